@@ -1,0 +1,23 @@
+# `cmake --install` gives a CMake package (find_package(sennit)) and a pkg-config file (sennit).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(sennit_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sennit")
+
+install(TARGETS sennit EXPORT sennit-targets)
+if(EXISTS "${PROJECT_SOURCE_DIR}/include")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+install(EXPORT sennit-targets NAMESPACE sennit:: DESTINATION "${sennit_package_dir}")
+
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/sennit-config-version.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/sennit-config.cmake"
+  "${PROJECT_BINARY_DIR}/sennit-config-version.cmake" DESTINATION "${sennit_package_dir}")
+
+get_target_property(sennit_type sennit TYPE)
+set(SENNIT_PC_LIBS "-pthread")
+if(NOT sennit_type STREQUAL "INTERFACE_LIBRARY")
+  set(SENNIT_PC_LIBS "-L\${libdir} -lsennit -pthread")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/sennit.pc.in" "${PROJECT_BINARY_DIR}/sennit.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/sennit.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,47 @@
+# The library: every source in src/<room>/, less those of other instruction sets.
+find_package(Threads REQUIRED)
+
+# SENNIT_ISA: the instruction set compiled for, spelt as in file and folder names.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(SENNIT_ISA x86_64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(SENNIT_ISA aarch64)
+else()
+  set(SENNIT_ISA "${CMAKE_SYSTEM_PROCESSOR}")
+endif()
+
+file(GLOB sennit_sources CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/src/*/*.cpp" "${PROJECT_SOURCE_DIR}/src/*/*.c" "${PROJECT_SOURCE_DIR}/src/*/*.S"
+  "${PROJECT_SOURCE_DIR}/src/arch/*/*.cpp" "${PROJECT_SOURCE_DIR}/src/arch/*/*.c"
+  "${PROJECT_SOURCE_DIR}/src/arch/*/*.S")
+# name_<isa>.ext and src/arch/<isa>/ belong to that instruction set alone.
+foreach(isa IN ITEMS x86_64 aarch64)
+  if(NOT isa STREQUAL SENNIT_ISA)
+    list(FILTER sennit_sources EXCLUDE REGEX "/src/(arch/${isa}/|.*_${isa}\\.[^/]*$)")
+  endif()
+endforeach()
+
+if(sennit_sources)
+  set(sennit_scope PUBLIC)
+  add_library(sennit ${sennit_sources})
+  target_include_directories(sennit PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  # g++ defines _GNU_SOURCE by itself; strict C11 does not.
+  target_compile_definitions(sennit PRIVATE "$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE>")
+  set_target_properties(sennit PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  sennit_warnings(sennit)
+else()
+  set(sennit_scope INTERFACE)
+  add_library(sennit INTERFACE)
+endif()
+add_library(sennit::sennit ALIAS sennit)
+
+target_compile_features(sennit ${sennit_scope} cxx_std_20 c_std_11)
+target_include_directories(sennit ${sennit_scope}
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
+target_link_libraries(sennit ${sennit_scope} Threads::Threads)
+
+# A room that needs its own flags or definitions says so in src/<room>/room.cmake.
+file(GLOB sennit_room_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/room.cmake")
+foreach(room_file IN LISTS sennit_room_files)
+  include("${room_file}")
+endforeach()

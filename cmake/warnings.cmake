@@ -1,0 +1,8 @@
+# sennit_warnings(TARGET): the warnings our own code is held to. Never applied to those who use the headers.
+function(sennit_warnings target)
+  set(flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  if(SENNIT_WERROR)
+    list(APPEND flags -Werror)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${flags}>")
+endfunction()

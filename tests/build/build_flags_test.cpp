@@ -1,0 +1,56 @@
+// What a preset promises, checked in the program that came out of it.
+#include <gtest/gtest.h>
+
+#include <climits>
+
+#if defined(__has_feature)
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+
+namespace {
+
+TEST(BuildFlags, language_is_cxx20) { EXPECT_GE(__cplusplus, 202002L); }
+
+TEST(BuildFlags, address_sanitizer_is_on_exactly_when_asked_for) {
+#if HAS_FEATURE(address_sanitizer) || defined(__SANITIZE_ADDRESS__)
+  EXPECT_EQ(WANT_ADDRESS_SANITIZER, 1);
+#else
+  EXPECT_EQ(WANT_ADDRESS_SANITIZER, 0);
+#endif
+}
+
+TEST(BuildFlags, thread_sanitizer_is_on_exactly_when_asked_for) {
+#if HAS_FEATURE(thread_sanitizer) || defined(__SANITIZE_THREAD__)
+  EXPECT_EQ(WANT_THREAD_SANITIZER, 1);
+#else
+  EXPECT_EQ(WANT_THREAD_SANITIZER, 0);
+#endif
+}
+
+// No macro tells of this one on gcc, so it is asked to find a signed overflow.
+#if WANT_UNDEFINED_SANITIZER
+TEST(BuildFlags, undefined_behaviour_sanitizer_ends_the_program) {
+  volatile int most = INT_MAX;
+  EXPECT_DEATH({ most = most + 1; }, "signed integer overflow");
+}
+#endif
+
+TEST(BuildFlags, assertions_are_on_exactly_when_asked_for) {
+#ifdef NDEBUG
+  EXPECT_EQ(WANT_ASSERTIONS, 0);
+#else
+  EXPECT_EQ(WANT_ASSERTIONS, 1);
+#endif
+}
+
+TEST(BuildFlags, instruction_set_is_the_one_sources_were_chosen_for) {
+#if defined(WANT_ISA_x86_64) && !defined(__x86_64__)
+  FAIL() << "sources were chosen for x86-64, the compiler makes something else";
+#elif defined(WANT_ISA_aarch64) && !defined(__aarch64__)
+  FAIL() << "sources were chosen for AArch64, the compiler makes something else";
+#endif
+}
+
+}  // namespace
