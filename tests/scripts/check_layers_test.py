@@ -1,0 +1,109 @@
+"""scripts/check_layers accepts what is in order, and finds each kind of violation when it is planted."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_layers"
+
+IN_ORDER = {
+    "include/sennit/detail/arch/x86_64.hpp": "#pragma once\n#include <cstdint>\n",
+    "include/sennit/generator.hpp": "// A generator.\n// room: coro\n#include <sennit/detail/arch/x86_64.hpp>\n",
+    "include/sennit/local/mutex.hpp": "// room: sync\n#include <sennit/generator.hpp>\n",
+    "include/sennit/sennit.h": "/* The C API.\n * room: capi\n */\n#include <stddef.h>\n",
+    "src/stack/pool.hpp": "#pragma once\n",
+    "src/stack/pool.cpp": '#include "pool.hpp"\n#include <sys/mman.h>\n',
+    "src/sched/worker.cpp": '#include "stack/pool.hpp"\n#include <sennit/generator.hpp>\n',
+    "src/capi/fiber.cpp": "#include <sennit/local/mutex.hpp>\n#include <sennit/sennit.h>\n",
+}
+
+
+def run_on(files: dict[str, str]) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+
+class CheckLayers(unittest.TestCase):
+    def assert_violation(self, where: str, what: str, planted: dict[str, str]) -> None:
+        status, output = run_on(IN_ORDER | planted)
+        self.assertEqual(status, 1, output)
+        found = [line for line in output.splitlines() if line.startswith(where)]
+        self.assertEqual(len(found), 1, output)
+        self.assertIn(what, found[0])
+        self.assertIn(", 1 violations", output)
+
+    def test_order_is_accepted(self):
+        status, output = run_on(IN_ORDER)
+        self.assertEqual(status, 0, output)
+        self.assertIn("8 files in rooms, 0 violations", output)
+
+    def test_nothing_is_accepted(self):
+        self.assertEqual(run_on({})[0], 0)
+
+    def test_source_includes_a_source_of_a_room_below(self):
+        self.assert_violation("src/arch/x.cpp:2:", "a room below it",
+                              {"src/arch/x.cpp": '#include <new>\n#include "stack/pool.hpp"\n'})
+
+    def test_path_through_the_parent_folder_is_seen(self):
+        self.assert_violation("src/arch/x.cpp:1:", "a room below it",
+                              {"src/arch/x.cpp": '#include "../stack/pool.hpp"\n'})
+
+    def test_source_includes_a_public_header_of_a_room_below(self):
+        self.assert_violation("src/coro/x.cpp:1:", "a room below it",
+                              {"src/coro/x.cpp": "#include <sennit/local/mutex.hpp>\n"})
+
+    def test_inline_part_includes_a_room_below(self):
+        self.assert_violation("include/sennit/detail/arch/y.hpp:1:", "a room below it",
+                              {"include/sennit/detail/arch/y.hpp": "#include <sennit/generator.hpp>\n"})
+
+    def test_public_header_includes_a_room_below(self):
+        self.assert_violation("include/sennit/coroutine.hpp:2:", "a room below it",
+                              {"include/sennit/coroutine.hpp":
+                               "// room: coro\n#  include  <sennit/local/mutex.hpp>\n"})
+
+    def test_assembly_is_checked(self):
+        self.assert_violation("src/arch/x.S:1:", "a room below it",
+                              {"src/arch/x.S": '#include "stack/pool.hpp"\n'})
+
+    def test_public_header_includes_src(self):
+        self.assert_violation("include/sennit/coroutine.hpp:2:", "not installed",
+                              {"include/sennit/coroutine.hpp": '// room: coro\n#include "stack/pool.hpp"\n'})
+
+    def test_public_header_without_a_room(self):
+        self.assert_violation("include/sennit/x.hpp:1:", "must name its room",
+                              {"include/sennit/x.hpp": "#pragma once\n"})
+
+    def test_public_header_with_an_unknown_room(self):
+        self.assert_violation("include/sennit/x.hpp:1:", "'attic' is no room",
+                              {"include/sennit/x.hpp": "// room: attic\n"})
+
+    def test_folder_that_is_no_room(self):
+        self.assert_violation("tests/unit/attic:1:", "'attic' is no room",
+                              {"tests/unit/attic/x_test.cpp": ""})
+
+    def test_source_in_no_room(self):
+        self.assert_violation("src/x.cpp:1:", "lies in no room", {"src/x.cpp": ""})
+
+    def test_header_that_is_not_there(self):
+        self.assert_violation("src/arch/x.cpp:1:", "there is no", {"src/arch/x.cpp": '#include "gone.hpp"\n'})
+
+    def test_include_through_a_macro(self):
+        self.assert_violation("src/arch/x.cpp:1:", "through a macro", {"src/arch/x.cpp": "#include HEADER\n"})
+
+    def test_file_outside_the_rooms(self):
+        self.assert_violation("src/arch/x.cpp:1:", "lies outside",
+                              {"src/arch/x.cpp": '#include "../../bench/x.hpp"\n', "bench/x.hpp": ""})
+
+    def test_comment_is_not_an_include(self):
+        status, output = run_on(IN_ORDER | {"src/arch/x.cpp": '/*\n#include "stack/pool.hpp"\n*/\n'})
+        self.assertEqual(status, 0, output)
+
+
+if __name__ == "__main__":
+    unittest.main()
