@@ -1,0 +1,60 @@
+"""scripts/check_docs compiles and compares a document's examples, and finds each kind of fault when it is planted."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_docs"
+GOOD = '#include <cstdio>\nint main() { std::puts("rope"); }\n'
+
+
+def block(language: str, text: str) -> str:
+    return f"Some words.\n\n```{language}\n{text}```\n\n"
+
+
+def run_on(text: str) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        document = Path(folder) / "README.md"
+        document.write_text(text, encoding="utf-8")
+        ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+
+class CheckDocs(unittest.TestCase):
+    def test_right_output_is_accepted(self):
+        status, output = run_on(block("cpp", GOOD) + block("text", "rope\n"))
+        self.assertEqual(status, 0, output)
+        self.assertIn("1 examples compiled, 1 outputs compared, 0 wrong", output)
+
+    def test_example_without_output_is_compiled_only(self):
+        status, output = run_on(block("cpp", GOOD) + block("sh", "./run\n") + block("text", "rope\n"))
+        self.assertEqual(status, 0, output)
+        self.assertIn("1 examples compiled, 0 outputs compared", output)
+
+    def test_c_is_compiled_as_c(self):
+        source = '#include <stdio.h>\nint main(void) { int class = 1; return printf("%d\\n", class) < 0; }\n'
+        status, output = run_on(block("c", source) + block("text", "1\n"))
+        self.assertEqual(status, 0, output)
+
+    def assert_wrong(self, what: str, text: str) -> None:
+        status, output = run_on(text)
+        self.assertEqual(status, 1, output)
+        self.assertIn(what, output)
+
+    def test_wrong_output_is_found(self):
+        self.assert_wrong("README.md:3: this example printed something else",
+                          block("cpp", GOOD) + block("text", "string\n"))
+
+    def test_example_that_does_not_compile_is_found(self):
+        self.assert_wrong("does not compile", block("cpp", "int main() { return rope; }\n"))
+
+    def test_example_that_fails_is_found(self):
+        self.assert_wrong("ended with status 3", block("cpp", "int main() { return 3; }\n") + block("text", ""))
+
+    def test_block_that_is_never_closed_is_found(self):
+        self.assert_wrong("never closed", "```cpp\nint main() {}\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
