@@ -1,0 +1,96 @@
+"""./check on stages of its own: what passes, fails, is skipped, hangs, and how that is counted."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parents[2] / "check"
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.stages = Path(folder.name) / "stages"
+        self.stages.mkdir()
+        self.logs = Path(folder.name) / "logs"
+
+    def stage(self, name: str, body: str, mode: int = 0o755) -> None:
+        path = self.stages / name
+        path.write_text("#!/usr/bin/env bash\n# The purpose of " + name + "\n" + body, encoding="utf-8")
+        path.chmod(mode)
+
+    def check(self, *arguments: str) -> tuple[int, list[str]]:
+        environment = os.environ | {"SENNIT_CHECK_STAGES": str(self.stages), "SENNIT_CHECK_LOGS": str(self.logs),
+                                    "SENNIT_CHECK_STAGE_LIMIT": "2"}
+        ran = subprocess.run([CHECK, *arguments], env=environment, capture_output=True, text=True)
+        return ran.returncode, (ran.stdout + ran.stderr).splitlines()
+
+    def test_all_passed(self):
+        self.stage("10-one", "echo found 3\n")
+        self.stage("20-two", "echo found 4\n")
+        status, lines = self.check()
+        self.assertEqual(status, 0)
+        self.assertEqual(lines[-1], "2 passed, 0 failed")
+        self.assertIn("== one: The purpose of 10-one", lines)
+        self.assertTrue(any(line.startswith("PASS     one") and "found 3" in line for line in lines))
+
+    def test_stages_after_a_failed_one_still_run(self):
+        self.stage("10-one", "echo this is why; exit 1\n")
+        self.stage("20-two", "true\n")
+        status, lines = self.check()
+        self.assertEqual(status, 1)
+        self.assertEqual(lines[-1], "1 passed, 1 failed")
+        self.assertIn("   | this is why", lines)
+        self.assertEqual((self.logs / "one.log").read_text(), "this is why\n")
+
+    def test_required_stage_that_did_not_run_is_a_failure(self):
+        self.stage("10-one", "echo no compiler here; exit 77\n")
+        status, lines = self.check()
+        self.assertEqual(status, 1)
+        self.assertEqual(lines[-1], "0 passed, 1 failed")
+        self.assertTrue(any("SKIPPED" in line and "no compiler here" in line for line in lines))
+
+    def test_optional_stage_may_be_skipped_but_not_fail(self):
+        self.stage("10-one", "# optional\nexit 77\n")
+        self.stage("20-two", "true\n")
+        self.assertEqual(self.check()[1][-1], "1 passed, 0 failed")
+        self.stage("10-one", "# optional\nexit 1\n")
+        self.assertEqual(self.check()[1][-1], "1 passed, 1 failed")
+
+    def test_named_stages_only(self):
+        self.stage("10-one", "true\n")
+        self.stage("20-two", "exit 1\n")
+        self.assertEqual(self.check("one")[1][-1], "1 passed, 0 failed")
+        self.assertEqual(self.check("20-two")[1][-1], "0 passed, 1 failed")
+
+    def test_unknown_stage(self):
+        self.stage("10-one", "true\n")
+        status, lines = self.check("three")
+        self.assertEqual(status, 2)
+        self.assertIn("no stage 'three'", lines[-1])
+
+    def test_stage_that_hangs_is_stopped(self):
+        self.stage("10-one", "sleep 60\n")
+        status, lines = self.check()
+        self.assertEqual(status, 1)
+        self.assertTrue(any("stopped after 2 s" in line for line in lines))
+
+    def test_stage_that_lost_its_mode_does_not_vanish(self):
+        self.stage("10-one", "true\n")
+        self.stage("20-two", "true\n", mode=0o644)
+        status, lines = self.check()
+        self.assertEqual(status, 2)
+        self.assertIn("20-two is not executable", lines[-1])
+
+    def test_list(self):
+        self.stage("10-one", "exit 1\n")
+        status, lines = self.check("--list")
+        self.assertEqual(status, 0)
+        self.assertEqual(lines, ["one            The purpose of 10-one"])
+
+
+if __name__ == "__main__":
+    unittest.main()
