@@ -11,7 +11,9 @@
 
 namespace {
 
-TEST(BuildFlags, language_is_cxx20) { EXPECT_GE(__cplusplus, 202002L); }
+TEST(BuildFlags, language_is_cxx20) {
+  EXPECT_GE(__cplusplus, 202002L);
+}
 
 TEST(BuildFlags, address_sanitizer_is_on_exactly_when_asked_for) {
 #if HAS_FEATURE(address_sanitizer) || defined(__SANITIZE_ADDRESS__)
