@@ -1,0 +1,65 @@
+/* What Sennit keeps per OS thread, and the accessors that no compiler can keep across a switch.
+ *
+ * A fiber may resume on another OS thread. A compiler that computed the address of a thread-local variable
+ * before the switch may go on using it afterwards; `volatile` on the variable does not help. Everything of
+ * ours that is per thread is therefore in one block, reached through sennit_thread_self(), whose volatile
+ * assembly reads the thread pointer anew at each call.
+ */
+#ifndef SENNIT_DETAIL_ARCH_THREAD_H
+#define SENNIT_DETAIL_ARCH_THREAD_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The part of the Itanium C++ ABI's __cxa_eh_globals that a switch cares about. */
+struct sennit_exception_state {
+  void* caught;       /* innermost exception being handled, or null */
+  uintptr_t uncaught; /* how many are thrown and not yet caught (32 bits used, the rest is zero) */
+};
+
+struct sennit_worker; /* sched's */
+struct sennit_pool;   /* coro's */
+
+/* Offset 0 is read by the switches' assembly; the rest by name. */
+struct sennit_thread_block {
+  /* This thread's exception globals. Until the thread's first switch it points at a pair that looks busy,
+   * so that the first test goes the slow way, which looks the real address up: no test for null. */
+  struct sennit_exception_state* exceptions;
+  struct sennit_worker* worker; /* the worker this thread is, or null */
+  struct sennit_pool* pool;     /* idle coroutines of this thread, or null */
+};
+
+extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));
+
+/* The calling thread's block, looked up anew at every call. */
+static inline __attribute__((always_inline, unused)) struct sennit_thread_block* sennit_thread_self(void) {
+  struct sennit_thread_block* self;
+#if defined(__x86_64__) && defined(__LP64__)
+  __asm__ volatile(
+      "movq %%fs:0, %0\n\t"
+      "addq sennit_thread@gottpoff(%%rip), %0"
+      : "=&r"(self)
+      :
+      : "cc");
+#elif defined(__aarch64__) && defined(__LP64__)
+  uintptr_t offset;
+  __asm__ volatile(
+      "mrs %0, tpidr_el0\n\t"
+      "adrp %1, :gottprel:sennit_thread\n\t"
+      "ldr %1, [%1, #:gottprel_lo12:sennit_thread]\n\t"
+      "add %0, %0, %1"
+      : "=&r"(self), "=&r"(offset));
+#else
+  extern struct sennit_thread_block* sennit_thread_lookup(void); /* never inlined */
+  self = sennit_thread_lookup();
+#endif
+  return self;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+// The per-thread block and the address of a thread's C++ exception globals.
+#include "sennit/detail/arch/thread.h"
+
+#include <cxxabi.h>
+
+namespace {
+
+// Looks busy for ever, so that a thread's first switch goes the way that looks its own pair up.
+constinit sennit_exception_state unknown = {&unknown, 1};
+
+static_assert(sizeof(sennit_exception_state) == 16, "the layout of libstdc++'s and libc++abi's __cxa_eh_globals");
+static_assert(offsetof(sennit_thread_block, exceptions) == 0, "the switches' assembly reads it there");
+
+}  // namespace
+
+extern "C" {
+
+__thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr};
+
+// Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
+[[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {
+  auto* globals = reinterpret_cast<sennit_exception_state*>(abi::__cxa_get_globals());
+  sennit_thread_self()->exceptions = globals;
+  return globals;
+}
+
+[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept { return &sennit_thread; }
+
+}  // extern "C"

@@ -1,0 +1,238 @@
+// The parts of the x86-64 switch that cannot be inline: a stack's first frame, the out-of-line switch, the
+// way round busy exception globals, and the decider's call. include/sennit/detail/arch/x86_64.h draws the
+// record and lists the registers.
+
+#define RECORD 152          // SENNIT_RECORD_SIZE
+#define RED_ZONE 128
+
+#if defined(__CET__) && (__CET__ & 1)
+#define LANDING endbr64
+#else
+#define LANDING
+#endif
+
+.macro FUNCTION name
+    .globl \name
+    .type \name, @function
+    .p2align 4
+\name:
+.endm
+
+.macro END name
+    .size \name, . - \name
+.endm
+
+// Leave for the context in rax; rsp is our record. As SENNIT_ASM_ENTER.
+.macro ENTER
+    movq (%rax), %r9
+    movq 8(%rax), %rbp
+    movq 16(%rax), %rbx
+    leaq RECORD(%rax), %rsp
+    jmpq *%r9
+.endm
+
+// The frame's caller is the context whose handle lies at (rsp): its registers are in that context's record.
+// DW_CFA_def_cfa_expression { DW_OP_breg7 (rsp) 0; DW_OP_deref; DW_OP_plus_uconst 152 }
+.macro CFI_CALLER_IS_CONTEXT_AT_RSP
+    .cfi_escape 0x0f, 0x06, 0x77, 0x00, 0x06, 0x23, 0x98, 0x01
+    .cfi_offset rip, -RECORD
+    .cfi_offset rbp, -RECORD + 8
+    .cfi_offset rbx, -RECORD + 16
+    .cfi_undefined r12
+    .cfi_undefined r13
+    .cfi_undefined r14
+    .cfi_undefined r15
+.endm
+
+    .text
+
+// First frame of a context without a resumer. In: rbx = the entry function, rdi, rsi, rdx, rcx, r8 = its
+// arguments, rsp = the 16-aligned top. A backtrace ends here: the return address is undefined. Marked as a
+// signal frame so that debuggers accept that the next frame, if any, lies elsewhere, and look up exact pcs.
+FUNCTION sennit_enter_root
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_undefined rip
+    LANDING
+    callq *%rbx
+    ud2                     // an entry function does not return
+    .cfi_endproc
+END sennit_enter_root
+
+// First frame of a context with a resumer, whose handle is kept at (rsp).
+FUNCTION sennit_enter_linked
+    .cfi_startproc
+    .cfi_signal_frame
+    CFI_CALLER_IS_CONTEXT_AT_RSP
+    LANDING
+    callq *%rbx
+    ud2
+    .cfi_endproc
+END sennit_enter_linked
+
+// Decide who runs next. In: rsp = the leaver's record, rax = decider, rsi = its argument, rdx = the stack to
+// decide on. The decider's call and return are balanced; the way into the next context is a jump.
+FUNCTION sennit_suspend_decide
+    .cfi_startproc
+    .cfi_undefined rip      // until we stand on the decider's stack
+    LANDING
+    movq %rsp, %rdi
+    movq %rdx, %rsp
+    .cfi_signal_frame
+    CFI_CALLER_IS_CONTEXT_AT_RSP
+    callq *%rax
+    movq %rdx, %rsi
+    xorl %edi, %edi         // the leaver is filed somewhere: nobody left for the target to resume
+    ENTER
+    .cfi_endproc
+END sennit_suspend_decide
+
+// The exception globals are not zero, or this thread's address of them is not known yet. In: rsp = our
+// record, all registers but rax, rsi, rdx, rcx, r8 free. If they are busy, two words and a second record go
+// below the first one:
+//
+//      | first record                | <- rsp + 16   its resume address is the user's
+//      | uncaught                    |    rsp + 8
+//      | caught                      | <- rsp = second handle + 152
+//      | ... red zone, unused        |
+//      | rbx, rbp: not used          |
+//      | resume address: label 3     | <- second handle
+.macro BUSY name, leave
+FUNCTION \name
+    .cfi_startproc
+    .cfi_def_cfa rsp, RECORD
+    .cfi_offset rip, -RECORD
+    .cfi_offset rbp, -RECORD + 8
+    .cfi_offset rbx, -RECORD + 16
+    LANDING
+    movq %rax, %r12
+    movq %rsi, %r13
+    movq %rdx, %r14
+    movq %rcx, %r15
+    movq %r8, %rbx
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    andq $-16, %rsp
+    callq sennit_exceptions_lookup@PLT
+    movq %rbp, %rsp
+    .cfi_def_cfa_register rsp
+    movq (%rax), %r10
+    movq 8(%rax), %r11
+    movq %r10, %r9
+    addq %r11, %r9
+    jz 2f                   // only the address was missing
+    movq $0, (%rax)
+    movl $0, 8(%rax)
+    leaq -RECORD - 16(%rsp), %rsp
+    .cfi_def_cfa_offset 2 * RECORD + 16
+    movq %r11, RECORD + 8(%rsp)
+    movq %r10, RECORD(%rsp)
+    leaq 3f(%rip), %r9
+    movq %r9, (%rsp)
+2:  movq %r12, %rax
+    movq %r13, %rsi
+    movq %r14, %rdx
+    movq %r15, %rcx
+    movq %rbx, %r8
+    \leave
+    // Resumed: the globals of the thread that we run on now get our pair; the values pass through.
+    .cfi_def_cfa rsp, RECORD + 16
+3:  LANDING
+    movq %rdi, %r12
+    movq %rsi, %r13
+    movq %rdx, %r14
+    movq %rcx, %r15
+    movq %r8, %rbx
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    andq $-16, %rsp
+    callq sennit_exceptions_lookup@PLT
+    movq (%rbp), %r10
+    movq 8(%rbp), %r11
+    movq %r10, (%rax)
+    movl %r11d, 8(%rax)
+    leaq 16(%rbp), %rax
+    movq %r12, %rdi
+    movq %r13, %rsi
+    movq %r14, %rdx
+    movq %r15, %rcx
+    movq %rbx, %r8
+    .cfi_def_cfa rax, RECORD
+    ENTER
+    .cfi_endproc
+END \name
+.endm
+
+.macro LEAVE_FOR_TARGET
+    movq %rsp, %rdi
+    ENTER
+.endm
+
+.macro LEAVE_FOR_DECIDER
+    jmp sennit_suspend_decide@PLT
+.endm
+
+BUSY sennit_swapstack_busy, LEAVE_FOR_TARGET
+BUSY sennit_suspend_busy, LEAVE_FOR_DECIDER
+
+// sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value): the C ABI's form. What a
+// call must preserve and the record does not hold goes between the two:
+//
+//      | return address              | <- rsp on entry
+//      | r15, r14, r13, r12          |
+//      +-----------------------------+ <- handle + 152
+//      | (gap where the inline form has a red zone; a signal handler may use it: nothing is there)
+//      | record                      | <- handle
+FUNCTION sennit_swapstack_call
+    .cfi_startproc
+    LANDING
+    movq %rdi, %rax
+    leaq -RECORD - 32(%rsp), %rsp
+    .cfi_def_cfa_offset RECORD + 40
+    movq %r12, RECORD(%rsp)
+    movq %r13, RECORD + 8(%rsp)
+    movq %r14, RECORD + 16(%rsp)
+    movq %r15, RECORD + 24(%rsp)
+    .cfi_offset r12, -40
+    .cfi_offset r13, -32
+    .cfi_offset r14, -24
+    .cfi_offset r15, -16
+    leaq 1f(%rip), %r9
+    movq %r9, (%rsp)
+    movq %rbp, 8(%rsp)
+    movq %rbx, 16(%rsp)
+    movq sennit_thread@gottpoff(%rip), %r10
+    movq %fs:(%r10), %r10
+    movq (%r10), %r11
+    addq 8(%r10), %r11
+    jnz sennit_swapstack_busy@PLT
+    movq %rsp, %rdi
+    ENTER
+    .cfi_def_cfa rsp, 40
+1:  LANDING
+    movq (%rsp), %r12
+    movq 8(%rsp), %r13
+    movq 16(%rsp), %r14
+    movq 24(%rsp), %r15
+    movq %rdi, %rax
+    movq %rsi, %rdx
+    movq 32(%rsp), %r9
+    leaq 40(%rsp), %rsp
+    .cfi_def_cfa_offset 0
+    .cfi_register rip, r9
+    jmpq *%r9
+    .cfi_endproc
+END sennit_swapstack_call
+
+// A record whose backtrace ends at once: what a linked context has before it was resumed.
+    .section .data.rel.ro, "aw", @progbits
+    .globl sennit_no_resumer
+    .type sennit_no_resumer, @object
+    .p2align 4
+sennit_no_resumer:
+    .quad sennit_enter_root
+    .quad 0
+    .quad 0
+    .size sennit_no_resumer, . - sennit_no_resumer
+
+    .section .note.GNU-stack, "", @progbits
