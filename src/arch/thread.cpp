@@ -3,19 +3,23 @@
 
 #include <cxxabi.h>
 
+#include <cstddef>
+
 namespace {
 
 // Looks busy for ever, so that a thread's first switch goes the way that looks its own pair up.
-constinit sennit_exception_state unknown = {&unknown, 1};
+constinit sennit_exception_state unknown = {.caught = &unknown, .uncaught = 1};
 
-static_assert(sizeof(sennit_exception_state) == 16, "the layout of libstdc++'s and libc++abi's __cxa_eh_globals");
+static_assert(sizeof(void*) != 8 || sizeof(sennit_exception_state) == 16,
+              "the layout of libstdc++'s and libc++abi's __cxa_eh_globals");
 static_assert(offsetof(sennit_thread_block, exceptions) == 0, "the switches' assembly reads it there");
 
 }  // namespace
 
 extern "C" {
 
-__thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr};
+// Used: the inline switch names it in assembly only, which link-time optimisation does not see.
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr, nullptr};
 
 // Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
 [[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {
@@ -24,6 +28,8 @@ __thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr};
   return globals;
 }
 
-[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept { return &sennit_thread; }
+[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept {
+  return &sennit_thread;
+}
 
 }  // extern "C"

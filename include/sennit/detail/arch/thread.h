@@ -18,6 +18,9 @@ extern "C" {
 struct sennit_exception_state {
   void* caught;       /* innermost exception being handled, or null */
   uintptr_t uncaught; /* how many are thrown and not yet caught (32 bits used, the rest is zero) */
+#if defined(__ARM_EABI_UNWINDER__)
+  void* propagating; /* exceptions whose cleanups are running */
+#endif
 };
 
 struct sennit_worker; /* sched's */
@@ -30,6 +33,7 @@ struct sennit_thread_block {
   struct sennit_exception_state* exceptions;
   struct sennit_worker* worker; /* the worker this thread is, or null */
   struct sennit_pool* pool;     /* idle coroutines of this thread, or null */
+  int* error_number;            /* this thread's errno; set before a worker runs on it */
 };
 
 extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));

@@ -36,17 +36,13 @@
 #endif
 #endif
 
-#define SENNIT_RECORD_SIZE 152 /* 24 + the red zone; src/arch/x86_64.S uses the same number */
+#define SENNIT_RECORD_SIZE 152 /* 24 + the red zone; src/arch/switch_x86_64.S uses the same number */
 
 struct sennit_context_record {
-  void* resume;
-  uintptr_t rbp;
-  uintptr_t rbx;
+  void (*resume)(void);
+  uintptr_t frame; /* rbp */
+  uintptr_t base;  /* rbx */
 };
-
-void sennit_enter_root(void);   /* x86_64.S: a stack's first frame; backtraces stop here */
-void sennit_enter_linked(void); /* x86_64.S: the same; backtraces go on in *top */
-extern const char sennit_no_resumer[]; /* x86_64.S: a record whose backtrace ends at once */
 
 #if defined(__CET__) && (__CET__ & 1)
 #define SENNIT_LANDING "endbr64\n\t"
@@ -55,11 +51,11 @@ extern const char sennit_no_resumer[]; /* x86_64.S: a record whose backtrace end
 #endif
 
 /* Suspend: the record goes below the red zone. r9-r11 are free. */
-#define SENNIT_ASM_SAVE                 \
-  "leaq 1f(%%rip), %%r9\n\t"            \
-  "leaq -152(%%rsp), %%rsp\n\t"         \
-  "movq %%r9, (%%rsp)\n\t"              \
-  "movq %%rbp, 8(%%rsp)\n\t"            \
+#define SENNIT_ASM_SAVE         \
+  "leaq 1f(%%rip), %%r9\n\t"    \
+  "leaq -152(%%rsp), %%rsp\n\t" \
+  "movq %%r9, (%%rsp)\n\t"      \
+  "movq %%rbp, 8(%%rsp)\n\t"    \
   "movq %%rbx, 16(%%rsp)\n\t"
 
 /* Leave by `busy` when the exception globals are not zero. A sum can stand for the pair: a pointer plus a
@@ -72,39 +68,40 @@ extern const char sennit_no_resumer[]; /* x86_64.S: a record whose backtrace end
   "jnz " busy "@PLT\n\t"
 
 /* Resume rax. */
-#define SENNIT_ASM_ENTER          \
-  "movq %%rsp, %%rdi\n\t"         \
-  "movq (%%rax), %%r9\n\t"        \
-  "movq 8(%%rax), %%rbp\n\t"      \
-  "movq 16(%%rax), %%rbx\n\t"     \
-  "leaq 152(%%rax), %%rsp\n\t"    \
+#define SENNIT_ASM_ENTER       \
+  "movq %%rsp, %%rdi\n\t"      \
+  "movq (%%rax), %%r9\n\t"     \
+  "movq 8(%%rax), %%rbp\n\t"   \
+  "movq 16(%%rax), %%rbx\n\t"  \
+  "leaq 152(%%rax), %%rsp\n\t" \
   "jmpq *%%r9\n\t"
 
 /* Aligned: the resume address is the target of an indirect jump on every round. */
 #define SENNIT_ASM_RESUMED ".p2align 4\n1:\n\t" SENNIT_LANDING
 
-/* clang lets us name AVX-512's registers even where the file's baseline lacks them, and counts them as changed
- * when the switch is inlined into a function that has them by its own target attribute. gcc refuses to. */
+/* clang lets us name AVX-512's registers even where the file's baseline lacks them, and counts them as
+ * changed when the switch is inlined into a function that has them by its own target attribute. gcc refuses
+ * to. */
 #if defined(__AVX512F__) || defined(__clang__)
-#define SENNIT_CLOBBER_AVX512                                                                               \
-  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26",      \
+#define SENNIT_CLOBBER_AVX512                                                                          \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", \
       "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
 #define SENNIT_CLOBBER_AVX512
 #endif
 
-#define SENNIT_CLOBBERS                                                                                      \
-  "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",    \
-      "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc",  \
-      "memory" SENNIT_CLOBBER_AVX512
+#define SENNIT_CLOBBERS                                                                                     \
+  "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",   \
+      "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", \
+      "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc", "memory" SENNIT_CLOBBER_AVX512
 
 SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
   sennit_transfer out;
-  __asm__ volatile(
-      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy") SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
-      : "+a"(target), "=&D"(out.from), "+S"(value)
-      :
-      : "rdx", "rcx", "r8", SENNIT_CLOBBERS);
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy")
+                       SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+                   : "+a"(target), "=&D"(out.from), "+S"(value)
+                   :
+                   : "rdx", "rcx", "r8", SENNIT_CLOBBERS);
   out.value = value;
   return out;
 }
@@ -124,11 +121,11 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
                                                         uintptr_t value3) {
   sennit_transfer4 out;
   register uintptr_t r8 __asm__("r8") = value3;
-  __asm__ volatile(
-      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy") SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
-      : "+a"(target), "=&D"(out.from), "+S"(value0), "+d"(value1), "+c"(value2), "+r"(r8)
-      :
-      : SENNIT_CLOBBERS);
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy")
+                       SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+                   : "+a"(target), "=&D"(out.from), "+S"(value0), "+d"(value1), "+c"(value2), "+r"(r8)
+                   :
+                   : SENNIT_CLOBBERS);
   out.value[0] = value0;
   out.value[1] = value1;
   out.value[2] = value2;
@@ -136,39 +133,38 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-/* Leaves for good on `stack` (16-aligned; *stack holds the context that backtraces of the decider go on
- * in) and jumps to whom `decide(self, argument)` names. Returns the word that our resumer hands over. */
+SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
+                                                       sennit_context* self) {
+  __asm__ volatile(
+      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS(
+          "sennit_swapstack_saving_busy") "movq %%rsp, (%%rdx)\n\t" SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+      : "+a"(target), "+S"(value), "+d"(self)
+      :
+      : "rdi", "rcx", "r8", SENNIT_CLOBBERS);
+  return value;
+}
+
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
   uintptr_t value = (uintptr_t)argument;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_suspend_busy")
-                       "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS(
+                       "sennit_suspend_busy") "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED
                    : "+a"(decide), "+d"(stack), "+S"(value)
                    :
                    : "rdi", "rcx", "r8", SENNIT_CLOBBERS);
   return value;
 }
 
-sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value);
-
-SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry entry, void (*first)(void)) {
-  struct sennit_context_record* record = (struct sennit_context_record*)((char*)top - SENNIT_RECORD_SIZE);
-  record->resume = (void*)first;
-  record->rbp = 0; /* a frame-pointer walk stops here */
-  record->rbx = (uintptr_t)entry;
-  return record;
-}
-
-/* `top`: 16-aligned, the stack grows down from it; what lies at and above it is the caller's. The stack
- * needs SENNIT_RECORD_SIZE bytes below top at once, and more to run. */
-SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entry) {
-  return sennit_make_context(top, entry, sennit_enter_root);
-}
-
-/* The same for a context with a resumer: `*top` belongs to the backtrace; the entered function must keep in
- * it the context that resumed it last. */
-SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
-  *top = (sennit_context)(uintptr_t)sennit_no_resumer;
-  return sennit_make_context(top, entry, sennit_enter_linked);
+SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {
+  __asm__ volatile(
+      "movq (%%rax), %%r9\n\t"
+      "movq 8(%%rax), %%rbp\n\t"
+      "movq 16(%%rax), %%rbx\n\t"
+      "leaq 152(%%rax), %%rsp\n\t"
+      "jmpq *%%r9"
+      :
+      : "a"(target), "D"(0L), "S"(value)
+      : "memory");
+  __builtin_unreachable();
 }
 
 #endif

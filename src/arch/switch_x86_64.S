@@ -7,8 +7,10 @@
 
 #if defined(__CET__) && (__CET__ & 1)
 #define LANDING endbr64
+#define LEAVE_FOR_RETURN_ADDRESS notrack jmpq   // a return address holds no endbr64
 #else
 #define LANDING
+#define LEAVE_FOR_RETURN_ADDRESS jmpq
 #endif
 
 .macro FUNCTION name
@@ -31,13 +33,18 @@
     jmpq *%r9
 .endm
 
+// In: rsp = a record. The caller's registers are in it.
+.macro CFI_CALLER_IN_RECORD
+    .cfi_offset rip, -RECORD
+    .cfi_offset rbp, -RECORD + 8
+    .cfi_offset rbx, -RECORD + 16
+.endm
+
 // The frame's caller is the context whose handle lies at (rsp): its registers are in that context's record.
 // DW_CFA_def_cfa_expression { DW_OP_breg7 (rsp) 0; DW_OP_deref; DW_OP_plus_uconst 152 }
 .macro CFI_CALLER_IS_CONTEXT_AT_RSP
     .cfi_escape 0x0f, 0x06, 0x77, 0x00, 0x06, 0x23, 0x98, 0x01
-    .cfi_offset rip, -RECORD
-    .cfi_offset rbp, -RECORD + 8
-    .cfi_offset rbx, -RECORD + 16
+    CFI_CALLER_IN_RECORD
     .cfi_undefined r12
     .cfi_undefined r13
     .cfi_undefined r14
@@ -52,6 +59,7 @@
 FUNCTION sennit_enter_root
     .cfi_startproc
     .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
     .cfi_undefined rip
     LANDING
     callq *%rbx
@@ -63,6 +71,7 @@ END sennit_enter_root
 FUNCTION sennit_enter_linked
     .cfi_startproc
     .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
     CFI_CALLER_IS_CONTEXT_AT_RSP
     LANDING
     callq *%rbx
@@ -74,11 +83,13 @@ END sennit_enter_linked
 // decide on. The decider's call and return are balanced; the way into the next context is a jump.
 FUNCTION sennit_suspend_decide
     .cfi_startproc
-    .cfi_undefined rip      // until we stand on the decider's stack
+    .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
+    .cfi_def_cfa rsp, RECORD
+    CFI_CALLER_IN_RECORD    // the leaver, until we stand on the decider's stack
     LANDING
     movq %rsp, %rdi
     movq %rdx, %rsp
-    .cfi_signal_frame
     CFI_CALLER_IS_CONTEXT_AT_RSP
     callq *%rax
     movq %rdx, %rsi
@@ -100,10 +111,9 @@ END sennit_suspend_decide
 .macro BUSY name, leave
 FUNCTION \name
     .cfi_startproc
+    .cfi_signal_frame       // the caller's pc is a resume address, exactly
     .cfi_def_cfa rsp, RECORD
-    .cfi_offset rip, -RECORD
-    .cfi_offset rbp, -RECORD + 8
-    .cfi_offset rbx, -RECORD + 16
+    CFI_CALLER_IN_RECORD
     LANDING
     movq %rax, %r12
     movq %rsi, %r13
@@ -168,11 +178,17 @@ END \name
     ENTER
 .endm
 
+.macro LEAVE_FOR_TARGET_SAVING
+    movq %rsp, (%rdx)
+    LEAVE_FOR_TARGET
+.endm
+
 .macro LEAVE_FOR_DECIDER
     jmp sennit_suspend_decide@PLT
 .endm
 
 BUSY sennit_swapstack_busy, LEAVE_FOR_TARGET
+BUSY sennit_swapstack_saving_busy, LEAVE_FOR_TARGET_SAVING
 BUSY sennit_suspend_busy, LEAVE_FOR_DECIDER
 
 // sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value): the C ABI's form. What a
@@ -220,19 +236,29 @@ FUNCTION sennit_swapstack_call
     leaq 40(%rsp), %rsp
     .cfi_def_cfa_offset 0
     .cfi_register rip, r9
-    jmpq *%r9
+    LEAVE_FOR_RETURN_ADDRESS *%r9
     .cfi_endproc
 END sennit_swapstack_call
 
-// A record whose backtrace ends at once: what a linked context has before it was resumed.
     .section .data.rel.ro, "aw", @progbits
+    .p2align 4
+// A record whose backtrace ends at once: what a linked context has before it was resumed.
     .globl sennit_no_resumer
     .type sennit_no_resumer, @object
-    .p2align 4
 sennit_no_resumer:
-    .quad sennit_enter_root
-    .quad 0
-    .quad 0
+    .quad sennit_enter_root, 0, 0
     .size sennit_no_resumer, . - sennit_no_resumer
+sennit_entry_personality_pointer:
+    .quad sennit_entry_personality
+
+#if defined(__CET__) && (__CET__ & 1)
+// The linker marks a program as checked for landings only when every object says that it has them. Shadow
+// stacks are left out on purpose: the pointer to them is not switched, so a program with us must not have them.
+    .section .note.gnu.property, "a", @note
+    .p2align 3
+    .long 4, 16, 5
+    .asciz "GNU"
+    .long 0xc0000002, 4, 1, 0   // GNU_PROPERTY_X86_FEATURE_1_AND: IBT
+#endif
 
     .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,55 @@
+/* What the verbs of every backend are about: handles, what a switch hands over, entry functions, deciders. */
+#ifndef SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
+#define SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SENNIT_ALWAYS_INLINE static inline __attribute__((always_inline, unused))
+
+/* For functions that are entered in one context and left in another, or never: AddressSanitizer would move
+ * their locals off the stack, ThreadSanitizer would count their calls and returns, both in the wrong context.
+ */
+#if defined(__clang__)
+#define SENNIT_UNSANITIZED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define SENNIT_UNSANITIZED __attribute__((no_sanitize_address, no_sanitize_thread))
+#endif
+
+/* A suspended context. One word: it points to the record on top of the context's own stack. */
+typedef struct sennit_context_record* sennit_context;
+
+/* What a switch hands over: the context that left, and its word. */
+typedef struct {
+  sennit_context from;
+  uintptr_t value;
+} sennit_transfer;
+
+typedef struct {
+  sennit_context from;
+  uintptr_t value[4];
+} sennit_transfer4;
+
+/* Where a new context begins. `from` and the values are those of the switch that entered it.
+ * Must not return and must not let an exception out. */
+typedef void (*sennit_entry)(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2,
+                             uintptr_t value3);
+
+/* What a decider answers: whom to enter, with which word. */
+typedef struct {
+  sennit_context target;
+  uintptr_t value;
+} sennit_decision;
+
+/* Decides, on the stack given to sennit_suspend, who runs next. `self` is the context that just left; from
+ * here on it may be published. Must not throw. */
+typedef sennit_decision (*sennit_decider)(sennit_context self, void* argument);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

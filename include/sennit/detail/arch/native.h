@@ -1,0 +1,57 @@
+/* The verbs on an instruction set that has a switch of its own. Included by context.h only.
+ *
+ * Each instruction set's header defines struct sennit_context_record {resume, frame, base, ...},
+ * SENNIT_RECORD_SIZE and the inline verbs
+ *
+ *   sennit_transfer  sennit_swapstack(target, value)
+ *   sennit_transfer  sennit_swapstack_raw(target, value)
+ *   sennit_transfer4 sennit_swapstack4(target, value0, value1, value2, value3)
+ *   uintptr_t        sennit_swapstack_saving(target, value, self)
+ *       also stores our own context at *self: who resumes us need not know who we are. Only where nobody else
+ * can look at *self before we are gone. Returns the word that our resumer hands over. uintptr_t
+ * sennit_suspend(stack, decide, argument) suspends us and calls decide(self, argument) on `stack`
+ * (16-aligned, growing down; *stack holds the context that backtraces of the decider go on in), then enters
+ * whom it names. Returns the word that our resumer hands over. void             sennit_leave(target, value)
+ *       leaves for good: nothing of us is kept, and the target learns of no one to resume. The C++ exception
+ *       globals must be zero.
+ */
+#ifndef SENNIT_DETAIL_ARCH_NATIVE_H
+#define SENNIT_DETAIL_ARCH_NATIVE_H
+
+#if defined(__x86_64__)
+#include "sennit/detail/arch/x86_64.h"
+#else
+#include "sennit/detail/arch/aarch64.h"
+#endif
+
+#define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */
+
+/* In src/arch/switch_<isa>.S. */
+void sennit_enter_root(void);          /* a stack's first frame; backtraces stop here */
+void sennit_enter_linked(void);        /* the same; backtraces go on in *top */
+extern const char sennit_no_resumer[]; /* a record whose backtrace ends at once */
+
+sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value);
+
+SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry entry, void (*first)(void)) {
+  struct sennit_context_record* record = (struct sennit_context_record*)((char*)top - SENNIT_RECORD_SIZE);
+  record->resume = first;
+  record->frame = 0; /* a frame-pointer walk stops here */
+  record->base = (uintptr_t)entry;
+  return record;
+}
+
+/* `top`: 16-aligned, the stack grows down from it; what lies at and above it is the caller's. The stack
+ * needs SENNIT_RECORD_SIZE bytes below top at once, and more to run. */
+SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entry) {
+  return sennit_make_context(top, entry, sennit_enter_root);
+}
+
+/* The same for a context with a resumer: `*top` belongs to the backtrace; the entered function must keep in
+ * it the context that resumed it last. */
+SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
+  *top = (sennit_context)(uintptr_t)sennit_no_resumer;
+  return sennit_make_context(top, entry, sennit_enter_linked);
+}
+
+#endif

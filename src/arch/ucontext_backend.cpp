@@ -1,0 +1,111 @@
+// The switch on <ucontext.h>.
+#include "sennit/detail/arch/ucontext_backend.h"
+
+#include <ucontext.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "sennit/detail/arch/thread.h"
+
+extern "C" sennit_exception_state* sennit_exceptions_lookup() noexcept;  // thread.cpp; never inlined
+
+namespace {
+
+// In the frame of the function that switches, or on top of a new stack. Whoever resumes us fills in the
+// transfer.
+struct alignas(16) record {
+  ucontext_t context;
+  sennit_transfer4 transfer;
+  sennit_entry entry;
+};
+
+static_assert(sizeof(record) + 256 <= SENNIT_UCONTEXT_RECORD_SIZE);
+
+SENNIT_UNSANITIZED record* record_of(sennit_context handle) {
+  return reinterpret_cast<record*>(handle);
+}
+SENNIT_UNSANITIZED sennit_context handle_of(record* r) {
+  return reinterpret_cast<sennit_context>(r);
+}
+
+// A context's first frame. makecontext passes nothing wider than int.
+SENNIT_UNSANITIZED void enter(unsigned high, unsigned low) noexcept {
+  auto* self = reinterpret_cast<record*>(static_cast<uintptr_t>(uint64_t{high} << 32 | low));
+  const sennit_transfer4 in = self->transfer;
+  self->entry(in.from, in.value[0], in.value[1], in.value[2], in.value[3]);
+  std::abort();  // an entry function does not return
+}
+
+SENNIT_UNSANITIZED const sennit_transfer4& swap(record& self, sennit_context target,
+                                                const uintptr_t (&value)[4]) {
+  record* const to = record_of(target);
+  to->transfer = {handle_of(&self), {value[0], value[1], value[2], value[3]}};
+  if (swapcontext(&self.context, &to->context) != 0)
+    std::abort();
+  return self.transfer;
+}
+
+SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, const uintptr_t (&value)[4]) {
+  record self;
+  sennit_exception_state* globals = sennit_exceptions_lookup();
+  const sennit_exception_state ours = *globals;
+  *globals = {};
+  swap(self, target, value);
+  globals = sennit_exceptions_lookup();  // we may be on another thread now
+  *globals = ours;
+  return self.transfer;
+}
+
+}  // namespace
+
+extern "C" {
+
+sennit_context sennit_ucontext_newstack(void* top, sennit_entry entry) {
+  // makecontext adds the size to the start and looks at nothing else: where the stack begins is not ours to
+  // know.
+  constexpr size_t nominal_size = 256;
+  char* const place = static_cast<char*>(top) - sizeof(record);
+  auto* self = new (place) record;
+  if (getcontext(&self->context) != 0)
+    std::abort();
+  self->entry = entry;
+  self->context.uc_stack.ss_sp = place - nominal_size;
+  self->context.uc_stack.ss_size = nominal_size;
+  self->context.uc_link = nullptr;
+  const uint64_t address = reinterpret_cast<uintptr_t>(self);
+  makecontext(&self->context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(address >> 32),
+              static_cast<unsigned>(address));
+  return handle_of(self);
+}
+
+sennit_context sennit_ucontext_newlinked(sennit_context* top, sennit_entry entry) {
+  *top = nullptr;
+  return sennit_ucontext_newstack(top, entry);
+}
+
+SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack(sennit_context target, uintptr_t value) {
+  const sennit_transfer4 in = swap_with_exceptions(target, {value, 0, 0, 0});
+  return {in.from, in.value[0]};
+}
+
+SENNIT_UNSANITIZED sennit_transfer4 sennit_ucontext_swapstack4(sennit_context target, uintptr_t value0,
+                                                               uintptr_t value1, uintptr_t value2,
+                                                               uintptr_t value3) {
+  return swap_with_exceptions(target, {value0, value1, value2, value3});
+}
+
+SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack_raw(sennit_context target, uintptr_t value) {
+  record self;
+  const sennit_transfer4& in = swap(self, target, {value, 0, 0, 0});
+  return {in.from, in.value[0]};
+}
+
+SENNIT_UNSANITIZED void sennit_ucontext_leave(sennit_context target, uintptr_t value) {
+  record* const to = record_of(target);
+  to->transfer = {nullptr, {value, 0, 0, 0}};
+  setcontext(&to->context);
+  std::abort();
+}
+
+}  // extern "C"
