@@ -1,0 +1,50 @@
+/* The verbs from strict C11. Checked by c11_check_test.cpp. */
+#include "sennit/detail/arch/context.h"
+
+static _Alignas(16) char stack[1 << 16];
+static _Alignas(16) char base[1 << 16];
+
+#define TOP(memory) ((void*)((memory) + sizeof(memory) - 64))
+
+static void body(sennit_context from, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {
+  sennit_transfer4 in = sennit_swapstack4(from, a + b, c + d, 0, 0);
+  sennit_transfer out = sennit_swapstack(in.from, in.value[3]);
+  out = sennit_swapstack_call(out.from, out.value + 1);
+  out = sennit_swapstack_raw(out.from, out.value + 2);
+  sennit_leave(out.from, out.value + 3);
+}
+
+static sennit_decision decide(sennit_context self, void* argument) {
+  sennit_decision decision;
+  decision.target = self;
+  decision.value = *(uintptr_t*)argument + 1;
+  return decision;
+}
+
+int c11_first_wrong_step(void);
+
+int c11_first_wrong_step(void) {
+  uintptr_t word = 41;
+  sennit_transfer4 four = sennit_swapstack4(sennit_newstack(TOP(stack), body), 1, 2, 3, 4);
+  sennit_transfer one;
+  if (four.value[0] != 3 || four.value[1] != 7)
+    return 1;
+  four = sennit_swapstack4(four.from, 0, 0, 0, 9);
+  if (four.value[0] != 9)
+    return 2;
+  one = sennit_swapstack(four.from, 10);
+  if (one.value != 11)
+    return 3;
+  one = sennit_swapstack_raw(one.from, 20);
+  if (one.value != 22)
+    return 4;
+  one = sennit_swapstack_call(one.from, 30);
+  if (one.value != 33 || one.from != NULL)
+    return 5;
+  *(sennit_context*)TOP(base) = NULL;
+  if (sennit_suspend(TOP(base), decide, &word) != 42)
+    return 6;
+  if (sennit_thread_self() == NULL)
+    return 7;
+  return 0;
+}
