@@ -1,0 +1,157 @@
+// sennit::coroutine: a function that can stop in the middle, hand a value out, and be given one to go on
+// with. room: coro
+//
+//   sennit::coroutine<int(int)> sum([](auto& self, int first) {
+//     int total = first;
+//     for (;;)
+//       total += self.yield(total);
+//     return total;
+//   });
+//   sum(1);  // 1
+//   sum(2);  // 3
+//   sum(3);  // 6
+//
+// Source: Dolan 2013, sections 3.1 (values both ways) and 4.
+#pragma once
+
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/coro/coroutine_frame.hpp"
+
+namespace sennit {
+
+template <class Signature>
+class coroutine;
+
+// `Out operator()(In)` resumes the body with a value and returns what it yields next, or what it returns.
+//
+//   body     any callable Out f(coroutine::handle& self, In first). `self.yield(out)` hands `out` to the
+//            caller and returns the In of the next call.
+//   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
+//            comes out of the call that resumed it; the coroutine is then done.
+//   done()   after the body returned or threw. Calling a coroutine that is done is a misuse (asserted).
+//   end      Destroying a coroutine that is not done unwinds its body (see generator).
+//   threads  May be handed from one thread to another between two calls.
+//
+// Out and In are objects, or In is void; each is moved once.
+template <class Out, class In>
+  requires std::is_object_v<Out> && (std::is_object_v<In> || std::is_void_v<In>)
+class [[nodiscard]] coroutine<Out(In)> {
+  static constexpr bool takes_nothing = std::is_void_v<In>;
+  using in_type = std::conditional_t<takes_nothing, std::byte, In>;
+
+public:
+  // What the body sees of its coroutine.
+  class handle {
+  public:
+    handle(const handle&) = delete;
+    handle& operator=(const handle&) = delete;
+
+    // Hands `out` to the caller; returns what the next call brings.
+    [[gnu::always_inline]] In yield(Out out) {
+      return take(detail::coroutine_leave(*frame_, reinterpret_cast<std::uintptr_t>(std::addressof(out))));
+    }
+
+  private:
+    friend coroutine;
+    explicit handle(detail::coroutine_frame& frame) : frame_(&frame) {}
+    [[gnu::always_inline]] static In take(std::uintptr_t word) {
+      if constexpr (!takes_nothing)
+        return std::move(*reinterpret_cast<in_type*>(word));
+    }
+    detail::coroutine_frame* frame_;
+  };
+
+  template <class Body>
+    requires(!std::same_as<std::remove_cvref_t<Body>, coroutine>)
+  explicit coroutine(Body&& body, std::size_t stack_size = detail::default_stack_size)
+      : frame_(&detail::coroutine_take(stack_size)) {
+    using body_type = std::decay_t<Body>;
+    try {
+      detail::payload_store<body_type>(*frame_, std::forward<Body>(body));
+    } catch (...) {
+      detail::coroutine_give(*frame_);
+      throw;
+    }
+    frame_->action = run<body_type>;
+    frame_->state = detail::coroutine_state::ready;
+  }
+
+  coroutine(coroutine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  coroutine& operator=(coroutine&& other) noexcept {
+    std::swap(frame_, other.frame_);
+    return *this;
+  }
+  ~coroutine() {
+    if (frame_ == nullptr)
+      return;
+    if (!done())
+      detail::coroutine_unwind(*frame_);
+    detail::coroutine_give(*frame_);
+  }
+
+  Out operator()(In in)
+    requires(!takes_nothing)
+  {
+    return resume(reinterpret_cast<std::uintptr_t>(std::addressof(in)));
+  }
+  Out operator()()
+    requires takes_nothing
+  {
+    return resume(0);
+  }
+
+  bool done() const noexcept { return frame_->state == detail::coroutine_state::idle; }
+
+private:
+  [[gnu::always_inline]] Out resume(std::uintptr_t in) {
+    assert(!done() && "sennit: a coroutine that is done was called");
+    std::optional<Out> result;
+    frame_->mail[1] = reinterpret_cast<std::uintptr_t>(&result);
+    std::uintptr_t word = in;
+    if (frame_->state == detail::coroutine_state::ready) {
+      first_of(*frame_) = in;
+      word = reinterpret_cast<std::uintptr_t>(frame_);
+    }
+    word = detail::coroutine_resume(*frame_, word);
+    if (!done()) [[likely]]
+      return std::move(*reinterpret_cast<Out*>(word));
+    if (frame_->error != nullptr)
+      detail::coroutine_rethrow(*frame_);
+    return std::move(*result);
+  }
+
+  // Where the first call's argument lies, and where the body's result goes: on the caller's stack.
+  static std::uintptr_t& first_of(detail::coroutine_frame& frame) { return frame.mail[0]; }
+  static std::optional<Out>& result_of(detail::coroutine_frame& frame) {
+    return *reinterpret_cast<std::optional<Out>*>(frame.mail[1]);
+  }
+
+  template <class Body>
+  static void run(detail::coroutine_frame& frame) noexcept {
+    if (frame.state != detail::coroutine_state::unwinding) {
+      try {
+        handle self(frame);
+        Body& body = detail::payload_get<Body>(frame);
+        if constexpr (takes_nothing)
+          result_of(frame).emplace(body(self));
+        else
+          result_of(frame).emplace(body(self, handle::take(first_of(frame))));
+      } catch (const detail::forced_unwind&) {
+      } catch (...) {
+        detail::coroutine_fail(frame, std::current_exception());
+      }
+    }
+    detail::payload_destroy<Body>(frame);
+  }
+
+  detail::coroutine_frame* frame_;
+};
+
+}  // namespace sennit

@@ -1,0 +1,32 @@
+// Values that travel in the register that a switch hands over.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+namespace sennit::detail {
+
+// Small trivial values go in the register themselves; of others, the address does.
+template <class T>
+inline constexpr bool fits_word = std::is_object_v<T> && std::is_trivially_copyable_v<T> &&
+                                  std::is_default_constructible_v<T> && sizeof(T) <= sizeof(std::uintptr_t);
+
+template <class T>
+[[gnu::always_inline]] inline std::uintptr_t to_word(const T& value) noexcept {
+  static_assert(fits_word<T>);
+  std::uintptr_t word = 0;
+  std::memcpy(&word, std::addressof(value), sizeof(T));
+  return word;
+}
+
+template <class T>
+[[gnu::always_inline]] inline T from_word(std::uintptr_t word) noexcept {
+  static_assert(fits_word<T>);
+  T value;
+  std::memcpy(std::addressof(value), &word, sizeof(T));
+  return value;
+}
+
+}  // namespace sennit::detail

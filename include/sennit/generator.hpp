@@ -1,0 +1,240 @@
+// sennit::generator: a range whose elements a function yields, from any depth of calls.
+// room: coro
+//
+//   sennit::generator<int> evens([](auto& yield) {
+//     for (int i = 0; i < 10; ++i)
+//       yield(42 + i * 2);
+//   });
+//   for (int even : evens)
+//     std::cout << even << '\n';
+//
+// Source: Dolan 2013, section 4 (C++ generators via continuations).
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/arch/word.hpp"
+#include "sennit/detail/coro/coroutine_frame.hpp"
+
+namespace sennit {
+
+namespace detail {
+
+// How an element goes from the body to the consumer: in the register, or as the address of the yielded
+// object, which lives until the body is resumed.
+template <class T>
+struct element {
+  static constexpr bool in_register = fits_word<T>;
+  using value_type = std::remove_cvref_t<T>;
+  using reference = std::conditional_t<in_register || std::is_reference_v<T>, T, T&&>;
+
+  [[gnu::always_inline]] static std::uintptr_t pack(std::add_rvalue_reference_t<T> item) noexcept {
+    if constexpr (in_register)
+      return to_word<T>(item);
+    else
+      return reinterpret_cast<std::uintptr_t>(std::addressof(item));
+  }
+
+  [[gnu::always_inline]] static reference unpack(std::uintptr_t word) noexcept {
+    if constexpr (in_register)
+      return from_word<T>(word);
+    else
+      return static_cast<reference>(*reinterpret_cast<std::add_pointer_t<std::remove_reference_t<T>>>(word));
+  }
+};
+
+}  // namespace detail
+
+// A move-only C++20 input range of what its body yields. The body runs on a stack of its own, in the thread
+// that iterates; it starts at begin().
+//
+//   T        element type. For a reference type the consumer sees that reference; for a trivial value of at
+//            most 8 bytes, a copy; otherwise T&&, so that move-only values can be moved out.
+//   body     any callable f(generator<T>::yielder&). It is moved to the coroutine's stack (or, if larger than
+//            96 bytes, to the heap).
+//   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
+//            comes out of begin() or ++, and the range is then at its end.
+//   end      Destroying a generator before its end unwinds the body: its destructors run. A catch (...) in
+//            the body must rethrow; the program is ended with a message if it does not.
+//   threads  A generator may be handed from one thread to another between two increments.
+//
+// An element costs two context switches; how deep in calls, or in generators within generators (yield_all),
+// the body yields, costs nothing more.
+template <class T>
+class [[nodiscard]] generator : public std::ranges::view_interface<generator<T>> {
+  using element = detail::element<T>;
+
+public:
+  using value_type = typename element::value_type;
+  using reference = typename element::reference;
+
+  // What the body yields through. Belongs to the body while it runs; not to be copied or kept.
+  class yielder {
+  public:
+    yielder(const yielder&) = delete;
+    yielder& operator=(const yielder&) = delete;
+
+    // Hands an element to the consumer and returns when the next one is wanted.
+    [[gnu::always_inline]] void operator()(std::add_rvalue_reference_t<T> item) {
+      detail::coroutine_leave(*frame_->root,
+                              element::pack(static_cast<std::add_rvalue_reference_t<T>>(item)));
+    }
+    [[gnu::always_inline]] void operator()(const value_type& item)
+      requires(!std::is_reference_v<T> && std::copy_constructible<value_type>)
+    {
+      value_type copy(item);
+      (*this)(std::move(copy));
+    }
+
+    // Yields everything that `inner` does. Its elements go to the consumer directly, whatever the depth.
+    void yield_all(generator&& inner) {
+      generator held(std::move(inner));
+      detail::coroutine_frame& frame = *held.frame_;
+      detail::coroutine_frame& root = *frame_->root;
+      if (frame.state == detail::coroutine_state::idle)
+        return;
+      if (held.started_)
+        (*this)(held.current());  // it stands on an element that nobody has taken yet
+      frame.root = &root;
+      detail::coroutine_resume(frame, reinterpret_cast<std::uintptr_t>(&frame));
+      frame.root = &frame;
+      if (root.state == detail::coroutine_state::unwinding)
+        detail::throw_forced_unwind();
+      held.finish();
+    }
+
+    // Yields the elements of any other range.
+    template <std::ranges::input_range Range>
+      requires std::convertible_to<std::ranges::range_reference_t<Range>, reference>
+    void yield_all(Range&& range) {
+      for (auto&& item : range)
+        (*this)(static_cast<reference>(std::forward<decltype(item)>(item)));
+    }
+
+  private:
+    friend generator;
+    explicit yielder(detail::coroutine_frame& frame) : frame_(&frame) {}
+    detail::coroutine_frame* frame_;
+  };
+
+  class iterator {
+  public:
+    using value_type = generator::value_type;
+    using difference_type = std::ptrdiff_t;
+
+    [[gnu::always_inline]] reference operator*() const { return generator_->current(); }
+    [[gnu::always_inline]] iterator& operator++() {
+      generator_->advance();
+      return *this;
+    }
+    [[gnu::always_inline]] void operator++(int) { generator_->advance(); }
+    [[gnu::always_inline]] friend bool operator==(const iterator& left, std::default_sentinel_t) {
+      return left.at_end();
+    }
+
+  private:
+    friend generator;
+    explicit iterator(generator& owner) : generator_(&owner) {}
+    [[gnu::always_inline]] bool at_end() const { return generator_->done(); }
+    generator* generator_;
+  };
+
+  template <class Body>
+    requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
+            std::invocable<std::decay_t<Body>&, yielder&>
+  [[gnu::always_inline]] explicit generator(Body&& body, std::size_t stack_size = detail::default_stack_size)
+      : frame_(&detail::coroutine_take(stack_size)) {
+    using body_type = std::decay_t<Body>;
+    frame_->action = run<body_type>;
+    store<body_type>(std::forward<Body>(body));
+    frame_->state = detail::coroutine_state::ready;
+  }
+
+  generator(generator&& other) noexcept
+      : frame_(std::exchange(other.frame_, nullptr)), word_(other.word_), started_(other.started_) {}
+  generator& operator=(generator&& other) noexcept {
+    std::swap(frame_, other.frame_);
+    std::swap(word_, other.word_);
+    std::swap(started_, other.started_);
+    return *this;
+  }
+  [[gnu::always_inline]] ~generator() {
+    if (frame_ == nullptr)
+      return;
+    if (frame_->state != detail::coroutine_state::idle) [[unlikely]]
+      abandon();
+    detail::coroutine_give(*frame_);
+  }
+
+  // Starts the body and runs it to its first element. Call it once.
+  [[gnu::always_inline]] iterator begin() {
+    if (!started_) {
+      started_ = true;
+      advance();
+    }
+    return iterator(*this);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+  friend yielder;
+
+  template <class Body, class Function>
+  [[gnu::always_inline]] void store(Function&& function) {
+    if constexpr (noexcept(detail::payload_store<Body>(*frame_, std::forward<Function>(function)))) {
+      detail::payload_store<Body>(*frame_, std::forward<Function>(function));
+    } else {
+      try {
+        detail::payload_store<Body>(*frame_, std::forward<Function>(function));
+      } catch (...) {
+        detail::coroutine_give(*frame_);
+        throw;
+      }
+    }
+  }
+
+  // The action: on the coroutine's stack.
+  template <class Body>
+  static void run(detail::coroutine_frame& frame) noexcept {
+    if (frame.state != detail::coroutine_state::unwinding) {
+      try {
+        yielder yield(frame);
+        detail::payload_get<Body>(frame)(yield);
+      } catch (const detail::forced_unwind&) {
+      } catch (...) {
+        detail::coroutine_fail(frame, std::current_exception());
+      }
+    }
+    detail::payload_destroy<Body>(frame);
+  }
+
+  [[gnu::always_inline]] reference current() const { return element::unpack(word_); }
+  [[gnu::always_inline]] bool done() const { return frame_->state == detail::coroutine_state::idle; }
+
+  [[gnu::always_inline]] void advance() {
+    word_ = detail::coroutine_resume(*frame_, reinterpret_cast<std::uintptr_t>(frame_));
+    if (done()) [[unlikely]]
+      finish();
+  }
+
+  void finish() {
+    if (frame_->error != nullptr)
+      detail::coroutine_rethrow(*frame_);
+  }
+
+  [[gnu::cold]] void abandon() noexcept { detail::coroutine_unwind(*frame_); }
+
+  detail::coroutine_frame* frame_;
+  std::uintptr_t word_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace sennit
+
+template <class T>
+inline constexpr bool std::ranges::enable_view<sennit::generator<T>> = true;

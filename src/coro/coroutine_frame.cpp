@@ -1,0 +1,148 @@
+// Coroutines kept whole: making them, their run loop, and the lists of idle ones.
+#include "sennit/detail/coro/coroutine_frame.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "sennit/detail/fault/overflow.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+// Tops that all lie at one offset of their pages share a few cache sets; 16 colours spread them.
+constexpr std::size_t colours = 16;
+constexpr std::size_t colour_step = 192;
+
+// Idle coroutines that no thread keeps: those of threads that ended, those beyond pool_limit, and all that
+// do not have the default stack size. Never destroyed: threads may end after static objects do.
+struct idle_list {
+  std::mutex lock;
+  coroutine_frame* first = nullptr;
+};
+
+idle_list& process_idle() {
+  static auto* list = new idle_list;
+  return *list;
+}
+
+SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
+                                 std::uintptr_t) noexcept {
+  auto& frame = *reinterpret_cast<coroutine_frame*>(value);
+  entered_new_stack();
+  for (;;) {
+    frame.resumer = from;
+    if (frame.state == coroutine_state::ready)
+      frame.state = coroutine_state::running;
+    frame.action(frame);
+    frame.state = coroutine_state::idle;
+    from = swap(frame.resumer, 0, frame.resumer_identity, false).from;
+  }
+}
+
+void give_to_process(coroutine_frame& frame) noexcept {
+  stack_trim_below(frame.record.memory, frame.context);
+  idle_list& idle = process_idle();
+  std::lock_guard hold(idle.lock);
+  frame.next = idle.first;
+  idle.first = &frame;
+}
+
+// The calling thread's pool; gives everything to the process when the thread ends.
+struct thread_pool {
+  sennit_pool pool{nullptr, 0};
+  thread_pool() { sennit_thread_self()->pool = &pool; }
+  ~thread_pool() {
+    sennit_thread_self()->pool = nullptr;
+    while (pool.idle != nullptr) {
+      coroutine_frame& frame = *pool.idle;
+      pool.idle = frame.next;
+      give_to_process(frame);
+    }
+  }
+};
+
+coroutine_frame* take_from_process(std::size_t stack_size) noexcept {
+  idle_list& idle = process_idle();
+  std::lock_guard hold(idle.lock);
+  for (coroutine_frame** link = &idle.first; *link != nullptr; link = &(*link)->next) {
+    coroutine_frame* frame = *link;
+    if (frame->record.memory.size != stack_size)
+      continue;
+    *link = frame->next;
+    return frame;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool linked) {
+  fault_watch_thread();
+  const stack_memory memory = stack_take(stack_size);
+  const std::size_t colour = memory.index % colours * colour_step;
+  char* top = memory.high() - sizeof(coroutine_frame) - colour;
+  top -= reinterpret_cast<std::uintptr_t>(top) % 64;
+  auto* frame = ::new (top) coroutine_frame{};
+  frame->record.memory = memory;
+  frame->state = coroutine_state::idle;
+  frame->root = frame;
+  frame->active_identity = &frame->identity;
+  frame->context = linked ? sennit_newlinked(&frame->resumer, loop) : sennit_newstack(frame, loop);
+  stack_name(memory, &frame->record);
+  return *frame;
+}
+
+coroutine_frame& coroutine_take_slow(std::size_t stack_size) {
+  static thread_local thread_pool mine;
+  stack_size = stack_class(stack_size);
+  fault_watch_thread();
+  sennit_pool* pool = sennit_thread_self()->pool;
+  if (stack_size == default_stack_size && pool != nullptr && pool->idle != nullptr)
+    return coroutine_take(stack_size);
+  coroutine_frame* frame = take_from_process(stack_size);
+  return frame != nullptr ? *frame : coroutine_make(stack_size, run_loop, true);
+}
+
+void coroutine_give_slow(coroutine_frame& frame) noexcept {
+  give_to_process(frame);
+  sennit_pool* pool = sennit_thread_self()->pool;
+  if (pool == nullptr || pool->count < pool_limit)
+    return;
+  for (; pool->count > pool_limit / 2; --pool->count) {
+    coroutine_frame& idle = *pool->idle;
+    pool->idle = idle.next;
+    give_to_process(idle);
+  }
+}
+
+void throw_forced_unwind() {
+  throw forced_unwind{};
+}
+
+void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept {
+  frame.error = new std::exception_ptr(std::move(error));
+}
+
+void coroutine_rethrow(coroutine_frame& frame) {
+  auto* kept = static_cast<std::exception_ptr*>(std::exchange(frame.error, nullptr));
+  std::exception_ptr error = std::move(*kept);
+  delete kept;
+  std::rethrow_exception(std::move(error));
+}
+
+void coroutine_unwind(coroutine_frame& frame) noexcept {
+  frame.state = coroutine_state::unwinding;
+  coroutine_resume(frame,
+                   reinterpret_cast<std::uintptr_t>(&frame));  // a body that never began wants the frame
+  if (frame.state != coroutine_state::idle) {
+    std::fputs(
+        "sennit: a coroutine that was destroyed early caught its unwinding with catch (...) and went on; "
+        "a handler that catches everything must rethrow\n",
+        stderr);
+    std::abort();
+  }
+}
+
+}  // namespace sennit::detail

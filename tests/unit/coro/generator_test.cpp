@@ -1,0 +1,334 @@
+#include "sennit/generator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using sennit::generator;
+
+static_assert(std::ranges::input_range<generator<int>>);
+static_assert(std::ranges::view<generator<int>>);
+static_assert(std::ranges::input_range<generator<std::unique_ptr<int>>>);
+static_assert(!std::is_copy_constructible_v<generator<int>>);
+static_assert(std::same_as<std::ranges::range_reference_t<generator<int&>>, int&>);
+static_assert(std::same_as<std::ranges::range_reference_t<generator<std::string>>, std::string&&>);
+
+generator<int> count_to(int n) {
+  return generator<int>([n](auto& yield) {
+    for (int i = 0; i < n; ++i)
+      yield(i);
+  });
+}
+
+TEST(Generator, YieldsTheSeedsEvenNumbers) {
+  generator<int> evens([](auto& yield) {
+    for (int i = 0; i < 10; ++i)
+      yield(42 + i * 2);
+  });
+  std::vector<int> seen;
+  for (int even : evens)
+    seen.push_back(even);
+  EXPECT_EQ(seen, (std::vector<int>{42, 44, 46, 48, 50, 52, 54, 56, 58, 60}));
+}
+
+TEST(Generator, CanBeEmpty) {
+  for (int item : count_to(0))
+    FAIL() << item;
+}
+
+TEST(Generator, ComposesWithRangeAdaptors) {
+  std::vector<int> seen;
+  for (int item : count_to(100) | std::views::filter([](int i) { return i % 7 == 0; }) | std::views::take(4))
+    seen.push_back(item);
+  EXPECT_EQ(seen, (std::vector<int>{0, 7, 14, 21}));
+}
+
+TEST(Generator, HandsOutReferencesToTheBodysObjects) {
+  int total = 0;
+  generator<int&> slots([&total](auto& yield) {
+    int slot = 0;
+    for (int i = 0; i < 3; ++i) {
+      yield(slot);
+      total += slot;
+    }
+  });
+  int next = 1;
+  for (int& slot : slots)
+    slot = next *= 10;
+  EXPECT_EQ(total, 10 + 100 + 1000);
+}
+
+TEST(Generator, MovesMoveOnlyValuesOut) {
+  generator<std::unique_ptr<int>> owners([](auto& yield) {
+    for (int i = 0; i < 3; ++i)
+      yield(std::make_unique<int>(i));
+  });
+  std::vector<std::unique_ptr<int>> kept;
+  for (auto&& owner : owners)
+    kept.push_back(std::move(owner));
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(*kept[2], 2);
+}
+
+TEST(Generator, CopiesLvaluesThatTheBodyKeeps) {
+  generator<std::string> words([](auto& yield) {
+    const std::string word = "a word that is too long for the small buffer";
+    yield(word);
+    yield(word);
+  });
+  for (std::string word : words)
+    EXPECT_EQ(word.size(), 44u);
+}
+
+struct counted {
+  explicit counted(int& alive) : alive_(&alive) { ++*alive_; }
+  counted(const counted& other) : alive_(other.alive_) { ++*alive_; }
+  ~counted() { --*alive_; }
+  int* alive_;
+};
+
+TEST(Generator, UnwindsTheBodyWhenDestroyedEarly) {
+  int alive = 0;
+  {
+    generator<int> g([&alive](auto& yield) {
+      counted outer(alive);
+      auto deep = [&](auto& self, int depth) -> void {
+        counted inner(alive);
+        if (depth > 0)
+          self(self, depth - 1);
+        else
+          for (int i = 0; i < 1000; ++i)
+            yield(i);
+      };
+      deep(deep, 20);
+    });
+    int sum = 0;
+    for (int item : g) {
+      sum += item;
+      if (item == 5)
+        break;
+    }
+    EXPECT_EQ(sum, 15);
+    EXPECT_EQ(alive, 22);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(Generator, DestroysABodyThatNeverBegan) {
+  int alive = 0;
+  {
+    generator<int> g([held = counted(alive)](auto& yield) {
+      ADD_FAILURE() << "the body ran";
+      yield(1);
+    });
+    EXPECT_EQ(alive, 1);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(Generator, KeepsLargeFunctionObjects) {
+  std::array<int, 1000> large{};
+  std::iota(large.begin(), large.end(), 0);
+  generator<int> g([large](auto& yield) {
+    for (int item : large)
+      yield(item);
+  });
+  EXPECT_EQ(std::accumulate(large.begin(), large.end(), 0), [&] {
+    int sum = 0;
+    for (int item : g)
+      sum += item;
+    return sum;
+  }());
+}
+
+TEST(Generator, BringsTheBodysExceptionToTheConsumer) {
+  generator<int> g([](auto& yield) {
+    yield(1);
+    throw std::runtime_error("from the body");
+  });
+  auto it = g.begin();
+  EXPECT_EQ(*it, 1);
+  try {
+    ++it;
+    FAIL() << "nothing was thrown";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "from the body");
+  }
+  EXPECT_TRUE(it == g.end());
+}
+
+TEST(Generator, BodyMayCatchAndYieldAndRethrow) {
+  generator<int> g([](auto& yield) {
+    try {
+      throw std::runtime_error("mine");
+    } catch (...) {
+      yield(1);
+      throw;
+    }
+  });
+  try {
+    throw std::logic_error("the consumer's");
+  } catch (const std::logic_error&) {
+    auto it = g.begin();
+    EXPECT_EQ(*it, 1);
+    EXPECT_THROW(++it, std::runtime_error);
+    try {
+      throw;
+    } catch (const std::logic_error& error) {
+      EXPECT_STREQ(error.what(), "the consumer's");
+    }
+  }
+}
+
+generator<int> tree(int depth) {
+  return generator<int>([depth](auto& yield) {
+    if (depth > 0)
+      yield.yield_all(tree(depth - 1));
+    yield(depth);
+    if (depth > 0)
+      yield.yield_all(tree(depth - 1));
+  });
+}
+
+TEST(Generator, NestsWithYieldAll) {
+  std::vector<int> seen;
+  for (int item : tree(3))
+    seen.push_back(item);
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0}));
+}
+
+TEST(Generator, UnwindsNestedGeneratorsWhenDestroyedEarly) {
+  int alive = 0;
+  auto nested = [&alive](auto& self, int depth) -> generator<int> {
+    return generator<int>([&alive, &self, depth](auto& yield) {
+      counted here(alive);
+      if (depth == 0)
+        for (int i = 0; i < 10; ++i)
+          yield(i);
+      else
+        yield.yield_all(self(self, depth - 1));
+    });
+  };
+  {
+    generator<int> g = nested(nested, 5);
+    auto it = g.begin();
+    ++it;
+    EXPECT_EQ(*it, 1);
+    EXPECT_EQ(alive, 6);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(Generator, NestedExceptionsPassThroughEachLevel) {
+  int caught = 0;
+  generator<int> g([&caught](auto& yield) {
+    try {
+      yield.yield_all(generator<int>([](auto& inner) {
+        inner(1);
+        throw std::runtime_error("inner");
+      }));
+    } catch (const std::runtime_error&) {
+      ++caught;
+      yield(2);
+    }
+  });
+  std::vector<int> seen;
+  for (int item : g)
+    seen.push_back(item);
+  EXPECT_EQ(seen, (std::vector<int>{1, 2}));
+  EXPECT_EQ(caught, 1);
+}
+
+TEST(Generator, YieldAllGoesOnWithAStartedGenerator) {
+  generator<int> inner = count_to(5);
+  auto it = inner.begin();
+  ++it;
+  ++it;  // stands on 2
+  generator<int> outer([&inner](auto& yield) {
+    yield(100);
+    yield.yield_all(std::move(inner));
+    yield(200);
+  });
+  std::vector<int> seen;
+  for (int item : outer)
+    seen.push_back(item);
+  EXPECT_EQ(seen, (std::vector<int>{100, 2, 3, 4, 200}));
+}
+
+TEST(Generator, YieldAllTakesAnyRange) {
+  generator<int> g([](auto& yield) { yield.yield_all(std::vector<int>{3, 1, 2}); });
+  std::vector<int> seen;
+  for (int item : g)
+    seen.push_back(item);
+  EXPECT_EQ(seen, (std::vector<int>{3, 1, 2}));
+}
+
+TEST(Generator, MovesFromThreadToThread) {
+  generator<int> g = count_to(1000);
+  auto it = g.begin();
+  long sum = *it;
+  for (int round = 0; round < 9; ++round)
+    std::thread([&] {
+      for (int i = 0; i < 111; ++i)
+        sum += *++it;
+    }).join();
+  EXPECT_EQ(sum, 999L * 1000 / 2);
+}
+
+TEST(Generator, ReusesOneCoroutineAgainAndAgain) {
+  long sum = 0;
+  for (int i = 0; i < 10000; ++i)
+    for (int item : count_to(3))
+      sum += item;
+  EXPECT_EQ(sum, 30000);
+}
+
+TEST(Generator, ManyLiveAtOnce) {
+  std::vector<generator<int>> many;
+  for (int i = 0; i < 5000; ++i)
+    many.push_back(count_to(i));
+  long sum = 0;
+  for (auto& g : many)
+    for (int item : g)
+      sum += item != 0;
+  EXPECT_EQ(sum, 4998L * 4999 / 2);
+}
+
+TEST(Generator, TakesOtherStackSizes) {
+  generator<int> g(
+      [](auto& yield) {
+        auto deep = [&](auto& self, int depth) -> int {
+          volatile char pad[1000] = {};
+          return depth == 0 ? 0 : 1 + self(self, depth - 1) + pad[0];
+        };
+        yield(deep(deep, 900));
+      },
+      4 * 1024 * 1024);
+  EXPECT_EQ(*g.begin(), 900);
+}
+
+TEST(GeneratorDeathTest, SwallowingTheUnwindEndsWithAMessage) {
+  EXPECT_DEATH(
+      {
+        generator<int> g([](auto& yield) {
+          for (int i = 0;; ++i) {
+            try {
+              yield(i);
+            } catch (...) {
+            }
+          }
+        });
+        static_cast<void>(g.begin());
+      },
+      "must rethrow");
+}
+
+}  // namespace
