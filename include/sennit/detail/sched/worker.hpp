@@ -1,0 +1,190 @@
+// A worker runs fibers, one after another, on the thread that entered it. The thread is a fiber to it too:
+// the host.
+//
+// A fiber that gives way, blocks or ends enters its successor directly: inline code takes it from the ring
+// and switches, with no call, no return and no trip through a scheduler's context. That is right on the
+// running fiber's own stack because only this thread runs the ring: nobody can resume a fiber before its
+// switch is over. (A worker that others steal from must publish a fiber only after it has left its stack.)
+//
+// When there is no successor, or it is time to look at what comes from outside, the fiber leaves by
+// suspend(): its context is saved and a decider runs on the worker's own stack, which may wait there, and is
+// left by a jump into the successor. Under sanitizers and on portable backends deciders run in the host's
+// context, and every switch goes through one.
+//
+// Source: Dolan 2013, section 5: "the blocking fiber selects the next fiber to run via a simple subroutine
+// call, and then context switches directly into it".
+#pragma once
+
+#include <atomic>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/thread.h"
+#include "sennit/detail/sched/driver.hpp"
+#include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/sched/run_queue.hpp"
+#include "sennit/detail/sched/timers.hpp"
+#include "sennit/detail/stack/sanitizer.hpp"
+#include "sennit/detail/stack/stack.hpp"
+
+namespace sennit::detail {
+
+// After this many dispatches a worker looks at what comes from outside: posts, deadlines, I/O.
+inline constexpr unsigned poll_interval = 61;
+
+// A function that another thread posted.
+struct posted {
+  posted* next = nullptr;
+  virtual ~posted() = default;
+  virtual void run() = 0;
+};
+
+}  // namespace sennit::detail
+
+struct sennit_worker {
+  // What every switch touches.
+  sennit::detail::run_queue ready;
+  void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
+  unsigned until_poll = sennit::detail::poll_interval;
+  // What start and end of a fiber touch.
+  sennit::detail::fiber* idle =
+      nullptr;  // finished fibers with their stacks: run loops that wait for a message
+  std::size_t stack_size;
+  std::size_t live_count = 0;
+  // The rest.
+  sennit::detail::timers deadlines;
+  sennit::detail::coroutine_frame* spare_frames =
+      nullptr;  // stacks of fibers that ended before they were joined
+  sennit::detail::fiber host;
+  sennit::detail::stack_memory stack_memory;
+  std::unique_ptr<sennit::detail::driver> driver;
+  sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
+  sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
+  bool host_wanted = false;                         // the host goes on at the next dispatch
+  bool unwinding = false;                           // the runtime ends
+  std::atomic<sennit::detail::posted*> inbox{nullptr};
+  std::atomic<bool> sleeping{false};
+  sennit_context host_context = nullptr;                     // the deciders' context where they need one
+  sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
+
+  sennit_worker(sennit::run_policy policy, std::size_t stack_size);
+  ~sennit_worker();
+  sennit_worker(const sennit_worker&) = delete;
+  sennit_worker& operator=(const sennit_worker&) = delete;
+};
+
+namespace sennit::detail {
+
+using worker = sennit_worker;
+
+// The worker that the calling thread is, or null.
+[[gnu::always_inline]] inline worker* this_worker() noexcept {
+  return sennit_thread_self()->worker;
+}
+
+#if defined(SENNIT_SANITIZED)
+std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument) noexcept;
+#endif
+
+// Leaves the running fiber; `decide(context, argument)` says who goes on. Returns the word of our resume.
+[[gnu::always_inline]] inline std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument) {
+#if defined(SENNIT_SANITIZED)
+  return suspend_to_host(w, decide, argument);
+#else
+  return sennit_suspend(w.stack, decide, argument);
+#endif
+}
+
+// Deciders. The argument is the worker.
+extern "C" {
+sennit_decision sennit_decide_yield(sennit_context self, void* argument);
+sennit_decision sennit_decide_park(sennit_context self, void* argument);
+sennit_decision sennit_decide_finish(sennit_context self, void* argument);
+}
+
+#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
+inline constexpr bool direct_entry = false;
+inline std::uintptr_t enter_directly(fiber&, fiber&) {
+  return 0;
+}
+#else
+inline constexpr bool direct_entry = true;
+// Switches from the fiber `self`, which has been filed, to `next`, which is current.
+[[gnu::always_inline]] inline std::uintptr_t enter_directly(fiber& self, fiber& next) {
+  return sennit_swapstack_saving(next.context, next.word, &self.context);
+}
+#endif
+
+// Lets the other ready fibers run first: mostly one step in the ring.
+[[gnu::always_inline]] inline void yield() {
+  worker* w = this_worker();
+  assert(w != nullptr && w->ready.current != &w->host && "sennit: yield outside of a fiber");
+  std::uintptr_t word;
+  if (--w->until_poll != 0 && w->ready.plain() && direct_entry) [[likely]] {
+    fiber* self = w->ready.current;
+    fiber* next = self->next;
+    if (next == self)
+      return;
+    self->word = 0;
+    w->ready.current = next;
+    word = enter_directly(*self, *next);
+  } else {
+    word = suspend(*w, sennit_decide_yield, w);
+  }
+  if (word != 0) [[unlikely]]
+    throw_forced_unwind();
+}
+
+// Blocks the running fiber, which the caller has put where its waker will find it, until unpark or the
+// runtime's end (then it leaves by forced unwind). errno is kept. `reason`: what a debugger shows; a literal.
+// Returns the waker's word; the fiber's `why` says whether it was a waker at all.
+[[gnu::always_inline]] inline std::uintptr_t park(worker& w, const char* reason) {
+  assert(w.ready.current != &w.host && "sennit: blocking outside of a fiber");
+  const int kept = *sennit_thread_self()->error_number;
+  fiber* self = w.ready.current;
+  self->reason = reason;
+  self->flags.status = fiber_status::parked;
+  std::uintptr_t word;
+  if (--w.until_poll != 0 && self->next != self && direct_entry) [[likely]]
+    word = enter_directly(*self, *w.ready.step_off());
+  else
+    word = suspend(w, sennit_decide_park, &w);
+  sennit_thread_block* thread = sennit_thread_self();
+  *thread->error_number = kept;
+  self = thread->worker->ready.current;
+  if (self->flags.why == wake::unwinding) [[unlikely]]
+    throw_forced_unwind();
+  return word;
+}
+
+// The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
+bool park_until(worker& w, const char* reason, time_point deadline);
+
+// Makes a parked fiber that is in no ring and no list ready to run with a word. What unpark() and direct
+// wakes share.
+[[gnu::always_inline]] inline void awaken(worker& w, fiber& f, std::uintptr_t word, wake why) {
+  assert(f.flags.status == fiber_status::parked);
+  if (f.timer != no_timer) [[unlikely]]
+    w.deadlines.remove(&f);
+  f.word = word;
+  f.flags.why = why;
+  f.flags.status = fiber_status::ready;
+}
+
+// Makes a parked fiber of this worker ready, soon to run: it is likely to want what its waker just touched.
+// Only on the worker's own thread.
+[[gnu::always_inline]] inline void unpark(worker& w, fiber& f, std::uintptr_t word) {
+  awaken(w, f, word, wake::notified);
+  w.ready.add_woken(&f);
+}
+
+// The same in its turn: what comes from outside, in the order in which it came.
+[[gnu::always_inline]] inline void unpark_in_turn(worker& w, fiber& f, wake why) {
+  awaken(w, f, 0, why);
+  w.ready.add(&f);
+}
+
+}  // namespace sennit::detail

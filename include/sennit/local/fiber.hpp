@@ -1,0 +1,156 @@
+// sennit::local::fiber: a handle to a fiber of a local runtime; and what a fiber does to itself.
+// room: sched
+//
+//   sennit::local::runtime runtime;
+//   runtime.run([] {
+//     auto child = sennit::local::spawn([] { std::puts("child"); });
+//     std::puts("parent");
+//     child.join();
+//   });
+//
+// Source: Dolan 2013, section 5 (fibers); RethinkDB (a fiber's stack and run loop are reused whole).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "sennit/detail/sched/spawn.hpp"
+
+namespace sennit::local {
+
+struct spawn_options {
+  std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
+  std::size_t stack_size = 0;  // bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's
+};
+
+// Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber, which
+// goes on; an exception that then leaves it has nowhere to go and terminates the program with the fiber's
+// name. Handles are used on their runtime's thread only.
+class fiber {
+public:
+  fiber() = default;
+  fiber(fiber&& other) noexcept : fiber_(std::exchange(other.fiber_, nullptr)) {}
+  fiber& operator=(fiber&& other) noexcept {
+    std::swap(fiber_, other.fiber_);
+    return *this;
+  }
+  [[gnu::always_inline]] ~fiber() {
+    if (fiber_ != nullptr)
+      detach();
+  }
+
+  bool joinable() const noexcept { return fiber_ != nullptr; }
+
+  // Waits until the fiber has ended, and throws what its function threw. Precondition: joinable, and nobody
+  // else joins it.
+  [[gnu::always_inline]] void join() {
+    assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
+    if (fiber_->flags.status != detail::fiber_status::finished)
+      wait(detail::never);
+    collect();
+  }
+
+  // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
+  // joinable.
+  bool join_until(std::chrono::steady_clock::time_point deadline) {
+    assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
+    if (fiber_->flags.status != detail::fiber_status::finished && !wait(deadline))
+      return false;
+    collect();
+    return true;
+  }
+  template <class Rep, class Period>
+  bool join_for(std::chrono::duration<Rep, Period> time) {
+    return join_until(std::chrono::steady_clock::now() + time);
+  }
+
+  // Lets the fiber go on alone.
+  void detach() noexcept;
+
+  // Lets the fiber's park() return: the one it is in, or else its next one.
+  void unpark() noexcept { detail::fiber_unpark(*fiber_); }
+
+  std::uint64_t id() const noexcept { return fiber_->id(); }
+  std::string_view name() const noexcept { return fiber_->name; }
+
+private:
+  friend class runtime;
+  template <class Function>
+  friend fiber spawn(Function&& function, const spawn_options& options);
+
+  [[gnu::always_inline]] explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
+  [[gnu::always_inline]] bool wait(detail::time_point deadline) {
+    detail::worker& w = *detail::this_worker();
+    assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
+    assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
+    fiber_->joiner = w.ready.current;
+    if (deadline == detail::never) {
+      detail::park(w, "join");
+    } else {
+      detail::park_until(w, "join", deadline);
+      if (fiber_->flags.status != detail::fiber_status::finished) {
+        fiber_->joiner = nullptr;
+        return false;
+      }
+    }
+    return true;
+  }
+  [[gnu::always_inline]] void collect() {
+    if (fiber_->error != nullptr) [[unlikely]]
+      rethrow();
+    detail::fiber& f = *std::exchange(fiber_, nullptr);
+    detail::fiber_give(*f.home, f);
+  }
+  [[noreturn]] void rethrow();
+
+  detail::fiber* fiber_ = nullptr;
+};
+
+// Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
+// moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
+// memory or mappings ran out, and then nothing was started.
+template <class Function>
+[[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
+  detail::worker* w = detail::this_worker();
+  assert(w != nullptr && "sennit: spawn outside of a runtime");
+  detail::fiber& f = detail::fiber_spawn(*w, std::forward<Function>(function),
+                                         options.stack_size == 0 ? w->stack_size : options.stack_size, true);
+  if (!options.name.empty()) [[unlikely]]
+    detail::fiber_set_name(f, options.name);
+  return fiber(f);
+}
+template <class Function>
+[[gnu::always_inline]] inline fiber spawn(Function&& function) {
+  return spawn(std::forward<Function>(function), spawn_options{});
+}
+
+namespace this_fiber {
+
+// Lets every other fiber that is ready run before the caller goes on (by the runtime's policy). errno is not
+// kept.
+[[gnu::always_inline]] inline void yield() {
+  detail::yield();
+}
+
+// Blocks the calling fiber only. Steady clock.
+void sleep_until(std::chrono::steady_clock::time_point deadline);
+template <class Rep, class Period>
+void sleep_for(std::chrono::duration<Rep, Period> time) {
+  sleep_until(std::chrono::steady_clock::now() + time);
+}
+
+// Blocks until somebody calls unpark() on this fiber's handle; at once, if that happened since the last park.
+void park();
+// The same until a deadline; false: nobody did.
+bool park_until(std::chrono::steady_clock::time_point deadline);
+
+std::uint64_t id() noexcept;
+std::string_view name() noexcept;
+void set_name(std::string_view name) noexcept;
+
+}  // namespace this_fiber
+
+}  // namespace sennit::local

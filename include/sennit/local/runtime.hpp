@@ -1,0 +1,104 @@
+// sennit::local::runtime: fibers on one thread that nobody steals from, without a single atomic operation
+// between them. room: sched
+//
+//   sennit::local::runtime runtime;
+//   int answer = runtime.run([] {
+//     sennit::local::this_fiber::sleep_for(1ms);
+//     return 42;
+//   });
+//
+// Source: Dolan 2013, section 5 (the single-threaded library, "fiberS").
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/sched/spawn.hpp"
+#include "sennit/local/fiber.hpp"
+#include "sennit/run_policy.hpp"
+
+namespace sennit::local {
+
+struct runtime_options {
+  run_policy policy = run_policy::fifo;
+  std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; a power of two
+};
+
+// One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
+// one next time. Several runtimes may live in one process, one running per thread. Only post() may be called
+// from other threads.
+class runtime {
+public:
+  // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
+  explicit runtime(const runtime_options& options = {}) : worker_(options.policy, options.stack_size) {}
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  // Fibers that have not ended are unwound: what they wait for throws through them, their destructors run.
+  ~runtime() = default;
+
+  // Runs `function` as a fiber and all others beside it, until it ends. Returns its result or throws what it
+  // threw. Fibers that are left wait for the next run() or run_once(), or for the destructor. Not to be
+  // called inside of a fiber.
+  template <class Function>
+  std::invoke_result_t<Function&> run(Function&& function) {
+    using result = std::invoke_result_t<Function&>;
+    if constexpr (std::is_void_v<result>) {
+      finish(spawn(std::ref(function), {.name = "main"}));
+    } else {
+      std::optional<result> value;
+      finish(spawn([&] { value.emplace(function()); }, {.name = "main"}));
+      return std::move(*value);
+    }
+  }
+
+  // Starts a fiber. On the runtime's thread, inside or outside of run().
+  template <class Function>
+  fiber spawn(Function&& function, const spawn_options& options = {}) {
+    detail::fiber& f =
+        detail::fiber_spawn(worker_, std::forward<Function>(function),
+                            options.stack_size == 0 ? worker_.stack_size : options.stack_size, true);
+    detail::fiber_set_name(f, options.name);
+    return fiber(f);
+  }
+
+  // Has `function` run in a fiber of its own, soon, from any thread. Its exceptions terminate. Posts from one
+  // thread start in their order. Throws std::bad_alloc. The runtime must outlive the call.
+  template <class Function>
+  void post(Function&& function) {
+    detail::worker_post(
+        worker_, new posted_function<std::decay_t<Function>>(worker_, std::forward<Function>(function)));
+  }
+
+  // For embedding in another event loop: lets each fiber that is ready run once, more or less; if none is,
+  // waits for one until `deadline` (steady clock; by default not at all). True: fibers are ready to go on;
+  // call again soon. False: nothing to do until descriptor() is readable.
+  bool run_once(
+      std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::min());
+
+  // Polls readable (POLLIN) when run_once() has something to do. Owned by the runtime; only poll it.
+  int descriptor() const noexcept { return worker_.driver->descriptor(); }
+
+  // Fibers that have not ended.
+  std::size_t size() const noexcept { return worker_.live_count; }
+
+private:
+  template <class Function>
+  struct posted_function final : detail::posted {
+    template <class Source>
+    posted_function(detail::worker& w, Source&& source) : to(w), function(std::forward<Source>(source)) {}
+    void run() override { detail::fiber_spawn(to, std::move(function), to.stack_size, false); }
+    detail::worker& to;
+    Function function;
+  };
+
+  void finish(fiber main);
+
+  detail::worker worker_;
+};
+
+}  // namespace sennit::local

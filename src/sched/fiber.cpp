@@ -1,0 +1,162 @@
+// Descriptors: their memory, and how a fiber ends.
+#include "sennit/detail/sched/fiber.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sennit/detail/sched/spawn.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+constexpr std::size_t block_size = 64;
+
+// Type-stable: blocks are never given back, and never destroyed.
+struct descriptor_source {
+  std::mutex lock;
+  fiber* free = nullptr;
+  std::vector<fiber*> blocks;
+};
+
+descriptor_source& source() {
+  static auto* only = new descriptor_source;
+  return *only;
+}
+
+void add_block(descriptor_source& to) {
+  auto block = std::make_unique<fiber[]>(block_size);
+  to.blocks.push_back(block.get());
+  for (std::size_t i = 0; i < block_size; ++i) {
+    block[i].number = (to.blocks.size() - 1) * block_size + i;
+    block[i].next = std::exchange(to.free, &block[i]);
+  }
+  block.release();
+}
+
+// A stack with a fiber's run loop on it, for a descriptor that has none.
+void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
+  coroutine_frame* frame = w.spare_frames;
+  if (frame != nullptr && frame->record.memory.size == stack_size) {
+    w.spare_frames = frame->next;
+  } else {
+    frame = &coroutine_make(stack_size, fiber_loop, false);
+    frame->record.kind = "fiber";
+  }
+  frame->mail[0] = reinterpret_cast<std::uintptr_t>(&f);
+  frame->record.name = f.name;
+  f.frame = frame;
+  f.context = frame->context;
+}
+
+}  // namespace
+
+fiber* fiber_make() {
+  descriptor_source& from = source();
+  std::lock_guard hold(from.lock);
+  if (from.free == nullptr)
+    add_block(from);
+  fiber* f = from.free;
+  from.free = f->next;
+  return f;
+}
+
+void fiber_free(fiber* f) noexcept {
+  descriptor_source& to = source();
+  std::lock_guard hold(to.lock);
+  f->home = nullptr;
+  f->next = std::exchange(to.free, f);
+}
+
+void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argument) {
+  descriptor_source& all = source();
+  std::lock_guard hold(all.lock);
+  for (fiber* block : all.blocks)
+    for (std::size_t i = 0; i < block_size; ++i)
+      if (block[i].home == &home && block[i].flags.status != fiber_status::unused &&
+          block[i].flags.status != fiber_status::finished)
+        visit(argument, block[i]);
+}
+
+fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
+  stack_size = stack_class(stack_size);
+  if (stack_size == w.stack_size && w.idle != nullptr)
+    return std::exchange(w.idle, w.idle->next);
+  w.deadlines.reserve(w.live_count + 1);
+  fiber* f = fiber_make();
+  f->home = &w;
+  try {
+    attach_frame(w, *f, stack_size);
+  } catch (...) {
+    fiber_free(f);
+    throw;
+  }
+  return f;
+}
+
+void frame_drop(coroutine_frame& frame) noexcept {
+  drop_identity(frame.identity);
+  stack_give(frame.record.memory);
+}
+
+void fiber_set_name(fiber& f, std::string_view name) noexcept {
+  const std::size_t length = std::min(name.size(), sizeof f.name - 1);
+  std::copy_n(name.data(), length, f.name);
+  f.name[length] = 0;
+  f.flags.named = true;
+}
+
+void fiber_detach_frame(worker& w, fiber& f) noexcept {
+  coroutine_frame& frame = *std::exchange(f.frame, nullptr);
+  frame.context = f.context;
+  if (frame.record.memory.size == w.stack_size)
+    frame.next = std::exchange(w.spare_frames, &frame);
+  else
+    frame_drop(frame);
+}
+
+void fiber_give_slow(worker& w, fiber& f) noexcept {
+  f.name[0] = 0;
+  if (f.frame != nullptr && f.frame->record.memory.size != w.stack_size)
+    fiber_detach_frame(w, f);
+  if (f.frame == nullptr)
+    fiber_free(&f);
+  else
+    f.next = std::exchange(w.idle, &f);
+}
+
+void fiber_unpark(fiber& f) noexcept {
+  f.flags.unpark_pending = true;
+  if (f.flags.status == fiber_status::parked && f.flags.in_park)
+    unpark(*f.home, f, 0);
+}
+
+void fiber_fail(fiber& f) noexcept {
+  if (f.flags.owned)
+    f.error = new std::exception_ptr(std::current_exception());
+  else
+    fiber_terminate(f, std::current_exception());
+}
+
+void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {
+  try {
+    std::rethrow_exception(std::move(error));
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "sennit: fiber \"%s\" ended by an exception that nobody can join: %s\n", f.name,
+                 exception.what());
+  } catch (...) {
+    std::fprintf(stderr, "sennit: fiber \"%s\" ended by an exception that nobody can join\n", f.name);
+  }
+  std::terminate();
+}
+
+void fiber_rethrow(void* error) {
+  const std::unique_ptr<std::exception_ptr> kept(static_cast<std::exception_ptr*>(error));
+  std::rethrow_exception(*kept);
+}
+
+}  // namespace sennit::detail

@@ -1,0 +1,82 @@
+// The local runtime and its fibers' handles: the parts that need not be inline.
+#include <cassert>
+
+#include "sennit/local/fiber.hpp"
+#include "sennit/local/runtime.hpp"
+
+namespace sennit::local {
+
+void fiber::detach() noexcept {
+  detail::fiber& f = *std::exchange(fiber_, nullptr);
+  f.joiner = nullptr;
+  f.flags.owned = false;
+  if (f.flags.status != detail::fiber_status::finished)
+    return;
+  if (f.error != nullptr)
+    detail::fiber_terminate(f, *static_cast<std::exception_ptr*>(f.error));
+  detail::fiber_give(*f.home, f);
+}
+
+void fiber::rethrow() {
+  detail::fiber& f = *std::exchange(fiber_, nullptr);
+  auto* error = std::exchange(f.error, nullptr);
+  detail::fiber_give(*f.home, f);
+  detail::fiber_rethrow(error);
+}
+
+namespace this_fiber {
+
+namespace {
+detail::worker& here() noexcept {
+  detail::worker* w = detail::this_worker();
+  assert(w != nullptr && "sennit: outside of a runtime");
+  return *w;
+}
+}  // namespace
+
+void sleep_until(std::chrono::steady_clock::time_point deadline) {
+  detail::park_until(here(), "sleep", deadline);
+}
+
+void park() {
+  park_until(detail::never);
+}
+
+bool park_until(std::chrono::steady_clock::time_point deadline) {
+  detail::worker& w = here();
+  detail::fiber& self = *w.ready.current;
+  if (!self.flags.unpark_pending) {
+    self.flags.in_park = true;
+    detail::park_until(w, "park", deadline);  // unpark, the deadline, or forced unwind
+    self.flags.in_park = false;
+  }
+  return std::exchange(self.flags.unpark_pending, false);
+}
+
+std::uint64_t id() noexcept {
+  return here().ready.current->id();
+}
+std::string_view name() noexcept {
+  return here().ready.current->name;
+}
+void set_name(std::string_view name) noexcept {
+  detail::fiber_set_name(*here().ready.current, name);
+}
+
+}  // namespace this_fiber
+
+void runtime::finish(fiber main) {
+  worker_.host_waits_for = main.fiber_;
+  detail::host_run(worker_);
+  main.collect();
+}
+
+bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {
+  worker_.host_deadline = deadline;
+  detail::host_run(worker_);
+  const bool more = worker_.ready.size() != 0;
+  worker_.driver->arm(more ? detail::time_point::min() : worker_.deadlines.earliest());
+  return more;
+}
+
+}  // namespace sennit::local

@@ -1,0 +1,330 @@
+#include "sennit/local/runtime.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using sennit::run_policy;
+using namespace sennit::local;
+
+class LocalRuntime : public testing::TestWithParam<run_policy> {
+protected:
+  runtime rt{{.policy = GetParam()}};
+};
+
+TEST_P(LocalRuntime, ReturnsTheMainFibersResult) {
+  EXPECT_EQ(rt.run([] { return 42; }), 42);
+  EXPECT_EQ(rt.run([] { return std::string("again"); }), "again");
+  rt.run([] {});
+}
+
+TEST_P(LocalRuntime, ThrowsWhatTheMainFiberThrew) {
+  EXPECT_THROW(rt.run([] { throw std::runtime_error("main"); }), std::runtime_error);
+  EXPECT_EQ(rt.run([] { return 1; }), 1);
+}
+
+TEST_P(LocalRuntime, JoinsChildren) {
+  int sum = 0;
+  rt.run([&] {
+    std::vector<fiber> children;
+    for (int i = 1; i <= 100; ++i)
+      children.push_back(spawn([&sum, i] {
+        this_fiber::yield();
+        sum += i;
+      }));
+    for (auto& child : children)
+      child.join();
+  });
+  EXPECT_EQ(sum, 5050);
+}
+
+TEST_P(LocalRuntime, JoinThrowsWhatTheChildThrew) {
+  rt.run([] {
+    auto child = spawn([] {
+      this_fiber::yield();
+      throw std::runtime_error("child");
+    });
+    try {
+      child.join();
+      FAIL() << "join did not throw";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "child");
+    }
+    EXPECT_FALSE(child.joinable());
+  });
+}
+
+TEST_P(LocalRuntime, JoinsAFiberThatEndedBefore) {
+  rt.run([] {
+    bool ran = false;
+    auto child = spawn([&] { ran = true; });
+    this_fiber::yield();
+    child.join();
+    EXPECT_TRUE(ran);
+  });
+}
+
+TEST_P(LocalRuntime, JoinGivesUpAtItsDeadline) {
+  rt.run([] {
+    auto child = spawn([] { this_fiber::sleep_for(50ms); });
+    EXPECT_FALSE(child.join_for(1ms));
+    EXPECT_TRUE(child.joinable());
+    EXPECT_TRUE(child.join_for(10s));
+  });
+}
+
+TEST_P(LocalRuntime, SleepersWakeInTheOrderOfTheirDeadlines) {
+  std::vector<int> order;
+  rt.run([&] {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<fiber> sleepers;
+    for (int delay : {5, 1, 4, 2, 3, 0})
+      sleepers.push_back(spawn([&order, delay, start] {
+        this_fiber::sleep_until(start + delay * 10ms);
+        EXPECT_GE(std::chrono::steady_clock::now(), start + delay * 10ms);
+        order.push_back(delay);
+      }));
+    for (auto& sleeper : sleepers)
+      sleeper.join();
+  });
+  if (GetParam() != run_policy::fifo)  // who wakes at once with others runs when the policy says
+    std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST_P(LocalRuntime, UnparkEndsAPark) {
+  rt.run([] {
+    int stage = 0;
+    auto child = spawn([&] {
+      stage = 1;
+      this_fiber::park();
+      stage = 2;
+    });
+    this_fiber::yield();
+    EXPECT_EQ(stage, 1);
+    child.unpark();
+    child.join();
+    EXPECT_EQ(stage, 2);
+  });
+}
+
+TEST_P(LocalRuntime, UnparkBeforeParkIsNotLostAndNotCountedTwice) {
+  rt.run([] {
+    auto child = spawn([] {
+      this_fiber::park();
+      EXPECT_FALSE(this_fiber::park_until(std::chrono::steady_clock::now() + 1ms));
+    });
+    child.unpark();
+    child.unpark();
+    child.join();
+  });
+}
+
+TEST_P(LocalRuntime, ErrnoSurvivesAPark) {
+  rt.run([] {
+    auto child = spawn([] {
+      errno = EDOM;
+      this_fiber::park();
+      EXPECT_EQ(errno, EDOM);
+    });
+    this_fiber::yield();
+    errno = ERANGE;
+    child.unpark();
+    child.join();
+    EXPECT_EQ(errno, ERANGE);
+  });
+}
+
+TEST_P(LocalRuntime, EachFiberKeepsItsOwnException) {
+  rt.run([] {
+    std::vector<fiber> fibers;
+    for (int i = 0; i < 16; ++i)
+      fibers.push_back(spawn([i] {
+        try {
+          throw i;
+        } catch (int) {
+          this_fiber::yield();
+          try {
+            throw;
+          } catch (int mine) {
+            EXPECT_EQ(mine, i);
+          }
+        }
+      }));
+    for (auto& f : fibers)
+      f.join();
+  });
+}
+
+TEST_P(LocalRuntime, ForeignThreadsPost) {
+  std::vector<int> order;
+  std::thread poster;
+  rt.run([&] {
+    auto self = spawn([] { this_fiber::park(); });
+    poster = std::thread([&] {
+      for (int i = 0; i < 100; ++i)
+        rt.post([&, i] {
+          order.push_back(i);
+          if (order.size() == 100)
+            self.unpark();
+        });
+    });
+    self.join();
+  });
+  poster.join();
+  std::sort(order.begin(), order.end());
+  ASSERT_EQ(order.size(), 100u);
+  EXPECT_EQ(order[99], 99);
+}
+
+TEST_P(LocalRuntime, UnwindsWhoIsLeftAtItsEnd) {
+  int started = 0;
+  int destroyed = 0;
+  struct witness {
+    int* count;
+    ~witness() { ++*count; }
+  };
+  {
+    runtime short_lived({.policy = GetParam()});
+    short_lived.run([&] {
+      spawn([&] {
+        ++started;
+        witness w{&destroyed};
+        this_fiber::park();
+        ADD_FAILURE() << "went on after its runtime's end";
+      });
+      spawn([&] {
+        ++started;
+        witness w{&destroyed};
+        this_fiber::sleep_for(1h);
+      });
+      this_fiber::sleep_for(1ms);
+      spawn([&] {
+        ++started;
+        witness w{&destroyed};
+        for (;;)
+          this_fiber::yield();
+      });
+      this_fiber::yield();
+      this_fiber::yield();
+      EXPECT_EQ(started, 3);
+      spawn([w = std::make_unique<witness>(&destroyed)] {
+        static_cast<void>(w);
+        ADD_FAILURE() << "began after its runtime's end";
+      });
+    });
+    EXPECT_EQ(destroyed, 0);
+  }
+  EXPECT_EQ(destroyed, 4);
+}
+
+TEST_P(LocalRuntime, RunOnceRunsWhatIsReadyAndTellsWhetherThereIsMore) {
+  int turns = 0;
+  auto worker = rt.spawn([&] {
+    for (int i = 0; i < 3; ++i) {
+      ++turns;
+      this_fiber::yield();
+    }
+  });
+  EXPECT_TRUE(rt.run_once());
+  EXPECT_EQ(turns, 1);
+  while (rt.run_once()) {
+  }
+  EXPECT_EQ(turns, 3);
+  EXPECT_EQ(rt.size(), 0u);
+}
+
+TEST_P(LocalRuntime, ItsDescriptorPollsReadableForPostsAndDeadlines) {
+  pollfd watch{rt.descriptor(), POLLIN, 0};
+  EXPECT_FALSE(rt.run_once());
+  EXPECT_EQ(::poll(&watch, 1, 0), 0);
+  bool slept = false;
+  rt.spawn([&] {
+      this_fiber::sleep_for(20ms);
+      slept = true;
+    }).detach();
+  EXPECT_FALSE(rt.run_once());
+  EXPECT_EQ(::poll(&watch, 1, 10'000), 1);
+  while (!slept)
+    rt.run_once();
+  bool posted = false;
+  rt.run_once();
+  std::thread([&] { rt.post([&] { posted = true; }); }).join();
+  EXPECT_FALSE(posted);
+  rt.run_once();
+  EXPECT_TRUE(posted);
+}
+
+TEST_P(LocalRuntime, RunOnceWaitsForItsDeadline) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(rt.run_once(start + 20ms));
+  EXPECT_GE(std::chrono::steady_clock::now(), start + 20ms);
+}
+
+TEST_P(LocalRuntime, ManyFibersAtOnce) {
+  long sum = 0;
+  rt.run([&] {
+    std::vector<fiber> fibers;
+    for (int i = 0; i < 20000; ++i)
+      fibers.push_back(spawn([&sum, i] {
+        this_fiber::yield();
+        sum += i;
+      }));
+    for (auto& f : fibers)
+      f.join();
+  });
+  EXPECT_EQ(sum, 19999L * 20000 / 2);
+}
+
+TEST_P(LocalRuntime, TakesFibersOfOtherStackSizes) {
+  rt.run([] {
+    for (int round = 0; round < 3; ++round)
+      spawn(
+          [] {
+            volatile char large[3 * 1024 * 1024];
+            large[0] = 1;
+            large[sizeof large - 1] = 1;
+          },
+          {.name = "large", .stack_size = 4 * 1024 * 1024})
+          .join();
+  });
+}
+
+TEST_P(LocalRuntime, MovesToAnotherThread) {
+  auto sleeper = rt.spawn([] { this_fiber::park(); });
+  rt.run_once();
+  std::thread([&] {
+    rt.run([&] {
+      sleeper.unpark();
+      sleeper.join();
+    });
+  }).join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime,
+                         testing::Values(run_policy::fifo, run_policy::lifo, run_policy::hybrid),
+                         [](const auto& param) {
+                           return std::string(param.param == run_policy::fifo   ? "Fifo"
+                                              : param.param == run_policy::lifo ? "Lifo"
+                                                                                : "Hybrid");
+                         });
+
+TEST(LocalRuntimeDeathTest, AnExceptionNobodyCanJoinNamesItsFiber) {
+  EXPECT_DEATH(runtime().run([] {
+    spawn([] { throw std::runtime_error("lost"); }, {.name = "thrower"}).detach();
+    this_fiber::yield();
+  }),
+               "\"thrower\".*lost");
+}
+
+}  // namespace
