@@ -1,0 +1,221 @@
+// sennit::local::channel: values handed from fiber to fiber of one local runtime.
+// room: sync
+//
+//   sennit::local::channel<int> squares;  // rendezvous: a send waits for its receive
+//   auto producer = sennit::local::spawn([&] {
+//     for (int i = 0; i < 3; ++i)
+//       squares.send(i * i);
+//     squares.close();
+//   });
+//   for (int square : squares)
+//     std::cout << square << '\n';
+//
+// Source: Dolan 2013, section 5.1 (an Occam-style blocking channel; a message stays in registers).
+#pragma once
+
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/arch/word.hpp"
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::local {
+
+// First in, first out; any number of senders and receivers, each served in the order in which it came. T is
+// movable. With capacity 0 a value goes from the sender straight to the receiver: in the register that the
+// switch hands over if it is trivial and at most 8 bytes, else moved once. With a capacity, sends wait only
+// when that many values lie in the channel. It belongs to no runtime, but all its users must be fibers of one
+// runtime at a time.
+template <class T>
+class channel {
+  static_assert(std::is_object_v<T> && std::is_move_constructible_v<T>);
+  static constexpr bool in_register = detail::fits_word<T>;
+
+public:
+  using value_type = T;
+
+  // Throws std::bad_alloc.
+  explicit channel(std::size_t capacity = 0)
+      : capacity_(capacity), buffer_(capacity == 0 ? nullptr : std::allocator<T>().allocate(capacity)) {}
+  channel(const channel&) = delete;
+  channel& operator=(const channel&) = delete;
+  ~channel() {
+    assert(receivers_.first == nullptr && senders_.first == nullptr &&
+           "sennit: fibers wait for a dead channel");
+    for (; size_ != 0; pop()) {
+    }
+    if (capacity_ != 0)
+      std::allocator<T>().deallocate(buffer_, capacity_);
+  }
+
+  // Hands a value over. False, and the value is lost: the channel is closed.
+  [[gnu::always_inline]] bool send(T value) { return send_until(std::move(value), detail::never); }
+
+  // False: closed, or the deadline (steady clock) passed before anybody took the value.
+  [[gnu::always_inline]] bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
+    if (try_send(value))
+      return true;
+    if (closed_)
+      return false;
+    detail::worker& w = *detail::this_worker();
+    w.ready.current->word = reinterpret_cast<std::uintptr_t>(std::addressof(value));
+    detail::list_push_back(senders_, *w.ready.current);
+    return wait(w, "channel send", deadline) == taken;
+  }
+
+  // Takes the next value, waiting for it. Empty: the channel is closed and nothing is left in it.
+  [[gnu::always_inline]] std::optional<T> receive() { return receive_until(detail::never); }
+
+  // Empty also: the deadline (steady clock) passed first.
+  [[gnu::always_inline]] std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
+    if (senders_.first != nullptr || size_ != 0)
+      return take();
+    if (closed_)
+      return std::nullopt;
+    detail::worker& w = *detail::this_worker();
+    landing place;
+    w.ready.current->word = reinterpret_cast<std::uintptr_t>(&place);
+    detail::list_push_back(receivers_, *w.ready.current);
+    const std::uintptr_t word = wait(w, "channel receive", deadline);
+    if constexpr (in_register)
+      return place.filled ? std::optional<T>(detail::from_word<T>(word)) : std::nullopt;
+    else
+      return std::move(place.value);
+  }
+
+  // Takes a value if there is one now.
+  std::optional<T> try_receive() {
+    if (senders_.first != nullptr || size_ != 0)
+      return take();
+    return std::nullopt;
+  }
+
+  // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
+  [[gnu::always_inline]] bool try_send(T& value) {
+    if (closed_)
+      return false;
+    if (receivers_.first != nullptr) {
+      give(*detail::list_pop_front(receivers_), value);
+      return true;
+    }
+    if (size_ == capacity_)
+      return false;
+    push(value);
+    return true;
+  }
+
+  // No more sends: those that wait return false, receivers get what is left and then nothing. May be
+  // repeated.
+  void close() {
+    closed_ = true;
+    for (detail::fiber_list* waiting : {&senders_, &receivers_})
+      while (waiting->first != nullptr)
+        detail::unpark_in_turn(*detail::this_worker(), *detail::list_pop_front(*waiting),
+                               detail::wake::notified);
+  }
+  bool closed() const noexcept { return closed_; }
+
+  std::size_t size() const noexcept { return size_; }  // values that lie in the channel
+  std::size_t capacity() const noexcept { return capacity_; }
+
+  // The values from now on, as a range, until the channel is closed and empty.
+  class iterator {
+  public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    T& operator*() const { return *value_; }
+    iterator& operator++() {
+      value_ = from_->receive();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& left, std::default_sentinel_t) { return !left.value_; }
+
+  private:
+    friend channel;
+    explicit iterator(channel& from) : from_(&from), value_(from.receive()) {}
+    channel* from_;
+    mutable std::optional<T> value_;
+  };
+  iterator begin() { return iterator(*this); }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+  static constexpr std::uintptr_t taken = 1;  // the word with which a sender is woken
+
+  // Where a waiting receiver's value arrives, in its own frame.
+  struct landing_flag {
+    bool filled = false;  // the value is in the register
+  };
+  struct landing_value {
+    std::optional<T> value;
+  };
+  using landing = std::conditional_t<in_register, landing_flag, landing_value>;
+
+  [[gnu::always_inline]] std::uintptr_t wait(detail::worker& w, const char* reason,
+                                             detail::time_point deadline) {
+    if (deadline == detail::never)
+      return detail::park(w, reason);
+    if (detail::park_until(w, reason, deadline))
+      return detail::this_worker()->ready.current->word;
+    return 0;
+  }
+
+  [[gnu::always_inline]] void give(detail::fiber& receiver, T& value) {
+    auto& place = *reinterpret_cast<landing*>(receiver.word);
+    std::uintptr_t word = 0;
+    if constexpr (in_register) {
+      place.filled = true;
+      word = detail::to_word<T>(value);
+    } else {
+      place.value.emplace(std::move(value));
+    }
+    detail::unpark(*detail::this_worker(), receiver, word);
+  }
+
+  // Precondition: there is a value, in the buffer or with a waiting sender.
+  [[gnu::always_inline]] std::optional<T> take() {
+    std::optional<T> value;
+    if (size_ != 0) {
+      value.emplace(std::move(buffer_[first_]));
+      pop();
+    }
+    if (senders_.first != nullptr) {
+      detail::fiber& sender = *detail::list_pop_front(senders_);
+      T& offered = *reinterpret_cast<T*>(sender.word);
+      if (capacity_ == 0)
+        value.emplace(std::move(offered));
+      else
+        push(offered);
+      detail::unpark(*detail::this_worker(), sender, taken);
+    }
+    return value;
+  }
+
+  [[gnu::always_inline]] void push(T& value) {
+    const std::size_t place = first_ + size_;
+    ::new (static_cast<void*>(buffer_ + (place < capacity_ ? place : place - capacity_))) T(std::move(value));
+    ++size_;
+  }
+  [[gnu::always_inline]] void pop() {
+    buffer_[first_].~T();
+    first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+    --size_;
+  }
+
+  std::size_t capacity_;
+  T* buffer_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  detail::fiber_list receivers_;
+  detail::fiber_list senders_;
+  bool closed_ = false;
+};
+
+}  // namespace sennit::local

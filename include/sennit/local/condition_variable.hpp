@@ -1,0 +1,86 @@
+// sennit::local::condition_variable: fibers of one local runtime wait for each other.
+// room: sync
+//
+//   sennit::local::mutex mutex;
+//   sennit::local::condition_variable changed;
+//   std::unique_lock lock(mutex);
+//   changed.wait(lock, [&] { return ready; });
+//
+// Source: Dolan 2013, sections 5.1 and 7.4 (the condvar benchmark).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "sennit/detail/sched/worker.hpp"
+#include "sennit/local/mutex.hpp"
+
+namespace sennit::local {
+
+// As std::condition_variable, for fibers. Waiters are woken in the order in which they came. There are no
+// spurious wake-ups, but another fiber may come first: use a predicate.
+class condition_variable {
+public:
+  constexpr condition_variable() noexcept = default;
+  condition_variable(const condition_variable&) = delete;
+  condition_variable& operator=(const condition_variable&) = delete;
+  ~condition_variable() { assert(waiters_.first == nullptr && "sennit: fibers wait for a dead condition"); }
+
+  // Makes one waiter, or all, ready; the caller goes on.
+  [[gnu::always_inline]] void notify_one() {
+    if (waiters_.first != nullptr)
+      detail::unpark(*detail::this_worker(), *detail::list_pop_front(waiters_), 0);
+  }
+  void notify_all() {
+    while (waiters_.first != nullptr)
+      detail::unpark_in_turn(*detail::this_worker(), *detail::list_pop_front(waiters_),
+                             detail::wake::notified);
+  }
+
+  // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
+  // out.
+  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock) {
+    detail::worker& w = *detail::this_worker();
+    detail::list_push_back(waiters_, *w.ready.current);
+    relock again(lock);
+    detail::park(w, "condition variable");
+  }
+  template <class Predicate>
+  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock, Predicate done) {
+    while (!done())
+      wait(lock);
+  }
+
+  // Gives up at the deadline (steady clock).
+  std::cv_status wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline) {
+    detail::worker& w = *detail::this_worker();
+    detail::list_push_back(waiters_, *w.ready.current);
+    relock again(lock);
+    return detail::park_until(w, "condition variable", deadline) ? std::cv_status::no_timeout
+                                                                 : std::cv_status::timeout;
+  }
+  template <class Predicate>
+  bool wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline,
+                  Predicate done) {
+    while (!done())
+      if (wait_until(lock, deadline) == std::cv_status::timeout)
+        return done();
+    return true;
+  }
+  template <class Rep, class Period, class... Predicate>
+  auto wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> time, Predicate... done) {
+    return wait_until(lock, std::chrono::steady_clock::now() + time, std::move(done)...);
+  }
+
+private:
+  struct relock {
+    [[gnu::always_inline]] explicit relock(std::unique_lock<mutex>& held) : lock(held) { lock.unlock(); }
+    [[gnu::always_inline]] ~relock() noexcept(false) { lock.lock(); }
+    std::unique_lock<mutex>& lock;
+  };
+
+  detail::fiber_list waiters_;
+};
+
+}  // namespace sennit::local
