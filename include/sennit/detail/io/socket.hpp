@@ -1,0 +1,52 @@
+// Sockets, with results as the kernel gives them: a count, or an errno, negated. Everything here parks the
+// calling fiber at most; `deadline` as in source_wait. A socket whose source is null was closed: -EBADF.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+
+#include "sennit/detail/io/source.hpp"
+
+namespace sennit::detail {
+
+ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline);
+ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline);
+// Returns 0 or the error; `written` counts in either case.
+int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
+                     std::size_t& written);
+
+// Numeric addresses only: -EINVAL for others.
+int socket_connect(std::string_view host, std::uint16_t port, time_point deadline, owned_source& result);
+int socket_listen(std::string_view address, std::uint16_t port, int backlog, owned_source& result);
+
+int socket_no_delay(int descriptor, bool on) noexcept;
+int socket_nonblocking(int descriptor) noexcept;
+
+// How results reach users: thrown, or told.
+[[noreturn, gnu::cold]] void io_throw(int error, const char* what);
+[[noreturn, gnu::cold]] void io_throw(int error, const char* what, std::string_view host, std::uint16_t port);
+
+inline std::error_code io_error(ssize_t negated) noexcept {
+  return {static_cast<int>(-negated), std::generic_category()};
+}
+
+inline std::size_t io_count(ssize_t result, const char* what) {
+  if (result < 0) [[unlikely]]
+    io_throw(static_cast<int>(-result), what);
+  return static_cast<std::size_t>(result);
+}
+
+inline std::size_t io_count(ssize_t result, std::error_code& error) noexcept {
+  if (result < 0) [[unlikely]] {
+    error = io_error(result);
+    return 0;
+  }
+  error.clear();
+  return static_cast<std::size_t>(result);
+}
+
+}  // namespace sennit::detail

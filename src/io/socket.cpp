@@ -1,0 +1,164 @@
+// Sockets. A system call and its errno are in a function that does not park: no compiler can then keep the
+// address of errno across a switch to another thread.
+#include "sennit/detail/io/socket.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "address.hpp"
+#include "attempt.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+constexpr io_direction read_direction{&io_source::readable, &io_source::reader, "socket read"};
+constexpr io_direction write_direction{&io_source::writable, &io_source::writer, "socket write"};
+constexpr io_direction connect_direction{&io_source::writable, &io_source::writer, "socket connect"};
+
+template <class Call>
+[[gnu::noinline]] auto call(Call system_call) noexcept -> decltype(system_call()) {
+  for (;;) {
+    const auto result = system_call();
+    if (result >= 0)
+      return result;
+    if (errno != EINTR)
+      return -errno;
+  }
+}
+
+ssize_t receive(io_source& source, void* to, std::size_t size) noexcept {
+  const ssize_t got = call([&] { return ::recv(source.descriptor, to, size, 0); });
+  if (got > 0 && static_cast<std::size_t>(got) < size && !source.exact)
+    source.readable = false;  // see source.hpp
+  return got;
+}
+
+ssize_t send(io_source& source, const void* from, std::size_t size) noexcept {
+  const ssize_t put = call([&] { return ::send(source.descriptor, from, size, MSG_NOSIGNAL); });
+  if (put > 0 && static_cast<std::size_t>(put) < size && !source.exact)
+    source.writable = false;
+  return put;
+}
+
+// The first call starts it, the others ask what has become of it.
+ssize_t try_connect(int descriptor, const socket_address& to) noexcept {
+  const int result = call([&] { return ::connect(descriptor, to.get(), to.size); });
+  switch (result) {
+    case -EISCONN:
+      return 0;
+    case -EINPROGRESS:
+    case -EALREADY:
+      return -EAGAIN;
+    default:
+      return result;
+  }
+}
+
+int make_socket(const socket_address& address) noexcept {
+  const int family = address.storage.ss_family;
+  return call([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP); });
+}
+
+int set_option(int descriptor, int level, int option, int value) noexcept {
+  return call([&] { return ::setsockopt(descriptor, level, option, &value, sizeof value); });
+}
+
+// Accepted sockets inherit TCP_NODELAY, so accept() need not set it.
+int bind_and_listen(int descriptor, const socket_address& at, int backlog) noexcept {
+  int error = set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (error == 0 && at.storage.ss_family == AF_INET6)
+    error = set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (error == 0)
+    error = socket_no_delay(descriptor, true);
+  if (error == 0)
+    error = call([&] { return ::bind(descriptor, at.get(), at.size); });
+  if (error == 0)
+    error = call([&] { return ::listen(descriptor, backlog); });
+  return error;
+}
+
+}  // namespace
+
+ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline) {
+  return io_attempt(source, read_direction, deadline, [&](io_source& s) { return receive(s, to, size); });
+}
+
+ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline) {
+  return io_attempt(source, write_direction, deadline, [&](io_source& s) { return send(s, from, size); });
+}
+
+int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
+                     std::size_t& written) {
+  const char* rest = static_cast<const char*>(from);
+  written = 0;
+  while (written < size) {
+    const ssize_t put = socket_write(source, rest + written, size - written, deadline);
+    if (put < 0)
+      return static_cast<int>(put);
+    written += static_cast<std::size_t>(put);
+  }
+  return 0;
+}
+
+int socket_connect(std::string_view host, std::uint16_t port, time_point deadline, owned_source& result) {
+  socket_address to;
+  if (!parse_address(host, port, to))
+    return -EINVAL;
+  const int descriptor = make_socket(to);
+  if (descriptor < 0)
+    return descriptor;
+  owned_source made(descriptor);
+  if (const int error = socket_no_delay(descriptor, true); error != 0)
+    return error;
+  const ssize_t error = io_attempt(made.get(), connect_direction, deadline,
+                                   [&](io_source& s) { return try_connect(s.descriptor, to); });
+  if (error != 0)
+    return static_cast<int>(error);
+  result = std::move(made);
+  return 0;
+}
+
+int socket_listen(std::string_view address, std::uint16_t port, int backlog, owned_source& result) {
+  socket_address at;
+  if (!parse_address(address, port, at))
+    return -EINVAL;
+  const int descriptor = make_socket(at);
+  if (descriptor < 0)
+    return descriptor;
+  owned_source made(descriptor);
+  if (const int error = bind_and_listen(descriptor, at, backlog); error != 0)
+    return error;
+  result = std::move(made);
+  return 0;
+}
+
+int socket_no_delay(int descriptor, bool on) noexcept {
+  return set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0);
+}
+
+int socket_nonblocking(int descriptor) noexcept {
+  const int flags = call([&] { return ::fcntl(descriptor, F_GETFL); });
+  return flags < 0 ? flags : call([&] { return ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK); });
+}
+
+void io_throw(int error, const char* what) {
+  throw std::system_error(error, std::generic_category(), std::string("sennit: ") + what);
+}
+
+void io_throw(int error, const char* what, std::string_view host, std::uint16_t port) {
+  std::string text =
+      std::string("sennit: ") + what + ' ' + std::string(host) + " port " + std::to_string(port);
+  socket_address ignored;
+  if (error == EINVAL && !parse_address(host, port, ignored))
+    text += " (not a numeric IPv4 or IPv6 address; names are not looked up)";
+  throw std::system_error(error, std::generic_category(), text);
+}
+
+}  // namespace sennit::detail

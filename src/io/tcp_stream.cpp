@@ -1,0 +1,52 @@
+#include "sennit/local/tcp_stream.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sennit::local {
+
+tcp_stream tcp_stream::adopt(int descriptor) {
+  std::error_code error;
+  tcp_stream stream = adopt(descriptor, error);
+  if (error)
+    detail::io_throw(error.value(), "adopt a socket");
+  return stream;
+}
+
+tcp_stream tcp_stream::adopt(int descriptor, std::error_code& error) {
+  tcp_stream stream;
+  const int result = detail::socket_nonblocking(descriptor);
+  error = detail::io_error(result);
+  if (result == 0)
+    stream.source_ = detail::owned_source(descriptor);
+  else
+    ::close(descriptor);
+  return stream;
+}
+
+void tcp_stream::shutdown_write() {
+  std::error_code error;
+  shutdown_write(error);
+  if (error)
+    detail::io_throw(error.value(), "shut down writing");
+}
+
+void tcp_stream::shutdown_write(std::error_code& error) noexcept {
+  const int result = ::shutdown(native_handle(), SHUT_WR);
+  error = detail::io_error(result == 0 ? 0 : -errno);
+}
+
+void tcp_stream::set_no_delay(bool on) {
+  std::error_code error;
+  set_no_delay(on, error);
+  if (error)
+    detail::io_throw(error.value(), "set TCP_NODELAY");
+}
+
+void tcp_stream::set_no_delay(bool on, std::error_code& error) noexcept {
+  error = detail::io_error(detail::socket_no_delay(native_handle(), on));
+}
+
+}  // namespace sennit::local
