@@ -1,0 +1,127 @@
+// Accepting connections, also when file descriptors have run out.
+#include "sennit/detail/io/listener.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "attempt.hpp"
+#include "sennit/detail/io/socket.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+constexpr io_direction accept_direction{&io_source::readable, &io_source::reader, "socket accept"};
+constexpr auto retry_interval = std::chrono::milliseconds(50);
+
+int take_reserve() noexcept {
+  return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+// Errors of one connection, which accept reports instead of it (accept(2), "Error handling"): not ours.
+bool of_one_connection(int error) noexcept {
+  switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case ENETDOWN:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[gnu::noinline]] ssize_t accept_once(int descriptor) noexcept {
+  for (;;) {
+    const int got = ::accept4(descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (got >= 0)
+      return got;
+    if (!of_one_connection(errno))
+      return -errno;
+  }
+}
+
+bool ran_out(ssize_t error) noexcept {
+  return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
+}
+
+// No file descriptor is left: takes the connection that waits longest with the reserve's, and closes it.
+// Returns 0, -EAGAIN when none waits (any more), or why it could not be done.
+int refuse_one(listener& l) noexcept {
+  if (l.reserve >= 0)
+    ::close(std::exchange(l.reserve, -1));
+  const auto got = static_cast<int>(accept_once(l.source.descriptor()));
+  if (got >= 0) {
+    ::close(got);
+    ++l.refused;
+  }
+  l.reserve = take_reserve();
+  return std::min(got, 0);
+}
+
+}  // namespace
+
+listener::~listener() {
+  if (reserve >= 0)
+    ::close(reserve);
+}
+
+int listener_open(std::string_view address, std::uint16_t port, int backlog,
+                  std::unique_ptr<listener>& result) {
+  auto made = std::make_unique<listener>();
+  if (const int error = socket_listen(address, port, backlog, made->source); error != 0)
+    return error;
+  made->reserve = take_reserve();
+  if (made->reserve < 0)
+    return -errno;
+  result = std::move(made);
+  return 0;
+}
+
+int listener_accept(listener* from, time_point deadline) {
+  if (from == nullptr)
+    return -EBADF;
+  io_source* source = from->source.get();
+  for (;;) {
+    const ssize_t got = io_attempt(source, accept_direction, deadline,
+                                   [](io_source& s) { return accept_once(s.descriptor); });
+    if (!ran_out(got))
+      return static_cast<int>(got);
+    const int refused = refuse_one(*from);
+    if (refused == 0)
+      continue;
+    if (refused == -EAGAIN) {
+      source->readable = false;  // accept wants a file descriptor before it looks whether a connection waits
+      continue;
+    }
+    if (!ran_out(refused))
+      return refused;
+    // A connection that comes meanwhile ends the wait too.
+    const time_point retry = clock::now() + retry_interval;
+    const int error = source_wait(*source, &io_source::reader, "file descriptors", std::min(retry, deadline));
+    if (error != 0 && !(error == -ETIMEDOUT && retry < deadline))
+      return error;
+  }
+}
+
+std::uint16_t listener_port(const listener& of) noexcept {
+  sockaddr_storage at{};
+  socklen_t size = sizeof at;
+  if (::getsockname(of.source.descriptor(), reinterpret_cast<sockaddr*>(&at), &size) != 0)
+    return 0;
+  return ntohs(at.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(at).sin6_port
+                                        : reinterpret_cast<const sockaddr_in&>(at).sin_port);
+}
+
+}  // namespace sennit::detail
