@@ -1,0 +1,15 @@
+#include "sennit/local/signal_set.hpp"
+
+#include "sennit/detail/io/socket.hpp"
+
+namespace sennit::local {
+
+int signal_set::wait(time_point deadline) {
+  return static_cast<int>(detail::io_count(subscription_.wait(deadline), "wait for a signal"));
+}
+
+int signal_set::wait(std::error_code& error, time_point deadline) {
+  return static_cast<int>(detail::io_count(subscription_.wait(deadline), error));
+}
+
+}  // namespace sennit::local
