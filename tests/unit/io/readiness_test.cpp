@@ -1,0 +1,103 @@
+#include "sennit/local/readiness.hpp"
+
+#include <fcntl.h>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace io_test;
+
+struct pipe_ends {
+  int reading = -1;
+  int writing = -1;
+
+  pipe_ends() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    reading = ends[0];
+    writing = ends[1];
+  }
+  ~pipe_ends() {
+    ::close(reading);
+    ::close(writing);
+  }
+};
+
+TEST(Readiness, WaitsUntilReadable) {
+  pipe_ends pipe;
+  runtime rt;
+  rt.run([&] {
+    readiness ready(pipe.reading);
+    std::error_code error;
+    ready.wait_readable(error, steady::now() + 5ms);
+    EXPECT_EQ(error, std::errc::timed_out);
+    auto waiter = spawn([&] { ready.wait_readable(generous()); });
+    this_fiber::sleep_for(1ms);
+    ASSERT_EQ(::write(pipe.writing, "ab", 2), 2);
+    waiter.join();
+    char one;
+    ASSERT_EQ(::read(pipe.reading, &one, 1), 1);
+    ready.wait_readable(generous());  // what the last event told of is not used up
+    ASSERT_EQ(::read(pipe.reading, &one, 1), 1);
+    EXPECT_EQ(error_of([&] { ready.wait_readable(steady::now() + 5ms); }), std::errc::timed_out);
+  });
+}
+
+TEST(Readiness, WaitsUntilWritable) {
+  pipe_ends pipe;
+  runtime rt;
+  rt.run([&] {
+    readiness ready(pipe.writing);
+    ready.wait_writable(generous());
+    const std::string block(4096, 'x');
+    while (::write(pipe.writing, block.data(), block.size()) > 0) {
+    }
+    EXPECT_EQ(error_of([&] { ready.wait_writable(steady::now() + 5ms); }), std::errc::timed_out);
+    auto waiter = spawn([&] { ready.wait_writable(generous()); });
+    this_fiber::yield();
+    static char drain[65536];
+    while (::read(pipe.reading, drain, sizeof drain) > 0) {
+    }
+    waiter.join();
+    EXPECT_GT(::write(pipe.writing, "x", 1), 0);
+  });
+}
+
+TEST(Readiness, TheDescriptorMayBeWatchedAgain) {
+  pipe_ends pipe;
+  for (int i = 0; i < 3; ++i) {
+    runtime rt;
+    rt.run([&] {
+      for (int round = 0; round < 3; ++round) {
+        readiness ready(pipe.writing);
+        ready.wait_writable(generous());
+      }
+    });
+  }
+}
+
+TEST(Readiness, AFileIsAlwaysReady) {
+  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  runtime rt;
+  rt.run([&] {
+    readiness ready(file);
+    ready.wait_readable();
+    ready.wait_writable();
+  });
+  ::close(file);
+}
+
+TEST(Readiness, SaysWhatIsWrong) {
+  pipe_ends pipe;
+  runtime rt;
+  rt.run([&] {
+    EXPECT_EQ(error_of([&] { readiness(-1).wait_readable(); }), std::errc::bad_file_descriptor);
+    readiness first(pipe.writing);
+    first.wait_writable(generous());
+    readiness second(pipe.writing);
+    EXPECT_EQ(error_of([&] { second.wait_writable(generous()); }), std::errc::file_exists);
+  });
+}
+
+}  // namespace

@@ -1,0 +1,113 @@
+// What the tests of the io room share: loopback connections, children, and counts.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "sennit/local/runtime.hpp"
+#include "sennit/local/tcp_listener.hpp"
+#include "sennit/local/tcp_stream.hpp"
+
+namespace io_test {
+
+using namespace std::chrono_literals;
+using namespace sennit::local;
+using steady = std::chrono::steady_clock;
+
+// Nothing takes that long unless it hangs.
+inline steady::time_point generous() {
+  return steady::now() + 30s;
+}
+
+struct connection {
+  tcp_stream client;
+  tcp_stream server;
+};
+
+inline connection connect_to(tcp_listener& listener) {
+  connection both;
+  both.client = tcp_stream::connect("127.0.0.1", listener.port(), generous());
+  both.server = listener.accept(generous());
+  return both;
+}
+
+inline connection make_connection() {
+  tcp_listener listener("127.0.0.1", 0);
+  return connect_to(listener);
+}
+
+// So that a transfer soon fills them. (A receive buffer below loopback's segments of 64 KB would have TCP
+// wait 200 ms for each.)
+inline void shrink_buffers(const tcp_stream& stream) {
+  const int sending = 8 * 1024;
+  const int receiving = 128 * 1024;
+  setsockopt(stream.native_handle(), SOL_SOCKET, SO_SNDBUF, &sending, sizeof sending);
+  setsockopt(stream.native_handle(), SOL_SOCKET, SO_RCVBUF, &receiving, sizeof receiving);
+}
+
+// Closes so that the peer sees a reset.
+inline void reset(tcp_stream& stream) {
+  const linger at_once{1, 0};
+  setsockopt(stream.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  stream.close();
+}
+
+inline std::string read_to_end(tcp_stream& stream) {
+  std::string all;
+  char buffer[16384];
+  while (const std::size_t size = stream.read_some(buffer, generous()))
+    all.append(buffer, size);
+  return all;
+}
+
+inline void echo(tcp_stream& stream) {
+  char buffer[4096];
+  while (const std::size_t size = stream.read_some(buffer, generous()))
+    stream.write_all(std::string_view(buffer, size), generous());
+}
+
+template <class Function>
+std::error_code error_of(Function&& function) {
+  try {
+    function();
+  } catch (const std::system_error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+inline std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+// Runs a function in a child process. What it returned; false if it crashed.
+template <class Function>
+bool in_child(Function&& function) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool good = false;
+    try {
+      good = function();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "child: %s\n", error.what());
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace io_test
