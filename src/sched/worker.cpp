@@ -64,22 +64,34 @@ void limit_run(worker& w) noexcept {
   w.until_poll = static_cast<unsigned>(w.ready.size());
 }
 
-// Nobody can run: waits until somebody can. The host, if it need not wait or will not wait longer.
+time_point idle_until(const worker& w, bool once) noexcept {
+  const time_point due = w.deadlines.earliest();
+  if (w.unwinding)
+    return due == never ? time_point::min() : due;
+  return once ? std::min(due, w.host_deadline) : due;
+}
+
+// Nobody can run: waits until somebody can. The host, if it need not wait or will not wait longer. The driver
+// is not asked to look before it waits: that would be a system call for nothing.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
   const bool once = w.host_waits_for == nullptr;
-  for (;;) {
-    if (fiber* host = look_outside(w))
-      return host;
+  w.until_poll = poll_interval;
+  for (bool waited = false;; waited = true) {
+    if (w.inbox.load(std::memory_order_relaxed) != nullptr)
+      run_posts(w);
+    wake_due(w);
+    if (w.host_wanted)
+      return &w.host;
     if (w.ready.size() != 0) {
       if (once && !w.unwinding)
         limit_run(w);
       return w.ready.next();
     }
-    if (once && (w.unwinding ? w.deadlines.earliest() == never : clock::now() >= w.host_deadline))
+    if (waited && once && (w.unwinding ? w.deadlines.earliest() == never : clock::now() >= w.host_deadline))
       return &w.host;
     w.sleeping.store(true, std::memory_order_seq_cst);  // pairs with worker_post: it pushes, then looks here
     if (w.inbox.load(std::memory_order_seq_cst) == nullptr)
-      w.driver->wait(std::min(w.deadlines.earliest(), once && !w.unwinding ? w.host_deadline : never));
+      w.driver->wait(idle_until(w, once));
     w.sleeping.store(false, std::memory_order_relaxed);
   }
 }
