@@ -249,7 +249,10 @@ void host_run(worker& w) noexcept {
   thread->error_number = &errno;
   thread->worker = &w;
   w.host_wanted = false;
+  w.sleeping.store(false, std::memory_order_relaxed);
   host_leaves(w);
+  w.sleeping.store(true,
+                   std::memory_order_seq_cst);  // the host may wait for our descriptor: posts must wake it
   w.host_wanted = false;
   sennit_thread_self()->worker = nullptr;
 }

@@ -261,8 +261,12 @@ TEST_P(LocalRuntime, ItsDescriptorPollsReadableForPostsAndDeadlines) {
   rt.run_once();
   std::thread([&] { rt.post([&] { posted = true; }); }).join();
   EXPECT_FALSE(posted);
+  EXPECT_EQ(::poll(&watch, 1, 10'000), 1);
   rt.run_once();
   EXPECT_TRUE(posted);
+  while (rt.run_once()) {
+  }
+  EXPECT_EQ(::poll(&watch, 1, 0), 0);
 }
 
 TEST_P(LocalRuntime, RunOnceWaitsForItsDeadline) {

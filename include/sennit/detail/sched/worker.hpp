@@ -66,7 +66,7 @@ struct sennit_worker {
   bool host_wanted = false;                         // the host goes on at the next dispatch
   bool unwinding = false;                           // the runtime ends
   std::atomic<sennit::detail::posted*> inbox{nullptr};
-  std::atomic<bool> sleeping{false};
+  std::atomic<bool> sleeping{true};                          // posts must wake the driver
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
 
