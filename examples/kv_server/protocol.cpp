@@ -1,0 +1,270 @@
+// The request parser. The common case, a complete array of complete bulks, runs through the three short
+// functions parse, read_length and read_short_length; everything else is off that path.
+#include "protocol.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "integer.hpp"
+
+namespace kv {
+
+namespace {
+
+constexpr std::size_t max_line = 64 * 1024;  // an inline command, or a line holding a count or length
+constexpr std::size_t kept_slices = 64;      // a session between requests keeps no more than this
+
+// Reads "<digits>\r?" after the type byte at `position`, when it is all there and in shortest form with at
+// most nine digits: true, and `position` moves past it. Anything else is left to the careful way.
+inline bool read_short_length(std::string_view input, std::size_t& position, std::int64_t& value) {
+  const char* const first = input.data() + position + 1;
+  const char* const end = input.data() + input.size();
+  const char* at = first;
+  unsigned number = 0;
+  for (; at < end && at - first < 9; ++at) {
+    const unsigned digit = static_cast<unsigned char>(*at) - static_cast<unsigned>('0');
+    if (digit > 9) {
+      break;
+    }
+    number = number * 10 + digit;
+  }
+  const auto digits = at - first;
+  if (end - at < 2 || *at != '\r' || digits == 0 || (*first == '0' && digits > 1)) {
+    return false;
+  }
+  value = number;
+  position = static_cast<std::size_t>(at + 2 - input.data());
+  return true;
+}
+
+// As strchr: a zero byte ends the search.
+std::size_t find_in_c_string(std::string_view text, char wanted) {
+  const std::size_t found = text.find(wanted);
+  return found != std::string_view::npos && text.substr(0, found).find('\0') == std::string_view::npos
+             ? found
+             : std::string_view::npos;
+}
+
+bool is_space(char byte) {
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+int hexadecimal_digit(char byte) {
+  if (byte >= '0' && byte <= '9') {
+    return byte - '0';
+  }
+  const char lower = static_cast<char>(byte | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// Undoes the escape whose backslash is at `at` in a double-quoted string; moves `at` to its last byte.
+char unescape(std::string_view text, std::size_t& at) {
+  if (text.size() - at > 3 && text[at + 1] == 'x') {
+    const int high = hexadecimal_digit(text[at + 2]);
+    const int low = hexadecimal_digit(text[at + 3]);
+    if (high >= 0 && low >= 0) {
+      at += 3;
+      return static_cast<char>(high * 16 + low);
+    }
+  }
+  switch (const char byte = text[++at]) {
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'b':
+      return '\b';
+    case 'a':
+      return '\a';
+    default:
+      return byte;
+  }
+}
+
+}  // namespace
+
+// The line at position_: the byte `type` ('*' or '$') and a number.
+inline request_parser::line request_parser::read_length(std::string_view input, char type,
+                                                        std::int64_t& value) {
+  if (position_ < input.size() && input[position_] == type && read_short_length(input, position_, value)) {
+    return line::read;
+  }
+  return read_length_slowly(input, type, value);
+}
+
+inline request_parser::line request_parser::read_count(std::string_view input) {
+  std::int64_t count = 0;
+  if (const line got = read_length(input, '*', count); got != line::read) {
+    return got;
+  }
+  if (count > INT_MAX) {
+    return fail("invalid multibulk length");
+  }
+  remaining_ = count > 0 ? static_cast<std::size_t>(count) : 0;
+  in_array_ = true;
+  return line::read;
+}
+
+inline request_parser::line request_parser::read_bulk_length(std::string_view input) {
+  std::int64_t length = 0;
+  if (const line got = read_length(input, '$', length); got != line::read) {
+    return got;
+  }
+  if (length < 0 || static_cast<std::size_t>(length) > limits_.max_bulk) {
+    return fail("invalid bulk length");
+  }
+  if (position_ + static_cast<std::size_t>(length) + 2 > limits_.max_request) {
+    return fail("request exceeds client-query-buffer-limit");
+  }
+  bulk_length_ = length;
+  return line::read;
+}
+
+void request_parser::start() {
+  slices_.clear();
+  if (slices_.capacity() > kept_slices) {
+    slices_.shrink_to_fit();
+  }
+  position_ = 0;
+  is_inline_ = false;
+}
+
+request_parser::status request_parser::parse(std::string_view input) {
+  if (!in_array_) {
+    start();
+    if (input.empty()) {
+      return status::incomplete;
+    }
+    if (input[0] != '*') {
+      return parse_inline(input);
+    }
+    if (const line got = read_count(input); got != line::read) {
+      return got == line::incomplete ? status::incomplete : status::malformed;
+    }
+  }
+  while (remaining_ != 0) {
+    if (bulk_length_ == unread) {
+      if (const line got = read_bulk_length(input); got != line::read) {
+        return got == line::incomplete ? status::incomplete : status::malformed;
+      }
+    }
+    const auto size = static_cast<std::size_t>(bulk_length_);
+    if (input.size() < position_ + size + 2) {
+      return status::incomplete;
+    }
+    slices_.push_back({static_cast<std::uint32_t>(position_), static_cast<std::uint32_t>(size)});
+    position_ += size + 2;
+    bulk_length_ = unread;
+    --remaining_;
+  }
+  in_array_ = false;
+  return status::complete;
+}
+
+request_parser::line request_parser::read_length_slowly(std::string_view input, char type,
+                                                        std::int64_t& value) {
+  std::size_t end = 0;
+  if (const line got = find_line(input, type, end); got != line::read) {
+    return got;
+  }
+  const char got = input[position_];
+  if (got != type) {  // never so for '*'
+    std::string text = "expected '$', got ' '";
+    text[text.size() - 2] = got == '\r' || got == '\n' ? ' ' : got;
+    return fail(text);
+  }
+  const auto number = parse_integer(input.substr(position_ + 1, end - position_ - 1));
+  if (!number) {
+    return fail(type == '*' ? "invalid multibulk length" : "invalid bulk length");
+  }
+  value = *number;
+  position_ = end + 2;
+  return line::read;
+}
+
+// Finds the CR that ends the line at position_; the byte after it must be there too.
+request_parser::line request_parser::find_line(std::string_view input, char type, std::size_t& end) {
+  const std::string_view rest = input.substr(position_);
+  const std::size_t found = find_in_c_string(rest, '\r');
+  if (found > max_line && rest.size() > max_line) {  // npos too
+    return fail(type == '*' ? "too big mbulk count string" : "too big bulk count string");
+  }
+  if (found == std::string_view::npos || found + 2 > rest.size()) {
+    return line::incomplete;
+  }
+  end = position_ + found;
+  return line::read;
+}
+
+request_parser::line request_parser::fail(std::string_view text) {
+  error_ = "Protocol error: ";
+  error_ += text;
+  return line::malformed;
+}
+
+request_parser::status request_parser::parse_inline(std::string_view input) {
+  const std::size_t newline = find_in_c_string(input, '\n');
+  if (newline > max_line && input.size() > max_line) {
+    fail("too big inline request");
+    return status::malformed;
+  }
+  if (newline == std::string_view::npos) {
+    return status::incomplete;
+  }
+  const std::size_t end = newline != 0 && input[newline - 1] == '\r' ? newline - 1 : newline;
+  if (!split_inline(input.substr(0, end))) {
+    fail("unbalanced quotes in request");
+    return status::malformed;
+  }
+  is_inline_ = true;
+  position_ = newline + 1;
+  return status::complete;
+}
+
+// Redis's quoting: "..." with escapes \n \r \t \b \a \xHH, '...' with \' only; a closing quote must be
+// followed by a space or the end; an opening quote may come in mid-word. False if the quotes do not balance.
+bool request_parser::split_inline(std::string_view text) {
+  inline_text_.clear();
+  std::size_t at = 0;
+  for (;;) {
+    while (at < text.size() && is_space(text[at])) {
+      ++at;
+    }
+    if (at == text.size()) {
+      return true;
+    }
+    const std::size_t begin = inline_text_.size();
+    char quote = '\0';
+    for (; at < text.size(); ++at) {
+      const char byte = text[at];
+      if (quote != '\0' && byte == quote) {
+        if (++at < text.size() && !is_space(text[at])) {
+          return false;
+        }
+        quote = '\0';
+        break;
+      }
+      if (quote == '"' && byte == '\\' && at + 1 < text.size()) {
+        inline_text_ += unescape(text, at);
+      } else if (quote == '\'' && byte == '\\' && at + 1 < text.size() && text[at + 1] == '\'') {
+        inline_text_ += text[++at];
+      } else if (quote == '\0' && (byte == '"' || byte == '\'')) {
+        quote = byte;
+      } else if (quote == '\0' && (byte == ' ' || byte == '\t' || byte == '\r')) {
+        break;
+      } else {
+        inline_text_ += byte;
+      }
+    }
+    if (quote != '\0') {
+      return false;
+    }
+    slices_.push_back(
+        {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(inline_text_.size() - begin)});
+  }
+}
+
+}  // namespace kv

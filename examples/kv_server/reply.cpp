@@ -1,0 +1,15 @@
+// Error replies, the ones that may hold a client's bytes.
+#include "reply.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace kv {
+
+void reply_writer::error(std::string_view text) {
+  std::string clean(text.substr(0, text.find('\0')));
+  std::replace_if(clean.begin(), clean.end(), [](char byte) { return byte == '\r' || byte == '\n'; }, ' ');
+  line('-', clean);
+}
+
+}  // namespace kv
