@@ -1,0 +1,168 @@
+// Finding a command and running it. The table itself is in command_table.cpp.
+#include "commands.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace kv {
+
+namespace {
+
+// The first eight bytes of a name as one word, zeros behind a shorter one.
+std::uint64_t name_word(std::string_view name) {
+  std::uint64_t word = 0;
+  if (name.size() >= 8) {
+    std::memcpy(&word, name.data(), 8);
+  } else if (name.size() >= 4) {
+    std::uint32_t low = 0, high = 0;  // they overlap
+    std::memcpy(&low, name.data(), 4);
+    std::memcpy(&high, name.data() + name.size() - 4, 4);
+    word = low | std::uint64_t{high} << (8 * (name.size() - 4));
+  } else {
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      word |= std::uint64_t{static_cast<unsigned char>(name[i])} << (8 * i);
+    }
+  }
+  return word;
+}
+
+// Turns A-Z into a-z in each of the eight bytes and leaves every other byte alone.
+std::uint64_t lower_case(std::uint64_t word) {
+  constexpr std::uint64_t each = 0x0101010101010101;
+  const std::uint64_t low_bits = word & (each * 0x7f);
+  const std::uint64_t from_a = low_bits + each * (0x80 - 'A');         // top bit: byte >= 'A'
+  const std::uint64_t after_z = low_bits + each * (0x80 - ('Z' + 1));  // top bit: byte > 'Z'
+  const std::uint64_t upper = (from_a & ~after_z & ~word) & (each * 0x80);
+  return word | upper >> 2;  // 0x80 >> 2 == 0x20
+}
+
+// From name words to commands: open addressing, at most a quarter full.
+class name_index {
+public:
+  name_index() {
+    static_assert(std::endian::native == std::endian::little, "name_word");
+    for (const command& each : all_commands()) {
+      std::size_t at = first_slot(name_word(each.name));
+      while (slots_[at].found != nullptr) {
+        at = (at + 1) % slots_.size();
+      }
+      slots_[at] = {name_word(each.name), &each};
+    }
+  }
+
+  const command* find(std::string_view name) const {
+    const std::uint64_t word = lower_case(name_word(name));
+    for (std::size_t at = first_slot(word); slots_[at].found != nullptr; at = (at + 1) % slots_.size()) {
+      const command* found = slots_[at].found;
+      if (slots_[at].word == word && found->name.size() == name.size() &&
+          (name.size() <= 8 || equals_ignoring_case(name.substr(8), found->name.substr(8)))) {
+        return found;
+      }
+    }
+    return nullptr;
+  }
+
+private:
+  struct slot {
+    std::uint64_t word;
+    const command* found;
+  };
+
+  static std::size_t first_slot(std::uint64_t word) { return (word * 0x9e3779b97f4a7c15) >> 55; }
+
+  std::array<slot, 512> slots_{};
+};
+
+const name_index commands_by_name;
+
+bool has_arity(const request& arguments, int arity) {
+  const auto count = static_cast<std::ptrdiff_t>(arguments.size());
+  return arity >= 0 ? count == arity : count >= -arity;
+}
+
+// As C's %s and %.128s do.
+std::string_view until_zero(std::string_view text, std::size_t most) {
+  text = text.substr(0, most);
+  return text.substr(0, text.find('\0'));
+}
+
+void reply_unknown_command(const request& arguments, reply_writer& reply) {
+  std::string beginning;
+  for (std::size_t i = 1; i < arguments.size() && beginning.size() < 128; ++i) {
+    const std::string_view shown = until_zero(arguments[i], 128 - beginning.size());
+    beginning.append("'").append(shown).append("' ");
+  }
+  reply.error("ERR unknown command '" + std::string(until_zero(arguments[0], 128)) +
+              "', with args beginning with: " + beginning);
+}
+
+void reply_wrong_arity(std::string_view name, reply_writer& reply) {
+  reply.error("ERR wrong number of arguments for '" + std::string(name) + "' command");
+}
+
+bool out_of_memory(const server_state& server) {
+  return server.config.max_memory != 0 && server.keys.used_memory() > server.config.max_memory;
+}
+
+}  // namespace
+
+bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
+  if (text.size() != lower_case.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    if ((byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte) != lower_case[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const command* find_command(std::string_view name) {
+  return commands_by_name.find(name);
+}
+
+void execute(const request& arguments, server_state& server, client& from, reply_writer& reply) {
+  ++server.stats.commands_processed;
+  try {
+    const command* found = find_command(arguments[0]);
+    if (found == nullptr) {
+      reply_unknown_command(arguments, reply);
+    } else if (!has_arity(arguments, found->arity)) {
+      reply_wrong_arity(found->name, reply);
+    } else if ((found->flags & flag::denyoom) != 0 && out_of_memory(server)) {
+      reply.error("OOM command not allowed when used memory > 'maxmemory'.");
+    } else {
+      invocation call{arguments, server, from, reply};
+      found->run(call);
+    }
+  } catch (const std::bad_alloc&) {
+    reply.raw("-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+  }
+}
+
+void run_subcommand(invocation& call, std::string_view command, std::span<const subcommand> choices) {
+  for (const subcommand& each : choices) {
+    if (!equals_ignoring_case(call.arguments[1], each.name)) {
+      continue;
+    }
+    if (has_arity(call.arguments, each.arity)) {
+      each.run(call);
+    } else {
+      reply_wrong_arity(std::string(command) + "|" + std::string(each.name), call.reply);
+    }
+    return;
+  }
+  std::string upper(command);
+  for (char& byte : upper) {
+    byte = static_cast<char>(byte & ~0x20);
+  }
+  call.reply.error("ERR unknown subcommand '" + std::string(until_zero(call.arguments[1], 128)) + "'. Try " +
+                   upper + " HELP.");
+}
+
+}  // namespace kv

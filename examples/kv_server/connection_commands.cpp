@@ -1,0 +1,137 @@
+// Commands about the connection itself: PING ECHO QUIT SELECT HELLO CLIENT.
+#include <algorithm>
+
+#include "handlers.hpp"
+
+namespace kv::handlers {
+
+namespace {
+
+bool is_client_name(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char byte) { return byte >= '!' && byte <= '~'; });
+}
+
+void reply_bad_client_name(reply_writer& reply) {
+  reply.error("ERR Client names cannot contain spaces, newlines or special characters.");
+}
+
+void client_getname(invocation& call) {
+  if (call.from.name.empty()) {
+    call.reply.null();
+  } else {
+    call.reply.bulk(call.from.name);
+  }
+}
+
+void client_id(invocation& call) {
+  call.reply.integer(static_cast<std::int64_t>(call.from.id));
+}
+
+// Redis has it from 7.2 on; client libraries send it to whatever server they find.
+void client_setinfo(invocation& call) {
+  call.reply.ok();
+}
+
+void client_setname(invocation& call) {
+  if (!is_client_name(call.arguments[2])) {
+    reply_bad_client_name(call.reply);
+    return;
+  }
+  call.from.name = call.arguments[2];
+  call.reply.ok();
+}
+
+void reply_hello(invocation& call) {
+  reply_writer& reply = call.reply;
+  reply.array(14);
+  reply.bulk("server");
+  reply.bulk("redis");
+  reply.bulk("version");
+  reply.bulk(redis_version);
+  reply.bulk("proto");
+  reply.integer(2);
+  reply.bulk("id");
+  reply.integer(static_cast<std::int64_t>(call.from.id));
+  reply.bulk("mode");
+  reply.bulk("standalone");
+  reply.bulk("role");
+  reply.bulk("master");
+  reply.bulk("modules");
+  reply.array(0);
+}
+
+}  // namespace
+
+void ping(invocation& call) {
+  if (call.arguments.size() > 2) {
+    call.reply.error("ERR wrong number of arguments for 'ping' command");
+  } else if (call.arguments.size() == 2) {
+    call.reply.bulk(call.arguments[1]);
+  } else {
+    call.reply.simple("PONG");
+  }
+}
+
+void echo(invocation& call) {
+  call.reply.bulk(call.arguments[1]);
+}
+
+void quit(invocation& call) {
+  call.from.quit = true;
+  call.reply.ok();
+}
+
+void select(invocation& call) {
+  const auto index = parse_integer(call.arguments[1]);
+  if (!index) {
+    reply_not_an_integer(call.reply);
+  } else if (*index != 0) {
+    call.reply.error("ERR DB index is out of range");
+  } else {
+    call.reply.ok();
+  }
+}
+
+// HELLO [version [SETNAME name]]; the server speaks RESP2 only.
+void hello(invocation& call) {
+  const request& arguments = call.arguments;
+  if (arguments.size() > 1) {
+    const auto version = parse_integer(arguments[1]);
+    if (!version) {
+      call.reply.error("ERR Protocol version is not an integer or out of range");
+      return;
+    }
+    if (*version != 2) {
+      call.reply.error("NOPROTO unsupported protocol version");
+      return;
+    }
+  }
+  std::string_view name;
+  for (std::size_t i = 2; i < arguments.size(); i += 2) {
+    if (!equals_ignoring_case(arguments[i], "setname") || i + 1 == arguments.size()) {
+      call.reply.error("ERR Syntax error in HELLO option '" + std::string(arguments[i]) + "'");
+      return;
+    }
+    name = arguments[i + 1];
+    if (!is_client_name(name)) {
+      reply_bad_client_name(call.reply);
+      return;
+    }
+  }
+  if (arguments.size() > 2) {
+    call.from.name = name;
+  }
+  reply_hello(call);
+}
+
+void client(invocation& call) {
+  static constexpr subcommand choices[] = {
+      {"getname", 2, client_getname},
+      {"id", 2, client_id},
+      {"setinfo", 4, client_setinfo},
+      {"setname", 3, client_setname},
+  };
+  run_subcommand(call, "client", choices);
+}
+
+}  // namespace kv::handlers

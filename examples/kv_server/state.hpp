@@ -1,0 +1,56 @@
+// What the commands work on: the settings, the whole server's state, and what is kept per client.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "buffer.hpp"
+#include "protocol.hpp"
+#include "store.hpp"
+
+namespace kv {
+
+// The version whose behaviour and error texts the server follows; clients ask for it.
+inline constexpr const char* redis_version = "7.0.15";
+
+struct settings {
+  std::string bind = "127.0.0.1";
+  std::uint16_t port = 6379;
+  std::size_t max_clients = 10000;
+  std::chrono::seconds timeout{0};  // idle clients are closed after it; 0: never
+  std::size_t max_memory = 0;       // of the store; 0: no limit
+  // Of all sessions together, as far as one holds more than a usual request needs (session.hpp).
+  std::size_t max_memory_clients = std::size_t{256} << 20;
+  std::size_t max_output = std::size_t{256} << 20;  // replies of one session not yet sent
+  protocol_limits protocol;
+};
+
+struct statistics {
+  std::uint64_t connections_received = 0;
+  std::uint64_t rejected_connections = 0;
+  std::uint64_t commands_processed = 0;
+  std::size_t connected_clients = 0;
+};
+
+struct client {
+  std::uint64_t id = 0;
+  std::string name;
+  bool quit = false;  // close once the replies so far are sent
+};
+
+struct server_state {
+  explicit server_state(const settings& chosen) : config(chosen) {}
+
+  settings config;
+  store keys;
+  statistics stats;
+  std::size_t client_memory = 0;  // counted against max_memory_clients
+  // What all sessions share (session.hpp): where they receive, and the output block last used, still warm.
+  std::array<char, std::size_t{16} << 10> receive_block;
+  buffer spare_output{0};
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+};
+
+}  // namespace kv
