@@ -1,0 +1,122 @@
+// A session: what is received is parsed and executed in place, in bounded portions.
+#include "session.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace kv {
+
+session::session(server_state& server, std::uint64_t id)
+    : server_(server),
+      parser_(server.config.protocol),
+      input_(server.config.protocol.max_request + most_received),
+      output_(server.config.max_output) {
+  client_.id = id;
+  ++server.stats.connected_clients;
+  ++server.stats.connections_received;
+}
+
+session::~session() {
+  server_.client_memory -= counted_memory_;
+  --server_.stats.connected_clients;
+}
+
+std::span<char> session::receive_space() {
+  if (input_.size() == 0) {
+    return server_.receive_block;
+  }
+  const std::span<char> space = input_.free_space(server_.receive_block.size());
+  if (space.empty()) {
+    return server_.receive_block;  // process() will close
+  }
+  return space.first(std::min(space.size(), most_received));
+}
+
+void session::received(std::size_t count) {
+  if (input_.size() == 0) {
+    unread_ = {server_.receive_block.data(), count};
+  } else if (!input_.overflowed()) {
+    input_.commit(count);
+    unread_ = input_.view();
+  }
+}
+
+session::outcome session::process() {
+  if (output_.capacity() == 0) {
+    output_.swap_storage(server_.spare_output);
+  }
+  outcome result = outcome::close;
+  try {
+    result = run_requests();
+  } catch (const std::bad_alloc&) {  // a hostile number of arguments; the replies so far are sent
+  }
+  if (input_.overflowed() || output_.overflowed() || !within_memory()) {
+    output_.clear();
+    return outcome::close;
+  }
+  return result;
+}
+
+session::outcome session::run_requests() {
+  reply_writer reply(output_);
+  while (output_.size() < flush_size && !output_.overflowed()) {
+    switch (parser_.parse(unread_)) {
+      case request_parser::status::incomplete:
+        keep_rest();
+        return outcome::wait;
+      case request_parser::status::malformed:
+        reply.error("ERR " + parser_.error());
+        return outcome::close;
+      case request_parser::status::complete:
+        break;
+    }
+    const request arguments = parser_.arguments(unread_);
+    if (arguments.size() != 0) {
+      execute(arguments, server_, client_, reply);
+      if (client_.quit) {
+        return outcome::close;
+      }
+    }
+    unread_.remove_prefix(parser_.consumed());
+  }
+  keep_rest();
+  return outcome::more;
+}
+
+// Moves what is not yet executed to the front of our own memory, or gives that back when there is nothing.
+void session::keep_rest() {
+  if (unread_.empty()) {
+    if (input_.capacity() != 0) {
+      input_.release();
+    }
+    return;
+  }
+  if (input_.size() != 0) {
+    input_.drop_front(input_.size() - unread_.size());
+  } else {
+    input_.append(unread_);
+  }
+  unread_ = input_.view();
+}
+
+bool session::within_memory() {
+  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory();
+  const std::size_t counted = held > own_allowance ? held - own_allowance : 0;
+  if (counted != counted_memory_) {
+    server_.client_memory += counted - counted_memory_;
+    counted_memory_ = counted;
+    return server_.client_memory <= server_.config.max_memory_clients;
+  }
+  return true;
+}
+
+void session::output_sent() {
+  output_.clear();
+  if (output_.capacity() <= own_allowance && server_.spare_output.capacity() == 0) {
+    output_.swap_storage(server_.spare_output);
+  } else {
+    output_.release();
+  }
+}
+
+}  // namespace kv

@@ -1,0 +1,66 @@
+// A session: one client's side of the server without any I/O. Received bytes go in, replies come out.
+//
+//   while (there are bytes: read into session.receive_space(), session.received(count))
+//     do { outcome = session.process(); send session.output(); session.output_sent(); }
+//     while (outcome == session::outcome::more);  leave both loops at outcome::close
+//
+// Memory. An idle session holds none: bytes are received into a block all sessions share, from which whole
+// requests are executed in place; only what is left at its end is copied to the session's own memory.
+// That is sound if nothing else runs between the moment bytes are put there and received(), so: one thread,
+// and a read that fills the space just before it returns, as one built on readiness does. process() leaves
+// nothing in the shared block, so its caller may wait as long as it likes to send. The output block is
+// handed from session to session, through server_state::spare_output.
+//
+// Bounds. process() stops at flush_size bytes of replies: an endless pipeline is paid for by its sender's
+// reading. What a session holds beyond own_allowance counts against settings::max_memory_clients for all
+// sessions together; the one that goes over it is closed.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "commands.hpp"
+
+namespace kv {
+
+class session {
+public:
+  enum class outcome {
+    wait,   // send the output, then receive
+    more,   // send the output, then process again
+    close,  // send the output, then close
+  };
+
+  static constexpr std::size_t most_received = 64 * 1024;  // at once
+  static constexpr std::size_t flush_size = 64 * 1024;
+  static constexpr std::size_t own_allowance = 128 * 1024;
+
+  session(server_state& server, std::uint64_t id);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  ~session();
+
+  // Where to put received bytes; never empty. Nobody else's bytes may be put anywhere before received().
+  std::span<char> receive_space();
+  void received(std::size_t count);
+
+  outcome process();
+
+  std::string_view output() const { return output_.view(); }
+  void output_sent();
+
+private:
+  outcome run_requests();
+  void keep_rest();
+  bool within_memory();
+
+  server_state& server_;
+  client client_;
+  request_parser parser_;
+  buffer input_;             // the session's own: the beginning of a request that is not complete
+  std::string_view unread_;  // received, not executed: in input_ or in the shared block
+  buffer output_;
+  std::size_t counted_memory_ = 0;  // our part of server_state::client_memory
+};
+
+}  // namespace kv
