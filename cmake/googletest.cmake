@@ -1,6 +1,8 @@
 # GTest::gtest_main: Debian's library, or its sources where the library cannot serve: another instruction
 # set, or a sanitizer (whose runtime must see inside everything it runs).
-if(CMAKE_CROSSCOMPILING OR SENNIT_SANITIZE)
+# Each folder that has tests includes it; the sources are added once.
+if(TARGET GTest::gtest_main)
+elseif(CMAKE_CROSSCOMPILING OR SENNIT_SANITIZE)
   set(SENNIT_GOOGLETEST_SOURCE /usr/src/googletest CACHE PATH "GoogleTest's sources (package googletest)")
   if(NOT EXISTS "${SENNIT_GOOGLETEST_SOURCE}/CMakeLists.txt")
     message(FATAL_ERROR "GoogleTest's sources are not in ${SENNIT_GOOGLETEST_SOURCE}: "
