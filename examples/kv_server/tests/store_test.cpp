@@ -1,0 +1,109 @@
+// The store against std::map, its memory account, and its table while it grows and shrinks.
+#include "store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace kv {
+namespace {
+
+std::string name(std::size_t number) {
+  return "key:" + std::to_string(number);
+}
+
+TEST(store, sets_finds_and_erases) {
+  store keys;
+  EXPECT_EQ(keys.find("a"), nullptr);
+  keys.set("a", "1");
+  ASSERT_NE(keys.find("a"), nullptr);
+  EXPECT_EQ(*keys.find("a"), "1");
+  keys.set("a", "2");
+  EXPECT_EQ(*keys.find("a"), "2");
+  EXPECT_EQ(keys.size(), 1U);
+  EXPECT_TRUE(keys.erase("a"));
+  EXPECT_FALSE(keys.erase("a"));
+  EXPECT_EQ(keys.find("a"), nullptr);
+  EXPECT_EQ(keys.size(), 0U);
+}
+
+TEST(store, keys_and_values_are_binary_safe) {
+  store keys;
+  const std::string_view with_zero("a\0b", 3);
+  keys.set(with_zero, with_zero);
+  keys.set("a", "other");
+  keys.set("", "empty");
+  EXPECT_EQ(*keys.find(with_zero), with_zero);
+  EXPECT_EQ(*keys.find("a"), "other");
+  EXPECT_EQ(*keys.find(""), "empty");
+}
+
+TEST(store, behaves_as_a_map) {
+  store keys;
+  std::map<std::string, std::string> model;
+  std::mt19937 random(7);
+  for (int round = 0; round < 300000; ++round) {
+    // The number of keys swings between few and many, so that the table moves both ways.
+    const std::size_t range = round / 50000 % 2 == 0 ? 20000 : 50;
+    const std::string key = name(random() % range);
+    switch (random() % 4) {
+      case 0:
+      case 1: {
+        const std::string value(random() % 40, 'v');
+        keys.set(key, value);
+        model[key] = value;
+        break;
+      }
+      case 2:
+        ASSERT_EQ(keys.erase(key), model.erase(key) == 1);
+        break;
+      default: {
+        const store::value* found = keys.find(key);
+        const auto expected = model.find(key);
+        ASSERT_EQ(found != nullptr, expected != model.end());
+        ASSERT_TRUE(found == nullptr || *found == expected->second);
+      }
+    }
+    ASSERT_EQ(keys.size(), model.size());
+  }
+  for (const auto& [key, value] : model) {
+    ASSERT_NE(keys.find(key), nullptr);
+    ASSERT_EQ(*keys.find(key), value);
+  }
+}
+
+TEST(store, memory_is_accounted_and_given_back) {
+  store keys;
+  const std::size_t empty = keys.used_memory();
+  const std::string big(1 << 20, 'x');
+  keys.set("big", big);
+  EXPECT_GE(keys.used_memory(), empty + big.size());
+  keys.set("big", "small");
+  EXPECT_LT(keys.used_memory(), empty + 1024);
+  EXPECT_TRUE(keys.erase("big"));
+  EXPECT_EQ(keys.used_memory(), empty);
+
+  constexpr std::size_t count = 100000;
+  for (std::size_t i = 0; i < count; ++i) {
+    keys.set(name(i), "0123456789012345678901234567890123456789");
+  }
+  EXPECT_GE(keys.used_memory(), count * 80);
+  EXPECT_LT(keys.used_memory(), count * 200);
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(keys.erase(name(i)));
+  }
+  for (int i = 0; i < 100000; ++i) {  // whatever move is left
+    keys.find("nothing");
+  }
+  EXPECT_EQ(keys.used_memory(), empty);
+}
+
+TEST(siphash, gives_the_published_value) {
+  const siphash_key key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  const std::string_view input("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15);
+  EXPECT_EQ((siphash<2, 4>(key)(input)), 0xa129ca6149be45e5U);
+}
+
+}  // namespace
+}  // namespace kv
