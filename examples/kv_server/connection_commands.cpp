@@ -7,14 +7,6 @@ namespace kv::handlers {
 
 namespace {
 
-bool is_client_name(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char byte) { return byte >= '!' && byte <= '~'; });
-}
-
-void reply_bad_client_name(reply_writer& reply) {
-  reply.error("ERR Client names cannot contain spaces, newlines or special characters.");
-}
-
 void client_getname(invocation& call) {
   if (call.from.name.empty()) {
     call.reply.null();
@@ -32,13 +24,20 @@ void client_setinfo(invocation& call) {
   call.reply.ok();
 }
 
-void client_setname(invocation& call) {
-  if (!is_client_name(call.arguments[2])) {
-    reply_bad_client_name(call.reply);
-    return;
+// False, and an error replied, if it is no name.
+bool set_name(invocation& call, std::string_view name) {
+  if (!std::all_of(name.begin(), name.end(), [](char byte) { return byte >= '!' && byte <= '~'; })) {
+    call.reply.error("ERR Client names cannot contain spaces, newlines or special characters.");
+    return false;
   }
-  call.from.name = call.arguments[2];
-  call.reply.ok();
+  call.from.name = name;
+  return true;
+}
+
+void client_setname(invocation& call) {
+  if (set_name(call, call.arguments[2])) {
+    call.reply.ok();
+  }
 }
 
 void reply_hello(invocation& call) {
@@ -106,20 +105,14 @@ void hello(invocation& call) {
       return;
     }
   }
-  std::string_view name;
   for (std::size_t i = 2; i < arguments.size(); i += 2) {
     if (!equals_ignoring_case(arguments[i], "setname") || i + 1 == arguments.size()) {
       call.reply.error("ERR Syntax error in HELLO option '" + std::string(arguments[i]) + "'");
       return;
     }
-    name = arguments[i + 1];
-    if (!is_client_name(name)) {
-      reply_bad_client_name(call.reply);
+    if (!set_name(call, arguments[i + 1])) {
       return;
     }
-  }
-  if (arguments.size() > 2) {
-    call.from.name = name;
   }
   reply_hello(call);
 }

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Sends the same bytes to kv_server and to redis-server and compares the replies, byte for byte.
+
+usage: against_redis.py KV_SERVER
+
+Each conversation has a connection of its own: bytes are sent, the sending side is closed, and everything
+received until the server closes is its result. Every conversation is had twice, in one piece and byte by
+byte. Where a difference is intended, the list says why and what kv_server answers.
+"""
+
+import random
+import re
+import socket
+import sys
+
+from server_process import ServerError, ServerProcess, connect, kv_server_command, redis_command
+
+
+def encode(*arguments):
+    parts = [b"*%d\r\n" % len(arguments)]
+    for each in arguments:
+        each = each if isinstance(each, bytes) else each.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(each), each))
+    return b"".join(parts)
+
+
+# One conversation a line, commands divided by " ; ", in the inline form: what a user types.
+COMMANDS = r"""
+PING ; ping ; PiNg hello ; ping a b ; ping "" ; PING "a\r\nb"
+ECHO hello ; echo ; echo a b ; ECHO "" ; ECHO "\x00\xff"
+SET a 1 ; GET a ; get a ; GET a b ; GET ; SET a ; SET
+SET a b c ; SET a b c d ; SET a b NX XX ; GET a
+GET missing ; EXISTS missing ; DEL missing
+SET a 1 ; SET b 2 ; EXISTS a b c a ; DEL a b c a ; EXISTS a b
+DEL ; EXISTS ; DEL a a a
+SET "" empty ; GET "" ; DEL ""
+SET "k\x00ey" "v\x00al" ; GET "k\x00ey" ; GET k ; DEL "k\x00ey"
+INCR n ; INCR n ; GET n ; DEL n ; INCR ; INCR n m
+SET n 9223372036854775806 ; INCR n ; INCR n ; GET n ; DEL n
+SET n -9223372036854775808 ; INCR n ; GET n ; DEL n
+SET n -1 ; INCR n ; INCR n ; DEL n
+SET n 9223372036854775808 ; INCR n ; SET n 99999999999999999999999 ; INCR n ; DEL n
+SET n "" ; INCR n ; SET n abc ; INCR n ; SET n " 1" ; INCR n ; SET n "1 " ; INCR n ; DEL n
+SET n 01 ; INCR n ; SET n -0 ; INCR n ; SET n +1 ; INCR n ; SET n 0 ; INCR n ; SET n 1.0 ; INCR n ; DEL n
+SET n "1\x00" ; INCR n ; SET n "\x001" ; INCR n ; SET n 0x10 ; INCR n ; SET n 1e3 ; INCR n ; DEL n
+DBSIZE ; SET x 1 ; DBSIZE ; DEL x ; DBSIZE ; dbsize x
+SELECT 0 ; SELECT 1 ; SELECT -1 ; SELECT x ; SELECT ; SELECT 0 0 ; SELECT 99999999999999999999
+QUIT ; PING
+QUIT now
+PING ; QUIT ; garbage
+foo ; FOO ; foo a ; foo a b c ; "" ; "" a ; " " ; "foo bar" baz
+foo "a\r\nb" ; "fo\r\no" ; foo "a\x00b" c ; "f\x00o" a ; foo 'it\'s' "q\"q"
+get1 a ; ge a ; GETT a ; "GET " a ; " GET" a
+CLIENT ; CLIENT FOO ; CLIENT GETNAME ; CLIENT GETNAME x ; client id x ; CLIENT SETNAME ; CLIENT SETNAME a b
+CLIENT SETNAME joe ; CLIENT GETNAME ; CLIENT SETNAME "" ; CLIENT GETNAME
+CLIENT SETNAME "a b" ; CLIENT SETNAME "a\nb" ; CLIENT SETNAME "\x7f" ; CLIENT SETNAME "!~" ; CLIENT GETNAME
+CLIENT "f\x00o" ; CLIENT "a\r\nb"
+CONFIG ; CONFIG FOO ; CONFIG GET ; CONFIG GET save ; CONFIG GET appendonly ; CONFIG GET SAVE
+CONFIG GET nonsense ; CONFIG GET maxmemory-policy ; CONFIG GET databases ; config get proto-max-bulk-len
+CONFIG GET appendonl[y] ; CONFIG GET append?nly ; CONFIG GET maxmemory-polic*
+COMMAND FOO ; COMMAND COUNT x ; COMMAND INFO nonsense ; COMMAND DOCS nonsense ; COMMAND INFO nope nope
+HELLO 1 ; HELLO 4 ; HELLO x ; HELLO "" ; HELLO 2 FOO ; HELLO 2 SETNAME ; HELLO 2 SETNAME "a b" ; HELLO -2
+HELLO 2 SETNAME joe FOO ; CLIENT GETNAME
+HELLO ; HELLO 2 ; HELLO 2 SETNAME ann ; CLIENT GETNAME ; HELLO 2 SETNAME "" ; CLIENT GETNAME
+INFO nonsense ; INFO nonsense other
+PING " ; PING
+PING ' ; PING
+PING "a"b ; PING
+PING 'a'b ; PING
+PING "\" ; PING
+PING a"b" ; PING 'it\'s' ; PING "\x4g\n\t\b\a\q\\" ; PING '\n'
+"""
+
+A_64K = 64 * 1024
+
+HOSTILE = [
+    b"", b"\r\n", b"\n\n\n", b"  \t \r\n", b"\r\nPING\r\n\r\n", b"\x00\r\nPING\r\n", b"PI\x00NG\r\nPING\r\n",
+    b"PING", b"PING\r", b"PING\n", b"PING\r\r\n", b"PI\rNG\r\n", b"PING\vx\r\n", b"\v\fPING \v x\r\n",
+    b"*", b"*\r", b"*\r\n", b"*\n", b"*1\r", b"*1\n", b"*x\r\n", b"*1x\r\n", b"* 1\r\n", b"*1 \r\n", b"*+1\r\n",
+    b"*01\r\n", b"*-0\r\n", b"*00\r\n", b"*0\r\nPING\r\n", b"*-1\r\nPING\r\n", b"*-5\r\nPING\r\n",
+    b"*-9223372036854775808\r\nPING\r\n", b"*-9223372036854775809\r\nPING\r\n", b"*2147483647\r\n",
+    b"*2147483648\r\n", b"*9223372036854775807\r\n", b"*9223372036854775808\r\n", b"*1048577\r\n$4\r\nPING\r\n",
+    b"*99999999999999999999999999\r\n", b"*\x00\r\n", b"*1\x00\r\n$4\r\nPING\r\n", b"*1.5\r\n", b"*1e1\r\n",
+    b"*0x1\r\n", b"*1\r\n", b"*1\r\n$", b"*1\r\n$\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*1\r\n$-0\r\n",
+    b"*1\r\n$04\r\nPING\r\n", b"*1\r\n$+4\r\nPING\r\n", b"*1\r\n$4 \r\nPING\r\n", b"*1\r\n$ 4\r\nPING\r\n",
+    b"*1\r\n$536870913\r\n", b"*1\r\n$4294967300\r\nPING\r\n", b"*1\r\n$9223372036854775807\r\n",
+    b"*1\r\n$9223372036854775808\r\n", b"*1\r\n$18446744073709551620\r\nPING\r\n",
+    b"*1\r\n$-9223372036854775808\r\n", b"*1\r\n$99999999999999999999999\r\n", b"*1\r\n$0\r\n\r\n",
+    b"*1\r\n$4\r\nPING", b"*1\r\n$4\r\nPING\r", b"*1\r\n$4\r\nPI", b"*1\r\n$4\r\nPINGxxPING\r\n",
+    b"*1\r\n$4\r\nPING\r\n\r\nPING\r\n", b"*1\rx$4\rxPING\r\n", b"*1\r\r$4\r\rPING\r\r", b"*1\r\n:4\r\n",
+    b"*1\r\n+PING\r\n", b"*1\r\n\r\n", b"*1\r\n\n\r\n", b"*1\r\n\x01\r\n", b"*1\r\n\xff\r\n", b"*1\r\n*1\r\n",
+    b"*2\r\n$4\r\nECHO\r\n*1\r\n$1\r\na\r\n", b"*2\r\n$4\r\nECHO\r\nx\r\n", b"*2\r\n$4\r\nECHO\r\n$1\r\n",
+    b"*1\r\n\x00\r\n", b"*1\r\n$\x004\r\nPING\r\n", b"*1\r\n$4\x00\r\nPING\r\n", b"$4\r\nPING\r\n",
+    b"+OK\r\n", b"-ERR\r\n", b":1\r\nPING\r\n", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\r\n",
+    b"a" * A_64K, b"a" * (A_64K + 1), b"PING " + b"a" * (A_64K - 6) + b"\r\n", b"*" + b"1" * (A_64K - 1),
+    b"*" + b"1" * A_64K, b"*1\r\n$" + b"1" * A_64K, b"\x00" * (A_64K + 1), b"*1\r\n" + b"\x00" * (A_64K + 1),
+    b"*1\r\n" + b"y" * (A_64K + 1), b"PING\r\n" + b'"' * (A_64K + 1), encode("ECHO", b"\r\n" * 40000),
+    encode(b"f" * 300, b"a" * 300, "b"), encode("foo", "a" * 127, "bc", "d"), encode("foo", "a" * 123, "bc", "d"),
+    encode("foo", *("a" * 5,) * 50), encode("foo", *("",) * 100), encode("GET" * 50),
+    encode("SET", "big", b"x" * 100000) + encode("GET", "big") + encode("DEL", "big"),
+    encode(*["EXISTS"] + ["a"] * 5000), encode("PING") * 5000, b"PING\r\n" * 5000,
+    encode("PING") * 100 + b"*1\r\n!" + b"\r\n" + encode("PING") * 100,
+    encode("") + encode("", "") + encode("GET", ""),
+]
+
+# (what is sent, the start of kv_server's reply, why it differs)
+INTENDED = [
+    (b"HELLO 3\r\n", b"-NOPROTO unsupported protocol version\r\n", "RESP2 only"),
+    (b"HELLO 2 AUTH default x\r\n", b"-ERR Syntax error in HELLO option 'AUTH'\r\n", "no users"),
+    (b"SET a b EX 10\r\n", b"-ERR syntax error\r\n", "SET has no options yet"),
+    (b"CLIENT SETINFO LIB-NAME x\r\n", b"+OK\r\n", "Redis 7.2 has it; libraries send it to any server"),
+    (b"COMMAND COUNT\r\n", b":", "fewer commands"),
+    (b"COMMAND INFO get\r\n", b"*1\r\n*10\r\n$3\r\nget\r\n:2\r\n", "no categories or key specifications"),
+    (b"COMMAND DOCS get\r\n", b"*2\r\n$3\r\nget\r\n*6\r\n$7\r\nsummary\r\n", "shorter"),
+    (b"INFO server\r\n", b"$", "contents"),
+    (b"CONFIG GET port\r\n", b"*2\r\n$4\r\nport\r\n", "the port itself"),
+    (b"FLUSHALL\r\n", b"-ERR unknown command 'FLUSHALL', with args beginning with: \r\n", "not there yet"),
+    (b"CLIENT HELP\r\n", b"-ERR unknown subcommand 'HELP'. Try CLIENT HELP.\r\n", "no help texts"),
+    (b"*1\r\n$536870912\r\n", b"-ERR Protocol error: request exceeds client-query-buffer-limit\r\n",
+     "a smaller limit on one request"),
+]
+
+
+def converse(port, sent, bytewise):
+    with connect(port) as client:
+        received = []
+        try:
+            if bytewise:
+                for at in range(len(sent)):
+                    client.sendall(sent[at:at + 1])
+            else:
+                client.sendall(sent)
+            client.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # the server closed, after an error, while we were still sending
+        try:
+            while chunk := client.recv(1 << 16):
+                received.append(chunk)
+        except ConnectionResetError:
+            pass
+        return b"".join(received)
+
+
+def unify(reply):
+    """Replaces what must differ: the client's number in HELLO's reply."""
+    return re.sub(rb"(\$2\r\nid\r\n):\d+", rb"\1:N", reply)
+
+
+def damaged_requests(count):
+    """Requests with a few bytes changed, the same ones every time."""
+    good = encode("SET", "key", "value") + b"GET 'a' \"b\"\r\n" + encode("DEL", "key", "other") + b"PING\r\n"
+    alphabet = b"*$+-0123456789\r\n\"' \\\x00~"
+    chance = random.Random(1)
+    for _ in range(count):
+        damaged = bytearray(good)
+        for _ in range(chance.randint(1, 4)):
+            at, byte = chance.randrange(len(damaged)), chance.choice(alphabet)
+            action = chance.randrange(3)
+            if action == 0:
+                damaged[at] = byte
+            elif action == 1:
+                damaged.insert(at, byte)
+            else:
+                del damaged[at:at + chance.randint(1, 3)]
+        yield bytes(damaged)
+
+
+def conversations():
+    for line in COMMANDS.strip().splitlines():
+        yield b"".join(command.encode() + b"\r\n" for command in line.split(" ; "))
+    yield from HOSTILE
+    yield from damaged_requests(400)
+
+
+def short(text):
+    return repr(text if len(text) <= 300 else text[:140] + b" ... " + text[-140:])
+
+
+def compare(ours, theirs):
+    compared = 0
+    failures = 0
+    for sent in conversations():
+        for bytewise in (False, True):
+            if bytewise and len(sent) > 2000:
+                continue
+            expected = unify(converse(theirs.port, sent, bytewise))
+            got = unify(converse(ours.port, sent, bytewise))
+            compared += 1
+            if got != expected:
+                failures += 1
+                print(f"DIFFERENT{' byte by byte' if bytewise else ''}\n  sent   {short(sent)}\n"
+                      f"  redis  {short(expected)}\n  kv     {short(got)}")
+    for sent, beginning, reason in INTENDED:
+        expected = converse(theirs.port, sent, False)
+        got = converse(ours.port, sent, False)
+        if not got.startswith(beginning) or got == expected:
+            failures += 1
+            print(f"NOT THE INTENDED DIFFERENCE ({reason})\n  sent   {short(sent)}\n"
+                  f"  redis  {short(expected)}\n  kv     {short(got)}")
+    return compared, failures
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    try:
+        with ServerProcess(lambda port: kv_server_command(sys.argv[1], port)) as ours, \
+                ServerProcess(redis_command) as theirs:
+            compared, failures = compare(ours, theirs)
+    except ServerError as error:
+        sys.exit(f"against_redis: {error}")
+    print(f"against redis-server: {compared} conversations, {failures} different; "
+          f"{len(INTENDED)} differences are intended")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

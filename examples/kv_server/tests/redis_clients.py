@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Runs the real clients, redis-cli and redis-benchmark, against kv_server.
+
+usage: redis_clients.py KV_SERVER
+"""
+
+import csv
+import os
+import pty
+import subprocess
+import sys
+import time
+
+from server_process import ServerError, ServerProcess, kv_server_command
+
+
+def run(*arguments, given=""):
+    done = subprocess.run(arguments, input=given, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise ServerError(f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    if done.stderr:
+        raise ServerError(f"{' '.join(arguments)}: {done.stderr}")
+    return done.stdout
+
+
+def check_cli(port):
+    cli = ("redis-cli", "-p", str(port))
+    script = "SET k 'a b'\nGET k\nINCR n\nEXISTS k n\nDEL k n\nGET k\nNOPE\nDBSIZE\n"
+    expected = ('OK\n"a b"\n(integer) 1\n(integer) 2\n(integer) 2\n(nil)\n'
+                "(error) ERR unknown command 'NOPE', with args beginning with: \n(integer) 0\n")
+    got = run(*cli, "--no-raw", given=script).replace("\n\n", "\n")
+    if got != expected:
+        raise ServerError(f"redis-cli printed\n{got}\ninstead of\n{expected}")
+    if run(*cli, "--pipe", given="PING\r\n" * 1000).splitlines()[-1] != "errors: 0, replies: 1000":
+        raise ServerError("redis-cli --pipe lost replies")
+
+
+def check_interactive_cli(port):
+    """On a terminal redis-cli asks for COMMAND DOCS, and shows help from it."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["TERM"] = "dumb"
+        os.execvp("redis-cli", ["redis-cli", "-p", str(port)])
+    shown = b""
+    for line, answer in ((b"PING\r", b"PONG"), (b"HELP GET\r", b"Get the value of a key"), (b"QUIT\r", b"")):
+        time.sleep(0.2)
+        os.write(terminal, line)
+        shown = b""
+        try:
+            while answer not in shown or not answer:
+                chunk = os.read(terminal, 4096)
+                if not chunk:
+                    break
+                shown += chunk
+        except OSError:  # the terminal's other side is closed
+            pass
+        if answer not in shown:
+            raise ServerError(f"redis-cli showed {shown!r}")
+    os.waitpid(child, 0)
+    os.close(terminal)
+
+
+def check_benchmark(port):
+    for pipeline in ("1", "16"):
+        output = run("redis-benchmark", "-p", str(port), "-t", "ping,set,get,incr", "-n", "20000", "-P", pipeline,
+                     "-r", "1000", "--csv")
+        rows = list(csv.DictReader(output.splitlines()))
+        names = [row["test"] for row in rows]
+        if names != ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR"]:
+            raise ServerError(f"redis-benchmark ran {names}:\n{output}")
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    try:
+        with ServerProcess(lambda port: kv_server_command(sys.argv[1], port)) as server:
+            for check in (check_cli, check_interactive_cli, check_benchmark):
+                check(server.port)
+                print(f"ok   {check.__name__}", flush=True)
+    except (ServerError, FileNotFoundError, subprocess.TimeoutExpired) as error:
+        sys.exit(f"redis_clients: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""A key-value server under test: started on a free port, watched through /proc, stopped.
+
+Used by against_redis.py, hostile.py and scripts/serve_compare.py.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+class ServerError(Exception):
+    """The server did not start, or ended when it should not."""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def connect(port, timeout=20):
+    client = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return client
+
+
+def kv_server_command(binary, port, *options):
+    return [binary, "--port", str(port), *options]
+
+
+def redis_command(port, *options):
+    binary = shutil.which("redis-server")
+    if binary is None:
+        raise ServerError("redis-server is not installed (Debian package redis-server)")
+    return [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+            "--databases", "1", *options]
+
+
+class ServerProcess:
+    """with ServerProcess(lambda port: [...]) as server: ... server.port ..."""
+
+    def __init__(self, command, cpu=None, before_start=None):
+        self.port = free_port()
+        self.directory = tempfile.TemporaryDirectory(prefix="kv_server_test_")
+        self.log = open(os.path.join(self.directory.name, "log"), "w+b")
+        arguments = command(self.port)
+
+        def prepare():
+            if cpu is not None:
+                os.sched_setaffinity(0, {cpu})
+            if before_start is not None:
+                before_start()
+
+        try:
+            self.process = subprocess.Popen(
+                arguments, cwd=self.directory.name, stdin=subprocess.DEVNULL, stdout=self.log,
+                stderr=subprocess.STDOUT, preexec_fn=prepare)
+        except OSError as error:
+            raise ServerError(f"cannot start {arguments[0]}: {error}") from error
+        self.pid = self.process.pid
+        self._wait_until_ready(arguments[0])
+
+    def _wait_until_ready(self, name):
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise ServerError(f"{name} ended with status {self.process.returncode}:\n{self.output()}")
+            try:
+                with connect(self.port, timeout=5) as client:
+                    client.sendall(b"PING\r\n")
+                    if client.recv(7) == b"+PONG\r\n":
+                        return
+            except OSError:
+                time.sleep(0.02)
+        self.kill()
+        raise ServerError(f"{name} does not answer on port {self.port}:\n{self.output()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        self.log.close()
+        self.directory.cleanup()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def output(self):
+        self.log.flush()
+        with open(self.log.name, "rb") as log:
+            return log.read().decode(errors="replace")
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def stop(self, sent=signal.SIGTERM, timeout=20):
+        """Sends the signal, and returns the exit status (negative: ended by that signal)."""
+        self.process.send_signal(sent)
+        return self.process.wait(timeout)
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            for line in status:
+                if line.startswith("VmRSS:"):
+                    return int(line.split()[1]) * 1024
+        raise ServerError("the server has ended")
+
+    def cpu_ns(self):
+        """CPU time of all its threads so far, in nanoseconds where the kernel tells."""
+        total = 0
+        for task in os.listdir(f"/proc/{self.pid}/task"):
+            try:
+                with open(f"/proc/{self.pid}/task/{task}/schedstat", encoding="ascii") as schedstat:
+                    total += int(schedstat.read().split()[0])
+            except FileNotFoundError:
+                return self._cpu_ns_in_ticks()
+        return total
+
+    def _cpu_ns_in_ticks(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
