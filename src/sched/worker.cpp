@@ -44,9 +44,15 @@ void wake_due(worker& w) noexcept {
   }
 }
 
-// Every so many dispatches, and before idling. The host, if it is its turn, else null.
+// How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park and
+// yield is seen.
+void renew_poll(worker& w) noexcept {
+  w.until_poll = w.unwinding ? 1 : poll_interval;
+}
+
+// Every so many dispatches. The host, if it is its turn, else null.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w) noexcept {
-  w.until_poll = w.unwinding ? 1 : poll_interval;  // 1: no direct entry, every park and yield is seen
+  renew_poll(w);
   if (w.inbox.load(std::memory_order_relaxed) != nullptr)
     run_posts(w);
   wake_due(w);
@@ -75,7 +81,7 @@ time_point idle_until(const worker& w, bool once) noexcept {
 // is not asked to look before it waits: that would be a system call for nothing.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
   const bool once = w.host_waits_for == nullptr;
-  w.until_poll = poll_interval;
+  renew_poll(w);
   for (bool waited = false;; waited = true) {
     if (w.inbox.load(std::memory_order_relaxed) != nullptr)
       run_posts(w);
