@@ -136,6 +136,8 @@ void fiber_unpark(fiber& f) noexcept {
 }
 
 void fiber_fail(fiber& f) noexcept {
+  if (f.home->unwinding)  // told to leave: what it waited for was taken from it, and it said so
+    return;
   if (f.flags.owned)
     f.error = new std::exception_ptr(std::current_exception());
   else
