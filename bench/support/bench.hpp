@@ -1,0 +1,130 @@
+// What every benchmark program shares: options, one warm-up and one timed run per measurement, and the lines
+// the runner reads. A program prints JSON, one object a line:
+//   {"version":"1.9","configuration":"..."}                                     once, first
+//   {"variant":"local","workers":1,"params":{"fibers":2},"metric":"ns","unit":"ns/yield","value":1.6}
+//   {"variant":"local","workers":1,"params":{},"unsupported":"why"}
+#pragma once
+
+#include <ctime>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opaque.hpp"
+
+// A program built a second time, by another compiler or with other flags, is told its name here; it is added
+// to the name of every variant.
+#ifndef BENCH_FLAVOUR
+#define BENCH_FLAVOUR ""
+#endif
+
+namespace bench {
+
+/// One parameter of a measurement, as the result shows it: `{"fibers", 100}` or `{"order", "random"}`.
+struct param {
+  param(const char* key, long value) : name(key), json(std::to_string(value)) {}
+  param(const char* key, const char* value) : name(key), json('"' + std::string(value) + '"') {}
+
+  const char* name;
+  std::string json;
+};
+using params = std::vector<param>;
+
+/// An option `--name LIST` for a workload's parameter, with the values taken when it is not given.
+struct parameter {
+  const char* name;
+  std::vector<long> values;
+  std::vector<long> quick_values;
+};
+
+/// Ends the program with `message` on stderr unless `condition`: a peer that loses work must not get a
+/// number.
+void require(bool condition, const char* message);
+
+class program {
+public:
+  /// Reads the options (and ends the program on --help or a wrong one), then prints the first line.
+  /// `configuration` says how the peer is set up, in words for the table.
+  program(int argc, char** argv, const std::string& version, const char* configuration,
+          std::vector<parameter> parameters = {}, const char* flavour = BENCH_FLAVOUR);
+
+  unsigned workers() const { return workers_; }
+  bool quick() const { return quick_; }
+
+  /// Prints `reason` as unsupported and ends the program when more than one worker was asked for.
+  void require_one_worker(const char* reason) const;
+
+  /// The values to measure of the parameter `name`.
+  const std::vector<long>& values(const char* name) const;
+
+  /// Whether `variant` was asked for (all are, without --variant).
+  bool wants(std::string_view variant) const;
+
+  /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up and to find
+  /// the count that takes long enough, then once timed; prints nanoseconds per operation. `operation` is its
+  /// name in the unit, as in ns/yield.
+  template <class Run>
+  void measure(std::string_view variant, const params& parameters, const char* operation, double operations,
+               Run&& run) {
+    if (wants(variant))
+      report(variant, parameters, "ns", operation, nanoseconds(run) / operations);
+  }
+
+  /// As `measure`, and prints operations per second too.
+  template <class Run>
+  void measure_rate(std::string_view variant, const params& parameters, const char* operation,
+                    double operations, Run&& run) {
+    if (!wants(variant))
+      return;
+    const double each = nanoseconds(run) / operations;
+    report(variant, parameters, "ns", operation, each);
+    report(variant, parameters, "per_second", operation, 1e9 / each);
+  }
+
+  /// Prints that this measurement cannot be made, and why.
+  void unsupported(std::string_view variant, const params& parameters, const char* reason) const;
+
+private:
+  static double now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  }
+
+  template <class Run>
+  static double seconds(Run&& run, std::uint64_t count) {
+    const double start = now();
+    run(count);
+    return now() - start;
+  }
+
+  template <class Run>
+  double nanoseconds(Run&& run) const {
+    std::uint64_t count = 1;
+    double elapsed = seconds(run, count);
+    while (elapsed < seconds_ / 4) {
+      count *= elapsed < seconds_ / 64 ? 8 : 2;
+      elapsed = seconds(run, count);
+    }
+    count = std::max<std::uint64_t>(
+        1, static_cast<std::uint64_t>(static_cast<double>(count) * seconds_ / elapsed));
+    return seconds(run, count) * 1e9 / static_cast<double>(count);
+  }
+
+  std::string begin_line(std::string_view variant, const params& parameters) const;
+  void report(std::string_view variant, const params& parameters, const char* metric, const char* operation,
+              double value) const;
+
+  std::vector<parameter> parameters_;
+  std::string flavour_;
+  std::string variant_;
+  double seconds_ = 0.2;
+  unsigned workers_ = 1;
+  bool quick_ = false;
+};
+
+}  // namespace bench
