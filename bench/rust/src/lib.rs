@@ -1,0 +1,120 @@
+//! What ../support/bench.hpp is to the C++ programs: options, one warm-up and one timed run per measurement, and
+//! the lines the runner reads.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+/// A measurement's parameters, as the result shows them.
+pub type Params<'a> = &'a [(&'a str, u64)];
+
+pub struct Program {
+    parameters: Vec<(String, Vec<u64>)>,
+    variant: Option<String>,
+    seconds: f64,
+    workers: u64,
+}
+
+fn fail(message: &str) -> ! {
+    eprintln!("{message}");
+    std::process::exit(2)
+}
+
+/// Ends the program unless `condition`: a peer that loses work must not get a number.
+pub fn require(condition: bool, message: &str) {
+    if !condition {
+        eprintln!("{message}");
+        std::process::exit(1);
+    }
+}
+
+/// The version of the dependency `name` that this package is locked to.
+fn locked_version(name: &str) -> &'static str {
+    let entry = format!("name = \"{name}\"\nversion = \"");
+    let lock = include_str!("../Cargo.lock");
+    let start = lock.find(&entry).map_or(lock.len(), |at| at + entry.len());
+    lock[start..].split('"').next().unwrap_or("")
+}
+
+impl Program {
+    /// Reads the options and prints the first line. `parameters` are the workload's: name, values taken without
+    /// the option, values taken with --quick.
+    pub fn new(crate_name: &str, configuration: &str, parameters: &[(&str, &[u64], &[u64])]) -> Program {
+        let mut program = Program { parameters: Vec::new(), variant: None, seconds: 0.0, workers: 1 };
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let quick = arguments.iter().any(|each| each == "--quick");
+        program.seconds = if quick { 0.05 } else { 0.2 };
+        for (name, full, short) in parameters {
+            program.parameters.push((name.to_string(), if quick { short.to_vec() } else { full.to_vec() }));
+        }
+        let mut rest = arguments.iter().filter(|each| *each != "--quick");
+        while let Some(option) = rest.next() {
+            let value = rest.next().unwrap_or_else(|| fail(&format!("{option} needs a value")));
+            program.set(option, value);
+        }
+        println!("{{\"version\":\"{}\",\"configuration\":\"{configuration}\"}}", locked_version(crate_name));
+        program
+    }
+
+    fn set(&mut self, option: &str, value: &str) {
+        let wrong = || -> ! { fail(&format!("{option}: '{value}' is not a number or a list like 2,100")) };
+        match option {
+            "--variant" => self.variant = Some(value.to_string()),
+            "--seconds" => self.seconds = value.parse().unwrap_or_else(|_| wrong()),
+            "--workers" => self.workers = value.parse().unwrap_or_else(|_| wrong()),
+            _ => {
+                let known = self.parameters.iter_mut().find(|(name, _)| option == format!("--{name}"));
+                let values = &mut known.unwrap_or_else(|| fail(&format!("unknown option {option}"))).1;
+                *values = value.split(',').map(|each| each.parse().unwrap_or_else(|_| wrong())).collect();
+            }
+        }
+    }
+
+    /// Prints `reason` as unsupported and ends the program when more than one worker was asked for.
+    pub fn require_one_worker(&self, reason: &str) {
+        if self.workers != 1 {
+            println!(
+                "{{\"variant\":\"\",\"workers\":{},\"params\":{{}},\"unsupported\":\"{reason}\"}}",
+                self.workers
+            );
+            std::process::exit(0);
+        }
+    }
+
+    pub fn values(&self, name: &str) -> Vec<u64> {
+        let found = self.parameters.iter().find(|(each, _)| each == name);
+        found.unwrap_or_else(|| fail(&format!("the program has no parameter {name}"))).1.clone()
+    }
+
+    /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up, then once timed.
+    pub fn measure(
+        &self,
+        variant: &str,
+        params: Params,
+        operation: &str,
+        operations: f64,
+        mut run: impl FnMut(u64),
+    ) {
+        if self.variant.as_deref().map_or(false, |wanted| wanted != variant) {
+            return;
+        }
+        let mut time = |count: u64| {
+            let start = Instant::now();
+            run(black_box(count));
+            start.elapsed().as_secs_f64()
+        };
+        let mut count = 1;
+        let mut elapsed = time(count);
+        while elapsed < self.seconds / 4.0 {
+            count *= if elapsed < self.seconds / 64.0 { 8 } else { 2 };
+            elapsed = time(count);
+        }
+        count = ((count as f64 * self.seconds / elapsed) as u64).max(1);
+        let each = time(count) * 1e9 / count as f64 / operations;
+        let shown: Vec<String> = params.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        println!(
+            "{{\"variant\":\"{variant}\",\"workers\":{},\"params\":{{{}}},\"metric\":\"ns\",\"unit\":\"ns/{operation}\",\"value\":{each}}}",
+            self.workers,
+            shown.join(",")
+        );
+    }
+}
