@@ -1,0 +1,3 @@
+module sennit.example/bench
+
+go 1.19

@@ -1,0 +1,10 @@
+// Boost.Fiber: see queue.hpp.
+#include "../peers/boost-fiber.hpp"
+#include "queue.hpp"
+
+int main(int argc, char** argv) {
+  bench::program program(argc, argv, bench::boost_version(), "fibers::mutex, fibers::condition_variable");
+  program.require_one_worker("the default scheduler has one kernel thread");
+
+  bench::boost_fibers<>::run([&] { bench::measure_queue<bench::boost_fibers<>>(program, "fiber"); });
+}
