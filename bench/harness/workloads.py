@@ -1,0 +1,83 @@
+"""The workloads: what each measures, its parameters, and which of its results are compared with which."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    measures: str
+    # Names of its parameters, in the order they are shown; each is an option of its programs, but for those in
+    # `fixed`, whose values its programs know.
+    parameters: tuple = ()
+    fixed: tuple = ()
+    # How many workers it is measured with when the user does not say.
+    workers: tuple = (1,)
+    # Variants whose names begin so do other work than the rest, and get a table of their own.
+    apart: tuple = ()
+    # A parameter of which each value gets a process of its own, so that one size cannot take another with it:
+    # its name, its values, its values with --quick.
+    split: tuple = ()
+    # Peers that cannot do it at all, and why.
+    cannot: dict = field(default_factory=dict)
+    # Seconds until a program is given up.
+    timeout: int = 60
+
+    @property
+    def options(self):
+        return tuple(name for name in self.parameters if name not in self.fixed)
+
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload("switch", "one way between two contexts", apart=("live10", "value4")),
+        Workload("create", "create, run and destroy a coroutine"),
+        Workload("generator", "one element; a nested walk of a tree at each depth", parameters=("depth",)),
+        Workload("yield", "one yield among n fibers", parameters=("fibers",)),
+        Workload("spawn", "spawn and join an empty fiber"),
+        Workload(
+            "mutex",
+            "one lock and unlock: uncontended with 1 worker, contended by 2 fibers with 2",
+            parameters=("fibers",),
+            fixed=("fibers",),
+            workers=(1, 2),
+        ),
+        Workload("condvar", "hand over a turn to another fiber"),
+        Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers"),
+        Workload(
+            "channel",
+            "one message through a channel: rendezvous (capacity 0) and buffered",
+            parameters=("capacity", "bytes"),
+            cannot={
+                "libst": "it has no channel",
+                "libpth": "it has no channel; its message ports have no bound",
+                "pthread": "it has no channel",
+                "std": "it has no channel",
+            },
+        ),
+        Workload(
+            "threadring",
+            "one hop of a token round a ring of n fibers",
+            parameters=("n", "order"),
+            fixed=("order",),
+            split=("n", (503, 10_000, 100_000, 1_000_000), (503, 10_000)),
+            timeout=120,
+        ),
+        Workload(
+            "policy",
+            "one token, or one step of another fiber: a lexer and a parser among n runnable fibers",
+            parameters=("fibers", "bytes"),
+        ),
+    )
+}
+
+PEERS = (
+    "sennit call cxx20 corosensei boost-context boost-fiber libpth libst pthread ucontext setjmp go may tokio ghc "
+    "erlang redis std tbb"
+).split()
+
+
+def workload_named(name):
+    """The workload's entry; one made up for a directory that has programs and no entry."""
+    return WORKLOADS.get(name, Workload(name, name))
