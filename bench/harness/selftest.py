@@ -131,6 +131,10 @@ class Tables(Harness):
         self.assertEqual(titles, ["n 9, 1 worker, ns/switch", "n 100, 1 worker, ns/switch",
                                   "live10, 1 worker, ns/switch"])
 
+    def test_numbers(self):
+        self.assertEqual([table.format_number(value) for value in (None, 0.123, 0.9951, 9.99, 12.34, 999.7, 12345.6)],
+                         ["-", "0.12", "0.995", "9.99", "12.3", "1,000", "12,346"])
+
     def test_configuration_and_version_are_shown(self):
         self.add("switch", "call", '{"version":"1.2","configuration":"as it comes"}', line(2))
         _, output, _, content = self.run_bench("switch", "--peers", "call", "--rounds", "1")

@@ -9,7 +9,7 @@ MARK = ">"
 def format_number(value):
     if value is None:
         return "-"
-    if value >= 1000:
+    if value >= 999.5:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value >= 0.995 else f"{value:.2f}"
 
