@@ -27,10 +27,10 @@ def parse_arguments(arguments):
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="what to measure; everything without")
     parser.add_argument("--peers", default="installed", metavar="A,B|all|installed",
                         help="beside whom; Sennit is always measured (default: installed)")
-    parser.add_argument("--workers", metavar="1,2", help="numbers of kernel threads (default: what the workload is for)")
+    parser.add_argument("--workers", metavar="1,2", help="numbers of kernel threads (default: as the workload needs)")
     parser.add_argument("--quick", action="store_true", help=f"short runs, {QUICK_ROUNDS} rounds, small sizes")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
-    parser.add_argument("--list", action="store_true", help="list workloads and peers, and what is missing; measure nothing")
+    parser.add_argument("--list", action="store_true", help="list workloads, peers and what is missing, and end")
     parser.add_argument("--variant", metavar="NAME", help="measure only variants of that name")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUES", dest="settings",
                         help="other values for a parameter of the workloads, as in --set fibers=2,1000")
@@ -177,7 +177,8 @@ def main(arguments):
 
 def print_clock(clock):
     if clock.readings:
-        print(f"clock: {clock.ghz:.2f} GHz (lowest reading {min(clock.readings):.2f}); cycles are the least time at it")
+        print(f"clock: {clock.ghz:.2f} GHz (readings {min(clock.readings):.2f} to {max(clock.readings):.2f}); "
+              "cycles are the least time at it")
     else:
         print("clock: not calibrated on this architecture, so no cycles")
 

@@ -74,7 +74,8 @@ def _compiled(build, wanted):
 
 def find_tool(name, *places):
     """The path of the program `name` in PATH or else in `places`, or None."""
-    return shutil.which(name) or next((path for path in map(os.path.expanduser, places) if os.access(path, os.X_OK)), None)
+    present = (path for path in map(os.path.expanduser, places) if os.access(path, os.X_OK))
+    return shutil.which(name) or next(present, None)
 
 
 def go_tool():
@@ -148,4 +149,5 @@ def _build_rust(bench, build, sources, say):
     if not succeeded:
         return {}, f"cargo build failed: {_first_error(output)}"
     programs = {source.parent.name: build / "release" / f"{source.parent.name}_corosensei" for source in sources}
-    return {workload: path for workload, path in programs.items() if path.exists()}, "bench/rust/Cargo.toml does not name it"
+    programs = {workload: path for workload, path in programs.items() if path.exists()}
+    return programs, "bench/rust/Cargo.toml does not name it"

@@ -5,6 +5,11 @@ import statistics
 from .workloads import workload_named
 
 
+# By metric.
+LESS_IS_BETTER = {"ns": True, "per_second": False, "bytes": True, "p99_us": True, "cpu_us_per_request": True,
+                  "overhead_real": True, "overhead_kernels": True}
+
+
 class Collection:
     """The values and the failures of all runs so far."""
 
@@ -31,7 +36,7 @@ class Collection:
                 self._missing[key + (line["unsupported"],)] = False
             elif "value" in line:
                 metric = line["metric"]
-                self._values.setdefault(key + (metric,), []).append(line["value"])
+                self._values.setdefault(key + (metric,), []).append((line["value"], line.get("best", line["value"])))
                 self._units[key + (metric,)] = line["unit"]
         if outcome.failure:
             self._missing[workload, peer, "", job.workers, job.params, outcome.failure] = True
@@ -44,12 +49,14 @@ class Collection:
         entries = []
         for key, values in self._values.items():
             workload, peer, variant, workers, params, metric = key
+            means, bests = zip(*values)
+            # The best slice of all runs is the minimum of a time and the maximum of a rate.
+            least, most = (min(bests), max(means)) if LESS_IS_BETTER.get(metric, True) else (min(means), max(bests))
             entries.append({
                 "workload": workload, "peer": peer, "variant": variant, "workers": workers, "params": dict(params),
                 "metric": metric, "unit": self._units[key],
-                "min": _rounded(min(values)), "median": _rounded(statistics.median(values)),
-                "max": _rounded(max(values)), "runs": len(values),
-                "cycles": _rounded(min(values) * ghz) if metric == "ns" and ghz else None,
+                "min": _rounded(least), "median": _rounded(statistics.median(means)), "max": _rounded(most),
+                "runs": len(values), "cycles": _rounded(least * ghz) if metric == "ns" and ghz else None,
             })
         return entries
 
@@ -82,10 +89,6 @@ def _ordered(workload, params):
 
 def _rounded(value):
     return float(f"{value:.5g}")
-
-
-LESS_IS_BETTER = {"ns": True, "per_second": False, "bytes": True, "p99_us": True, "cpu_us_per_request": True,
-                  "overhead_real": True, "overhead_kernels": True}
 
 
 def best_of(entry):

@@ -86,6 +86,13 @@ class Aggregation(Harness):
         self.assertEqual((result["min"], result["median"], result["max"], result["runs"]), (1.5, 3, 5, 3))
         self.assertEqual(result["cycles"], 3.0)
 
+    def test_the_best_slice_counts_for_the_minimum_only(self):
+        self.add("threadring", "libst", json.dumps({**json.loads(line(5)), "best": 4}),
+                 json.dumps({**json.loads(line(2e8, metric="per_second", unit="hops/s")), "best": 2.5e8}))
+        _, _, _, content = self.run_bench("threadring", "--peers", "libst", "--rounds", "1", "--set", "n=5")
+        spread = {entry["metric"]: (entry["min"], entry["median"], entry["max"]) for entry in content["results"]}
+        self.assertEqual(spread, {"ns": (4, 5, 5), "per_second": (2e8, 2e8, 2.5e8)})
+
     def test_rounds_interleave_the_programs_and_begin_with_another(self):
         log = self.build / "log"
         programs = [self.add("switch", peer, line(1), script=f"echo {peer} >> {log}") for peer in ("call", "setjmp")]
@@ -117,7 +124,8 @@ class Tables(Harness):
         self.add("switch", "setjmp", line(8))
         _, output, _, _ = self.run_bench("switch", "--peers", "call,setjmp", "--rounds", "1")
         rows = [row.split() for row in output.splitlines() if "1" in row.split()[-1:]]
-        self.assertEqual([row[:3] for row in rows], [[">", "sennit", "inline"], ["call", "v", "2"], ["setjmp", "v", "8"]])
+        self.assertEqual([row[:3] for row in rows],
+                         [[">", "sennit", "inline"], ["call", "v", "2"], ["setjmp", "v", "8"]])
         self.assertEqual(rows[2][5], "8.00")
         self.assertEqual(rows[2][6], "16")
 
@@ -171,7 +179,8 @@ class Failures(Harness):
         self.add("yield", "pthread",
                  '{"variant":"v","workers":1,"params":{"fibers":9},"unsupported":"too many"}')
         self.absent.append({"workload": "yield", "peer": "boost-fiber", "reason": "not installed"})
-        code, output, _, content = self.run_bench("yield", "--peers", "libst,libpth,pthread,boost-fiber,may", "--rounds", "2")
+        code, output, _, content = self.run_bench("yield", "--peers", "libst,libpth,pthread,boost-fiber,may",
+                                                  "--rounds", "2")
         self.assertEqual(code, 0)
         self.assertRegex(output, r"libpth +crashed \(SIGABRT\)")
         self.assertRegex(output, r"pthread +v, fibers 9 +too many")
@@ -235,7 +244,8 @@ class Command(Harness):
     def test_options_reach_the_programs(self):
         log = self.build / "log"
         self.add("yield", "libst", line(1), script=f'echo "$@" > {log}')
-        self.run_bench("yield", "--peers", "libst", "--quick", "--rounds", "1", "--set", "fibers=2,9", "--seconds", "0.5")
+        self.run_bench("yield", "--peers", "libst", "--quick", "--rounds", "1", "--set", "fibers=2,9",
+                       "--seconds", "0.5")
         self.assertEqual(log.read_text().strip(), "--workers 1 --quick --seconds 0.5 --fibers 2,9")
 
     def test_list_measures_nothing(self):

@@ -156,11 +156,11 @@ void program::unsupported(std::string_view variant, const params& parameters, co
 }
 
 void program::report(std::string_view variant, const params& parameters, const char* metric,
-                     const char* operation, double value) const {
+                     const char* operation, timing measured) const {
   const std::string unit =
       std::strcmp(metric, "ns") == 0 ? std::string("ns/") + operation : std::string(operation) + "s/s";
-  std::printf("%s,\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.9g}\n",
-              begin_line(variant, parameters).c_str(), metric, unit.c_str(), value);
+  std::printf("%s,\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.9g,\"best\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), metric, unit.c_str(), measured.mean, measured.best);
   std::fflush(stdout);
 }
 

@@ -1,7 +1,7 @@
 // What every benchmark program shares: options, one warm-up and one timed run per measurement, and the lines
 // the runner reads. A program prints JSON, one object a line:
 //   {"version":"1.9","configuration":"..."}                                     once, first
-//   {"variant":"local","workers":1,"params":{"fibers":2},"metric":"ns","unit":"ns/yield","value":1.6}
+//   {"variant":"local","workers":1,"params":{"fibers":2},"metric":"ns","unit":"ns/yield","value":1.6,"best":1.5}
 //   {"variant":"local","workers":1,"params":{},"unsupported":"why"}
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +71,7 @@ public:
   void measure(std::string_view variant, const params& parameters, const char* operation, double operations,
                Run&& run) {
     if (wants(variant))
-      report(variant, parameters, "ns", operation, nanoseconds(run) / operations);
+      report(variant, parameters, "ns", operation, per(time(run), operations));
   }
 
   /// As `measure`, and prints operations per second too.
@@ -80,9 +80,9 @@ public:
                     double operations, Run&& run) {
     if (!wants(variant))
       return;
-    const double each = nanoseconds(run) / operations;
+    const timing each = per(time(run), operations);
     report(variant, parameters, "ns", operation, each);
-    report(variant, parameters, "per_second", operation, 1e9 / each);
+    report(variant, parameters, "per_second", operation, {1e9 / each.mean, 1e9 / each.best});
   }
 
   /// Prints that this measurement cannot be made, and why.
@@ -102,22 +102,43 @@ private:
     return now() - start;
   }
 
+  /// Nanoseconds per count: of a whole timed run, and of the fastest of the slices it was timed in. A slice
+  /// is short enough for some to be undisturbed on a machine that has other work.
+  struct timing {
+    double mean;
+    double best;
+  };
+
   template <class Run>
-  double nanoseconds(Run&& run) const {
+  timing time(Run&& run) const {
     std::uint64_t count = 1;
     double elapsed = seconds(run, count);
-    while (elapsed < seconds_ / 4) {
-      count *= elapsed < seconds_ / 64 ? 8 : 2;
-      elapsed = seconds(run, count);
+    for (;;) {
+      // At most eightfold at once, and again if it was too short: one run, on a machine that has other work,
+      // tells little.
+      count = std::max<std::uint64_t>(
+          1, static_cast<std::uint64_t>(static_cast<double>(count) * std::min(seconds_ / elapsed, 8.0)));
+      const std::uint64_t slice = std::max<std::uint64_t>(count / 10, 1);
+      const std::uint64_t slices = count / slice;
+      count = slice * slices;
+      elapsed = 0;
+      double best = std::numeric_limits<double>::infinity();
+      for (std::uint64_t i = 0; i < slices; ++i) {
+        const double each = seconds(run, slice);
+        elapsed += each;
+        best = std::min(best, each);
+      }
+      if (elapsed >= seconds_ / 2) {
+        return {elapsed * 1e9 / static_cast<double>(count), best * 1e9 / static_cast<double>(slice)};
+      }
     }
-    count = std::max<std::uint64_t>(
-        1, static_cast<std::uint64_t>(static_cast<double>(count) * seconds_ / elapsed));
-    return seconds(run, count) * 1e9 / static_cast<double>(count);
   }
+
+  static timing per(timing all, double operations) { return {all.mean / operations, all.best / operations}; }
 
   std::string begin_line(std::string_view variant, const params& parameters) const;
   void report(std::string_view variant, const params& parameters, const char* metric, const char* operation,
-              double value) const;
+              timing measured) const;
 
   std::vector<parameter> parameters_;
   std::string flavour_;

@@ -85,7 +85,8 @@ impl Program {
         found.unwrap_or_else(|| fail(&format!("the program has no parameter {name}"))).1.clone()
     }
 
-    /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up, then once timed.
+    /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up, then timed in slices, the
+    /// fastest of which is printed beside the mean.
     pub fn measure(
         &self,
         variant: &str,
@@ -104,15 +105,26 @@ impl Program {
         };
         let mut count = 1;
         let mut elapsed = time(count);
-        while elapsed < self.seconds / 4.0 {
-            count *= if elapsed < self.seconds / 64.0 { 8 } else { 2 };
-            elapsed = time(count);
-        }
-        count = ((count as f64 * self.seconds / elapsed) as u64).max(1);
-        let each = time(count) * 1e9 / count as f64 / operations;
+        let (mean, best) = loop {
+            // At most eightfold at once, and again if it was too short: one run, on a machine that has other work,
+            // tells little.
+            count = ((count as f64 * (self.seconds / elapsed).min(8.0)) as u64).max(1);
+            let slice = (count / 10).max(1);
+            let slices = count / slice;
+            count = slice * slices;
+            let times: Vec<f64> = (0..slices).map(|_| time(slice)).collect();
+            elapsed = times.iter().sum();
+            if elapsed >= self.seconds / 2.0 {
+                let each = |seconds: f64, counts: u64| seconds * 1e9 / counts as f64 / operations;
+                break (
+                    each(elapsed, count),
+                    each(times.iter().copied().fold(f64::INFINITY, f64::min), slice),
+                );
+            }
+        };
         let shown: Vec<String> = params.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         println!(
-            "{{\"variant\":\"{variant}\",\"workers\":{},\"params\":{{{}}},\"metric\":\"ns\",\"unit\":\"ns/{operation}\",\"value\":{each}}}",
+            "{{\"variant\":\"{variant}\",\"workers\":{},\"params\":{{{}}},\"metric\":\"ns\",\"unit\":\"ns/{operation}\",\"value\":{mean},\"best\":{best}}}",
             self.workers,
             shown.join(",")
         );

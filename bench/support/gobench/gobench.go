@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -113,23 +114,26 @@ func (p *Program) Unsupported(variant string, params Params, reason string) {
 	})
 }
 
-// Measure calls run(count), which must do count times operations operations, first to warm up, then once timed.
+// Measure calls run(count), which must do count times operations operations, first to warm up, then timed.
 func (p *Program) Measure(variant string, params Params, operation string, operations int, run func(count int)) {
 	if p.variant == "" || p.variant == variant {
-		p.report(variant, params, "ns", "ns/"+operation, p.nanoseconds(run)/float64(operations))
+		mean, best := p.time(run)
+		p.report(variant, params, "ns", "ns/"+operation, mean/float64(operations), best/float64(operations))
 	}
 }
 
 // MeasureRate is Measure, and prints operations per second too.
 func (p *Program) MeasureRate(variant string, params Params, operation string, operations int, run func(count int)) {
 	if p.variant == "" || p.variant == variant {
-		each := p.nanoseconds(run) / float64(operations)
-		p.report(variant, params, "ns", "ns/"+operation, each)
-		p.report(variant, params, "per_second", operation+"s/s", 1e9/each)
+		mean, best := p.time(run)
+		mean, best = mean/float64(operations), best/float64(operations)
+		p.report(variant, params, "ns", "ns/"+operation, mean, best)
+		p.report(variant, params, "per_second", operation+"s/s", 1e9/mean, 1e9/best)
 	}
 }
 
-func (p *Program) nanoseconds(run func(count int)) float64 {
+// time returns nanoseconds per count: of a whole timed run, and of the fastest of the slices it was timed in.
+func (p *Program) time(run func(count int)) (mean, best float64) {
 	seconds := func(count int) float64 {
 		start := time.Now()
 		run(count)
@@ -137,26 +141,39 @@ func (p *Program) nanoseconds(run func(count int)) float64 {
 	}
 	count := 1
 	elapsed := seconds(count)
-	for elapsed < p.seconds/4 {
-		if elapsed < p.seconds/64 {
-			count *= 8
-		} else {
-			count *= 2
+	for {
+		// At most eightfold at once, and again if it was too short: one run, on a machine that has other work,
+		// tells little.
+		count = atLeastOne(int(float64(count) * math.Min(p.seconds/elapsed, 8)))
+		slice := atLeastOne(count / 10)
+		slices := count / slice
+		count = slice * slices
+		elapsed = 0
+		best = math.Inf(1)
+		for i := 0; i < slices; i++ {
+			each := seconds(slice)
+			elapsed += each
+			best = math.Min(best, each)
 		}
-		elapsed = seconds(count)
+		if elapsed >= p.seconds/2 {
+			return elapsed * 1e9 / float64(count), best * 1e9 / float64(slice)
+		}
 	}
-	count = int(float64(count) * p.seconds / elapsed)
-	if count < 1 {
-		count = 1
-	}
-	return seconds(count) * 1e9 / float64(count)
 }
 
-func (p *Program) report(variant string, params Params, metric, unit string, value float64) {
+func atLeastOne(count int) int {
+	if count < 1 {
+		return 1
+	}
+	return count
+}
+
+func (p *Program) report(variant string, params Params, metric, unit string, value, best float64) {
 	if params == nil {
 		params = Params{}
 	}
 	printLine(map[string]interface{}{
 		"variant": variant, "workers": p.workers, "params": params, "metric": metric, "unit": unit, "value": value,
+		"best": best,
 	})
 }
