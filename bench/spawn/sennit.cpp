@@ -1,0 +1,11 @@
+// Sennit: see spawn.hpp.
+#include "spawn.hpp"
+
+#include "../peers/sennit.hpp"
+
+int main(int argc, char** argv) {
+  bench::program program(argc, argv, bench::sennit_version, "one worker, fifo, 64 KiB pooled stacks");
+  program.require_one_worker("the parallel runtime is not built yet");
+
+  bench::sennit_local::run([&] { bench::measure_spawn<bench::sennit_local>(program, "local"); });
+}

@@ -1,0 +1,143 @@
+// Sennit's switch: `raw` blind to the exception globals, `inline` as shipped, `outofline`, the `ucontext`
+// backend. `floor` is no switch: the two indirect jumps and the two loops' branches of one, and nothing else.
+#include "switch.hpp"
+
+#include <memory>
+
+#include "../peers/sennit.hpp"
+#include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/ucontext_backend.h"
+
+namespace {
+
+constexpr std::size_t stack_size = 64 * 1024;
+
+// How each form makes a context and switches.
+struct raw {
+  static sennit_context make(void* top, sennit_entry entry) { return sennit_newstack(top, entry); }
+  static BENCH_INLINE sennit_transfer go(sennit_context to, std::uint64_t word) {
+    return sennit_swapstack_raw(to, word);
+  }
+};
+struct shipped : raw {
+  static BENCH_INLINE sennit_transfer go(sennit_context to, std::uint64_t word) {
+    return sennit_swapstack(to, word);
+  }
+};
+struct out_of_line : raw {
+  static BENCH_INLINE sennit_transfer go(sennit_context to, std::uint64_t word) {
+    return sennit_swapstack_call(to, word);
+  }
+};
+struct ucontext {
+  static sennit_context make(void* top, sennit_entry entry) { return sennit_ucontext_newstack(top, entry); }
+  static BENCH_INLINE sennit_transfer go(sennit_context to, std::uint64_t word) {
+    return sennit_ucontext_swapstack(to, word);
+  }
+};
+
+template <class Form>
+void plain(sennit_context from, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t) noexcept {
+  for (;;)
+    from = Form::go(from, 0).from;
+}
+
+template <class Form>
+void with_ten_values(sennit_context from, std::uintptr_t, std::uintptr_t, std::uintptr_t,
+                     std::uintptr_t) noexcept {
+  bench::loop_with_ten_values([] { return true; }, [&] { from = Form::go(from, 0).from; });
+}
+
+void with_values(sennit_context from, std::uintptr_t a, std::uintptr_t b, std::uintptr_t c,
+                 std::uintptr_t d) noexcept {
+  for (;;) {
+    const bench::four_values values = bench::advance({a, b, c, d});
+    const sennit_transfer4 got = sennit_swapstack4(from, values.a, values.b, values.c, values.d);
+    from = got.from;
+    a = got.value[0], b = got.value[1], c = got.value[2], d = got.value[3];
+  }
+}
+
+class stack {
+public:
+  void* top() {
+    const auto high = reinterpret_cast<std::uintptr_t>(memory_.get()) + stack_size - 64;
+    return reinterpret_cast<void*>(high & ~std::uintptr_t{63});
+  }
+
+private:
+  std::unique_ptr<char[]> memory_{new char[stack_size]};
+};
+
+template <class Form>
+void measure_plain(bench::program& program, const char* variant) {
+  auto* const own = new stack;  // its context never ends
+  sennit_context other = Form::make(own->top(), plain<Form>);
+  program.measure(variant, {}, "switch", 2, [&](std::uint64_t count) {
+    for (; count != 0; --count)
+      other = Form::go(other, 0).from;
+  });
+}
+
+template <class Form>
+void measure_ten_values(bench::program& program, const char* variant) {
+  auto* const own = new stack;
+  sennit_context other = Form::make(own->top(), with_ten_values<Form>);
+  program.measure(variant, {}, "switch", 2, [&](std::uint64_t count) {
+    bench::loop_with_ten_values(count, [&] { other = Form::go(other, 0).from; });
+  });
+}
+
+void measure_values(bench::program& program) {
+  auto* const own = new stack;
+  sennit_context other = sennit_newstack(own->top(), with_values);
+  program.measure("value4", {}, "switch", 2, [&](std::uint64_t count) {
+    bench::exchange_four_values(count, [&](bench::four_values values) -> bench::four_values {
+      const sennit_transfer4 got = sennit_swapstack4(other, values.a, values.b, values.c, values.d);
+      other = got.from;
+      return {got.value[0], got.value[1], got.value[2], got.value[3]};
+    });
+  });
+}
+
+void measure_floor([[maybe_unused]] bench::program& program) {
+#if defined(__x86_64__)
+  program.measure("floor", {}, "switch", 2, [](std::uint64_t count) {
+    __asm__ volatile(
+        "leaq 3f(%%rip), %%rax\n\t"
+        ".p2align 4\n"
+        "1:\tleaq 2f(%%rip), %%rdx\n\t"
+        "jmpq *%%rax\n\t"
+        ".p2align 4\n"
+        "2:\tdecq %0\n\t"
+        "jnz 1b\n\t"
+        "jmp 5f\n\t"
+        ".p2align 4\n"
+        "3:\tleaq 4f(%%rip), %%rax\n\t"
+        "jmpq *%%rdx\n\t"
+        ".p2align 4\n"
+        "4:\tjmp 3b\n"
+        "5:"
+        : "+r"(count)
+        :
+        : "rax", "rdx", "cc");
+  });
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::program program(argc, argv, bench::sennit_version,
+                         "x86-64 or AArch64 switch; the ucontext backend beside it");
+  program.require_one_worker("a context has one thread");
+
+  measure_plain<raw>(program, "raw");
+  measure_plain<shipped>(program, "inline");
+  measure_plain<out_of_line>(program, "outofline");
+  measure_plain<ucontext>(program, "ucontext");
+  measure_ten_values<shipped>(program, "live10");
+  measure_ten_values<out_of_line>(program, "live10-outofline");
+  measure_values(program);
+  measure_floor(program);
+}
