@@ -48,7 +48,7 @@ inline std::vector<parameter> generator_parameters() {
 template <class CountTo, class Walk>
 void measure_generator(program& program, const char* variant, CountTo&& count_to, Walk&& walk) {
   program.measure(variant, {}, "element", 1, [&](std::uint64_t count) {
-    const auto sum = static_cast<std::uint64_t>(static_cast<unsigned __int128>(count) * (count - 1) / 2);
+    const std::uint64_t sum = count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count;
     require(count_to(count) == sum, "an element was lost");
   });
   for (const long depth : program.values("depth")) {
