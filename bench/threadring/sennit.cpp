@@ -12,7 +12,7 @@ public:
   BENCH_INLINE std::uint64_t take() { return *channel_.receive(); }
 
 private:
-  sennit::local::channel<std::uint64_t> channel_;
+  sennit::local::channel<std::uint64_t> channel_{1};
 };
 
 }  // namespace
