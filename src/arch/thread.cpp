@@ -14,12 +14,15 @@ static_assert(sizeof(void*) != 8 || sizeof(sennit_exception_state) == 16,
               "the layout of libstdc++'s and libc++abi's __cxa_eh_globals");
 static_assert(offsetof(sennit_thread_block, exceptions) == 0, "the switches' assembly reads it there");
 
+static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, worker) == 8,
+              "sennit_thread_worker reads it there");
+
 }  // namespace
 
 extern "C" {
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
-[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr, nullptr};
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr};
 
 // Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
 [[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {

@@ -16,8 +16,8 @@ namespace sennit::detail {
 
 namespace {
 
-sennit_decision enter(worker& w, fiber* next) noexcept {
-  w.ready.current = next;
+// The running fiber is already current.
+sennit_decision enter(const fiber* next) noexcept {
   return {next->context, next->word};
 }
 
@@ -44,8 +44,8 @@ void wake_due(worker& w) noexcept {
   }
 }
 
-// How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park and
-// yield is seen.
+// How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park
+// and yield is seen.
 void renew_poll(worker& w) noexcept {
   w.until_poll = w.unwinding ? 1 : poll_interval;
 }
@@ -88,7 +88,7 @@ time_point idle_until(const worker& w, bool once) noexcept {
     wake_due(w);
     if (w.host_wanted)
       return &w.host;
-    if (w.ready.size() != 0) {
+    if (!w.ready.empty()) {
       if (once && !w.unwinding)
         limit_run(w);
       return w.ready.next();
@@ -116,9 +116,9 @@ sennit_decision decide_host_leaves(sennit_context self, void* argument) {
   w.host.context = self;
   *static_cast<sennit_context*>(w.stack) = self;
   look_outside(w);
-  if (w.host_waits_for == nullptr && !w.unwinding && w.ready.size() != 0)
+  if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
     limit_run(w);
-  return enter(w, next_fiber(w));
+  return enter(next_fiber(w));
 }
 
 }  // namespace
@@ -133,10 +133,10 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
       w.ready.suspend_ring();
-      return enter(w, host);
+      return enter(host);
     }
   }
-  return enter(w, w.ready.rotate());
+  return enter(w.ready.rotate());
 }
 
 sennit_decision sennit_decide_park(sennit_context self, void* argument) {
@@ -149,7 +149,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
       list_remove(*running->waits_in, *running);
     unpark_in_turn(w, *running, wake::unwinding);
   }
-  return enter(w, next_fiber(w));
+  return enter(next_fiber(w));
 }
 
 // The running fiber has ended and fiber_loop has filed it, but for what must wait until its stack is left.
@@ -166,9 +166,9 @@ sennit_decision sennit_decide_finish(sennit_context self, void* argument) {
     fiber_give(w, done);
   if (&done == w.host_waits_for) [[unlikely]] {
     w.host_waits_for = nullptr;
-    return enter(w, &w.host);
+    return enter(&w.host);
   }
-  return enter(w, next_fiber(w));
+  return enter(next_fiber(w));
 }
 
 }  // extern "C"
@@ -227,11 +227,12 @@ static void host_leaves(worker& w) noexcept {
       enter_directly(self, *joiner);
       return;
     }
-    if (self.next != &self && !self.flags.owned) {
-      fiber* next = w.ready.step_off();
-      fiber_give(w, self);
-      enter_directly(self, *next);
-      return;
+    if (!self.flags.owned) {
+      if (fiber* next = w.ready.step_off()) {
+        fiber_give(w, self);
+        enter_directly(self, *next);
+        return;
+      }
     }
   }
   suspend(w, sennit_decide_finish, &w);
@@ -252,7 +253,7 @@ void host_run(worker& w) noexcept {
   sennit_thread_block* thread = sennit_thread_self();
   assert(thread->worker == nullptr && "sennit: a runtime was run inside of another one's fiber");
   fault_watch_thread();
-  thread->error_number = &errno;
+  w.error_number = &errno;
   thread->worker = &w;
   w.host_wanted = false;
   w.sleeping.store(false, std::memory_order_relaxed);
@@ -296,7 +297,7 @@ void worker_unwind(worker& w) noexcept {
       &w);
   while (w.live_count > 0) {
     host_run(w);
-    if (w.live_count > 0 && w.ready.size() == 0 && w.deadlines.earliest() == never)
+    if (w.live_count > 0 && w.ready.empty() && w.deadlines.earliest() == never)
       fiber_for_each(
           w,
           [](void*, fiber& f) {
@@ -316,7 +317,7 @@ void worker_unwind(worker& w) noexcept {
 using namespace sennit::detail;
 
 sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size)
-    : ready(policy, host), stack_size(stack_class(size)) {
+    : ready(policy), stack_size(stack_class(size)) {
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
   char* top = stack_memory.high() - 64;

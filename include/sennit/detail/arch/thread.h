@@ -26,14 +26,13 @@ struct sennit_exception_state {
 struct sennit_worker; /* sched's */
 struct sennit_pool;   /* coro's */
 
-/* Offset 0 is read by the switches' assembly; the rest by name. */
+/* Offsets 0 and (x86-64) 8 are read by assembly; the rest by name. */
 struct sennit_thread_block {
   /* This thread's exception globals. Until the thread's first switch it points at a pair that looks busy,
    * so that the first test goes the slow way, which looks the real address up: no test for null. */
   struct sennit_exception_state* exceptions;
   struct sennit_worker* worker; /* the worker this thread is, or null */
   struct sennit_pool* pool;     /* idle coroutines of this thread, or null */
-  int* error_number;            /* this thread's errno; set before a worker runs on it */
 };
 
 extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));
@@ -61,6 +60,20 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
   self = sennit_thread_lookup();
 #endif
   return self;
+}
+
+/* The calling thread's worker, looked up anew at every call. */
+static inline __attribute__((always_inline, unused)) struct sennit_worker* sennit_thread_worker(void) {
+#if defined(__x86_64__) && defined(__LP64__)
+  struct sennit_worker* worker;
+  __asm__ volatile(
+      "movq sennit_thread@gottpoff(%%rip), %0\n\t"
+      "movq %%fs:8(%0), %0"
+      : "=r"(worker));
+  return worker;
+#else
+  return sennit_thread_self()->worker;
+#endif
 }
 
 #ifdef __cplusplus

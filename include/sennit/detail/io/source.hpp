@@ -41,7 +41,8 @@ void source_give(io_source* source) noexcept;
 // Ends the wait of a fiber that waits in `slot`, if one does.
 inline void source_wake(fiber*& slot) noexcept {
   fiber* f = std::exchange(slot, nullptr);
-  if (f != nullptr && f->flags.status == fiber_status::parked)  // else its deadline or its runtime's end came first
+  if (f != nullptr &&
+      f->flags.status == fiber_status::parked)  // else its deadline or its runtime's end came first
     unpark(*f->home, *f, 0);
 }
 

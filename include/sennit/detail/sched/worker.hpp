@@ -49,6 +49,7 @@ struct sennit_worker {
   sennit::detail::run_queue ready;
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   unsigned until_poll = sennit::detail::poll_interval;
+  int* error_number = nullptr;  // the errno of the thread that runs it
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
@@ -82,7 +83,7 @@ using worker = sennit_worker;
 
 // The worker that the calling thread is, or null.
 [[gnu::always_inline]] inline worker* this_worker() noexcept {
-  return sennit_thread_self()->worker;
+  return sennit_thread_worker();
 }
 
 #if defined(SENNIT_SANITIZED)
@@ -121,7 +122,7 @@ inline constexpr bool direct_entry = true;
 // Lets the other ready fibers run first: mostly one step in the ring.
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
-  assert(w != nullptr && w->ready.current != &w->host && "sennit: yield outside of a fiber");
+  assert(w != nullptr && w->ready.running() && "sennit: yield outside of a fiber");
   std::uintptr_t word;
   if (--w->until_poll != 0 && w->ready.plain() && direct_entry) [[likely]] {
     fiber* self = w->ready.current;
@@ -142,19 +143,17 @@ inline constexpr bool direct_entry = true;
 // runtime's end (then it leaves by forced unwind). errno is kept. `reason`: what a debugger shows; a literal.
 // Returns the waker's word; the fiber's `why` says whether it was a waker at all.
 [[gnu::always_inline]] inline std::uintptr_t park(worker& w, const char* reason) {
-  assert(w.ready.current != &w.host && "sennit: blocking outside of a fiber");
-  const int kept = *sennit_thread_self()->error_number;
-  fiber* self = w.ready.current;
+  assert(w.ready.running() && "sennit: blocking outside of a fiber");
+  fiber* const self = w.ready.current;
+  const int kept = *w.error_number;
   self->reason = reason;
   self->flags.status = fiber_status::parked;
-  std::uintptr_t word;
-  if (--w.until_poll != 0 && self->next != self && direct_entry) [[likely]]
-    word = enter_directly(*self, *w.ready.step_off());
-  else
-    word = suspend(w, sennit_decide_park, &w);
-  sennit_thread_block* thread = sennit_thread_self();
-  *thread->error_number = kept;
-  self = thread->worker->ready.current;
+  fiber* next = nullptr;
+  if (--w.until_poll != 0 && direct_entry) [[likely]]
+    next = w.ready.step_off();
+  const std::uintptr_t word =
+      next != nullptr ? enter_directly(*self, *next) : suspend(w, sennit_decide_park, &w);
+  *w.error_number = kept;
   if (self->flags.why == wake::unwinding) [[unlikely]]
     throw_forced_unwind();
   return word;
