@@ -169,8 +169,8 @@ BUSY sennit_swapstack_busy
 BUSY_RESUMED sennit_swapstack_busy
 
 BUSY sennit_swapstack_saving_busy
-    mov x9, sp
-    str x9, [x2]
+    mov x0, sp
+    str x0, [x2]
     ENTER
 BUSY_RESUMED sennit_swapstack_saving_busy
 

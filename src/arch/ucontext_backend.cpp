@@ -46,8 +46,12 @@ SENNIT_UNSANITIZED const sennit_transfer4& swap(record& self, sennit_context tar
   return self.transfer;
 }
 
-SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, const uintptr_t (&value)[4]) {
+// `place` is told who we are, where the caller wants it.
+SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, const uintptr_t (&value)[4],
+                                                         sennit_context* place = nullptr) {
   record self;
+  if (place)
+    *place = handle_of(&self);
   sennit_exception_state* globals = sennit_exceptions_lookup();
   const sennit_exception_state ours = *globals;
   *globals = {};
@@ -99,6 +103,11 @@ SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack_raw(sennit_context 
   record self;
   const sennit_transfer4& in = swap(self, target, {value, 0, 0, 0});
   return {in.from, in.value[0]};
+}
+
+SENNIT_UNSANITIZED uintptr_t sennit_ucontext_swapstack_saving(sennit_context target, uintptr_t value,
+                                                              sennit_context* self) {
+  return swap_with_exceptions(target, {value, 0, 0, 0}, self).value[0];
 }
 
 SENNIT_UNSANITIZED void sennit_ucontext_leave(sennit_context target, uintptr_t value) {

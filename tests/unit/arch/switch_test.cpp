@@ -186,6 +186,55 @@ TEST(Switch, WordsOfBusySwitchesArriveToo) {
   }
 }
 
+struct saved_sides {
+  sennit_context outer = nullptr;
+  sennit_context inner = nullptr;
+};
+
+void echo_saving(sennit_context from, uintptr_t value, uintptr_t place, uintptr_t, uintptr_t) {
+  auto& sides = *reinterpret_cast<saved_sides*>(place);
+  EXPECT_EQ(from, sides.outer);
+  for (;;)
+    value = sennit_swapstack_saving(sides.outer, value + 1, &sides.inner);
+}
+
+void start_echo(sennit_context from, uintptr_t place, uintptr_t, uintptr_t, uintptr_t) {
+  const sennit_transfer in = sennit_swapstack(from, 0);
+  echo_saving(in.from, in.value, place, 0, 0);
+}
+
+TEST(Switch, SavingTellsThePlaceWhoLeft) {
+  stack s;
+  saved_sides sides;
+  sides.inner =
+      sennit_swapstack(sennit_newstack(s.top(), start_echo), reinterpret_cast<uintptr_t>(&sides)).from;
+  for (uintptr_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(sennit_swapstack_saving(sides.inner, i, &sides.outer), i + 1);
+    try {
+      throw i;
+    } catch (uintptr_t) {
+      ASSERT_EQ(sennit_swapstack_saving(sides.inner, i * 7, &sides.outer), i * 7 + 1);
+    }
+  }
+}
+
+void compare_from(sennit_context from, uintptr_t place, uintptr_t, uintptr_t, uintptr_t) {
+  sennit_leave(from, from == *reinterpret_cast<sennit_context*>(place));
+}
+
+// Who left is told in the register as well, by the busy path too.
+TEST(Switch, SavingTellsTheTargetWhoLeft) {
+  stack s;
+  sennit_context self = nullptr;
+  const auto place = reinterpret_cast<uintptr_t>(&self);
+  EXPECT_EQ(sennit_swapstack_saving(sennit_newstack(s.top(), compare_from), place, &self), 1u);
+  try {
+    throw 1;
+  } catch (int) {
+    EXPECT_EQ(sennit_swapstack_saving(sennit_newstack(s.top(), compare_from), place, &self), 1u);
+  }
+}
+
 void count_down(sennit_context from, uintptr_t rounds, uintptr_t mark, uintptr_t, uintptr_t) {
   while (rounds-- > 0)
     from = sennit_swapstack(from, mark).from;

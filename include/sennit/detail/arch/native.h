@@ -7,11 +7,13 @@
  *   sennit_transfer  sennit_swapstack_raw(target, value)
  *   sennit_transfer4 sennit_swapstack4(target, value0, value1, value2, value3)
  *   uintptr_t        sennit_swapstack_saving(target, value, self)
- *       also stores our own context at *self: who resumes us need not know who we are. Only where nobody else
- * can look at *self before we are gone. Returns the word that our resumer hands over. uintptr_t
- * sennit_suspend(stack, decide, argument) suspends us and calls decide(self, argument) on `stack`
- * (16-aligned, growing down; *stack holds the context that backtraces of the decider go on in), then enters
- * whom it names. Returns the word that our resumer hands over. void             sennit_leave(target, value)
+ *       also stores our own context at *self, so that who resumes us need not be who we resumed. Only where
+ *       nobody else can look at *self before we are gone. Returns the word that our resumer hands over.
+ *   uintptr_t        sennit_suspend(stack, decide, argument)
+ *       suspends us and calls decide(self, argument) on `stack` (16-aligned, growing down; *stack holds the
+ *       context that backtraces of the decider go on in), then enters whom it names. Returns the word that
+ *       our resumer hands over.
+ *   void             sennit_leave(target, value)
  *       leaves for good: nothing of us is kept, and the target learns of no one to resume. The C++ exception
  *       globals must be zero.
  */

@@ -34,6 +34,11 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return sennit_ucontext_swapstack4(target, value0, value1, value2, value3);
 }
 
+SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
+                                                       sennit_context* self) {
+  return sennit_ucontext_swapstack_saving(target, value, self);
+}
+
 SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {
   sennit_ucontext_leave(target, value);
 }
