@@ -106,7 +106,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument);
 sennit_decision sennit_decide_finish(sennit_context self, void* argument);
 }
 
-#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_SANITIZED)
 inline constexpr bool direct_entry = false;
 inline std::uintptr_t enter_directly(fiber&, fiber&) {
   return 0;
