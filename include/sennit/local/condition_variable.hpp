@@ -75,9 +75,12 @@ public:
 
 private:
   struct relock {
-    [[gnu::always_inline]] explicit relock(std::unique_lock<mutex>& held) : lock(held) { lock.unlock(); }
-    [[gnu::always_inline]] ~relock() noexcept(false) { lock.lock(); }
-    std::unique_lock<mutex>& lock;
+    [[gnu::always_inline]] explicit relock(std::unique_lock<mutex>& held) : held_mutex(*held.mutex()) {
+      assert(held.owns_lock() && "sennit: waiting without the lock");
+      held_mutex.unlock();
+    }
+    [[gnu::always_inline]] ~relock() noexcept(false) { held_mutex.lock(); }
+    mutex& held_mutex;
   };
 
   detail::fiber_list waiters_;
