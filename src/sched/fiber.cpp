@@ -83,12 +83,13 @@ void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argu
 }
 
 fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
-  stack_size = stack_class(stack_size);
+  stack_size = stack_size == 0 ? w.stack_size : stack_class(stack_size);
   if (stack_size == w.stack_size && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
   w.deadlines.reserve(w.live_count + 1);
   fiber* f = fiber_make();
   f->home = &w;
+  f->flags.unusual = stack_size != w.stack_size;
   try {
     attach_frame(w, *f, stack_size);
   } catch (...) {
@@ -107,11 +108,12 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept {
   const std::size_t length = std::min(name.size(), sizeof f.name - 1);
   std::copy_n(name.data(), length, f.name);
   f.name[length] = 0;
-  f.flags.named = true;
+  f.flags.unusual = true;
 }
 
 void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
+  f.flags.unusual = true;
   frame.context = f.context;
   if (frame.record.memory.size == w.stack_size)
     frame.next = std::exchange(w.spare_frames, &frame);

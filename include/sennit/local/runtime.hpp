@@ -60,8 +60,7 @@ public:
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
     detail::fiber& f =
-        detail::fiber_spawn(worker_, std::forward<Function>(function),
-                            options.stack_size == 0 ? worker_.stack_size : options.stack_size, true);
+        detail::fiber_spawn(worker_, std::forward<Function>(function), options.stack_size, true);
     detail::fiber_set_name(f, options.name);
     return fiber(f);
   }
@@ -91,7 +90,7 @@ private:
   struct posted_function final : detail::posted {
     template <class Source>
     posted_function(detail::worker& w, Source&& source) : to(w), function(std::forward<Source>(source)) {}
-    void run() override { detail::fiber_spawn(to, std::move(function), to.stack_size, false); }
+    void run() override { detail::fiber_spawn(to, std::move(function), 0, false); }
     detail::worker& to;
     Function function;
   };

@@ -53,7 +53,7 @@ struct fiber_flags {
   bool unwind = false;          // told to leave
   bool in_park = false;         // parked for whoever unparks it
   bool unpark_pending = false;  // an unpark came before its park, or ended it
-  bool named = false;
+  bool unusual = false;         // has a name, no stack, or one of another size: not to be reused as it is
 };
 
 struct alignas(64) fiber {

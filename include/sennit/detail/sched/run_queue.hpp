@@ -73,7 +73,8 @@ public:
   // The running fiber gives way. Who runs next, already current: itself, if nobody else can.
   fiber* rotate();
 
-  // The running fiber leaves the ring. Who runs next, already current; null, and nothing has changed: next() must say.
+  // The running fiber leaves the ring. Who runs next, already current; null, and nothing has changed: next()
+  // must say.
   [[gnu::always_inline]] fiber* step_off() {
     fiber* self = current;
     if (!plain_) {

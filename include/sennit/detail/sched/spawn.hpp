@@ -26,7 +26,7 @@ void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::
 // Back, when nobody refers to it any more.
 [[gnu::cold]] void fiber_give_slow(worker& w, fiber& f) noexcept;
 [[gnu::always_inline]] inline void fiber_give(worker& w, fiber& f) noexcept {
-  if (f.frame == nullptr || f.frame->record.memory.size != w.stack_size || f.flags.named) [[unlikely]] {
+  if (f.flags.unusual) [[unlikely]] {
     fiber_give_slow(w, f);
     return;
   }
@@ -64,14 +64,14 @@ void fiber_action(coroutine_frame& frame) noexcept {
   payload_destroy<Body>(frame);
 }
 
-// A new fiber, ready to run; `owned`: a handle will refer to it. Throws std::system_error or std::bad_alloc
-// when memory or mappings ran out, or what copying the function throws.
+// A new fiber, ready to run; `owned`: a handle will refer to it. stack_size 0: the worker's. Throws
+// std::system_error or std::bad_alloc when memory or mappings ran out, or what copying the function throws.
 template <class Function>
 [[gnu::always_inline]] inline fiber& fiber_spawn(worker& w, Function&& function, std::size_t stack_size,
                                                  bool owned) {
   using body = std::decay_t<Function>;
   fiber* f = w.idle;
-  if (f == nullptr || stack_size != w.stack_size) [[unlikely]]
+  if (f == nullptr || stack_size != 0) [[unlikely]]
     f = fiber_take_slow(w, stack_size);
   else
     w.idle = f->next;
@@ -88,6 +88,8 @@ template <class Function>
   }
   frame.action = fiber_action<body>;
   f->flags = {.status = fiber_status::ready, .owned = owned};
+  if (stack_size != 0) [[unlikely]]
+    f->flags.unusual = frame.record.memory.size != w.stack_size;
   f->word = reinterpret_cast<std::uintptr_t>(&frame);
   f->joiner = nullptr;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
