@@ -9,9 +9,10 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -19,14 +20,23 @@
 
 namespace sennit::detail {
 
-using record_cell = std::atomic<const stack_record*>;
+// What is kept of each stack of a slab.
+struct stack_cell {
+  std::atomic<const stack_record*> record{nullptr};
+  stack_slab* slab = nullptr;
+  stack_cell* next_idle = nullptr;
+};
 
 struct stack_slab {
   char* base;
   std::size_t stride;  // guard + stack
   std::size_t count;
-  std::unique_ptr<record_cell[]> records;
+  std::unique_ptr<stack_cell[]> cells;
   stack_slab* next;  // older slab; the list only grows, so a signal handler can walk it
+
+  stack_memory memory(std::size_t index) {
+    return {base + index * stride + page_size, stride - page_size, this, index};
+  }
 };
 
 namespace {
@@ -40,7 +50,7 @@ std::atomic<stack_slab*> slabs{nullptr};
 // What is not in use, of one size.
 struct size_class {
   std::mutex lock;
-  std::vector<stack_memory> idle;
+  stack_cell* idle = nullptr;
   stack_slab* slab = nullptr;  // the one whose stacks are handed out for the first time
   std::size_t used = 0;        // how many of its stacks have been
   std::size_t total = 0;       // stacks in all slabs of this class
@@ -69,29 +79,27 @@ bool install_guard(char* page) {
 stack_slab* new_slab(std::size_t size, std::size_t wanted) {
   const std::size_t stride = page_size + size;
   std::size_t count = std::max<std::size_t>(1, std::min(wanted, largest_slab_bytes / stride));
-  void* base = MAP_FAILED;
-  for (; count > 0; count /= 2) {  // a smaller reservation may still fit
-    base = ::mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (base != MAP_FAILED)
-      break;
-  }
-  if (base == MAP_FAILED)
-    fail(ENOMEM, "no address space for a stack of " + std::to_string(size) +
-                     " bytes; use smaller stacks, fewer fibers, or raise `ulimit -v`");
-  // Without this a kernel that is set to huge pages commits 2 MiB where a fiber touches one page.
-  ::madvise(base, count * stride, MADV_NOHUGEPAGE);
-  try {
-    auto slab = std::make_unique<stack_slab>(
-        stack_slab{static_cast<char*>(base), stride, count, std::make_unique<record_cell[]>(count), nullptr});
-    slab->next = slabs.load(std::memory_order_relaxed);
-    while (!slabs.compare_exchange_weak(slab->next, slab.get(), std::memory_order_release)) {
+  for (; count > 0; count /= 2) {  // a smaller one may still fit
+    void* base = ::mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (base == MAP_FAILED)
+      continue;
+    std::unique_ptr<stack_cell[]> cells(new (std::nothrow) stack_cell[count]);
+    auto* slab = new (std::nothrow) stack_slab{static_cast<char*>(base), stride, count, std::move(cells),
+                                               slabs.load(std::memory_order_relaxed)};
+    if (slab == nullptr || slab->cells == nullptr) {
+      delete slab;
+      ::munmap(base, count * stride);
+      continue;
     }
-    return slab.release();
-  } catch (...) {
-    ::munmap(base, count * stride);
-    throw;
+    // Without this a kernel that is set to huge pages commits 2 MiB where a fiber touches one page.
+    ::madvise(base, count * stride, MADV_NOHUGEPAGE);
+    while (!slabs.compare_exchange_weak(slab->next, slab, std::memory_order_release)) {
+    }
+    return slab;
   }
+  fail(ENOMEM, "no address space for a stack of " + std::to_string(size) +
+                   " bytes; use smaller stacks, fewer fibers, or raise `ulimit -v`");
 }
 
 }  // namespace
@@ -103,31 +111,30 @@ stack_memory stack_take(std::size_t size) {
   size = stack_class(size);
   size_class& sizes = class_of(size);
   std::lock_guard hold(sizes.lock);
-  if (!sizes.idle.empty()) {
-    stack_memory memory = sizes.idle.back();
-    sizes.idle.pop_back();
-    return memory;
+  if (sizes.idle != nullptr) {
+    stack_cell* cell = std::exchange(sizes.idle, sizes.idle->next_idle);
+    return cell->slab->memory(static_cast<std::size_t>(cell - cell->slab->cells.get()));
   }
   if (sizes.slab == nullptr || sizes.used == sizes.slab->count) {
-    sizes.idle.reserve(sizes.total + first_slab_stacks);
     sizes.slab = new_slab(size, std::max(first_slab_stacks, sizes.total));
     sizes.used = 0;
     sizes.total += sizes.slab->count;
-    sizes.idle.reserve(sizes.total);  // so that giving back cannot fail
   }
-  char* guard = sizes.slab->base + sizes.used * sizes.slab->stride;
-  if (!install_guard(guard))
-    fail(errno == 0 ? ENOMEM : errno,
+  const stack_memory memory = sizes.slab->memory(sizes.used);
+  if (!install_guard(memory.low - page_size))
+    fail(ENOMEM,
          "no mapping left for the guard page of a stack: this kernel splits the mapping for each guard "
          "(MADV_GUARD_INSTALL needs Linux 6.13); raise vm.max_map_count or use fewer fibers");
-  return {guard + page_size, size, sizes.slab, sizes.used++};
+  sizes.slab->cells[sizes.used++].slab = sizes.slab;
+  return memory;
 }
 
 void stack_give(const stack_memory& memory) noexcept {
   stack_name(memory, nullptr);
+  stack_cell& cell = memory.slab->cells[memory.index];
   size_class& sizes = class_of(memory.size);
   std::lock_guard hold(sizes.lock);
-  sizes.idle.push_back(memory);
+  cell.next_idle = std::exchange(sizes.idle, &cell);
 }
 
 std::size_t stack_class(std::size_t size) noexcept {
@@ -140,7 +147,7 @@ void stack_trim_below(const stack_memory& memory, const void* used) noexcept {
 }
 
 void stack_name(const stack_memory& memory, const stack_record* record) noexcept {
-  memory.slab->records[memory.index].store(record, std::memory_order_release);
+  memory.slab->cells[memory.index].record.store(record, std::memory_order_release);
 }
 
 stack_place stack_find(std::uintptr_t address) noexcept {
@@ -151,7 +158,7 @@ stack_place stack_find(std::uintptr_t address) noexcept {
     const std::size_t index = (address - base) / slab->stride;
     const std::size_t offset = (address - base) % slab->stride;
     return {true, offset < page_size, slab->base + index * slab->stride + page_size, slab->stride - page_size,
-            slab->records[index].load(std::memory_order_acquire)};
+            slab->cells[index].record.load(std::memory_order_acquire)};
   }
   return {};
 }

@@ -1,0 +1,79 @@
+// Runs a function in a child process: for what would end the test, or spoil it for those after it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "support/sanitizers.hpp"
+
+namespace support {
+
+struct outcome {
+  int status = 0;
+  std::string said;  // on standard output and error
+
+  bool exited(int code) const { return WIFEXITED(status) && WEXITSTATUS(status) == code; }
+  bool killed_by(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }
+  bool says(const std::string& text) const { return said.find(text) != std::string::npos; }
+
+  // By SIGSEGV; or by a sanitizer that takes the signal, reports it too, and exits.
+  bool ended_by_fault() const {
+#if defined(SUPPORT_ASAN)
+    return killed_by(SIGSEGV) || (exited(1) && says("AddressSanitizer"));
+#elif defined(SUPPORT_TSAN)
+    return killed_by(SIGSEGV) || (exited(66) && says("ThreadSanitizer"));
+#else
+    return killed_by(SIGSEGV);
+#endif
+  }
+};
+
+// What a failing test, and how it ended, looks like.
+inline std::ostream& operator<<(std::ostream& out, const outcome& o) {
+  if (WIFSIGNALED(o.status))
+    out << "killed by signal " << WTERMSIG(o.status);
+  else
+    out << "exit status " << WEXITSTATUS(o.status);
+  return out << ", and said:\n" << o.said;
+}
+
+inline constexpr int test_failed = 90;
+
+// The child exits with 0 at the function's end, with test_failed if an expectation in it failed.
+template <class Function>
+outcome in_child(Function&& function) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    std::abort();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(50);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    function();
+    std::fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? test_failed : 0);
+  }
+  close(ends[1]);
+  outcome result;
+  char buffer[4096];
+  ssize_t count;
+  while ((count = read(ends[0], buffer, sizeof buffer)) > 0)
+    result.said.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  waitpid(child, &result.status, 0);
+  return result;
+}
+
+}  // namespace support

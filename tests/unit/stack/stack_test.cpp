@@ -1,0 +1,242 @@
+#include "sennit/detail/stack/stack.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/child.hpp"
+
+namespace {
+
+using namespace sennit::detail;
+using support::in_child;
+
+// Gives everything back at its end.
+class held_stacks {
+public:
+  held_stacks() = default;
+  held_stacks(const held_stacks&) = delete;
+  held_stacks& operator=(const held_stacks&) = delete;
+  ~held_stacks() { give_all(); }
+  const stack_memory& take(std::size_t size) { return held_.emplace_back(stack_take(size)); }
+  // How many there were, when no more can be had.
+  std::pair<std::size_t, std::system_error> take_all(std::size_t size) {
+    try {
+      for (;;)
+        take(size);
+    } catch (const std::system_error& error) {
+      return {held_.size(), error};
+    }
+  }
+  void give_last() {
+    stack_give(held_.back());
+    held_.pop_back();
+  }
+  void give_all() {
+    while (!held_.empty())
+      give_last();
+  }
+  const std::vector<stack_memory>& all() const { return held_; }
+
+private:
+  std::vector<stack_memory> held_;
+};
+
+// By a system call that reads from there: a fault that does not kill.
+bool readable(const char* address) {
+  static const std::array<int, 2> pipe_ends = [] {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    return ends;
+  }();
+  if (::write(pipe_ends[1], address, 1) != 1) {
+    EXPECT_EQ(errno, EFAULT);
+    return false;
+  }
+  char byte;
+  return ::read(pipe_ends[0], &byte, 1) == 1;
+}
+
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Stack, SizesAreRoundedUpToPowersOfTwo) {
+  held_stacks held;
+  const std::pair<std::size_t, std::size_t> cases[] = {{0, 8192},          {1, 8192},         {8192, 8192},
+                                                       {8193, 16384},      {65536, 65536},    {65537, 131072},
+                                                       {1000000, 1 << 20}, {1 << 20, 1 << 20}};
+  for (const auto& [wanted, given] : cases) {
+    EXPECT_EQ(held.take(wanted).size, given);
+    EXPECT_EQ(stack_class(wanted), given);
+  }
+}
+
+TEST(Stack, IsAlignedToPagesAndWritableFromEndToEnd) {
+  held_stacks held;
+  for (std::size_t size = minimum_stack_size; size <= 1 << 20; size *= 2) {
+    const stack_memory memory = held.take(size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.low) % page_size, 0u);
+    EXPECT_EQ(memory.high(), memory.low + size);
+    std::memset(memory.low, 0x5a, size);
+    EXPECT_EQ(memory.high()[-1], 0x5a);
+  }
+}
+
+TEST(Stack, TheOneGivenBackLastIsTakenFirst) {
+  const std::array<stack_memory, 3> taken = {stack_take(32768), stack_take(32768), stack_take(32768)};
+  for (const stack_memory& memory : taken)
+    stack_give(memory);
+  held_stacks held;
+  for (std::size_t i = taken.size(); i-- > 0;)
+    EXPECT_EQ(held.take(32768).low, taken[i].low);
+}
+
+TEST(Stack, OfAnotherSizeIsNeverGivenOut) {
+  const stack_memory large = stack_take(1 << 18);
+  stack_give(large);
+  held_stacks held;
+  EXPECT_NE(held.take(1 << 17).low, large.low);
+  EXPECT_EQ(held.take(1 << 18).low, large.low);
+}
+
+TEST(Stack, ManyDoNotOverlap) {
+  held_stacks held;
+  for (int i = 0; i < 1000; ++i)
+    held.take(i % 2 == 0 ? 8192 : 65536);
+  auto all = held.all();
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
+  for (std::size_t i = 1; i < all.size(); ++i)
+    ASSERT_GE(all[i].low, all[i - 1].high() + page_size);
+}
+
+TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
+  held_stacks held;
+  const stack_memory memory = held.take(16384);
+  stack_record record{.name = "mine", .memory = memory};
+  const auto find = [](const char* address) { return stack_find(reinterpret_cast<std::uintptr_t>(address)); };
+  for (const char* inside : {memory.low, memory.low + 5000, memory.high() - 1}) {
+    const stack_place place = find(inside);
+    EXPECT_TRUE(place.found);
+    EXPECT_FALSE(place.guard);
+    EXPECT_EQ(place.low, memory.low);
+    EXPECT_EQ(place.size, 16384u);
+    EXPECT_EQ(place.record, nullptr);
+  }
+  stack_name(memory, &record);
+  for (const char* guard : {memory.low - 1, memory.low - page_size}) {
+    const stack_place place = find(guard);
+    EXPECT_TRUE(place.found);
+    EXPECT_TRUE(place.guard);
+    EXPECT_EQ(place.low, memory.low);
+    EXPECT_EQ(place.record, &record);
+  }
+  stack_name(memory, nullptr);
+  char elsewhere;
+  EXPECT_FALSE(find(&elsewhere).found);
+  EXPECT_FALSE(stack_find(0).found);
+  EXPECT_FALSE(stack_find(~std::uintptr_t{0}).found);
+}
+
+TEST(Stack, GivenBackIsKnownUnderNoRecord) {
+  const stack_memory memory = stack_take(16384);
+  const stack_record record{.name = "gone", .memory = memory};
+  stack_name(memory, &record);
+  stack_give(memory);
+  EXPECT_EQ(stack_find(reinterpret_cast<std::uintptr_t>(memory.low)).record, nullptr);
+}
+
+TEST(Stack, TrimmingKeepsWhatIsInUse) {
+  held_stacks held;
+  const stack_memory memory = held.take(65536);
+  std::memset(memory.low, 0x5a, memory.size);
+  stack_trim_below(memory, memory.low + 40000);  // in the tenth page
+  EXPECT_EQ(memory.low[0], 0);
+  EXPECT_EQ(memory.low[9 * page_size - 1], 0);
+  EXPECT_EQ(memory.low[9 * page_size], 0x5a);
+  EXPECT_EQ(memory.high()[-1], 0x5a);
+  EXPECT_FALSE(readable(memory.low - 1));
+}
+
+TEST(Stack, AnyThreadTakesAndGives) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] {
+      for (int round = 0; round < 200; ++round) {
+        held_stacks held;
+        for (int i = 0; i < 20; ++i) {
+          const stack_memory memory = held.take(8192);
+          memory.high()[-1] = static_cast<char>(i);  // a stack that two threads had would be a data race
+        }
+      }
+    });
+  for (auto& thread : threads)
+    thread.join();
+}
+
+TEST(Stack, ASizeBeyondTheLargestIsInvalid) {
+  for (std::size_t size : {maximum_stack_size + 1, ~std::size_t{0}}) {
+    try {
+      stack_take(size);
+      FAIL() << size;
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find(std::to_string(maximum_stack_size)), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST(Stack, TheLargestSizeIsGiven) {
+  held_stacks held;
+  const stack_memory memory = held.take(maximum_stack_size);
+  EXPECT_EQ(memory.size, maximum_stack_size);
+  memory.low[0] = 1;
+  memory.high()[-1] = 1;
+}
+
+TEST(Stack, ExhaustedAddressSpaceIsReportedAndLosesNothing) {
+  const auto result = in_child([] {
+    constexpr std::size_t allowance = 256 << 20;
+    constexpr std::size_t large = 8 << 20;
+    const rlimit limit{mapped_bytes() + allowance, RLIM_INFINITY};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    if (::mmap(nullptr, 2 * allowance, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+      _exit(77);
+    held_stacks held;
+    const auto [count, error] = held.take_all(large);
+    EXPECT_EQ(error.code(), std::errc::not_enough_memory);
+    EXPECT_NE(std::string(error.what()).find("no address space"), std::string::npos) << error.what();
+    EXPECT_GE(count, allowance / large / 2);
+
+    // What is left serves smaller stacks.
+    held_stacks smaller;
+    for (int i = 0; i < 20; ++i)
+      smaller.take(default_stack_size).low[0] = 1;
+
+    const std::size_t mapped = mapped_bytes();
+    EXPECT_THROW(held.take(large), std::system_error);
+    EXPECT_LE(mapped_bytes(), mapped + (1 << 20));
+    held.give_all();
+    EXPECT_EQ(held.take_all(large).first, count);
+  });
+  if (result.exited(77))
+    GTEST_SKIP() << "RLIMIT_AS has no effect here: an emulator";
+  EXPECT_TRUE(result.exited(0)) << result;
+}
+
+}  // namespace
