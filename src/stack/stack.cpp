@@ -1,7 +1,10 @@
 // Stack memory: see include/sennit/detail/stack/stack.hpp for the picture.
 #include "sennit/detail/stack/stack.hpp"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -66,14 +69,27 @@ size_class& class_of(std::size_t size) {
   throw std::system_error(error, std::generic_category(), "sennit: " + what);
 }
 
-bool install_guard(char* page) {
-  static std::atomic<bool> refused{false};
-  if (!refused.load(std::memory_order_relaxed)) {
-    if (::madvise(page, page_size, MADV_GUARD_INSTALL) == 0)
+// Whether the kernel can read a page. Asked by a call that reads a signal set from it and, finding it empty,
+// changes nothing.
+bool readable(const char* page) noexcept {
+  constexpr std::size_t kernel_set_size = 8;
+  return ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, page, nullptr, kernel_set_size) == 0;
+}
+
+bool install_guard(char* guard) {
+  const guard_method method = guards.load(std::memory_order_relaxed);
+  if (method != guard_method::split && ::madvise(guard, page_size, MADV_GUARD_INSTALL) == 0) {
+    if (method == guard_method::marked)
       return true;
-    refused.store(true, std::memory_order_relaxed);  // an older kernel: mprotect from now on
+    // An emulator may accept advice that it does not know (qemu does).
+    if (!readable(guard)) {
+      guards.store(guard_method::marked, std::memory_order_relaxed);
+      return true;
+    }
   }
-  return ::mprotect(page, page_size, PROT_NONE) == 0;
+  if (method == guard_method::unknown)
+    guards.store(guard_method::split, std::memory_order_relaxed);
+  return ::mprotect(guard, page_size, PROT_NONE) == 0;
 }
 
 stack_slab* new_slab(std::size_t size, std::size_t wanted) {

@@ -69,6 +69,15 @@ bool readable(const char* address) {
   return ::read(pipe_ends[0], &byte, 1) == 1;
 }
 
+std::size_t count_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  std::size_t count = 0;
+  while (std::getline(maps, line))
+    ++count;
+  return count;
+}
+
 std::size_t mapped_bytes() {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -97,6 +106,26 @@ TEST(Stack, IsAlignedToPagesAndWritableFromEndToEnd) {
   }
 }
 
+TEST(Stack, HasAGuardBelowItThatCannotBeRead) {
+  held_stacks held;
+  for (int i = 0; i < 100; ++i) {
+    const stack_memory memory = held.take(16384);
+    EXPECT_FALSE(readable(memory.low - 1));
+    EXPECT_FALSE(readable(memory.low - page_size));
+    EXPECT_TRUE(readable(memory.low));
+    EXPECT_TRUE(readable(memory.high() - 1));
+  }
+}
+
+TEST(Stack, AWriteToItsGuardFaults) {
+  const auto result = in_child([] {
+    volatile char* low = stack_take(default_stack_size).low;
+    low[0] = 1;
+    low[-1] = 1;
+  });
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
 TEST(Stack, TheOneGivenBackLastIsTakenFirst) {
   const std::array<stack_memory, 3> taken = {stack_take(32768), stack_take(32768), stack_take(32768)};
   for (const stack_memory& memory : taken)
@@ -122,6 +151,21 @@ TEST(Stack, ManyDoNotOverlap) {
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
   for (std::size_t i = 1; i < all.size(); ++i)
     ASSERT_GE(all[i].low, all[i - 1].high() + page_size);
+}
+
+TEST(Stack, TwentyThousandAreInFewMappings) {
+  constexpr std::size_t count = 20'000;
+  const std::size_t before = count_mappings();
+  held_stacks held;
+  for (std::size_t i = 0; i < count; ++i)
+    held.take(default_stack_size);
+  const std::size_t added = count_mappings() - before;
+  if (guards == guard_method::marked)
+    EXPECT_LE(added, count / 100);
+  else  // the kernel, or an emulator, cannot mark guards
+    EXPECT_LE(added, 2 * count + 64);
+  EXPECT_FALSE(readable(held.all().front().low - 1));
+  EXPECT_FALSE(readable(held.all().back().low - 1));
 }
 
 TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
@@ -207,6 +251,16 @@ TEST(Stack, TheLargestSizeIsGiven) {
   EXPECT_EQ(memory.size, maximum_stack_size);
   memory.low[0] = 1;
   memory.high()[-1] = 1;
+}
+
+TEST(Stack, SplitMappingsHaveGuardsThatFault) {
+  const auto result = in_child([] {
+    guards = guard_method::split;
+    volatile char* low = stack_take(default_stack_size).low;
+    low[0] = 1;
+    low[-1] = 1;
+  });
+  EXPECT_TRUE(result.ended_by_fault()) << result;
 }
 
 TEST(Stack, ExhaustedAddressSpaceIsReportedAndLosesNothing) {

@@ -11,6 +11,7 @@
 // Rejected: a mapping per stack (4-10 us each, and the map count again); malloc'ed stacks (no guard).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,6 +46,14 @@ stack_memory stack_take(std::size_t size);
 
 // Gives a stack back for reuse. Its contents may be dropped. Any thread.
 void stack_give(const stack_memory& memory) noexcept;
+
+// How guards are made. The first one finds out; tests say it.
+enum class guard_method : std::uint8_t {
+  unknown,
+  marked,  // MADV_GUARD_INSTALL
+  split,   // mprotect
+};
+inline std::atomic<guard_method> guards{guard_method::unknown};
 
 // The size of the stack that stack_take(size) gives.
 std::size_t stack_class(std::size_t size) noexcept;
