@@ -10,6 +10,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -47,6 +48,7 @@ namespace {
 constexpr std::size_t class_count = 64;
 constexpr std::size_t first_slab_stacks = 16;
 constexpr std::size_t largest_slab_bytes = std::size_t{1} << 36;
+constexpr std::size_t mappings_left_to_others = 2048;
 
 std::atomic<stack_slab*> slabs{nullptr};
 
@@ -76,6 +78,26 @@ bool readable(const char* page) noexcept {
   return ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, page, nullptr, kernel_set_size) == 0;
 }
 
+// How many guards may split a mapping, which makes two mappings more.
+std::size_t most_splits() noexcept {
+  std::size_t mappings = 0;
+  std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re");
+  if (file == nullptr || std::fscanf(file, "%zu", &mappings) != 1)
+    mappings = 65530;  // the kernel's default
+  if (file != nullptr)
+    std::fclose(file);
+  return (std::max(mappings, 2 * mappings_left_to_others) - mappings_left_to_others) / 2;
+}
+
+bool split_mapping(char* guard) {
+  static const std::size_t most = most_splits();
+  static std::atomic<std::size_t> splits{0};
+  if (splits.fetch_add(1, std::memory_order_relaxed) < most && ::mprotect(guard, page_size, PROT_NONE) == 0)
+    return true;
+  splits.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
 bool install_guard(char* guard) {
   const guard_method method = guards.load(std::memory_order_relaxed);
   if (method != guard_method::split && ::madvise(guard, page_size, MADV_GUARD_INSTALL) == 0) {
@@ -89,7 +111,7 @@ bool install_guard(char* guard) {
   }
   if (method == guard_method::unknown)
     guards.store(guard_method::split, std::memory_order_relaxed);
-  return ::mprotect(guard, page_size, PROT_NONE) == 0;
+  return split_mapping(guard);
 }
 
 stack_slab* new_slab(std::size_t size, std::size_t wanted) {

@@ -253,6 +253,38 @@ TEST(Stack, TheLargestSizeIsGiven) {
   memory.high()[-1] = 1;
 }
 
+// Where the kernel splits the mapping for each guard, the number of stacks has a limit. It is reached in an
+// orderly way.
+TEST(Stack, TheLimitOfMappingsIsReportedAndLeavesTheProcessUsable) {
+  std::size_t most = 65530;
+  std::ifstream("/proc/sys/vm/max_map_count") >> most;
+  if (most > 300'000)
+    GTEST_SKIP() << "vm.max_map_count is " << most << ": too many to reach";
+  const auto result = in_child([most] {
+    guards = guard_method::split;
+    held_stacks held;
+    const auto [count, error] = held.take_all(8192);
+    EXPECT_EQ(error.code(), std::errc::not_enough_memory);
+    EXPECT_NE(std::string(error.what()).find("raise vm.max_map_count"), std::string::npos) << error.what();
+    EXPECT_GT(count, most / 4);
+    EXPECT_FALSE(readable(held.all().back().low - 1));
+
+    bool ran = false;
+    std::thread([&ran] { ran = true; }).join();
+    EXPECT_TRUE(ran);
+    std::vector<char> large(64 << 20, 'x');
+    EXPECT_EQ(large.back(), 'x');
+
+    held.give_last();
+    EXPECT_NO_THROW(held.take(8192));
+    EXPECT_THROW(held.take(1 << 22), std::system_error);
+    held.give_all();
+    const auto again = held.take_all(8192);
+    EXPECT_EQ(again.first, count);  // nothing was lost
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
+}
+
 TEST(Stack, SplitMappingsHaveGuardsThatFault) {
   const auto result = in_child([] {
     guards = guard_method::split;

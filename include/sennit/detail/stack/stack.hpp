@@ -5,7 +5,8 @@
 //           ^ low                ^ low + size (the stack grows down from here)
 //
 // A guard is one page below its stack. Where the kernel offers MADV_GUARD_INSTALL (Linux 6.13) the mapping
-// stays one mapping; elsewhere mprotect splits it, and the number of stacks is bounded by vm.max_map_count.
+// stays one mapping; elsewhere mprotect splits it, and the number of stacks is bounded by vm.max_map_count,
+// of which some are left to the rest of the process.
 // Pages are committed by first touch. Sizes are rounded up to powers of two so that a class is one list.
 //
 // Rejected: a mapping per stack (4-10 us each, and the map count again); malloc'ed stacks (no guard).
