@@ -76,24 +76,31 @@ void report(const stack_place& place, std::uintptr_t fault, std::uintptr_t sp) n
   text.print();
 }
 
-void hand_on(int signal, siginfo_t* info, void* context) noexcept {
+// `sent`: by kill(), raise() and the like: no instruction faulted.
+void hand_on(int signal, siginfo_t* info, void* context, bool sent) noexcept {
   const struct sigaction& previous = signal == SIGSEGV ? previous_segv : previous_bus;
-  if ((previous.sa_flags & SA_SIGINFO) != 0)
-    previous.sa_sigaction(signal, info, context);
-  else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
-    previous.sa_handler(signal);
-  else
+  if (previous.sa_handler == SIG_IGN && sent)
+    return;
+  if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
     ::signal(signal, SIG_DFL);  // the instruction faults again and ends the process
+    if (sent)
+      ::raise(signal);  // comes when we return
+  } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else {
+    previous.sa_handler(signal);
+  }
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
-  if (info->si_code > 0) {  // from the kernel, not from kill()
+  const bool sent = info->si_code <= 0;
+  if (!sent) {
     const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
     const stack_place place = stack_find(fault);
     if (place.found && place.guard)
       report(place, fault, stack_pointer(context));
   }
-  hand_on(signal, info, context);
+  hand_on(signal, info, context, sent);
 }
 
 void install_handler() noexcept {

@@ -1,0 +1,307 @@
+// Each overflow happens in a child process, whose last words and end are looked at.
+#include "sennit/detail/fault/overflow.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "sennit/coroutine.hpp"
+#include "sennit/generator.hpp"
+#include "sennit/local/runtime.hpp"
+#include "support/child.hpp"
+
+namespace {
+
+using namespace sennit;
+using support::in_child;
+using support::outcome;
+
+volatile int deepest = INT_MAX;
+
+// Frames smaller than a page, so that none steps over the guard.
+[[gnu::noinline]] int descend(int depth) {
+  volatile char frame[200];
+  frame[depth % 200] = static_cast<char>(depth);
+  return depth == deepest ? 0 : descend(depth + 1) + frame[depth % 200];
+}
+
+volatile int* volatile null_pointer = nullptr;
+
+bool reports_overflow(const outcome& result) {
+  return result.says("stack overflow in");
+}
+
+// "... in <who>: its stack has <size> bytes and is <depth> bytes deep; ...", once, and the depth is credible:
+// the guard page was hit, or (a sanitizer's frames) what lies just above it.
+testing::AssertionResult reports(const outcome& result, const std::string& who, std::size_t size) {
+  const std::string start =
+      "sennit: stack overflow in " + who + ": its stack has " + std::to_string(size) + " bytes and is ";
+  const std::size_t at = result.said.find(start);
+  if (at == std::string::npos)
+    return testing::AssertionFailure() << "no line with \"" << start << "\": " << result;
+  if (result.said.find("sennit: stack overflow", at + 1) != std::string::npos)
+    return testing::AssertionFailure() << "more than one report: " << result;
+  const unsigned long depth = std::strtoul(result.said.c_str() + at + start.size(), nullptr, 10);
+  if (depth < size || depth > size + 2 * 4096)
+    return testing::AssertionFailure() << "the depth cannot be right: " << result;
+  return testing::AssertionSuccess();
+}
+
+void overflow_in_generator() {
+  generator<int> digger([](auto& yield) { yield(descend(0)); });
+  static_cast<void>(digger.begin());
+}
+
+TEST(Overflow, InAGeneratorWithoutARuntime) {
+  const outcome result = in_child(overflow_in_generator);
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, OfAStackThatWasUsedBefore) {
+  const outcome result = in_child([] {
+    for (int i = 0; i < 10; ++i) {
+      generator<int> shallow([](auto& yield) { yield(1); });
+      static_cast<void>(shallow.begin());
+    }
+    overflow_in_generator();
+  });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, InACoroutineWithAStackOfItsOwnSize) {
+  const outcome result = in_child([] {
+    coroutine<int(int)> digger([](auto& self, int first) { return self.yield(first) + descend(0); }, 200'000);
+    digger(1);
+    digger(2);
+  });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 262144));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, InANamedFiber) {
+  const outcome result = in_child([] {
+    local::runtime().run(
+        [] { local::spawn([] { descend(0); }, {.name = "the digger", .stack_size = 16384}).join(); });
+  });
+  EXPECT_TRUE(reports(result, "fiber \"the digger\"", 16384));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, InAFiberThatNamedItselfBeforeItSlept) {
+  const outcome result = in_child([] {
+    local::runtime().run([] {
+      auto digger = local::spawn([] {
+        local::this_fiber::set_name("renamed");
+        local::this_fiber::yield();
+        descend(0);
+      });
+      local::this_fiber::yield();
+      digger.join();
+    });
+  });
+  EXPECT_TRUE(reports(result, "fiber \"renamed\"", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, InAnUnnamedFiberWhoseStackHadANamedOne) {
+  const outcome result = in_child([] {
+    local::runtime().run([] {
+      local::spawn([] {}, {.name = "before"}).join();
+      local::spawn([] { descend(0); }).join();
+    });
+  });
+  EXPECT_TRUE(reports(result, "fiber (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, OnASecondThread) {
+  const outcome result = in_child([] { std::thread(overflow_in_generator).join(); });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, InARuntimeOnASecondThread) {
+  const outcome result = in_child([] {
+    local::runtime runtime;
+    std::thread([&] {
+      runtime.run([] { local::spawn([] { descend(0); }, {.name = "elsewhere"}).join(); });
+    }).join();
+  });
+  EXPECT_TRUE(reports(result, "fiber \"elsewhere\"", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(Overflow, WhileAnExceptionUnwinds) {
+  const outcome result = in_child([] {
+    struct digs_when_destroyed {
+      ~digs_when_destroyed() { descend(0); }
+    };
+    generator<int> digger([](auto& yield) {
+      digs_when_destroyed last;
+      yield(1);
+    });
+    static_cast<void>(digger.begin());
+  });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+constexpr int from_previous_handler = 33;
+
+void say(std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// What had been installed before the first coroutine was made.
+void install_previous(int flags) {
+  struct sigaction action = {};
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = flags;
+  if ((flags & SA_SIGINFO) != 0)
+    action.sa_sigaction = [](int signal, siginfo_t* info, void* context) {
+      say(signal == SIGSEGV && info->si_signo == SIGSEGV && context != nullptr ? "the previous handler\n"
+                                                                               : "called wrongly\n");
+      _exit(from_previous_handler);
+    };
+  else
+    action.sa_handler = [](int signal) {
+      say(signal == SIGSEGV ? "the previous handler\n" : "called wrongly\n");
+      _exit(from_previous_handler);
+    };
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+TEST(Overflow, GoesOnToAPreviousHandler) {
+  for (int flags : {0, SA_SIGINFO, SA_SIGINFO | SA_ONSTACK}) {
+    const outcome result = in_child([flags] {
+      install_previous(flags);
+      overflow_in_generator();
+    });
+    EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+    EXPECT_TRUE(result.says("the previous handler")) << result;
+    EXPECT_TRUE(result.exited(from_previous_handler)) << result;
+  }
+}
+
+// Some action in a fiber that is no overflow.
+template <class Function>
+void in_fiber(Function function) {
+  local::runtime().run([&] { local::spawn(function, {.name = "innocent"}).join(); });
+}
+
+TEST(OtherFaults, ANullDereferenceInAFiberIsNoOverflow) {
+  const outcome result = in_child([] { in_fiber([] { *null_pointer = 1; }); });
+  EXPECT_FALSE(reports_overflow(result)) << result;
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(OtherFaults, ANullDereferenceInAFiberReachesAPreviousHandler) {
+  for (int flags : {0, SA_SIGINFO}) {
+    const outcome result = in_child([flags] {
+      install_previous(flags);
+      in_fiber([] { *null_pointer = 1; });
+    });
+    EXPECT_FALSE(reports_overflow(result)) << result;
+    EXPECT_TRUE(result.says("the previous handler")) << result;
+    EXPECT_TRUE(result.exited(from_previous_handler)) << result;
+  }
+}
+
+TEST(OtherFaults, ANullDereferenceOutsideOfAnyCoroutineIsNoOverflow) {
+  const outcome result = in_child([] {
+    in_fiber([] {});
+    *null_pointer = 1;
+  });
+  EXPECT_FALSE(reports_overflow(result)) << result;
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+// What somebody sends says nothing about an address; it does what it did before.
+TEST(OtherFaults, ASentSignalEndsTheProcess) {
+  const outcome result = in_child([] {
+    in_fiber([] { raise(SIGSEGV); });
+    say("went on\n");
+  });
+  EXPECT_FALSE(reports_overflow(result)) << result;
+  EXPECT_FALSE(result.says("went on")) << result;
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(OtherFaults, ASentSignalThatWasIgnoredStaysIgnored) {
+  const outcome result = in_child([] {
+    ::signal(SIGSEGV, SIG_IGN);
+    in_fiber([] {
+      raise(SIGSEGV);
+      raise(SIGSEGV);
+    });
+    say("went on\n");
+    overflow_in_generator();
+  });
+  EXPECT_TRUE(result.says("went on")) << result;
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(OtherFaults, ASentSignalReachesAPreviousHandler) {
+  const outcome result = in_child([] {
+    install_previous(SA_SIGINFO);
+    in_fiber([] { raise(SIGSEGV); });
+  });
+  EXPECT_TRUE(result.says("the previous handler")) << result;
+  EXPECT_TRUE(result.exited(from_previous_handler)) << result;
+}
+
+TEST(AlternateStack, AThreadThatBroughtOneKeepsIt) {
+  std::thread([] {
+    std::vector<char> mine(256 * 1024);
+    stack_t ours = {};
+    ours.ss_sp = mine.data();
+    ours.ss_size = mine.size();
+    stack_t before;
+    ASSERT_EQ(sigaltstack(&ours, &before), 0);
+    detail::fault_watch_thread();
+    generator<int> one([](auto& yield) { yield(1); });
+    EXPECT_EQ(*one.begin(), 1);
+    stack_t now;
+    ASSERT_EQ(sigaltstack(nullptr, &now), 0);
+    EXPECT_EQ(now.ss_sp, mine.data());
+    EXPECT_EQ(now.ss_size, mine.size());
+    sigaltstack(&before, nullptr);
+  }).join();
+}
+
+TEST(AlternateStack, AnOverflowIsReportedOnTheOneThatTheThreadBrought) {
+  const outcome result = in_child([] {
+    static char mine[256 * 1024];
+    stack_t ours = {};
+    ours.ss_sp = mine;
+    ours.ss_size = sizeof mine;
+    sigaltstack(&ours, nullptr);
+    overflow_in_generator();
+  });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+TEST(AlternateStack, AThreadWithoutOneGetsOne) {
+  std::thread([] {
+    detail::fault_watch_thread();
+    stack_t now;
+    ASSERT_EQ(sigaltstack(nullptr, &now), 0);
+    EXPECT_EQ(now.ss_flags & SS_DISABLE, 0);
+    EXPECT_GE(now.ss_size, 16u * 1024);
+  }).join();
+}
+
+}  // namespace
