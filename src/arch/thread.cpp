@@ -3,12 +3,15 @@
 
 #include <cxxabi.h>
 
+#include <atomic>
 #include <cstddef>
 
 namespace {
 
 // Looks busy for ever, so that a thread's first switch goes the way that looks its own pair up.
 constinit sennit_exception_state unknown = {.caught = &unknown, .uncaught = 1};
+
+constinit std::atomic<void (*)()> before_first_switch{nullptr};
 
 static_assert(sizeof(void*) != 8 || sizeof(sennit_exception_state) == 16,
               "the layout of libstdc++'s and libc++abi's __cxa_eh_globals");
@@ -26,9 +29,16 @@ extern "C" {
 
 // Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
 [[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {
+  if (sennit_thread_self()->exceptions == &unknown)
+    if (auto* prepare = before_first_switch.load(std::memory_order_acquire))
+      prepare();
   auto* globals = reinterpret_cast<sennit_exception_state*>(abi::__cxa_get_globals());
   sennit_thread_self()->exceptions = globals;
   return globals;
+}
+
+void sennit_before_first_switch(void (*prepare)()) {
+  before_first_switch.store(prepare, std::memory_order_release);
 }
 
 [[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept {

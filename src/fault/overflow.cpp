@@ -19,6 +19,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "sennit/detail/arch/thread.h"
 #include "sennit/detail/stack/stack.hpp"
 
 #ifndef AT_MINSIGSTKSZ
@@ -110,6 +111,7 @@ void install_handler() noexcept {
   sigemptyset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &previous_segv);
   sigaction(SIGBUS, &action, &previous_bus);
+  sennit_before_first_switch(fault_watch_thread);
 }
 
 // A thread's alternate signal stack, unless it brought one.

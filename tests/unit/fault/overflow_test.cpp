@@ -142,6 +142,19 @@ TEST(Overflow, InARuntimeOnASecondThread) {
   EXPECT_TRUE(result.ended_by_fault()) << result;
 }
 
+TEST(Overflow, OnAThreadThatOnlyResumes) {
+  const outcome result = in_child([] {
+    generator<int> digger([](auto& yield) {
+      yield(1);
+      yield(descend(0));
+    });
+    auto it = digger.begin();
+    std::thread([&] { ++it; }).join();
+  });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
 TEST(Overflow, WhileAnExceptionUnwinds) {
   const outcome result = in_child([] {
     struct digs_when_destroyed {

@@ -35,6 +35,10 @@ struct sennit_thread_block {
   struct sennit_pool* pool;     /* idle coroutines of this thread, or null */
 };
 
+/* Has a function called on every thread before its first switch, other than a raw one. One function, set once;
+ * threads that have switched before are not looked at again. It must not switch. */
+void sennit_before_first_switch(void (*prepare)(void));
+
 extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));
 
 /* The calling thread's block, looked up anew at every call. */

@@ -9,6 +9,8 @@ namespace sennit::detail {
 
 // Makes the calling thread able to report (an alternate signal stack, unless it has one) and installs the
 // process's handler once. Cheap when done already. Never fails: without memory the fault stays bare.
+// Whoever makes a stack calls it; from then on it is called by itself on every thread that switches for the
+// first time, so that a thread that is handed a generator reports, too.
 void fault_watch_thread() noexcept;
 
 }  // namespace sennit::detail
