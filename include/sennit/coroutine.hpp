@@ -17,8 +17,11 @@
 #include <cassert>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -39,12 +42,12 @@ class coroutine;
 //   end      Destroying a coroutine that is not done unwinds its body (see generator).
 //   threads  May be handed from one thread to another between two calls.
 //
-// Out and In are objects, or In is void; each is moved once.
-template <class Out, class In>
-  requires std::is_object_v<Out> && (std::is_object_v<In> || std::is_void_v<In>)
-class [[nodiscard]] coroutine<Out(In)> {
-  static constexpr bool takes_nothing = std::is_void_v<In>;
-  using in_type = std::conditional_t<takes_nothing, std::byte, In>;
+// Out and In are objects, or there is no In: `Out()`. Each is moved once; what the body returns, twice.
+template <class Out, class... In>
+  requires std::is_object_v<Out> && (sizeof...(In) <= 1) && (std::is_object_v<In> && ...)
+class [[nodiscard]] coroutine<Out(In...)> {
+  static constexpr bool takes_nothing = sizeof...(In) == 0;
+  using in_type = std::tuple_element_t<0, std::tuple<In..., void>>;
 
 public:
   // What the body sees of its coroutine.
@@ -54,14 +57,14 @@ public:
     handle& operator=(const handle&) = delete;
 
     // Hands `out` to the caller; returns what the next call brings.
-    [[gnu::always_inline]] In yield(Out out) {
+    [[gnu::always_inline]] in_type yield(Out out) {
       return take(detail::coroutine_leave(*frame_, reinterpret_cast<std::uintptr_t>(std::addressof(out))));
     }
 
   private:
     friend coroutine;
     explicit handle(detail::coroutine_frame& frame) : frame_(&frame) {}
-    [[gnu::always_inline]] static In take(std::uintptr_t word) {
+    [[gnu::always_inline]] static in_type take(std::uintptr_t word) {
       if constexpr (!takes_nothing)
         return std::move(*reinterpret_cast<in_type*>(word));
     }
@@ -96,15 +99,8 @@ public:
     detail::coroutine_give(*frame_);
   }
 
-  Out operator()(In in)
-    requires(!takes_nothing)
-  {
-    return resume(reinterpret_cast<std::uintptr_t>(std::addressof(in)));
-  }
-  Out operator()()
-    requires takes_nothing
-  {
-    return resume(0);
+  Out operator()(In... in) {
+    return resume((std::uintptr_t{0} | ... | reinterpret_cast<std::uintptr_t>(std::addressof(in))));
   }
 
   bool done() const noexcept { return frame_->state == detail::coroutine_state::idle; }
