@@ -122,6 +122,8 @@ void throw_forced_unwind() {
 }
 
 void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept {
+  if (frame.root->state == coroutine_state::unwinding)  // told to leave: nobody waits for what it says
+    return;
   frame.error = new std::exception_ptr(std::move(error));
 }
 

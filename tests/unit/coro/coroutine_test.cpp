@@ -304,6 +304,27 @@ TEST(Coroutine, DestroysABodyThatNeverBegan) {
   EXPECT_EQ(alive, 0);
 }
 
+// The body answers its unwinding with an exception of its own. Nobody is there to get it: above all not
+// whoever gets the coroutine next.
+TEST(Coroutine, WhatLeavesABodyThatIsUnwoundIsDropped) {
+  for (int round = 0; round < 3; ++round) {
+    {
+      coroutine<int()> c([](auto& self) {
+        try {
+          self.yield(1);
+        } catch (...) {
+          throw std::runtime_error("too late");
+        }
+        return 2;
+      });
+      c();
+    }
+    coroutine<int()> next([](auto&) { return 7; });
+    EXPECT_EQ(next(), 7);
+    EXPECT_TRUE(next.done());
+  }
+}
+
 TEST(Coroutine, KeepsLargeFunctionObjects) {
   std::array<int, 1000> large{};
   std::iota(large.begin(), large.end(), 0);

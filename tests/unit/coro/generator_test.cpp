@@ -122,6 +122,32 @@ TEST(Generator, UnwindsTheBodyWhenDestroyedEarly) {
   EXPECT_EQ(alive, 0);
 }
 
+// See coroutine_test: nobody is there to get it.
+TEST(Generator, WhatLeavesABodyThatIsUnwoundIsDropped) {
+  for (int round = 0; round < 3; ++round) {
+    {
+      generator<int> outer([](auto& yield) {
+        yield.yield_all(generator<int>([](auto& inner) {
+          try {
+            inner(1);
+          } catch (...) {
+            throw std::runtime_error("too late");
+          }
+        }));
+      });
+      static_cast<void>(outer.begin());
+    }
+    generator<int> one = count_to(2);
+    generator<int> other = count_to(2);
+    int seen = 0;
+    for (int item : one)
+      seen += 1 + item;
+    for (int item : other)
+      seen += 1 + item;
+    EXPECT_EQ(seen, 6);
+  }
+}
+
 TEST(Generator, DestroysABodyThatNeverBegan) {
   int alive = 0;
   {
