@@ -101,7 +101,12 @@ public:
       if (held.started_)
         (*this)(held.current());  // it stands on an element that nobody has taken yet
       frame.root = &root;
-      detail::coroutine_resume(frame, reinterpret_cast<std::uintptr_t>(&frame));
+      for (;;) {
+        held.word_ = detail::coroutine_resume(frame, reinterpret_cast<std::uintptr_t>(&frame));
+        if (frame.state == detail::coroutine_state::idle)
+          break;
+        (*this)(held.current());  // from a generator that `inner` was inside of before: it yields to `inner`
+      }
       frame.root = &frame;
       if (root.state == detail::coroutine_state::unwinding)
         detail::throw_forced_unwind();

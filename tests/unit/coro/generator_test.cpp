@@ -289,6 +289,51 @@ TEST(Generator, YieldAllGoesOnWithAStartedGenerator) {
   EXPECT_EQ(seen, (std::vector<int>{100, 2, 3, 4, 200}));
 }
 
+TEST(Generator, YieldAllGoesOnWithAGeneratorThatStandsInsideOfAnother) {
+  generator<int> inner = tree(3);
+  auto it = inner.begin();  // stands on an element of the innermost of four
+  ++it;
+  generator<int> outer([&inner](auto& yield) {
+    yield(100);
+    yield.yield_all(std::move(inner));
+    yield(200);
+  });
+  std::vector<int> seen;
+  for (int item : outer)
+    seen.push_back(item);
+  EXPECT_EQ(seen, (std::vector<int>{100, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 200}));
+}
+
+TEST(Generator, UnwindsAGeneratorThatStoodInsideOfAnother) {
+  int alive = 0;
+  auto nested = [&alive](auto& self, int depth) -> generator<int> {
+    return generator<int>([&alive, &self, depth](auto& yield) {
+      counted here(alive);
+      if (depth == 0)
+        for (int i = 0; i < 10; ++i)
+          yield(i);
+      else
+        yield.yield_all(self(self, depth - 1));
+      ADD_FAILURE() << "went on";
+    });
+  };
+  generator<int> inner = nested(nested, 3);
+  static_cast<void>(inner.begin());
+  {
+    generator<int> outer([&](auto& yield) {
+      counted here(alive);
+      yield.yield_all(std::move(inner));
+    });
+    auto it = outer.begin();
+    EXPECT_EQ(*it, 0);
+    ++it;
+    ++it;
+    EXPECT_EQ(*it, 2);
+    EXPECT_EQ(alive, 5);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
 TEST(Generator, YieldAllTakesAnyRange) {
   generator<int> g([](auto& yield) { yield.yield_all(std::vector<int>{3, 1, 2}); });
   std::vector<int> seen;
