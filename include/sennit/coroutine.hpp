@@ -83,12 +83,14 @@ public:
       throw;
     }
     frame_->action = run<body_type>;
-    frame_->state = detail::coroutine_state::ready;
+    frame_->state = detail::coroutine_state::active;
   }
 
-  coroutine(coroutine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  coroutine(coroutine&& other) noexcept
+      : frame_(std::exchange(other.frame_, nullptr)), started_(other.started_) {}
   coroutine& operator=(coroutine&& other) noexcept {
     std::swap(frame_, other.frame_);
+    std::swap(started_, other.started_);
     return *this;
   }
   ~coroutine() {
@@ -111,7 +113,7 @@ private:
     std::optional<Out> result;
     frame_->mail[1] = reinterpret_cast<std::uintptr_t>(&result);
     std::uintptr_t word = in;
-    if (frame_->state == detail::coroutine_state::ready) {
+    if (!std::exchange(started_, true)) {
       first_of(*frame_) = in;
       word = reinterpret_cast<std::uintptr_t>(frame_);
     }
@@ -148,6 +150,7 @@ private:
   }
 
   detail::coroutine_frame* frame_;
+  bool started_ = false;
 };
 
 }  // namespace sennit

@@ -157,7 +157,7 @@ public:
     using body_type = std::decay_t<Body>;
     frame_->action = run<body_type>;
     store<body_type>(std::forward<Body>(body));
-    frame_->state = detail::coroutine_state::ready;
+    frame_->state = detail::coroutine_state::active;
   }
 
   generator(generator&& other) noexcept

@@ -25,7 +25,7 @@ static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, worker) == 8,
 extern "C" {
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
-[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, nullptr};
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {nullptr, 0}};
 
 // Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
 [[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {

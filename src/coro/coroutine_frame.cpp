@@ -33,8 +33,6 @@ SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std:
   entered_new_stack();
   for (;;) {
     frame.resumer = from;
-    if (frame.state == coroutine_state::ready)
-      frame.state = coroutine_state::running;
     frame.action(frame);
     frame.state = coroutine_state::idle;
     from = swap(frame.resumer, 0, frame.resumer_identity, false).from;
@@ -49,17 +47,24 @@ void give_to_process(coroutine_frame& frame) noexcept {
   idle.first = &frame;
 }
 
-// The calling thread's pool; gives everything to the process when the thread ends.
+// How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
+constexpr std::size_t pool_limit = 4096;
+
+void pool_shrink(sennit_pool& pool, std::size_t room) noexcept {
+  for (; pool.room < room && pool.first != nullptr; ++pool.room) {
+    auto& frame = *static_cast<coroutine_frame*>(pool.first);
+    pool.first = frame.next;
+    give_to_process(frame);
+  }
+}
+
+// Opens the calling thread's pool; gives everything to the process when the thread ends.
 struct thread_pool {
-  sennit_pool pool{nullptr, 0};
-  thread_pool() { sennit_thread_self()->pool = &pool; }
+  thread_pool() { sennit_thread_self()->pool.room = pool_limit; }
   ~thread_pool() {
-    sennit_thread_self()->pool = nullptr;
-    while (pool.idle != nullptr) {
-      coroutine_frame& frame = *pool.idle;
-      pool.idle = frame.next;
-      give_to_process(frame);
-    }
+    sennit_pool& pool = sennit_thread_self()->pool;
+    pool_shrink(pool, pool_limit);
+    pool.room = 0;
   }
 };
 
@@ -87,6 +92,7 @@ coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool 
   auto* frame = ::new (top) coroutine_frame{};
   frame->record.memory = memory;
   frame->state = coroutine_state::idle;
+  frame->usual = memory.size == default_stack_size;
   frame->root = frame;
   frame->active_identity = &frame->identity;
   frame->context = linked ? sennit_newlinked(&frame->resumer, loop) : sennit_newstack(frame, loop);
@@ -96,25 +102,17 @@ coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool 
 
 coroutine_frame& coroutine_take_slow(std::size_t stack_size) {
   static thread_local thread_pool mine;
+  static_cast<void>(mine);
   stack_size = stack_class(stack_size);
   fault_watch_thread();
-  sennit_pool* pool = sennit_thread_self()->pool;
-  if (stack_size == default_stack_size && pool != nullptr && pool->idle != nullptr)
-    return coroutine_take(stack_size);
   coroutine_frame* frame = take_from_process(stack_size);
   return frame != nullptr ? *frame : coroutine_make(stack_size, run_loop, true);
 }
 
 void coroutine_give_slow(coroutine_frame& frame) noexcept {
   give_to_process(frame);
-  sennit_pool* pool = sennit_thread_self()->pool;
-  if (pool == nullptr || pool->count < pool_limit)
-    return;
-  for (; pool->count > pool_limit / 2; --pool->count) {
-    coroutine_frame& idle = *pool->idle;
-    pool->idle = idle.next;
-    give_to_process(idle);
-  }
+  if (frame.usual)
+    pool_shrink(sennit_thread_self()->pool, pool_limit / 2);
 }
 
 void throw_forced_unwind() {

@@ -24,7 +24,12 @@ struct sennit_exception_state {
 };
 
 struct sennit_worker; /* sched's */
-struct sennit_pool;   /* coro's */
+
+/* A thread's idle coroutines, most recently used first (coro's). */
+struct sennit_pool {
+  void* first;   /* or null */
+  uintptr_t room; /* for how many more; 0 before the first use, and when the thread ends */
+};
 
 /* Offsets 0 and (x86-64) 8 are read by assembly; the rest by name. */
 struct sennit_thread_block {
@@ -32,7 +37,7 @@ struct sennit_thread_block {
    * so that the first test goes the slow way, which looks the real address up: no test for null. */
   struct sennit_exception_state* exceptions;
   struct sennit_worker* worker; /* the worker this thread is, or null */
-  struct sennit_pool* pool;     /* idle coroutines of this thread, or null */
+  struct sennit_pool pool;
 };
 
 /* Has a function called on every thread before its first switch, other than a raw one. One function, set once;

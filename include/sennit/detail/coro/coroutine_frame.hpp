@@ -32,8 +32,7 @@ inline constexpr std::size_t payload_size = 96;
 
 enum class coroutine_state : std::uint8_t {
   idle,       // in a pool, or finished
-  ready,      // has a message, its body has not begun
-  running,    // its body has begun
+  active,     // has a message
   unwinding,  // told to leave its body by forced unwind
 };
 
@@ -43,6 +42,7 @@ struct coroutine_frame {
   void (*action)(coroutine_frame&);  // the message; must not throw
   coroutine_frame* next;             // in an idle list
   coroutine_state state;
+  bool usual;                                   // its stack has the default size
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it
   coroutine_frame* root;   // whose resumer our yields go to: ourselves, or (yield_all) another
   std::uintptr_t mail[2];  // coroutine<Out(In)>'s: first argument, place of the result
@@ -67,16 +67,6 @@ struct forced_unwind {};
 // Unwinds a suspended body.
 [[gnu::cold]] void coroutine_unwind(coroutine_frame& frame) noexcept;
 
-}  // namespace sennit::detail
-
-// A thread's idle coroutines of the default stack size, most recently used first; others by size class.
-struct sennit_pool {
-  sennit::detail::coroutine_frame* idle;
-  std::size_t count;
-};
-
-namespace sennit::detail {
-
 // A new coroutine on a stack of its own, suspended at the beginning of `loop`, which gets the frame as its
 // value. `linked`: its backtraces go on in its resumer.
 coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool linked);
@@ -84,18 +74,15 @@ coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool 
 coroutine_frame& coroutine_take_slow(std::size_t stack_size);
 void coroutine_give_slow(coroutine_frame& frame) noexcept;
 
-inline constexpr std::size_t pool_limit = 4096;  // beyond, half go to the process-wide list, trimmed
-
 // An idle coroutine. Throws std::system_error when memory or mappings ran out.
 [[gnu::always_inline]] inline coroutine_frame& coroutine_take(std::size_t stack_size) {
-  sennit_pool* pool = sennit_thread_self()->pool;
-  coroutine_frame* frame;
-  if (stack_size != default_stack_size || pool == nullptr || pool->idle == nullptr) [[unlikely]] {
+  sennit_pool& pool = sennit_thread_self()->pool;
+  auto* frame = static_cast<coroutine_frame*>(pool.first);
+  if (stack_size != default_stack_size || frame == nullptr) [[unlikely]] {
     frame = &coroutine_take_slow(stack_size);
   } else {
-    frame = pool->idle;
-    pool->idle = frame->next;
-    --pool->count;
+    pool.first = frame->next;
+    ++pool.room;
   }
   renew_identity(frame->identity, frame->record.memory.low, frame->record.memory.size);
   return *frame;
@@ -103,15 +90,14 @@ inline constexpr std::size_t pool_limit = 4096;  // beyond, half go to the proce
 
 // Back to the calling thread's pool. The coroutine must be idle and suspended.
 [[gnu::always_inline]] inline void coroutine_give(coroutine_frame& frame) noexcept {
-  sennit_pool* pool = sennit_thread_self()->pool;
-  if (frame.record.memory.size != default_stack_size || pool == nullptr || pool->count >= pool_limit)
-      [[unlikely]] {
+  sennit_pool& pool = sennit_thread_self()->pool;
+  if (!frame.usual || pool.room == 0) [[unlikely]] {
     coroutine_give_slow(frame);
     return;
   }
-  frame.next = pool->idle;
-  pool->idle = &frame;
-  ++pool->count;
+  frame.next = static_cast<coroutine_frame*>(pool.first);
+  pool.first = &frame;
+  --pool.room;
 }
 
 // Enters the coroutine that `frame` leads to. Returns what it hands back.
