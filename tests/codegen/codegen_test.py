@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""What gcc and clang make of code around the switch at -O2, read from the disassembly."""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+import disassembly  # noqa: E402
+
+COMPILERS = {
+    "gcc": {".c": ["gcc-12", "-std=c11"], ".cpp": ["g++-12", "-std=c++20"]},
+    "clang": {".c": ["clang-19", "-std=c11"], ".cpp": ["clang++-19", "-std=c++20"]},
+}
+
+
+def compile(compiler, source, flags=("-O2", "-DNDEBUG")):
+    """{name: disassembly.Function} of a file of this folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "out.o"
+        subprocess.run([*COMPILERS[compiler][pathlib.Path(source).suffix], *flags, "-fPIE", "-Wall", "-Werror",
+                        f"-I{ROOT}/include", "-c", HERE / source, "-o", output], check=True)
+        return disassembly.functions(output)
+
+
+def faults_of_foo(function, recomputed, in_register=False):
+    """What keeps a function from being as section 3.4 says.
+
+    recomputed: how many loads of constants its loop must have. in_register: x may be in a register that the switch
+    keeps (rbx, rbp), and not be spilled at all.
+    """
+    try:
+        loop = disassembly.only_loop(function)
+    except AssertionError as missing:
+        return [str(missing)]
+    faults = disassembly.faults_of_loop(loop)
+    faults += [f"frame touched in the loop: {i}" for i in loop if i.touches_frame]
+    outside = [i for i in function.outside(loop) if i.touches_frame]
+    stores = [i for i in outside if i.stores_to_frame]
+    loads = [i for i in outside if not i.stores_to_frame]
+    if (len(stores), len(loads)) != (1, 1) and not (in_register and not stores + loads):
+        faults.append(f"not one spill and one restore outside the loop: {[str(i) for i in outside]}")
+    constants = [i for i in loop if i.mnemonic.startswith("movabs")]
+    if len(constants) < recomputed:
+        faults.append(f"{len(constants)} constants recomputed in the loop")
+    return faults
+
+
+class Section34(unittest.TestCase):
+    def test_one_spill_one_restore_and_constants_recomputed(self):
+        for compiler in COMPILERS:
+            found = compile(compiler, "foo.c")
+            for name, recomputed in (("foo", 0), ("foo_three", 2), ("foo_double", 0), ("foo_saving", 0)):
+                with self.subTest(compiler=compiler, function=name):
+                    self.assertEqual(faults_of_foo(found[name], recomputed, name == "foo_double"), [])
+
+    def test_with_frame_pointer_and_position_independent(self):
+        for compiler in COMPILERS:
+            for flag in ("-fno-omit-frame-pointer", "-fPIC", "-O3", "-fcf-protection=full"):
+                found = compile(compiler, "foo.c", ("-O2", flag))
+                with self.subTest(compiler=compiler, flag=flag):
+                    self.assertEqual(faults_of_foo(found["foo"], 0), [])
+
+    def test_planted_faults_are_found(self):
+        planted = {
+            "calls": "a call: .*sennit_swapstack_call",
+            "wrapped": "no loop around a switch",
+            "spills_in_loop": "frame touched in the loop",
+            "constant_in_memory": "frame touched in the loop",
+            "leaves_by_return": "no loop around a switch",
+        }
+        for compiler in COMPILERS:
+            found = compile(compiler, "bad.c")
+            for name, fault in planted.items():
+                with self.subTest(compiler=compiler, function=name):
+                    faults = faults_of_foo(found[name], 0)
+                    self.assertTrue(any(re.search(fault, f) for f in faults), faults)
+            with self.subTest(compiler=compiler, function="foo, with more to recompute than there is"):
+                self.assertNotEqual(faults_of_foo(compile(compiler, "foo.c")["foo"], 3), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
