@@ -35,6 +35,9 @@ SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std:
     frame.resumer = from;
     frame.action(frame);
     frame.state = coroutine_state::idle;
+#if defined(SENNIT_SANITIZED)
+    frame.active_identity = &frame.identity;  // another one may have yielded for us last
+#endif
     from = swap(frame.resumer, 0, frame.resumer_identity, false).from;
   }
 }
