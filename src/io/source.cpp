@@ -91,8 +91,13 @@ int source_wait(io_source& source, fiber* io_source::* slot, const char* reason,
     else
       park_until(*w, reason, deadline);
   }
-  if (source.epoch != epoch)
+  if (source.epoch != epoch) {
+    // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
+    // nothing that we must see, and leave as if we had still been parked.
+    if (std::exchange(self.flags.unwind, false))
+      throw_forced_unwind();
     return -ECANCELED;
+  }
   return self.flags.why == wake::timed_out ? -ETIMEDOUT : 0;
 }
 

@@ -372,20 +372,20 @@ TEST(TcpStream, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
     auto second = connect_to(listener);
     std::optional<connection> third;
     std::error_code error;
-    auto reader = spawn([&] {
+    auto closer = spawn([&] {  // waits first, is woken first
       char buffer[8];
-      first.server.read_some(buffer, error, generous());
-    });
-    auto closer = spawn([&] {
-      char buffer[8];
-      second.server.read_some(buffer, generous());  // the last who is woken is the first who runs
+      second.server.read_some(buffer, generous());
       first.server.close();
       third = connect_to(listener);
       third->client.write_all("secret");
     });
+    auto reader = spawn([&] {
+      char buffer[8];
+      first.server.read_some(buffer, error, generous());
+    });
     this_fiber::yield();
-    first.client.write_all("1");
     second.client.write_all("2");
+    first.client.write_all("1");
     closer.join();
     reader.join();
     EXPECT_EQ(error, std::errc::operation_canceled);

@@ -20,7 +20,7 @@
 
 namespace sennit::detail {
 
-struct io_source {
+struct alignas(64) io_source {
   int descriptor = -1;
   bool readable = true;
   bool writable = true;
@@ -43,7 +43,7 @@ inline void source_wake(fiber*& slot) noexcept {
   fiber* f = std::exchange(slot, nullptr);
   if (f != nullptr &&
       f->flags.status == fiber_status::parked)  // else its deadline or its runtime's end came first
-    unpark(*f->home, *f, 0);
+    unpark_in_turn(*f->home, *f, wake::notified);
 }
 
 // Parks until an event for `slot` (reader or writer) or the deadline. Returns 0, or an errno, negated:
