@@ -35,6 +35,17 @@ void spills_in_loop(int x, sennit_context other) {
   other_function(x);
 }
 
+/* Something is saved in each round that nobody reads. */
+void spills_dead_value(int x, sennit_context other);
+void spills_dead_value(int x, sennit_context other) {
+  __attribute__((unused)) volatile long dead;
+  while (some_condition) {
+    dead = 5;
+    other = sennit_swapstack(other, 0).from;
+  }
+  other_function(x);
+}
+
 /* A constant that the compiler may not compute again. */
 void constant_in_memory(int x, sennit_context other);
 void constant_in_memory(int x, sennit_context other) {

@@ -83,5 +83,26 @@ class Section34(unittest.TestCase):
                 self.assertNotEqual(faults_of_foo(compile(compiler, "foo.c")["foo"], 3), [])
 
 
+class Loops(unittest.TestCase):
+    def test_the_generators_and_the_yields(self):
+        wanted = ("sum_of", "generator<long>::run<even_numbers", "yield_often")
+        for compiler in COMPILERS:
+            found = compile(compiler, "loops.cpp")
+            for name in wanted:
+                with self.subTest(compiler=compiler, function=name):
+                    matching = [f for full, f in found.items() if name in full and f.switches]
+                    self.assertEqual(len(matching), 1)
+                    loop = disassembly.only_loop(matching[0])
+                    self.assertEqual(disassembly.faults_of_loop(loop), [])
+
+    def test_planted_faults_are_found(self):
+        for compiler in COMPILERS:
+            found = compile(compiler, "bad.c")
+            for name, fault in (("calls", "a call"), ("spills_dead_value", "spilled and not read")):
+                with self.subTest(compiler=compiler, function=name):
+                    faults = disassembly.faults_of_loop(disassembly.only_loop(found[name]))
+                    self.assertTrue(any(re.search(fault, f) for f in faults), faults)
+
+
 if __name__ == "__main__":
     unittest.main()

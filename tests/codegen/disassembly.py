@@ -17,7 +17,7 @@ NO_RETURN = re.compile(
     r"throw|__cxa_rethrow|__cxa_call|_Unwind_Resume|terminate|abort|__assert_fail|__stack_chk_fail|__glibcxx_assert|fatal")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Instruction:
     address: int
     mnemonic: str
@@ -163,4 +163,8 @@ def faults_of_loop(loop):
     """What must not be between two switches of a hot loop."""
     faults = [f"a call: {i}" for i in loop if i.is_call]
     faults += [f"a return: {i}" for i in loop if i.is_return]
+    # A value that is saved in each round and never read is not live.
+    slots = {i: re.search(r"(-?0x[0-9a-f]+)?\(%r[sb]p[^)]*\)", i.operands).group(0) for i in loop if i.touches_frame}
+    read = {slot for i, slot in slots.items() if not i.stores_to_frame or not i.mnemonic.startswith("mov")}
+    faults += [f"spilled and not read in the loop: {i}" for i, slot in slots.items() if slot not in read]
     return faults
