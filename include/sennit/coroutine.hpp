@@ -1,5 +1,5 @@
-// sennit::coroutine: a function that can stop in the middle, hand a value out, and be given one to go on
-// with. room: coro
+// sennit::coroutine: a function that stops in the middle, hands a value out, and goes on with another.
+// room: coro
 //
 //   sennit::coroutine<int(int)> sum([](auto& self, int first) {
 //     int total = first;

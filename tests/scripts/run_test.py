@@ -17,6 +17,9 @@ class Run(unittest.TestCase):
         shutil.copy(RUN, self.root / "run")
         for name in ("install_packages", "build"):
             self.program(f"scripts/{name}", f'#!/bin/sh\necho "{name} $*"\n')
+        self.program("bench/run_bench.py", 'import sys\nprint("bench", *sys.argv[1:], flush=True)\n')
+        self.program("scripts/serve_compare.py", 'print("compare")\n')
+        self.program("build/release/examples/kv_server/kv_server", '#!/bin/sh\necho "server $*"\n')
 
     def program(self, name: str, text: str) -> None:
         path = self.root / name
@@ -24,38 +27,26 @@ class Run(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
 
-    def add_bench(self) -> None:
-        self.program("bench/run_bench.py", 'import sys\nprint("bench", *sys.argv[1:])\n')
-
-    def add_server(self) -> None:
-        self.program("examples/kv_server/CMakeLists.txt", "")
-        self.program("build/release/examples/kv_server/kv_server", '#!/bin/sh\necho "server $*"\n')
-
     def run_verb(self, *arguments: str) -> tuple[int, list[str]]:
         ran = subprocess.run([self.root / "run", *arguments], capture_output=True, text=True)
         return ran.returncode, (ran.stdout + ran.stderr).splitlines()
 
-    def test_main_job_without_benchmarks(self):
-        self.assertEqual(self.run_verb(), (0, ["== packages", "install_packages build", "== build",
-                                               "build release"]))
-
-    def test_main_job_measures_the_switch(self):
-        self.add_bench()
-        self.assertEqual(self.run_verb()[1], ["== packages", "install_packages build bench", "== build",
-                                              "build release", "== switch", "bench switch --quick"])
+    def test_main_job_measures_the_switch_and_the_server(self):
+        self.assertEqual(self.run_verb(), (0, [
+            "== packages", "install_packages build bench server",
+            "== build", "build release --target bench_switch kv_server",
+            "== the switch, one way between two contexts", "bench switch --quick",
+            "== the server", "compare"]))
 
     def test_bench_passes_its_arguments_on(self):
-        self.add_bench()
         self.assertEqual(self.run_verb("bench", "yield", "--json", "a file")[1][-1], "bench yield --json a file")
 
     def test_serve_passes_its_arguments_on(self):
-        self.add_server()
         self.assertEqual(self.run_verb("serve", "--port", "7000")[1],
                          ["== packages", "install_packages build", "== build",
                           "build release --target kv_server", "server --port 7000"])
 
     def test_failed_build_ends_the_job(self):
-        self.add_bench()
         self.program("scripts/build", "#!/bin/sh\nexit 1\n")
         status, lines = self.run_verb()
         self.assertEqual(status, 1)
@@ -67,12 +58,7 @@ class Run(unittest.TestCase):
         self.assertIn("there is no verb 'fly'", lines[0])
         self.assertTrue(lines[1].startswith("usage:"))
 
-    def test_verbs_are_there_when_their_parts_are(self):
-        self.assertEqual(self.run_verb("bench")[0], 2)
-        self.assertEqual(self.run_verb("serve")[0], 2)
-        self.assertNotIn("bench", "".join(self.run_verb("help")[1]))
-        self.add_bench()
-        self.add_server()
+    def test_help_names_the_verbs(self):
         for spelling in ("help", "-h", "--help"):
             status, lines = self.run_verb(spelling)
             self.assertEqual(status, 0)

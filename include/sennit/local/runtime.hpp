@@ -1,5 +1,5 @@
-// sennit::local::runtime: fibers on one thread that nobody steals from, without a single atomic operation
-// between them. room: sched
+// sennit::local::runtime: fibers on one thread, without atomic operations between them.
+// room: sched
 //
 //   sennit::local::runtime runtime;
 //   int answer = runtime.run([] {

@@ -27,7 +27,7 @@ struct sennit_worker; /* sched's */
 
 /* A thread's idle coroutines, most recently used first (coro's). */
 struct sennit_pool {
-  void* first;   /* or null */
+  void* first;    /* or null */
   uintptr_t room; /* for how many more; 0 before the first use, and when the thread ends */
 };
 
@@ -40,8 +40,8 @@ struct sennit_thread_block {
   struct sennit_pool pool;
 };
 
-/* Has a function called on every thread before its first switch, other than a raw one. One function, set once;
- * threads that have switched before are not looked at again. It must not switch. */
+/* Has a function called on every thread before its first switch, other than a raw one. One function, set
+ * once; threads that have switched before are not looked at again. It must not switch. */
 void sennit_before_first_switch(void (*prepare)(void));
 
 extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));
