@@ -132,15 +132,21 @@ private:
   }
 
   template <class Body>
+  [[gnu::always_inline]] static Out start(Body& body, handle& self, detail::coroutine_frame& frame) {
+    if constexpr (takes_nothing)
+      return body(self);
+    else
+      return body(self, handle::take(first_of(frame)));
+  }
+
+  template <class Body>
   static void run(detail::coroutine_frame& frame) noexcept {
     if (frame.state != detail::coroutine_state::unwinding) {
       try {
         handle self(frame);
         Body& body = detail::payload_get<Body>(frame);
-        if constexpr (takes_nothing)
-          result_of(frame).emplace(body(self));
-        else
-          result_of(frame).emplace(body(self, handle::take(first_of(frame))));
+        Out out = start(body, self, frame);
+        result_of(frame).emplace(std::move(out));  // looked up now: each call has a place of its own
       } catch (const detail::forced_unwind&) {
       } catch (...) {
         detail::coroutine_fail(frame, std::current_exception());

@@ -191,6 +191,23 @@ TEST(Coroutine, CallsAnotherFromItsBody) {
   EXPECT_EQ(outer(2), 21);
 }
 
+[[gnu::noinline]] int call_from(int depth, coroutine<int(int)>& c, int in) {
+  volatile int frame[100] = {};
+  return (depth == 0 ? c(in) : call_from(depth - 1, c, in)) + frame[depth];
+}
+
+TEST(Coroutine, IsCalledFromDifferentDepths) {
+  coroutine<int(int)> c([](auto& self, int first) {
+    const int second = self.yield(first + 1);
+    const int third = self.yield(second + 1);
+    return third + 1;
+  });
+  EXPECT_EQ(call_from(10, c, 1), 2);
+  EXPECT_EQ(call_from(20, c, 2), 3);
+  EXPECT_EQ(call_from(0, c, 3), 4);
+  EXPECT_TRUE(c.done());
+}
+
 TEST(Coroutine, BringsTheBodysExceptionToTheCaller) {
   int alive = 0;
   coroutine<int(int)> c([&alive](auto& self, int n) {
