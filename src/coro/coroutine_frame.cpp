@@ -50,9 +50,7 @@ void give_to_process(coroutine_frame& frame) noexcept {
   idle.first = &frame;
 }
 
-// How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
-constexpr std::size_t pool_limit = 4096;
-
+// Makes room by giving idle coroutines to the process.
 void pool_shrink(sennit_pool& pool, std::size_t room) noexcept {
   for (; pool.room < room && pool.first != nullptr; ++pool.room) {
     auto& frame = *static_cast<coroutine_frame*>(pool.first);

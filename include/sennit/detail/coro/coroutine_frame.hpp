@@ -71,6 +71,9 @@ struct forced_unwind {};
 // value. `linked`: its backtraces go on in its resumer.
 coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool linked);
 
+// How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
+inline constexpr std::size_t pool_limit = 4096;
+
 coroutine_frame& coroutine_take_slow(std::size_t stack_size);
 void coroutine_give_slow(coroutine_frame& frame) noexcept;
 
