@@ -1,0 +1,307 @@
+// Deadlines, peers that break off, and streams that are closed while fibers wait in them.
+#include "sennit/local/tcp_stream.hpp"
+
+#include <csignal>
+#include <optional>
+#include <vector>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace io_test;
+
+TEST(TcpStreamFailure, AReadGivesUpAtItsDeadline) {
+  runtime rt;
+  rt.run([] {
+    auto [client, server] = make_connection();
+    char buffer[8];
+    EXPECT_EQ(error_of([&] { server.read_some(buffer, steady::now() + 5ms); }), std::errc::timed_out);
+    std::error_code error;
+    EXPECT_EQ(server.read_some(buffer, error, steady::now() + 5ms), 0u);
+    EXPECT_EQ(error, std::errc::timed_out);
+    client.write_all("late");  // and is none the worse for it
+    EXPECT_EQ(server.read_some(buffer, error, generous()), 4u);
+    EXPECT_FALSE(error);
+  });
+}
+
+TEST(TcpStreamFailure, ADeadlineInThePastMeansAnAttempt) {
+  runtime rt;
+  rt.run([] {
+    auto [client, server] = make_connection();
+    char buffer[8];
+    const auto past = steady::time_point::min();
+    EXPECT_EQ(error_of([&] { server.read_some(buffer, past); }), std::errc::timed_out);
+    client.write_all("now");
+    EXPECT_EQ(server.read_some(buffer, past), 3u);
+    client.write_all("more");
+    EXPECT_EQ(server.read_some(buffer, past), 4u);
+  });
+}
+
+TEST(TcpStreamFailure, DataThatComesTogetherWithTheDeadlineIsRead) {
+  runtime rt;
+  rt.run([] {
+    auto [client, server] = make_connection();
+    char buffer[8];
+    std::size_t got = 0;
+    auto reader = spawn([&] { got = server.read_some(buffer, steady::now() + 1ms); });
+    this_fiber::yield();
+    client.write_all("both");
+    const auto until = steady::now() + 5ms;
+    while (steady::now() < until) {
+    }
+    reader.join();
+    EXPECT_EQ(got, 4u);
+  });
+}
+
+TEST(TcpStreamFailure, AWriteGivesUpAtItsDeadlineAndSaysHowFarItCame) {
+  const std::string data = pattern(8 << 20);
+  runtime rt;
+  rt.run([&] {
+    auto [client, server] = make_connection();
+    shrink_buffers(client);
+    shrink_buffers(server);
+    std::error_code error;
+    const std::size_t written = client.write_all(data, error, steady::now() + 20ms);
+    EXPECT_EQ(error, std::errc::timed_out);
+    EXPECT_LT(written, data.size());
+    // The kernel may have found room for a little more meanwhile, but not for all of it.
+    EXPECT_EQ(error_of([&] { client.write_all(data, steady::now() + 5ms); }), std::errc::timed_out);
+    client.shutdown_write();
+    EXPECT_EQ(read_to_end(server).compare(0, written, data, 0, written), 0);
+  });
+}
+
+TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
+  runtime rt;
+  rt.run([] {
+    tcp_listener listener("127.0.0.1", 0, 0);  // nobody accepts, and hardly anybody may wait
+    std::vector<tcp_stream> waiting;
+    std::error_code error;
+    for (int i = 0; i < 100 && !error; ++i)
+      waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 50ms));
+    EXPECT_EQ(error, std::errc::timed_out);
+    EXPECT_FALSE(waiting.back().is_open());
+    EXPECT_EQ(error_of([&] { tcp_stream::connect("127.0.0.1", listener.port(), steady::now() + 5ms); }),
+              std::errc::timed_out);
+  });
+}
+
+TEST(TcpStreamFailure, AConnectThatIsRefusedSaysSo) {
+  runtime rt;
+  rt.run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    const std::uint16_t port = listener.port();
+    listener.close();
+    EXPECT_EQ(error_of([&] { tcp_stream::connect("127.0.0.1", port); }), std::errc::connection_refused);
+    std::error_code error;
+    EXPECT_FALSE(tcp_stream::connect("127.0.0.1", port, error).is_open());
+    EXPECT_EQ(error, std::errc::connection_refused);
+  });
+}
+
+TEST(TcpStreamFailure, NamesAreNotLookedUpAndTheErrorSaysSo) {
+  runtime rt;
+  rt.run([] {
+    for (const char* name : {"example.org", "", "127.0.0.1.", "::g", "1.2.3.4%lo",
+                             "fe80::1%no-such-interface", "0123456789012345678901234567890123456789"}) {
+      std::error_code error;
+      tcp_stream::connect(name, 80, error);
+      EXPECT_EQ(error, std::errc::invalid_argument) << name;
+    }
+    try {
+      tcp_stream::connect("example.org", 80);
+      ADD_FAILURE() << "connected to a name";
+    } catch (const std::system_error& error) {
+      EXPECT_NE(std::string(error.what()).find("example.org port 80"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("not a numeric"), std::string::npos) << error.what();
+    }
+  });
+}
+
+TEST(TcpStreamFailure, APeersResetEndsARead) {
+  runtime rt;
+  rt.run([] {
+    auto [client, server] = make_connection();
+    std::error_code error;
+    auto reader = spawn([&] {
+      char buffer[8];
+      error = error_of([&] { server.read_some(buffer, generous()); });
+    });
+    this_fiber::sleep_for(1ms);
+    reset(client);
+    reader.join();
+    EXPECT_EQ(error, std::errc::connection_reset);
+  });
+}
+
+TEST(TcpStreamFailure, APeersResetEndsAWriteAndLaterOnesFindABrokenPipe) {
+  const std::string data = pattern(8 << 20);
+  runtime rt;
+  rt.run([&] {
+    auto [client, server] = make_connection();
+    shrink_buffers(server);
+    std::error_code error;
+    auto writer = spawn([&] { error = error_of([&] { server.write_all(data, generous()); }); });
+    this_fiber::sleep_for(5ms);
+    reset(client);
+    writer.join();
+    EXPECT_EQ(error, std::errc::connection_reset);
+    EXPECT_EQ(error_of([&] { server.write_all("x", generous()); }), std::errc::broken_pipe);
+  });
+}
+
+volatile std::sig_atomic_t pipe_signals = 0;
+
+TEST(TcpStreamFailure, NeverRaisesSigpipe) {
+  struct sigaction count{};
+  count.sa_handler = [](int) { pipe_signals = pipe_signals + 1; };
+  struct sigaction former{};
+  sigaction(SIGPIPE, &count, &former);
+  runtime rt;
+  rt.run([] {
+    auto [client, server] = make_connection();
+    reset(client);
+    std::error_code error;
+    for (int i = 0; i < 10; ++i)
+      server.write_all("x", error, generous());
+    EXPECT_EQ(error, std::errc::broken_pipe);
+    server.write_some("x", error, generous());
+    EXPECT_EQ(error, std::errc::broken_pipe);
+  });
+  EXPECT_EQ(pipe_signals, 0);
+  sigaction(SIGPIPE, &former, nullptr);
+}
+
+TEST(TcpStreamFailure, ClosingItCancelsWhoWaits) {
+  const std::string data = pattern(8 << 20);
+  runtime rt;
+  rt.run([&] {
+    auto [client, server] = make_connection();
+    shrink_buffers(server);
+    std::error_code reading;
+    std::error_code writing;
+    auto reader = spawn([&] {
+      char buffer[8];
+      server.read_some(buffer, reading, generous());
+    });
+    auto writer = spawn([&] { writing = error_of([&] { server.write_all(data); }); });
+    this_fiber::sleep_for(5ms);
+    server.close();
+    reader.join();
+    writer.join();
+    EXPECT_EQ(reading, std::errc::operation_canceled);
+    EXPECT_EQ(writing, std::errc::operation_canceled);
+  });
+}
+
+// The reader has been woken, but before it runs its stream is closed, and what the library kept of it serves
+// another connection.
+TEST(TcpStreamFailure, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
+  runtime rt;
+  rt.run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    auto first = connect_to(listener);
+    auto second = connect_to(listener);
+    std::optional<connection> third;
+    std::error_code error;
+    auto closer = spawn([&] {  // waits first, is woken first
+      char buffer[8];
+      second.server.read_some(buffer, generous());
+      first.server.close();
+      third = connect_to(listener);
+      third->client.write_all("secret");
+    });
+    auto reader = spawn([&] {
+      char buffer[8];
+      first.server.read_some(buffer, error, generous());
+    });
+    this_fiber::yield();
+    second.client.write_all("2");
+    first.client.write_all("1");
+    closer.join();
+    reader.join();
+    EXPECT_EQ(error, std::errc::operation_canceled);
+    third->client.close();
+    EXPECT_EQ(read_to_end(third->server), "secret");
+  });
+}
+
+// The reader gives way in the middle of plenty; when it goes on its stream is another one.
+TEST(TcpStreamFailure, AReaderThatGaveWayDoesNotReadFromTheNextStream) {
+  runtime rt;
+  rt.run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    auto first = connect_to(listener);
+    std::optional<connection> second;
+    first.client.write_all(std::string(1000, 'x'));
+    std::error_code error;
+    auto closer = spawn([&] {
+      first.server.close();
+      second = connect_to(listener);
+      second->client.write_all("secret");
+    });
+    char one[1];
+    int reads = 0;
+    tcp_stream* stream = &first.server;
+    while (stream->read_some(one, error, generous()) == 1)
+      ++reads;
+    EXPECT_EQ(error, std::errc::operation_canceled);
+    EXPECT_LE(reads, 64);
+    closer.join();
+    second->client.close();
+    EXPECT_EQ(read_to_end(second->server), "secret");
+  });
+}
+
+TEST(TcpStreamFailure, AClosedOneFailsAndClosesAgain) {
+  runtime rt;
+  rt.run([] {
+    auto [client, server] = make_connection();
+    client.close();
+    client.close();
+    tcp_stream never_open;
+    char buffer[8];
+    for (tcp_stream* stream : {&client, &never_open}) {
+      EXPECT_FALSE(stream->is_open());
+      EXPECT_EQ(stream->native_handle(), -1);
+      EXPECT_EQ(error_of([&] { stream->read_some(buffer); }), std::errc::bad_file_descriptor);
+      EXPECT_EQ(error_of([&] { stream->write_all("x"); }), std::errc::bad_file_descriptor);
+      EXPECT_EQ(error_of([&] { stream->write_some("x"); }), std::errc::bad_file_descriptor);
+      EXPECT_EQ(error_of([&] { stream->shutdown_write(); }), std::errc::bad_file_descriptor);
+      EXPECT_EQ(error_of([&] { stream->set_no_delay(true); }), std::errc::bad_file_descriptor);
+    }
+  });
+}
+
+// The kernel goes on telling of a file descriptor that was closed, as long as a duplicate is open.
+TEST(TcpStreamFailure, ADuplicateOfAClosedOneDisturbsNobody) {
+  runtime rt;
+  rt.run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    auto former = connect_to(listener);
+    char buffer[8];
+    std::error_code error;
+    former.server.read_some(buffer, error, steady::now() + 1ms);  // registers it
+    const int duplicate = ::dup(former.server.native_handle());
+    former.server.close();
+    auto next = connect_to(listener);
+    std::string got;
+    auto reader = spawn([&] { got = read_to_end(next.server); });
+    for (int i = 0; i < 10; ++i) {
+      former.client.write_all("?");
+      this_fiber::sleep_for(1ms);
+    }
+    former.client.close();
+    next.client.write_all("right");
+    next.client.close();
+    reader.join();
+    EXPECT_EQ(got, "right");
+    ::close(duplicate);
+  });
+}
+
+}  // namespace
