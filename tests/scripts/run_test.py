@@ -41,6 +41,11 @@ class Run(unittest.TestCase):
     def test_bench_passes_its_arguments_on(self):
         self.assertEqual(self.run_verb("bench", "yield", "--json", "a file")[1][-1], "bench yield --json a file")
 
+    def test_bench_builds_the_workloads_named(self):
+        self.program("bench/yield/yield.hpp", "")
+        self.assertIn("build release --target bench_yield", self.run_verb("bench", "yield", "--quick")[1])
+        self.assertIn("build release --target bench_all", self.run_verb("bench", "--quick")[1])
+
     def test_serve_passes_its_arguments_on(self):
         self.assertEqual(self.run_verb("serve", "--port", "7000")[1],
                          ["== packages", "install_packages build", "== build",
