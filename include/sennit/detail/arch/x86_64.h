@@ -22,7 +22,8 @@
  * The x87 and SSE control words and the direction flag stay as they are (the ABI's rule for a call).
  *
  * Not ours to save, and refused: SafeStack and the shadow call stack keep a second stack pointer; APX adds
- * registers r16-r31 that this clobber list cannot name yet.
+ * registers r16-r31 that this clobber list cannot name yet. AMX tiles and their configuration are as over a
+ * call, but only a call makes compilers save them: sennit_swapstack_call in functions that hold tiles.
  */
 #ifndef SENNIT_DETAIL_ARCH_X86_64_H
 #define SENNIT_DETAIL_ARCH_X86_64_H
