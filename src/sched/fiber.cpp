@@ -55,13 +55,14 @@ void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
 
 }  // namespace
 
-fiber* fiber_make() {
+fiber* fiber_make(worker& home) {
   descriptor_source& from = source();
   std::lock_guard hold(from.lock);
   if (from.free == nullptr)
     add_block(from);
   fiber* f = from.free;
   from.free = f->next;
+  f->home = &home;
   return f;
 }
 
@@ -87,8 +88,7 @@ fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
   if (stack_size == w.stack_size && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
   w.deadlines.reserve(w.live_count + 1);
-  fiber* f = fiber_make();
-  f->home = &w;
+  fiber* f = fiber_make(w);
   f->flags.unusual = stack_size != w.stack_size;
   try {
     attach_frame(w, *f, stack_size);
@@ -134,7 +134,7 @@ void fiber_give_slow(worker& w, fiber& f) noexcept {
 void fiber_unpark(fiber& f) noexcept {
   f.flags.unpark_pending = true;
   if (f.flags.status == fiber_status::parked && f.flags.in_park)
-    unpark(*f.home, f, 0);
+    unpark(f, 0);
 }
 
 void fiber_fail(fiber& f) noexcept {

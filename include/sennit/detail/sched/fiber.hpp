@@ -102,8 +102,8 @@ struct alignas(64) fiber {
   return f;
 }
 
-// A free descriptor, and back. Any thread. fiber_make throws std::bad_alloc.
-fiber* fiber_make();
+// A free descriptor for a worker, and back. Any thread. fiber_make throws std::bad_alloc.
+fiber* fiber_make(sennit_worker& home);
 void fiber_free(fiber* f) noexcept;
 
 // Calls visit(argument, fiber) for each fiber of a worker that is not finished, on the worker's thread.
