@@ -35,7 +35,7 @@ else()
 endif()
 add_library(sennit::sennit ALIAS sennit)
 
-target_compile_features(sennit ${sennit_scope} cxx_std_20 c_std_11)
+target_compile_features(sennit ${sennit_scope} cxx_std_20)
 target_include_directories(sennit ${sennit_scope}
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
 target_link_libraries(sennit ${sennit_scope} Threads::Threads)

@@ -7,6 +7,7 @@
 namespace sennit::local {
 
 void fiber::detach() noexcept {
+  assert(fiber_ != nullptr && "sennit: an empty handle");
   detail::fiber& f = *std::exchange(fiber_, nullptr);
   f.joiner = nullptr;
   f.flags.owned = false;

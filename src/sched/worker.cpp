@@ -40,7 +40,7 @@ void wake_due(worker& w) noexcept {
   while (fiber* f = w.deadlines.take_due(now)) {
     if (f->waits_in != nullptr)
       list_remove(*f->waits_in, *f);
-    unpark_in_turn(w, *f, wake::timed_out);
+    unpark_in_turn(*f, wake::timed_out);
   }
 }
 
@@ -147,7 +147,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   if (std::exchange(running->flags.unwind, false)) [[unlikely]] {
     if (running->waits_in != nullptr)
       list_remove(*running->waits_in, *running);
-    unpark_in_turn(w, *running, wake::unwinding);
+    unpark_in_turn(*running, wake::unwinding);
   }
   return enter(next_fiber(w));
 }
@@ -161,7 +161,7 @@ sennit_decision sennit_decide_finish(sennit_context self, void* argument) {
   if (done.flags.owned && done.joiner == nullptr)
     fiber_detach_frame(w, done);
   if (done.joiner != nullptr)
-    unpark(w, *done.joiner, 0);
+    unpark(*done.joiner, 0);
   if (!done.flags.owned)
     fiber_give(w, done);
   if (&done == w.host_waits_for) [[unlikely]] {
@@ -284,17 +284,16 @@ void worker_unwind(worker& w) noexcept {
   w.unwinding = true;
   fiber_for_each(
       w,
-      [](void* argument, fiber& f) {
-        worker& own = *static_cast<worker*>(argument);
+      [](void*, fiber& f) {
         // Who became ready by itself is told at its next park or yield: it may have been handed something.
         f.flags.unwind = f.flags.status != fiber_status::parked;
         if (f.flags.unwind)
           return;
         if (f.waits_in != nullptr)
           list_remove(*f.waits_in, f);
-        unpark_in_turn(own, f, wake::unwinding);
+        unpark_in_turn(f, wake::unwinding);
       },
-      &w);
+      nullptr);
   while (w.live_count > 0) {
     host_run(w);
     if (w.live_count > 0 && w.ready.empty() && w.deadlines.earliest() == never)

@@ -63,7 +63,7 @@ public:
       return true;
     if (closed_)
       return false;
-    detail::worker& w = *detail::this_worker();
+    detail::worker& w = detail::running_worker();
     w.ready.current->word = reinterpret_cast<std::uintptr_t>(std::addressof(value));
     detail::list_push_back(senders_, *w.ready.current);
     return wait(w, "channel send", deadline) == taken;
@@ -78,7 +78,7 @@ public:
       return take();
     if (closed_)
       return std::nullopt;
-    detail::worker& w = *detail::this_worker();
+    detail::worker& w = detail::running_worker();
     landing place;
     w.ready.current->word = reinterpret_cast<std::uintptr_t>(&place);
     detail::list_push_back(receivers_, *w.ready.current);
@@ -116,8 +116,7 @@ public:
     closed_ = true;
     for (detail::fiber_list* waiting : {&senders_, &receivers_})
       while (waiting->first != nullptr)
-        detail::unpark_in_turn(*detail::this_worker(), *detail::list_pop_front(*waiting),
-                               detail::wake::notified);
+        detail::unpark_in_turn(*detail::list_pop_front(*waiting), detail::wake::notified);
   }
   bool closed() const noexcept { return closed_; }
 
@@ -176,7 +175,7 @@ private:
     } else {
       place.value.emplace(std::move(value));
     }
-    detail::unpark(*detail::this_worker(), receiver, word);
+    detail::unpark(receiver, word);
   }
 
   // Precondition: there is a value, in the buffer or with a waiting sender.
@@ -193,7 +192,7 @@ private:
         value.emplace(std::move(offered));
       else
         push(offered);
-      detail::unpark(*detail::this_worker(), sender, taken);
+      detail::unpark(sender, taken);
     }
     return value;
   }

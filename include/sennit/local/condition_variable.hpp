@@ -30,18 +30,17 @@ public:
   // Makes one waiter, or all, ready; the caller goes on.
   [[gnu::always_inline]] void notify_one() {
     if (waiters_.first != nullptr)
-      detail::unpark(*detail::this_worker(), *detail::list_pop_front(waiters_), 0);
+      detail::unpark(*detail::list_pop_front(waiters_), 0);
   }
   void notify_all() {
     while (waiters_.first != nullptr)
-      detail::unpark_in_turn(*detail::this_worker(), *detail::list_pop_front(waiters_),
-                             detail::wake::notified);
+      detail::unpark_in_turn(*detail::list_pop_front(waiters_), detail::wake::notified);
   }
 
   // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
   // out.
   [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock) {
-    detail::worker& w = *detail::this_worker();
+    detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
     detail::park(w, "condition variable");
@@ -54,7 +53,7 @@ public:
 
   // Gives up at the deadline (steady clock).
   std::cv_status wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline) {
-    detail::worker& w = *detail::this_worker();
+    detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
     return detail::park_until(w, "condition variable", deadline) ? std::cv_status::no_timeout

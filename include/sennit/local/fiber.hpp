@@ -23,12 +23,15 @@ namespace sennit::local {
 
 struct spawn_options {
   std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
-  std::size_t stack_size = 0;  // bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's
+  // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below a stack lies a guard page of
+  // 4 KiB: a frame larger than that may step over it, and into another stack, unless its code is compiled
+  // with -fstack-clash-protection.
+  std::size_t stack_size = 0;
 };
 
 // Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber, which
-// goes on; an exception that then leaves it has nowhere to go and terminates the program with the fiber's
-// name. Handles are used on their runtime's thread only.
+// goes on whenever its runtime runs; an exception that then leaves it has nowhere to go and terminates the
+// program with the fiber's name. Handles are used on their runtime's thread only, and not after its end.
 class fiber {
 public:
   fiber() = default;
@@ -71,10 +74,10 @@ public:
   void detach() noexcept;
 
   // Lets the fiber's park() return: the one it is in, or else its next one.
-  void unpark() noexcept { detail::fiber_unpark(*fiber_); }
+  void unpark() noexcept { detail::fiber_unpark(some()); }
 
-  std::uint64_t id() const noexcept { return fiber_->id(); }
-  std::string_view name() const noexcept { return fiber_->name; }
+  std::uint64_t id() const noexcept { return some().id(); }
+  std::string_view name() const noexcept { return some().name; }
 
 private:
   friend class runtime;
@@ -83,7 +86,7 @@ private:
 
   [[gnu::always_inline]] explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
   [[gnu::always_inline]] bool wait(detail::time_point deadline) {
-    detail::worker& w = *detail::this_worker();
+    detail::worker& w = detail::running_worker();
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
     fiber_->joiner = w.ready.current;
@@ -105,6 +108,11 @@ private:
     detail::fiber_give(*f.home, f);
   }
   [[noreturn]] void rethrow();
+
+  detail::fiber& some() const noexcept {
+    assert(fiber_ != nullptr && "sennit: an empty handle");
+    return *fiber_;
+  }
 
   detail::fiber* fiber_ = nullptr;
 };

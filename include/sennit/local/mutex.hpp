@@ -63,7 +63,7 @@ public:
 private:
   // Returns with the mutex handed to us (it stays locked in between), or false.
   [[gnu::always_inline]] bool wait(detail::time_point deadline) {
-    detail::worker& w = *detail::this_worker();
+    detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     if (deadline == detail::never) {
       detail::park(w, "mutex");
@@ -71,9 +71,7 @@ private:
     }
     return detail::park_until(w, "mutex", deadline);
   }
-  [[gnu::always_inline]] void hand_over() {
-    detail::unpark(*detail::this_worker(), *detail::list_pop_front(waiters_), 0);
-  }
+  [[gnu::always_inline]] void hand_over() { detail::unpark(*detail::list_pop_front(waiters_), 0); }
 
   bool locked_ = false;
   detail::fiber_list waiters_;

@@ -7,7 +7,6 @@
 //     PQconsumeInput(connection);
 //   }
 //
-// Source: issue 2, item 7.
 #pragma once
 
 #include <chrono>

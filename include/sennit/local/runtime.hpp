@@ -25,7 +25,7 @@ namespace sennit::local {
 
 struct runtime_options {
   run_policy policy = run_policy::fifo;
-  std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; a power of two
+  std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; rounded as theirs
 };
 
 // One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
@@ -38,7 +38,8 @@ public:
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
-  // Fibers that have not ended are unwound: what they wait for throws through them, their destructors run.
+  // Fibers that have not ended are unwound: what they wait for throws through them, their destructors run. A
+  // catch (...) in them must rethrow.
   ~runtime() = default;
 
   // Runs `function` as a fiber and all others beside it, until it ends. Returns its result or throws what it

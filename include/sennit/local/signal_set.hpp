@@ -4,7 +4,6 @@
 //   sennit::local::signal_set stop{SIGINT, SIGTERM};
 //   int which = stop.wait();
 //
-// Source: issue 2, item 7.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,6 @@
 //
 // Deadlines and the two forms of each operation: as in tcp_stream.hpp.
 //
-// Source: issue 2, item 7.
 #pragma once
 
 #include <sys/socket.h>

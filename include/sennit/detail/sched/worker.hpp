@@ -86,6 +86,14 @@ using worker = sennit_worker;
   return sennit_thread_worker();
 }
 
+// The same, where there must be one: in a fiber.
+[[gnu::always_inline]] inline worker& running_worker() noexcept {
+  worker* w = this_worker();
+  assert(w != nullptr && w->ready.running() &&
+         "sennit: this blocks, and is for fibers: call it in runtime.run()");
+  return *w;
+}
+
 #if defined(SENNIT_SANITIZED)
 std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument) noexcept;
 #endif
@@ -173,15 +181,17 @@ bool park_until(worker& w, const char* reason, time_point deadline);
   f.flags.status = fiber_status::ready;
 }
 
-// Makes a parked fiber of this worker ready, soon to run: it is likely to want what its waker just touched.
+// Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
 // Only on the worker's own thread.
-[[gnu::always_inline]] inline void unpark(worker& w, fiber& f, std::uintptr_t word) {
+[[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
+  worker& w = *f.home;
   awaken(w, f, word, wake::notified);
   w.ready.add_woken(&f);
 }
 
 // The same in its turn: what comes from outside, in the order in which it came.
-[[gnu::always_inline]] inline void unpark_in_turn(worker& w, fiber& f, wake why) {
+[[gnu::always_inline]] inline void unpark_in_turn(fiber& f, wake why) {
+  worker& w = *f.home;
   awaken(w, f, 0, why);
   w.ready.add(&f);
 }
