@@ -315,6 +315,31 @@ TEST_P(LocalRuntime, MovesToAnotherThread) {
   }).join();
 }
 
+// Two that only wake each other do not keep a third from running, but under lifo.
+TEST_P(LocalRuntime, APairThatWakesEachOtherStarvesNobody) {
+  if (GetParam() == run_policy::lifo)
+    return;
+  rt.run([] {
+    bool stop = false;
+    fiber ping, pong;
+    const auto play = [&stop](fiber& other) {
+      while (!stop) {
+        other.unpark();
+        this_fiber::park();
+      }
+    };
+    ping = spawn([&] { play(pong); });
+    pong = spawn([&] { play(ping); });
+    for (int i = 0; i < 1000; ++i)
+      this_fiber::yield();
+    stop = true;
+    ping.unpark();
+    pong.unpark();
+    ping.join();
+    pong.join();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime,
                          testing::Values(run_policy::fifo, run_policy::lifo, run_policy::hybrid),
                          [](const auto& param) {
