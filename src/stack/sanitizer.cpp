@@ -81,12 +81,16 @@ void entered_new_stack() noexcept {
 #endif
 }
 
-void renew_identity(switch_identity& identity, const void* low, std::size_t size) noexcept {
-  identity.low = low;
-  identity.size = size;
+void forget_frames([[maybe_unused]] const void* low, [[maybe_unused]] std::size_t size) noexcept {
 #if defined(SENNIT_ASAN)
   __asan_unpoison_memory_region(low, size);
 #endif
+}
+
+void renew_identity(switch_identity& identity, const void* low, std::size_t size) noexcept {
+  identity.low = low;
+  identity.size = size;
+  forget_frames(low, size);
 #if defined(SENNIT_TSAN)
   if (identity.tsan_fiber != nullptr)
     __tsan_destroy_fiber(identity.tsan_fiber);

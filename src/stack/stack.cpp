@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sennit/detail/stack/sanitizer.hpp"
+
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
@@ -166,6 +168,7 @@ stack_memory stack_take(std::size_t size) {
 
 void stack_give(const stack_memory& memory) noexcept {
   stack_name(memory, nullptr);
+  forget_frames(memory.low, memory.size);
   stack_cell& cell = memory.slab->cells[memory.index];
   size_class& sizes = class_of(memory.size);
   std::lock_guard hold(sizes.lock);

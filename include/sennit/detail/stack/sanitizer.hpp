@@ -69,6 +69,9 @@ void entered_new_stack() noexcept;
   return annotated_swapstack(target, value, identity, keep);
 }
 
+// What AddressSanitizer remembers of frames that were left by an exception is over.
+void forget_frames(const void* low, std::size_t size) noexcept;
+
 // A stack gets its first user, or a new one: a fresh logical thread, nothing poisoned.
 void renew_identity(switch_identity& identity, const void* low, std::size_t size) noexcept;
 void drop_identity(switch_identity& identity) noexcept;
@@ -85,6 +88,7 @@ inline switch_identity* current_identity() noexcept {
 }
 inline void entered_new_stack() noexcept {}
 
+inline void forget_frames(const void*, std::size_t) noexcept {}
 inline void renew_identity(switch_identity&, const void*, std::size_t) noexcept {}
 inline void drop_identity(switch_identity&) noexcept {}
 
