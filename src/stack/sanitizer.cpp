@@ -67,7 +67,8 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
 #if defined(SENNIT_TSAN)
   __tsan_switch_to_fiber(identity->tsan_fiber, 0);
 #endif
-  const sennit_transfer transfer = sennit_swapstack(target, value);
+  // Out of line: of what is inlined here, gcc would poison the locals.
+  const sennit_transfer transfer = sennit_swapstack_call(target, value);
 #if defined(SENNIT_ASAN)
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
