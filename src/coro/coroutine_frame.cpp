@@ -30,7 +30,7 @@ idle_list& process_idle() {
 SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
                                  std::uintptr_t) noexcept {
   auto& frame = *reinterpret_cast<coroutine_frame*>(value);
-  entered_new_stack();
+  entered_new_stack(from);
   for (;;) {
     frame.resumer = from;
     frame.action(frame);

@@ -183,10 +183,10 @@ struct request {
 }  // namespace
 
 [[gnu::noinline]] SENNIT_UNSANITIZED std::uintptr_t suspend_to_host(worker& w, sennit_decider decide,
-                                                                    void* argument) noexcept {
+                                                                    void* argument, bool keep) noexcept {
   request wanted{decide, argument};
   const sennit_transfer transfer =
-      swap(w.host_context, reinterpret_cast<std::uintptr_t>(&wanted), w.host_identity);
+      swap(w.host_context, reinterpret_cast<std::uintptr_t>(&wanted), w.host_identity, keep);
   this_worker()->host_context = transfer.from;
   return transfer.value;
 }
@@ -235,13 +235,13 @@ static void host_leaves(worker& w) noexcept {
       }
     }
   }
-  suspend(w, sennit_decide_finish, &w);
+  suspend(w, sennit_decide_finish, &w, false);
 }
 
 SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
                                    std::uintptr_t) noexcept {
   auto& frame = *reinterpret_cast<coroutine_frame*>(value);
-  entered_new_stack();
+  entered_new_stack(from);
   this_worker()->host_context = from;
   for (;;) {
     frame.action(frame);

@@ -95,13 +95,14 @@ using worker = sennit_worker;
 }
 
 #if defined(SENNIT_SANITIZED)
-std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument) noexcept;
+std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument, bool keep) noexcept;
 #endif
 
 // Leaves the running fiber; `decide(context, argument)` says who goes on. Returns the word of our resume.
-[[gnu::always_inline]] inline std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument) {
+[[gnu::always_inline]] inline std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument,
+                                                     [[maybe_unused]] bool keep = true) {
 #if defined(SENNIT_SANITIZED)
-  return suspend_to_host(w, decide, argument);
+  return suspend_to_host(w, decide, argument, keep);
 #else
   return sennit_suspend(w.stack, decide, argument);
 #endif

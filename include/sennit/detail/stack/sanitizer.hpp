@@ -4,8 +4,9 @@
 // A switch orders what came before it and what comes after it, in a generator as in a local runtime: the
 // fibers of one thread take turns, and may share data without locks.
 //
-// AddressSanitizer must know on which stack we are (bounds, fake stack); ThreadSanitizer must know which
-// logical thread. Both learn it from annotations around a switch, which need the *target's* identity; our own
+// AddressSanitizer must know on which stack we are (bounds, fake stack), and what to look for leaks in: what
+// only a suspended stack refers to is not lost. ThreadSanitizer must know which logical thread we are. They
+// learn it from annotations around a switch, which need the *target's* identity; our own
 // is the calling thread's current one. The library and all its users must be built with the same sanitizer:
 // a mixture fails to link (the symbol's name says why).
 #pragma once
@@ -40,6 +41,10 @@ struct switch_identity {
   const void* low = nullptr;  // the stack's bounds
   std::size_t size = 0;
   void* tsan_fiber = nullptr;  // TSan's
+#if defined(SENNIT_ASAN)
+  void* fake_stack = nullptr;            // while suspended
+  struct leak_roots* reached = nullptr;  // what is registered of it while suspended
+#endif
 };
 
 #if defined(SENNIT_SANITIZED)
@@ -52,10 +57,10 @@ extern const char sennit_was_not_built_with_thread_sanitizer_but_its_user_was;
 
 switch_identity* current_identity() noexcept;
 sennit_transfer annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity* identity,
-                                    bool keep_fake_stack) noexcept;
+                                    bool keep) noexcept;
 
-// On a stack that was entered for the first time: the first thing to do.
-void entered_new_stack() noexcept;
+// On a stack that was entered for the first time, by `from`: the first thing to do.
+void entered_new_stack(sennit_context from) noexcept;
 
 // Switches. `keep` false: what is on our stack is dead (it is about to be reused), but for code that no
 // sanitizer instruments.
@@ -86,7 +91,7 @@ inline switch_identity* current_identity() noexcept {
                                                    switch_identity*, bool = true) {
   return sennit_swapstack(target, value);
 }
-inline void entered_new_stack() noexcept {}
+inline void entered_new_stack(sennit_context) noexcept {}
 
 inline void forget_frames(const void*, std::size_t) noexcept {}
 inline void renew_identity(switch_identity&, const void*, std::size_t) noexcept {}
