@@ -36,9 +36,15 @@ const char sennit_was_not_built_with_thread_sanitizer_but_its_user_was = 0;
 //   sees their use after return. Their owners, in the real stack, point to them: so they are found.
 //
 // Below the record, in fake frames that were left, and in finished contexts are old words, which would hide
-// real leaks.
+// real leaks. To tell LeakSanitizer costs more than all else in a switch, so it is told when a context is
+// suspended otherwise than the last time, and when it has finished.
+struct leak_root {
+  const char* begin;
+  std::size_t size;
+  bool operator==(const leak_root&) const = default;
+};
 struct leak_roots {
-  std::vector<std::pair<const char*, std::size_t>> all;
+  std::vector<leak_root> told;
 };
 #endif
 
@@ -48,8 +54,22 @@ thread_local switch_identity thread_identity;
 thread_local switch_identity* current = nullptr;
 
 #if defined(SENNIT_ASAN)
+void unreach(switch_identity& identity) noexcept {
+  if (identity.reached == nullptr)
+    return;
+  for (const leak_root& root : identity.reached->told)
+    __lsan_unregister_root_region(root.begin, root.size);
+  identity.reached->told.clear();
+}
+
+// A thread that ends, but for one that ends the process inside of a fiber: it stays suspended.
 struct forget_roots {
-  ~forget_roots() { delete std::exchange(thread_identity.reached, nullptr); }
+  ~forget_roots() {
+    if (current != &thread_identity)
+      return;
+    unreach(thread_identity);
+    delete std::exchange(thread_identity.reached, nullptr);
+  }
 };
 #endif
 
@@ -98,52 +118,69 @@ thread_local switch_identity* left = nullptr;  // who just left, if anything of 
   return before;
 }
 
-void add_root(leak_roots& roots, const void* low, const void* high) {
-  const auto* begin = static_cast<const char*>(low);
-  const std::size_t size = static_cast<std::size_t>(static_cast<const char*>(high) - begin);
-  __lsan_register_root_region(begin, size);
-  roots.all.emplace_back(begin, size);
-}
-
-SENNIT_UNSANITIZED void add_fake_frames(leak_roots& roots, void* fake_stack, const char* low,
-                                        const char* high) {
-  const void* last = nullptr;
-  for (const char* at = low; at + sizeof(void*) <= high; at += sizeof(void*)) {
-    void* const word = *reinterpret_cast<void* const*>(at);
+// The first fake frame that a word in [at, high) points to; null: none. `at` is then behind that word.
+SENNIT_UNSANITIZED const char* next_fake_frame(void* fake_stack, const char*& at, const char* high,
+                                               std::size_t& size) {
+  // Larger than any fake stack: few words are worth the call.
+  constexpr std::uintptr_t reach_of_fake_stack = std::uintptr_t{1} << 26;
+  const auto base = reinterpret_cast<std::uintptr_t>(fake_stack);
+  while (at + sizeof(std::uintptr_t) <= high) {
+    const auto word = *reinterpret_cast<const std::uintptr_t*>(at);
+    at += sizeof word;
+    if (word - base >= reach_of_fake_stack) [[likely]]
+      continue;
     void* begin = nullptr;
     void* end = nullptr;
-    if (__asan_addr_is_in_fake_stack(fake_stack, word, &begin, &end) == nullptr || begin == last)
+    if (__asan_addr_is_in_fake_stack(fake_stack, reinterpret_cast<void*>(word), &begin, &end) == nullptr)
       continue;
-    add_root(roots, begin, end);
-    last = begin;
+    size = static_cast<std::size_t>(static_cast<char*>(end) - static_cast<char*>(begin));
+    return static_cast<const char*>(begin);
   }
+  return nullptr;
+}
+
+template <class Visit>
+void for_each_root(const switch_identity& identity, sennit_context context, Visit visit) {
+  const char* const record = reinterpret_cast<const char*>(context);
+  const char* const high = static_cast<const char*>(identity.low) + identity.size;
+#if defined(SENNIT_BACKEND_UCONTEXT)
+  const char* at = record - SENNIT_BELOW_RECORD;
+#else
+  const char* at = record + SENNIT_RECORD_SIZE;
+  visit(leak_root{record, sizeof(sennit_context_record)});
+#endif
+  visit(leak_root{at, static_cast<std::size_t>(high - at)});
+  if (identity.fake_stack == nullptr)
+    return;
+  leak_root last{};
+  leak_root frame{};
+  while ((frame.begin = next_fake_frame(identity.fake_stack, at, high, frame.size)) != nullptr)
+    if (frame != last)
+      visit(last = frame);
 }
 
 // `identity` is suspended at `context`.
 void reach(switch_identity& identity, sennit_context context) {
-  const char* const record = reinterpret_cast<const char*>(context);
-  const char* const high = static_cast<const char*>(identity.low) + identity.size;
+  if (identity.reached != nullptr) {
+    const std::vector<leak_root>& told = identity.reached->told;
+    std::size_t same = 0;
+    std::size_t count = 0;
+    for_each_root(identity, context, [&](const leak_root& root) {
+      same += count < told.size() && told[count] == root;
+      ++count;
+    });
+    if (same == count && count == told.size())
+      return;
+  }
+  unreach(identity);
   __lsan_disable();  // the list itself is nobody's leak
   if (identity.reached == nullptr)
     identity.reached = new leak_roots;
-#if defined(SENNIT_BACKEND_UCONTEXT)
-  const char* const frames = record - SENNIT_BELOW_RECORD;
-#else
-  const char* const frames = record + SENNIT_RECORD_SIZE;
-  add_root(*identity.reached, record, record + sizeof(sennit_context_record));
-#endif
-  add_root(*identity.reached, frames, high);
-  if (identity.fake_stack != nullptr)
-    add_fake_frames(*identity.reached, identity.fake_stack, frames, high);
+  for_each_root(identity, context, [&](const leak_root& root) {
+    __lsan_register_root_region(root.begin, root.size);
+    identity.reached->told.push_back(root);
+  });
   __lsan_enable();
-}
-
-void unreach(switch_identity& identity) noexcept {
-  if (identity.reached == nullptr)
-    return;
-  for (const auto& [begin, size] : identity.reached->all)
-    __lsan_unregister_root_region(begin, size);
-  identity.reached->all.clear();
 }
 
 // We have been entered; `from` is the context of who left for us.
@@ -163,6 +200,8 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
   [[maybe_unused]] switch_identity* self = current_identity();
   set_current(identity);
 #if defined(SENNIT_ASAN)
+  if (!keep)
+    unreach(*self);
   self->fake_stack = nullptr;
   set_left(keep ? self : nullptr);
   __sanitizer_start_switch_fiber(keep ? &self->fake_stack : nullptr, identity->low, identity->size);
@@ -174,7 +213,6 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
   const sennit_transfer transfer = sennit_swapstack_call(target, value);
 #if defined(SENNIT_ASAN)
   arrive(self->fake_stack, transfer.from);
-  unreach(*self);
 #endif
   set_current(self);
   return transfer;
@@ -205,6 +243,7 @@ void renew_identity(switch_identity& identity, const void* low, std::size_t size
 
 void drop_identity(switch_identity& identity) noexcept {
 #if defined(SENNIT_ASAN)
+  unreach(identity);
   delete identity.reached;
 #endif
 #if defined(SENNIT_TSAN)
