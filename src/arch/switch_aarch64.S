@@ -80,6 +80,24 @@ FUNCTION sennit_enter_linked
     .cfi_endproc
 END sennit_enter_linked
 
+// First frame of a context of rounds. It stands below the record it was entered by, which is so kept for the
+// next time. In: sp = the 16-aligned top; the function is the second word there.
+FUNCTION sennit_enter_rounds
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
+    .cfi_undefined x30
+    LANDING
+    mov x0, sp
+    sub sp, sp, #RECORD
+    ldr x9, [x0, #8]
+    blr x9
+    mov x5, x0
+    mov x0, xzr             // nobody left whom the target could resume
+    ENTER
+    .cfi_endproc
+END sennit_enter_rounds
+
 // Decide who runs next. In: sp = the leaver's record, x5 = decider, x1 = its argument, x2 = the stack to decide
 // on. The decider's call and return are balanced; the way into the next context is a jump.
 FUNCTION sennit_suspend_decide

@@ -79,6 +79,23 @@ FUNCTION sennit_enter_linked
     .cfi_endproc
 END sennit_enter_linked
 
+// First frame of a context of rounds. It stands below the record it was entered by, which is so kept for the
+// next time. In: rsp = the 16-aligned top; the function is the second word there.
+FUNCTION sennit_enter_rounds
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
+    .cfi_undefined rip
+    LANDING
+    movq %rsp, %rdi
+    leaq -RECORD - 8(%rsp), %rsp
+    callq *8(%rdi)
+    movq %rdx, %rsi
+    xorl %edi, %edi         // nobody left whom the target could resume
+    ENTER
+    .cfi_endproc
+END sennit_enter_rounds
+
 // Decide who runs next. In: rsp = the leaver's record, rax = decider, rsi = its argument, rdx = the stack to
 // decide on. The decider's call and return are balanced; the way into the next context is a jump.
 FUNCTION sennit_suspend_decide

@@ -18,6 +18,7 @@ struct alignas(16) record {
   ucontext_t context;
   sennit_transfer4 transfer;
   sennit_entry entry;
+  void* top;
 };
 
 static_assert(sizeof(record) + 256 <= SENNIT_UCONTEXT_RECORD_SIZE);
@@ -29,9 +30,20 @@ SENNIT_UNSANITIZED sennit_context handle_of(record* r) {
   return reinterpret_cast<sennit_context>(r);
 }
 
+// The entry of a context of rounds, whose record is `self`. The next round's context is made over it: our
+// frames lie below.
+SENNIT_UNSANITIZED void go_a_round(record& self) noexcept {
+  void* const top = self.top;
+  const sennit_decision decision = static_cast<sennit_round*>(top)[1](top);
+  sennit_ucontext_newrounds(top);
+  sennit_ucontext_leave(decision.target, decision.value);
+}
+
 // A context's first frame. makecontext passes nothing wider than int.
 SENNIT_UNSANITIZED void enter(unsigned high, unsigned low) noexcept {
   auto* self = reinterpret_cast<record*>(static_cast<uintptr_t>(uint64_t{high} << 32 | low));
+  if (self->entry == nullptr)
+    go_a_round(*self);
   const sennit_transfer4 in = self->transfer;
   self->entry(in.from, in.value[0], in.value[1], in.value[2], in.value[3]);
   std::abort();  // an entry function does not return
@@ -74,6 +86,7 @@ sennit_context sennit_ucontext_newstack(void* top, sennit_entry entry) {
   if (getcontext(&self->context) != 0)
     std::abort();
   self->entry = entry;
+  self->top = top;
   self->context.uc_stack.ss_sp = place - nominal_size;
   self->context.uc_stack.ss_size = nominal_size;
   self->context.uc_link = nullptr;
@@ -86,6 +99,10 @@ sennit_context sennit_ucontext_newstack(void* top, sennit_entry entry) {
 sennit_context sennit_ucontext_newlinked(sennit_context* top, sennit_entry entry) {
   *top = nullptr;
   return sennit_ucontext_newstack(top, entry);
+}
+
+sennit_context sennit_ucontext_newrounds(void* top) {
+  return sennit_ucontext_newstack(top, nullptr);
 }
 
 SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack(sennit_context target, uintptr_t value) {

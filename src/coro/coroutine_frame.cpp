@@ -84,7 +84,7 @@ coroutine_frame* take_from_process(std::size_t stack_size) noexcept {
 
 }  // namespace
 
-coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool linked) {
+coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop) {
   fault_watch_thread();
   const stack_memory memory = stack_take(stack_size);
   const std::size_t colour = memory.index % colours * colour_step;
@@ -96,7 +96,7 @@ coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool 
   frame->usual = memory.size == default_stack_size;
   frame->root = frame;
   frame->active_identity = &frame->identity;
-  frame->context = linked ? sennit_newlinked(&frame->resumer, loop) : sennit_newstack(frame, loop);
+  frame->context = loop != nullptr ? sennit_newlinked(&frame->resumer, loop) : sennit_newrounds(frame);
   stack_name(memory, &frame->record);
   return *frame;
 }
@@ -107,7 +107,7 @@ coroutine_frame& coroutine_take_slow(std::size_t stack_size) {
   stack_size = stack_class(stack_size);
   fault_watch_thread();
   coroutine_frame* frame = take_from_process(stack_size);
-  return frame != nullptr ? *frame : coroutine_make(stack_size, run_loop, true);
+  return frame != nullptr ? *frame : coroutine_make(stack_size, run_loop);
 }
 
 void coroutine_give_slow(coroutine_frame& frame) noexcept {

@@ -38,7 +38,9 @@ void prefetch_successors(const worker& w) noexcept {
   constexpr std::ptrdiff_t line = 64;
   constexpr std::ptrdiff_t frames =
       10 * line;  // those of a read that waits, and the beginning of its caller's
-  const fiber* next = w.ready.current->next;
+  const fiber* next = w.ready.head();
+  if (next == nullptr)
+    return;
   __builtin_prefetch(next->next);
   const char* top = reinterpret_cast<const char*>(next->context);
   for (std::ptrdiff_t offset = 0; offset < frames; offset += line)
@@ -102,9 +104,9 @@ int source_wait(io_source& source, fiber* io_source::* slot, const char* reason,
   {
     waiting here(source.*slot, self);
     if (deadline == never)
-      park(*w, reason);
+      park(*w, fiber_status::parked, reason);
     else
-      park_until(*w, reason, deadline);
+      park_until(*w, fiber_status::parked, reason, deadline);
   }
   if (source.epoch != epoch) {
     // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
@@ -113,7 +115,7 @@ int source_wait(io_source& source, fiber* io_source::* slot, const char* reason,
       throw_forced_unwind();
     return -ECANCELED;
   }
-  return self.flags.why == wake::timed_out ? -ETIMEDOUT : 0;
+  return self.flags.status == fiber_status::timed_out ? -ETIMEDOUT : 0;
 }
 
 bool source_give_way(io_source& source) {

@@ -2,6 +2,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -32,11 +33,25 @@ void add_block(descriptor_source& to) {
   auto block = std::make_unique<fiber[]>(block_size);
   to.blocks.push_back(block.get());
   for (std::size_t i = 0; i < block_size; ++i) {
-    block[i].number = (to.blocks.size() - 1) * block_size + i;
     block[i].next = std::exchange(to.free, &block[i]);
   }
   block.release();
 }
+
+#if defined(SENNIT_SANITIZED)
+// Sanitizers must be told of every switch, so a fiber does not leave by its round's return: it suspends
+// itself there, and goes on here when it has got a new message.
+SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
+                                   std::uintptr_t) noexcept {
+  auto& frame = *reinterpret_cast<coroutine_frame*>(value);
+  entered_new_stack(from);
+  this_worker()->host_context = from;
+  for (;;)
+    frame.round(&frame);
+}
+#else
+constexpr sennit_entry fiber_loop = nullptr;
+#endif
 
 // A stack with a fiber's run loop on it, for a descriptor that has none.
 void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
@@ -44,13 +59,13 @@ void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
   if (frame != nullptr && frame->record.memory.size == stack_size) {
     w.spare_frames = frame->next;
   } else {
-    frame = &coroutine_make(stack_size, fiber_loop, false);
+    frame = &coroutine_make(stack_size, fiber_loop);
     frame->record.kind = "fiber";
   }
-  frame->mail[0] = reinterpret_cast<std::uintptr_t>(&f);
   frame->record.name = f.name;
   f.frame = frame;
   f.context = frame->context;
+  f.word = reinterpret_cast<std::uintptr_t>(frame);  // for fiber_loop
 }
 
 }  // namespace
@@ -63,12 +78,14 @@ fiber* fiber_make(worker& home) {
   fiber* f = from.free;
   from.free = f->next;
   f->home = &home;
+  ++home.descriptor_count;
   return f;
 }
 
 void fiber_free(fiber* f) noexcept {
   descriptor_source& to = source();
   std::lock_guard hold(to.lock);
+  --f->home->descriptor_count;
   f->home = nullptr;
   f->next = std::exchange(to.free, f);
 }
@@ -83,11 +100,24 @@ void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argu
         visit(argument, block[i]);
 }
 
+std::size_t fiber_count(const worker& home) noexcept {
+  std::size_t count = 0;
+  fiber_for_each(home, [](void* total, fiber&) { ++*static_cast<std::size_t*>(total); }, &count);
+  return count;
+}
+
+std::uint64_t fiber_id(fiber& f) noexcept {
+  static std::atomic<std::uint32_t> given{0};
+  if (f.id == 0)
+    f.id = 1 + given.fetch_add(1, std::memory_order_relaxed);
+  return f.id;
+}
+
 fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
   stack_size = stack_size == 0 ? w.stack_size : stack_class(stack_size);
   if (stack_size == w.stack_size && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
-  w.deadlines.reserve(w.live_count + 1);
+  w.deadlines.reserve(w.descriptor_count + 1);
   fiber* f = fiber_make(w);
   f->flags.unusual = stack_size != w.stack_size;
   try {
@@ -133,17 +163,17 @@ void fiber_give_slow(worker& w, fiber& f) noexcept {
 
 void fiber_unpark(fiber& f) noexcept {
   f.flags.unpark_pending = true;
-  if (f.flags.status == fiber_status::parked && f.flags.in_park)
+  if (f.is_parked() && f.flags.in_park)
     unpark(f, 0);
 }
 
 void fiber_fail(fiber& f) noexcept {
   if (f.home->unwinding)  // told to leave: what it waited for was taken from it, and it said so
     return;
-  if (f.flags.owned)
-    f.error = new std::exception_ptr(std::current_exception());
-  else
+  if (!f.flags.owned)
     fiber_terminate(f, std::current_exception());
+  f.error = new std::exception_ptr(std::current_exception());
+  f.flags.unusual = true;
 }
 
 void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {

@@ -18,11 +18,11 @@ void fiber::detach() noexcept {
   detail::fiber_give(*f.home, f);
 }
 
-void fiber::rethrow() {
-  detail::fiber& f = *std::exchange(fiber_, nullptr);
+void fiber::collect_unusual(detail::fiber& f) {
   auto* error = std::exchange(f.error, nullptr);
   detail::fiber_give(*f.home, f);
-  detail::fiber_rethrow(error);
+  if (error != nullptr)
+    detail::fiber_rethrow(error);
 }
 
 namespace this_fiber {
@@ -36,7 +36,7 @@ detail::worker& here() noexcept {
 }  // namespace
 
 void sleep_until(std::chrono::steady_clock::time_point deadline) {
-  detail::park_until(here(), "sleep", deadline);
+  detail::park_until(here(), detail::fiber_status::parked, "sleep", deadline);
 }
 
 void park() {
@@ -48,14 +48,15 @@ bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::fiber& self = *w.ready.current;
   if (!self.flags.unpark_pending) {
     self.flags.in_park = true;
-    detail::park_until(w, "park", deadline);  // unpark, the deadline, or forced unwind
+    detail::park_until(w, detail::fiber_status::parked, "park",
+                       deadline);  // unpark, the deadline, or forced unwind
     self.flags.in_park = false;
   }
   return std::exchange(self.flags.unpark_pending, false);
 }
 
 std::uint64_t id() noexcept {
-  return here().ready.current->id();
+  return detail::fiber_id(*here().ready.current);
 }
 std::string_view name() noexcept {
   return here().ready.current->name;
@@ -69,7 +70,7 @@ void set_name(std::string_view name) noexcept {
 void runtime::finish(fiber main) {
   worker_.host_waits_for = main.fiber_;
   detail::host_run(worker_);
-  main.collect();
+  main.collect(*main.fiber_);
 }
 
 bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {

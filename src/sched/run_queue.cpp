@@ -5,57 +5,95 @@
 
 namespace sennit::detail {
 
+fiber run_queue::by_policy_;
+
+run_queue::run_queue(run_policy policy)
+    : slot_(policy == run_policy::fifo ? nullptr : &by_policy_),
+      budget_(policy == run_policy::fifo ? slot_budget : 0),
+      policy_(policy) {}
+
 std::size_t run_queue::size() const {
-  std::size_t count = slot_ != nullptr ? 1 : 0;
-  if (const fiber* f = current)
+  std::size_t count = slot_taken() ? 1 : 0;
+  if (const fiber* f = tail_)
     do {
       ++count;
       f = f->next;
-    } while (f != current);
+    } while (f != tail_);
   return count;
 }
 
-fiber* run_queue::rotate() {
+// add_woken, when the slot is taken, or the policy has none.
+void run_queue::make_way(fiber* f) {
+  if (slot_ == &by_policy_)
+    return add_by_policy(f);
+  push_tail(slot_);
+  slot_ = f;
+}
+
+fiber* run_queue::rotate_slow() {
   fiber* self = current;
-  if (policy_ == run_policy::fifo) {
+  if (slot_ != &by_policy_) {
     fiber* woken = std::exchange(slot_, nullptr);
-    plain_ = true;
-    if (woken != nullptr && budget_ != 0) {
+    if (budget_ != 0) {
       --budget_;
-      link_between(self, woken, self->next);
+      push_head(woken);
     } else {
       budget_ = slot_budget;
-      if (woken != nullptr)
-        push_tail(woken);
+      push_tail(woken);
     }
-    return current = self->next;
+    return rotate();
   }
   if (self->next == self)
     return self;
-  unlink(self);
+  tail_->next = current = self->next;
   count_dispatch();
   add_by_policy(self);  // behind or right after the one that now runs
   return current;
 }
 
+fiber* run_queue::step_off_slow() {
+  if (slot_ != &by_policy_) {                  // the budget is spent
+    push_tail(std::exchange(slot_, nullptr));  // and plain again
+    return step_off();
+  }
+  if (current->next == current)
+    return nullptr;
+  tail_->next = current = current->next;
+  count_dispatch();
+  return current;
+}
+
 fiber* run_queue::next() {
-  if (fiber* woken = std::exchange(slot_, nullptr)) {
-    plain_ = true;
-    if (budget_ != 0 || current == nullptr) {
+  if (slot_taken()) {
+    fiber* woken = std::exchange(slot_, nullptr);
+    if (budget_ != 0 || tail_ == nullptr) {
       budget_ -= budget_ != 0;
       push_head(woken);
     } else {
       budget_ = slot_budget;
       push_tail(woken);
     }
-  } else {
+  } else if (plain()) {
     budget_ = slot_budget;
   }
-  if (current == nullptr)
+  if (tail_ == nullptr)
     return nullptr;
+  current = tail_->next;
   count_dispatch();
-  running_ = true;
   return current;
+}
+
+void run_queue::push_head(fiber* f) {
+  fiber* before = running() ? current : tail_;
+  if (before == nullptr || before == tail_) {  // the head is then the tail too; or nobody runs
+    fiber* tail = tail_;
+    push_tail(f);
+    if (!running() && tail != nullptr)
+      tail_ = tail;
+    return;
+  }
+  f->next = before->next;
+  before->next = f;
 }
 
 void run_queue::add_by_policy(fiber* f) {

@@ -38,9 +38,8 @@ void wake_due(worker& w) noexcept {
     return;
   const time_point now = clock::now();
   while (fiber* f = w.deadlines.take_due(now)) {
-    if (f->waits_in != nullptr)
-      list_remove(*f->waits_in, *f);
-    unpark_in_turn(*f, wake::timed_out);
+    list_leave(*f);
+    unpark_in_turn(*f, fiber_status::timed_out);
   }
 }
 
@@ -63,6 +62,18 @@ void renew_poll(worker& w) noexcept {
   }
   return w.host_wanted ? &w.host : nullptr;
 }
+
+}  // namespace
+
+bool quiet_outside(worker& w) noexcept {
+  const bool quiet = w.inbox.load(std::memory_order_relaxed) == nullptr && w.deadlines.earliest() == never &&
+                     !w.host_wanted && !w.unwinding && !w.driver->watching();
+  if (quiet)
+    renew_poll(w);
+  return quiet;
+}
+
+namespace {
 
 // run_once(): the fibers that are ready now may run, then the host goes on.
 void limit_run(worker& w) noexcept {
@@ -132,7 +143,7 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   running->word = std::exchange(running->flags.unwind, false);
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
-      w.ready.suspend_ring();
+      w.ready.put_back();
       return enter(host);
     }
   }
@@ -145,23 +156,23 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   running->context = self;
   w.ready.remove_running();
   if (std::exchange(running->flags.unwind, false)) [[unlikely]] {
-    if (running->waits_in != nullptr)
-      list_remove(*running->waits_in, *running);
-    unpark_in_turn(*running, wake::unwinding);
+    list_leave(*running);
+    unpark_in_turn(*running, fiber_status::unwinding);
   }
   return enter(next_fiber(w));
 }
 
-// The running fiber has ended and fiber_loop has filed it, but for what must wait until its stack is left.
-sennit_decision sennit_decide_finish(sennit_context self, void* argument) {
+// The running fiber has ended and been filed, but for what must wait until its stack is left. Where it can be
+// entered anew it is not resumed here: what it has suspended is forgotten.
+sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& done = *w.ready.current;
-  done.context = self;
+  done.context = direct_entry ? done.frame->context : self;
   w.ready.remove_running();
   if (done.flags.owned && done.joiner == nullptr)
     fiber_detach_frame(w, done);
   if (done.joiner != nullptr)
-    unpark(*done.joiner, 0);
+    unpark(*done.joiner, reinterpret_cast<std::uintptr_t>(&done));
   if (!done.flags.owned)
     fiber_give(w, done);
   if (&done == w.host_waits_for) [[unlikely]] {
@@ -211,42 +222,8 @@ static void host_leaves(worker& w) noexcept {
 
 #endif
 
-// The end of a fiber, on its own stack. With a joiner, that one takes its place and is entered at once; the
-// fiber is given back by its joiner, or here if nobody refers to it: its stack may be reused, and will not be
-// before the switch is over.
-[[gnu::always_inline]] static inline void finish(coroutine_frame& frame) noexcept {
-  worker& w = *this_worker();
-  fiber& self = *reinterpret_cast<fiber*>(frame.mail[0]);
-  self.flags.status = fiber_status::finished;
-  ++self.epoch;
-  --w.live_count;
-  if (--w.until_poll != 0 && w.ready.plain() && &self != w.host_waits_for && direct_entry) [[likely]] {
-    if (fiber* joiner = self.joiner) {
-      awaken(w, *joiner, 0, wake::notified);
-      w.ready.replace_running(joiner);
-      enter_directly(self, *joiner);
-      return;
-    }
-    if (!self.flags.owned) {
-      if (fiber* next = w.ready.step_off()) {
-        fiber_give(w, self);
-        enter_directly(self, *next);
-        return;
-      }
-    }
-  }
+void fiber_finish_slow(worker& w, fiber&) noexcept {
   suspend(w, sennit_decide_finish, &w, false);
-}
-
-SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
-                                   std::uintptr_t) noexcept {
-  auto& frame = *reinterpret_cast<coroutine_frame*>(value);
-  entered_new_stack(from);
-  this_worker()->host_context = from;
-  for (;;) {
-    frame.action(frame);
-    finish(frame);
-  }
 }
 
 void host_run(worker& w) noexcept {
@@ -264,11 +241,16 @@ void host_run(worker& w) noexcept {
   sennit_thread_self()->worker = nullptr;
 }
 
-bool park_until(worker& w, const char* reason, time_point deadline) {
+void leave_if_told(const worker& w) {
+  if (w.ready.current->flags.status == fiber_status::unwinding)
+    throw_forced_unwind();
+}
+
+bool park_until(worker& w, fiber_status as, const char* reason, time_point deadline) {
   if (deadline != never)
     w.deadlines.add(w.ready.current, deadline);
-  park(w, reason);
-  return this_worker()->ready.current->flags.why == wake::notified;
+  park(w, as, reason);
+  return this_worker()->ready.current->flags.status == fiber_status::notified;
 }
 
 void worker_post(worker& w, posted* post) noexcept {
@@ -286,17 +268,16 @@ void worker_unwind(worker& w) noexcept {
       w,
       [](void*, fiber& f) {
         // Who became ready by itself is told at its next park or yield: it may have been handed something.
-        f.flags.unwind = f.flags.status != fiber_status::parked;
+        f.flags.unwind = !f.is_parked();
         if (f.flags.unwind)
           return;
-        if (f.waits_in != nullptr)
-          list_remove(*f.waits_in, f);
-        unpark_in_turn(f, wake::unwinding);
+        list_leave(f);
+        unpark_in_turn(f, fiber_status::unwinding);
       },
       nullptr);
-  while (w.live_count > 0) {
+  while (fiber_count(w) > 0) {
     host_run(w);
-    if (w.live_count > 0 && w.ready.empty() && w.deadlines.earliest() == never)
+    if (w.ready.empty() && w.deadlines.earliest() == never)
       fiber_for_each(
           w,
           [](void*, fiber& f) {

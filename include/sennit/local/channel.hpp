@@ -46,8 +46,7 @@ public:
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
   ~channel() {
-    assert(receivers_.first == nullptr && senders_.first == nullptr &&
-           "sennit: fibers wait for a dead channel");
+    assert(receivers_.empty() && senders_.empty() && "sennit: fibers wait for a dead channel");
     for (; size_ != 0; pop()) {
     }
     if (capacity_ != 0)
@@ -74,34 +73,25 @@ public:
 
   // Empty also: the deadline (steady clock) passed first.
   [[gnu::always_inline]] std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
-    if (senders_.first != nullptr || size_ != 0)
-      return take();
-    if (closed_)
-      return std::nullopt;
-    detail::worker& w = detail::running_worker();
-    landing place;
-    w.ready.current->word = reinterpret_cast<std::uintptr_t>(&place);
-    detail::list_push_back(receivers_, *w.ready.current);
-    const std::uintptr_t word = wait(w, "channel receive", deadline);
-    if constexpr (in_register)
-      return place.filled ? std::optional<T>(detail::from_word<T>(word)) : std::nullopt;
-    else
-      return std::move(place.value);
+    std::optional<T> value;
+    if (!take(value) && !closed_)
+      wait_for_value(value, deadline);
+    return value;
   }
 
   // Takes a value if there is one now.
   std::optional<T> try_receive() {
-    if (senders_.first != nullptr || size_ != 0)
-      return take();
-    return std::nullopt;
+    std::optional<T> value;
+    take(value);
+    return value;
   }
 
   // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
   [[gnu::always_inline]] bool try_send(T& value) {
     if (closed_)
       return false;
-    if (receivers_.first != nullptr) {
-      give(*detail::list_pop_front(receivers_), value);
+    if (!receivers_.empty()) {
+      give(detail::list_pop_front(receivers_), value);
       return true;
     }
     if (size_ == capacity_)
@@ -115,8 +105,8 @@ public:
   void close() {
     closed_ = true;
     for (detail::fiber_list* waiting : {&senders_, &receivers_})
-      while (waiting->first != nullptr)
-        detail::unpark_in_turn(*detail::list_pop_front(*waiting), detail::wake::notified);
+      while (!waiting->empty())
+        detail::unpark_in_turn(detail::list_pop_front(*waiting), detail::fiber_status::notified);
   }
   bool closed() const noexcept { return closed_; }
 
@@ -148,20 +138,33 @@ public:
 private:
   static constexpr std::uintptr_t taken = 1;  // the word with which a sender is woken
 
-  // Where a waiting receiver's value arrives, in its own frame.
+  // A receiver that finds nothing. Its descriptor's word tells the sender where the value is wanted: in the
+  // register, and then the place only gets a mark that there is one, or in place.
+  [[gnu::always_inline]] void wait_for_value(std::optional<T>& value, detail::time_point deadline) {
+    detail::worker& w = detail::running_worker();
+    landing place{value};
+    w.ready.current->word = reinterpret_cast<std::uintptr_t>(&place);
+    detail::list_push_back(receivers_, *w.ready.current);
+    [[maybe_unused]] const std::uintptr_t word = wait(w, "channel receive", deadline);
+    if constexpr (in_register)
+      if (place.filled)
+        value.emplace(detail::from_word<T>(word));
+  }
+
   struct landing_flag {
-    bool filled = false;  // the value is in the register
+    explicit landing_flag(std::optional<T>&) {}
+    bool filled = false;
   };
   struct landing_value {
-    std::optional<T> value;
+    std::optional<T>& value;
   };
   using landing = std::conditional_t<in_register, landing_flag, landing_value>;
 
   [[gnu::always_inline]] std::uintptr_t wait(detail::worker& w, const char* reason,
                                              detail::time_point deadline) {
     if (deadline == detail::never)
-      return detail::park(w, reason);
-    if (detail::park_until(w, reason, deadline))
+      return detail::park(w, detail::fiber_status::waiting, reason);
+    if (detail::park_until(w, detail::fiber_status::waiting, reason, deadline))
       return detail::this_worker()->ready.current->word;
     return 0;
   }
@@ -178,23 +181,23 @@ private:
     detail::unpark(receiver, word);
   }
 
-  // Precondition: there is a value, in the buffer or with a waiting sender.
-  [[gnu::always_inline]] std::optional<T> take() {
-    std::optional<T> value;
-    if (size_ != 0) {
+  // The next value, from the buffer or of a waiting sender. False: there is none.
+  [[gnu::always_inline]] bool take(std::optional<T>& value) {
+    const bool buffered = size_ != 0;
+    if (buffered) {
       value.emplace(std::move(buffer_[first_]));
       pop();
     }
-    if (senders_.first != nullptr) {
-      detail::fiber& sender = *detail::list_pop_front(senders_);
-      T& offered = *reinterpret_cast<T*>(sender.word);
-      if (capacity_ == 0)
-        value.emplace(std::move(offered));
-      else
-        push(offered);
-      detail::unpark(sender, taken);
-    }
-    return value;
+    if (senders_.empty())
+      return buffered;
+    detail::fiber& sender = detail::list_pop_front(senders_);
+    T& offered = *reinterpret_cast<T*>(sender.word);
+    if (buffered)
+      push(offered);
+    else
+      value.emplace(std::move(offered));
+    detail::unpark(sender, taken);
+    return true;
   }
 
   [[gnu::always_inline]] void push(T& value) {

@@ -25,16 +25,16 @@ public:
   constexpr condition_variable() noexcept = default;
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
-  ~condition_variable() { assert(waiters_.first == nullptr && "sennit: fibers wait for a dead condition"); }
+  ~condition_variable() { assert(waiters_.empty() && "sennit: fibers wait for a dead condition"); }
 
   // Makes one waiter, or all, ready; the caller goes on.
   [[gnu::always_inline]] void notify_one() {
-    if (waiters_.first != nullptr)
-      detail::unpark(*detail::list_pop_front(waiters_), 0);
+    if (!waiters_.empty())
+      detail::unpark(detail::list_pop_front(waiters_), 0);
   }
   void notify_all() {
-    while (waiters_.first != nullptr)
-      detail::unpark_in_turn(*detail::list_pop_front(waiters_), detail::wake::notified);
+    while (!waiters_.empty())
+      detail::unpark_in_turn(detail::list_pop_front(waiters_), detail::fiber_status::notified);
   }
 
   // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
@@ -43,7 +43,7 @@ public:
     detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
-    detail::park(w, "condition variable");
+    detail::park(w, detail::fiber_status::waiting, "condition variable");
   }
   template <class Predicate>
   [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock, Predicate done) {
@@ -56,8 +56,9 @@ public:
     detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
-    return detail::park_until(w, "condition variable", deadline) ? std::cv_status::no_timeout
-                                                                 : std::cv_status::timeout;
+    return detail::park_until(w, detail::fiber_status::waiting, "condition variable", deadline)
+               ? std::cv_status::no_timeout
+               : std::cv_status::timeout;
   }
   template <class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline,

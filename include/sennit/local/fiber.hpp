@@ -51,19 +51,22 @@ public:
   // else joins it.
   [[gnu::always_inline]] void join() {
     assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
-    if (fiber_->flags.status != detail::fiber_status::finished)
-      wait(detail::never);
-    collect();
+    detail::fiber* done = fiber_;
+    if (done->flags.status != detail::fiber_status::finished)
+      done = wait(detail::never);
+    collect(*done);
   }
 
   // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
   // joinable.
   bool join_until(std::chrono::steady_clock::time_point deadline) {
     assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
-    if (fiber_->flags.status != detail::fiber_status::finished && !wait(deadline))
-      return false;
-    collect();
-    return true;
+    detail::fiber* done = fiber_;
+    if (done->flags.status != detail::fiber_status::finished)
+      done = wait(deadline);
+    if (done != nullptr)
+      collect(*done);
+    return done != nullptr;
   }
   template <class Rep, class Period>
   bool join_for(std::chrono::duration<Rep, Period> time) {
@@ -76,7 +79,7 @@ public:
   // Lets the fiber's park() return: the one it is in, or else its next one.
   void unpark() noexcept { detail::fiber_unpark(some()); }
 
-  std::uint64_t id() const noexcept { return some().id(); }
+  std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
   std::string_view name() const noexcept { return some().name; }
 
 private:
@@ -85,29 +88,30 @@ private:
   friend fiber spawn(Function&& function, const spawn_options& options);
 
   [[gnu::always_inline]] explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
-  [[gnu::always_inline]] bool wait(detail::time_point deadline) {
+  // Returns the fiber when it has ended, else null. It tells its joiner who it is in the register that the
+  // switch hands over: nothing waits for our own stack to be read then.
+  [[gnu::always_inline]] detail::fiber* wait(detail::time_point deadline) {
     detail::worker& w = detail::running_worker();
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
     fiber_->joiner = w.ready.current;
-    if (deadline == detail::never) {
-      detail::park(w, "join");
-    } else {
-      detail::park_until(w, "join", deadline);
-      if (fiber_->flags.status != detail::fiber_status::finished) {
-        fiber_->joiner = nullptr;
-        return false;
-      }
-    }
-    return true;
+    if (deadline == detail::never)
+      return reinterpret_cast<detail::fiber*>(detail::park(w, detail::fiber_status::parked, "join"));
+    detail::park_until(w, detail::fiber_status::parked, "join", deadline);
+    if (fiber_->flags.status == detail::fiber_status::finished)
+      return fiber_;
+    fiber_->joiner = nullptr;
+    return nullptr;
   }
-  [[gnu::always_inline]] void collect() {
-    if (fiber_->error != nullptr) [[unlikely]]
-      rethrow();
-    detail::fiber& f = *std::exchange(fiber_, nullptr);
-    detail::fiber_give(*f.home, f);
+  // `done`: our fiber, which has ended.
+  [[gnu::always_inline]] void collect(detail::fiber& done) {
+    fiber_ = nullptr;
+    if (done.flags.unusual) [[unlikely]]
+      collect_unusual(done);
+    else
+      detail::fiber_give(*done.home, done);
   }
-  [[noreturn]] void rethrow();
+  [[gnu::cold]] static void collect_unusual(detail::fiber& done);
 
   detail::fiber& some() const noexcept {
     assert(fiber_ != nullptr && "sennit: an empty handle");

@@ -24,27 +24,25 @@ public:
   constexpr mutex() noexcept = default;
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
-  ~mutex() { assert(!locked_ && "sennit: a locked mutex was destroyed"); }
+  ~mutex() { assert(state_ == state::free && "sennit: a locked mutex was destroyed"); }
 
   [[gnu::always_inline]] void lock() {
-    if (locked_) [[unlikely]]
-      wait(detail::never);
-    locked_ = true;
+    if (state_ != state::free) [[unlikely]]
+      wait();
+    else
+      state_ = state::locked;
   }
 
   [[gnu::always_inline]] bool try_lock() noexcept {
-    if (locked_)
+    if (state_ != state::free)
       return false;
-    locked_ = true;
+    state_ = state::locked;
     return true;
   }
 
   // False: the deadline (steady clock) passed first.
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
-    if (locked_ && !wait(deadline))
-      return false;
-    locked_ = true;
-    return true;
+    return try_lock() || wait_until(deadline);
   }
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> time) {
@@ -52,28 +50,22 @@ public:
   }
 
   [[gnu::always_inline]] void unlock() {
-    assert(locked_ && "sennit: unlock of a mutex that is not locked");
-    if (waiters_.first != nullptr) [[unlikely]] {
+    if (state_ != state::locked) [[unlikely]]
       hand_over();
-      return;
-    }
-    locked_ = false;
+    else
+      state_ = state::free;
   }
 
 private:
-  // Returns with the mutex handed to us (it stays locked in between), or false.
-  [[gnu::always_inline]] bool wait(detail::time_point deadline) {
-    detail::worker& w = detail::running_worker();
-    detail::list_push_back(waiters_, *w.ready.current);
-    if (deadline == detail::never) {
-      detail::park(w, "mutex");
-      return true;
-    }
-    return detail::park_until(w, "mutex", deadline);
-  }
-  [[gnu::always_inline]] void hand_over() { detail::unpark(*detail::list_pop_front(waiters_), 0); }
+  enum class state : std::uint8_t { free, locked, wanted };  // wanted: locked, and somebody has waited for it
 
-  bool locked_ = false;
+  // Return with the mutex handed to us; it stays locked in between. Out of line: a switch that is inlined
+  // into a loop that locks takes all registers from it, though it is hardly ever made.
+  void wait();
+  bool wait_until(detail::time_point deadline);
+  void hand_over() noexcept;
+
+  state state_ = state::free;
   detail::fiber_list waiters_;
 };
 

@@ -83,8 +83,8 @@ public:
   // Polls readable (POLLIN) when run_once() has something to do. Owned by the runtime; only poll it.
   int descriptor() const noexcept { return worker_.driver->descriptor(); }
 
-  // Fibers that have not ended.
-  std::size_t size() const noexcept { return worker_.live_count; }
+  // Fibers that have not ended. Counts them.
+  std::size_t size() const noexcept { return detail::fiber_count(worker_); }
 
 private:
   template <class Function>

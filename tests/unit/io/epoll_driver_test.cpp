@@ -30,12 +30,12 @@ void fill(tcp_stream& from, std::size_t size) {
 }
 
 TEST(EpollDriver, AFiberThatNeverParksGivesWayToReadyOnes) {
+  int turns = 0;  // outlives the other fiber, which goes on until the runtime ends
   runtime rt;
-  rt.run([] {
+  rt.run([&] {
     auto [client, server] = make_connection();
     constexpr int size = 6400;
     fill(client, size);
-    int turns = 0;
     auto other = spawn([&] {
       for (;;) {
         ++turns;

@@ -49,6 +49,10 @@ typedef struct {
  * here on it may be published. Must not throw. */
 typedef sennit_decision (*sennit_decider)(sennit_context self, void* argument);
 
+/* What a context of rounds does each time it is entered; the answer says whom to enter then. Must not throw.
+ */
+typedef sennit_decision (*sennit_round)(void* top);
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,6 +31,7 @@
 /* In src/arch/switch_<isa>.S. */
 void sennit_enter_root(void);          /* a stack's first frame; backtraces stop here */
 void sennit_enter_linked(void);        /* the same; backtraces go on in *top */
+void sennit_enter_rounds(void);        /* a first frame that is entered again and again */
 extern const char sennit_no_resumer[]; /* a record whose backtrace ends at once */
 
 sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value);
@@ -54,6 +55,13 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entr
 SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
   *top = (sennit_context)(uintptr_t)sennit_no_resumer;
   return sennit_make_context(top, entry, sennit_enter_linked);
+}
+
+/* A context that, entered, calls the sennit_round in the second word at `top`, with top, and then enters whom
+ * that names; it is then as it was made, and the handle stays good for the next time. Nothing is saved: the
+ * record is never written again. The first word at top is the caller's. */
+SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
+  return sennit_make_context(top, 0, sennit_enter_rounds);
 }
 
 #endif

@@ -24,6 +24,7 @@ extern "C" {
 
 sennit_context sennit_ucontext_newstack(void* top, sennit_entry entry);
 sennit_context sennit_ucontext_newlinked(sennit_context* top, sennit_entry entry);
+sennit_context sennit_ucontext_newrounds(void* top);
 sennit_transfer sennit_ucontext_swapstack(sennit_context target, uintptr_t value);
 sennit_transfer sennit_ucontext_swapstack_raw(sennit_context target, uintptr_t value);
 sennit_transfer4 sennit_ucontext_swapstack4(sennit_context target, uintptr_t value0, uintptr_t value1,

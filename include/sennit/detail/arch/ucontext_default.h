@@ -16,6 +16,10 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit
   return sennit_ucontext_newlinked(top, entry);
 }
 
+SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
+  return sennit_ucontext_newrounds(top);
+}
+
 SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
   return sennit_ucontext_swapstack(target, value);
 }

@@ -38,6 +38,7 @@ enum class coroutine_state : std::uint8_t {
 
 struct coroutine_frame {
   sennit_context resumer;            // who resumed us last; the backtrace's link: must be the first word
+  sennit_round round;                // a fiber's message; must be the second word
   sennit_context context;            // where we, or the innermost generator that we yield from, are suspended
   void (*action)(coroutine_frame&);  // the message; must not throw
   coroutine_frame* next;             // in an idle list
@@ -54,6 +55,7 @@ struct coroutine_frame {
 };
 
 static_assert(offsetof(coroutine_frame, resumer) == 0);
+static_assert(offsetof(coroutine_frame, round) == sizeof(void*));
 
 // Thrown through a body that is destroyed before its end. A body may catch (...) but must rethrow.
 struct forced_unwind {};
@@ -68,8 +70,8 @@ struct forced_unwind {};
 [[gnu::cold]] void coroutine_unwind(coroutine_frame& frame) noexcept;
 
 // A new coroutine on a stack of its own, suspended at the beginning of `loop`, which gets the frame as its
-// value. `linked`: its backtraces go on in its resumer.
-coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop, bool linked);
+// value, and its backtraces go on in its resumer. Without a loop: a context of rounds, and they end there.
+coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop);
 
 // How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
 inline constexpr std::size_t pool_limit = 4096;

@@ -42,8 +42,8 @@ void source_give(io_source* source) noexcept;
 inline void source_wake(fiber*& slot) noexcept {
   fiber* f = std::exchange(slot, nullptr);
   if (f != nullptr &&
-      f->flags.status == fiber_status::parked)  // else its deadline or its runtime's end came first
-    unpark_in_turn(*f, wake::notified);
+      f->is_parked())  // else its deadline or its runtime's end came first
+    unpark_in_turn(*f, fiber_status::notified);
 }
 
 // Parks until an event for `slot` (reader or writer) or the deadline. Returns 0, or an errno, negated:

@@ -1,31 +1,30 @@
 // The fibers that can run, as a ring through their descriptors:
 //
-//          tail <- ... <- head          order of running: head first
-//            |              ^
-//            +-> (running) -+           the running fiber stands between tail and head
+//          head -> ... -> tail          order of running: head first
+//            ^              |
+//            +- (running) <-+           the running fiber stands between tail and head
 //
-// To give way is to step on by one, without a store but `current`: the fiber that was running is then the
-// tail. A fiber that blocks leaves the ring, one that becomes ready enters it at the tail. Nothing is
-// allocated, so nothing can fail. While no fiber runs (the host or a decider does), `current` is the head.
+// To give way is to step on by one: the fiber that was running is then the tail. A fiber that blocks leaves
+// the ring, one that becomes ready enters it at the tail. Nothing is allocated, so nothing can fail; nobody
+// leaves but who runs, so one link each is enough.
 //
 //   fifo    ready fibers go to the tail; but the one woken last, which is likely to want what its waker just
-//   touched,
-//           waits beside the ring, in the slot, and goes first; when its waker blocks, it takes the waker's
-//           place. The slot is used at most slot_budget times in a row, so that two fibers that wake each
-//           other cannot keep the ring waiting.
+//           touched, waits beside the ring, in the slot, and goes first; when its waker blocks, it takes the
+//           waker's place. The slot is used at most slot_budget times in a row, so that two fibers that wake
+//           each other cannot keep the ring waiting.
 //   lifo    ready fibers go to the head.
 //   hybrid  the first hybrid_adds go to the head, later ones to the tail until every fiber that was queued
-//   when
-//           this began has run; then it begins again.
+//           when this began has run; then it begins again.
 //
-// Measured against a ring buffer of pointers: giving way costs 6 cycles here, 22 there (a store that the next
-// round must load again, through two indices that live in memory).
+// Measured against a ring buffer of pointers: giving way costs 6 to 7 cycles here, 8 to 12 there: what one
+// yield stores there the next one loads through two indices that are themselves stored and loaded.
 //
 // Source: Dolan 2013, section 5.2 (fairness of wait queues).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/run_policy.hpp"
@@ -37,135 +36,122 @@ inline constexpr std::size_t hybrid_adds = 4;
 
 class run_queue {
 public:
-  fiber* current = nullptr;  // the running fiber; while none runs, the head, or null
+  fiber* current = nullptr;  // the running fiber, or null
 
-  explicit run_queue(run_policy policy) : plain_(policy == run_policy::fifo), policy_(policy) {}
+  explicit run_queue(run_policy policy);
 
   // A fiber runs: `current`.
-  bool running() const { return running_; }
-  bool empty() const { return current == nullptr && slot_ == nullptr; }
+  bool running() const { return current != nullptr; }
+  bool empty() const { return tail_ == nullptr && !slot_taken(); }  // nor does one run
   // Fibers that are ready, the running one included. Counts them.
   std::size_t size() const;
+  // Who is next in the ring, or null.
+  const fiber* head() const {
+    const fiber* before = running() ? current : tail_;
+    return before == nullptr || before->next == current ? nullptr : before->next;
+  }
 
   // All that is ready is in the ring, and who became ready last waits longest: to give way is one step.
-  // (Dispatches by such a step do not renew the slot's budget: woken fibers may have to wait a little
-  // earlier.)
-  bool plain() const { return plain_; }
+  // (Such a step does not renew the slot's budget: woken fibers may have to wait a little earlier.)
+  bool plain() const { return slot_ == nullptr; }
 
   // A fiber that became ready by itself, or in its turn.
   [[gnu::always_inline]] void add(fiber* f) {
-    if (policy_ == run_policy::fifo) [[likely]]
-      push_tail(f);
-    else
+    if (policy_ != run_policy::fifo) [[unlikely]]
       add_by_policy(f);
+    else
+      push_tail(f);
   }
 
   // A fiber that was woken by the running one.
   [[gnu::always_inline]] void add_woken(fiber* f) {
-    if (policy_ != run_policy::fifo) [[unlikely]]
-      return add_by_policy(f);
     if (slot_ != nullptr) [[unlikely]]
-      push_tail(slot_);
-    slot_ = f;
-    plain_ = false;
+      make_way(f);
+    else
+      slot_ = f;
   }
 
   // The running fiber gives way. Who runs next, already current: itself, if nobody else can.
-  fiber* rotate();
+  [[gnu::always_inline]] fiber* rotate() {
+    if (!plain()) [[unlikely]]
+      return rotate_slow();
+    tail_ = current;
+    return current = current->next;
+  }
 
   // The running fiber leaves the ring. Who runs next, already current; null, and nothing has changed: next()
   // must say.
   [[gnu::always_inline]] fiber* step_off() {
     fiber* self = current;
-    if (!plain_) {
-      fiber* woken = slot_;
-      if (woken == nullptr)
-        return nullptr;
+    if (fiber* woken = slot_; woken != nullptr) {
+      if (budget_ == 0) [[unlikely]]
+        return step_off_slow();
       slot_ = nullptr;
-      plain_ = true;
-      if (budget_ != 0) [[likely]] {
-        --budget_;
-        replace_running(woken);
-        return woken;
-      }
-      push_tail(woken);
+      --budget_;
+      replace_running(woken);
+      return woken;
     }
     fiber* next = self->next;
     if (next == self)
       return nullptr;
+    if (next == nullptr)
+      __builtin_unreachable();
     budget_ = slot_budget;
-    next->previous = self->previous;
-    self->previous->next = next;
+    tail_->next = next;
     return current = next;
   }
 
   // The running fiber leaves the ring and one that was not in it takes its place, and runs: a direct wake.
   [[gnu::always_inline]] void replace_running(fiber* f) {
-    fiber* self = current;
+    const bool alone = current->next == current;
+    fiber* tail = alone ? f : tail_;
+    f->next = alone ? f : current->next;
+    tail_ = tail;
+    tail->next = f;  // between the two, or gcc makes one store of a vector out of them, which takes 7 cycles
     current = f;
-    if (self->next == self) {
-      f->next = f->previous = f;
-      return;
-    }
-    f->next = self->next;
-    f->previous = self->previous;
-    f->next->previous = f;
-    f->previous->next = f;
   }
 
   // The running fiber leaves the ring; nobody runs.
   void remove_running() {
-    unlink(current);
-    running_ = false;
+    if (current->next == current)
+      tail_ = nullptr;
+    else
+      tail_->next = current->next;
+    current = nullptr;
   }
 
   // While nobody runs: who runs next, already current; null: nobody can.
   fiber* next();
 
   // Nobody runs any more; who was running is the tail.
-  void suspend_ring() {
-    current = current->next;
-    running_ = false;
-  }
+  void put_back() { tail_ = std::exchange(current, nullptr); }
 
 private:
-  [[gnu::always_inline]] static void link_between(fiber* before, fiber* f, fiber* after) {
-    f->previous = before;
-    f->next = after;
-    before->next = f;
-    after->previous = f;
-  }
-
+  // The ring's order is told from its tail, running or not: after it comes who runs, or else the head.
   [[gnu::always_inline]] void push_tail(fiber* f) {
-    if (current == nullptr)
-      current = f->next = f->previous = f;
-    else
-      link_between(current->previous, f, current);
+    fiber* tail = tail_;
+    if (tail == nullptr) [[unlikely]]
+      tail = f->next = f;
+    f->next = tail->next;
+    tail->next = f;
+    tail_ = f;
   }
 
-  void push_head(fiber* f) {
-    if (running_) {
-      link_between(current, f, current->next);
-    } else {
-      push_tail(f);  // between tail and head: either, as the head is told
-      current = f;
-    }
-  }
-
-  void unlink(fiber* f) {
-    current = f->next == f ? nullptr : f->next;
-    f->previous->next = f->next;
-    f->next->previous = f->previous;
-  }
-
+  void push_head(fiber* f);
+  bool slot_taken() const { return slot_ != nullptr && slot_ != &by_policy_; }
+  void make_way(fiber* f);
   void add_by_policy(fiber* f);
   void count_dispatch();
+  fiber* rotate_slow();
+  fiber* step_off_slow();
 
-  bool plain_;
-  bool running_ = false;
+  static fiber by_policy_;
+
+  fiber* tail_ = nullptr;
+  fiber* slot_ = nullptr;  // fifo: woken last, and not in the ring. The other policies: &by_policy_, for
+                           // good, so that one test serves for both
+  unsigned budget_;  // and 0
   run_policy policy_;
-  unsigned budget_ = slot_budget;
-  fiber* slot_ = nullptr;                // fifo: woken last, and not in the ring
   std::size_t adds_left_ = hybrid_adds;  // hybrid: adds that still go to the head
   std::size_t in_front_ = 0;             // hybrid: how many of them are still queued
   std::size_t first_left_ = 0;           // hybrid: of those queued at the beginning, how many have not run

@@ -11,10 +11,6 @@
 
 namespace sennit::detail {
 
-// A fiber's run loop: waits for a message (a function), runs it, finishes, and waits again.
-void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
-                std::uintptr_t) noexcept;
-
 // Keeps the exception being handled for the fiber's joiner, or ends the program when there can be none.
 [[gnu::cold]] void fiber_fail(fiber& f) noexcept;
 [[noreturn, gnu::cold]] void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept;
@@ -49,10 +45,39 @@ void worker_unwind(worker& w) noexcept;
 // Keeps at most the first 31 bytes.
 void fiber_set_name(fiber& f, std::string_view name) noexcept;
 
+// A fiber's end when it is no simple one.
+[[gnu::cold]] void fiber_finish_slow(worker& w, fiber& self) noexcept;
+
+// The end of a fiber, on its own stack. Who is to be entered: its joiner, which takes its place and gives it
+// back, or, if nobody refers to it, the next in the ring; its stack may then be reused, and will not be
+// before it is left.
+[[gnu::always_inline]] inline sennit_decision fiber_finish(worker& w, fiber& self) noexcept {
+  self.flags.status = fiber_status::finished;
+  if (may_enter_directly(w) && w.ready.plain()) [[likely]] {
+    self.context = self.frame->context;
+    if (fiber* joiner = self.joiner) [[likely]] {
+      const auto word = reinterpret_cast<std::uintptr_t>(&self);
+      awaken(w, *joiner, word, fiber_status::notified);
+      w.ready.replace_running(joiner);
+      return {joiner->context, word};
+    }
+    if (!self.flags.owned) {  // nor does the host wait for it
+      if (fiber* next = w.ready.step_off()) {
+        fiber_give(w, self);
+        return {next->context, next->word};
+      }
+    }
+  }
+  fiber_finish_slow(w, self);
+  return {};
+}
+
+// A fiber's life.
 template <class Body>
-void fiber_action(coroutine_frame& frame) noexcept {
-  fiber& self = *reinterpret_cast<fiber*>(frame.mail[0]);
-  self.flags.started = true;
+sennit_decision fiber_round(void* top) noexcept {
+  auto& frame = *static_cast<coroutine_frame*>(top);
+  worker& w = *this_worker();
+  fiber& self = *w.ready.current;
   if (!self.flags.unwind) [[likely]] {
     try {
       payload_get<Body>(frame)();
@@ -62,6 +87,7 @@ void fiber_action(coroutine_frame& frame) noexcept {
     }
   }
   payload_destroy<Body>(frame);
+  return fiber_finish(w, self);
 }
 
 // A new fiber, ready to run; `owned`: a handle will refer to it. stack_size 0: the worker's. Throws
@@ -86,14 +112,13 @@ template <class Function>
       throw;
     }
   }
-  frame.action = fiber_action<body>;
-  f->flags = {.status = fiber_status::ready, .owned = owned};
+  frame.round = fiber_round<body>;
+  f->flags = {.status = fiber_status::notified, .owned = owned};
   if (stack_size != 0) [[unlikely]]
     f->flags.unusual = frame.record.memory.size != w.stack_size;
-  f->word = reinterpret_cast<std::uintptr_t>(&frame);
   f->joiner = nullptr;
+  f->id = 0;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
-  ++w.live_count;
   w.ready.add(f);
   return *f;
 }

@@ -30,7 +30,7 @@ private:
   };
   void place(std::size_t index, entry item) noexcept {
     heap_[index] = item;
-    item.who->timer = index;
+    item.who->timer = static_cast<std::uint32_t>(index);
   }
   void up(std::size_t index, entry item) noexcept;
   void down(std::size_t index, entry item) noexcept;

@@ -1,9 +1,9 @@
 // A worker runs fibers, one after another, on the thread that entered it. The thread is a fiber to it too:
 // the host.
 //
-// A fiber that gives way, blocks or ends enters its successor directly: inline code takes it from the ring
+// A fiber that gives way, blocks or ends enters its successor directly: inline code takes it from the queue
 // and switches, with no call, no return and no trip through a scheduler's context. That is right on the
-// running fiber's own stack because only this thread runs the ring: nobody can resume a fiber before its
+// running fiber's own stack because only this thread runs them: nobody can resume a fiber before its
 // switch is over. (A worker that others steal from must publish a fiber only after it has left its stack.)
 //
 // When there is no successor, or it is time to look at what comes from outside, the fiber leaves by
@@ -49,12 +49,13 @@ struct sennit_worker {
   sennit::detail::run_queue ready;
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   unsigned until_poll = sennit::detail::poll_interval;
+  bool unwinding = false;       // the runtime ends
   int* error_number = nullptr;  // the errno of the thread that runs it
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
   std::size_t stack_size;
-  std::size_t live_count = 0;
+  std::size_t descriptor_count = 0;  // all that are its: those that live, are idle, or wait to be joined
   // The rest.
   sennit::detail::timers deadlines;
   sennit::detail::coroutine_frame* spare_frames =
@@ -65,7 +66,6 @@ struct sennit_worker {
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
-  bool unwinding = false;                           // the runtime ends
   std::atomic<sennit::detail::posted*> inbox{nullptr};
   std::atomic<bool> sleeping{true};                          // posts must wake the driver
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
@@ -115,6 +115,10 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument);
 sennit_decision sennit_decide_finish(sennit_context self, void* argument);
 }
 
+// It is time to look outside. True: there is nothing to see, and that it was looked for is noted. False: a
+// decider must look; nothing has changed.
+[[gnu::cold]] bool quiet_outside(worker& w) noexcept;
+
 #if defined(SENNIT_SANITIZED)
 inline constexpr bool direct_entry = false;
 inline std::uintptr_t enter_directly(fiber&, fiber&) {
@@ -128,18 +132,25 @@ inline constexpr bool direct_entry = true;
 }
 #endif
 
-// Lets the other ready fibers run first: mostly one step in the ring.
+// One dispatch more. False: a decider must look outside before it, or makes every switch here.
+[[gnu::always_inline]] inline bool may_enter_directly(worker& w) noexcept {
+  if (--w.until_poll == 0) [[unlikely]]
+    if (!quiet_outside(w))
+      return false;
+  return direct_entry;
+}
+
+// Lets the other ready fibers run first.
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && "sennit: yield outside of a fiber");
   std::uintptr_t word;
-  if (--w->until_poll != 0 && w->ready.plain() && direct_entry) [[likely]] {
+  if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
-    fiber* next = self->next;
+    fiber* next = w->ready.rotate();
     if (next == self)
       return;
     self->word = 0;
-    w->ready.current = next;
     word = enter_directly(*self, *next);
   } else {
     word = suspend(*w, sennit_decide_yield, w);
@@ -148,50 +159,52 @@ inline constexpr bool direct_entry = true;
     throw_forced_unwind();
 }
 
-// Blocks the running fiber, which the caller has put where its waker will find it, until unpark or the
-// runtime's end (then it leaves by forced unwind). errno is kept. `reason`: what a debugger shows; a literal.
-// Returns the waker's word; the fiber's `why` says whether it was a waker at all.
-[[gnu::always_inline]] inline std::uintptr_t park(worker& w, const char* reason) {
+// The rest of a park while the runtime ends.
+[[gnu::cold]] void leave_if_told(const worker& w);
+
+// Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
+// waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `reason`:
+// what a debugger shows; a literal. Returns the waker's word; the fiber's status says whether it was a waker
+// at all.
+[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const char* reason) {
   assert(w.ready.running() && "sennit: blocking outside of a fiber");
   fiber* const self = w.ready.current;
   const int kept = *w.error_number;
   self->reason = reason;
-  self->flags.status = fiber_status::parked;
-  fiber* next = nullptr;
-  if (--w.until_poll != 0 && direct_entry) [[likely]]
-    next = w.ready.step_off();
+  self->flags.status = as;
+  fiber* const next = may_enter_directly(w) ? w.ready.step_off() : nullptr;
   const std::uintptr_t word =
       next != nullptr ? enter_directly(*self, *next) : suspend(w, sennit_decide_park, &w);
-  *w.error_number = kept;
-  if (self->flags.why == wake::unwinding) [[unlikely]]
-    throw_forced_unwind();
+  worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
+  *here.error_number = kept;
+  if (here.unwinding) [[unlikely]]
+    leave_if_told(here);
   return word;
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
-bool park_until(worker& w, const char* reason, time_point deadline);
+bool park_until(worker& w, fiber_status as, const char* reason, time_point deadline);
 
-// Makes a parked fiber that is in no ring and no list ready to run with a word. What unpark() and direct
+// Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
 // wakes share.
-[[gnu::always_inline]] inline void awaken(worker& w, fiber& f, std::uintptr_t word, wake why) {
-  assert(f.flags.status == fiber_status::parked);
+[[gnu::always_inline]] inline void awaken(worker& w, fiber& f, std::uintptr_t word, fiber_status why) {
+  assert(f.is_parked());
   if (f.timer != no_timer) [[unlikely]]
     w.deadlines.remove(&f);
   f.word = word;
-  f.flags.why = why;
-  f.flags.status = fiber_status::ready;
+  f.flags.status = why;
 }
 
 // Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
 // Only on the worker's own thread.
 [[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
   worker& w = *f.home;
-  awaken(w, f, word, wake::notified);
+  awaken(w, f, word, fiber_status::notified);
   w.ready.add_woken(&f);
 }
 
 // The same in its turn: what comes from outside, in the order in which it came.
-[[gnu::always_inline]] inline void unpark_in_turn(fiber& f, wake why) {
+[[gnu::always_inline]] inline void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
   awaken(w, f, 0, why);
   w.ready.add(&f);
