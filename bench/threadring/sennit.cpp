@@ -1,7 +1,11 @@
-// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel.
+// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel. `raw` is no runtime: a ring
+// of bare contexts on the same stacks, each of which switches to the next; what the others cost above it is
+// scheduling.
 #include "threadring.hpp"
 
 #include "../peers/sennit.hpp"
+#include "sennit/detail/arch/context.h"
+#include "sennit/detail/stack/stack.hpp"
 #include "sennit/local/channel.hpp"
 
 namespace {
@@ -14,6 +18,59 @@ public:
 private:
   sennit::local::channel<std::uint64_t> channel_{1};
 };
+
+struct raw_node {
+  sennit_context context;
+  raw_node* next;
+  sennit_context* host;
+  std::size_t index;
+
+  static BENCH_INLINE void run(void* argument) {
+    auto& self = *static_cast<raw_node*>(argument);
+    std::uint64_t token = sennit_swapstack_saving(*self.host, 0, &self.context);
+    while (token != UINT64_MAX) {  // for ever: no token is that large
+      const sennit_context target = token == 0 ? *self.host : self.next->context;
+      token = sennit_swapstack_saving(target, token - 1, &self.context);
+    }
+  }
+
+  static void enter(sennit_context, std::uintptr_t self, std::uintptr_t, std::uintptr_t,
+                    std::uintptr_t) noexcept {
+    auto* const node = reinterpret_cast<raw_node*>(self);
+    bench::distinct_entry<raw_node>(node->index)(node);
+  }
+};
+
+void link(std::vector<raw_node>& nodes, const std::vector<std::size_t>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i)
+    nodes[order[i]].next = &nodes[order[(i + 1) % order.size()]];
+}
+
+void measure_raw(bench::program& program, std::size_t stack_size) {
+  for (const long n : program.values("n")) {
+    std::vector<raw_node> nodes(static_cast<std::size_t>(n));
+    std::vector<sennit::detail::stack_memory> stacks;
+    sennit_context host;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      stacks.push_back(sennit::detail::stack_take(stack_size));
+      void* const top = stacks.back().high() - 512 - i % 16 * 192;  // as the runtime's, with its frame above
+      nodes[i] = {sennit_newstack(top, raw_node::enter), nullptr, &host, i};
+      sennit_swapstack_saving(nodes[i].context, reinterpret_cast<std::uintptr_t>(&nodes[i]), &host);
+    }
+    const auto lap = [&](std::uint64_t laps) {
+      sennit_swapstack_saving(nodes[0].context, laps * nodes.size(), &host);
+    };
+    std::vector<std::size_t> order(nodes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (const char* name : {"memory", "random"}) {
+      link(nodes, order);
+      program.measure_rate("raw", {{"n", n}, {"order", name}}, "hop", static_cast<double>(n), lap);
+      std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+    }
+    for (const auto& each : stacks)
+      sennit::detail::stack_give(each);
+  }
+}
 
 }  // namespace
 
@@ -29,4 +86,5 @@ int main(int argc, char** argv) {
     bench::measure_threadring<library, channel_mailbox>(program, "local-channel", stack_size);
   };
   library::run(measure, sennit::run_policy::fifo, stack_size);
+  measure_raw(program, stack_size);
 }

@@ -199,6 +199,9 @@ bool park_until(worker& w, fiber_status as, const char* reason, time_point deadl
 // Only on the worker's own thread.
 [[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
   worker& w = *f.home;
+  const char* const top = reinterpret_cast<const char*>(f.context);
+  __builtin_prefetch(top);
+  __builtin_prefetch(top + 192);
   awaken(w, f, word, fiber_status::notified);
   w.ready.add_woken(&f);
 }
