@@ -12,7 +12,7 @@ BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 sys.path.insert(0, str(BENCH))
 
-from harness import machine, measure, table  # noqa: E402
+from harness import instructions, machine, measure, table  # noqa: E402
 from harness.programs import BuildMissing, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
 from harness.workloads import PEERS, WORKLOADS, workload_named  # noqa: E402
@@ -31,6 +31,8 @@ def parse_arguments(arguments):
     parser.add_argument("--quick", action="store_true", help=f"short runs, {QUICK_ROUNDS} rounds, small sizes")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="list workloads, peers and what is missing, and end")
+    parser.add_argument("--instructions", action="store_true",
+                        help="count instructions per operation under valgrind instead (C++ programs only)")
     parser.add_argument("--variant", metavar="NAME", help="measure only variants of that name")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUES", dest="settings",
                         help="other values for a parameter of the workloads, as in --set fibers=2,1000")
@@ -141,6 +143,8 @@ def main(arguments):
     if chosen.list:
         print_list(chosen, programs, absent)
         return 0
+    if chosen.instructions:
+        return count_instructions(chosen, programs)
     jobs = make_jobs(chosen, programs)
     if not jobs:
         print("nothing to measure:", file=sys.stderr)
@@ -173,6 +177,25 @@ def main(arguments):
     if chosen.json:
         write_json(chosen, described, clock, collection)
     return exit_code(chosen, collection)
+
+
+def count_instructions(chosen, programs):
+    """Prints how many instructions an operation takes, and writes them if that was asked for."""
+    compiled = [program for program in programs if str(chosen.build_dir) in program.command[0]]
+    entries = []
+    try:
+        for entry in instructions.count(compiled, lambda name: workload_named(name).options,
+                                        lambda text: print(text, file=sys.stderr, flush=True)):
+            params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
+            print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
+                  f"{entry['value']:12,.1f}  {entry['unit']}", flush=True)
+            entries.append(entry)
+    except instructions.NoValgrind as error:
+        print(error, file=sys.stderr)
+        return 1
+    if chosen.json:
+        Path(chosen.json).write_text(json.dumps({"results": entries}, indent=1) + "\n")
+    return 0 if entries else 1
 
 
 def print_clock(clock):

@@ -36,7 +36,7 @@ double parse_seconds(const char* text) {
 }
 
 void print_usage(const char* name, const std::vector<parameter>& parameters) {
-  std::printf("Usage: %s [--quick] [--variant NAME] [--workers N] [--seconds S]", name);
+  std::printf("Usage: %s [--quick] [--variant NAME] [--workers N] [--seconds S | --count N]", name);
   for (const parameter& each : parameters)
     std::printf(" [--%s LIST]", each.name);
   std::printf("\nMeasures and prints one JSON line per result.\n");
@@ -63,12 +63,21 @@ program::program(int argc, char** argv, const std::string& version, const char* 
                  std::vector<parameter> parameters, const char* flavour)
     : parameters_(std::move(parameters)), flavour_(flavour) {
   set_inexact_flag();
-  enum { option_help = 1, option_quick, option_variant, option_workers, option_seconds, first_parameter };
+  enum {
+    option_help = 1,
+    option_quick,
+    option_variant,
+    option_workers,
+    option_seconds,
+    option_count,
+    first_parameter
+  };
   std::vector<option> options = {{"help", no_argument, nullptr, option_help},
                                  {"quick", no_argument, nullptr, option_quick},
                                  {"variant", required_argument, nullptr, option_variant},
                                  {"workers", required_argument, nullptr, option_workers},
-                                 {"seconds", required_argument, nullptr, option_seconds}};
+                                 {"seconds", required_argument, nullptr, option_seconds},
+                                 {"count", required_argument, nullptr, option_count}};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     options.push_back(
         {parameters_[i].name, required_argument, nullptr, first_parameter + static_cast<int>(i)});
@@ -94,6 +103,9 @@ program::program(int argc, char** argv, const std::string& version, const char* 
       case option_seconds:
         seconds_ = parse_seconds(optarg);
         seconds_given = true;
+        break;
+      case option_count:
+        count_ = static_cast<std::uint64_t>(parse_list("count", optarg).front());
         break;
       case '?':
         std::exit(2);
@@ -156,11 +168,12 @@ void program::unsupported(std::string_view variant, const params& parameters, co
 }
 
 void program::report(std::string_view variant, const params& parameters, const char* metric,
-                     const char* operation, timing measured) const {
+                     const char* operation, timing measured, double operations) const {
   const std::string unit =
       std::strcmp(metric, "ns") == 0 ? std::string("ns/") + operation : std::string(operation) + "s/s";
-  std::printf("%s,\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.9g,\"best\":%.9g}\n",
-              begin_line(variant, parameters).c_str(), metric, unit.c_str(), measured.mean, measured.best);
+  std::printf("%s,\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.9g,\"best\":%.9g,\"operations\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), metric, unit.c_str(), measured.mean, measured.best,
+              operations);
   std::fflush(stdout);
 }
 

@@ -71,7 +71,7 @@ public:
   void measure(std::string_view variant, const params& parameters, const char* operation, double operations,
                Run&& run) {
     if (wants(variant))
-      report(variant, parameters, "ns", operation, per(time(run), operations));
+      report(variant, parameters, "ns", operation, per(time(run), operations), operations);
   }
 
   /// As `measure`, and prints operations per second too.
@@ -81,8 +81,8 @@ public:
     if (!wants(variant))
       return;
     const timing each = per(time(run), operations);
-    report(variant, parameters, "ns", operation, each);
-    report(variant, parameters, "per_second", operation, {1e9 / each.mean, 1e9 / each.best});
+    report(variant, parameters, "ns", operation, each, operations);
+    report(variant, parameters, "per_second", operation, {1e9 / each.mean, 1e9 / each.best}, operations);
   }
 
   /// Prints that this measurement cannot be made, and why.
@@ -111,6 +111,10 @@ private:
 
   template <class Run>
   timing time(Run&& run) const {
+    if (count_ != 0) {
+      const double each = seconds(run, count_) * 1e9 / static_cast<double>(count_);
+      return {each, each};
+    }
     std::uint64_t count = 1;
     double elapsed = seconds(run, count);
     for (;;) {
@@ -138,12 +142,13 @@ private:
 
   std::string begin_line(std::string_view variant, const params& parameters) const;
   void report(std::string_view variant, const params& parameters, const char* metric, const char* operation,
-              timing measured) const;
+              timing measured, double operations) const;
 
   std::vector<parameter> parameters_;
   std::string flavour_;
   std::string variant_;
   double seconds_ = 0.2;
+  std::uint64_t count_ = 0;  // not 0: so many, and no warm-up
   unsigned workers_ = 1;
   bool quick_ = false;
 };
