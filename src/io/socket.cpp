@@ -13,6 +13,7 @@
 
 #include "address.hpp"
 #include "attempt.hpp"
+#include "sennit/local/look_up.hpp"
 
 namespace sennit::detail {
 
@@ -84,6 +85,21 @@ int bind_and_listen(int descriptor, const socket_address& at, int backlog) noexc
   return error;
 }
 
+int connect_to(const socket_address& to, time_point deadline, owned_source& result) {
+  const int descriptor = make_socket(to);
+  if (descriptor < 0)
+    return descriptor;
+  owned_source made(descriptor);
+  if (const int error = socket_no_delay(descriptor, true); error != 0)
+    return error;
+  const ssize_t error = io_attempt(made.get(), connect_direction, deadline,
+                                   [&](io_source& s) { return try_connect(s.descriptor, to); });
+  if (error != 0)
+    return static_cast<int>(error);
+  result = std::move(made);
+  return 0;
+}
+
 }  // namespace
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline) {
@@ -107,22 +123,20 @@ int socket_write_all(io_source* source, const void* from, std::size_t size, time
   return 0;
 }
 
-int socket_connect(std::string_view host, std::uint16_t port, time_point deadline, owned_source& result) {
+std::error_code socket_connect(std::string_view host, std::uint16_t port, time_point deadline,
+                               owned_source& result) {
   socket_address to;
-  if (!parse_address(host, port, to))
-    return -EINVAL;
-  const int descriptor = make_socket(to);
-  if (descriptor < 0)
-    return descriptor;
-  owned_source made(descriptor);
-  if (const int error = socket_no_delay(descriptor, true); error != 0)
-    return error;
-  const ssize_t error = io_attempt(made.get(), connect_direction, deadline,
-                                   [&](io_source& s) { return try_connect(s.descriptor, to); });
-  if (error != 0)
-    return static_cast<int>(error);
-  result = std::move(made);
-  return 0;
+  if (parse_address(host, port, to))
+    return io_error(connect_to(to, deadline, result));
+  std::error_code error;
+  for (const std::string& address : local::look_up(host, error, deadline)) {
+    if (!parse_address(address, port, to))
+      continue;
+    error = io_error(connect_to(to, deadline, result));
+    if (!error)
+      break;
+  }
+  return error;
 }
 
 int socket_listen(std::string_view address, std::uint16_t port, int backlog, owned_source& result) {
@@ -152,13 +166,13 @@ void io_throw(int error, const char* what) {
   throw std::system_error(error, std::generic_category(), std::string("sennit: ") + what);
 }
 
-void io_throw(int error, const char* what, std::string_view host, std::uint16_t port) {
+void io_throw(std::error_code error, const char* what, std::string_view host, std::uint16_t port) {
   std::string text =
       std::string("sennit: ") + what + ' ' + std::string(host) + " port " + std::to_string(port);
   socket_address ignored;
-  if (error == EINVAL && !parse_address(host, port, ignored))
+  if (error == std::errc::invalid_argument && !parse_address(host, port, ignored))
     text += " (not a numeric IPv4 or IPv6 address; names are not looked up)";
-  throw std::system_error(error, std::generic_category(), text);
+  throw std::system_error(error, text);
 }
 
 }  // namespace sennit::detail

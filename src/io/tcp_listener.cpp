@@ -6,7 +6,7 @@ namespace sennit::local {
 
 tcp_listener::tcp_listener(std::string_view address, std::uint16_t port, int backlog) {
   if (const int error = detail::listener_open(address, port, backlog, listener_); error != 0)
-    detail::io_throw(-error, "listen at", address, port);
+    detail::io_throw(detail::io_error(error), "listen at", address, port);
 }
 
 tcp_listener tcp_listener::listen(std::string_view address, std::uint16_t port, std::error_code& error,

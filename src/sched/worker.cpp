@@ -28,8 +28,7 @@ void run_posts(worker& w) noexcept {
     newest = std::exchange(newest->next, std::exchange(oldest, newest));
   while (oldest != nullptr) {
     posted* post = std::exchange(oldest, oldest->next);
-    post->run();  // spawns
-    delete post;
+    post->run();
   }
 }
 
@@ -84,7 +83,7 @@ void limit_run(worker& w) noexcept {
 time_point idle_until(const worker& w, bool once) noexcept {
   const time_point due = w.deadlines.earliest();
   if (w.unwinding)
-    return due == never ? time_point::min() : due;
+    return due == never && w.awaited_outside == 0 ? time_point::min() : due;
   return once ? std::min(due, w.host_deadline) : due;
 }
 
@@ -104,7 +103,8 @@ time_point idle_until(const worker& w, bool once) noexcept {
         limit_run(w);
       return w.ready.next();
     }
-    if (waited && once && (w.unwinding ? w.deadlines.earliest() == never : clock::now() >= w.host_deadline))
+    if (waited && once &&
+        (w.unwinding ? idle_until(w, once) == time_point::min() : clock::now() >= w.host_deadline))
       return &w.host;
     w.sleeping.store(true, std::memory_order_seq_cst);  // pairs with worker_post: it pushes, then looks here
     if (w.inbox.load(std::memory_order_seq_cst) == nullptr)
@@ -277,7 +277,7 @@ void worker_unwind(worker& w) noexcept {
       nullptr);
   while (fiber_count(w) > 0) {
     host_run(w);
-    if (w.ready.empty() && w.deadlines.earliest() == never)
+    if (w.ready.empty() && idle_until(w, true) == time_point::min())
       fiber_for_each(
           w,
           [](void*, fiber& f) {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -91,7 +92,10 @@ private:
   struct posted_function final : detail::posted {
     template <class Source>
     posted_function(detail::worker& w, Source&& source) : to(w), function(std::forward<Source>(source)) {}
-    void run() override { detail::fiber_spawn(to, std::move(function), 0, false); }
+    void run() override {
+      const std::unique_ptr<posted_function> own(this);
+      detail::fiber_spawn(to, std::move(function), 0, false);
+    }
     detail::worker& to;
     Function function;
   };

@@ -45,19 +45,20 @@ public:
   // Closed. Every operation fails with bad_file_descriptor.
   tcp_stream() = default;
 
-  // Connects to a numeric address, IPv4 or IPv6 ("::1", "fe80::1%eth0"). Names are not looked up:
-  // invalid_argument. Other codes: connection_refused, network_unreachable, timed_out (the deadline, or the
-  // kernel's own limit of some two minutes), too_many_files_open, ... TCP_NODELAY is on.
+  // Connects to an address, IPv4 or IPv6 ("::1", "fe80::1%eth0"), or to a host by its name: then its
+  // addresses are tried in their order (see look_up.hpp). Codes: connection_refused, network_unreachable,
+  // timed_out (the deadline, or the kernel's own limit of some two minutes), too_many_files_open, ..., and
+  // those of lookup_category. TCP_NODELAY is on.
   static tcp_stream connect(std::string_view host, std::uint16_t port, time_point deadline = detail::never) {
     tcp_stream stream;
-    if (const int error = detail::socket_connect(host, port, deadline, stream.source_); error != 0)
-      detail::io_throw(-error, "connect to", host, port);
+    if (const std::error_code error = detail::socket_connect(host, port, deadline, stream.source_))
+      detail::io_throw(error, "connect to", host, port);
     return stream;
   }
   static tcp_stream connect(std::string_view host, std::uint16_t port, std::error_code& error,
                             time_point deadline = detail::never) {
     tcp_stream stream;
-    error = detail::io_error(detail::socket_connect(host, port, deadline, stream.source_));
+    error = detail::socket_connect(host, port, deadline, stream.source_);
     return stream;
   }
 

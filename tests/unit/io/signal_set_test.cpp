@@ -132,8 +132,8 @@ TEST(SignalSet, ItsEndCancelsWhoWaits) {
 
 // Sets come and go while signals rain: no handler may use a file descriptor that was closed.
 TEST(SignalSet, ComesAndGoesUnderARainOfSignals) {
-  // A handler, not SIG_IGN: qemu-user 7.2 calls address 1 when a signal becomes ignored between its coming and
-  // its delivery.
+  // A handler, not SIG_IGN: qemu-user 7.2 calls address 1 when a signal becomes ignored between its coming
+  // and its delivery.
   std::signal(SIGUSR1, [](int) {});
   std::atomic<bool> stop{false};
   std::thread rain([&] {

@@ -19,8 +19,10 @@ ssize_t socket_write(io_source* source, const void* from, std::size_t size, time
 int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
                      std::size_t& written);
 
+// `host`: an address, or a name, which is looked up; its addresses are tried one after the other.
+std::error_code socket_connect(std::string_view host, std::uint16_t port, time_point deadline,
+                               owned_source& result);
 // Numeric addresses only: -EINVAL for others.
-int socket_connect(std::string_view host, std::uint16_t port, time_point deadline, owned_source& result);
 int socket_listen(std::string_view address, std::uint16_t port, int backlog, owned_source& result);
 
 int socket_no_delay(int descriptor, bool on) noexcept;
@@ -28,7 +30,8 @@ int socket_nonblocking(int descriptor) noexcept;
 
 // How results reach users: thrown, or told.
 [[noreturn, gnu::cold]] void io_throw(int error, const char* what);
-[[noreturn, gnu::cold]] void io_throw(int error, const char* what, std::string_view host, std::uint16_t port);
+[[noreturn, gnu::cold]] void io_throw(std::error_code error, const char* what, std::string_view host,
+                                      std::uint16_t port);
 
 inline std::error_code io_error(ssize_t negated) noexcept {
   return {static_cast<int>(-negated), std::generic_category()};

@@ -41,8 +41,7 @@ void source_give(io_source* source) noexcept;
 // Ends the wait of a fiber that waits in `slot`, if one does.
 inline void source_wake(fiber*& slot) noexcept {
   fiber* f = std::exchange(slot, nullptr);
-  if (f != nullptr &&
-      f->is_parked())  // else its deadline or its runtime's end came first
+  if (f != nullptr && f->is_parked())  // else its deadline or its runtime's end came first
     unpark_in_turn(*f, fiber_status::notified);
 }
 

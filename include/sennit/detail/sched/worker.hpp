@@ -35,7 +35,8 @@ namespace sennit::detail {
 // After this many dispatches a worker looks at what comes from outside: posts, deadlines, I/O.
 inline constexpr unsigned poll_interval = 61;
 
-// A function that another thread posted.
+// What another thread posted. Run once, on the worker's thread, it disposes of itself; never run, it is
+// deleted.
 struct posted {
   posted* next = nullptr;
   virtual ~posted() = default;
@@ -66,6 +67,7 @@ struct sennit_worker {
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
+  std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
   std::atomic<sennit::detail::posted*> inbox{nullptr};
   std::atomic<bool> sleeping{true};                          // posts must wake the driver
   sennit_context host_context = nullptr;                     // the deciders' context where they need one

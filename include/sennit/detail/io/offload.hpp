@@ -1,0 +1,51 @@
+// Jobs for the pool of threads that run blocking functions.
+//
+//   queued -> running -> returned     `seen` follows when the post has come back to the worker
+//      |         +-> abandoned        its fiber has gone; the pool deletes it when it returns
+//      +-> withdrawn                  never called
+//
+// A job comes back to its worker as a post. The poster holds the pool's lock meanwhile, and a fiber whose job
+// was seen takes that lock once before it goes on: nobody then looks at the worker any more, which may end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::detail {
+
+enum class offload_state : std::uint8_t { queued, running, returned, abandoned, withdrawn };
+
+struct offload_job : posted {
+  virtual void call() noexcept = 0;  // on a thread of the pool
+  void run() final;                  // on the worker's thread
+
+  offload_job* next_job = nullptr;  // in the queue
+  worker* home = nullptr;
+  fiber* waiter = nullptr;
+  offload_state state = offload_state::queued;  // under the pool's lock
+  bool seen = false;                            // the worker's thread's
+};
+
+bool in_fiber() noexcept;
+
+// Blocks the calling fiber until the pool has called `job`. Throws std::system_error when there is no thread
+// and none can be started; and forced unwind, but not before the call has returned or was withdrawn.
+void offload_run(offload_job& job);
+
+// The same, but gives up at the deadline (and at once by forced unwind): false, and the job is gone.
+bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline);
+
+template <class Function>
+void offload_in_place(Function&& function) {
+  struct in_place final : offload_job {
+    explicit in_place(Function& f) : what(f) {}
+    void call() noexcept override { what(); }
+    Function& what;
+  };
+  in_place job(function);
+  offload_run(job);
+}
+
+}  // namespace sennit::detail

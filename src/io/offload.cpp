@@ -1,0 +1,217 @@
+// The pool of threads that run blocking functions.
+#include "sennit/offload.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <system_error>
+
+#include "sennit/detail/sched/spawn.hpp"
+
+namespace sennit {
+namespace detail {
+
+namespace {
+
+constexpr unsigned usual_threads = 64;
+constexpr std::chrono::seconds idle_time{10};
+
+// Never destroyed: its threads may outlive static objects.
+struct thread_pool {
+  std::mutex lock;
+  std::condition_variable work;
+  offload_job* first = nullptr;
+  offload_job* last = nullptr;
+  unsigned queued = 0;
+  unsigned threads = 0;
+  unsigned idle = 0;  // of them, those that wait for work
+  unsigned most = usual_threads;
+};
+
+thread_pool& pool() {
+  static auto* only = new thread_pool;
+  return *only;
+}
+
+void push(thread_pool& to, offload_job& job) noexcept {
+  (to.last != nullptr ? to.last->next_job : to.first) = &job;
+  to.last = &job;
+  ++to.queued;
+}
+
+offload_job& pop(thread_pool& from) noexcept {
+  offload_job& job = *from.first;
+  from.first = job.next_job;
+  if (from.first == nullptr)
+    from.last = nullptr;
+  --from.queued;
+  return job;
+}
+
+void remove(thread_pool& from, offload_job& job) noexcept {
+  offload_job* before = nullptr;
+  for (offload_job* at = from.first; at != &job; at = at->next_job)
+    before = at;
+  (before != nullptr ? before->next_job : from.first) = job.next_job;
+  if (from.last == &job)
+    from.last = before;
+  --from.queued;
+}
+
+void run_one(thread_pool& in, std::unique_lock<std::mutex>& held) noexcept {
+  offload_job& job = pop(in);
+  job.state = offload_state::running;
+  held.unlock();
+  job.call();
+  held.lock();
+  if (job.state == offload_state::abandoned) {
+    delete &job;
+    return;
+  }
+  job.state = offload_state::returned;
+  worker_post(*job.home, &job);  // under the lock: see offload.hpp
+}
+
+extern "C" void* sennit_offload_thread(void*) {
+  thread_pool& mine = pool();
+  std::unique_lock held(mine.lock);
+  for (bool wanted = true; wanted && mine.threads <= mine.most;) {
+    if (mine.first != nullptr) {
+      run_one(mine, held);
+      continue;
+    }
+    ++mine.idle;
+    wanted = mine.work.wait_for(held, idle_time,
+                                [&] { return mine.first != nullptr || mine.threads > mine.most; });
+    --mine.idle;
+  }
+  --mine.threads;
+  mine.work.notify_one();  // it may have been us who was told of a job
+  return nullptr;
+}
+
+// Under the lock. An errno, or 0.
+int start_thread(thread_pool& in) noexcept {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_attr_t detached;
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &detached, sennit_offload_thread, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&detached);
+  if (error == 0)
+    ++in.threads;
+  return error;
+}
+
+void start(offload_job& job, worker& home) {
+  thread_pool& to = pool();
+  std::lock_guard hold(to.lock);
+  job.home = &home;
+  job.waiter = home.ready.current;
+  if (to.queued >= to.idle && to.threads < to.most)
+    if (const int error = start_thread(to); error != 0 && to.threads == 0)
+      throw std::system_error(error, std::generic_category(), "sennit: no thread to offload a call to");
+  push(to, job);
+  to.work.notify_one();
+}
+
+// Takes the job from the pool, if that is possible.
+offload_state give_up(offload_job& job, bool may_abandon) noexcept {
+  thread_pool& from = pool();
+  std::lock_guard hold(from.lock);
+  if (job.state == offload_state::queued) {
+    remove(from, job);
+    job.state = offload_state::withdrawn;
+  } else if (job.state == offload_state::running && may_abandon) {
+    job.state = offload_state::abandoned;
+  }
+  return job.state;
+}
+
+// Parks once. False: the runtime ends, and the fiber is told so here, once.
+bool park_once(worker& w, time_point deadline) {
+  try {
+    park_until(w, fiber_status::parked, "offload", deadline);
+    return true;
+  } catch (const forced_unwind&) {
+    return false;
+  }
+}
+
+struct outcome {
+  offload_state state;
+  bool told;  // to unwind
+};
+
+outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
+  worker& w = running_worker();
+  start(job, w);
+  ++w.awaited_outside;
+  outcome result{offload_state::returned, false};
+  while (!job.seen) {
+    result.told |= !park_once(w, deadline);
+    if (job.seen || (!result.told && clock::now() < deadline))
+      continue;
+    result.state = give_up(job, may_abandon);
+    if (result.state == offload_state::withdrawn || result.state == offload_state::abandoned)
+      break;
+    deadline = never;  // it must be waited for
+  }
+  --w.awaited_outside;
+  if (job.seen) {
+    const std::lock_guard who_posted_it_has_let_go(pool().lock);
+    result.state = offload_state::returned;
+  }
+  return result;
+}
+
+}  // namespace
+
+void offload_job::run() {
+  seen = true;
+  if (waiter->is_parked())
+    unpark_in_turn(*waiter, fiber_status::notified);
+}
+
+bool in_fiber() noexcept {
+  const worker* w = this_worker();
+  return w != nullptr && w->ready.running();
+}
+
+void offload_run(offload_job& job) {
+  if (wait_for(job, false, never).told)
+    throw_forced_unwind();
+}
+
+bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline) {
+  const outcome result = wait_for(*job, true, deadline);
+  if (result.state == offload_state::abandoned)
+    static_cast<void>(job.release());
+  if (result.told)
+    throw_forced_unwind();
+  return result.state == offload_state::returned;
+}
+
+}  // namespace detail
+
+unsigned offload_threads() noexcept {
+  std::lock_guard hold(detail::pool().lock);
+  return detail::pool().most;
+}
+
+void set_offload_threads(unsigned most) noexcept {
+  std::lock_guard hold(detail::pool().lock);
+  detail::pool().most = std::max(most, 1u);
+  detail::pool().work.notify_all();
+}
+
+}  // namespace sennit

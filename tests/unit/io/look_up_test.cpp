@@ -1,0 +1,71 @@
+// Names to addresses. Only names that need no network.
+#include "sennit/local/look_up.hpp"
+
+#include <gtest/gtest.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "sennit/local/tcp_listener.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace sennit::local;
+
+bool is_loopback(const std::string& address) {
+  return address == "127.0.0.1" || address == "::1";
+}
+
+TEST(LookUp, KnowsThisMachine) {
+  runtime rt;
+  rt.run([] {
+    const auto addresses = look_up("localhost");
+    EXPECT_FALSE(addresses.empty());
+    EXPECT_TRUE(std::ranges::all_of(addresses, is_loopback));
+  });
+  EXPECT_FALSE(look_up("localhost").empty()) << "outside of a fiber";
+}
+
+TEST(LookUp, TakesAddressesAsTheyAre) {
+  runtime rt;
+  rt.run([] { EXPECT_EQ(look_up("127.0.0.1"), std::vector<std::string>{"127.0.0.1"}); });
+}
+
+TEST(LookUp, SaysThatANameIsNobodys) {
+  runtime rt;
+  rt.run([] {
+    for (const std::string& name : {std::string(), std::string("a\0b", 3), std::string(5000, 'x')}) {
+      std::error_code error;
+      EXPECT_TRUE(look_up(name, error).empty());
+      EXPECT_EQ(error.category(), sennit::lookup_category());
+      EXPECT_FALSE(error.message().empty());
+    }
+    EXPECT_THROW(look_up(""), std::system_error);
+  });
+}
+
+TEST(LookUp, GivesUpAtItsDeadline) {
+  runtime rt;
+  rt.run([] {
+    std::error_code error;
+    look_up("localhost", error, std::chrono::steady_clock::time_point::min());
+    EXPECT_EQ(error, std::errc::timed_out);
+  });
+}
+
+TEST(LookUp, AStreamConnectsToAName) {
+  runtime rt;
+  rt.run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    auto server = spawn([&] { listener.accept().write_all("x"); });
+    tcp_stream client = tcp_stream::connect("localhost", listener.port());
+    char got[1];
+    EXPECT_EQ(client.read_some(got), 1u);
+    server.join();
+  });
+}
+
+}  // namespace

@@ -1,0 +1,201 @@
+// Blocking functions on other threads: what comes back, who waits, what happens when nobody waits any more.
+#include "sennit/offload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sennit/local/runtime.hpp"
+
+namespace {
+
+using namespace sennit;
+using namespace sennit::local;
+using namespace std::chrono_literals;
+
+// A door that threads wait at, and that the test opens.
+class door {
+public:
+  void open() {
+    open_ = true;
+    open_.notify_all();
+  }
+  void pass() const { open_.wait(false); }
+
+private:
+  std::atomic<bool> open_{false};
+};
+
+// The pool's size, for one test.
+struct pool_of {
+  explicit pool_of(unsigned most) { set_offload_threads(most); }
+  ~pool_of() { set_offload_threads(before); }
+  const unsigned before = offload_threads();
+};
+
+TEST(Offload, RunsElsewhereAndReturns) {
+  runtime rt;
+  rt.run([] {
+    const auto here = std::this_thread::get_id();
+    EXPECT_NE(offload([] { return std::this_thread::get_id(); }), here);
+    EXPECT_EQ(offload([] { return std::string("text"); }), "text");
+    EXPECT_EQ(*offload([] { return std::make_unique<int>(7); }), 7);
+    bool called = false;
+    offload([&] { called = true; });
+    EXPECT_TRUE(called);
+    EXPECT_EQ(std::this_thread::get_id(), here);
+  });
+}
+
+TEST(Offload, ThrowsWhatTheFunctionThrew) {
+  runtime rt;
+  rt.run([] {
+    EXPECT_THROW(offload([]() -> int { throw std::out_of_range("no"); }), std::out_of_range);
+    EXPECT_THROW(offload([] { throw std::runtime_error("no"); }), std::runtime_error);
+    EXPECT_EQ(offload([] { return 1; }), 1);
+  });
+}
+
+TEST(Offload, OutsideOfAFiberIsAnOrdinaryCall) {
+  EXPECT_EQ(offload([] { return std::this_thread::get_id(); }), std::this_thread::get_id());
+}
+
+TEST(Offload, OnlyTheCallingFiberWaits) {
+  runtime rt;
+  rt.run([] {
+    door wait_here;
+    auto caller = spawn([&] { offload([&] { wait_here.pass(); }); });
+    this_fiber::sleep_for(1ms);  // others run, and time passes for them
+    wait_here.open();
+    caller.join();
+  });
+}
+
+TEST(Offload, ManyAtOnce) {
+  runtime rt;
+  rt.run([] {
+    std::vector<fiber> fibers;
+    int sum = 0;
+    for (int i = 0; i < 500; ++i)
+      fibers.push_back(spawn([i, &sum] { sum += offload([i] { return i; }); }));
+    for (auto& each : fibers)
+      each.join();
+    EXPECT_EQ(sum, 499 * 500 / 2);
+  });
+}
+
+TEST(Offload, WhenAllThreadsAreBusyCallsWaitInTheirOrder) {
+  const pool_of few(1);
+  runtime rt;
+  rt.run([] {
+    door wait_here;
+    std::vector<int> order;
+    std::vector<fiber> fibers;
+    fibers.push_back(spawn([&] { offload([&] { wait_here.pass(); }); }));
+    for (int i = 0; i < 20; ++i)
+      fibers.push_back(spawn([i, &order] { offload([i, &order] { order.push_back(i); }); }));
+    this_fiber::sleep_for(5ms);
+    wait_here.open();
+    for (auto& each : fibers)
+      each.join();
+    EXPECT_EQ(order.size(), 20u);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  });
+}
+
+// The runtime ends while one call runs and others wait for a thread.
+TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
+  const pool_of few(1);
+  std::atomic<bool> running{false}, finished{false};
+  std::atomic<int> later{0};
+  int unwound = 0;
+  {
+    runtime rt;
+    rt.run([&] {
+      spawn([&] {
+        std::string used(100, 'x');  // on the fiber's stack: the call must not outlive it
+        struct count {
+          int& unwound;
+          ~count() { ++unwound; }
+        } counted{unwound};
+        offload([&] {
+          running = true;
+          running.notify_all();
+          std::this_thread::sleep_for(30ms);
+          used.assign(100, 'y');
+          finished = true;
+        });
+        ADD_FAILURE() << "the fiber went on";
+      }).detach();
+      for (int i = 0; i < 10; ++i)
+        spawn([&] { offload([&] { ++later; }); }).detach();
+      while (!running)
+        this_fiber::yield();
+    });
+  }
+  EXPECT_TRUE(finished);
+  EXPECT_EQ(later, 0);
+  EXPECT_EQ(unwound, 1);
+}
+
+struct slow_job : detail::offload_job {
+  slow_job(door& d, std::atomic<int>& counter) : wait_here(d), gone(counter) {}
+  ~slow_job() override { ++gone; }
+  void call() noexcept override { wait_here.pass(); }
+  door& wait_here;
+  std::atomic<int>& gone;
+};
+
+TEST(Offload, AJobThatIsLateIsLeftToThePool) {
+  door wait_here;
+  std::atomic<int> gone{0};
+  {
+    runtime rt;
+    rt.run([&] {
+      std::unique_ptr<detail::offload_job> job = std::make_unique<slow_job>(wait_here, gone);
+      EXPECT_FALSE(detail::offload_run_until(job, std::chrono::steady_clock::now() + 10ms));
+      EXPECT_EQ(job, nullptr);
+    });
+  }
+  EXPECT_EQ(gone, 0);
+  wait_here.open();
+  while (gone == 0)
+    std::this_thread::yield();
+}
+
+TEST(Offload, AJobThatWaitsForAThreadIsWithdrawnAtItsDeadline) {
+  const pool_of few(1);
+  door wait_here;
+  std::atomic<int> gone{0};
+  runtime rt;
+  rt.run([&] {
+    auto busy = spawn([&] { offload([&] { wait_here.pass(); }); });
+    this_fiber::yield();
+    std::unique_ptr<detail::offload_job> job = std::make_unique<slow_job>(wait_here, gone);
+    EXPECT_FALSE(detail::offload_run_until(job, std::chrono::steady_clock::now() + 5ms));
+    job.reset();
+    EXPECT_EQ(gone, 1);
+    wait_here.open();
+    busy.join();
+  });
+}
+
+TEST(Offload, RuntimesComeAndGoWhileCallsReturn) {
+  for (int i = 0; i < 200; ++i) {
+    runtime rt;
+    rt.run([] {
+      auto one = spawn([] { offload([] {}); });
+      offload([] {});
+      one.join();
+    });
+  }
+}
+
+}  // namespace
