@@ -87,7 +87,10 @@ sennit_decision fiber_round(void* top) noexcept {
     }
   }
   payload_destroy<Body>(frame);
-  return fiber_finish(w, self);
+  if constexpr (direct_entry)
+    return fiber_finish(w, self);
+  else
+    return {};  // fiber_loop finishes it
 }
 
 // A new fiber, ready to run; `owned`: a handle will refer to it. stack_size 0: the worker's. Throws
