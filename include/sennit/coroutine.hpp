@@ -58,17 +58,17 @@ public:
 
     // Hands `out` to the caller; returns what the next call brings.
     [[gnu::always_inline]] in_type yield(Out out) {
-      return take(detail::coroutine_leave(*frame_, reinterpret_cast<std::uintptr_t>(std::addressof(out))));
+      return take(back_.leave(reinterpret_cast<std::uintptr_t>(std::addressof(out))));
     }
 
   private:
     friend coroutine;
-    explicit handle(detail::coroutine_frame& frame) : frame_(&frame) {}
+    explicit handle(detail::coroutine_frame& frame) : back_(frame) {}
     [[gnu::always_inline]] static in_type take(std::uintptr_t word) {
       if constexpr (!takes_nothing)
         return std::move(*reinterpret_cast<in_type*>(word));
     }
-    detail::coroutine_frame* frame_;
+    detail::way_back back_;
   };
 
   template <class Body>
@@ -83,14 +83,12 @@ public:
       throw;
     }
     frame_->action = run<body_type>;
-    frame_->state = detail::coroutine_state::active;
+    frame_->state = detail::coroutine_state::ready;
   }
 
-  coroutine(coroutine&& other) noexcept
-      : frame_(std::exchange(other.frame_, nullptr)), started_(other.started_) {}
+  coroutine(coroutine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   coroutine& operator=(coroutine&& other) noexcept {
     std::swap(frame_, other.frame_);
-    std::swap(started_, other.started_);
     return *this;
   }
   ~coroutine() {
@@ -102,7 +100,10 @@ public:
   }
 
   Out operator()(In... in) {
-    return resume((std::uintptr_t{0} | ... | reinterpret_cast<std::uintptr_t>(std::addressof(in))));
+    if constexpr (takes_nothing)
+      return resume(0);
+    else
+      return resume((reinterpret_cast<std::uintptr_t>(std::addressof(in)), ...));
   }
 
   bool done() const noexcept { return frame_->state == detail::coroutine_state::idle; }
@@ -113,13 +114,14 @@ private:
     std::optional<Out> result;
     frame_->mail[1] = reinterpret_cast<std::uintptr_t>(&result);
     std::uintptr_t word = in;
-    if (!std::exchange(started_, true)) {
+    if (frame_->state == detail::coroutine_state::ready) {
+      frame_->state = detail::coroutine_state::active;
       first_of(*frame_) = in;
       word = reinterpret_cast<std::uintptr_t>(frame_);
     }
-    word = detail::coroutine_resume(*frame_, word);
-    if (!done()) [[likely]]
-      return std::move(*reinterpret_cast<Out*>(word));
+    const sennit_transfer got = detail::coroutine_resume(*frame_, word, detail::resume_as::same);
+    if (got.from != nullptr) [[likely]]
+      return std::move(*reinterpret_cast<Out*>(got.value));
     if (frame_->error != nullptr)
       detail::coroutine_rethrow(*frame_);
     return std::move(*result);
@@ -156,7 +158,6 @@ private:
   }
 
   detail::coroutine_frame* frame_;
-  bool started_ = false;
 };
 
 }  // namespace sennit

@@ -81,8 +81,7 @@ public:
 
     // Hands an element to the consumer and returns when the next one is wanted.
     [[gnu::always_inline]] void operator()(std::add_rvalue_reference_t<T> item) {
-      detail::coroutine_leave(*frame_->root,
-                              element::pack(static_cast<std::add_rvalue_reference_t<T>>(item)));
+      back_.leave(element::pack(static_cast<std::add_rvalue_reference_t<T>>(item)));
     }
     [[gnu::always_inline]] void operator()(const value_type& item)
       requires(!std::is_reference_v<T> && std::copy_constructible<value_type>)
@@ -95,22 +94,17 @@ public:
     void yield_all(generator&& inner) {
       generator held(std::move(inner));
       detail::coroutine_frame& frame = *held.frame_;
-      detail::coroutine_frame& root = *frame_->root;
-      if (frame.state == detail::coroutine_state::idle)
+      if (done(frame))
         return;
-      if (held.started_)
-        (*this)(held.current());  // it stands on an element that nobody has taken yet
-      frame.root = &root;
-      for (;;) {
-        held.word_ = detail::coroutine_resume(frame, reinterpret_cast<std::uintptr_t>(&frame));
-        if (frame.state == detail::coroutine_state::idle)
-          break;
-        (*this)(held.current());  // from a generator that `inner` was inside of before: it yields to `inner`
+      detail::resume_as how = detail::resume_as::same;
+      if (std::exchange(frame.state, detail::coroutine_state::active) == detail::coroutine_state::active) {
+        (*this)(current(frame));  // it stands on an element that nobody has taken yet
+        how = detail::resume_as::changed;
       }
-      frame.root = &frame;
-      if (root.state == detail::coroutine_state::unwinding)
-        detail::throw_forced_unwind();
-      held.finish();
+      while (advance_inner(frame, how)) {
+        (*this)(current(frame));  // from a generator that `inner` was inside of before: it yields to `inner`
+        how = detail::resume_as::changed;
+      }
     }
 
     // Yields the elements of any other range.
@@ -123,8 +117,23 @@ public:
 
   private:
     friend generator;
-    explicit yielder(detail::coroutine_frame& frame) : frame_(&frame) {}
-    detail::coroutine_frame* frame_;
+    explicit yielder(detail::coroutine_frame& frame) : back_(frame) {}
+
+    // While `inner` runs, it yields to our resumer.
+    bool advance_inner(detail::coroutine_frame& inner, detail::resume_as how) {
+      inner.root = &back_.root();
+      const sennit_transfer got =
+          detail::coroutine_resume(inner, reinterpret_cast<std::uintptr_t>(&inner), how);
+      inner.root = &inner;
+      inner.mail[0] = got.value;
+      back_.look();
+      if (got.from != nullptr)
+        return true;
+      finish(inner);
+      return false;
+    }
+
+    detail::way_back back_;
   };
 
   class iterator {
@@ -132,21 +141,23 @@ public:
     using value_type = generator::value_type;
     using difference_type = std::ptrdiff_t;
 
-    [[gnu::always_inline]] reference operator*() const { return generator_->current(); }
+    [[gnu::always_inline]] reference operator*() const { return current(*frame_); }
     [[gnu::always_inline]] iterator& operator++() {
-      generator_->advance();
+      // The body ignores the word; this one is at hand.
+      if (!advance(*frame_, frame_->mail[0])) [[unlikely]]
+        finish(*std::exchange(frame_, nullptr));
       return *this;
     }
-    [[gnu::always_inline]] void operator++(int) { generator_->advance(); }
+    [[gnu::always_inline]] void operator++(int) { ++*this; }
     [[gnu::always_inline]] friend bool operator==(const iterator& left, std::default_sentinel_t) {
       return left.at_end();
     }
 
   private:
     friend generator;
-    explicit iterator(generator& owner) : generator_(&owner) {}
-    [[gnu::always_inline]] bool at_end() const { return generator_->done(); }
-    generator* generator_;
+    explicit iterator(detail::coroutine_frame* frame) : frame_(frame) {}
+    [[gnu::always_inline]] bool at_end() const { return frame_ == nullptr; }
+    detail::coroutine_frame* frame_;  // null at the end
   };
 
   template <class Body>
@@ -157,32 +168,30 @@ public:
     using body_type = std::decay_t<Body>;
     frame_->action = run<body_type>;
     store<body_type>(std::forward<Body>(body));
-    frame_->state = detail::coroutine_state::active;
+    frame_->state = detail::coroutine_state::ready;
   }
 
-  generator(generator&& other) noexcept
-      : frame_(std::exchange(other.frame_, nullptr)), word_(other.word_), started_(other.started_) {}
+  generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   generator& operator=(generator&& other) noexcept {
     std::swap(frame_, other.frame_);
-    std::swap(word_, other.word_);
-    std::swap(started_, other.started_);
     return *this;
   }
   [[gnu::always_inline]] ~generator() {
     if (frame_ == nullptr)
       return;
-    if (frame_->state != detail::coroutine_state::idle) [[unlikely]]
-      abandon();
+    if (!done(*frame_)) [[unlikely]]
+      detail::coroutine_unwind(*frame_);
     detail::coroutine_give(*frame_);
   }
 
   // Starts the body and runs it to its first element. Call it once.
   [[gnu::always_inline]] iterator begin() {
-    if (!started_) {
-      started_ = true;
-      advance();
+    if (frame_->state == detail::coroutine_state::ready) {
+      frame_->state = detail::coroutine_state::active;
+      if (!advance(*frame_, reinterpret_cast<std::uintptr_t>(frame_)))
+        finish(*frame_);
     }
-    return iterator(*this);
+    return iterator(done(*frame_) ? nullptr : frame_);
   }
   std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -218,25 +227,28 @@ private:
     detail::payload_destroy<Body>(frame);
   }
 
-  [[gnu::always_inline]] reference current() const { return element::unpack(word_); }
-  [[gnu::always_inline]] bool done() const { return frame_->state == detail::coroutine_state::idle; }
-
-  [[gnu::always_inline]] void advance() {
-    word_ = detail::coroutine_resume(*frame_, reinterpret_cast<std::uintptr_t>(frame_));
-    if (done()) [[unlikely]]
-      finish();
+  [[gnu::always_inline]] static reference current(detail::coroutine_frame& frame) {
+    return element::unpack(frame.mail[0]);
+  }
+  [[gnu::always_inline]] static bool done(detail::coroutine_frame& frame) {
+    return frame.state == detail::coroutine_state::idle;
   }
 
-  void finish() {
-    if (frame_->error != nullptr)
-      detail::coroutine_rethrow(*frame_);
+  // Returns whether there is an element.
+  [[gnu::always_inline]] static bool advance(detail::coroutine_frame& frame, std::uintptr_t word) {
+    const sennit_transfer got = detail::coroutine_resume(frame, word, detail::resume_as::same);
+    if (got.from == nullptr) [[unlikely]]
+      return false;
+    frame.mail[0] = got.value;
+    return true;
   }
 
-  [[gnu::cold]] void abandon() noexcept { detail::coroutine_unwind(*frame_); }
+  static void finish(detail::coroutine_frame& frame) {
+    if (frame.error != nullptr)
+      detail::coroutine_rethrow(frame);
+  }
 
   detail::coroutine_frame* frame_;
-  std::uintptr_t word_ = 0;
-  bool started_ = false;
 };
 
 }  // namespace sennit

@@ -98,6 +98,28 @@ FUNCTION sennit_enter_rounds
     .cfi_endproc
 END sennit_enter_rounds
 
+// First frame of a server: as of a context of rounds, with a resumer, whose handle is kept at the top. The
+// exception globals are zero at the end of a request: all its handlers are left.
+// DW_CFA_def_cfa_expression { DW_OP_breg31 (sp) 32; DW_OP_deref; DW_OP_plus_uconst 32 }
+FUNCTION sennit_serve
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
+    CFI_CALLER_IS_CONTEXT_AT_SP
+    LANDING
+    mov x0, sp
+    sub sp, sp, #RECORD
+    .cfi_escape 0x0f, 0x05, 0x8f, 0x20, 0x06, 0x23, 0x20
+    ldr x9, [x0, #24]       // action
+    blr x9
+    ldr x5, [sp, #RECORD]   // resumer
+    mov x9, sp
+    str x9, [sp, #RECORD + 16]      // context
+    mov x0, xzr             // told by this that the request is done
+    ENTER
+    .cfi_endproc
+END sennit_serve
+
 // Decide who runs next. In: sp = the leaver's record, x5 = decider, x1 = its argument, x2 = the stack to decide
 // on. The decider's call and return are balanced; the way into the next context is a jump.
 FUNCTION sennit_suspend_decide
@@ -186,11 +208,18 @@ BUSY sennit_swapstack_busy
     ENTER
 BUSY_RESUMED sennit_swapstack_busy
 
-BUSY sennit_swapstack_saving_busy
+BUSY sennit_swapstack_linking_busy
     mov x0, sp
     str x0, [x2]
     ENTER
-BUSY_RESUMED sennit_swapstack_saving_busy
+BUSY_RESUMED sennit_swapstack_linking_busy
+
+BUSY sennit_swapstack_filed_busy
+    mov x0, sp
+    str x0, [x2]
+    mov x0, xzr
+    ENTER
+BUSY_RESUMED sennit_swapstack_filed_busy
 
 BUSY sennit_suspend_busy
     b sennit_suspend_decide

@@ -24,13 +24,9 @@
     .size \name, . - \name
 .endm
 
-// Leave for the context in rax; rsp is our record. As SENNIT_ASM_ENTER.
+// Leave for the context in rax; rsp is ours until it has arrived. As SENNIT_ASM_ENTER.
 .macro ENTER
-    movq (%rax), %r9
-    movq 8(%rax), %rbp
-    movq 16(%rax), %rbx
-    leaq RECORD(%rax), %rsp
-    jmpq *%r9
+    jmpq *(%rax)
 .endm
 
 // In: rsp = a record. The caller's registers are in it.
@@ -53,16 +49,19 @@
 
     .text
 
-// First frame of a context without a resumer. In: rbx = the entry function, rdi, rsi, rdx, rcx, r8 = its
-// arguments, rsp = the 16-aligned top. A backtrace ends here: the return address is undefined. Marked as a
-// signal frame so that debuggers accept that the next frame, if any, lies elsewhere, and look up exact pcs.
+// First frame of a context without a resumer. In: rax = its record, which holds the entry function in rbx's
+// place, rdi, rsi, rdx, rcx, r8 = that one's arguments. A backtrace ends here: the return address is undefined.
+// Marked as a signal frame so that debuggers accept that the next frame, if any, lies elsewhere, and look up
+// exact pcs.
 FUNCTION sennit_enter_root
     .cfi_startproc
     .cfi_signal_frame
     .cfi_personality 0x9b, sennit_entry_personality_pointer
     .cfi_undefined rip
     LANDING
-    callq *%rbx
+    leaq RECORD(%rax), %rsp
+    movq 8(%rax), %rbp
+    callq *16(%rax)
     ud2                     // an entry function does not return
     .cfi_endproc
 END sennit_enter_root
@@ -72,29 +71,60 @@ FUNCTION sennit_enter_linked
     .cfi_startproc
     .cfi_signal_frame
     .cfi_personality 0x9b, sennit_entry_personality_pointer
-    CFI_CALLER_IS_CONTEXT_AT_RSP
+    .cfi_undefined rip      // not entered yet
     LANDING
-    callq *%rbx
+    leaq RECORD(%rax), %rsp
+    CFI_CALLER_IS_CONTEXT_AT_RSP
+    movq 8(%rax), %rbp
+    callq *16(%rax)
     ud2
     .cfi_endproc
 END sennit_enter_linked
 
 // First frame of a context of rounds. It stands below the record it was entered by, which is so kept for the
-// next time. In: rsp = the 16-aligned top; the function is the second word there.
+// next time. In: rax = the record; the 16-aligned top is its end, and the function is the second word there.
 FUNCTION sennit_enter_rounds
     .cfi_startproc
     .cfi_signal_frame
     .cfi_personality 0x9b, sennit_entry_personality_pointer
     .cfi_undefined rip
     LANDING
-    movq %rsp, %rdi
-    leaq -RECORD - 8(%rsp), %rsp
+    leaq RECORD(%rax), %rdi
+    leaq -8(%rax), %rsp
     callq *8(%rdi)
     movq %rdx, %rsi
     xorl %edi, %edi         // nobody left whom the target could resume
     ENTER
     .cfi_endproc
 END sennit_enter_rounds
+
+// First frame of a server: as of a context of rounds, with a resumer, whose handle is kept at the top. The
+// exception globals are zero at the end of a request: all its handlers are left.
+// DW_CFA_def_cfa_expression { DW_OP_breg7 (rsp) 160; DW_OP_deref; DW_OP_plus_uconst 152 }
+FUNCTION sennit_serve
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
+    .cfi_undefined rip      // not entered yet
+    LANDING
+    leaq -8(%rax), %rsp
+    .cfi_escape 0x0f, 0x07, 0x77, 0xa0, 0x01, 0x06, 0x23, 0x98, 0x01
+    CFI_CALLER_IN_RECORD
+    movq %rdi, %rbx
+    leaq RECORD(%rax), %rdi
+    xorl %ebp, %ebp         // a frame-pointer walk stops here
+    callq *24(%rdi)         // action
+    movq %rbx, %rax         // most often still the resumer, and known sooner than what memory says
+    cmpq RECORD + 8(%rsp), %rax
+    jne 2f
+1:  leaq 8(%rsp), %rdi
+    movq %rdi, RECORD + 24(%rsp)    // context
+    xorl %edi, %edi         // told by this that the request is done
+    ENTER
+2:  movq RECORD + 8(%rsp), %rax
+    jmp 1b
+    .cfi_endproc
+END sennit_serve
 
 // Decide who runs next. In: rsp = the leaver's record, rax = decider, rsi = its argument, rdx = the stack to
 // decide on. The decider's call and return are balanced; the way into the next context is a jump.
@@ -165,6 +195,7 @@ FUNCTION \name
     // Resumed: the globals of the thread that we run on now get our pair; the values pass through.
     .cfi_def_cfa rsp, RECORD + 16
 3:  LANDING
+    leaq RECORD(%rax), %rsp
     movq %rdi, %r12
     movq %rsi, %r13
     movq %rdx, %r14
@@ -195,9 +226,15 @@ END \name
     ENTER
 .endm
 
-.macro LEAVE_FOR_TARGET_SAVING
+.macro LEAVE_FOR_TARGET_LINKING
     movq %rsp, (%rdx)
     LEAVE_FOR_TARGET
+.endm
+
+.macro LEAVE_FOR_TARGET_FILED
+    movq %rsp, (%rdx)
+    xorl %edi, %edi
+    ENTER
 .endm
 
 .macro LEAVE_FOR_DECIDER
@@ -205,7 +242,8 @@ END \name
 .endm
 
 BUSY sennit_swapstack_busy, LEAVE_FOR_TARGET
-BUSY sennit_swapstack_saving_busy, LEAVE_FOR_TARGET_SAVING
+BUSY sennit_swapstack_linking_busy, LEAVE_FOR_TARGET_LINKING
+BUSY sennit_swapstack_filed_busy, LEAVE_FOR_TARGET_FILED
 BUSY sennit_suspend_busy, LEAVE_FOR_DECIDER
 
 // sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value): the C ABI's form. What a
@@ -243,6 +281,9 @@ FUNCTION sennit_swapstack_call
     ENTER
     .cfi_def_cfa rsp, 40
 1:  LANDING
+    movq 8(%rax), %rbp
+    movq 16(%rax), %rbx
+    leaq RECORD(%rax), %rsp
     movq (%rsp), %r12
     movq 8(%rsp), %r13
     movq 16(%rsp), %r14

@@ -11,6 +11,8 @@ namespace {
 // Looks busy for ever, so that a thread's first switch goes the way that looks its own pair up.
 constinit sennit_exception_state unknown = {.caught = &unknown, .uncaught = 1};
 
+constinit sennit_idle closed = {.next = nullptr, .room = 0};
+
 constinit std::atomic<void (*)()> before_first_switch{nullptr};
 
 static_assert(sizeof(void*) != 8 || sizeof(sennit_exception_state) == 16,
@@ -25,7 +27,7 @@ static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, worker) == 8,
 extern "C" {
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
-[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {nullptr, 0}};
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}};
 
 // Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
 [[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {

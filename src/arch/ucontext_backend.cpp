@@ -50,24 +50,24 @@ SENNIT_UNSANITIZED void enter(unsigned high, unsigned low) noexcept {
 }
 
 SENNIT_UNSANITIZED const sennit_transfer4& swap(record& self, sennit_context target,
-                                                const uintptr_t (&value)[4]) {
+                                                const uintptr_t (&value)[4], bool told = true) {
   record* const to = record_of(target);
-  to->transfer = {handle_of(&self), {value[0], value[1], value[2], value[3]}};
+  to->transfer = {told ? handle_of(&self) : nullptr, {value[0], value[1], value[2], value[3]}};
   if (swapcontext(&self.context, &to->context) != 0)
     std::abort();
   return self.transfer;
 }
 
-// `place` is told who we are, where the caller wants it.
+// `place` is told who we are, where the caller wants it; the target, unless the caller does not.
 SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, const uintptr_t (&value)[4],
-                                                         sennit_context* place = nullptr) {
+                                                         sennit_context* place = nullptr, bool told = true) {
   record self;
   if (place)
     *place = handle_of(&self);
   sennit_exception_state* globals = sennit_exceptions_lookup();
   const sennit_exception_state ours = *globals;
   *globals = {};
-  swap(self, target, value);
+  swap(self, target, value, told);
   globals = sennit_exceptions_lookup();  // we may be on another thread now
   *globals = ours;
   return self.transfer;
@@ -122,9 +122,16 @@ SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack_raw(sennit_context 
   return {in.from, in.value[0]};
 }
 
-SENNIT_UNSANITIZED uintptr_t sennit_ucontext_swapstack_saving(sennit_context target, uintptr_t value,
-                                                              sennit_context* self) {
-  return swap_with_exceptions(target, {value, 0, 0, 0}, self).value[0];
+SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack_linking(sennit_context target, uintptr_t value,
+                                                                     sennit_context* self) {
+  const sennit_transfer4 in = swap_with_exceptions(target, {value, 0, 0, 0}, self);
+  return {in.from, in.value[0]};
+}
+
+SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack_filed(sennit_context target, uintptr_t value,
+                                                                   sennit_context* self) {
+  const sennit_transfer4 in = swap_with_exceptions(target, {value, 0, 0, 0}, self, false);
+  return {in.from, in.value[0]};
 }
 
 SENNIT_UNSANITIZED void sennit_ucontext_leave(sennit_context target, uintptr_t value) {

@@ -27,20 +27,40 @@ idle_list& process_idle() {
   return *list;
 }
 
+#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
+
+// What sennit_serve does.
 SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
                                  std::uintptr_t) noexcept {
   auto& frame = *reinterpret_cast<coroutine_frame*>(value);
   entered_new_stack(from);
   for (;;) {
+#if defined(SENNIT_SANITIZED)
     frame.resumer = from;
     frame.action(frame);
     frame.state = coroutine_state::idle;
-#if defined(SENNIT_SANITIZED)
     frame.active_identity = &frame.identity;  // another one may have yielded for us last
-#endif
     from = swap(frame.resumer, 0, frame.resumer_identity, false).from;
+#else
+    frame.action(frame);
+    sennit_swapstack_filed(frame.resumer, 0, &frame.context);
+#endif
   }
 }
+
+coroutine_frame& make_pooled(std::size_t stack_size) {
+  return coroutine_make(stack_size, run_loop);
+}
+
+#else
+
+coroutine_frame& make_pooled(std::size_t stack_size) {
+  coroutine_frame& frame = coroutine_make(stack_size, nullptr);
+  frame.context = sennit_newserver(reinterpret_cast<sennit_server*>(&frame));
+  return frame;
+}
+
+#endif
 
 void give_to_process(coroutine_frame& frame) noexcept {
   stack_trim_below(frame.record.memory, frame.context);
@@ -51,23 +71,24 @@ void give_to_process(coroutine_frame& frame) noexcept {
 }
 
 // Makes room by giving idle coroutines to the process.
-void pool_shrink(sennit_pool& pool, std::size_t room) noexcept {
-  for (; pool.room < room && pool.first != nullptr; ++pool.room) {
-    auto& frame = *static_cast<coroutine_frame*>(pool.first);
-    pool.first = frame.next;
+void pool_shrink(sennit_pool& pool, std::uint32_t room) noexcept {
+  while (pool.first->next != nullptr && pool.first->room < room) {
+    coroutine_frame& frame = *coroutine_of(pool.first);
+    pool.first = pool.first->next;
     give_to_process(frame);
   }
 }
 
 // Opens the calling thread's pool; gives everything to the process when the thread ends.
 struct thread_pool {
-  thread_pool() { sennit_thread_self()->pool.room = pool_limit; }
+  thread_pool() { sennit_thread_self()->pool.first = &last; }
   ~thread_pool() {
-    sennit_pool& pool = sennit_thread_self()->pool;
-    pool_shrink(pool, pool_limit);
-    pool.room = 0;
+    pool_shrink(sennit_thread_self()->pool, pool_limit);
+    last.room = 0;
   }
+  static constinit thread_local sennit_idle last;  // outlives us
 };
+constinit thread_local sennit_idle thread_pool::last = {nullptr, pool_limit};
 
 coroutine_frame* take_from_process(std::size_t stack_size) noexcept {
   idle_list& idle = process_idle();
@@ -93,7 +114,7 @@ coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop) {
   auto* frame = ::new (top) coroutine_frame{};
   frame->record.memory = memory;
   frame->state = coroutine_state::idle;
-  frame->usual = memory.size == default_stack_size;
+  frame->takes = memory.size == default_stack_size ? 1 : pool_limit + 1;
   frame->root = frame;
   frame->active_identity = &frame->identity;
   frame->context = loop != nullptr ? sennit_newlinked(&frame->resumer, loop) : sennit_newrounds(frame);
@@ -107,12 +128,13 @@ coroutine_frame& coroutine_take_slow(std::size_t stack_size) {
   stack_size = stack_class(stack_size);
   fault_watch_thread();
   coroutine_frame* frame = take_from_process(stack_size);
-  return frame != nullptr ? *frame : coroutine_make(stack_size, run_loop);
+  return frame != nullptr ? *frame : make_pooled(stack_size);
 }
 
 void coroutine_give_slow(coroutine_frame& frame) noexcept {
+  const bool usual = frame.takes == 1;
   give_to_process(frame);
-  if (frame.usual)
+  if (usual)
     pool_shrink(sennit_thread_self()->pool, pool_limit / 2);
 }
 
@@ -134,9 +156,12 @@ void coroutine_rethrow(coroutine_frame& frame) {
 }
 
 void coroutine_unwind(coroutine_frame& frame) noexcept {
-  frame.state = coroutine_state::unwinding;
-  coroutine_resume(frame,
-                   reinterpret_cast<std::uintptr_t>(&frame));  // a body that never began wants the frame
+  if (std::exchange(frame.state, coroutine_state::unwinding) == coroutine_state::ready) {
+    frame.action(frame);
+    frame.state = coroutine_state::idle;
+    return;
+  }
+  coroutine_resume(frame, 0, resume_as::changed);
   if (frame.state != coroutine_state::idle) {
     std::fputs(
         "sennit: a coroutine that was destroyed early caught its unwinding with catch (...) and went on; "

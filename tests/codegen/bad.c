@@ -62,20 +62,17 @@ void constant_in_memory(int x, sennit_context other) {
 
 /* Leaves by a return. */
 #undef SENNIT_ASM_ENTER
-#define SENNIT_ASM_ENTER      \
-  "movq %%rsp, %%rdi\n\t"     \
-  "movq 8(%%rax), %%rbp\n\t"  \
-  "movq 16(%%rax), %%rbx\n\t" \
-  "movq %%rax, %%rsp\n\t"     \
-  "ret $144\n\t"
+#define SENNIT_ASM_ENTER  \
+  "movq %%rax, %%rsp\n\t" \
+  "ret\n\t"
 
 void leaves_by_return(int x, sennit_context target);
 void leaves_by_return(int x, sennit_context target) {
   while (some_condition) {
     uintptr_t value = 0;
     sennit_context from;
-    __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy")
-                         SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+    __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+                         "sennit_swapstack_busy") SENNIT_ASM_RESUMED
                      : "+a"(target), "=&D"(from), "+S"(value)
                      :
                      : "rdx", "rcx", "r8", SENNIT_CLOBBERS);

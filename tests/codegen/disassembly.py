@@ -2,7 +2,7 @@
 
 A switch is where the header's inline assembly begins to suspend:
 
-    lea RESUME(%rip),%r9 ; lea -0x98(%rsp),%rsp ; ... ; jmp *%r9  or  jmp sennit_suspend_decide
+    lea RESUME(%rip),%r9 ; lea -0x98(%rsp),%rdi ; ... ; jmp *(%rax)  or  jmp sennit_suspend_decide
 
 Its successor is RESUME: whoever resumes us enters there. On the way it may go to sennit_*_busy, which comes back to
 RESUME too and is no part of a loop. The hot loop of a switch is what lies on a path from the switch to itself.
@@ -11,7 +11,7 @@ import dataclasses
 import re
 import subprocess
 
-RECORD = "-0x98(%rsp),%rsp"  # how a switch makes room for its record
+RECORD = "-0x98(%rsp),%rdi"  # how a switch finds the place of its record
 # Calls that do not come back.
 NO_RETURN = re.compile(
     r"throw|__cxa_rethrow|__cxa_call|_Unwind_Resume|terminate|abort|__assert_fail|__stack_chk_fail|__glibcxx_assert|fatal")

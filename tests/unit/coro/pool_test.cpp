@@ -41,8 +41,8 @@ const char* stack_of_a_new_one(std::size_t stack_size = default_stack_size) {
 }
 
 std::size_t idle_here() {
-  const sennit_pool& pool = sennit_thread_self()->pool;
-  return pool.first == nullptr ? 0 : pool_limit - pool.room;
+  const sennit_idle* const first = sennit_thread_self()->pool.first;
+  return first->next == nullptr ? 0 : pool_limit - first->room;
 }
 
 TEST(CoroutinePool, GivesOneThatEndedToTheNext) {

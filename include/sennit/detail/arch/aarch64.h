@@ -63,13 +63,16 @@ struct sennit_context_record {
   "orr x10, x10, x11\n\t"                             \
   "cbnz x10, 2f\n\t"
 
-/* Resume x5. */
-#define SENNIT_ASM_ENTER   \
-  "ldp x16, x29, [x5]\n\t" \
-  "ldr x19, [x5, #16]\n\t" \
-  "mov x0, sp\n\t"         \
-  "add sp, x5, #32\n\t"    \
+/* Resume x5, with x0 as who left. */
+#define SENNIT_ASM_ENTER_FROM(from) \
+  "ldp x16, x29, [x5]\n\t"          \
+  "ldr x19, [x5, #16]\n\t"          \
+  "mov x0, " from                   \
+  "\n\t"                            \
+  "add sp, x5, #32\n\t"             \
   "br x16\n\t"
+#define SENNIT_ASM_ENTER SENNIT_ASM_ENTER_FROM("sp")
+#define SENNIT_ASM_ENTER_FILED SENNIT_ASM_ENTER_FROM("xzr")
 
 #define SENNIT_ASM_BUSY(busy) "2:\n\tb " busy "\n\t"
 
@@ -142,19 +145,42 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
-                                                       sennit_context* self) {
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_linking(sennit_context target, uintptr_t value,
+                                                              sennit_context* self) {
+  sennit_transfer out;
+  register uintptr_t x0 __asm__("x0");
   register uintptr_t x1 __asm__("x1") = value;
   register sennit_context* x2 __asm__("x2") = self;
   register sennit_context x5 __asm__("x5") = target;
   __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
                    "mov x16, sp\n\t"
-                   "str x16, [x2]\n\t" SENNIT_ASM_ENTER SENNIT_ASM_BUSY("sennit_swapstack_saving_busy")
+                   "str x16, [x2]\n\t" SENNIT_ASM_ENTER SENNIT_ASM_BUSY("sennit_swapstack_linking_busy")
                        SENNIT_ASM_RESUMED
-                   : "+r"(x1), "+r"(x2), "+r"(x5)
+                   : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x5)
                    :
-                   : "x0", "x3", "x4", SENNIT_CLOBBERS);
-  return x1;
+                   : "x3", "x4", SENNIT_CLOBBERS);
+  out.from = (sennit_context)x0;
+  out.value = x1;
+  return out;
+}
+
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_filed(sennit_context target, uintptr_t value,
+                                                            sennit_context* self) {
+  sennit_transfer out;
+  register uintptr_t x0 __asm__("x0");
+  register uintptr_t x1 __asm__("x1") = value;
+  register sennit_context* x2 __asm__("x2") = self;
+  register sennit_context x5 __asm__("x5") = target;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
+                   "mov x16, sp\n\t"
+                   "str x16, [x2]\n\t" SENNIT_ASM_ENTER_FILED SENNIT_ASM_BUSY("sennit_swapstack_filed_busy")
+                       SENNIT_ASM_RESUMED
+                   : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x5)
+                   :
+                   : "x3", "x4", SENNIT_CLOBBERS);
+  out.from = (sennit_context)x0;
+  out.value = x1;
+  return out;
 }
 
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {

@@ -10,7 +10,9 @@
  *   sennit_swapstack_raw   the same, blind to the C++ exception globals (for measuring, and for code
  *                          that can prove it never switches while an exception is being handled)
  *   sennit_swapstack_call  the same as sennit_swapstack, out of line, with an ordinary calling convention
- *   sennit_swapstack_saving  the same as sennit_swapstack, and stores our own context where we say
+ *   sennit_swapstack_linking  the same as sennit_swapstack, and stores our own context where we say
+ *   sennit_swapstack_saving   the same, for those who do not ask who resumed them
+ *   sennit_swapstack_filed    the same as sennit_swapstack_linking, and the target is not told who left
  *   sennit_suspend         suspends us, lets a function on another stack decide who runs next, and enters
  *                          that one: the scheduler's way in and out, without an unbalanced call or return
  *   sennit_leave           leaves for a target for good

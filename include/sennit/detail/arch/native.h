@@ -6,9 +6,11 @@
  *   sennit_transfer  sennit_swapstack(target, value)
  *   sennit_transfer  sennit_swapstack_raw(target, value)
  *   sennit_transfer4 sennit_swapstack4(target, value0, value1, value2, value3)
- *   uintptr_t        sennit_swapstack_saving(target, value, self)
+ *   sennit_transfer  sennit_swapstack_linking(target, value, self)
  *       also stores our own context at *self, so that who resumes us need not be who we resumed. Only where
- *       nobody else can look at *self before we are gone. Returns the word that our resumer hands over.
+ *       nobody else can look at *self before we are gone.
+ *   sennit_transfer  sennit_swapstack_filed(target, value, self)
+ *       the same, and the target is not told who left: `from` is null there.
  *   uintptr_t        sennit_suspend(stack, decide, argument)
  *       suspends us and calls decide(self, argument) on `stack` (16-aligned, growing down; *stack holds the
  *       context that backtraces of the decider go on in), then enters whom it names. Returns the word that
@@ -32,9 +34,16 @@
 void sennit_enter_root(void);          /* a stack's first frame; backtraces stop here */
 void sennit_enter_linked(void);        /* the same; backtraces go on in *top */
 void sennit_enter_rounds(void);        /* a first frame that is entered again and again */
+void sennit_serve(void);               /* the same, of a server */
 extern const char sennit_no_resumer[]; /* a record whose backtrace ends at once */
 
 sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value);
+
+/* As sennit_swapstack_linking, for those who do not ask who resumed them. */
+SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
+                                                       sennit_context* self) {
+  return sennit_swapstack_linking(target, value, self).value;
+}
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry entry, void (*first)(void)) {
   struct sennit_context_record* record = (struct sennit_context_record*)((char*)top - SENNIT_RECORD_SIZE);
@@ -62,6 +71,21 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit
  * record is never written again. The first word at top is the caller's. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
   return sennit_make_context(top, 0, sennit_enter_rounds);
+}
+
+/* A server is a context of rounds with a resumer; this lies at the top of its stack. Each resume has it
+ * execute `action`; when that returns, `context` is told where the server is to be resumed, and `resumer` is
+ * entered, which is handed null as who left, and no value. */
+struct sennit_server {
+  sennit_context resumer; /* who resumes it writes himself here (sennit_swapstack_linking) */
+  sennit_round round;     /* not used */
+  sennit_context context;
+  void (*action)(struct sennit_server* self); /* must not let an exception out */
+};
+
+SENNIT_ALWAYS_INLINE sennit_context sennit_newserver(struct sennit_server* top) {
+  top->resumer = (sennit_context)(uintptr_t)sennit_no_resumer;
+  return sennit_make_context(top, 0, sennit_serve);
 }
 
 #endif

@@ -25,10 +25,14 @@ struct sennit_exception_state {
 
 struct sennit_worker; /* sched's */
 
-/* A thread's idle coroutines, most recently used first (coro's). */
+/* A thread's idle coroutines, most recently used first (coro's). The list ends in one that is none. */
+struct sennit_idle {
+  struct sennit_idle* next; /* null in the last */
+  uint32_t room;            /* for how many more above this one */
+};
+
 struct sennit_pool {
-  void* first;    /* or null */
-  uintptr_t room; /* for how many more; 0 before the first use, and when the thread ends */
+  struct sennit_idle* first; /* never null: without room before the first use, and when the thread ends */
 };
 
 /* Offsets 0 and (x86-64) 8 are read by assembly; the rest by name. */

@@ -29,7 +29,9 @@ sennit_transfer sennit_ucontext_swapstack(sennit_context target, uintptr_t value
 sennit_transfer sennit_ucontext_swapstack_raw(sennit_context target, uintptr_t value);
 sennit_transfer4 sennit_ucontext_swapstack4(sennit_context target, uintptr_t value0, uintptr_t value1,
                                             uintptr_t value2, uintptr_t value3);
-uintptr_t sennit_ucontext_swapstack_saving(sennit_context target, uintptr_t value, sennit_context* self);
+sennit_transfer sennit_ucontext_swapstack_linking(sennit_context target, uintptr_t value,
+                                                  sennit_context* self);
+sennit_transfer sennit_ucontext_swapstack_filed(sennit_context target, uintptr_t value, sennit_context* self);
 __attribute__((noreturn)) void sennit_ucontext_leave(sennit_context target, uintptr_t value);
 
 SENNIT_DEFINE_SUSPEND(sennit_ucontext_suspend, sennit_ucontext_newlinked, sennit_ucontext_swapstack4,

@@ -38,9 +38,19 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return sennit_ucontext_swapstack4(target, value0, value1, value2, value3);
 }
 
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_linking(sennit_context target, uintptr_t value,
+                                                              sennit_context* self) {
+  return sennit_ucontext_swapstack_linking(target, value, self);
+}
+
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_filed(sennit_context target, uintptr_t value,
+                                                            sennit_context* self) {
+  return sennit_ucontext_swapstack_filed(target, value, self);
+}
+
 SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
                                                        sennit_context* self) {
-  return sennit_ucontext_swapstack_saving(target, value, self);
+  return sennit_swapstack_linking(target, value, self).value;
 }
 
 SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {

@@ -13,11 +13,14 @@
  *      | resume address              |   handle + 0
  *      +-----------------------------+ <- handle
  *
- * A resumer loads the three words first and only then raises rsp to handle + 152 (24 + the red zone), so
- * that a signal handler can never write over a record that is still needed; a leaver lowers rsp first.
+ * A leaver lowers rsp first and then writes its record, so that a signal handler can never write over one. It
+ * keeps its rsp for as long as it can: who is resumed finds it there, his own handle in rax, loads rbp and
+ * rbx and only then sets rsp to handle + 152 (24 + the red zone). One landing is thus all that the two sides
+ * have in common. It makes each side short too: what counts in a loop is how many lines of 64 bytes it is
+ * fetched from.
  *
- * Registers at a switch: rax = target on the way in; rdi = who left, rsi, rdx, rcx, r8 = the values, both
- * ways. Those are the argument registers of the C ABI in their order, so a first entry needs no moves.
+ * Registers at a switch: rax = whom we resume; rdi = who left, rsi, rdx, rcx, r8 = the values, both ways.
+ * Those are the argument registers of the C ABI in their order, so a first entry needs no moves.
  * The way out is a jump: a `ret` would go to a place the return predictor does not expect.
  * The x87 and SSE control words and the direction flag stay as they are (the ABI's rule for a call).
  *
@@ -51,34 +54,37 @@ struct sennit_context_record {
 #define SENNIT_LANDING ""
 #endif
 
-/* Suspend: the record goes below the red zone. r9-r11 are free. */
+/* Suspend: the record goes below the red zone, and rdi points to it. r9-r11 are free. Nothing reads rsp after
+ * a push, for that would cost the CPU one more step. */
 #define SENNIT_ASM_SAVE         \
   "leaq 1f(%%rip), %%r9\n\t"    \
-  "leaq -152(%%rsp), %%rsp\n\t" \
-  "movq %%r9, (%%rsp)\n\t"      \
-  "movq %%rbp, 8(%%rsp)\n\t"    \
-  "movq %%rbx, 16(%%rsp)\n\t"
+  "leaq -152(%%rsp), %%rdi\n\t" \
+  "addq $24-152, %%rsp\n\t"     \
+  "pushq %%rbx\n\t"             \
+  "pushq %%rbp\n\t"             \
+  "pushq %%r9\n\t"
 
-/* Leave by `busy` when the exception globals are not zero. A sum can stand for the pair: a pointer plus a
- * count is never zero unless both are. */
-#define SENNIT_ASM_TEST_EXCEPTIONS(busy)          \
+/* Go to 2, which leaves by the busy path, when the exception globals are not zero. A sum can stand for the
+ * pair: a pointer plus a count is never zero unless both are. */
+#define SENNIT_ASM_TEST_EXCEPTIONS                \
   "movq sennit_thread@gottpoff(%%rip), %%r10\n\t" \
   "movq %%fs:(%%r10), %%r10\n\t"                  \
   "movq (%%r10), %%r11\n\t"                       \
   "addq 8(%%r10), %%r11\n\t"                      \
-  "jnz " busy "@PLT\n\t"
+  "jnz 2f\n\t"
 
-/* Resume rax. */
-#define SENNIT_ASM_ENTER       \
-  "movq %%rsp, %%rdi\n\t"      \
-  "movq (%%rax), %%r9\n\t"     \
-  "movq 8(%%rax), %%rbp\n\t"   \
-  "movq 16(%%rax), %%rbx\n\t"  \
-  "leaq 152(%%rax), %%rsp\n\t" \
-  "jmpq *%%r9\n\t"
+#define SENNIT_ASM_BUSY(busy) "2:\tjmp " busy "@PLT\n\t"
 
-/* Aligned: the resume address is the target of an indirect jump on every round. */
-#define SENNIT_ASM_RESUMED ".p2align 4\n1:\n\t" SENNIT_LANDING
+/* Resume rax, with rdi as who left. */
+#define SENNIT_ASM_ENTER "jmpq *(%%rax)\n\t"
+
+/* Aligned to a line, so that the short code between two switches of a loop is mostly in one with the landing.
+ */
+#define SENNIT_ASM_RESUMED            \
+  ".p2align 6\n1:\n\t" SENNIT_LANDING \
+  "movq 8(%%rax), %%rbp\n\t"          \
+  "movq 16(%%rax), %%rbx\n\t"         \
+  "leaq 152(%%rax), %%rsp\n\t"
 
 /* clang lets us name AVX-512's registers even where the file's baseline lacks them, and counts them as
  * changed when the switch is inlined into a function that has them by its own target attribute. gcc refuses
@@ -98,8 +104,8 @@ struct sennit_context_record {
 
 SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
   sennit_transfer out;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy")
-                       SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+                       "sennit_swapstack_busy") SENNIT_ASM_RESUMED
                    : "+a"(target), "=&D"(out.from), "+S"(value)
                    :
                    : "rdx", "rcx", "r8", SENNIT_CLOBBERS);
@@ -122,8 +128,8 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
                                                         uintptr_t value3) {
   sennit_transfer4 out;
   register uintptr_t r8 __asm__("r8") = value3;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS("sennit_swapstack_busy")
-                       SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+                       "sennit_swapstack_busy") SENNIT_ASM_RESUMED
                    : "+a"(target), "=&D"(out.from), "+S"(value0), "+d"(value1), "+c"(value2), "+r"(r8)
                    :
                    : SENNIT_CLOBBERS);
@@ -134,21 +140,43 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
-                                                       sennit_context* self) {
-  __asm__ volatile(
-      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS(
-          "sennit_swapstack_saving_busy") "movq %%rsp, (%%rdx)\n\t" SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
-      : "+a"(target), "+S"(value), "+d"(self)
-      :
-      : "rdi", "rcx", "r8", SENNIT_CLOBBERS);
-  return value;
+/* `self` stays where it is: in most loops rbx or rbp, which nothing changes on the way out. */
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_linking(sennit_context target, uintptr_t value,
+                                                              sennit_context* self) {
+  sennit_transfer out;
+  sennit_context* rdx;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
+                   "movq %%rdi, (%[self])\n\t" SENNIT_ASM_ENTER
+                   "2:\tmovq %[self], %%rdx\n\t"
+                   "jmp sennit_swapstack_linking_busy@PLT\n\t" SENNIT_ASM_RESUMED
+                   : "+a"(target), "=&D"(out.from), "+S"(value), "=d"(rdx)
+                   : [self] "r"(self)
+                   : "rcx", "r8", SENNIT_CLOBBERS);
+  out.value = value;
+  return out;
+}
+
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_filed(sennit_context target, uintptr_t value,
+                                                            sennit_context* self) {
+  sennit_transfer out;
+  sennit_context* rdx;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
+                   "movq %%rdi, (%[self])\n\t"
+                   "xorl %%edi, %%edi\n\t" SENNIT_ASM_ENTER
+                   "2:\tmovq %[self], %%rdx\n\t"
+                   "jmp sennit_swapstack_filed_busy@PLT\n\t" SENNIT_ASM_RESUMED
+                   : "+a"(target), "=&D"(out.from), "+S"(value), "=d"(rdx)
+                   : [self] "r"(self)
+                   : "rcx", "r8", SENNIT_CLOBBERS);
+  out.value = value;
+  return out;
 }
 
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
   uintptr_t value = (uintptr_t)argument;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS(
-                       "sennit_suspend_busy") "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
+                   "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_BUSY("sennit_suspend_busy")
+                       SENNIT_ASM_RESUMED
                    : "+a"(decide), "+d"(stack), "+S"(value)
                    :
                    : "rdi", "rcx", "r8", SENNIT_CLOBBERS);
@@ -156,15 +184,7 @@ SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide
 }
 
 SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {
-  __asm__ volatile(
-      "movq (%%rax), %%r9\n\t"
-      "movq 8(%%rax), %%rbp\n\t"
-      "movq 16(%%rax), %%rbx\n\t"
-      "leaq 152(%%rax), %%rsp\n\t"
-      "jmpq *%%r9"
-      :
-      : "a"(target), "D"(0L), "S"(value)
-      : "memory");
+  __asm__ volatile("jmpq *(%%rax)" : : "a"(target), "D"(0L), "S"(value) : "memory");
   __builtin_unreachable();
 }
 

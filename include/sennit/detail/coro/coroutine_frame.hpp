@@ -8,8 +8,9 @@
 //         | the run loop's call of the action, the body's frames ...      |    loop's first frame
 //   low   | guard                                                         |
 //
-// The run loop waits for a message (an action), executes it, says that it is finished, and waits again. Who
-// sees it finished puts it back into its thread's pool: a stack is never published by code that runs on it.
+// The run loop (a server, arch/native.h) waits for a message (an action), executes it, says that it is
+// finished, and waits again. Who sees it finished puts it back into its thread's pool: a stack is never
+// published by code that runs on it.
 //
 // Source: RethinkDB, "Making coroutines fast": reusing coroutines. Dolan 2013, section 4.
 #pragma once
@@ -32,8 +33,9 @@ inline constexpr std::size_t payload_size = 96;
 
 enum class coroutine_state : std::uint8_t {
   idle,       // in a pool, or finished
-  active,     // has a message
-  unwinding,  // told to leave its body by forced unwind
+  ready,      // has a message that it does not know of yet
+  active,     // executes it
+  unwinding,  // told to leave its body by forced unwind; or to drop the message
 };
 
 struct coroutine_frame {
@@ -41,21 +43,29 @@ struct coroutine_frame {
   sennit_round round;                // a fiber's message; must be the second word
   sennit_context context;            // where we, or the innermost generator that we yield from, are suspended
   void (*action)(coroutine_frame&);  // the message; must not throw
-  coroutine_frame* next;             // in an idle list
+  sennit_idle idle;                  // in a thread's pool
+  std::uintptr_t mail[2];  // a generator's element; a coroutine's first argument, place of its result
   coroutine_state state;
-  bool usual;                                   // its stack has the default size
+  std::uint32_t takes;                          // room in a pool: 1, or (no stack of the default size) all
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it
-  coroutine_frame* root;   // whose resumer our yields go to: ourselves, or (yield_all) another
-  std::uintptr_t mail[2];  // coroutine<Out(In)>'s: first argument, place of the result
-  void* error;             // a std::exception_ptr's content: what the body ended with
+  coroutine_frame* next;                        // in other lists
+  void* error;                                  // a std::exception_ptr's content: what the body ended with
+  coroutine_frame* root;  // whose resumer our yields go to: ourselves, or (yield_all) another
   stack_record record;
   switch_identity identity;           // the rest is for sanitizer builds only:
   switch_identity* active_identity;   // who is suspended at `context`
   switch_identity* resumer_identity;  // who is suspended at `resumer`
 };
 
+#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
 static_assert(offsetof(coroutine_frame, resumer) == 0);
 static_assert(offsetof(coroutine_frame, round) == sizeof(void*));
+#else
+static_assert(offsetof(coroutine_frame, resumer) == offsetof(sennit_server, resumer) &&
+              offsetof(coroutine_frame, round) == offsetof(sennit_server, round) &&
+              offsetof(coroutine_frame, context) == offsetof(sennit_server, context) &&
+              offsetof(coroutine_frame, action) == offsetof(sennit_server, action));
+#endif
 
 // Thrown through a body that is destroyed before its end. A body may catch (...) but must rethrow.
 struct forced_unwind {};
@@ -66,7 +76,7 @@ struct forced_unwind {};
 [[gnu::cold]] void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept;
 [[noreturn, gnu::cold]] void coroutine_rethrow(coroutine_frame& frame);
 
-// Unwinds a suspended body.
+// Unwinds a suspended body, or drops one that never began.
 [[gnu::cold]] void coroutine_unwind(coroutine_frame& frame) noexcept;
 
 // A new coroutine on a stack of its own, suspended at the beginning of `loop`, which gets the frame as its
@@ -74,58 +84,104 @@ struct forced_unwind {};
 coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop);
 
 // How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
-inline constexpr std::size_t pool_limit = 4096;
+inline constexpr std::uint32_t pool_limit = 4096;
 
 coroutine_frame& coroutine_take_slow(std::size_t stack_size);
 void coroutine_give_slow(coroutine_frame& frame) noexcept;
 
+[[gnu::always_inline]] inline coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
+  return reinterpret_cast<coroutine_frame*>(reinterpret_cast<char*>(idle) - offsetof(coroutine_frame, idle));
+}
+
 // An idle coroutine. Throws std::system_error when memory or mappings ran out.
 [[gnu::always_inline]] inline coroutine_frame& coroutine_take(std::size_t stack_size) {
   sennit_pool& pool = sennit_thread_self()->pool;
-  auto* frame = static_cast<coroutine_frame*>(pool.first);
-  if (stack_size != default_stack_size || frame == nullptr) [[unlikely]] {
+  sennit_idle* const first = pool.first;
+  sennit_idle* const next = first->next;
+  coroutine_frame* frame = coroutine_of(first);
+  if (stack_size != default_stack_size || next == nullptr) [[unlikely]]
     frame = &coroutine_take_slow(stack_size);
-  } else {
-    pool.first = frame->next;
-    ++pool.room;
-  }
+  else
+    pool.first = next;
   renew_identity(frame->identity, frame->record.memory.low, frame->record.memory.size);
   return *frame;
 }
 
-// Back to the calling thread's pool. The coroutine must be idle and suspended.
-[[gnu::always_inline]] inline void coroutine_give(coroutine_frame& frame) noexcept {
+// Back to the calling thread's pool. The coroutine must be idle and suspended. Each counts the room that is
+// left above it: a count in the pool would be written by every take and give, and read by the next.
+inline void coroutine_give(coroutine_frame& frame) noexcept {
   sennit_pool& pool = sennit_thread_self()->pool;
-  if (!frame.usual || pool.room == 0) [[unlikely]] {
+  if (pool.first->room < frame.takes) [[unlikely]] {
     coroutine_give_slow(frame);
     return;
   }
-  frame.next = static_cast<coroutine_frame*>(pool.first);
-  pool.first = &frame;
-  --pool.room;
+  frame.idle = {pool.first, pool.first->room - frame.takes};
+  pool.first = &frame.idle;
 }
 
-// Enters the coroutine that `frame` leads to. Returns what it hands back.
-[[gnu::always_inline]] inline std::uintptr_t coroutine_resume(coroutine_frame& frame, std::uintptr_t value) {
+// Whether a resumed body is to look into its frame: it may have to unwind, and whom it yields to may have
+// changed. Otherwise it yields to who resumed it.
+enum class resume_as : bool { same, changed };
+
+// Enters the coroutine that `frame` leads to, which gets `value`. Returns what it hands back when it suspends
+// itself; `from` is null when it has finished instead.
+[[gnu::always_inline]] inline sennit_transfer coroutine_resume(coroutine_frame& frame, std::uintptr_t value,
+                                                               [[maybe_unused]] resume_as how) {
 #if defined(SENNIT_SANITIZED)
   frame.resumer_identity = current_identity();
-#endif
-  const sennit_transfer transfer = swap(frame.context, value, frame.active_identity);
+  sennit_transfer transfer = swap(frame.context, value, frame.active_identity);
   frame.context = transfer.from;
-  return transfer.value;
+  if (frame.state == coroutine_state::idle)
+    transfer.from = nullptr;
+  return transfer;
+#else
+  const sennit_transfer transfer = how == resume_as::same
+                                       ? sennit_swapstack_linking(frame.context, value, &frame.resumer)
+                                       : sennit_swapstack_filed(frame.context, value, &frame.resumer);
+  if (transfer.from != nullptr) [[likely]]
+    frame.context = transfer.from;
+  else
+    frame.state = coroutine_state::idle;
+  return transfer;
+#endif
 }
 
-// Goes back to the resumer of `frame`. Returns what the next resume hands in.
-[[gnu::always_inline]] inline std::uintptr_t coroutine_leave(coroutine_frame& frame, std::uintptr_t value) {
+// A body's way back to its resumer. Who resumed it last is whom it yields to, and comes in a register at each
+// resume: in a body that is inlined it never goes through memory, which would cost more than the switch.
+class way_back {
+public:
+  explicit way_back(coroutine_frame& frame) : frame_(&frame), resumer_(frame.root->resumer) {}
+
+  coroutine_frame& root() const noexcept { return *frame_->root; }
+
+  // Goes back with a value. Returns what the next resume hands in.
+  [[gnu::always_inline]] std::uintptr_t leave(std::uintptr_t value) {
 #if defined(SENNIT_SANITIZED)
-  frame.active_identity = current_identity();
+    coroutine_frame& left = root();
+    left.active_identity = current_identity();
+    const sennit_transfer transfer = swap(resumer_, value, left.resumer_identity);
+    left.resumer = transfer.from;
+    look();
+#else
+    const sennit_transfer transfer = sennit_swapstack(resumer_, value);
+    resumer_ = transfer.from;
+    if (transfer.from == nullptr) [[unlikely]]
+      look();
 #endif
-  const sennit_transfer transfer = swap(frame.resumer, value, frame.resumer_identity);
-  frame.resumer = transfer.from;
-  if (frame.state == coroutine_state::unwinding) [[unlikely]]
-    throw_forced_unwind();
-  return transfer.value;
-}
+    return transfer.value;
+  }
+
+  // Others may have yielded to our resumer, or he may have told us to unwind.
+  void look() {
+    resumer_ = root().resumer;
+    if (root().state == coroutine_state::unwinding)
+      throw_forced_unwind();
+  }
+
+private:
+  coroutine_frame* frame_;
+  sennit_context resumer_;
+};
 
 // Small function objects live in the frame, larger ones in memory of their own.
 template <class Body>
