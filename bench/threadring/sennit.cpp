@@ -1,6 +1,6 @@
-// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel. `raw` is no runtime: a ring
-// of bare contexts on the same stacks, each of which switches to the next; what the others cost above it is
-// scheduling.
+// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel. `raw` is no runtime: a
+// ring of bare contexts on the same stacks, each of which switches to the next; what the others cost above it
+// is scheduling.
 #include "threadring.hpp"
 
 #include "../peers/sennit.hpp"

@@ -39,8 +39,8 @@ void add_block(descriptor_source& to) {
 }
 
 #if defined(SENNIT_SANITIZED)
-// Sanitizers must be told of every switch, so a fiber does not leave by its round's return: it suspends itself
-// here, where none of them counts calls and returns, and goes on here when it has got a new message.
+// Sanitizers must be told of every switch, so a fiber does not leave by its round's return: it suspends
+// itself here, where none of them counts calls and returns, and goes on here when it has got a new message.
 SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
                                    std::uintptr_t) noexcept {
   auto& frame = *reinterpret_cast<coroutine_frame*>(value);

@@ -86,14 +86,18 @@ class Section34(unittest.TestCase):
 class Loops(unittest.TestCase):
     def test_the_generators_and_the_yields(self):
         wanted = ("sum_of", "generator<long>::run<even_numbers", "yield_often")
+        # Every 61st yield looks outside; a yield beside a woken fiber, or under another policy than fifo, asks who
+        # is next. Both are declared cold or unlikely, and stand outside of the straight way.
+        cold = ("quiet_outside", "rotate_slow")
         for compiler in COMPILERS:
             found = compile(compiler, "loops.cpp")
             for name in wanted:
                 with self.subTest(compiler=compiler, function=name):
-                    matching = [f for full, f in found.items() if name in full and f.switches]
+                    matching = [f for full, f in found.items()
+                                if name in full and f.switches and ".cold" not in full]
                     self.assertEqual(len(matching), 1)
                     loop = disassembly.only_loop(matching[0])
-                    self.assertEqual(disassembly.faults_of_loop(loop), [])
+                    self.assertEqual(disassembly.faults_of_loop(loop, cold), [])
 
     def test_planted_faults_are_found(self):
         for compiler in COMPILERS:

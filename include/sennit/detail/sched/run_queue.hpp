@@ -150,7 +150,7 @@ private:
   fiber* tail_ = nullptr;
   fiber* slot_ = nullptr;  // fifo: woken last, and not in the ring. The other policies: &by_policy_, for
                            // good, so that one test serves for both
-  unsigned budget_;  // and 0
+  unsigned budget_;        // and 0
   run_policy policy_;
   std::size_t adds_left_ = hybrid_adds;  // hybrid: adds that still go to the head
   std::size_t in_front_ = 0;             // hybrid: how many of them are still queued
