@@ -27,7 +27,14 @@ if(sennit_sources)
   target_include_directories(sennit PRIVATE "${PROJECT_SOURCE_DIR}/src")
   # g++ defines _GNU_SOURCE by itself; strict C11 does not.
   target_compile_definitions(sennit PRIVATE "$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE>")
-  set_target_properties(sennit PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # The interface changes with every minor version until 1.0.
+  set_target_properties(sennit PROPERTIES POSITION_INDEPENDENT_CODE ON
+    VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+  if(BUILD_SHARED_LIBS)
+    set(sennit_map "${PROJECT_SOURCE_DIR}/cmake/sennit.map")
+    target_link_options(sennit PRIVATE "LINKER:--version-script=${sennit_map}")
+    set_target_properties(sennit PROPERTIES LINK_DEPENDS "${sennit_map}")
+  endif()
   sennit_warnings(sennit)
 else()
   set(sennit_scope INTERFACE)
