@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -21,8 +22,10 @@ namespace {
 constexpr unsigned usual_threads = 64;
 constexpr std::chrono::seconds idle_time{10};
 
-// Never destroyed: its threads may outlive static objects.
+// Never destroyed: its threads may outlive static objects. A forked child has none of them, and gets a pool
+// of its own.
 struct thread_pool {
+  const unsigned process = process_generation();
   std::mutex lock;
   std::condition_variable work;
   offload_job* first = nullptr;
@@ -34,8 +37,13 @@ struct thread_pool {
 };
 
 thread_pool& pool() {
-  static auto* only = new thread_pool;
-  return *only;
+  static std::atomic<thread_pool*> only{new thread_pool};
+  thread_pool* mine = only.load(std::memory_order_relaxed);
+  if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
+    mine = new thread_pool;
+    only.store(mine, std::memory_order_relaxed);
+  }
+  return *mine;
 }
 
 void push(thread_pool& to, offload_job& job) noexcept {

@@ -1,6 +1,8 @@
 // The deciders and what they call: who runs next, and how a worker waits when nobody can.
 #include "sennit/detail/sched/worker.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -226,7 +228,22 @@ void fiber_finish_slow(worker& w, fiber&) noexcept {
   suspend(w, sennit_decide_finish, &w, false);
 }
 
+unsigned process_generation() noexcept {
+  static std::atomic<unsigned> forks{0};
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);  // without memory for it, forks go unnoticed
+  return forks.load(std::memory_order_relaxed);
+}
+
 void host_run(worker& w) noexcept {
+  if (w.process != process_generation()) [[unlikely]] {
+    std::fputs(
+        "sennit: a runtime is run in a child of the process that made it; after fork(), the child may only "
+        "exec, or make runtimes of its own\n",
+        stderr);
+    std::abort();
+  }
   sennit_thread_block* thread = sennit_thread_self();
   assert(thread->worker == nullptr && "sennit: a runtime was run inside of another one's fiber");
   fault_watch_thread();
@@ -306,6 +323,8 @@ sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size)
 }
 
 sennit_worker::~sennit_worker() {
+  if (process != process_generation())
+    return;  // exit() of a child: the fibers, and what they have open, are the parent's
   worker_unwind(*this);
   for (posted* post = inbox.exchange(nullptr); post != nullptr;)
     delete std::exchange(post, post->next);

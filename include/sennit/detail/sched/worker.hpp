@@ -35,6 +35,11 @@ namespace sennit::detail {
 // After this many dispatches a worker looks at what comes from outside: posts, deadlines, I/O.
 inline constexpr unsigned poll_interval = 61;
 
+// How many forks lie between the program's start and this process. A runtime is of no use in a child: it
+// shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
+// may exec, or make runtimes of its own.
+unsigned process_generation() noexcept;
+
 // What another thread posted. Run once, on the worker's thread, it disposes of itself; never run, it is
 // deleted.
 struct posted {
@@ -73,6 +78,7 @@ struct sennit_worker {
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
 
+  const unsigned process = sennit::detail::process_generation();  // that it was made in
   sennit_worker(sennit::run_policy policy, std::size_t stack_size);
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
