@@ -1,0 +1,100 @@
+// Files: what was written is read again, by fibers and outside of them; errors say what failed.
+#include "sennit/local/file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace sennit::local;
+
+class File : public testing::Test {
+protected:
+  File() : directory(std::filesystem::temp_directory_path() / ("sennit-file-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directory(directory);
+  }
+  ~File() override { std::filesystem::remove_all(directory); }
+  std::string path(const char* name) const { return directory / name; }
+
+  const std::filesystem::path directory;
+};
+
+TEST_F(File, WhatWasWrittenIsReadAgain) {
+  runtime rt;
+  rt.run([&] {
+    const std::string text(300'000, 'x');
+    file out = file::open(path("a"), O_WRONLY | O_CREAT);
+    out.write_all(text);
+    out.write_all("end");
+    out.sync();
+    EXPECT_EQ(out.size(), text.size() + 3);
+    out.close();
+    EXPECT_FALSE(out.is_open());
+
+    file in = file::open(path("a"));
+    EXPECT_EQ(in.read_all(), text + "end");
+    char end[10];
+    EXPECT_EQ(in.read_some_at(text.size(), end), 3u);
+    EXPECT_EQ(std::string(end, 3), "end");
+    EXPECT_EQ(in.read_some(end), 0u) << "the position has not moved";
+  });
+}
+
+TEST_F(File, FibersUseOneFileAtDifferentPlaces) {
+  runtime rt;
+  rt.run([&] {
+    file shared = file::open(path("b"), O_RDWR | O_CREAT);
+    std::vector<fiber> fibers;
+    for (std::uint64_t i = 0; i < 20; ++i)
+      fibers.push_back(
+          spawn([&, i] { shared.write_all_at(i * 2, std::string(2, static_cast<char>('a' + i))); }));
+    for (auto& each : fibers)
+      each.join();
+    EXPECT_EQ(shared.read_all(), "aabbccddeeffgghhiijjkkllmmnnooppqqrrsstt");
+  });
+}
+
+TEST_F(File, WorksOutsideOfAFiberToo) {
+  file out = file::open(path("c"), O_RDWR | O_CREAT);
+  out.write_all("text");
+  EXPECT_EQ(out.size(), 4u);
+}
+
+TEST_F(File, ErrorsSayWhatFailed) {
+  runtime rt;
+  rt.run([&] {
+    try {
+      file::open(path("no such file"));
+      ADD_FAILURE() << "opened nothing";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+      EXPECT_NE(std::string(error.what()).find("no such file"), std::string::npos);
+    }
+    std::error_code error;
+    EXPECT_FALSE(file::open(directory, error, O_WRONLY).is_open());
+    EXPECT_EQ(error, std::errc::is_a_directory);
+
+    file closed;
+    char buffer[1];
+    EXPECT_EQ(closed.read_some(buffer, error), 0u);
+    EXPECT_EQ(error, std::errc::bad_file_descriptor);
+    EXPECT_EQ(closed.write_all("x", error), 0u);
+    EXPECT_EQ(error, std::errc::bad_file_descriptor);
+    EXPECT_THROW(closed.size(), std::system_error);
+    EXPECT_THROW(closed.close(), std::system_error);
+
+    file in = file::open(path("d"), O_RDWR | O_CREAT);
+    EXPECT_EQ(in.read_some_at(UINT64_MAX, buffer, error), 0u);
+    EXPECT_EQ(error, std::errc::invalid_argument);
+    file full = file::open("/dev/full", O_WRONLY);
+    EXPECT_EQ(full.write_all("x", error), 0u);
+    EXPECT_EQ(error, std::errc::no_space_on_device);
+  });
+}
+
+}  // namespace
