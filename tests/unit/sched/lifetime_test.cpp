@@ -41,7 +41,7 @@ std::ptrdiff_t count_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
-std::ptrdiff_t count_mappings() {
+[[maybe_unused]] std::ptrdiff_t count_mappings() {
   std::ifstream maps("/proc/self/maps");
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
 }
@@ -63,11 +63,13 @@ void use_a_runtime() {
 TEST(Lifetime, RuntimesComeAndGoAndLeaveNothing) {
   use_a_runtime();  // what stays for good: pools
   const auto descriptors = count_descriptors();
-  const auto mappings = count_mappings();
+  [[maybe_unused]] const auto mappings = count_mappings();
   for (int i = 0; i < 300; ++i)
     use_a_runtime();
   EXPECT_EQ(count_descriptors(), descriptors);
-  EXPECT_LE(count_mappings(), mappings + 2);  // malloc may have taken one more
+#if !defined(SUPPORT_TSAN) && !defined(SUPPORT_ASAN)  // they map for themselves
+  EXPECT_LE(count_mappings(), mappings + 2);          // malloc may have taken one more
+#endif
 }
 
 TEST(Lifetime, ThreadsComeAndGoWithTheirRuntimes) {
@@ -106,6 +108,8 @@ TEST(Lifetime, AForkInAFiberMayExecAndTheParentGoesOn) {
 TEST(Lifetime, AForkedChildMayMakeARuntimeOfItsOwn) {
 #if defined(SUPPORT_TSAN)
   GTEST_SKIP() << "ThreadSanitizer ends a child that starts threads";
+#elif defined(__aarch64__)
+  GTEST_SKIP() << "qemu-user cannot start a thread in a child";
 #endif
   runtime before;
   before.run([] { sennit::offload([] {}); });
@@ -156,8 +160,8 @@ TEST(Lifetime, ExitInAFiberWhileOthersAreParked) {
 
 TEST(Lifetime, AStaticRuntimeUnwindsItsFibersAtExit) {
   const auto outcome = in_child([] {
+    static channel<int> numbers;  // outlives who waits in it
     static runtime rt;
-    static channel<int> numbers;
     rt.run([] {
       spawn([] {
         held it("receiver let go\n");
