@@ -79,13 +79,12 @@ std::chrono::steady_clock::time_point deadline_argument(const invocation& call, 
   if (!seconds) {
     fail("ERR timeout is not a float or out of range");
   }
-  if (*seconds * 1000 > static_cast<long double>(std::numeric_limits<std::int64_t>::max())) {
-    fail("ERR timeout is out of range");
-  }
-  const auto milliseconds = static_cast<std::int64_t>(std::ceil(*seconds * 1000));
-  if (milliseconds < 0) {
+  // What is too long is negative to Redis, whose conversion overflows.
+  const long double exact = std::ceil(*seconds * 1000);
+  if (exact < 0 || exact >= static_cast<long double>(std::numeric_limits<std::int64_t>::max())) {
     fail("ERR timeout is negative");
   }
+  const auto milliseconds = static_cast<std::int64_t>(exact);
   const auto now = steady_clock::now();
   const auto longest =
       std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::time_point::max() - now);

@@ -73,6 +73,9 @@ void forget(server_state& server, client& gone) {
   for (const std::string& each : gone.patterns) {
     server.patterns.remove(each, gone);
   }
+  for (const auto& [name, version] : gone.watched) {
+    server.keys.lose_from_view(name);
+  }
   server.client_memory -= gone.pushed.capacity();
   gone.pushed.release();
   if (gone.handed) {

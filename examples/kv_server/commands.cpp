@@ -102,6 +102,23 @@ std::string_view until_zero(std::string_view text, std::size_t most) {
 constexpr std::string_view no_memory_left = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
 constexpr std::string_view out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
+const subcommand& find_subcommand(const command& of, const request& arguments) {
+  for (const subcommand& each : *of.choices) {
+    if (equals_ignoring_case(arguments[1], each.name)) {
+      if (!has_arity(arguments, each.arity)) {
+        fail_arity(std::string(of.name) + "|" + std::string(each.name));
+      }
+      return each;
+    }
+  }
+  std::string upper(of.name);
+  for (char& byte : upper) {
+    byte = static_cast<char>(byte & ~0x20);
+  }
+  fail("ERR unknown subcommand '" + std::string(until_zero(arguments[1], 128)) + "'. Try " + upper +
+       " HELP.");
+}
+
 // The command that is asked for, if it may be run now.
 const command& accept(const request& arguments, const server_state& server, const client& from) {
   const command* found = find_command(arguments[0]);
@@ -110,6 +127,9 @@ const command& accept(const request& arguments, const server_state& server, cons
   }
   if (!has_arity(arguments, found->arity)) [[unlikely]] {
     fail_arity(found->name);
+  }
+  if (found->choices != nullptr && arguments.size() > 1) [[unlikely]] {
+    find_subcommand(*found, arguments);  // fails if there is none
   }
   if ((found->flags & flag::denyoom) != 0 && is_out_of_memory(server)) [[unlikely]] {
     fail(out_of_memory);
@@ -202,23 +222,8 @@ void execute(const request& arguments, server_state& server, client& from, reply
   }
 }
 
-void run_subcommand(invocation& call, std::string_view command, std::span<const subcommand> choices) {
-  for (const subcommand& each : choices) {
-    if (!equals_ignoring_case(call.arguments[1], each.name)) {
-      continue;
-    }
-    if (!has_arity(call.arguments, each.arity)) {
-      fail_arity(std::string(command) + "|" + std::string(each.name));
-    }
-    each.run(call);
-    return;
-  }
-  std::string upper(command);
-  for (char& byte : upper) {
-    byte = static_cast<char>(byte & ~0x20);
-  }
-  fail("ERR unknown subcommand '" + std::string(until_zero(call.arguments[1], 128)) + "'. Try " + upper +
-       " HELP.");
+void run_subcommand(invocation& call) {
+  find_subcommand(*find_command(call.arguments[0]), call.arguments).run(call);
 }
 
 }  // namespace kv

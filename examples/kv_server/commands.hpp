@@ -32,6 +32,13 @@ struct key_range {
   int first, last, step;  // argument positions of keys; all 0: none
 };
 
+// "CONFIG GET ...", "CLIENT SETNAME ...": the second argument of some commands chooses what to do.
+struct subcommand {
+  std::string_view name;  // lower case
+  int arity;              // of the whole command
+  void (*run)(invocation&);
+};
+
 struct command {
   std::string_view name;  // lower case
   int arity;              // with the name; -n: n or more
@@ -39,6 +46,7 @@ struct command {
   key_range keys;
   std::string_view group, since, summary;
   void (*run)(invocation&);
+  const std::span<const subcommand>* choices = nullptr;
 };
 
 // Every command, in the table's order.
@@ -70,13 +78,8 @@ void run(const command& found, invocation& call);
 bool is_out_of_memory(const server_state& server);
 [[noreturn]] void fail_arity(std::string_view command);
 
-// "CONFIG GET ...", "CLIENT SETNAME ...": a command whose second argument chooses what to do.
-struct subcommand {
-  std::string_view name;  // lower case
-  int arity;              // of the whole command
-  void (*run)(invocation&);
-};
-void run_subcommand(invocation& call, std::string_view command, std::span<const subcommand> choices);
+// Runs the one of the command's choices that the second argument names.
+void run_subcommand(invocation& call);
 
 // As Redis's: ASCII only.
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case);

@@ -119,14 +119,12 @@ void hello(invocation& call) {
   reply_hello(call);
 }
 
-void client(invocation& call) {
-  static constexpr subcommand choices[] = {
-      {"getname", 2, client_getname},
-      {"id", 2, client_id},
-      {"setinfo", 4, client_setinfo},
-      {"setname", 3, client_setname},
-  };
-  run_subcommand(call, "client", choices);
-}
+constexpr subcommand client_table[] = {
+    {"getname", 2, client_getname},
+    {"id", 2, client_id},
+    {"setinfo", 4, client_setinfo},
+    {"setname", 3, client_setname},
+};
+const std::span<const subcommand> client_choices = client_table;
 
 }  // namespace kv::handlers

@@ -1,4 +1,7 @@
 // Commands on keys whatever their values: DEL EXISTS TYPE RENAME KEYS SCAN RANDOMKEY DBSIZE FLUSHALL.
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -61,10 +64,13 @@ scan_options parse_scan(const invocation& call) {
   return options;
 }
 
+// As C's strtoul reads it, to the first zero byte: "" is 0.
 std::uint64_t parse_cursor(std::string_view text) {
-  std::uint64_t cursor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cursor);
-  if (error != std::errc{} || end != text.data() + text.size()) {
+  const std::string terminated(text);
+  char* end = nullptr;
+  errno = 0;
+  const std::uint64_t cursor = std::strtoull(terminated.c_str(), &end, 10);
+  if (*end != '\0' || errno == ERANGE || std::isspace(static_cast<unsigned char>(terminated[0])) != 0) {
     fail("ERR invalid cursor");
   }
   return cursor;

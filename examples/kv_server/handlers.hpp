@@ -132,7 +132,7 @@ void type(invocation& call);
 // pubsub_commands.cpp
 void psubscribe(invocation& call);
 void publish(invocation& call);
-void pubsub(invocation& call);
+extern const std::span<const subcommand> pubsub_choices;
 void punsubscribe(invocation& call);
 void subscribe(invocation& call);
 void unsubscribe(invocation& call);
@@ -147,7 +147,7 @@ void unwatch(invocation& call);
 void watch(invocation& call);
 
 // connection_commands.cpp
-void client(invocation& call);
+extern const std::span<const subcommand> client_choices;
 void echo(invocation& call);
 void hello(invocation& call);
 void ping(invocation& call);
@@ -156,7 +156,8 @@ void select(invocation& call);
 
 // server_commands.cpp
 void command(invocation& call);
-void config(invocation& call);
+extern const std::span<const subcommand> command_choices;
+extern const std::span<const subcommand> config_choices;
 void info(invocation& call);
 
 }  // namespace kv::handlers

@@ -150,6 +150,9 @@ void hincrbyfloat(invocation& call) {
   if (!increment) {
     fail(not_a_float);
   }
+  if (!std::isfinite(*increment)) {
+    fail("ERR value is NaN or Infinity");
+  }
   const std::string* old = find_field(call, call.arguments[2]);
   const auto number = old == nullptr ? 0.0L : parse_long_double(*old);
   if (!number) {

@@ -167,13 +167,11 @@ void publish(invocation& call) {
   call.reply.integer(receivers);
 }
 
-void pubsub(invocation& call) {
-  static constexpr subcommand choices[] = {
-      {"channels", -2, pubsub_channels},
-      {"numpat", 2, pubsub_numpat},
-      {"numsub", -2, pubsub_numsub},
-  };
-  run_subcommand(call, "pubsub", choices);
-}
+constexpr subcommand pubsub_table[] = {
+    {"channels", -2, pubsub_channels},
+    {"numpat", 2, pubsub_numpat},
+    {"numsub", -2, pubsub_numsub},
+};
+const std::span<const subcommand> pubsub_choices = pubsub_table;
 
 }  // namespace kv::handlers

@@ -218,18 +218,7 @@ void command(invocation& call) {
     reply_all_information(call.reply);
     return;
   }
-  static constexpr subcommand choices[] = {
-      {"count", 2, command_count},
-      {"docs", -2, command_docs},
-      {"info", -2, command_info},
-      {"list", 2, command_list},
-  };
-  run_subcommand(call, "command", choices);
-}
-
-void config(invocation& call) {
-  static constexpr subcommand choices[] = {{"get", -3, config_get}};
-  run_subcommand(call, "config", choices);
+  run_subcommand(call);
 }
 
 void info(invocation& call) {
@@ -241,5 +230,16 @@ void info(invocation& call) {
   }
   call.reply.bulk(text);
 }
+
+constexpr subcommand command_table[] = {
+    {"count", 2, command_count},
+    {"docs", -2, command_docs},
+    {"info", -2, command_info},
+    {"list", 2, command_list},
+};
+const std::span<const subcommand> command_choices = command_table;
+
+constexpr subcommand config_table[] = {{"get", -3, config_get}};
+const std::span<const subcommand> config_choices = config_table;
 
 }  // namespace kv::handlers

@@ -1,5 +1,6 @@
 // Commands on sets: SADD SREM SPOP SMEMBERS, and those on several, SINTER SUNION SDIFF.
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -151,6 +152,9 @@ void srandmember(invocation& call) {
   }
   const bool counted = call.arguments.size() == 3;
   const std::int64_t count = counted ? integer_argument(call, 2) : 1;
+  if (count == std::numeric_limits<std::int64_t>::min()) {
+    fail("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807");
+  }
   const auto* set = read<set_value>(call, call.arguments[1]);
   if (set == nullptr || !counted) {
     if (counted) {
@@ -161,10 +165,6 @@ void srandmember(invocation& call) {
       call.reply.bulk((*set)[random_below(set->size())]);
     }
     return;
-  }
-  constexpr std::int64_t most = std::int64_t{1} << 32;
-  if (count < -most) {
-    fail("ERR value is out of range");
   }
   if (count < 0) {
     call.reply.array(static_cast<std::size_t>(-count));

@@ -90,7 +90,7 @@ double score_argument(const invocation& call, std::size_t index) {
   if (!score) {
     fail(not_a_float);
   }
-  return *score;
+  return *score + 0.0;  // no -0
 }
 
 add_counts add_all(invocation& call, std::size_t first, const add_options& options) {

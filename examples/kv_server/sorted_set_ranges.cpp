@@ -3,7 +3,8 @@
 //
 // Every range is first turned into ranks: the tree finds the rank of a score as fast as a score.
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <cstdlib>
 
 #include "arguments.hpp"
 #include "handlers.hpp"
@@ -27,8 +28,10 @@ struct name_bound {
 
 std::optional<score_bound> parse_score_bound(std::string_view text) {
   const bool excluded = !text.empty() && text[0] == '(';
-  const auto score = parse_double(excluded ? text.substr(1) : text);
-  return score ? std::optional(score_bound{*score, excluded}) : std::nullopt;
+  const std::string number(excluded ? text.substr(1) : text);
+  char* end = nullptr;
+  const double score = std::strtod(number.c_str(), &end);  // as careless as Redis: "" is 0
+  return *end == '\0' && !std::isnan(score) ? std::optional(score_bound{score, excluded}) : std::nullopt;
 }
 
 std::optional<name_bound> parse_name_bound(std::string_view text) {
@@ -106,11 +109,11 @@ void parse_options(const invocation& call, range_query& query, bool all) {
       query.limit = integer_argument(call, i + 2);
       query.limited = true;
       i += 2;
-    } else if (all && equals_ignoring_case(word, "rev")) {
+    } else if (all && !query.reverse && equals_ignoring_case(word, "rev")) {
       query.reverse = true;
-    } else if (all && equals_ignoring_case(word, "byscore")) {
+    } else if (all && query.what == by::rank && equals_ignoring_case(word, "byscore")) {
       query.what = by::score;
-    } else if (all && equals_ignoring_case(word, "bylex")) {
+    } else if (all && query.what == by::rank && equals_ignoring_case(word, "bylex")) {
       query.what = by::name;
     } else {
       fail(syntax_error);

@@ -138,6 +138,11 @@ store::entry* store::insert(std::string_view key, std::uint64_t hash, any_value&
   made->next = *bucket;
   *bucket = made;
   made->version = ++last_version_;
+  if (!in_view_.empty()) [[unlikely]] {
+    if (const auto seen = in_view_.find(key); seen != in_view_.end()) {
+      seen->second.version = made->version;
+    }
+  }
   ++into.used;
   used_memory_ += made->memory();
   resize_if_needed();
@@ -221,8 +226,22 @@ void store::rename(std::string_view from, std::string_view to) {
 }
 
 std::uint64_t store::version(std::string_view key) {
-  const entry* found = find_entry(key);
-  return found == nullptr ? 0 : found->version;
+  if (const entry* found = find_entry(key)) {
+    return found->version;
+  }
+  const auto seen = in_view_.find(key);
+  return seen == in_view_.end() ? 0 : seen->second.version;
+}
+
+void store::keep_in_view(std::string_view key) {
+  ++in_view_[std::string(key)].watchers;
+}
+
+void store::lose_from_view(std::string_view key) {
+  const auto seen = in_view_.find(key);
+  if (seen != in_view_.end() && --seen->second.watchers == 0) {
+    in_view_.erase(seen);
+  }
 }
 
 // Between 1/8 and 1 entry per bucket, and half full after a resize.

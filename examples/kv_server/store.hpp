@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -92,8 +93,11 @@ public:
   std::size_t expiring() const { return by_expiry_.size(); }
   std::uint64_t expired() const { return expired_; }  // so far
 
-  // Differs after every change of the key's value or time to live, removal included. 0: no such key.
+  // Differs after every change of the key's value or time to live, removal included. Of a key that is not
+  // there it only does if that key is kept in view meanwhile.
   std::uint64_t version(std::string_view key);
+  void keep_in_view(std::string_view key);
+  void lose_from_view(std::string_view key);
 
   using visitor = std::function<void(std::string_view key, const any_value& content)>;
   // Visits a few buckets; returns where to go on, 0: that was all. Begins with 0. Every key that is there
@@ -173,6 +177,11 @@ private:
   std::size_t next_move_ = 0;        // the buckets of [0] before it are empty
   std::size_t used_memory_ = 0;
   std::uint64_t last_version_ = 0;
+  struct view {
+    std::size_t watchers = 0;
+    std::uint64_t version = 0;  // when such a key was last created
+  };
+  std::map<std::string, view, std::less<>> in_view_;
   std::uint64_t expired_ = 0;
   std::set<expiry> by_expiry_;
 };

@@ -10,14 +10,15 @@ namespace kv::handlers {
 namespace {
 
 std::size_t watched_memory(std::string_view name) {
-  return 128 + name.size();
+  return 256 + 2 * name.size();  // here and in the store
 }
 
-void stop_watching(kv::client& from) {
-  for (const auto& [name, version] : from.watched) {
-    from.state_memory -= watched_memory(name);
+void stop_watching(invocation& call) {
+  for (const auto& [name, version] : call.from.watched) {
+    call.server.keys.lose_from_view(name);
+    call.from.state_memory -= watched_memory(name);
   }
-  from.watched.clear();
+  call.from.watched.clear();
 }
 
 std::unique_ptr<transaction> take_transaction(kv::client& from) {
@@ -64,17 +65,25 @@ void discard(invocation& call) {
     fail("ERR DISCARD without MULTI");
   }
   take_transaction(call.from);
-  stop_watching(call.from);
+  stop_watching(call);
   call.reply.ok();
 }
 
+// An argument too many ends the transaction, if there is one: that is why the table lets it pass.
 void exec(invocation& call) {
+  if (call.arguments.size() > 1) {
+    if (call.from.queued != nullptr) {
+      take_transaction(call.from);
+    }
+    stop_watching(call);
+    fail("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command");
+  }
   if (call.from.queued == nullptr) {
     fail("ERR EXEC without MULTI");
   }
   const bool changed = watched_keys_have_changed(call);
   const auto queued = take_transaction(call.from);
-  stop_watching(call.from);
+  stop_watching(call);
   if (queued->failed) {
     fail("EXECABORT Transaction discarded because of previous errors.");
   }
@@ -98,6 +107,7 @@ void watch(invocation& call) {
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string_view name = call.arguments[i];
     if (call.from.watched.try_emplace(std::string(name), call.server.keys.version(name)).second) {
+      call.server.keys.keep_in_view(name);
       call.from.state_memory += watched_memory(name);
     }
   }
@@ -105,7 +115,7 @@ void watch(invocation& call) {
 }
 
 void unwatch(invocation& call) {
-  stop_watching(call.from);
+  stop_watching(call);
   call.reply.ok();
 }
 
@@ -113,7 +123,7 @@ void reset(invocation& call) {
   if (call.from.queued != nullptr) {
     take_transaction(call.from);
   }
-  stop_watching(call.from);
+  stop_watching(call);
   unsubscribe_all(call);
   call.from.name.clear();
   call.reply.simple("RESET");
