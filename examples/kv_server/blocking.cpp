@@ -25,7 +25,7 @@ void hand(server_state& server, const std::string& key, client& to) {
   {
     store::edit edit(server.keys, key);
     auto& list = *get_as<list_value>(*edit.get());
-    to.handed = handed_item{key, {}, to.waiting->end};
+    to.handed = std::make_unique<handed_item>(handed_item{key, {}, to.waiting->end});
     to.handed->text = list.pop(to.waiting->end);
   }
   reply.array(2);

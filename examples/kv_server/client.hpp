@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -88,7 +87,7 @@ struct client {
 
   std::unique_ptr<transaction> queued;  // from MULTI to EXEC
   std::unique_ptr<waiting_for_list> waiting;
-  std::optional<handed_item> handed;
+  std::unique_ptr<handed_item> handed;
   std::set<std::string, std::less<>> channels, patterns;      // subscribed to
   std::map<std::string, std::uint64_t, std::less<>> watched;  // keys, and the store's versions at WATCH
   std::size_t state_memory = 0;                               // bytes of all these together, about

@@ -89,7 +89,7 @@ std::string_view until_zero(std::string_view text, std::size_t most) {
   return text.substr(0, text.find('\0'));
 }
 
-[[noreturn]] void fail_unknown_command(const request& arguments) {
+[[noreturn, gnu::noinline]] void fail_unknown_command(const request& arguments) {
   std::string beginning;
   for (std::size_t i = 1; i < arguments.size() && beginning.size() < 128; ++i) {
     const std::string_view shown = until_zero(arguments[i], 128 - beginning.size());
@@ -102,7 +102,12 @@ std::string_view until_zero(std::string_view text, std::size_t most) {
 constexpr std::string_view no_memory_left = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
 constexpr std::string_view out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
-const subcommand& find_subcommand(const command& of, const request& arguments) {
+[[noreturn, gnu::noinline]] void fail_subscriber(std::string_view command) {
+  fail("ERR Can't execute '" + std::string(command) +
+       "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
+}
+
+[[gnu::noinline]] const subcommand& find_subcommand(const command& of, const request& arguments) {
   for (const subcommand& each : *of.choices) {
     if (equals_ignoring_case(arguments[1], each.name)) {
       if (!has_arity(arguments, each.arity)) {
@@ -118,6 +123,9 @@ const subcommand& find_subcommand(const command& of, const request& arguments) {
   fail("ERR unknown subcommand '" + std::string(until_zero(arguments[1], 128)) + "'. Try " + upper +
        " HELP.");
 }
+
+// What seldom happens has functions of its own: every idle connection keeps the stack that its deepest
+// command has touched.
 
 // The command that is asked for, if it may be run now.
 const command& accept(const request& arguments, const server_state& server, const client& from) {
@@ -135,13 +143,12 @@ const command& accept(const request& arguments, const server_state& server, cons
     fail(out_of_memory);
   }
   if (from.subscriptions() != 0 && (found->flags & flag::subscriber) == 0) [[unlikely]] {
-    fail("ERR Can't execute '" + std::string(found->name) +
-         "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
+    fail_subscriber(found->name);
   }
   return *found;
 }
 
-void enqueue(const command& found, invocation& call) {
+[[gnu::noinline]] void enqueue(const command& found, invocation& call) {
   call.from.queued->requests.emplace_back(found, call.arguments);
   call.from.state_memory += call.from.queued->requests.back().memory();
   call.reply.simple("QUEUED");
