@@ -1,6 +1,9 @@
 // A table from names to values that keeps its items in one array: what sets, hashes and sorted sets are made
 // of. An item at random is as near as any other, which SPOP needs and std::unordered_map cannot give.
 //
+// Strings are swapped, never assigned to each other: a short one would keep the memory of a long one that was
+// there before, and the account would not know.
+//
 // While it is small, items stay in the order in which they came, as in Redis's compact encodings; in a larger
 // one the last item fills the gap that an erased one leaves.
 #pragma once
@@ -65,7 +68,7 @@ public:
     if (const std::size_t found = position_of(name, hash); found != none) {
       Value& old = items_[found].content;
       texts_ += content_memory(content) - content_memory(old);
-      old = std::move(content);
+      std::swap(old, content);
       return false;
     }
     make_room();
@@ -88,7 +91,10 @@ public:
   void erase_at(std::size_t position) {
     texts_ -= text_memory(items_[position].name) + content_memory(items_[position].content);
     if (items_.size() <= keeps_order) {
-      items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(position));
+      for (std::size_t i = position; i + 1 < items_.size(); ++i) {
+        std::swap(items_[i], items_[i + 1]);
+      }
+      items_.pop_back();
       rebuild(index_.size());
     } else {
       erase_by_swapping(position);
@@ -175,7 +181,7 @@ private:
     const std::size_t last = items_.size() - 1;
     if (position != last) {
       index_[slot_of(last)] = static_cast<std::uint32_t>(position + 1);
-      items_[position] = std::move(items_[last]);
+      std::swap(items_[position], items_[last]);
     }
     items_.pop_back();
   }

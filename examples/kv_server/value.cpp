@@ -63,21 +63,22 @@ void list_value::keep(std::size_t first, std::size_t count) {
   items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
+// By swapping, as in member_table.hpp. What is erased gathers at the other end.
 std::size_t list_value::erase_equal(std::string_view text, std::size_t most, list_end from) {
-  std::size_t erased = 0;
-  const auto is_erased = [&](const std::string& item) {
-    if (erased == most || item != text) {
-      return false;
-    }
-    texts_ -= text_memory(item);
-    ++erased;
-    return true;
+  const std::size_t size = items_.size();
+  const auto item = [&](std::size_t i) -> std::string& {
+    return items_[from == list_end::left ? i : size - 1 - i];
   };
-  if (from == list_end::left) {
-    items_.erase(std::remove_if(items_.begin(), items_.end(), is_erased), items_.end());
-  } else {
-    const auto kept = std::remove_if(items_.rbegin(), items_.rend(), is_erased);
-    items_.erase(items_.begin(), kept.base());
+  std::size_t erased = 0;
+  for (std::size_t i = 0; i < size && (erased != 0 || most != 0); ++i) {
+    if (erased < most && item(i) == text) {
+      ++erased;
+    } else if (erased != 0) {
+      item(i).swap(item(i - erased));
+    }
+  }
+  for (std::size_t i = 0; i < erased; ++i) {
+    pop(from == list_end::left ? list_end::right : list_end::left);
   }
   return erased;
 }

@@ -105,6 +105,143 @@ TEST(store, memory_is_accounted_and_given_back) {
   EXPECT_EQ(keys.used_memory(), empty);
 }
 
+std::int64_t test_time = 1000;
+
+class expiring : public ::testing::Test {
+protected:
+  expiring() { go_to(1000); }
+  void go_to(std::int64_t when) {
+    test_time = when;
+    keys_.go_on_in_time();
+  }
+
+  store keys_{[] { return test_time; }};
+};
+
+TEST_F(expiring, a_key_is_there_until_its_time_is_over) {
+  const std::size_t empty = keys_.used_memory();
+  keys_.set("a", "1");
+  keys_.expire_at("a", 2000);
+  EXPECT_EQ(keys_.expires_at("a"), 2000);
+  go_to(2000);
+  EXPECT_NE(keys_.find("a"), nullptr);
+  go_to(2001);
+  EXPECT_EQ(keys_.size(), 1U);
+  EXPECT_EQ(keys_.find("a"), nullptr);
+  EXPECT_EQ(keys_.size(), 0U);
+  EXPECT_EQ(keys_.expiring(), 0U);
+  EXPECT_EQ(keys_.expired(), 1U);
+  EXPECT_EQ(keys_.used_memory(), empty);
+}
+
+TEST_F(expiring, the_time_stands_still_within_a_command) {
+  keys_.set("a", "1");
+  keys_.expire_at("a", 2000);
+  EXPECT_NE(keys_.find("a"), nullptr);
+  test_time = 3000;
+  EXPECT_NE(keys_.find("a"), nullptr);
+  keys_.go_on_in_time();
+  EXPECT_EQ(keys_.find("a"), nullptr);
+}
+
+TEST_F(expiring, setting_ends_or_keeps_a_time_to_live) {
+  keys_.set("a", "1");
+  keys_.expire_at("a", 2000);
+  keys_.set("a", "2", true);
+  EXPECT_EQ(keys_.expires_at("a"), 2000);
+  keys_.set("a", "3");
+  EXPECT_EQ(keys_.expires_at("a"), 0);
+  keys_.expire_at("a", 2000);
+  keys_.rename("a", "b");
+  EXPECT_EQ(keys_.expires_at("b"), 2000);
+  EXPECT_TRUE(keys_.erase("b"));
+  EXPECT_EQ(keys_.expiring(), 0U);
+}
+
+TEST_F(expiring, some_at_a_time) {
+  const std::size_t empty = keys_.used_memory();
+  for (std::size_t i = 0; i < 10000; ++i) {
+    keys_.set(name(i), "1");
+    keys_.expire_at(name(i), i % 2 == 0 ? 2000 : 3000);
+  }
+  go_to(2500);
+  std::size_t removed = 0;
+  while (const std::size_t some = keys_.expire_some(300)) {
+    EXPECT_LE(some, 300U);
+    removed += some;
+  }
+  EXPECT_EQ(removed, 5000U);
+  EXPECT_EQ(keys_.size(), 5000U);
+  go_to(4000);
+  std::size_t visited = 0;
+  keys_.for_each([&](std::string_view, const any_value&) { ++visited; });
+  EXPECT_EQ(visited, 0U);
+  EXPECT_EQ(keys_.random_key(), std::nullopt);
+  EXPECT_EQ(keys_.size(), 0U);
+  for (int i = 0; i < 100000; ++i) {
+    keys_.find("nothing");
+  }
+  EXPECT_EQ(keys_.used_memory(), empty);
+}
+
+TEST(store, an_edit_keeps_the_account_and_removes_what_is_empty) {
+  store keys;
+  const std::size_t empty = keys.used_memory();
+  {
+    store::edit edit(keys, "l");
+    EXPECT_EQ(edit.get(), nullptr);
+    get_as<list_value>(edit.create(make_value<list_value>()))->push(list_end::left, std::string(1000, 'x'));
+  }
+  EXPECT_GE(keys.used_memory(), empty + 1000);
+  const std::uint64_t before = keys.version("l");
+  {
+    store::edit edit(keys, "l");
+    edit.unchanged();
+  }
+  EXPECT_EQ(keys.version("l"), before);
+  {
+    store::edit edit(keys, "l");
+    get_as<list_value>(*edit.get())->pop(list_end::left);
+  }
+  EXPECT_EQ(keys.find("l"), nullptr);
+  EXPECT_EQ(keys.used_memory(), empty);
+}
+
+TEST(store, a_key_that_comes_and_goes_is_seen_if_kept_in_view) {
+  store keys;
+  keys.keep_in_view("a");
+  const std::uint64_t before = keys.version("a");
+  keys.set("a", "1");
+  keys.erase("a");
+  EXPECT_NE(keys.version("a"), before);
+  keys.lose_from_view("a");
+  EXPECT_EQ(keys.version("a"), 0U);
+}
+
+TEST(store, a_scan_meets_all_that_stay) {
+  store keys;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    keys.set(name(i), "1");
+  }
+  std::map<std::string, int> met;
+  std::uint64_t cursor = 0;
+  std::size_t other = 1000;
+  do {
+    cursor = keys.scan(cursor, [&](std::string_view key, const any_value&) { ++met[std::string(key)]; });
+    for (int i = 0; i < 30; ++i) {  // the table grows meanwhile, and shrinks
+      other < 20000 ? keys.set(name(other++), "1") : keys.set("x", "1");
+    }
+    if (other >= 20000) {
+      for (std::size_t i = 1000; i < other; ++i) {
+        keys.erase(name(i));
+      }
+    }
+  } while (cursor != 0);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    ASSERT_GE(met[name(i)], 1) << i;
+  }
+}
+
 TEST(siphash, gives_the_published_value) {
   const siphash_key key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
   const std::string_view input("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15);
