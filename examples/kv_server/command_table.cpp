@@ -1,4 +1,4 @@
-// The table of commands: arity, flags and positions of keys are Redis's own.
+// The table of commands: arity, flags and positions of keys are Redis's own, but for EXEC's arity.
 #include "handlers.hpp"
 
 namespace kv {
