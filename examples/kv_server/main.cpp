@@ -3,6 +3,7 @@
 // Where to read on: server.cpp and connection.hpp (fibers and I/O), session.hpp (bytes to replies),
 // client.hpp (clients that wait for each other), protocol.hpp, commands.hpp, store.hpp, value.hpp. A new
 // command is a row in command_table.cpp and a function in the file of its kind.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -75,6 +76,9 @@ void fit_to_descriptors(kv::settings& config) {
 
 int main(int count, char** words) {
   kv::settings config;
+  // glibc keeps small freed chunks unmerged until a large one is wanted, and then merges all at once: 50 ms
+  // after a million keys have gone.
+  mallopt(M_MXFAST, 0);
   config.max_memory = half_of_memory();
   parse(count, words, config);
   fit_to_descriptors(config);
