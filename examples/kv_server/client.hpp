@@ -78,23 +78,22 @@ struct handed_item {
 struct client {
   explicit client(std::size_t max_output) : pushed(max_output) {}
 
-  std::uint64_t id = 0;
-  std::string name;
-  bool quit = false;    // close once the replies so far are sent
-  bool broken = false;  // close at once
-  bool in_exec = false;
-  kv::front* front = nullptr;  // nullptr: nobody to be told
-
+  // What every command looks at comes first.
   std::unique_ptr<transaction> queued;  // from MULTI to EXEC
   std::unique_ptr<waiting_for_list> waiting;
+  std::size_t subscriptions = 0;  // channels and patterns
+  bool quit = false;              // close once the replies so far are sent
+  bool broken = false;            // close at once
+  bool in_exec = false;
+  buffer pushed;  // counted in server_state::client_memory
+
+  std::uint64_t id = 0;
+  kv::front* front = nullptr;    // nullptr: nobody to be told
+  std::size_t state_memory = 0;  // bytes of what is queued, waited for, watched and subscribed to, about
   std::unique_ptr<handed_item> handed;
+  std::string name;
   std::set<std::string, std::less<>> channels, patterns;      // subscribed to
   std::map<std::string, std::uint64_t, std::less<>> watched;  // keys, and the store's versions at WATCH
-  std::size_t state_memory = 0;                               // bytes of all these together, about
-  buffer pushed;                                              // counted in server_state::client_memory
-
-  std::size_t subscriptions() const { return channels.size() + patterns.size(); }
-  bool is_usual() const { return queued == nullptr && channels.empty() && patterns.empty(); }
 };
 
 // Appends to what is pushed to the client and has it woken. If that becomes too much it is broken off.

@@ -142,7 +142,7 @@ const command& accept(const request& arguments, const server_state& server, cons
   if ((found->flags & flag::denyoom) != 0 && is_out_of_memory(server)) [[unlikely]] {
     fail(out_of_memory);
   }
-  if (from.subscriptions() != 0 && (found->flags & flag::subscriber) == 0) [[unlikely]] {
+  if (from.subscriptions != 0 && (found->flags & flag::subscriber) == 0) [[unlikely]] {
     fail_subscriber(found->name);
   }
   return *found;

@@ -66,7 +66,7 @@ void ping(invocation& call) {
   if (call.arguments.size() > 2) {
     fail_arity("ping");
   }
-  if (call.from.subscriptions() != 0) {
+  if (call.from.subscriptions != 0) {
     call.reply.array(2);
     call.reply.bulk("pong");
     call.reply.bulk(call.arguments.size() == 2 ? call.arguments[1] : "");

@@ -26,7 +26,7 @@ void reply_subscription(invocation& call, std::string_view what, std::string_vie
   call.reply.array(3);
   call.reply.bulk(what);
   call.reply.bulk(name);
-  call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions()));
+  call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions));
 }
 
 void subscribe_to(invocation& call, const kind& which) {
@@ -34,6 +34,7 @@ void subscribe_to(invocation& call, const kind& which) {
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string_view name = call.arguments[i];
     if ((from.*which.own).insert(std::string(name)).second) {
+      ++from.subscriptions;
       from.state_memory += subscription_memory(name);
       (call.server.*which.all).add(name, from);
     }
@@ -46,6 +47,7 @@ void leave(invocation& call, const kind& which, std::string_view name) {
   const auto found = own.find(name);
   if (found != own.end()) {
     (call.server.*which.all).remove(name, call.from);
+    --call.from.subscriptions;
     call.from.state_memory -= subscription_memory(name);
     own.erase(found);
   }
@@ -64,7 +66,7 @@ void unsubscribe_from(invocation& call, const kind& which) {
     call.reply.array(3);
     call.reply.bulk(which.unsubscribed);
     call.reply.null();
-    call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions()));
+    call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions));
   }
   while (!own.empty()) {
     const std::string name = *own.begin();

@@ -55,7 +55,7 @@ public:
 
   outcome process();
 
-  bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions() != 0; }
+  bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // process() is to be called
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
   void time_out();  // the client is to be told that it has waited in vain; process() follows
