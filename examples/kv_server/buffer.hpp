@@ -59,6 +59,7 @@ public:
     }
   }
   void clear() { size_ = 0; }
+  void truncate(std::size_t size) { size_ = size; }
 
   // Gives the memory back; limit and overflow mark stay.
   void release() {

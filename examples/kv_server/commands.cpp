@@ -71,9 +71,9 @@ private:
     const command* found;
   };
 
-  static std::size_t first_slot(std::uint64_t word) { return (word * 0x9e3779b97f4a7c15) >> 55; }
+  static std::size_t first_slot(std::uint64_t word) { return (word * 0x9e3779b97f4a7c15) >> 54; }
 
-  std::array<slot, 512> slots_{};
+  std::array<slot, 1024> slots_{};
 };
 
 const name_index commands_by_name;
@@ -89,22 +89,78 @@ std::string_view until_zero(std::string_view text, std::size_t most) {
   return text.substr(0, text.find('\0'));
 }
 
-void reply_unknown_command(const request& arguments, reply_writer& reply) {
+[[noreturn, gnu::noinline]] void fail_unknown_command(const request& arguments) {
   std::string beginning;
   for (std::size_t i = 1; i < arguments.size() && beginning.size() < 128; ++i) {
     const std::string_view shown = until_zero(arguments[i], 128 - beginning.size());
     beginning.append("'").append(shown).append("' ");
   }
-  reply.error("ERR unknown command '" + std::string(until_zero(arguments[0], 128)) +
-              "', with args beginning with: " + beginning);
+  fail("ERR unknown command '" + std::string(until_zero(arguments[0], 128)) +
+       "', with args beginning with: " + beginning);
 }
 
-void reply_wrong_arity(std::string_view name, reply_writer& reply) {
-  reply.error("ERR wrong number of arguments for '" + std::string(name) + "' command");
+constexpr std::string_view no_memory_left = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+constexpr std::string_view out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
+
+[[noreturn, gnu::noinline]] void fail_subscriber(std::string_view command) {
+  fail("ERR Can't execute '" + std::string(command) +
+       "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
 }
 
-bool out_of_memory(const server_state& server) {
-  return server.config.max_memory != 0 && server.keys.used_memory() > server.config.max_memory;
+[[gnu::noinline]] const subcommand& find_subcommand(const command& of, const request& arguments) {
+  for (const subcommand& each : *of.choices) {
+    if (equals_ignoring_case(arguments[1], each.name)) {
+      if (!has_arity(arguments, each.arity)) {
+        fail_arity(std::string(of.name) + "|" + std::string(each.name));
+      }
+      return each;
+    }
+  }
+  std::string upper(of.name);
+  for (char& byte : upper) {
+    byte = static_cast<char>(byte & ~0x20);
+  }
+  fail("ERR unknown subcommand '" + std::string(until_zero(arguments[1], 128)) + "'. Try " + upper +
+       " HELP.");
+}
+
+// What seldom happens has functions of its own: every idle connection keeps the stack that its deepest
+// command has touched.
+
+// The command that is asked for, if it may be run now.
+const command& accept(const request& arguments, const server_state& server, const client& from) {
+  const command* found = find_command(arguments[0]);
+  if (found == nullptr) [[unlikely]] {
+    fail_unknown_command(arguments);
+  }
+  if (!has_arity(arguments, found->arity)) [[unlikely]] {
+    fail_arity(found->name);
+  }
+  if (found->choices != nullptr && arguments.size() > 1) [[unlikely]] {
+    find_subcommand(*found, arguments);  // fails if there is none
+  }
+  if ((found->flags & flag::denyoom) != 0 && is_out_of_memory(server)) [[unlikely]] {
+    fail(out_of_memory);
+  }
+  if (from.subscriptions != 0 && (found->flags & flag::subscriber) == 0) [[unlikely]] {
+    fail_subscriber(found->name);
+  }
+  return *found;
+}
+
+[[gnu::noinline]] void enqueue(const command& found, invocation& call) {
+  call.from.queued->requests.emplace_back(found, call.arguments);
+  call.from.state_memory += call.from.queued->requests.back().memory();
+  call.reply.simple("QUEUED");
+}
+
+void execute_one(invocation& call) {
+  const command& found = accept(call.arguments, call.server, call.from);
+  if (call.from.queued != nullptr && (found.flags & flag::at_once) == 0) [[unlikely]] {
+    enqueue(found, call);
+  } else {
+    found.run(call);
+  }
 }
 
 }  // namespace
@@ -126,43 +182,55 @@ const command* find_command(std::string_view name) {
   return commands_by_name.find(name);
 }
 
-void execute(const request& arguments, server_state& server, client& from, reply_writer& reply) {
-  ++server.stats.commands_processed;
+void fail(std::string_view text) {
+  throw command_error{std::string(text)};
+}
+
+void fail_arity(std::string_view name) {
+  fail("ERR wrong number of arguments for '" + std::string(name) + "' command");
+}
+
+bool is_out_of_memory(const server_state& server) {
+  return server.config.max_memory != 0 && server.keys.used_memory() > server.config.max_memory;
+}
+
+void run(const command& found, invocation& call) {
+  const std::size_t begin = call.reply.position();
   try {
-    const command* found = find_command(arguments[0]);
-    if (found == nullptr) {
-      reply_unknown_command(arguments, reply);
-    } else if (!has_arity(arguments, found->arity)) {
-      reply_wrong_arity(found->name, reply);
-    } else if ((found->flags & flag::denyoom) != 0 && out_of_memory(server)) {
-      reply.error("OOM command not allowed when used memory > 'maxmemory'.");
-    } else {
-      invocation call{arguments, server, from, reply};
-      found->run(call);
-    }
+    found.run(call);
+  } catch (const command_error& error) {
+    call.reply.error(error.text);
   } catch (const std::bad_alloc&) {
-    reply.raw("-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    call.reply.back_to(begin);
+    call.reply.raw(no_memory_left);
   }
 }
 
-void run_subcommand(invocation& call, std::string_view command, std::span<const subcommand> choices) {
-  for (const subcommand& each : choices) {
-    if (!equals_ignoring_case(call.arguments[1], each.name)) {
-      continue;
-    }
-    if (has_arity(call.arguments, each.arity)) {
-      each.run(call);
-    } else {
-      reply_wrong_arity(std::string(command) + "|" + std::string(each.name), call.reply);
+void execute(const request& arguments, server_state& server, client& from, reply_writer& reply) {
+  ++server.stats.commands_processed;
+  server.keys.go_on_in_time();
+  invocation call{arguments, server, from, reply};
+  const bool was_queueing = from.queued != nullptr;
+  const std::size_t begin = reply.position();
+  try {
+    execute_one(call);
+    if (server.blocked.has_news()) [[unlikely]] {
+      server.blocked.serve(server);
     }
     return;
+  } catch (const command_error& error) {
+    reply.error(error.text);
+  } catch (const std::bad_alloc&) {
+    reply.back_to(begin);
+    reply.raw(no_memory_left);
   }
-  std::string upper(command);
-  for (char& byte : upper) {
-    byte = static_cast<char>(byte & ~0x20);
+  if (was_queueing && from.queued != nullptr) {
+    from.queued->failed = true;
   }
-  call.reply.error("ERR unknown subcommand '" + std::string(until_zero(call.arguments[1], 128)) + "'. Try " +
-                   upper + " HELP.");
+}
+
+void run_subcommand(invocation& call) {
+  find_subcommand(*find_command(call.arguments[0]), call.arguments).run(call);
 }
 
 }  // namespace kv

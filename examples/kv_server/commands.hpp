@@ -19,15 +19,24 @@ struct invocation {
   reply_writer& reply;
 };
 
-// What COMMAND tells of a command; the dispatcher itself goes by denyoom alone, which refuses the command
-// when the store is over max_memory.
+// What COMMAND tells of a command. The dispatcher itself goes by three: `denyoom` is refused when the store
+// is over max_memory; `subscriber` may be sent by those who have subscribed to something; `at_once`, which
+// COMMAND does not tell, is not queued between MULTI and EXEC.
 namespace flag {
 inline constexpr unsigned write = 1, readonly = 2, denyoom = 4, fast = 8, noscript = 16, loading = 32,
-                          stale = 64, no_auth = 128;
+                          stale = 64, no_auth = 128, blocking = 256, pubsub = 512, subscriber = 1024,
+                          at_once = 2048;
 }
 
 struct key_range {
   int first, last, step;  // argument positions of keys; all 0: none
+};
+
+// "CONFIG GET ...", "CLIENT SETNAME ...": the second argument of some commands chooses what to do.
+struct subcommand {
+  std::string_view name;  // lower case
+  int arity;              // of the whole command
+  void (*run)(invocation&);
 };
 
 struct command {
@@ -37,6 +46,7 @@ struct command {
   key_range keys;
   std::string_view group, since, summary;
   void (*run)(invocation&);
+  const std::span<const subcommand>* choices = nullptr;
 };
 
 // Every command, in the table's order.
@@ -45,23 +55,33 @@ std::span<const command> all_commands();
 // Case does not matter; nullptr: no such command.
 const command* find_command(std::string_view name);
 
+// What a command throws to have an error as its only reply. It has replied nothing yet.
+struct command_error {
+  std::string text;  // starts with an upper-case code
+};
+[[noreturn]] void fail(std::string_view text);
+
+inline constexpr std::string_view wrong_type =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr std::string_view syntax_error = "ERR syntax error";
+inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
+inline constexpr std::string_view not_a_float = "ERR value is not a valid float";
+inline constexpr std::string_view not_positive = "ERR value is out of range, must be positive";
+
 // Runs one request, which has at least one argument: its reply, or an error, is appended. The reply may be
 // too long for the writer's buffer, which then says so. Throws nothing: out of memory is an error reply.
 void execute(const request& arguments, server_state& server, client& from, reply_writer& reply);
 
-// "CONFIG GET ...", "CLIENT SETNAME ...": a command whose second argument chooses what to do.
-struct subcommand {
-  std::string_view name;  // lower case
-  int arity;              // of the whole command
-  void (*run)(invocation&);
-};
-void run_subcommand(invocation& call, std::string_view command, std::span<const subcommand> choices);
+// Runs a command that is known to be well-formed, as EXEC does; `execute` without its checks.
+void run(const command& found, invocation& call);
+
+bool is_out_of_memory(const server_state& server);
+[[noreturn]] void fail_arity(std::string_view command);
+
+// Runs the one of the command's choices that the second argument names.
+void run_subcommand(invocation& call);
 
 // As Redis's: ASCII only.
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case);
-
-inline void reply_not_an_integer(reply_writer& reply) {
-  reply.error("ERR value is not an integer or out of range");
-}
 
 }  // namespace kv

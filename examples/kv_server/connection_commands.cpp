@@ -1,6 +1,7 @@
 // Commands about the connection itself: PING ECHO QUIT SELECT HELLO CLIENT.
 #include <algorithm>
 
+#include "arguments.hpp"
 #include "handlers.hpp"
 
 namespace kv::handlers {
@@ -63,7 +64,12 @@ void reply_hello(invocation& call) {
 
 void ping(invocation& call) {
   if (call.arguments.size() > 2) {
-    call.reply.error("ERR wrong number of arguments for 'ping' command");
+    fail_arity("ping");
+  }
+  if (call.from.subscriptions != 0) {
+    call.reply.array(2);
+    call.reply.bulk("pong");
+    call.reply.bulk(call.arguments.size() == 2 ? call.arguments[1] : "");
   } else if (call.arguments.size() == 2) {
     call.reply.bulk(call.arguments[1]);
   } else {
@@ -81,14 +87,10 @@ void quit(invocation& call) {
 }
 
 void select(invocation& call) {
-  const auto index = parse_integer(call.arguments[1]);
-  if (!index) {
-    reply_not_an_integer(call.reply);
-  } else if (*index != 0) {
-    call.reply.error("ERR DB index is out of range");
-  } else {
-    call.reply.ok();
+  if (integer_argument(call, 1) != 0) {
+    fail("ERR DB index is out of range");
   }
+  call.reply.ok();
 }
 
 // HELLO [version [SETNAME name]]; the server speaks RESP2 only.
@@ -117,14 +119,12 @@ void hello(invocation& call) {
   reply_hello(call);
 }
 
-void client(invocation& call) {
-  static constexpr subcommand choices[] = {
-      {"getname", 2, client_getname},
-      {"id", 2, client_id},
-      {"setinfo", 4, client_setinfo},
-      {"setname", 3, client_setname},
-  };
-  run_subcommand(call, "client", choices);
-}
+constexpr subcommand client_table[] = {
+    {"getname", 2, client_getname},
+    {"id", 2, client_id},
+    {"setinfo", 4, client_setinfo},
+    {"setname", 3, client_setname},
+};
+const std::span<const subcommand> client_choices = client_table;
 
 }  // namespace kv::handlers

@@ -1,7 +1,9 @@
 // kv_server: an in-memory key-value server that speaks the Redis protocol. Its command line.
 //
-// Where to read on: server.cpp (fibers and I/O), session.hpp (bytes to replies), protocol.hpp, commands.hpp,
-// store.hpp.
+// Where to read on: server.cpp and connection.hpp (fibers and I/O), session.hpp (bytes to replies),
+// client.hpp (clients that wait for each other), protocol.hpp, commands.hpp, store.hpp, value.hpp. A new
+// command is a row in command_table.cpp and a function in the file of its kind.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -37,7 +39,7 @@ void parse(int count, char** words, kv::settings& config) {
   app.add_option("--timeout", seconds, "Seconds after which an idle client is closed; 0: never")
       ->capture_default_str();
   app.add_option("--maxmemory-clients", config.max_memory_clients,
-                 "Bytes for unfinished requests and unsent replies of all clients (default: 256mb)")
+                 "Bytes for unfinished requests, unsent replies and messages of all clients (default: 256mb)")
       ->transform(size);
   app.add_option("--client-query-buffer-limit", config.protocol.max_request,
                  "Bytes of one request (default: 64mb)")
@@ -74,6 +76,9 @@ void fit_to_descriptors(kv::settings& config) {
 
 int main(int count, char** words) {
   kv::settings config;
+  // glibc keeps small freed chunks unmerged until a large one is wanted, and then merges all at once: 50 ms
+  // after a million keys have gone.
+  mallopt(M_MXFAST, 0);
   config.max_memory = half_of_memory();
   parse(count, words, config);
   fit_to_descriptors(config);

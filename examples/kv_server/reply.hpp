@@ -14,11 +14,17 @@ class reply_writer {
 public:
   explicit reply_writer(buffer& out) : out_(out) {}
 
+  // Takes back what was written since position() was asked for.
+  std::size_t position() const { return out_.size(); }
+  void back_to(std::size_t position) { out_.truncate(position); }
+  bool overflowed() const { return out_.overflowed(); }  // nothing more is taken
+
   // Ready-made protocol text, line ends included.
   void raw(std::string_view text) { out_.append(text); }
 
   void ok() { raw("+OK\r\n"); }
   void null() { raw("$-1\r\n"); }
+  void null_array() { raw("*-1\r\n"); }
 
   // `text` holds neither CR nor LF.
   void simple(std::string_view text) { line('+', text); }

@@ -1,5 +1,5 @@
-// All of the server's I/O: one fiber accepts, one waits for the signal to end, and each connection has its
-// own, which reads, processes and writes in a plain loop.
+// The server's fibers: one accepts, one waits for the signal to end, one removes keys whose time is over, and
+// each connection has its own (connection.hpp).
 #include "server.hpp"
 
 #include <cerrno>
@@ -8,11 +8,11 @@
 #include <span>
 #include <system_error>
 
+#include "connection.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/signal_set.hpp"
 #include "sennit/local/tcp_listener.hpp"
 #include "sennit/local/tcp_stream.hpp"
-#include "session.hpp"
 
 namespace kv {
 
@@ -21,39 +21,13 @@ namespace {
 namespace local = sennit::local;
 using clock = std::chrono::steady_clock;
 
-clock::time_point idle_deadline(const settings& config) {
-  return config.timeout.count() == 0 ? clock::time_point::max() : clock::now() + config.timeout;
-}
-
-void talk(local::tcp_stream& stream, session& one, const settings& config) {
-  for (;;) {
-    const std::span<char> space = one.receive_space();
-    const std::size_t count = stream.read_some(std::as_writable_bytes(space), idle_deadline(config));
-    if (count == 0) {
-      return;
-    }
-    one.received(count);
-    session::outcome outcome{};
-    do {
-      outcome = one.process();
-      if (!one.output().empty()) {
-        stream.write_all(std::as_bytes(std::span(one.output())), idle_deadline(config));
-      }
-      one.output_sent();
-      local::this_fiber::yield();  // a client whose next request is always there already must not keep us
-    } while (outcome == session::outcome::more);
-    if (outcome == session::outcome::close) {
-      return;
-    }
-  }
-}
+constexpr std::size_t expired_at_once = 500;  // keys; some 100 us
 
 void serve_connection(local::tcp_stream& stream, server_state& server) {
-  session one(server, server.stats.connections_received + 1);
   try {
-    talk(stream, one, server.config);
+    connection(stream, server).serve();
   } catch (const std::system_error&) {
-    // Reset by the peer, or idle for too long: the connection's end like any other.
+    // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
   }
 }
 
@@ -90,6 +64,15 @@ void accept_for_ever(local::tcp_listener& listener, server_state& server) {
   }
 }
 
+// Nobody waits for it long: some keys at a time, and a pause.
+void expire_for_ever(server_state& server) {
+  using std::chrono::milliseconds;
+  for (;;) {
+    const bool all = server.keys.expire_some(expired_at_once) < expired_at_once;
+    local::this_fiber::sleep_for(all ? milliseconds(100) : milliseconds(1));
+  }
+}
+
 }  // namespace
 
 void serve(const settings& config) {
@@ -104,6 +87,7 @@ void serve(const settings& config) {
     // Detached: it ends when the runtime does, and so it owns the listener.
     local::spawn([listener = std::move(listener), &server] { accept_for_ever(*listener, *server); },
                  {.name = "acceptor"});
+    local::spawn([&server] { expire_for_ever(*server); }, {.name = "expiry"});
     signals.wait();
     std::puts("Ending.");
   });

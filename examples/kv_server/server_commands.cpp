@@ -1,11 +1,11 @@
-// Commands about the server: COMMAND CONFIG DBSIZE INFO.
-#include <fnmatch.h>
+// Commands about the server: COMMAND CONFIG INFO.
 #include <unistd.h>
 
 #include <bit>
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "handlers.hpp"
 
 namespace kv::handlers {
@@ -20,10 +20,12 @@ struct flag_name {
 constexpr flag_name flag_names[] = {
     {flag::write, "write"},       {flag::readonly, "readonly"}, {flag::denyoom, "denyoom"},
     {flag::noscript, "noscript"}, {flag::loading, "loading"},   {flag::stale, "stale"},
-    {flag::fast, "fast"},         {flag::no_auth, "no_auth"},
+    {flag::fast, "fast"},         {flag::no_auth, "no_auth"},   {flag::blocking, "blocking"},
+    {flag::pubsub, "pubsub"},
 };
 
 void reply_flags(unsigned flags, reply_writer& reply) {
+  flags &= ~(flag::subscriber | flag::at_once);
   reply.array(static_cast<std::size_t>(std::popcount(flags)));
   for (const flag_name& each : flag_names) {
     if ((flags & each.flag) != 0) {
@@ -133,7 +135,7 @@ std::vector<parameter> parameters(const settings& config) {
 // A parameter asked for by its plain name is named in the reply as the client spelt it.
 bool matches(parameter& one, const std::string& pattern) {
   if (pattern.find_first_of("[*?") != std::string::npos) {
-    return fnmatch(pattern.c_str(), one.name.c_str(), FNM_CASEFOLD) == 0;
+    return matches_pattern(pattern, one.name, true);
   }
   if (!equals_ignoring_case(pattern, one.name)) {
     return false;
@@ -177,17 +179,22 @@ std::vector<section> information(const server_state& server) {
                      line("process_id", getpid()) + line("tcp_port", server.config.port) +
                      line("uptime_in_seconds", uptime.count())},
       {"clients", "# Clients\r\n" + line("connected_clients", stats.connected_clients) +
-                      line("maxclients", server.config.max_clients)},
+                      line("maxclients", server.config.max_clients) +
+                      line("blocked_clients", server.blocked.size())},
       {"memory", "# Memory\r\n" + line("used_memory", server.keys.used_memory()) +
                      line("maxmemory", server.config.max_memory) +
                      line("mem_clients_large", server.client_memory)},
       {"stats", "# Stats\r\n" + line("total_connections_received", stats.connections_received) +
                     line("total_commands_processed", stats.commands_processed) +
-                    line("rejected_connections", stats.rejected_connections)},
+                    line("rejected_connections", stats.rejected_connections) +
+                    line("expired_keys", server.keys.expired()) +
+                    line("pubsub_channels", server.channels.size()) +
+                    line("pubsub_patterns", server.patterns.size())},
       {"keyspace", "# Keyspace\r\n"},
   };
   if (const std::size_t keys = server.keys.size()) {
-    sections.back().text += "db0:keys=" + std::to_string(keys) + ",expires=0,avg_ttl=0\r\n";
+    sections.back().text += "db0:keys=" + std::to_string(keys) +
+                            ",expires=" + std::to_string(server.keys.expiring()) + ",avg_ttl=0\r\n";
   }
   return sections;
 }
@@ -211,22 +218,7 @@ void command(invocation& call) {
     reply_all_information(call.reply);
     return;
   }
-  static constexpr subcommand choices[] = {
-      {"count", 2, command_count},
-      {"docs", -2, command_docs},
-      {"info", -2, command_info},
-      {"list", 2, command_list},
-  };
-  run_subcommand(call, "command", choices);
-}
-
-void config(invocation& call) {
-  static constexpr subcommand choices[] = {{"get", -3, config_get}};
-  run_subcommand(call, "config", choices);
-}
-
-void dbsize(invocation& call) {
-  call.reply.integer(static_cast<std::int64_t>(call.server.keys.size()));
+  run_subcommand(call);
 }
 
 void info(invocation& call) {
@@ -238,5 +230,16 @@ void info(invocation& call) {
   }
   call.reply.bulk(text);
 }
+
+constexpr subcommand command_table[] = {
+    {"count", 2, command_count},
+    {"docs", -2, command_docs},
+    {"info", -2, command_info},
+    {"list", 2, command_list},
+};
+const std::span<const subcommand> command_choices = command_table;
+
+constexpr subcommand config_table[] = {{"get", -3, config_get}};
+const std::span<const subcommand> config_choices = config_table;
 
 }  // namespace kv::handlers

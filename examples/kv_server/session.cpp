@@ -6,17 +6,20 @@
 
 namespace kv {
 
-session::session(server_state& server, std::uint64_t id)
+session::session(server_state& server, std::uint64_t id, front* side)
     : server_(server),
+      client_(server.config.max_output),
       parser_(server.config.protocol),
       input_(server.config.protocol.max_request + most_received),
       output_(server.config.max_output) {
   client_.id = id;
+  client_.front = side;
   ++server.stats.connected_clients;
   ++server.stats.connections_received;
 }
 
 session::~session() {
+  forget(server_, client_);
   server_.client_memory -= counted_memory_;
   --server_.stats.connected_clients;
 }
@@ -41,6 +44,26 @@ void session::received(std::size_t count) {
   }
 }
 
+void session::set_aside(std::string_view bytes) {
+  input_.append(bytes);
+  if (!input_.overflowed()) {
+    unread_ = input_.view();
+  }
+}
+
+std::chrono::steady_clock::time_point session::deadline() const {
+  return client_.waiting == nullptr ? std::chrono::steady_clock::time_point::max()
+                                    : client_.waiting->deadline;
+}
+
+void session::time_out() {
+  if (client_.waiting == nullptr) {  // it has just been given something
+    return;
+  }
+  server_.blocked.remove(client_);
+  push_to(server_, client_, "*-1\r\n");
+}
+
 session::outcome session::process() {
   if (output_.capacity() == 0) {
     output_.swap_storage(server_.spare_output);
@@ -50,7 +73,7 @@ session::outcome session::process() {
     result = run_requests();
   } catch (const std::bad_alloc&) {  // a hostile number of arguments; the replies so far are sent
   }
-  if (input_.overflowed() || output_.overflowed() || !within_memory()) {
+  if (input_.overflowed() || output_.overflowed() || client_.broken || !within_memory()) {
     output_.clear();
     return outcome::close;
   }
@@ -59,7 +82,14 @@ session::outcome session::process() {
 
 session::outcome session::run_requests() {
   reply_writer reply(output_);
+  if (client_.pushed.size() != 0) {
+    take_pushed();
+  }
   while (output_.size() < flush_size && !output_.overflowed()) {
+    if (client_.waiting != nullptr) {
+      keep_rest();
+      return outcome::wait;
+    }
     switch (parser_.parse(unread_)) {
       case request_parser::status::incomplete:
         keep_rest();
@@ -83,6 +113,13 @@ session::outcome session::run_requests() {
   return outcome::more;
 }
 
+void session::take_pushed() {
+  output_.append(client_.pushed.view());
+  server_.client_memory -= client_.pushed.capacity();
+  client_.pushed.release();
+  client_.handed.reset();
+}
+
 // Moves what is not yet executed to the front of our own memory, or gives that back when there is nothing.
 void session::keep_rest() {
   if (unread_.empty()) {
@@ -100,7 +137,7 @@ void session::keep_rest() {
 }
 
 bool session::within_memory() {
-  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory();
+  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory() + client_.state_memory;
   const std::size_t counted = held > own_allowance ? held - own_allowance : 0;
   if (counted != counted_memory_) {
     server_.client_memory += counted - counted_memory_;

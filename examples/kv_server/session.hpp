@@ -4,6 +4,12 @@
 //     do { outcome = session.process(); send session.output(); session.output_sent(); }
 //     while (outcome == session::outcome::more);  leave both loops at outcome::close
 //
+// A session whose is_in_company() holds may get output at any time, by what other clients do. Its front then
+// has to have process() called when it is told to (client.hpp), besides when bytes have come; and it must go
+// on receiving, or it would not notice that the client is gone. As process() may be called while it does,
+// what it receives goes through server_state::receive_block and set_aside(). At deadline() it calls
+// time_out().
+//
 // Memory. An idle session holds none: bytes are received into a block all sessions share, from which whole
 // requests are executed in place; only what is left at its end is copied to the session's own memory.
 // That is sound if nothing else runs between the moment bytes are put there and received(), so: one thread,
@@ -35,7 +41,7 @@ public:
   static constexpr std::size_t flush_size = 64 * 1024;
   static constexpr std::size_t own_allowance = 128 * 1024;
 
-  session(server_state& server, std::uint64_t id);
+  session(server_state& server, std::uint64_t id, front* side = nullptr);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();
@@ -44,13 +50,22 @@ public:
   std::span<char> receive_space();
   void received(std::size_t count);
 
+  // The same for bytes that are not processed at once.
+  void set_aside(std::string_view bytes);
+
   outcome process();
+
+  bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
+  bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // process() is to be called
+  std::chrono::steady_clock::time_point deadline() const;                         // max(): none
+  void time_out();  // the client is to be told that it has waited in vain; process() follows
 
   std::string_view output() const { return output_.view(); }
   void output_sent();
 
 private:
   outcome run_requests();
+  void take_pushed();
   void keep_rest();
   bool within_memory();
 

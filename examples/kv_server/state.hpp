@@ -1,4 +1,4 @@
-// What the commands work on: the settings, the whole server's state, and what is kept per client.
+// What the commands work on: the settings, and the whole server's state.
 #pragma once
 
 #include <array>
@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <string>
 
+#include "blocking.hpp"
 #include "buffer.hpp"
+#include "client.hpp"
 #include "protocol.hpp"
+#include "publishing.hpp"
 #include "store.hpp"
 
 namespace kv {
@@ -24,6 +27,7 @@ struct settings {
   // Of all sessions together, as far as one holds more than a usual request needs (session.hpp).
   std::size_t max_memory_clients = std::size_t{256} << 20;
   std::size_t max_output = std::size_t{256} << 20;  // replies of one session not yet sent
+  std::size_t max_pushed = std::size_t{32} << 20;   // messages to one client that it has not taken yet
   protocol_limits protocol;
 };
 
@@ -34,18 +38,15 @@ struct statistics {
   std::size_t connected_clients = 0;
 };
 
-struct client {
-  std::uint64_t id = 0;
-  std::string name;
-  bool quit = false;  // close once the replies so far are sent
-};
-
 struct server_state {
   explicit server_state(const settings& chosen) : config(chosen) {}
 
   settings config;
   store keys;
   statistics stats;
+  blocked_clients blocked;
+  subscribers channels;
+  subscribers patterns;
   std::size_t client_memory = 0;  // counted against max_memory_clients
   // What all sessions share (session.hpp): where they receive, and the output block last used, still warm.
   std::array<char, std::size_t{16} << 10> receive_block;

@@ -1,10 +1,11 @@
-// The store's table: looking up, and growing and shrinking in small steps.
+// The store's table: looking up, changing, and growing and shrinking in small steps.
 #include "store.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <cstring>
 #include <new>
-#include <random>
 
 namespace kv {
 
@@ -14,31 +15,11 @@ constexpr std::size_t smallest_table = 16;
 constexpr std::size_t buckets_per_step = 8;  // passed over at most by one operation, empty or not
 constexpr std::size_t entries_per_step = 2;  // moved at least, unless buckets run out
 
-siphash_key random_key() {
-  std::random_device device;
-  const auto word = [&] { return std::uint64_t{device()} << 32 | device(); };
-  const std::uint64_t low = word();
-  return {low, word()};
-}
-
-std::size_t text_memory(const std::string& text) {
-  static const std::size_t inside = std::string().capacity();  // kept without an allocation
-  return text.capacity() <= inside ? 0 : text.capacity() + 1;
-}
-
-// Gives back the room that a much shorter value would keep.
-void assign(std::string& to, std::string_view text) {
-  if (to.capacity() > 64 && to.capacity() / 2 > text.size()) {
-    std::string(text).swap(to);
-  } else {
-    to.assign(text);
-  }
-}
-
 }  // namespace
 
-std::size_t store::entry::memory() const {
-  return sizeof(entry) + key_size + text_memory(text);
+std::int64_t unix_milliseconds() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 store::table store::make_table(std::size_t buckets) {
@@ -52,15 +33,13 @@ store::table store::make_table(std::size_t buckets) {
   return made;
 }
 
-store::entry* store::make_entry(std::string_view key, std::uint64_t hash, std::string_view text) {
+store::entry* store::make_entry(std::string_view key, std::uint64_t hash, any_value&& content) {
   void* memory = std::malloc(sizeof(entry) + key.size());
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
-  std::unique_ptr<void, free_memory> guard(memory);
-  auto* made = new (memory) entry{nullptr, hash, value(text), key.size()};
+  auto* made = new (memory) entry{0, 0, nullptr, hash, std::move(content), key.size()};
   std::memcpy(static_cast<void*>(made + 1), key.data(), key.size());
-  guard.release();
   return made;
 }
 
@@ -69,20 +48,34 @@ void store::destroy(entry* gone) {
   std::free(gone);
 }
 
-store::store() : hash_key_(random_key()) {
+void store::destroy_all(table& gone) {
+  for (std::size_t i = 0; i < gone.count; ++i) {
+    while (entry* first = gone.buckets[i]) {
+      gone.buckets[i] = first->next;
+      destroy(first);
+    }
+  }
+}
+
+store::store(clock source) : now_(source) {
   tables_[0] = make_table(smallest_table);
   used_memory_ = tables_[0].memory();
 }
 
 store::~store() {
-  for (const table& each : tables_) {
-    for (std::size_t i = 0; i < each.count; ++i) {
-      while (entry* gone = each.buckets[i]) {
-        each.buckets[i] = gone->next;
-        destroy(gone);
-      }
-    }
+  destroy_all(tables_[0]);
+  destroy_all(tables_[1]);
+}
+
+void store::clear() {
+  table empty = make_table(smallest_table);
+  by_expiry_.clear();
+  for (table& each : tables_) {
+    destroy_all(each);
+    each = table{};
   }
+  tables_[0] = std::move(empty);
+  used_memory_ = tables_[0].memory();
 }
 
 store::place store::locate(std::string_view key, std::uint64_t hash) {
@@ -99,45 +92,156 @@ store::place store::locate(std::string_view key, std::uint64_t hash) {
   return {nullptr, nullptr};
 }
 
-const store::value* store::find(std::string_view key) {
+store::entry* store::find_entry(std::string_view key, std::uint64_t hash) {
   move_some();
-  const place found = locate(key, hash_of(key));
-  return found.link == nullptr ? nullptr : &(*found.link)->text;
+  const place found = locate(key, hash);
+  if (found.link == nullptr) {
+    return nullptr;
+  }
+  if (is_over(**found.link)) [[unlikely]] {
+    ++expired_;
+    remove(found);
+    return nullptr;
+  }
+  return *found.link;
 }
 
-void store::set(std::string_view key, std::string_view text) {
-  move_some();
+const any_value* store::find(std::string_view key) {
+  const entry* found = find_entry(key);
+  return found == nullptr ? nullptr : &found->content;
+}
+
+void store::set(std::string_view key, std::string_view text, bool keep_expiry) {
   const std::uint64_t hash = hash_of(key);
-  if (const place found = locate(key, hash); found.link != nullptr) {
-    value& old = (*found.link)->text;
-    const std::size_t before = text_memory(old);
-    assign(old, text);
-    used_memory_ += text_memory(old) - before;
+  entry* found = find_entry(key, hash);
+  if (found == nullptr) {
+    insert(key, hash, std::string(text));
     return;
   }
-  entry* made = make_entry(key, hash, text);
+  const std::size_t before = memory_of(found->content);
+  if (auto* old = get_as<std::string>(found->content)) {
+    assign_text(*old, text);
+  } else {
+    found->content = std::string(text);
+  }
+  used_memory_ += memory_of(found->content) - before;
+  found->version = ++last_version_;
+  if (found->expires_at != 0 && !keep_expiry) {
+    change_expiry(*found, 0);
+  }
+}
+
+store::entry* store::insert(std::string_view key, std::uint64_t hash, any_value&& content) {
+  entry* made = make_entry(key, hash, std::move(content));
   table& into = tables_[is_moving() ? 1 : 0];
   entry** bucket = into.bucket(hash);
   made->next = *bucket;
   *bucket = made;
+  made->version = ++last_version_;
+  if (!in_view_.empty()) [[unlikely]] {
+    if (const auto seen = in_view_.find(key); seen != in_view_.end()) {
+      seen->second.version = made->version;
+    }
+  }
   ++into.used;
   used_memory_ += made->memory();
   resize_if_needed();
+  return made;
 }
 
 bool store::erase(std::string_view key) {
-  move_some();
-  const place found = locate(key, hash_of(key));
-  if (found.link == nullptr) {
-    return false;
+  entry* found = find_entry(key);
+  if (found != nullptr) {
+    remove(*found);
   }
+  return found != nullptr;
+}
+
+void store::remove(const place& found) {
   entry* gone = *found.link;
+  if (gone->expires_at != 0) {
+    change_expiry(*gone, 0);
+  }
   *found.link = gone->next;
   --found.in->used;
   used_memory_ -= gone->memory();
   destroy(gone);
   resize_if_needed();
-  return true;
+}
+
+void store::remove(entry& gone) {
+  for (table& each : tables_) {
+    for (entry** link = each.count == 0 ? nullptr : each.bucket(gone.hash);
+         link != nullptr && *link != nullptr; link = &(*link)->next) {
+      if (*link == &gone) {
+        remove(place{&each, link});
+        return;
+      }
+    }
+  }
+}
+
+store::edit::edit(store& keys, std::string_view key) : keys_(keys), key_(key), entry_(keys.find_entry(key)) {
+  if (entry_ != nullptr) {
+    before_ = memory_of(entry_->content);
+  }
+}
+
+store::edit::~edit() {
+  if (entry_ == nullptr) {
+    return;
+  }
+  keys_.used_memory_ += memory_of(entry_->content) - before_;
+  if (changed_) {
+    entry_->version = ++keys_.last_version_;
+  }
+  if (is_empty_collection(entry_->content)) {
+    keys_.remove(*entry_);
+  }
+}
+
+any_value* store::edit::get() const {
+  return entry_ == nullptr ? nullptr : &entry_->content;
+}
+
+any_value& store::edit::create(any_value&& content) {
+  entry_ = keys_.insert(key_, keys_.hash_of(key_), std::move(content));
+  before_ = memory_of(entry_->content);
+  return entry_->content;
+}
+
+void store::rename(std::string_view from, std::string_view to) {
+  erase(to);
+  entry* source = find_entry(from);
+  const std::int64_t when = source->expires_at;
+  const std::size_t before = memory_of(source->content);
+  entry* made = insert(to, hash_of(to), std::string());
+  used_memory_ -= memory_of(made->content);
+  made->content = std::exchange(source->content, std::string());
+  used_memory_ += memory_of(made->content) + memory_of(source->content) - before;
+  remove(*source);
+  if (when != 0) {
+    change_expiry(*made, when);
+  }
+}
+
+std::uint64_t store::version(std::string_view key) {
+  if (const entry* found = find_entry(key)) {
+    return found->version;
+  }
+  const auto seen = in_view_.find(key);
+  return seen == in_view_.end() ? 0 : seen->second.version;
+}
+
+void store::keep_in_view(std::string_view key) {
+  ++in_view_[std::string(key)].watchers;
+}
+
+void store::lose_from_view(std::string_view key) {
+  const auto seen = in_view_.find(key);
+  if (seen != in_view_.end() && --seen->second.watchers == 0) {
+    in_view_.erase(seen);
+  }
 }
 
 // Between 1/8 and 1 entry per bucket, and half full after a resize.

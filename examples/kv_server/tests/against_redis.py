@@ -5,14 +5,18 @@ usage: against_redis.py KV_SERVER
 
 Each conversation has a connection of its own: bytes are sent, the sending side is closed, and everything
 received until the server closes is its result. Every conversation is had twice, in one piece and byte by
-byte. Where a difference is intended, the list says why and what kv_server answers.
+byte. Those on the types of values are in conversations.txt; they end with QUIT, since to both servers a
+client that has closed its sending side while it is blocked is gone. scenarios.py tells what several clients
+say to each other. Where a difference is intended, the list says why and what kv_server answers.
 """
 
+import pathlib
 import random
 import re
 import socket
 import sys
 
+import scenarios
 from server_process import ServerError, ServerProcess, connect, kv_server_command, redis_command
 
 
@@ -107,21 +111,20 @@ HOSTILE = [
 INTENDED = [
     (b"HELLO 3\r\n", b"-NOPROTO unsupported protocol version\r\n", "RESP2 only"),
     (b"HELLO 2 AUTH default x\r\n", b"-ERR Syntax error in HELLO option 'AUTH'\r\n", "no users"),
-    (b"SET a b EX 10\r\n", b"-ERR syntax error\r\n", "SET has no options yet"),
     (b"CLIENT SETINFO LIB-NAME x\r\n", b"+OK\r\n", "Redis 7.2 has it; libraries send it to any server"),
     (b"COMMAND COUNT\r\n", b":", "fewer commands"),
     (b"COMMAND INFO get\r\n", b"*1\r\n*10\r\n$3\r\nget\r\n:2\r\n", "no categories or key specifications"),
     (b"COMMAND DOCS get\r\n", b"*2\r\n$3\r\nget\r\n*6\r\n$7\r\nsummary\r\n", "shorter"),
     (b"INFO server\r\n", b"$", "contents"),
     (b"CONFIG GET port\r\n", b"*2\r\n$4\r\nport\r\n", "the port itself"),
-    (b"FLUSHALL\r\n", b"-ERR unknown command 'FLUSHALL', with args beginning with: \r\n", "not there yet"),
+    (b"OBJECT ENCODING a\r\n", b"-ERR unknown command 'OBJECT'", "there are no such encodings"),
     (b"CLIENT HELP\r\n", b"-ERR unknown subcommand 'HELP'. Try CLIENT HELP.\r\n", "no help texts"),
     (b"*1\r\n$536870912\r\n", b"-ERR Protocol error: request exceeds client-query-buffer-limit\r\n",
      "a smaller limit on one request"),
 ]
 
 
-def converse(port, sent, bytewise):
+def converse(port, sent, bytewise, half_close=True):
     with connect(port) as client:
         received = []
         try:
@@ -130,7 +133,8 @@ def converse(port, sent, bytewise):
                     client.sendall(sent[at:at + 1])
             else:
                 client.sendall(sent)
-            client.shutdown(socket.SHUT_WR)
+            if half_close:
+                client.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # the server closed, after an error, while we were still sending
         try:
@@ -165,31 +169,57 @@ def damaged_requests(count):
         yield bytes(damaged)
 
 
+def inline(line):
+    return b"".join(command.encode() + b"\r\n" for command in line.split(" ; "))
+
+
 def conversations():
+    """(what is sent, whether the sending side is closed then, how the reply is made comparable)"""
     for line in COMMANDS.strip().splitlines():
-        yield b"".join(command.encode() + b"\r\n" for command in line.split(" ; "))
-    yield from HOSTILE
-    yield from damaged_requests(400)
+        yield inline(line), True, unify
+    for sent in HOSTILE:
+        yield sent, True, unify
+    for sent in damaged_requests(400):
+        yield sent, True, unify
+    for line in recorded():
+        yield inline(f"FLUSHALL ; {line.removeprefix('~ ')} ; QUIT"), False, with_sorted_elements if line[0] == "~" else unify
+
+
+def recorded():
+    text = pathlib.Path(__file__).with_name("conversations.txt").read_text(encoding="ascii")
+    return [line for line in text.splitlines() if line and line[0] != "#"]
+
+
+def with_sorted_elements(replies):
+    """The replies, the elements of each in order: for those that Redis gives in the order of a random hash."""
+    reader = scenarios.ReplyReader(replies)
+    return repr([sorted(each, key=repr) if isinstance(each, list) else each for each in reader.all()]).encode()
 
 
 def short(text):
     return repr(text if len(text) <= 300 else text[:140] + b" ... " + text[-140:])
 
 
+def from_difference(text, other):
+    """The text from shortly before where it differs."""
+    same = next((at for at, (one, another) in enumerate(zip(text, other)) if one != another), min(len(text), len(other)))
+    return ("... " if same > 60 else "") + repr(text[max(0, same - 60):same + 200])
+
+
 def compare(ours, theirs):
     compared = 0
     failures = 0
-    for sent in conversations():
+    for sent, half_close, comparable in conversations():
         for bytewise in (False, True):
             if bytewise and len(sent) > 2000:
                 continue
-            expected = unify(converse(theirs.port, sent, bytewise))
-            got = unify(converse(ours.port, sent, bytewise))
+            expected = comparable(converse(theirs.port, sent, bytewise, half_close))
+            got = comparable(converse(ours.port, sent, bytewise, half_close))
             compared += 1
             if got != expected:
                 failures += 1
                 print(f"DIFFERENT{' byte by byte' if bytewise else ''}\n  sent   {short(sent)}\n"
-                      f"  redis  {short(expected)}\n  kv     {short(got)}")
+                      f"  redis  {from_difference(expected, got)}\n  kv     {from_difference(got, expected)}")
     for sent, beginning, reason in INTENDED:
         expected = converse(theirs.port, sent, False)
         got = converse(ours.port, sent, False)
@@ -207,11 +237,13 @@ def main():
         with ServerProcess(lambda port: kv_server_command(sys.argv[1], port)) as ours, \
                 ServerProcess(redis_command) as theirs:
             compared, failures = compare(ours, theirs)
+            played, failed = scenarios.compare(ours, theirs)
     except ServerError as error:
         sys.exit(f"against_redis: {error}")
-    print(f"against redis-server: {compared} conversations, {failures} different; "
-          f"{len(INTENDED)} differences are intended")
-    sys.exit(1 if failures else 0)
+    commands = sum(line.count(" ; ") + 1 for line in COMMANDS.strip().splitlines() + recorded())
+    print(f"against redis-server: {compared} conversations, {failures} different; {commands} recorded commands; "
+          f"{len(INTENDED)} differences are intended; {played} scenarios of several clients, {failed} different")
+    sys.exit(1 if failures + failed else 0)
 
 
 if __name__ == "__main__":

@@ -12,82 +12,13 @@ import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import time
 
+import hostile_company
+from hostile_support import (
+    MIB, PROMPT, Failure, check, check_answers, check_resident, receive, receive_all, reset, send_until_blocked, wait_until)
 from server_process import ServerError, ServerProcess, connect, kv_server_command
-
-MIB = 1 << 20
-PROMPT = 10  # seconds; an answer later than this counts as a stall
-
-
-class Failure(Exception):
-    pass
-
-
-def check(condition, text):
-    if not condition:
-        raise Failure(text)
-
-
-def receive(client, count):
-    received = b""
-    while len(received) < count:
-        chunk = client.recv(count - len(received))
-        check(chunk, f"closed after {received!r}")
-        received += chunk
-    return received
-
-
-def receive_all(client):
-    received = b""
-    with contextlib.suppress(ConnectionResetError):
-        while chunk := client.recv(1 << 16):
-            received += chunk
-    return received
-
-
-def check_answers(server):
-    """A new client is served, and promptly."""
-    check(server.is_running(), f"the server ended:\n{server.output()}")
-    with connect(server.port, timeout=PROMPT) as client:
-        client.sendall(b"PING\r\n")
-        check(receive(client, 7) == b"+PONG\r\n", "no PONG")
-
-
-def check_resident(server, most, what):
-    resident = server.resident_bytes()
-    check(resident < most, f"{what}: {resident / MIB:.1f} MiB resident, {most / MIB:.0f} allowed")
-
-
-def wait_until(condition, text, timeout=20):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        check(time.monotonic() < deadline, text)
-        time.sleep(0.02)
-
-
-def send_until_blocked(client, data, most):
-    """Sends `data` again and again until the server has taken nothing for a while, or `most` bytes."""
-    client.setblocking(False)
-    sent = 0
-    while sent < most:
-        _, writable, _ = select.select([], [client], [], 0.3)
-        if not writable:
-            return sent
-        try:
-            sent += client.send(data)
-        except (ConnectionResetError, BrokenPipeError):
-            return sent
-    return sent
-
-
-def reset(client):
-    """Closes with a reset instead of a FIN."""
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.close()
-
 
 def bad_lengths(start):
     """Oversized, negative and nonsense lengths get Redis's error and a closed connection."""
@@ -329,8 +260,13 @@ def clean_shutdown(start):
             clients = [connect(server.port) for _ in range(50)]
             send_until_blocked(clients[0], b"COMMAND DOCS\r\n" * 1000, 10 * MIB)
             clients[1].sendall(b"*2\r\n$4\r\nEC")
+            for client in clients[3:20]:
+                client.sendall(b"BLPOP queue 0\r\n")
+            for client in clients[20:40]:
+                client.sendall(b"SUBSCRIBE news\r\n")
             clients[2].sendall(b"PING\r\n")
             check(receive(clients[2], 7) == b"+PONG\r\n", "no PONG")
+            clients[41].sendall(b"RPUSH queue a b c\r\nPUBLISH news x\r\n")
             status = server.stop(sent)
             check(status == 0, f"{sent.name}: exit status {status}\n{server.output()}")
             clients[2].settimeout(PROMPT)
@@ -354,7 +290,7 @@ def port_taken(start):
 
 
 SCENARIOS = [bad_lengths, half_frames, slow_sender, endless_pipelines, busy_pipelines, idle_connections,
-             too_many_clients, no_descriptors, resets, time_out, clean_shutdown, port_taken]
+             too_many_clients, no_descriptors, resets, time_out, clean_shutdown, port_taken, *hostile_company.SCENARIOS]
 
 
 def run(scenario, binary):

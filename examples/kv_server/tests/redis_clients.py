@@ -35,6 +35,31 @@ def check_cli(port):
         raise ServerError("redis-cli --pipe lost replies")
 
 
+def check_cli_on_all_types(port):
+    """A day's use: every type, scanning for keys, listening and publishing."""
+    cli = ("redis-cli", "-p", str(port))
+    script = ("FLUSHALL\nRPUSH l a b c\nLRANGE l 0 -1\nSADD s 2 1\nSMEMBERS s\nHSET h f v\nHGETALL h\nZADD z 1.5 m\n"
+              "ZRANGE z 0 -1 WITHSCORES\nSET t x EX 100\nTTL t\nTYPE z\nGET l\nMULTI\nINCR n\nEXEC\n")
+    expected = ('OK\n(integer) 3\n1) "a"\n2) "b"\n3) "c"\n(integer) 2\n1) "1"\n2) "2"\n(integer) 1\n1) "f"\n2) "v"\n'
+                '(integer) 1\n1) "m"\n2) "1.5"\nOK\n(integer) 100\nzset\n'
+                "(error) WRONGTYPE Operation against a key holding the wrong kind of value\nOK\nQUEUED\n1) (integer) 1\n")
+    got = run(*cli, "--no-raw", given=script).replace("\n\n", "\n")
+    if got != expected:
+        raise ServerError(f"redis-cli printed\n{got}\ninstead of\n{expected}")
+    if sorted(run(*cli, "--scan").split()) != ["h", "l", "n", "s", "t", "z"]:
+        raise ServerError("redis-cli --scan does not find every key")
+    if "Biggest   list found" not in run(*cli, "--bigkeys"):
+        raise ServerError("redis-cli --bigkeys does not find the list")
+    listening = subprocess.Popen([*cli, "SUBSCRIBE", "news"], stdout=subprocess.PIPE, text=True)
+    while run(*cli, "PUBLISH", "news", "hello") != "1\n":
+        time.sleep(0.02)
+    shown = [listening.stdout.readline().strip() for _ in range(6)]
+    listening.kill()
+    listening.wait()
+    if shown != ["subscribe", "news", "1", "message", "news", "hello"]:
+        raise ServerError(f"redis-cli SUBSCRIBE showed {shown}")
+
+
 def check_interactive_cli(port):
     """On a terminal redis-cli asks for COMMAND DOCS, and shows help from it."""
     child, terminal = pty.fork()
@@ -61,12 +86,16 @@ def check_interactive_cli(port):
 
 
 def check_benchmark(port):
+    """All of redis-benchmark's default tests."""
+    expected = ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "LPUSH", "RPUSH", "LPOP", "RPOP", "SADD", "HSET",
+                "SPOP", "ZADD", "ZPOPMIN", "LPUSH (needed to benchmark LRANGE)", "LRANGE_100 (first 100 elements)",
+                "LRANGE_300 (first 300 elements)", "LRANGE_500 (first 500 elements)",
+                "LRANGE_600 (first 600 elements)", "MSET (10 keys)"]
     for pipeline in ("1", "16"):
-        output = run("redis-benchmark", "-p", str(port), "-t", "ping,set,get,incr", "-n", "20000", "-P", pipeline,
-                     "-r", "1000", "--csv")
+        output = run("redis-benchmark", "-p", str(port), "-n", "3000", "-P", pipeline, "-r", "1000", "--csv")
         rows = list(csv.DictReader(output.splitlines()))
         names = [row["test"] for row in rows]
-        if names != ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR"]:
+        if names != expected:
             raise ServerError(f"redis-benchmark ran {names}:\n{output}")
 
 
@@ -75,7 +104,7 @@ def main():
         sys.exit(__doc__)
     try:
         with ServerProcess(lambda port: kv_server_command(sys.argv[1], port)) as server:
-            for check in (check_cli, check_interactive_cli, check_benchmark):
+            for check in (check_cli, check_cli_on_all_types, check_interactive_cli, check_benchmark):
                 check(server.port)
                 print(f"ok   {check.__name__}", flush=True)
     except (ServerError, FileNotFoundError, subprocess.TimeoutExpired) as error:

@@ -13,14 +13,20 @@ std::string name(std::size_t number) {
   return "key:" + std::to_string(number);
 }
 
+// The string at a key; nullptr: no such key.
+const std::string* find(store& keys, std::string_view key) {
+  const any_value* found = keys.find(key);
+  return found == nullptr ? nullptr : get_as<std::string>(*found);
+}
+
 TEST(store, sets_finds_and_erases) {
   store keys;
   EXPECT_EQ(keys.find("a"), nullptr);
   keys.set("a", "1");
   ASSERT_NE(keys.find("a"), nullptr);
-  EXPECT_EQ(*keys.find("a"), "1");
+  EXPECT_EQ(*find(keys, "a"), "1");
   keys.set("a", "2");
-  EXPECT_EQ(*keys.find("a"), "2");
+  EXPECT_EQ(*find(keys, "a"), "2");
   EXPECT_EQ(keys.size(), 1U);
   EXPECT_TRUE(keys.erase("a"));
   EXPECT_FALSE(keys.erase("a"));
@@ -34,9 +40,9 @@ TEST(store, keys_and_values_are_binary_safe) {
   keys.set(with_zero, with_zero);
   keys.set("a", "other");
   keys.set("", "empty");
-  EXPECT_EQ(*keys.find(with_zero), with_zero);
-  EXPECT_EQ(*keys.find("a"), "other");
-  EXPECT_EQ(*keys.find(""), "empty");
+  EXPECT_EQ(*find(keys, with_zero), with_zero);
+  EXPECT_EQ(*find(keys, "a"), "other");
+  EXPECT_EQ(*find(keys, ""), "empty");
 }
 
 TEST(store, behaves_as_a_map) {
@@ -59,7 +65,7 @@ TEST(store, behaves_as_a_map) {
         ASSERT_EQ(keys.erase(key), model.erase(key) == 1);
         break;
       default: {
-        const store::value* found = keys.find(key);
+        const std::string* found = find(keys, key);
         const auto expected = model.find(key);
         ASSERT_EQ(found != nullptr, expected != model.end());
         ASSERT_TRUE(found == nullptr || *found == expected->second);
@@ -69,7 +75,7 @@ TEST(store, behaves_as_a_map) {
   }
   for (const auto& [key, value] : model) {
     ASSERT_NE(keys.find(key), nullptr);
-    ASSERT_EQ(*keys.find(key), value);
+    ASSERT_EQ(*find(keys, key), value);
   }
 }
 
@@ -97,6 +103,143 @@ TEST(store, memory_is_accounted_and_given_back) {
     keys.find("nothing");
   }
   EXPECT_EQ(keys.used_memory(), empty);
+}
+
+std::int64_t test_time = 1000;
+
+class expiring : public ::testing::Test {
+protected:
+  expiring() { go_to(1000); }
+  void go_to(std::int64_t when) {
+    test_time = when;
+    keys_.go_on_in_time();
+  }
+
+  store keys_{[] { return test_time; }};
+};
+
+TEST_F(expiring, a_key_is_there_until_its_time_is_over) {
+  const std::size_t empty = keys_.used_memory();
+  keys_.set("a", "1");
+  keys_.expire_at("a", 2000);
+  EXPECT_EQ(keys_.expires_at("a"), 2000);
+  go_to(2000);
+  EXPECT_NE(keys_.find("a"), nullptr);
+  go_to(2001);
+  EXPECT_EQ(keys_.size(), 1U);
+  EXPECT_EQ(keys_.find("a"), nullptr);
+  EXPECT_EQ(keys_.size(), 0U);
+  EXPECT_EQ(keys_.expiring(), 0U);
+  EXPECT_EQ(keys_.expired(), 1U);
+  EXPECT_EQ(keys_.used_memory(), empty);
+}
+
+TEST_F(expiring, the_time_stands_still_within_a_command) {
+  keys_.set("a", "1");
+  keys_.expire_at("a", 2000);
+  EXPECT_NE(keys_.find("a"), nullptr);
+  test_time = 3000;
+  EXPECT_NE(keys_.find("a"), nullptr);
+  keys_.go_on_in_time();
+  EXPECT_EQ(keys_.find("a"), nullptr);
+}
+
+TEST_F(expiring, setting_ends_or_keeps_a_time_to_live) {
+  keys_.set("a", "1");
+  keys_.expire_at("a", 2000);
+  keys_.set("a", "2", true);
+  EXPECT_EQ(keys_.expires_at("a"), 2000);
+  keys_.set("a", "3");
+  EXPECT_EQ(keys_.expires_at("a"), 0);
+  keys_.expire_at("a", 2000);
+  keys_.rename("a", "b");
+  EXPECT_EQ(keys_.expires_at("b"), 2000);
+  EXPECT_TRUE(keys_.erase("b"));
+  EXPECT_EQ(keys_.expiring(), 0U);
+}
+
+TEST_F(expiring, some_at_a_time) {
+  const std::size_t empty = keys_.used_memory();
+  for (std::size_t i = 0; i < 10000; ++i) {
+    keys_.set(name(i), "1");
+    keys_.expire_at(name(i), i % 2 == 0 ? 2000 : 3000);
+  }
+  go_to(2500);
+  std::size_t removed = 0;
+  while (const std::size_t some = keys_.expire_some(300)) {
+    EXPECT_LE(some, 300U);
+    removed += some;
+  }
+  EXPECT_EQ(removed, 5000U);
+  EXPECT_EQ(keys_.size(), 5000U);
+  go_to(4000);
+  std::size_t visited = 0;
+  keys_.for_each([&](std::string_view, const any_value&) { ++visited; });
+  EXPECT_EQ(visited, 0U);
+  EXPECT_EQ(keys_.random_key(), std::nullopt);
+  EXPECT_EQ(keys_.size(), 0U);
+  for (int i = 0; i < 100000; ++i) {
+    keys_.find("nothing");
+  }
+  EXPECT_EQ(keys_.used_memory(), empty);
+}
+
+TEST(store, an_edit_keeps_the_account_and_removes_what_is_empty) {
+  store keys;
+  const std::size_t empty = keys.used_memory();
+  {
+    store::edit edit(keys, "l");
+    EXPECT_EQ(edit.get(), nullptr);
+    get_as<list_value>(edit.create(make_value<list_value>()))->push(list_end::left, std::string(1000, 'x'));
+  }
+  EXPECT_GE(keys.used_memory(), empty + 1000);
+  const std::uint64_t before = keys.version("l");
+  {
+    store::edit edit(keys, "l");
+    edit.unchanged();
+  }
+  EXPECT_EQ(keys.version("l"), before);
+  {
+    store::edit edit(keys, "l");
+    get_as<list_value>(*edit.get())->pop(list_end::left);
+  }
+  EXPECT_EQ(keys.find("l"), nullptr);
+  EXPECT_EQ(keys.used_memory(), empty);
+}
+
+TEST(store, a_key_that_comes_and_goes_is_seen_if_kept_in_view) {
+  store keys;
+  keys.keep_in_view("a");
+  const std::uint64_t before = keys.version("a");
+  keys.set("a", "1");
+  keys.erase("a");
+  EXPECT_NE(keys.version("a"), before);
+  keys.lose_from_view("a");
+  EXPECT_EQ(keys.version("a"), 0U);
+}
+
+TEST(store, a_scan_meets_all_that_stay) {
+  store keys;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    keys.set(name(i), "1");
+  }
+  std::map<std::string, int> met;
+  std::uint64_t cursor = 0;
+  std::size_t other = 1000;
+  do {
+    cursor = keys.scan(cursor, [&](std::string_view key, const any_value&) { ++met[std::string(key)]; });
+    for (int i = 0; i < 30; ++i) {  // the table grows meanwhile, and shrinks
+      other < 20000 ? keys.set(name(other++), "1") : keys.set("x", "1");
+    }
+    if (other >= 20000) {
+      for (std::size_t i = 1000; i < other; ++i) {
+        keys.erase(name(i));
+      }
+    }
+  } while (cursor != 0);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    ASSERT_GE(met[name(i)], 1) << i;
+  }
 }
 
 TEST(siphash, gives_the_published_value) {

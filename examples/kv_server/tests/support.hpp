@@ -41,7 +41,8 @@ inline std::unique_ptr<server_state> make_server(const settings& config = {}) {
 // A client whose writes arrive at the session in pieces, and who reads every reply.
 class test_client {
 public:
-  explicit test_client(server_state& server, std::uint64_t id = 1) : session_(server, id) {}
+  explicit test_client(server_state& server, std::uint64_t id = 1, front* side = nullptr)
+      : session_(server, id, side) {}
 
   // Sends `bytes`, at most `piece` at a time, and returns the replies; see closed() after it.
   std::string send(std::string_view bytes, std::size_t piece = SIZE_MAX) {
@@ -57,11 +58,7 @@ public:
     return replies;
   }
 
-  bool closed() const { return closed_; }
-  std::size_t largest_output() const { return largest_output_; }
-  session& raw() { return session_; }
-
-private:
+  // What there is to be had without sending anything.
   std::string drain() {
     std::string replies;
     for (;;) {
@@ -76,6 +73,11 @@ private:
     }
   }
 
+  bool closed() const { return closed_; }
+  std::size_t largest_output() const { return largest_output_; }
+  session& raw() { return session_; }
+
+private:
   session session_;
   bool closed_ = false;
   std::size_t largest_output_ = 0;
