@@ -85,7 +85,7 @@ enum sennit_policy { SENNIT_POLICY_FIFO = 0, SENNIT_POLICY_LIFO = 1, SENNIT_POLI
 
 /* All zero is the default. */
 struct sennit_runtime_options {
-  enum sennit_policy policy;
+  int policy;        /* an enum sennit_policy */
   size_t stack_size; /* bytes, of fibers that do not ask otherwise; 0: 64 KiB */
 };
 

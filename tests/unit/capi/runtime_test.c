@@ -36,7 +36,7 @@ static void misuse_inside(void* argument) {
 }
 
 int runtime_refuses(void) {
-  struct sennit_runtime_options options = {(enum sennit_policy)7, 0};
+  struct sennit_runtime_options options = {7, 0};
   struct sennit_runtime* runtime = NULL;
   struct sennit_fiber* fiber = NULL;
   CHECK(sennit_runtime_create(NULL, NULL) == -EINVAL);
@@ -217,7 +217,7 @@ int fibers_under_policies(void) {
     struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 128 * 1024};
     struct sennit_runtime* runtime = NULL;
     struct race race = {0, 0};
-    options.policy = (enum sennit_policy)policy;
+    options.policy = policy;
     capi_failed_line = 0;
     CHECK(sennit_runtime_create(&runtime, &options) == 0);
     CHECK(sennit_runtime_run(runtime, spawn_yielders, &race) == 0);
