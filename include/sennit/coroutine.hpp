@@ -149,8 +149,7 @@ private:
         Body& body = detail::payload_get<Body>(frame);
         Out out = start(body, self, frame);
         result_of(frame).emplace(std::move(out));  // looked up now: each call has a place of its own
-      } catch (const detail::forced_unwind&) {
-      } catch (...) {
+      } catch (...) {  // also the unwinding of the fiber that the body ran in: it goes on in its resumer
         detail::coroutine_fail(frame, std::current_exception());
       }
     }

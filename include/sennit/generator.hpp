@@ -219,8 +219,7 @@ private:
       try {
         yielder yield(frame);
         detail::payload_get<Body>(frame)(yield);
-      } catch (const detail::forced_unwind&) {
-      } catch (...) {
+      } catch (...) {  // also the unwinding of the fiber that the body ran in: it goes on in its resumer
         detail::coroutine_fail(frame, std::current_exception());
       }
     }

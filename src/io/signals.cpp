@@ -118,7 +118,7 @@ void uninstall(std::uint64_t signals) noexcept {
   }
 }
 
-std::uint64_t mask_of(std::initializer_list<int> signals) {
+std::uint64_t mask_of(std::span<const int> signals) {
   std::uint64_t mask = 0;
   for (const int signal : signals) {
     const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
@@ -138,7 +138,7 @@ owned_source make_event() {
 
 }  // namespace
 
-signal_subscription::signal_subscription(std::initializer_list<int> signals) {
+signal_subscription::signal_subscription(std::span<const int> signals) {
   const std::uint64_t wanted = mask_of(signals);
   source_ = make_event();
   std::lock_guard hold(all().lock);

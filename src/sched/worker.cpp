@@ -284,6 +284,8 @@ void worker_unwind(worker& w) noexcept {
   fiber_for_each(
       w,
       [](void*, fiber& f) {
+        // Who joins it is told to leave too, and is not to be woken any more.
+        f.joiner = nullptr;
         // Who became ready by itself is told at its next park or yield: it may have been handed something.
         f.flags.unwind = !f.is_parked();
         if (f.flags.unwind)

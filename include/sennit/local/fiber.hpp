@@ -19,6 +19,10 @@
 
 #include "sennit/detail/sched/spawn.hpp"
 
+namespace sennit::detail {
+struct handle_access;  // capi's
+}
+
 namespace sennit::local {
 
 struct spawn_options {
@@ -84,6 +88,7 @@ public:
 
 private:
   friend class runtime;
+  friend struct detail::handle_access;
   template <class Function>
   friend fiber spawn(Function&& function, const spawn_options& options);
 

@@ -68,7 +68,8 @@ public:
   }
 
   // Has `function` run in a fiber of its own, soon, from any thread. Its exceptions terminate. Posts from one
-  // thread start in their order. Throws std::bad_alloc. The runtime must outlive the call.
+  // thread start in their order; those that the runtime's end overtakes are dropped. Throws std::bad_alloc.
+  // The runtime must outlive the call.
   template <class Function>
   void post(Function&& function) {
     detail::worker_post(
@@ -94,7 +95,8 @@ private:
     posted_function(detail::worker& w, Source&& source) : to(w), function(std::forward<Source>(source)) {}
     void run() override {
       const std::unique_ptr<posted_function> own(this);
-      detail::fiber_spawn(to, std::move(function), 0, false);
+      if (!to.unwinding)
+        detail::fiber_spawn(to, std::move(function), 0, false);
     }
     detail::worker& to;
     Function function;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <initializer_list>
+#include <span>
 #include <system_error>
 
 #include "sennit/detail/io/signals.hpp"
@@ -32,7 +33,8 @@ public:
 
   // Throws std::system_error: invalid_argument for what is no signal, for SIGKILL and SIGSTOP, which cannot
   // be handled, and for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which tell of faults; too_many_files_open.
-  signal_set(std::initializer_list<int> signals) : subscription_(signals) {}
+  signal_set(std::initializer_list<int> signals) : signal_set(std::span(signals.begin(), signals.size())) {}
+  explicit signal_set(std::span<const int> signals) : subscription_(signals) {}
   signal_set(const signal_set&) = delete;
   signal_set& operator=(const signal_set&) = delete;
 

@@ -7,7 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
+#include <span>
 
 #include "sennit/detail/io/source.hpp"
 
@@ -25,7 +25,7 @@ struct signal_node {
 
 class signal_subscription {
 public:
-  explicit signal_subscription(std::initializer_list<int> signals);
+  explicit signal_subscription(std::span<const int> signals);
   ~signal_subscription();
   signal_subscription(const signal_subscription&) = delete;
   signal_subscription& operator=(const signal_subscription&) = delete;

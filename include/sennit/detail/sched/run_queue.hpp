@@ -127,6 +127,8 @@ public:
   void put_back() { tail_ = std::exchange(current, nullptr); }
 
 private:
+  friend struct run_queue_layout;  // capi's
+
   // The ring's order is told from its tail, running or not: after it comes who runs, or else the head.
   [[gnu::always_inline]] void push_tail(fiber* f) {
     fiber* tail = tail_;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Talks to the echo server and ends it: echo_server_test.py COMMAND..."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+LIMIT = 20  # seconds
+
+
+def start(command):
+    server = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    line = server.stdout.readline()
+    found = re.search(r"127\.0\.0\.1:(\d+)", line)
+    if not found:
+        server.kill()
+        sys.exit(f"the server said {line!r}")
+    return server, int(found[1])
+
+
+def connect(port):
+    return socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
+
+
+def receive_all(client):
+    parts = []
+    while part := client.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def talk(port, seed, wrong):
+    data = bytes((i * seed) % 251 for i in range(300_000))
+    with connect(port) as client:
+        sender = threading.Thread(target=lambda: (client.sendall(data), client.shutdown(socket.SHUT_WR)))
+        sender.start()
+        if receive_all(client) != data:
+            wrong.append(f"client {seed} did not get back what it sent")
+        sender.join()
+
+
+def stop(server, which, wrong):
+    server.send_signal(which)
+    try:
+        said = server.communicate(timeout=LIMIT)[0]
+    except subprocess.TimeoutExpired:
+        server.kill()
+        wrong.append(f"the server did not end on {which.name}")
+        return
+    if server.returncode != 0 or "Ended." not in said:
+        wrong.append(f"on {which.name} the server exited with {server.returncode} and said {said!r}")
+
+
+def idle_client_is_let_go(command, which, wrong):
+    server, port = start(command)
+    with connect(port) as idle, connect(port) as deaf:
+        idle.sendall(b"hello")
+        if idle.recv(5) != b"hello":
+            wrong.append("no echo")
+        deaf.setblocking(False)
+        try:  # never reads: fills every buffer, so that the server cannot send
+            while True:
+                deaf.send(bytes(65536))
+        except BlockingIOError:
+            pass
+        stop(server, which, wrong)
+        if receive_all(idle) != b"":
+            wrong.append("an idle client got something")
+
+
+def main():
+    command = sys.argv[1:]
+    wrong = []
+    server, port = start(command)
+    clients = [threading.Thread(target=talk, args=(port, seed, wrong)) for seed in range(1, 6)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    stop(server, signal.SIGTERM, wrong)
+    idle_client_is_let_go(command, signal.SIGINT, wrong)
+    if subprocess.run([*command, "--port", "none"], capture_output=True, timeout=LIMIT).returncode != 2:
+        wrong.append("a wrong option was taken")
+    sys.exit("\n".join(wrong) or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+// How C++ errors reach C: as an errno, negated. And the little that every wrapper needs.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <system_error>
+
+#include "sennit/detail/io/offload.hpp"
+#include "sennit/sennit.h"
+
+namespace sennit::capi {
+
+// The error's number, negated; never 0.
+int negated(const std::error_code& error) noexcept;
+
+// The same of the exception that is being handled.
+int negated_exception() noexcept;
+
+inline int result_of(const std::error_code& error) noexcept {
+  return error ? negated(error) : 0;
+}
+
+// Calls `function`, which returns a result for C. What it throws becomes one; but forced unwind, and a
+// thread's cancellation, go on.
+template <class Function>
+auto guarded(Function&& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const detail::forced_unwind&) {
+    throw;
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    return negated_exception();
+  }
+}
+
+inline detail::time_point time_of(std::int64_t deadline) noexcept {
+  return detail::time_point(std::chrono::nanoseconds(deadline));
+}
+static_assert(detail::never.time_since_epoch() == std::chrono::nanoseconds(SENNIT_NEVER));
+
+using detail::in_fiber;
+
+}  // namespace sennit::capi

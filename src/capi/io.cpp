@@ -1,0 +1,293 @@
+// TCP, signals, readiness, and calls on other threads.
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "sennit/local/look_up.hpp"
+#include "sennit/local/readiness.hpp"
+#include "sennit/local/signal_set.hpp"
+#include "sennit/local/tcp_listener.hpp"
+#include "sennit/local/tcp_stream.hpp"
+#include "sennit/offload.hpp"
+
+using namespace sennit;
+using capi::guarded;
+using capi::in_fiber;
+using capi::result_of;
+using capi::time_of;
+
+struct sennit_tcp_stream {
+  local::tcp_stream stream;
+};
+
+struct sennit_tcp_listener {
+  local::tcp_listener listener;
+};
+
+struct sennit_signal_set {
+  explicit sennit_signal_set(std::span<const int> signals) : set(signals) {}
+  local::signal_set set;
+};
+
+struct sennit_readiness {
+  explicit sennit_readiness(int descriptor) : readiness(descriptor) {}
+  local::readiness readiness;
+};
+
+namespace {
+
+// Makes a stream of what `open` returns. The memory comes first: a connection that was made is not lost for
+// want of it.
+template <class Open>
+int opened(sennit_tcp_stream** result, Open open) {
+  return guarded([&] {
+    auto made = std::make_unique<sennit_tcp_stream>();
+    std::error_code error;
+    made->stream = open(error);
+    if (error)
+      return capi::negated(error);
+    *result = made.release();
+    return 0;
+  });
+}
+
+ssize_t count_of(std::size_t count, const std::error_code& error) {
+  return error ? capi::negated(error) : static_cast<ssize_t>(count);
+}
+
+}  // namespace
+
+int sennit_tcp_stream_connect(sennit_tcp_stream** result, const char* host, uint16_t port, int64_t deadline) {
+  if (result == nullptr || host == nullptr || !in_fiber())
+    return -EINVAL;
+  return opened(result, [&](std::error_code& error) {
+    return local::tcp_stream::connect(host, port, error, time_of(deadline));
+  });
+}
+
+int sennit_tcp_stream_adopt(sennit_tcp_stream** result, int descriptor) {
+  std::unique_ptr<sennit_tcp_stream> made;
+  if (result != nullptr)
+    made.reset(new (std::nothrow) sennit_tcp_stream);
+  if (made == nullptr) {
+    ::close(descriptor);
+    return result == nullptr ? -EINVAL : -ENOMEM;
+  }
+  return guarded([&] {
+    std::error_code error;
+    made->stream = local::tcp_stream::adopt(descriptor, error);
+    if (error)
+      return capi::negated(error);
+    *result = made.release();
+    return 0;
+  });
+}
+
+ssize_t sennit_tcp_stream_read(sennit_tcp_stream* stream, void* to, size_t size, int64_t deadline) {
+  if (stream == nullptr || (to == nullptr && size != 0) || !in_fiber())
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    const std::span place(static_cast<std::byte*>(to), size);
+    const std::size_t count = stream->stream.read_some(place, error, time_of(deadline));
+    return count_of(count, error);
+  });
+}
+
+ssize_t sennit_tcp_stream_write(sennit_tcp_stream* stream, const void* from, size_t size, int64_t deadline) {
+  if (stream == nullptr || (from == nullptr && size != 0) || !in_fiber())
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    const std::span bytes(static_cast<const std::byte*>(from), size);
+    const std::size_t count = stream->stream.write_some(bytes, error, time_of(deadline));
+    return count_of(count, error);
+  });
+}
+
+int sennit_tcp_stream_write_all(sennit_tcp_stream* stream, const void* from, size_t size, size_t* written,
+                                int64_t deadline) {
+  if (stream == nullptr || (from == nullptr && size != 0) || !in_fiber())
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    const std::span bytes(static_cast<const std::byte*>(from), size);
+    const std::size_t count = stream->stream.write_all(bytes, error, time_of(deadline));
+    if (written != nullptr)
+      *written = count;
+    return result_of(error);
+  });
+}
+
+int sennit_tcp_stream_shutdown(sennit_tcp_stream* stream) {
+  if (stream == nullptr)
+    return -EINVAL;
+  std::error_code error;
+  stream->stream.shutdown_write(error);
+  return result_of(error);
+}
+
+void sennit_tcp_stream_close(sennit_tcp_stream* stream) {
+  delete stream;
+}
+
+int sennit_tcp_stream_descriptor(const sennit_tcp_stream* stream) {
+  return stream != nullptr ? stream->stream.native_handle() : -EINVAL;
+}
+
+int sennit_tcp_listener_listen(sennit_tcp_listener** result, const char* address, uint16_t port,
+                               int backlog) {
+  if (result == nullptr || address == nullptr || backlog < 0)
+    return -EINVAL;
+  return guarded([&] {
+    auto made = std::make_unique<sennit_tcp_listener>();
+    std::error_code error;
+    made->listener = local::tcp_listener::listen(address, port, error, backlog != 0 ? backlog : SOMAXCONN);
+    if (error)
+      return capi::negated(error);
+    *result = made.release();
+    return 0;
+  });
+}
+
+int sennit_tcp_listener_accept(sennit_tcp_listener* listener, sennit_tcp_stream** result, int64_t deadline) {
+  if (listener == nullptr || result == nullptr || !in_fiber())
+    return -EINVAL;
+  return opened(result,
+                [&](std::error_code& error) { return listener->listener.accept(error, time_of(deadline)); });
+}
+
+uint64_t sennit_tcp_listener_refused(const sennit_tcp_listener* listener) {
+  return listener != nullptr ? listener->listener.refused() : 0;
+}
+
+int sennit_tcp_listener_port(const sennit_tcp_listener* listener) {
+  return listener != nullptr ? listener->listener.port() : -EINVAL;
+}
+
+int sennit_tcp_listener_descriptor(const sennit_tcp_listener* listener) {
+  return listener != nullptr ? listener->listener.native_handle() : -EINVAL;
+}
+
+void sennit_tcp_listener_close(sennit_tcp_listener* listener) {
+  delete listener;
+}
+
+int sennit_signal_set_create(sennit_signal_set** result, const int* signals, size_t count) {
+  if (result == nullptr || (signals == nullptr && count != 0))
+    return -EINVAL;
+  return guarded([&] {
+    *result = new sennit_signal_set(std::span(signals, count));
+    return 0;
+  });
+}
+
+void sennit_signal_set_destroy(sennit_signal_set* set) {
+  delete set;
+}
+
+int sennit_signal_set_wait(sennit_signal_set* set, int64_t deadline) {
+  if (set == nullptr || !in_fiber())
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    const int which = set->set.wait(error, time_of(deadline));
+    return error ? capi::negated(error) : which;
+  });
+}
+
+int sennit_readiness_create(sennit_readiness** result, int descriptor) {
+  if (result == nullptr || descriptor < 0)
+    return -EINVAL;
+  // If there is no memory its constructor closes the file descriptor, which is not ours.
+  return guarded([&] {
+    *result = new sennit_readiness(descriptor);
+    return 0;
+  });
+}
+
+void sennit_readiness_destroy(sennit_readiness* readiness) {
+  delete readiness;
+}
+
+int sennit_readiness_wait_readable(sennit_readiness* readiness, int64_t deadline) {
+  if (readiness == nullptr || !in_fiber())
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    readiness->readiness.wait_readable(error, time_of(deadline));
+    return result_of(error);
+  });
+}
+
+int sennit_readiness_wait_writable(sennit_readiness* readiness, int64_t deadline) {
+  if (readiness == nullptr || !in_fiber())
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    readiness->readiness.wait_writable(error, time_of(deadline));
+    return result_of(error);
+  });
+}
+
+int sennit_offload(sennit_function function, void* argument) {
+  if (function == nullptr)
+    return -EINVAL;
+  return guarded([&] {
+    offload([&] { function(argument); });
+    return 0;
+  });
+}
+
+int sennit_offload_set_limit(unsigned threads) {
+  if (threads == 0)
+    return -EINVAL;
+  set_offload_threads(threads);
+  return 0;
+}
+
+namespace {
+
+// An array of pointers that ends in null, and behind it what they point to.
+char** in_one_block(const std::vector<std::string>& strings) {
+  std::size_t size = (strings.size() + 1) * sizeof(char*);
+  for (const std::string& each : strings)
+    size += each.size() + 1;
+  auto** const block = static_cast<char**>(std::malloc(size));
+  if (block == nullptr)
+    throw std::bad_alloc();
+  char* text = reinterpret_cast<char*>(block + strings.size() + 1);
+  char** place = block;
+  for (const std::string& each : strings) {
+    *place++ = text;
+    std::memcpy(text, each.c_str(), each.size() + 1);
+    text += each.size() + 1;
+  }
+  *place = nullptr;
+  return block;
+}
+
+}  // namespace
+
+int sennit_host_look_up(const char* host, char*** result, int64_t deadline) {
+  if (host == nullptr || result == nullptr)
+    return -EINVAL;
+  return guarded([&] {
+    std::error_code error;
+    const std::vector<std::string> addresses = local::look_up(host, error, time_of(deadline));
+    if (error)
+      return capi::negated(error);
+    *result = in_one_block(addresses);
+    return static_cast<int>(addresses.size());
+  });
+}

@@ -1,0 +1,29 @@
+// What C's inline yield takes for granted of the scheduler's types, and what it calls when something is in
+// its way.
+#include "sennit/detail/capi/yield.h"
+
+#include "error.hpp"
+
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+namespace sennit::detail {
+
+struct run_queue_layout {
+  static_assert(offsetof(run_queue, current) == offsetof(sennit_worker_front, current));
+  static_assert(offsetof(run_queue, tail_) == offsetof(sennit_worker_front, tail));
+  static_assert(offsetof(run_queue, slot_) == offsetof(sennit_worker_front, slot));
+};
+static_assert(offsetof(worker, ready) == 0);
+static_assert(offsetof(worker, until_poll) == offsetof(sennit_worker_front, until_poll));
+static_assert(offsetof(fiber, context) == offsetof(sennit_fiber_front, context));
+static_assert(offsetof(fiber, word) == offsetof(sennit_fiber_front, word));
+static_assert(offsetof(fiber, next) == offsetof(sennit_fiber_front, next));
+
+}  // namespace sennit::detail
+
+int sennit_self_yield_call(void) {
+  if (!sennit::capi::in_fiber())
+    return -EINVAL;
+  sennit::detail::yield();
+  return 0;
+}

@@ -1,0 +1,75 @@
+// Runs the tests that are written in C; and what C++ beneath C code does.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include "check.h"
+#include "support/child.hpp"
+
+int capi_failed_line = 0;
+
+extern "C" void capi_throw_runtime_error(void*) {
+  throw std::runtime_error("a planted error");
+}
+
+extern "C" void capi_throw_no_space(void*) {
+  throw std::system_error(std::make_error_code(std::errc::no_space_on_device));
+}
+
+extern "C" int capi_run(sennit_function function, void* argument) {
+  capi_failed_line = 0;
+  sennit_runtime* runtime = nullptr;
+  if (sennit_runtime_create(&runtime, nullptr) != 0)
+    return -1;
+  const int result = sennit_runtime_run(runtime, function, argument);
+  if (sennit_runtime_destroy(runtime) != 0 || result != 0)
+    return -1;
+  return capi_failed_line;
+}
+
+namespace {
+
+#define CAPI_TEST(test)                                             \
+  TEST(C, test) {                                                   \
+    EXPECT_EQ(::test(), 0) << "the line of the C test that failed"; \
+  }
+CAPI_TESTS(CAPI_TEST)
+
+// In C++ the header is the same, and its inline yield too.
+TEST(C, YieldFromCpp) {
+  EXPECT_EQ(capi_run(
+                [](void*) {
+                  EXPECT_EQ(sennit_self_yield(), 0);
+                  EXPECT_EQ(sennit_self_yield_call(), 0);
+                },
+                nullptr),
+            0);
+  EXPECT_EQ(sennit_self_yield(), -EINVAL);
+}
+
+TEST(C, ExceptionsBecomeNumbers) {
+  sennit_runtime* runtime = nullptr;
+  ASSERT_EQ(sennit_runtime_create(&runtime, nullptr), 0);
+  EXPECT_EQ(sennit_runtime_run(runtime, capi_throw_runtime_error, nullptr), -ENOTRECOVERABLE);
+  EXPECT_EQ(sennit_runtime_run(runtime, capi_throw_no_space, nullptr), -ENOSPC);
+  EXPECT_EQ(sennit_runtime_run(runtime, [](void*) { throw std::bad_alloc(); }, nullptr), -ENOMEM);
+  EXPECT_EQ(sennit_runtime_destroy(runtime), 0);
+}
+
+// What the header says of code without unwind tables.
+TEST(C, NoUnwindTables) {
+  const support::outcome outcome = support::in_child([] {
+    sennit_runtime* runtime = nullptr;
+    ASSERT_EQ(sennit_runtime_create(&runtime, nullptr), 0);
+    ASSERT_EQ(sennit_runtime_spawn(runtime, nullptr, bare_park, nullptr, nullptr), 0);
+    sennit_runtime_run_once(runtime, 0);
+    sennit_runtime_destroy(runtime);
+  });
+  EXPECT_FALSE(outcome.exited(0)) << outcome;
+  EXPECT_TRUE(outcome.says("terminate")) << outcome;
+}
+
+}  // namespace

@@ -1,0 +1,60 @@
+/* Tests in C: a test is a function that returns 0, or the line of what first went wrong. It is declared here
+ * and called by capi_check_test.cpp. */
+#ifndef TESTS_UNIT_CAPI_CHECK_H
+#define TESTS_UNIT_CAPI_CHECK_H
+
+#include <errno.h>
+
+#include "sennit/sennit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAPI_TESTS(test)                                                                                     \
+  test(runtime_lives) test(runtime_refuses) test(runtime_steps) test(runtime_posts) test(fibers_join)        \
+      test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(fibers_sleep)               \
+          test(fibers_have_names) test(errors_have_texts) test(mutex_excludes) test(mutex_refuses)           \
+              test(condition_wakes) test(condition_times_out) test(channel_rendezvous) test(channel_buffers) \
+                  test(channel_closes) test(channel_refuses) test(coroutine_sums) test(coroutine_refuses)    \
+                      test(coroutine_in_fiber) test(tcp_echo) test(tcp_times_out) test(tcp_closed_meanwhile) \
+                          test(tcp_refuses) test(signals_come) test(readiness_tells) test(offload_runs)      \
+                              test(look_up_finds) test(unwind_fibers) test(unwind_condition)                 \
+                                  test(unwind_join) test(unwind_coroutine) test(unwind_without_cleanups)
+
+#define CAPI_DECLARE(test) int test(void);
+CAPI_TESTS(CAPI_DECLARE)
+
+/* For files with fibers: the first failure in any of them. */
+#define CHECK(condition) \
+  do {                   \
+    if (!(condition))    \
+      return __LINE__;   \
+  } while (0)
+
+#define EXPECT(condition)                      \
+  do {                                         \
+    if (!(condition) && capi_failed_line == 0) \
+      capi_failed_line = __LINE__;             \
+  } while (0)
+
+extern int capi_failed_line;
+
+/* Runs `function` in a runtime of its own; returns what EXPECT noted, or -1 if the runtime failed. */
+int capi_run(sennit_function function, void* argument);
+
+/* Called back from C: throws. */
+void capi_throw_runtime_error(void* argument);
+void capi_throw_no_space(void* argument);
+
+/* In plain_test.c, which is compiled without -fexceptions: parks, and counts in *argument if it is cleaned
+ * up. */
+void plain_park(void* argument);
+/* In bare_test.c, which is compiled without unwind tables. */
+void bare_park(void* argument);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

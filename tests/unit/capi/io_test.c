@@ -1,0 +1,269 @@
+/* TCP, signals, readiness, offload, look-up. */
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static void echo(void* argument) {
+  struct sennit_tcp_stream* stream = (struct sennit_tcp_stream*)argument;
+  char bytes[1000];
+  ssize_t size;
+  while ((size = sennit_tcp_stream_read(stream, bytes, sizeof bytes, SENNIT_NEVER)) > 0)
+    EXPECT(sennit_tcp_stream_write_all(stream, bytes, (size_t)size, NULL, SENNIT_NEVER) == 0);
+  EXPECT(size == 0);
+  sennit_tcp_stream_close(stream);
+}
+
+static void accept_one(void* argument) {
+  struct sennit_tcp_stream* stream = NULL;
+  EXPECT(sennit_tcp_listener_accept((struct sennit_tcp_listener*)argument, &stream, SENNIT_NEVER) == 0);
+  echo(stream);
+}
+
+static void send_pattern(void* argument) {
+  struct sennit_tcp_stream* stream = (struct sennit_tcp_stream*)argument;
+  static char pattern[300000];
+  size_t written = 0;
+  size_t i;
+  for (i = 0; i < sizeof pattern; ++i)
+    pattern[i] = (char)(i * 7);
+  EXPECT(sennit_tcp_stream_write_all(stream, pattern, sizeof pattern, &written, SENNIT_NEVER) == 0);
+  EXPECT(written == sizeof pattern);
+  EXPECT(sennit_tcp_stream_shutdown(stream) == 0);
+}
+
+static void talk(void* argument) {
+  struct sennit_tcp_listener* listener = NULL;
+  struct sennit_tcp_stream* stream = NULL;
+  struct sennit_fiber* server = NULL;
+  struct sennit_fiber* sender = NULL;
+  char bytes[512];
+  size_t total = 0;
+  ssize_t size;
+  ssize_t i;
+  (void)argument;
+  EXPECT(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, 0) == 0);
+  EXPECT(sennit_tcp_listener_port(listener) > 0);
+  EXPECT(sennit_tcp_listener_descriptor(listener) >= 0);
+  EXPECT(sennit_tcp_listener_refused(listener) == 0);
+  EXPECT(sennit_fiber_spawn(&server, accept_one, listener, NULL) == 0);
+  EXPECT(sennit_tcp_stream_connect(&stream, "127.0.0.1", (uint16_t)sennit_tcp_listener_port(listener),
+                                   SENNIT_NEVER) == 0);
+  EXPECT(sennit_tcp_stream_descriptor(stream) >= 0);
+  EXPECT(sennit_fiber_spawn(&sender, send_pattern, stream, NULL) == 0);
+  while ((size = sennit_tcp_stream_read(stream, bytes, sizeof bytes, SENNIT_NEVER)) > 0)
+    for (i = 0; i < size; ++i, ++total)
+      EXPECT(bytes[i] == (char)(total * 7));
+  EXPECT(size == 0 && total == 300000);
+  EXPECT(sennit_fiber_join(sender, SENNIT_NEVER) == 0);
+  EXPECT(sennit_fiber_join(server, SENNIT_NEVER) == 0);
+  sennit_tcp_stream_close(stream);
+  sennit_tcp_listener_close(listener);
+}
+
+int tcp_echo(void) {
+  return capi_run(talk, NULL);
+}
+
+/* Two streams that are connected with each other. */
+static int make_pair(struct sennit_tcp_stream* ends[2]) {
+  int descriptors[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, descriptors) != 0)
+    return -errno;
+  if (sennit_tcp_stream_adopt(&ends[0], descriptors[0]) != 0)
+    return -1;
+  return sennit_tcp_stream_adopt(&ends[1], descriptors[1]);
+}
+
+static void wait_in_vain(void* argument) {
+  struct sennit_tcp_listener* listener = NULL;
+  struct sennit_tcp_stream* stream = NULL;
+  struct sennit_tcp_stream* ends[2];
+  static char much[1 << 20];
+  size_t written = 0;
+  char byte;
+  (void)argument;
+  EXPECT(make_pair(ends) == 0);
+  EXPECT(sennit_tcp_stream_read(ends[0], &byte, 1, 0) == -ETIMEDOUT);
+  EXPECT(sennit_tcp_stream_read(ends[0], &byte, 1, sennit_now() + 1000000) == -ETIMEDOUT);
+  EXPECT(sennit_tcp_stream_write_all(ends[0], much, sizeof much, &written, sennit_now() + 1000000) ==
+         -ETIMEDOUT);
+  EXPECT(written > 0 && written < sizeof much);
+  EXPECT(sennit_tcp_stream_write(ends[1], "x", 1, 0) == 1);
+  EXPECT(sennit_tcp_stream_read(ends[0], &byte, 1, 0) == 1 && byte == 'x');
+  sennit_tcp_stream_close(ends[1]);
+  EXPECT(sennit_tcp_stream_write(ends[0], "x", 1, 0) == -EPIPE);
+  sennit_tcp_stream_close(ends[0]);
+  EXPECT(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, 5) == 0);
+  EXPECT(sennit_tcp_listener_accept(listener, &stream, sennit_now() + 1000000) == -ETIMEDOUT);
+  EXPECT(stream == NULL);
+  sennit_tcp_listener_close(listener);
+}
+
+int tcp_times_out(void) {
+  return capi_run(wait_in_vain, NULL);
+}
+
+static void read_until_closed(void* argument) {
+  char byte;
+  EXPECT(sennit_tcp_stream_read((struct sennit_tcp_stream*)argument, &byte, 1, SENNIT_NEVER) == -ECANCELED);
+}
+
+static void accept_until_closed(void* argument) {
+  struct sennit_tcp_stream* stream = NULL;
+  EXPECT(sennit_tcp_listener_accept((struct sennit_tcp_listener*)argument, &stream, SENNIT_NEVER) ==
+         -ECANCELED);
+}
+
+static void close_meanwhile(void* argument) {
+  struct sennit_tcp_listener* listener = NULL;
+  struct sennit_tcp_stream* ends[2];
+  struct sennit_fiber* reader = NULL;
+  struct sennit_fiber* acceptor = NULL;
+  (void)argument;
+  EXPECT(make_pair(ends) == 0);
+  EXPECT(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, 0) == 0);
+  EXPECT(sennit_fiber_spawn(&reader, read_until_closed, ends[0], NULL) == 0);
+  EXPECT(sennit_fiber_spawn(&acceptor, accept_until_closed, listener, NULL) == 0);
+  sennit_self_yield();
+  sennit_tcp_stream_close(ends[0]);
+  sennit_tcp_listener_close(listener);
+  EXPECT(sennit_fiber_join(reader, SENNIT_NEVER) == 0);
+  EXPECT(sennit_fiber_join(acceptor, SENNIT_NEVER) == 0);
+  sennit_tcp_stream_close(ends[1]);
+}
+
+int tcp_closed_meanwhile(void) {
+  return capi_run(close_meanwhile, NULL);
+}
+
+static void fail_to_connect(void* argument) {
+  struct sennit_tcp_listener* listener = NULL;
+  struct sennit_tcp_stream* stream = NULL;
+  uint16_t port;
+  (void)argument;
+  EXPECT(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, 0) == 0);
+  port = (uint16_t)sennit_tcp_listener_port(listener);
+  sennit_tcp_listener_close(listener);
+  EXPECT(sennit_tcp_stream_connect(&stream, "127.0.0.1", port, SENNIT_NEVER) == -ECONNREFUSED);
+  EXPECT(sennit_tcp_stream_connect(&stream, "", port, SENNIT_NEVER) == SENNIT_LOOKUP_ERROR(EAI_NONAME));
+  EXPECT(stream == NULL);
+}
+
+int tcp_refuses(void) {
+  struct sennit_tcp_listener* listener = NULL;
+  struct sennit_tcp_stream* stream = NULL;
+  char byte;
+  CHECK(sennit_tcp_listener_listen(&listener, "no address", 0, 0) == -EINVAL);
+  CHECK(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, -1) == -EINVAL);
+  CHECK(sennit_tcp_stream_connect(&stream, "127.0.0.1", 1, 0) == -EINVAL); /* outside of a fiber */
+  CHECK(sennit_tcp_stream_read(NULL, &byte, 1, 0) == -EINVAL);
+  CHECK(sennit_tcp_stream_adopt(&stream, -1) == -EBADF);
+  CHECK(sennit_tcp_stream_descriptor(NULL) == -EINVAL);
+  sennit_tcp_stream_close(NULL);
+  sennit_tcp_listener_close(NULL);
+  return capi_run(fail_to_connect, NULL);
+}
+
+static void raise_soon(void* argument) {
+  (void)argument;
+  raise(SIGUSR2);
+  raise(SIGUSR1);
+}
+
+static void wait_for_signals(void* argument) {
+  const int signals[] = {SIGUSR1, SIGUSR2};
+  struct sennit_signal_set* set = NULL;
+  (void)argument;
+  EXPECT(sennit_signal_set_create(&set, signals, 2) == 0);
+  EXPECT(sennit_signal_set_wait(set, sennit_now() + 1000000) == -ETIMEDOUT);
+  EXPECT(sennit_fiber_spawn(NULL, raise_soon, NULL, NULL) == 0);
+  EXPECT(sennit_signal_set_wait(set, SENNIT_NEVER) == SIGUSR1);
+  EXPECT(sennit_signal_set_wait(set, SENNIT_NEVER) == SIGUSR2);
+  EXPECT(sennit_signal_set_wait(set, 0) == -ETIMEDOUT);
+  sennit_signal_set_destroy(set);
+}
+
+int signals_come(void) {
+  const int impossible[] = {SIGUSR1, SIGKILL};
+  struct sennit_signal_set* set = NULL;
+  CHECK(sennit_signal_set_create(&set, impossible, 2) == -EINVAL && set == NULL);
+  CHECK(sennit_signal_set_create(&set, NULL, 1) == -EINVAL);
+  sennit_signal_set_destroy(NULL);
+  return capi_run(wait_for_signals, NULL);
+}
+
+static void write_soon(void* argument) {
+  EXPECT(write(*(int*)argument, "x", 1) == 1);
+}
+
+static void wait_until_ready(void* argument) {
+  struct sennit_readiness* in = NULL;
+  struct sennit_readiness* out = NULL;
+  int ends[2];
+  (void)argument;
+  EXPECT(pipe(ends) == 0);
+  EXPECT(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
+  EXPECT(sennit_readiness_create(&in, ends[0]) == 0);
+  EXPECT(sennit_readiness_create(&out, ends[1]) == 0);
+  EXPECT(sennit_readiness_wait_readable(in, sennit_now() + 1000000) == -ETIMEDOUT);
+  EXPECT(sennit_readiness_wait_writable(out, SENNIT_NEVER) == 0);
+  EXPECT(sennit_fiber_spawn(NULL, write_soon, &ends[1], NULL) == 0);
+  EXPECT(sennit_readiness_wait_readable(in, SENNIT_NEVER) == 0);
+  sennit_readiness_destroy(in);
+  sennit_readiness_destroy(out);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+int readiness_tells(void) {
+  struct sennit_readiness* readiness = NULL;
+  CHECK(sennit_readiness_create(&readiness, -1) == -EINVAL);
+  CHECK(sennit_readiness_wait_readable(NULL, 0) == -EINVAL);
+  sennit_readiness_destroy(NULL);
+  return capi_run(wait_until_ready, NULL);
+}
+
+static void note_fiber(void* argument) {
+  *(struct sennit_fiber**)argument = sennit_self();
+}
+
+static void offload_one(void* argument) {
+  struct sennit_fiber* self = sennit_self();
+  (void)argument;
+  EXPECT(sennit_offload(note_fiber, &self) == 0);
+  EXPECT(self == NULL); /* it ran on another thread */
+  EXPECT(sennit_offload(capi_throw_runtime_error, NULL) == -ENOTRECOVERABLE);
+}
+
+int offload_runs(void) {
+  struct sennit_fiber* self = (struct sennit_fiber*)&self;
+  CHECK(sennit_offload(NULL, NULL) == -EINVAL);
+  CHECK(sennit_offload(note_fiber, &self) == 0 && self == NULL); /* on the spot */
+  CHECK(sennit_offload_set_limit(0) == -EINVAL);
+  CHECK(sennit_offload_set_limit(8) == 0);
+  return capi_run(offload_one, NULL);
+}
+
+static void look_up_localhost(void* argument) {
+  char** addresses = NULL;
+  const int count = sennit_host_look_up("127.0.0.1", &addresses, SENNIT_NEVER);
+  (void)argument;
+  EXPECT(count == 1);
+  if (count != 1)
+    return;
+  EXPECT(strcmp(addresses[0], "127.0.0.1") == 0 && addresses[1] == NULL);
+  free(addresses);
+  EXPECT(sennit_host_look_up("", &addresses, SENNIT_NEVER) == SENNIT_LOOKUP_ERROR(EAI_NONAME));
+}
+
+int look_up_finds(void) {
+  CHECK(sennit_host_look_up(NULL, NULL, 0) == -EINVAL);
+  return capi_run(look_up_localhost, NULL);
+}

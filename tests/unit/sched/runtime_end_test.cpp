@@ -1,0 +1,150 @@
+// A runtime that ends while fibers wait: for each other, or inside of coroutines.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <utility>
+
+#include "sennit/coroutine.hpp"
+#include "sennit/generator.hpp"
+#include "sennit/local/runtime.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace sennit::local;
+
+struct counts {
+  int left = 0;
+  int went_on = 0;
+};
+
+struct leaving {
+  explicit leaving(counts& to) : seen(to) {}
+  ~leaving() { ++seen.left; }
+  counts& seen;
+};
+
+void park(counts& seen) {
+  const leaving here(seen);
+  this_fiber::park();
+  ++seen.went_on;
+}
+
+void let_run(runtime& rt) {
+  for (int i = 0; i < 4; ++i)
+    rt.run_once();
+}
+
+// Whichever of the two is told first.
+TEST(RuntimeEnd, JoinerAndJoined) {
+  counts seen;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      fiber child = spawn([&] { park(seen); });
+      child.join();
+      ++seen.went_on;
+    });
+    fiber child;
+    rt.spawn([&] {
+      const leaving here(seen);
+      while (!child.joinable())
+        this_fiber::yield();
+      fiber mine = std::move(child);
+      mine.join();
+      ++seen.went_on;
+    });
+    rt.spawn([&] { child = spawn([&] { park(seen); }); });
+    let_run(rt);
+    EXPECT_EQ(rt.size(), 4u);
+  }
+  EXPECT_EQ(seen.left, 4);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
+// The joiner waits for something else, on its way out, when the joined fiber ends.
+TEST(RuntimeEnd, JoinerIsBusy) {
+  counts seen;
+  bool slept = false;
+  struct busy {
+    ~busy() {
+      const auto begin = std::chrono::steady_clock::now();
+      this_fiber::sleep_for(2ms);
+      slept = std::chrono::steady_clock::now() - begin >= 2ms;
+    }
+    bool& slept;
+  };
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      fiber child = spawn([&] { park(seen); });
+      const busy last{slept};
+      child.join();
+      ++seen.went_on;
+    });
+    let_run(rt);
+  }
+  EXPECT_TRUE(slept);
+  EXPECT_EQ(seen.left, 2);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
+TEST(RuntimeEnd, FiberInsideOfACoroutine) {
+  counts seen;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      sennit::coroutine<int(int)> body([&](auto&, int first) {
+        park(seen);
+        return first;
+      });
+      seen.went_on += body(1);
+    });
+    let_run(rt);
+  }
+  EXPECT_EQ(seen.left, 2);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
+TEST(RuntimeEnd, FiberInsideOfAGenerator) {
+  counts seen;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      sennit::generator<int> numbers([&](auto& yield) {
+        const leaving outer(seen);
+        yield.yield_all(sennit::generator<int>([&](auto& inner) {
+          inner(1);
+          park(seen);
+          inner(2);
+        }));
+        ++seen.went_on;
+      });
+      int sum = 0;
+      for (const int number : numbers)
+        sum += number;
+      seen.went_on += sum;
+    });
+    let_run(rt);
+  }
+  EXPECT_EQ(seen.left, 3);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
+TEST(RuntimeEnd, OvertakesPosts) {
+  counts seen;
+  {
+    runtime rt;
+    rt.spawn([&] { park(seen); });
+    let_run(rt);
+    rt.post([&] { park(seen); });
+  }
+  EXPECT_EQ(seen.left, 1);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
+}  // namespace
