@@ -198,6 +198,7 @@ struct request {
 [[gnu::noinline]] SENNIT_UNSANITIZED std::uintptr_t suspend_to_host(worker& w, sennit_decider decide,
                                                                     void* argument, bool keep) noexcept {
   request wanted{decide, argument};
+  w.ready.current->frame->active_identity = current_identity();  // a coroutine's, if it runs one
   const sennit_transfer transfer =
       swap(w.host_context, reinterpret_cast<std::uintptr_t>(&wanted), w.host_identity, keep);
   this_worker()->host_context = transfer.from;
@@ -210,7 +211,8 @@ SENNIT_UNSANITIZED static void host_leaves(worker& w) noexcept {
   w.host_identity = current_identity();
   sennit_decision decision = decide_host_leaves(marker, &w);
   while (decision.target != marker) {
-    const sennit_transfer transfer = swap(decision.target, decision.value, &w.ready.current->frame->identity);
+    const sennit_transfer transfer =
+        swap(decision.target, decision.value, w.ready.current->frame->active_identity);
     const auto* wanted = reinterpret_cast<const request*>(transfer.value);
     decision = wanted->decide(transfer.from, wanted->argument);
   }

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "sennit/coroutine.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -338,6 +340,29 @@ TEST_P(LocalRuntime, APairThatWakesEachOtherStarvesNobody) {
     ping.join();
     pong.join();
   });
+}
+
+// A fiber may be suspended on the stack of a coroutine that it resumed.
+TEST_P(LocalRuntime, FibersTakeTurnsInsideOfCoroutines) {
+  int sum = 0;
+  const auto resume = [&] {
+    sennit::coroutine<int(int)> doubling([](auto& self, int number) {
+      while (number >= 0) {
+        this_fiber::yield();
+        this_fiber::sleep_for(10us);
+        number = self.yield(2 * number);
+      }
+      return number;
+    });
+    for (int i = 0; i < 20; ++i)
+      sum += doubling(i);
+  };
+  rt.run([&] {
+    auto other = spawn(resume);
+    resume();
+    other.join();
+  });
+  EXPECT_EQ(sum, 2 * 380);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime,
