@@ -1,5 +1,4 @@
-// What C's inline yield takes for granted of the scheduler's types, and what it calls when something is in
-// its way.
+// What C's inline yield takes for granted of the scheduler's types, and its rare steps.
 #include "sennit/detail/capi/yield.h"
 
 #include "error.hpp"
@@ -26,4 +25,18 @@ int sennit_self_yield_call(void) {
     return -EINVAL;
   sennit::detail::yield();
   return 0;
+}
+
+int sennit_self_yield_quiet(sennit_worker* worker) {
+  return sennit::detail::quiet_outside(*worker);
+}
+
+int sennit_self_yield_decide(sennit_worker* worker) {
+  if (sennit::detail::suspend(*worker, sennit::detail::sennit_decide_yield, worker) != 0)
+    sennit::detail::throw_forced_unwind();
+  return 0;
+}
+
+sennit_fiber_front* sennit_self_yield_rotate(sennit_worker* worker) {
+  return reinterpret_cast<sennit_fiber_front*>(worker->ready.rotate());
 }

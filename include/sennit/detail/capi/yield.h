@@ -1,8 +1,8 @@
 /* The inline yield of C. Included by sennit.h only.
  *
- * It is what sennit::local::this_fiber::yield does when nothing is in the way, and a call of that when
- * something is. C sees the scheduler's types by their first members; src/capi/yield.cpp ties each of them to
- * its original.
+ * It is what sennit::detail::yield does, step by step: what is rare is a call that returns before the switch,
+ * for a call that returns after one costs more than the switch. C sees the scheduler's types by their first
+ * members; src/capi/yield.cpp ties each of them to its original.
  */
 #ifndef SENNIT_DETAIL_CAPI_YIELD_H
 #define SENNIT_DETAIL_CAPI_YIELD_H
@@ -37,28 +37,42 @@ struct __attribute__((may_alias)) sennit_worker_front {
   unsigned until_poll; /* while the runtime ends it is 1 */
 };
 
+/* The whole, out of line. */
 int sennit_self_yield_call(void);
+/* Its rare steps. Whether nothing outside needs to be looked at. */
+int sennit_self_yield_quiet(struct sennit_worker* worker);
+/* Else: a decider looks, and makes the switch. */
+int sennit_self_yield_decide(struct sennit_worker* worker);
+/* Who is next if it is not who follows in the ring; he is then current. */
+struct sennit_fiber_front* sennit_self_yield_rotate(struct sennit_worker* worker);
 
 SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
-#if !defined(SENNIT_YIELD_BY_CALL)
-  struct sennit_worker_front* worker = (struct sennit_worker_front*)sennit_thread_worker();
+#if defined(SENNIT_YIELD_BY_CALL)
+  return sennit_self_yield_call();
+#else
+  struct sennit_worker* const running = sennit_thread_worker();
+  struct sennit_worker_front* const worker = (struct sennit_worker_front*)running;
   struct sennit_fiber_front* self;
   struct sennit_fiber_front* next;
-  if (__builtin_expect(worker != NULL && worker->until_poll > 1 && worker->slot == NULL, 1)) {
-    --worker->until_poll;
-    self = worker->current;
-    next = self->next;
+  if (__builtin_expect(worker == NULL, 0))
+    return sennit_self_yield_call();
+  if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_quiet(running))
+    return sennit_self_yield_decide(running);
+  self = worker->current;
+  if (__builtin_expect(worker->slot == NULL, 1)) {
     worker->tail = self;
+    next = self->next;
     worker->current = next;
-    if (next != self) {
-      /* Nobody but a decider tells a fiber to unwind, so who resumes us has nothing to say. */
-      self->word = 0;
-      (void)sennit_swapstack_saving(next->context, next->word, &self->context);
-    }
-    return 0;
+  } else {
+    next = sennit_self_yield_rotate(running);
   }
+  if (next != self) {
+    /* Nobody but a decider tells a fiber to unwind, so who resumes us has nothing to say. */
+    self->word = 0;
+    (void)sennit_swapstack_saving(next->context, next->word, &self->context);
+  }
+  return 0;
 #endif
-  return sennit_self_yield_call();
 }
 
 #ifdef __cplusplus
