@@ -247,7 +247,12 @@ void host_run(worker& w) noexcept {
     std::abort();
   }
   sennit_thread_block* thread = sennit_thread_self();
-  assert(thread->worker == nullptr && "sennit: a runtime was run inside of another one's fiber");
+  if (thread->worker != nullptr) [[unlikely]] {
+    std::fputs(
+        "sennit: a runtime was run inside of a fiber; spawn there instead, or run it on another thread\n",
+        stderr);
+    std::abort();
+  }
   fault_watch_thread();
   w.error_number = &errno;
   thread->worker = &w;

@@ -89,6 +89,15 @@ TEST(Lifetime, ARuntimeInAForkedChildIsRefusedWithTheReason) {
   EXPECT_EQ(rt.run([] { return 1; }), 1) << "the parent goes on";
 }
 
+TEST(Lifetime, ARuntimeRunInsideOfAFiberIsRefusedWithTheReason) {
+  const auto outcome = in_child([] {
+    runtime rt;
+    rt.run([&] { rt.run([] {}); });
+  });
+  EXPECT_TRUE(outcome.killed_by(SIGABRT)) << outcome;
+  EXPECT_TRUE(outcome.says("run inside of a fiber")) << outcome;
+}
+
 TEST(Lifetime, AForkInAFiberMayExecAndTheParentGoesOn) {
   runtime rt;
   rt.run([] {
