@@ -20,14 +20,14 @@ static void lose() {
   auto mine = std::make_unique<int>(1);
   planted::opaque(mine.get());
   runtime().run([] {
-    if (planted::bug)
-      spawn(lose).join();  // its stack, idle now, still holds the address
     auto sleeper = spawn([kept = std::make_unique<int>(2)] { this_fiber::park(); });
     auto waits_in_a_frame = spawn([] {
       auto held = std::make_unique<int>(3);
       this_fiber::park();
     });
     this_fiber::yield();
+    if (planted::bug)
+      spawn(lose).join();  // its stack, idle now and nobody's again, still holds the address
     std::puts("done");
     std::exit(0);
   });
