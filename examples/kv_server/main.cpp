@@ -1,8 +1,8 @@
 // kv_server: an in-memory key-value server that speaks the Redis protocol. Its command line.
 //
-// Where to read on: server.cpp and connection.hpp (fibers and I/O), session.hpp (bytes to replies),
-// client.hpp (clients that wait for each other), protocol.hpp, commands.hpp, store.hpp, value.hpp. A new
-// command is a row in command_table.cpp and a function in the file of its kind.
+// Where to read on: fronts/fiber_server.cpp and fronts/fiber_connection.hpp (fibers and I/O), session.hpp
+// (bytes to replies), client.hpp (clients that wait for each other), protocol.hpp, commands.hpp, store.hpp,
+// value.hpp. A new command is a row in command_table.cpp and a function in the file of its kind.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
+#include <string>
 
-#include "server.hpp"
+#include "coroutine_per_request.hpp"
+#include "servers.hpp"
 
 namespace {
 
@@ -23,12 +26,41 @@ std::size_t half_of_memory() {
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-void parse(int count, char** words, kv::settings& config) {
+struct options {
+  kv::settings config;
+  std::string front = "fiber";
+  std::string per_request;  // empty: no coroutine
+  kv::coroutine_settings coroutines;
+};
+
+void add_fronts(CLI::App& app, options& chosen) {
+  app.add_option("--front", chosen.front, "What serves a connection")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fiber", "callback", "thread"}));
+  const std::string group = "For measuring what coroutines cost";
+  auto* kind =
+      app.add_option("--coroutine-per-request", chosen.per_request,
+                     "Execute each request in a coroutine spawned for it")
+          ->group(group)
+          ->check(CLI::IsMember({"pooled-swap", "pooled-ucontext", "unpooled-swap", "unpooled-ucontext"}));
+  app.add_option("--coroutine-stack", chosen.coroutines.stack_size, "Bytes of their stacks (default: 64kb)")
+      ->group(group)
+      ->needs(kind)
+      ->transform(CLI::AsSizeValue(false) & CLI::Range(std::size_t{32} << 10, std::size_t{64} << 20));
+  app.add_flag("--coroutine-zeroed", chosen.coroutines.zeroed,
+               "Their stacks come from calloc instead of malloc")
+      ->group(group)
+      ->needs(kind);
+}
+
+void parse(int count, char** words, options& chosen) {
+  kv::settings& config = chosen.config;
   CLI::App app("An in-memory key-value server that speaks the Redis protocol (RESP2).");
   app.set_version_flag("--version",
                        std::string("kv_server of Sennit 0.1.0; behaves as Redis ") + kv::redis_version);
   const auto size = CLI::AsSizeValue(false);
   std::size_t seconds = 0;
+  std::size_t shutdown_seconds = 10;
   app.add_option("--port", config.port, "TCP port")->capture_default_str()->check(CLI::Range(1, 65535));
   app.add_option("--bind", config.bind, "Address to listen on")->capture_default_str();
   app.add_option("--maxmemory", config.max_memory,
@@ -44,12 +76,21 @@ void parse(int count, char** words, kv::settings& config) {
   app.add_option("--client-query-buffer-limit", config.protocol.max_request,
                  "Bytes of one request (default: 64mb)")
       ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31));
+  app.add_option("--shutdown-timeout", shutdown_seconds,
+                 "Seconds that SIGTERM or SIGINT leaves to requests under way; a second signal ends at once")
+      ->capture_default_str();
+  add_fronts(app, chosen);
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }
   config.timeout = std::chrono::seconds(seconds);
+  config.shutdown_timeout = std::chrono::seconds(shutdown_seconds);
+  if (!chosen.per_request.empty()) {
+    chosen.coroutines.pooled = chosen.per_request.starts_with("pooled");
+    chosen.coroutines.swap = chosen.per_request.ends_with("swap");
+  }
 }
 
 // As many descriptors as we may have; no more clients than they allow.
@@ -72,18 +113,32 @@ void fit_to_descriptors(kv::settings& config) {
   }
 }
 
+void serve(const options& chosen) {
+  const auto server = std::make_unique<kv::server_state>(chosen.config);
+  if (!chosen.per_request.empty()) {
+    server->run_request = kv::in_coroutines(chosen.coroutines);
+  }
+  if (chosen.front == "fiber") {
+    kv::serve_with_fibers(*server);
+  } else if (chosen.front == "callback") {
+    kv::serve_with_callbacks(*server);
+  } else {
+    kv::serve_with_threads(*server);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-  kv::settings config;
+  options chosen;
   // glibc keeps small freed chunks unmerged until a large one is wanted, and then merges all at once: 50 ms
   // after a million keys have gone.
   mallopt(M_MXFAST, 0);
-  config.max_memory = half_of_memory();
-  parse(count, words, config);
-  fit_to_descriptors(config);
+  chosen.config.max_memory = half_of_memory();
+  parse(count, words, chosen);
+  fit_to_descriptors(chosen.config);
   try {
-    kv::serve(config);
+    serve(chosen);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kv_server: %s\n", error.what());
     return 1;

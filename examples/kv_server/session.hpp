@@ -6,16 +6,19 @@
 //
 // A session whose is_in_company() holds may get output at any time, by what other clients do. Its front then
 // has to have process() called when it is told to (client.hpp), besides when bytes have come; and it must go
-// on receiving, or it would not notice that the client is gone. As process() may be called while it does,
-// what it receives goes through server_state::receive_block and set_aside(). At deadline() it calls
-// time_out().
+// on receiving, or it would not notice that the client is gone. If process() may be called while it does,
+// what it receives goes through workspace::receive_block and set_aside(). At deadline() it calls time_out().
 //
-// Memory. An idle session holds none: bytes are received into a block all sessions share, from which whole
-// requests are executed in place; only what is left at its end is copied to the session's own memory.
-// That is sound if nothing else runs between the moment bytes are put there and received(), so: one thread,
-// and a read that fills the space just before it returns, as one built on readiness does. process() leaves
-// nothing in the shared block, so its caller may wait as long as it likes to send. The output block is
-// handed from session to session, through server_state::spare_output.
+// Memory. An idle session holds none: bytes are received into a block that the sessions of a thread share,
+// from which whole requests are executed in place; only what is left at its end is copied to the session's
+// own memory. That is sound if nothing else uses the block from the moment bytes are put there until
+// process() has returned: a read that fills the space just before it returns, as one built on readiness
+// does. process() leaves nothing in the shared block, so its caller may wait as long as it likes to send.
+// The output block is handed from session to session, through workspace::spare_output.
+//
+// Threads. Sessions of several threads, each with a workspace of its own, need a lock around all that looks
+// at other clients: the constructor, the destructor, process(), is_in_company(), has_news(), deadline() and
+// time_out().
 //
 // Bounds. process() stops at flush_size bytes of replies: an endless pipeline is paid for by its sender's
 // reading. What a session holds beyond own_allowance counts against settings::max_memory_clients for all
@@ -41,7 +44,7 @@ public:
   static constexpr std::size_t flush_size = 64 * 1024;
   static constexpr std::size_t own_allowance = 128 * 1024;
 
-  session(server_state& server, std::uint64_t id, front* side = nullptr);
+  session(server_state& server, workspace& shared, std::uint64_t id, front* side = nullptr);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();
@@ -70,6 +73,7 @@ private:
   bool within_memory();
 
   server_state& server_;
+  workspace& shared_;
   client client_;
   request_parser parser_;
   buffer input_;             // the session's own: the beginning of a request that is not complete

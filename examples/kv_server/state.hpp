@@ -15,6 +15,13 @@
 
 namespace kv {
 
+struct server_state;
+class reply_writer;
+
+// Runs one request (commands.hpp).
+using executor = void (*)(const request&, server_state&, client&, reply_writer&);
+void execute(const request& arguments, server_state& server, client& from, reply_writer& reply);
+
 // The version whose behaviour and error texts the server follows; clients ask for it.
 inline constexpr const char* redis_version = "7.0.15";
 
@@ -28,6 +35,7 @@ struct settings {
   std::size_t max_memory_clients = std::size_t{256} << 20;
   std::size_t max_output = std::size_t{256} << 20;  // replies of one session not yet sent
   std::size_t max_pushed = std::size_t{32} << 20;   // messages to one client that it has not taken yet
+  std::chrono::seconds shutdown_timeout{10};        // for requests under way at SIGTERM
   protocol_limits protocol;
 };
 
@@ -36,6 +44,13 @@ struct statistics {
   std::uint64_t rejected_connections = 0;
   std::uint64_t commands_processed = 0;
   std::size_t connected_clients = 0;
+};
+
+// What the sessions of one thread share (session.hpp): where they receive, and the output block last used,
+// still warm.
+struct workspace {
+  std::array<char, std::size_t{16} << 10> receive_block;
+  buffer spare_output{0};
 };
 
 struct server_state {
@@ -47,10 +62,9 @@ struct server_state {
   blocked_clients blocked;
   subscribers channels;
   subscribers patterns;
-  std::size_t client_memory = 0;  // counted against max_memory_clients
-  // What all sessions share (session.hpp): where they receive, and the output block last used, still warm.
-  std::array<char, std::size_t{16} << 10> receive_block;
-  buffer spare_output{0};
+  std::size_t client_memory = 0;   // counted against max_memory_clients
+  workspace shared;                // by all sessions, if one thread runs them
+  executor run_request = execute;  // or what runs it in another way: fronts/coroutine_per_request.hpp
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 

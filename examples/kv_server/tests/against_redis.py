@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Sends the same bytes to kv_server and to redis-server and compares the replies, byte for byte.
 
-usage: against_redis.py KV_SERVER
-
 Each conversation has a connection of its own: bytes are sent, the sending side is closed, and everything
 received until the server closes is its result. Every conversation is had twice, in one piece and byte by
 byte. Those on the types of values are in conversations.txt; they end with QUIT, since to both servers a
@@ -17,7 +15,8 @@ import socket
 import sys
 
 import scenarios
-from server_process import ServerError, ServerProcess, connect, kv_server_command, redis_command
+from server_process import (
+    ServerError, ServerProcess, connect, kv_server_command, parse_arguments, redis_command, server_title)
 
 
 def encode(*arguments):
@@ -231,17 +230,16 @@ def compare(ours, theirs):
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
+    chosen = parse_arguments(__doc__)
     try:
-        with ServerProcess(lambda port: kv_server_command(sys.argv[1], port)) as ours, \
+        with ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options)) as ours, \
                 ServerProcess(redis_command) as theirs:
             compared, failures = compare(ours, theirs)
             played, failed = scenarios.compare(ours, theirs)
     except ServerError as error:
         sys.exit(f"against_redis: {error}")
     commands = sum(line.count(" ; ") + 1 for line in COMMANDS.strip().splitlines() + recorded())
-    print(f"against redis-server: {compared} conversations, {failures} different; {commands} recorded commands; "
+    print(f"against redis-server{server_title(chosen)}: {compared} conversations, {failures} different; {commands} recorded commands; "
           f"{len(INTENDED)} differences are intended; {played} scenarios of several clients, {failed} different")
     sys.exit(1 if failures + failed else 0)
 

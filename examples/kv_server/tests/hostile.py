@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Drives kv_server as hostile and careless clients do; it must stay up, answer others, and stay small.
 
-usage: hostile.py KV_SERVER [SCENARIO...]
-
 Asserts no time beyond generous time-outs.
 """
 
@@ -18,7 +16,7 @@ import time
 import hostile_company
 from hostile_support import (
     MIB, PROMPT, Failure, check, check_answers, check_resident, receive, receive_all, reset, send_until_blocked, wait_until)
-from server_process import ServerError, ServerProcess, connect, kv_server_command
+from server_process import ServerError, ServerProcess, connect, kv_server_command, parse_arguments, server_title
 
 def bad_lengths(start):
     """Oversized, negative and nonsense lengths get Redis's error and a closed connection."""
@@ -256,7 +254,7 @@ def time_out(start):
 def clean_shutdown(start):
     """SIGTERM and SIGINT end it with status 0, whatever its clients are doing; the port is free at once."""
     for sent in (signal.SIGTERM, signal.SIGINT):
-        with start() as server:
+        with start("--shutdown-timeout", "1") as server:
             clients = [connect(server.port) for _ in range(50)]
             send_until_blocked(clients[0], b"COMMAND DOCS\r\n" * 1000, 10 * MIB)
             clients[1].sendall(b"*2\r\n$4\r\nEC")
@@ -278,6 +276,47 @@ def clean_shutdown(start):
                 client.close()
 
 
+def graceful_shutdown(start):
+    """What has been received is executed and answered; idle clients are closed; nobody new is accepted."""
+    with start() as server:
+        idle, blocked, subscribed, slow = (connect(server.port) for _ in range(4))
+        blocked.sendall(b"BLPOP queue 0\r\n")
+        subscribed.sendall(b"SUBSCRIBE news\r\n")
+        receive(subscribed, 10)
+        asked = 20_000
+        slow.sendall(b"SET key " + b"v" * 1000 + b"\r\n")
+        check(receive(slow, 5) == b"+OK\r\n", "no OK")
+        slow.setblocking(False)
+        sent = slow.send(b"GET key\r\n" * asked) // len(b"GET key\r\n")
+        slow.settimeout(PROMPT)
+        time.sleep(0.1)  # the server is in the midst of it, its replies do not get out
+        server.process.send_signal(signal.SIGTERM)
+        for client in (idle, blocked, subscribed):
+            client.settimeout(PROMPT)
+            receive_all(client)
+        check(server.is_running(), "it did not wait for the slow client")
+        try:
+            connect(server.port).close()
+            raise Failure("it accepts still")
+        except ConnectionRefusedError:
+            pass
+        replies = receive_all(slow).count(b"$1000\r\n")
+        check(replies == sent, f"{replies} of {sent} requests were answered")
+        check(server.process.wait(PROMPT) == 0, f"exit status\n{server.output()}")
+
+
+def shutdown_deadline(start):
+    """A client that does not take its replies is broken off in the end; a second signal does it at once."""
+    for timeout, signals in (("1", 1), ("1000", 2)):
+        with start("--shutdown-timeout", timeout) as server, connect(server.port) as deaf:
+            send_until_blocked(deaf, b"COMMAND DOCS\r\n" * 1000, 10 * MIB)
+            for _ in range(signals):
+                check(server.is_running(), "it did not wait")
+                server.process.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+            check(server.process.wait(PROMPT) == 0, f"exit status\n{server.output()}")
+
+
 def port_taken(start):
     """A clear message and a failure, not a crash."""
     with start() as server:
@@ -290,12 +329,14 @@ def port_taken(start):
 
 
 SCENARIOS = [bad_lengths, half_frames, slow_sender, endless_pipelines, busy_pipelines, idle_connections,
-             too_many_clients, no_descriptors, resets, time_out, clean_shutdown, port_taken, *hostile_company.SCENARIOS]
+             too_many_clients, no_descriptors, resets, time_out, clean_shutdown, graceful_shutdown,
+             shutdown_deadline, port_taken, *hostile_company.SCENARIOS]
 
 
-def run(scenario, binary):
+def run(scenario, asked):
     def start(*options, before_start=None):
-        return ServerProcess(lambda port: kv_server_command(binary, port, *options), before_start=before_start)
+        return ServerProcess(lambda port: kv_server_command(asked.server, port, *asked.options, *options),
+                             before_start=before_start)
 
     started = time.monotonic()
     try:
@@ -308,14 +349,13 @@ def run(scenario, binary):
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    wanted = sys.argv[2:] or [each.__name__ for each in SCENARIOS]
-    chosen = [each for each in SCENARIOS if each.__name__ in wanted]
-    if len(chosen) != len(wanted):
-        sys.exit("the scenarios are: " + " ".join(each.__name__ for each in SCENARIOS))
-    failed = sum(not run(each, os.path.abspath(sys.argv[1])) for each in chosen)
-    print(f"hostile clients: {len(chosen)} scenarios, {failed} failed")
+    names = [each.__name__ for each in SCENARIOS]
+    asked = parse_arguments(__doc__, scenario={"nargs": "*", "help": "only these: " + " ".join(names)})
+    chosen = [each for each in SCENARIOS if each.__name__ in (asked.scenario or names)]
+    if len(chosen) != len(asked.scenario or names):
+        sys.exit("the scenarios are: " + " ".join(names))
+    failed = sum(not run(each, asked) for each in chosen)
+    print(f"hostile clients{server_title(asked)}: {len(chosen)} scenarios, {failed} failed")
     sys.exit(1 if failed else 0)
 
 

@@ -100,11 +100,10 @@ def thousands_blocked(start):
     count = min(2000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 200)
     with start() as server, connect(server.port) as pushing:
         before = server.resident_bytes()
-        waiting = []
-        for number in range(count):
-            waiting.append(connect(server.port))
-            waiting[-1].sendall(b"BLPOP queue 0\r\n")
-        wait_until(lambda: information(server, b"blocked_clients") == count, "not all are blocked")
+        waiting = [connect(server.port) for _ in range(count)]
+        for number, client in enumerate(waiting, 1):
+            client.sendall(b"BLPOP queue 0\r\n")
+            wait_until(lambda number=number: blocked_clients(pushing) == number, "it does not block", pause=0)
         each = (server.resident_bytes() - before) / count
         check(each < 65536, f"{each:.0f} bytes for each of {count} blocked clients")
         used = server.cpu_ns()
@@ -121,6 +120,14 @@ def thousands_blocked(start):
             client.close()
         check(information(server, b"blocked_clients") == 0, "somebody waits still")
         return f"{count} clients, {each:.0f} bytes each"
+
+
+def blocked_clients(client):
+    client.sendall(b"INFO clients\r\n")
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += client.recv(4096)
+    return int(received.partition(b"\r\nblocked_clients:")[2].partition(b"\r\n")[0])
 
 
 def information(server, name):

@@ -51,11 +51,11 @@ def check_resident(server, most, what):
     check(resident < most, f"{what}: {resident / MIB:.1f} MiB resident, {most / MIB:.0f} allowed")
 
 
-def wait_until(condition, text, timeout=20):
+def wait_until(condition, text, timeout=20, pause=0.02):
     deadline = time.monotonic() + timeout
     while not condition():
         check(time.monotonic() < deadline, text)
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 def send_until_blocked(client, data, most):

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the real clients, redis-cli and redis-benchmark, against kv_server.
-
-usage: redis_clients.py KV_SERVER
-"""
+"""Runs the real clients, redis-cli and redis-benchmark, against kv_server."""
 
 import csv
 import os
@@ -11,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from server_process import ServerError, ServerProcess, kv_server_command
+from server_process import ServerError, ServerProcess, kv_server_command, parse_arguments
 
 
 def run(*arguments, given=""):
@@ -100,10 +97,9 @@ def check_benchmark(port):
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
+    chosen = parse_arguments(__doc__)
     try:
-        with ServerProcess(lambda port: kv_server_command(sys.argv[1], port)) as server:
+        with ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options)) as server:
             for check in (check_cli, check_cli_on_all_types, check_interactive_cli, check_benchmark):
                 check(server.port)
                 print(f"ok   {check.__name__}", flush=True)

@@ -3,6 +3,7 @@
 Used by against_redis.py, hostile.py and scripts/serve_compare.py.
 """
 
+import argparse
 import os
 import shutil
 import signal
@@ -26,6 +27,21 @@ def connect(port, timeout=20):
     client = socket.create_connection(("127.0.0.1", port), timeout=timeout)
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return client
+
+
+def parse_arguments(description, **more):
+    """A test's command line: the server's binary, options for it, and `more` positional ones."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("server", type=os.path.abspath, help="kv_server's binary")
+    parser.add_argument("--options", default=[], type=str.split, metavar="WORDS",
+                        help="for the server, as in --options='--front callback'")
+    for name, options in more.items():
+        parser.add_argument(name, **options)
+    return parser.parse_intermixed_args()
+
+
+def server_title(chosen):
+    return f" ({' '.join(chosen.options)})" if chosen.options else ""
 
 
 def kv_server_command(binary, port, *options):

@@ -118,7 +118,7 @@ TEST(session, a_fresh_session_after_a_big_one_holds_nothing) {
   EXPECT_EQ(client.send(encode({"ECHO", std::string(5000000, 'x')})).size(), 5000000U + 12);
   EXPECT_EQ(client.send("PING\r\n"), "+PONG\r\n");
   EXPECT_EQ(server->client_memory, 0U);
-  EXPECT_LE(server->spare_output.capacity(), session::own_allowance);
+  EXPECT_LE(server->shared.spare_output.capacity(), session::own_allowance);
 }
 
 TEST(session, clients_are_counted) {

@@ -42,7 +42,7 @@ inline std::unique_ptr<server_state> make_server(const settings& config = {}) {
 class test_client {
 public:
   explicit test_client(server_state& server, std::uint64_t id = 1, front* side = nullptr)
-      : session_(server, id, side) {}
+      : session_(server, server.shared, id, side) {}
 
   // Sends `bytes`, at most `piece` at a time, and returns the replies; see closed() after it.
   std::string send(std::string_view bytes, std::size_t piece = SIZE_MAX) {

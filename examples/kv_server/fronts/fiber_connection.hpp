@@ -15,18 +15,22 @@
 #include "sennit/local/channel.hpp"
 #include "sennit/local/tcp_stream.hpp"
 #include "session.hpp"
+#include "sockets.hpp"
 
 namespace kv {
 
-class connection final : public front {
+class fiber_connection final : public front {
 public:
-  connection(sennit::local::tcp_stream& stream, server_state& server);
-  connection(const connection&) = delete;
-  connection& operator=(const connection&) = delete;
-  ~connection();
+  fiber_connection(sennit::local::tcp_stream& stream, server_state& server);
+  fiber_connection(const fiber_connection&) = delete;
+  fiber_connection& operator=(const fiber_connection&) = delete;
+  ~fiber_connection();
 
   // Returns when the client has ended it, or is to be closed. Throws std::system_error, as the stream does.
   void serve();
+
+  // Receive no more than has come: serve() returns once that is executed and the replies are sent.
+  void end_input() { end_of_input(stream_.native_handle()); }
 
   void wake() override;
   void break_off() override;

@@ -1,10 +1,7 @@
 // A connection's loop.
-#include "connection.hpp"
-
-#include <sys/socket.h>
+#include "fiber_connection.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <span>
 #include <system_error>
 
@@ -15,38 +12,40 @@ namespace kv {
 namespace local = sennit::local;
 using clock = std::chrono::steady_clock;
 
-connection::connection(local::tcp_stream& stream, server_state& server)
-    : stream_(stream), server_(server), session_(server, server.stats.connections_received + 1, this) {}
+fiber_connection::fiber_connection(local::tcp_stream& stream, server_state& server)
+    : stream_(stream),
+      server_(server),
+      session_(server, server.shared, server.stats.connections_received + 1, this) {}
 
-connection::~connection() {
+fiber_connection::~fiber_connection() {
   if (shared_ != nullptr) {
     shared_->stream = nullptr;
   }
 }
 
-void connection::serve() {
+void fiber_connection::serve() {
   while (receive() && answer()) {
   }
 }
 
-connection::time_point connection::idle_deadline() const {
+fiber_connection::time_point fiber_connection::idle_deadline() const {
   const auto timeout = server_.config.timeout;
   return timeout.count() == 0 ? time_point::max() : clock::now() + timeout;
 }
 
-bool connection::is_in_company() const {
+bool fiber_connection::is_in_company() const {
   return session_.is_in_company() || (shared_ != nullptr && shared_->under_way);
 }
 
 // False: the client has ended its stream.
-bool connection::receive() {
+bool fiber_connection::receive() {
   if (session_.has_news()) {  // since we last looked, while we wrote
     return true;
   }
   return is_in_company() ? receive_in_company() : receive_alone();
 }
 
-bool connection::receive_alone() {
+bool fiber_connection::receive_alone() {
   const std::span<char> space = session_.receive_space();
   const std::size_t count = stream_.read_some(std::as_writable_bytes(space), idle_deadline());
   session_.received(count);
@@ -54,7 +53,7 @@ bool connection::receive_alone() {
 }
 
 // Returns when there may be something to process. Whoever waits for others is not idle.
-bool connection::receive_in_company() {
+bool fiber_connection::receive_in_company() {
   if (shared_ == nullptr) {
     shared_ = std::make_shared<listening>(
         listening{&stream_, &session_, &server_, std::make_shared<local::channel<bool>>(1)});
@@ -74,21 +73,25 @@ bool connection::receive_in_company() {
   return news || waits;
 }
 
-void connection::listen(const std::shared_ptr<listening>& shared) {
+void fiber_connection::listen(const std::shared_ptr<listening>& shared) {
+  if (shared->stream == nullptr) {  // before we first ran
+    return;
+  }
   std::error_code error;
-  const std::size_t count = shared->stream->read_some(std::span<char>(shared->server->receive_block), error);
+  const std::size_t count =
+      shared->stream->read_some(std::span<char>(shared->server->shared.receive_block), error);
   shared->under_way = false;
   if (shared->stream == nullptr) {
     return;
   }
   shared->ended = count == 0;
-  shared->to->set_aside({shared->server->receive_block.data(), count});
+  shared->to->set_aside({shared->server->shared.receive_block.data(), count});
   bool news = true;
   shared->news->try_send(news);
 }
 
 // False: close.
-bool connection::answer() {
+bool fiber_connection::answer() {
   session::outcome outcome{};
   do {
     outcome = session_.process();
@@ -101,7 +104,7 @@ bool connection::answer() {
   return outcome != session::outcome::close;
 }
 
-void connection::wake() {
+void fiber_connection::wake() {
   if (shared_ != nullptr) {
     bool news = true;
     shared_->news->try_send(news);
@@ -109,18 +112,14 @@ void connection::wake() {
 }
 
 // Whoever waits in the stream gets operation_canceled; whoever waits for news gets some.
-void connection::break_off() {
+void fiber_connection::break_off() {
   stream_.close();
   wake();
 }
 
-bool connection::is_gone() {
-  if (!stream_.is_open() || (shared_ != nullptr && shared_->ended)) {
-    return true;
-  }
-  char byte = 0;
-  const ssize_t count = recv(stream_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+bool fiber_connection::is_gone() {
+  return !stream_.is_open() || (shared_ != nullptr && shared_->ended) ||
+         peer_is_gone(stream_.native_handle());
 }
 
 }  // namespace kv

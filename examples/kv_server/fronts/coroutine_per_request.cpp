@@ -1,0 +1,152 @@
+// Coroutines spawned for each request.
+//
+// It goes below the library's API, to the switch itself, on purpose: both kinds of switch are to be used by
+// the same code, and the library's coroutines cannot be had without their pool.
+#include "coroutine_per_request.hpp"
+
+#include <ucontext.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "reply.hpp"
+#include "sennit/detail/arch/context.h"
+
+namespace kv {
+
+namespace {
+
+coroutine_settings settings_of_all;
+
+// Two sides that take turns: the coroutine, and whoever has entered it.
+class light_switch {
+public:
+  void make(char* stack, std::size_t size, void (*body)(void*), void* argument) {
+    other_ = sennit_newstack(stack + size, begin);
+    body_ = body;
+    argument_ = argument;
+  }
+  void enter() { pass(); }
+  void leave() { pass(); }
+
+private:
+  static void begin(sennit_context from, std::uintptr_t word, std::uintptr_t, std::uintptr_t,
+                    std::uintptr_t) noexcept {
+    auto* self = reinterpret_cast<light_switch*>(word);
+    self->other_ = from;
+    self->body_(self->argument_);
+  }
+  void pass() { other_ = sennit_swapstack(other_, reinterpret_cast<std::uintptr_t>(this)).from; }
+
+  sennit_context other_ = nullptr;
+  void (*body_)(void*) = nullptr;
+  void* argument_ = nullptr;
+};
+
+class heavy_switch {
+public:
+  void make(char* stack, std::size_t size, void (*body)(void*), void* argument) {
+    body_ = body;
+    argument_ = argument;
+    getcontext(&own_);
+    own_.uc_stack.ss_sp = stack;
+    own_.uc_stack.ss_size = size;
+    own_.uc_link = nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(&own_, reinterpret_cast<void (*)()>(&begin), 2, static_cast<unsigned>(address >> 32),
+                static_cast<unsigned>(address));
+  }
+  void enter() { swapcontext(&caller_, &own_); }
+  void leave() { swapcontext(&own_, &caller_); }
+
+private:
+  // makecontext passes ints.
+  static void begin(unsigned high, unsigned low) {
+    auto* self = reinterpret_cast<heavy_switch*>(std::uintptr_t{high} << 32 | low);
+    self->body_(self->argument_);
+  }
+
+  ucontext_t own_, caller_;
+  void (*body_)(void*) = nullptr;
+  void* argument_ = nullptr;
+};
+
+struct message {
+  const request& arguments;
+  server_state& server;
+  client& from;
+  reply_writer& reply;
+};
+
+char* allocate_stack() {
+  const std::size_t size = settings_of_all.stack_size;
+  void* memory = settings_of_all.zeroed ? std::calloc(1, size) : std::malloc(size);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return static_cast<char*>(memory);
+}
+
+template <class Switch>
+class request_coroutine {
+public:
+  request_coroutine() : stack_(allocate_stack()) {
+    switch_.make(stack_.get(), settings_of_all.stack_size, run_loop, this);
+  }
+
+  void execute(const message& sent) {
+    message_ = &sent;
+    switch_.enter();
+  }
+
+private:
+  struct freer {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+
+  // Destroyed where it leaves: nothing there needs a destructor.
+  static void run_loop(void* argument) {
+    auto* self = static_cast<request_coroutine*>(argument);
+    for (;;) {
+      const message& got = *self->message_;
+      kv::execute(got.arguments, got.server, got.from, got.reply);
+      self->switch_.leave();
+    }
+  }
+
+  std::unique_ptr<char[], freer> stack_;
+  const message* message_ = nullptr;
+  Switch switch_;
+};
+
+template <class Switch>
+void execute_pooled(const request& arguments, server_state& server, client& from, reply_writer& reply) {
+  static std::vector<std::unique_ptr<request_coroutine<Switch>>> free_list;
+  if (free_list.empty()) {
+    free_list.push_back(std::make_unique<request_coroutine<Switch>>());
+  }
+  auto spawned = std::move(free_list.back());
+  free_list.pop_back();
+  spawned->execute({arguments, server, from, reply});
+  free_list.push_back(std::move(spawned));
+}
+
+template <class Switch>
+void execute_unpooled(const request& arguments, server_state& server, client& from, reply_writer& reply) {
+  std::make_unique<request_coroutine<Switch>>()->execute({arguments, server, from, reply});
+}
+
+}  // namespace
+
+executor in_coroutines(const coroutine_settings& chosen) {
+  settings_of_all = chosen;
+  if (chosen.swap) {
+    return chosen.pooled ? execute_pooled<light_switch> : execute_unpooled<light_switch>;
+  }
+  return chosen.pooled ? execute_pooled<heavy_switch> : execute_unpooled<heavy_switch>;
+}
+
+}  // namespace kv

@@ -1,0 +1,29 @@
+// What the servers have in common.
+#include "servers.hpp"
+
+#include <cstdio>
+
+namespace kv {
+
+namespace {
+constexpr std::size_t expired_at_once = 500;  // keys; some 100 us
+}
+
+void say_serving(const settings& config) {
+  std::printf("Serving on %s:%u, up to %zu clients; Ctrl-C ends it.\n", config.bind.c_str(), config.port,
+              config.max_clients);
+  std::fflush(stdout);
+}
+
+void say_ending(std::size_t connections) {
+  std::printf("Ending: %zu connections to finish.\n", connections);
+  std::fflush(stdout);
+}
+
+std::chrono::steady_clock::time_point remove_expired(server_state& server) {
+  using std::chrono::milliseconds;
+  const bool all = server.keys.expire_some(expired_at_once) < expired_at_once;
+  return std::chrono::steady_clock::now() + (all ? milliseconds(100) : milliseconds(1));
+}
+
+}  // namespace kv

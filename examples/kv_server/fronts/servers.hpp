@@ -1,0 +1,35 @@
+// The fronts: three ways to serve the same sessions (session.hpp) on the network, for comparison.
+//
+//   fibers     A fiber for each connection, blocking code (fiber_connection.hpp). The one to learn from.
+//   callbacks  One thread, a state machine for each connection, driven by epoll's events.
+//   threads    A thread for each connection, one lock for the state.
+//
+// Each serves until SIGINT or SIGTERM. Then it accepts no more, executes what has been received, sends the
+// replies and closes; what is not done after settings::shutdown_timeout, or at a second signal, is broken
+// off. They throw std::system_error if they cannot listen.
+#pragma once
+
+#include <csignal>
+
+#include "state.hpp"
+
+namespace kv {
+
+inline constexpr int stop_signals[] = {SIGINT, SIGTERM};
+
+void serve_with_fibers(server_state& server);
+void serve_with_callbacks(server_state& server);
+void serve_with_threads(server_state& server);
+
+// What a server says when it has begun to listen, and when it ends.
+void say_serving(const settings& config);
+void say_ending(std::size_t connections);
+
+// The background work of every front, to be called when the time it returned last is over: keys whose time
+// is over are removed, some at a time. Returns until when to wait.
+std::chrono::steady_clock::time_point remove_expired(server_state& server);
+
+// For a client more than settings::max_clients.
+inline constexpr std::string_view too_many_clients = "-ERR max number of clients reached\r\n";
+
+}  // namespace kv

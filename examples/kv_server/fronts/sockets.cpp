@@ -1,0 +1,65 @@
+// Plain sockets.
+#include "sockets.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+namespace kv {
+
+namespace {
+
+[[noreturn]] void fail(int error, const std::string& address, std::uint16_t port) {
+  throw std::system_error(error, std::generic_category(),
+                          "listen on " + address + " port " + std::to_string(port));
+}
+
+}  // namespace
+
+void descriptor::reset() noexcept {
+  if (number_ >= 0) {
+    ::close(std::exchange(number_, -1));
+  }
+}
+
+descriptor listen_on(const std::string& address, std::uint16_t port) {
+  addrinfo wanted{};
+  wanted.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &list) != 0) {
+    fail(EINVAL, address, port);
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, freeaddrinfo);
+  descriptor made(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (made.get() < 0 || ::setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||  // connections inherit it
+      ::bind(made.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(made.get(), SOMAXCONN) != 0) {
+    fail(errno, address, port);
+  }
+  return made;
+}
+
+descriptor accept_from(const descriptor& listener, bool blocking) {
+  return descriptor(
+      ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK)));
+}
+
+bool peer_is_gone(int socket) {
+  char byte = 0;
+  const ssize_t count = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+void end_of_input(int socket) {
+  ::shutdown(socket, SHUT_RD);
+}
+
+}  // namespace kv
