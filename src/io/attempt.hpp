@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <cassert>
 #include <cerrno>
+#include <cstddef>
 
-#include "sennit/detail/io/source.hpp"
+#include "sennit/detail/io/epoll_driver.hpp"
 
 namespace sennit::detail {
 
@@ -15,6 +17,29 @@ struct io_direction {
   const char* reason;
 };
 
+// Counts a transfer; false: first source_give_way().
+inline bool io_may_transfer() noexcept {
+  worker* w = this_worker();
+  assert(w != nullptr && "sennit: I/O outside of a fiber");
+  return ++driver_of(*w).transfers < epoll_driver::transfer_budget;
+}
+
+// Prepares the cache for who runs next: its stack, and the descriptor of who runs after it. To be called when
+// there is still work to do, not right before a system call: a prefetch that misses the TLB, as it does with
+// a thousand stacks, is lost when the kernel is entered before the page is found. Measured with 1,000
+// connections, 4 us a request: 0.1 us less than without; with 50, no difference.
+inline void prefetch_successor() noexcept {
+  constexpr std::ptrdiff_t line = 64;
+  constexpr std::ptrdiff_t frames = 10 * line;  // of a read that waits, and the beginning of its caller's
+  const fiber* next = this_worker()->ready.head();
+  if (next == nullptr)
+    return;
+  const char* top = reinterpret_cast<const char*>(next->context);
+  for (std::ptrdiff_t offset = 0; offset < frames; offset += line)
+    __builtin_prefetch(top + offset);
+  __builtin_prefetch(next->next);
+}
+
 // `attempt` returns what it achieved, or an errno, negated; EAGAIN: not now. When the deadline passes it is
 // attempted once more: a deadline in the past means "only try", and a worker that was late does not make
 // data late that came in time.
@@ -23,7 +48,7 @@ template <class Attempt>
                                                  time_point deadline, Attempt attempt) {
   if (source == nullptr) [[unlikely]]
     return -EBADF;
-  if (!source_give_way(*source)) [[unlikely]]
+  if (!io_may_transfer() && !source_give_way(*source)) [[unlikely]]
     return -ECANCELED;
   bool last = false;
   for (;;) {

@@ -1,5 +1,4 @@
-// Sockets. A system call and its errno are in a function that does not park: no compiler can then keep the
-// address of errno across a switch to another thread.
+// Sockets.
 #include "sennit/detail/io/socket.hpp"
 
 #include <fcntl.h>
@@ -23,29 +22,41 @@ constexpr io_direction read_direction{&io_source::readable, &io_source::reader, 
 constexpr io_direction write_direction{&io_source::writable, &io_source::writer, "socket write"};
 constexpr io_direction connect_direction{&io_source::writable, &io_source::writer, "socket connect"};
 
+// Out of line: no compiler can then keep the address of errno across a switch to another thread.
+[[gnu::noinline, gnu::cold]] int last_error() noexcept {
+  return errno;
+}
+
+// Inline: after a system call the processor has forgotten where functions return to, and each return costs.
 template <class Call>
-[[gnu::noinline]] auto call(Call system_call) noexcept -> decltype(system_call()) {
+[[gnu::always_inline]] inline auto call(Call system_call) noexcept -> decltype(system_call()) {
   for (;;) {
     const auto result = system_call();
-    if (result >= 0)
+    if (result >= 0) [[likely]]
       return result;
-    if (errno != EINTR)
-      return -errno;
+    if (const int error = last_error(); error != EINTR)
+      return -error;
   }
 }
 
-ssize_t receive(io_source& source, void* to, std::size_t size) noexcept {
+[[gnu::always_inline]] inline ssize_t receive(io_source& source, void* to, std::size_t size) noexcept {
   const ssize_t got = call([&] { return ::recv(source.descriptor, to, size, 0); });
+  prefetch_successor();
   if (got > 0 && static_cast<std::size_t>(got) < size && !source.exact)
     source.readable = false;  // see source.hpp
   return got;
 }
 
-ssize_t send(io_source& source, const void* from, std::size_t size) noexcept {
+[[gnu::always_inline]] inline ssize_t send(io_source& source, const void* from, std::size_t size) noexcept {
   const ssize_t put = call([&] { return ::send(source.descriptor, from, size, MSG_NOSIGNAL); });
   if (put > 0 && static_cast<std::size_t>(put) < size && !source.exact)
     source.writable = false;
   return put;
+}
+
+[[gnu::always_inline]] inline ssize_t write_in_time(io_source* source, const void* from, std::size_t size,
+                                                    time_point deadline) {
+  return io_attempt(source, write_direction, deadline, [&](io_source& s) { return send(s, from, size); });
 }
 
 // The first call starts it, the others ask what has become of it.
@@ -107,15 +118,14 @@ ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point de
 }
 
 ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline) {
-  return io_attempt(source, write_direction, deadline, [&](io_source& s) { return send(s, from, size); });
+  return write_in_time(source, from, size, deadline);
 }
 
 int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
                      std::size_t& written) {
   const char* rest = static_cast<const char*>(from);
-  written = 0;
-  while (written < size) {
-    const ssize_t put = socket_write(source, rest + written, size - written, deadline);
+  for (written = 0; written < size;) {
+    const ssize_t put = write_in_time(source, rest + written, size - written, deadline);
     if (put < 0)
       return static_cast<int>(put);
     written += static_cast<std::size_t>(put);

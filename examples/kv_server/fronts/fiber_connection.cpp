@@ -49,6 +49,7 @@ bool fiber_connection::receive_alone() {
   const std::span<char> space = session_.receive_space();
   const std::size_t count = stream_.read_some(std::as_writable_bytes(space), idle_deadline());
   session_.received(count);
+  more_has_come_ = count == space.size();  // perhaps
   return count != 0;
 }
 
@@ -99,7 +100,9 @@ bool fiber_connection::answer() {
       stream_.write_all(std::as_bytes(std::span(session_.output())), idle_deadline());
     }
     session_.output_sent();
-    local::this_fiber::yield();  // a client whose next request is always there already must not keep us
+    if (outcome == session::outcome::more || more_has_come_) {
+      local::this_fiber::yield();  // a client whose next request is always there already must not keep us
+    }
   } while (outcome == session::outcome::more);
   return outcome != session::outcome::close;
 }

@@ -61,6 +61,7 @@ private:
   sennit::local::tcp_stream& stream_;
   server_state& server_;
   session session_;
+  bool more_has_come_ = false;
   std::shared_ptr<listening> shared_;  // once there was need of it
 };
 

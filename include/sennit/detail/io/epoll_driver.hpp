@@ -36,7 +36,7 @@ public:
   // For one that is about to be closed: that takes it out of epoll.
   void forget(io_source& source) noexcept;
 
-  // How many transfers fibers have made since one waited; source_give_way counts.
+  // How many transfers fibers have made since one waited.
   static constexpr unsigned transfer_budget = 64;
   unsigned transfers = 0;
 
@@ -54,5 +54,9 @@ private:
   time_point armed_ = never;  // what the timer is set to
   bool precise_ = true;       // epoll_pwait2 is there
 };
+
+inline epoll_driver& driver_of(worker& w) noexcept {
+  return static_cast<epoll_driver&>(*w.driver);
+}
 
 }  // namespace sennit::detail

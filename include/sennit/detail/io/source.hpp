@@ -50,8 +50,8 @@ inline void source_wake(fiber*& slot) noexcept {
 // it met. 0 is a reason to try again, not a promise.
 int source_wait(io_source& source, fiber* io_source::* slot, const char* reason, time_point deadline);
 
-// Called before each transfer: a fiber that has made many without parking gives way to the others once, and
-// has the worker look for events. False: the source was closed meanwhile.
+// A fiber that has made many transfers without parking gives way to the others once, and has the worker look
+// for events. False: the source was closed meanwhile.
 bool source_give_way(io_source& source);
 
 // Owns a source and its file descriptor.
