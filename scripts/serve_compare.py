@@ -2,31 +2,24 @@
 """Compares kv_server with Debian's redis-server under the real redis-benchmark, one core each.
 
 Both servers are pinned to one CPU, redis-benchmark to another; the runs alternate between the servers, with
-the same options. CPU time per request is the server process's own account (user and system), so it can be
-compared even where the client, not the server, was the limit. Requests/s says something about the server
-only where its core was busy; where it was not, the table marks the number.
+the same options. `./run bench server` measures more of it, and kv_server's other fronts.
 """
 
 import argparse
-import csv
 import json
 import os
 import pathlib
-import resource
-import shutil
 import statistics
 import subprocess
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "examples/kv_server/tests"))
+sys.path.insert(0, str(ROOT / "bench/server"))
 
-from server_process import (  # noqa: E402
-    ServerError, ServerProcess, connect, kv_server_command, redis_command)
+from load import (  # noqa: E402
+    BUSY_ENOUGH, KEYS, Client, ServerError, ServerProcess, bytes_per_connection, choose_cpus, kv_server_command,
+    redis_command)
 
-KEYS = 100_000
-BUSY_ENOUGH = 95  # percent
 PEERS = {"sennit": "kv_server", "redis": "redis-server"}  # BENCHMARKS.md's names, the table's names
 
 
@@ -47,47 +40,6 @@ def parse_arguments():
     return options
 
 
-def choose_cpus():
-    """(server's, client's), or (None, None) where there is only one."""
-    cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        print("Only one CPU: servers and client share it, unpinned. Compare CPU per request, nothing else.")
-        return None, None
-    print(f"Server on CPU {cpus[0]}, redis-benchmark on CPU {cpus[1]}.")
-    return cpus[0], cpus[1]
-
-
-class Client:
-    """redis-benchmark, pinned."""
-
-    def __init__(self, cpu, clients):
-        self.binary = shutil.which("redis-benchmark")
-        if self.binary is None:
-            raise ServerError("redis-benchmark is not installed (Debian package redis-tools)")
-        self.cpu = cpu
-        self.clients = clients
-
-    def run(self, server, test, pipeline, requests):
-        """One run: requests/s, p99 in us, the server's CPU us per request and percent of its core."""
-        command = [self.binary, "-p", str(server.port), "-t", test, "-c", str(self.clients), "-P", str(pipeline),
-                   "-n", str(requests), "-r", str(KEYS), "--csv"]
-        cpu = self.cpu
-        pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
-        before = server.cpu_ns()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=pin)
-        used = server.cpu_ns() - before
-        rows = [row for row in csv.DictReader(done.stdout.splitlines()) if row.get("rps")]
-        if done.returncode != 0 or len(rows) != 1:
-            raise ServerError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}\n{server.output()}")
-        per_second = float(rows[0]["rps"])
-        return {
-            "per_second": per_second,
-            "p99_us": float(rows[0]["p99_latency_ms"]) * 1000,
-            "cpu_us_per_request": used / 1000 / requests,
-            "busy_percent": min(100.0, used / 1e7 / (requests / per_second)),
-        }
-
-
 def measure_load(servers, client, options):
     """{(test, pipeline): {peer: {metric: [value of each round]}}}"""
     results = {}
@@ -96,43 +48,20 @@ def measure_load(servers, client, options):
     requests = {}
     for test, pipeline in cases:
         warm = 10_000 if pipeline == 1 else 150_000
-        rates = [client.run(server, test, pipeline, warm)["per_second"] for server in servers.values()]
+        rates = [client.run(server, test, warm, options.clients, pipeline)["per_second"] for server in servers.values()]
         requests[test, pipeline] = int(statistics.mean(rates) * options.seconds) // 1000 * 1000 + 1000
     total = options.rounds * len(cases) * len(servers)
     done = 0
     for _ in range(options.rounds):
         for case in cases:
             for peer, server in servers.items():
-                got = client.run(server, *case, requests[case])
+                got = client.run(server, case[0], requests[case], options.clients, case[1])
                 for metric, value in got.items():
                     results.setdefault(case, {}).setdefault(peer, {}).setdefault(metric, []).append(value)
                 done += 1
                 print(f"  {done:2}/{total}  {PEERS[peer]:<12} {case[0]} -P {case[1]:<2}  "
                       f"{got['per_second']:>9.0f}/s  {got['cpu_us_per_request']:6.2f} us CPU/request", flush=True)
     return results
-
-
-def measure_connections(servers, count):
-    """Resident bytes that each of `count` connections adds to a server, after one request and some idle time."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    room = (hard - 100) // len(servers) if hard != resource.RLIM_INFINITY else count
-    count = min(count, room, hard - 200 if hard != resource.RLIM_INFINITY else count)
-    print(f"Opening {count} connections to each server.", flush=True)
-    before = {peer: server.resident_bytes() for peer, server in servers.items()}
-    opened = []
-    for server in servers.values():
-        for _ in range(count):
-            opened.append(connect(server.port))
-            opened[-1].sendall(b"PING\r\n")
-    for client in opened:
-        client.recv(7)
-    time.sleep(4)  # redis-server takes buffers back from clients idle for more than two seconds
-    each = {peer: (server.resident_bytes() - before[peer]) / count for peer, server in servers.items()}
-    for client in opened:
-        client.close()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return count, each
 
 
 def print_table(load, connections, options):
@@ -193,12 +122,17 @@ def main():
     if not os.access(options.kv_server, os.X_OK):
         raise ServerError(f"there is no {options.kv_server}: build it first (scripts/build release)")
     server_cpu, client_cpu = choose_cpus()
-    client = Client(client_cpu, options.clients)
+    if server_cpu is None:
+        print("Only one CPU: servers and client share it, unpinned. Compare CPU per request, nothing else.")
+    else:
+        print(f"Server on CPU {server_cpu}, redis-benchmark on CPU {client_cpu}.")
+    client = Client(client_cpu)
     binary = os.path.abspath(options.kv_server)
     with ServerProcess(lambda port: kv_server_command(binary, port), cpu=server_cpu) as ours, \
             ServerProcess(redis_command, cpu=server_cpu) as redis:
         servers = {"sennit": ours, "redis": redis}
-        connections = measure_connections(servers, options.connections)
+        print(f"Opening {options.connections} connections to each server.", flush=True)
+        connections = bytes_per_connection(servers, options.connections)
         load = measure_load(servers, client, options)
     print_table(load, connections, options)
     if options.json:
