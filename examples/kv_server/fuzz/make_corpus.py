@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the fuzz targets: make_corpus.py FOLDER
+
+They are what against_redis.py says to both servers, in the form of each target's input. Each target has a folder of
+its own in FOLDER; the same seeds are written every time.
+"""
+
+import pathlib
+import re
+import shlex
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+import against_redis  # noqa: E402
+
+SHARED_KEYS = [130, 131, 132, 133, 134]  # bytes that name them, in command_input.cpp
+MANY_KEYS = range(192, 256)
+LITERAL = 240
+FREE_WORDS = 245
+
+
+def unescape(word):
+    """As the server undoes what is quoted in an inline command."""
+    return re.sub(rb"\\x([0-9a-fA-F]{2})|\\(.)",
+                  lambda m: bytes([int(m[1], 16)]) if m[1] else {b"n": b"\n", b"r": b"\r"}.get(m[2], m[2]), word)
+
+
+def split(command):
+    words = []
+    for word in shlex.split(command, posix=False):
+        raw = word.encode()
+        quote = raw[:1] in (b'"', b"'") and raw[-1:] == raw[:1]
+        words.append(unescape(raw[1:-1]) if quote else raw)
+    return words
+
+
+def conversations():
+    """Lists of commands, each a list of words."""
+    lines = against_redis.COMMANDS.splitlines()
+    lines += (HERE.parent / "tests/conversations.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if line and not line.startswith("#"):
+            try:
+                yield [words for words in map(split, line.removeprefix("~ ").split(" ; ")) if words]
+            except ValueError:  # its quotes do not balance: that is what it is about
+                continue
+
+
+class Alphabet:
+    """The lists of command_input.cpp."""
+
+    def __init__(self):
+        source = (HERE / "command_input.cpp").read_text(encoding="utf-8")
+        lists = re.findall(r"constexpr std::string_view (\w+)\[\] = \{(.*?)\n\};", source, re.DOTALL)
+        found = {name: [unescape(word.replace("\\0", "\\x00").encode()) for word in
+                        re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"//.*", "", text))] for name, text in lists}
+        self.names, self.words = found["command_names"], found["alphabet"]
+        table = (HERE.parent / "command_table.cpp").read_text(encoding="utf-8")
+        self.arities = {name.encode(): (int(arity), keys) for name, arity, keys in
+                        re.findall(r'\{"(\w+)", (-?\d+), [^"]*?, (\w+), "', table)}
+
+    def key(self, word, keys):
+        if word not in keys:
+            keys.append(word)
+        at = keys.index(word)
+        return SHARED_KEYS[at] if at < len(SHARED_KEYS) else MANY_KEYS[at]
+
+    def word(self, word):
+        if word in self.words:
+            return bytes([self.words.index(word)])
+        return bytes([LITERAL, min(len(word), 31)]) + word[:31]
+
+    def command(self, words, keys):
+        name = words[0].lower()
+        arity, kind = self.arities.get(name, (0, ""))
+        extra = len(words) + arity if arity < 0 else 0
+        if name not in self.names or not (len(words) == arity or (arity < 0 and 0 <= extra < 8)):
+            return bytes([FREE_WORDS, min(len(words), 4) - 1]) + b"".join(map(self.word, words[:4]))
+        made = bytes([self.names.index(name)]) + (bytes([extra]) if arity < 0 else b"")
+        positions = {"first_argument": [1], "two_arguments": [1, 2], "every_argument": range(1, len(words)),
+                     "every_other": range(1, len(words), 2), "all_but_last": range(1, len(words) - 1)}
+        for at, word in enumerate(words[1:], 1):
+            made += bytes([self.key(word, keys)]) if at in positions.get(kind, ()) else self.word(word)
+        return made
+
+
+def command_seeds():
+    alphabet = Alphabet()
+    for talk in conversations():
+        keys = []
+        yield b"\0" + b"".join(alphabet.command(words, keys) for words in talk)
+
+
+def byte_seeds():
+    for talk in conversations():
+        yield b"".join(against_redis.encode(*words) for words in talk)
+    yield from (each for each in against_redis.HOSTILE if len(each) < 2000)
+    yield from (line.replace(" ; ", "\r\n").encode() + b"\r\n" for line in against_redis.COMMANDS.splitlines())
+
+
+def session_seeds():
+    for number, data in enumerate(byte_seeds()):
+        parts = [data[at:at + 250] for at in range(0, len(data), 250)]
+        yield bytes([number % 2]) + b"".join(bytes([0, len(part)]) + part for part in parts)
+
+
+def protocol_seeds():
+    for number, data in enumerate(byte_seeds()):
+        yield bytes([number % 4, 2, number % 7, number % 11]) + data
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    for target, seeds in [("commands", command_seeds()), ("session", session_seeds()),
+                          ("protocol", protocol_seeds())]:
+        folder = pathlib.Path(sys.argv[1]) / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, seed in enumerate(seeds):
+            (folder / f"{number:03}").write_bytes(seed)
+
+
+if __name__ == "__main__":
+    main()
