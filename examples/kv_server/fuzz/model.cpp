@@ -138,7 +138,7 @@ reply add(model_call& c, __int128 increment) {
   }
   const __int128 sum = *old + increment;
   using limits = std::numeric_limits<std::int64_t>;
-  if (sum < limits::min() || sum > limits::max() || -increment > limits::max()) {
+  if (sum < limits::min() || sum > limits::max() || increment > limits::max()) {
     throw model_error{"ERR"};
   }
   c.make<std::string>(c.a[1]) = std::to_string(static_cast<std::int64_t>(sum));
