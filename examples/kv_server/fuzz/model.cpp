@@ -313,13 +313,11 @@ std::optional<expectation> predict(const words& command, keyspace& keys, std::in
   if (found == all.end() || !knows(command, keys)) {
     return std::nullopt;
   }
-  const keyspace before = keys;
   model_call call{command, keys, now};
   try {
     reply answer = found->second(call);
     return expectation{std::move(answer), call.any_order};
   } catch (const model_error& error) {
-    keys = before;
     reply answer = simple(error.code);
     answer.type = '-';
     return expectation{std::move(answer)};

@@ -40,7 +40,8 @@ using words = std::vector<std::string>;
 
 inline constexpr std::size_t max_string = 65536;  // bytes; the server is to be told the same
 
-// Does to `keys` what the command should do. nullopt: the model does not know.
+// Does to `keys` what the command should do; not if it should fail: then they are of no use. nullopt: the
+// model does not know.
 std::optional<expectation> predict(const words& command, keyspace& keys, std::int64_t now);
 
 }  // namespace kv::fuzz

@@ -73,8 +73,9 @@ peer& world::at(std::size_t index) {
   return *one;
 }
 
-void world::settle() {
-  for (bool any = true; any;) {
+bool world::settle() {
+  bool had = false;
+  for (bool any = true; any; had = had || any) {
     any = false;
     for (auto& each : peers_) {
       if (each != nullptr && each->closed()) {
@@ -84,6 +85,7 @@ void world::settle() {
       any = (each != nullptr && each->settle()) || any;
     }
   }
+  return had;
 }
 
 void world::pass(std::int64_t milliseconds) {

@@ -55,7 +55,7 @@ public:
   // A client that has gone is followed by a new one.
   peer& at(std::size_t index);
   void disconnect(std::size_t index) { peers_[index].reset(); }
-  void settle();  // until nobody has anything to do
+  bool settle();  // until nobody has anything to do; whether anybody had
 
   static std::int64_t now() { return now_; }
   void pass(std::int64_t milliseconds);
