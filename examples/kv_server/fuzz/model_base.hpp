@@ -88,6 +88,16 @@ inline span_of span_between(std::int64_t first, std::int64_t last, std::size_t s
                    : span_of{static_cast<std::size_t>(from), static_cast<std::size_t>(to - from + 1)};
 }
 
+inline long long count_of(std::size_t size) {
+  return static_cast<long long>(size);
+}
+
+template <class Type>
+reply size_of(model_call& c) {
+  const auto* found = c.find<Type>(c.a[1]);
+  return integer(found == nullptr ? 0 : count_of(found->size()));
+}
+
 using handler = reply (*)(model_call&);
 using handlers = std::map<std::string, handler>;
 
