@@ -33,7 +33,7 @@ constexpr std::string_view alphabet[] = {
     // numbers at the edges, and what is none
     "9223372036854775807"sv, "-9223372036854775808"sv, "9223372036854775808"sv, "9223372036854775806"sv,
     "-9223372036854775807"sv, "9223372036854775"sv, "9223372036854776"sv, "9223370336854775807"sv,
-    "4294967296"sv, "2147483647"sv, "65535"sv, "65536"sv, "1700000001"sv, "1700000001000"sv, "01"sv, "+1"sv,
+    "4294967296"sv, "2147483647"sv, "4095"sv, "4096"sv, "1700000001"sv, "1700000001000"sv, "01"sv, "+1"sv,
     " 1"sv, "1 "sv, "-0"sv, "1.5"sv, "-0.0"sv, "0.1"sv, "1e3"sv, "1e308"sv, "-1e308"sv, "1e400"sv, "1e-400"sv,
     "1e4000"sv, "nan"sv, "inf"sv, "-inf"sv, "+inf"sv, "0x10"sv, "1e"sv, "1\0"sv,
     // items, members, fields
@@ -83,7 +83,7 @@ std::string read_word(reader& input) {
   if (byte < 248) {
     return std::string(input.bytes(input.byte() % 32U));
   }
-  return std::string(std::size_t{1} << (5 + byte % 8), 'x');
+  return std::string(std::size_t{1} << (3 + byte % 8), 'x');
 }
 
 bool is_key(const key_range& keys, std::size_t index, std::size_t count) {

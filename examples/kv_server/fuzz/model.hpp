@@ -38,7 +38,7 @@ struct expectation {
 
 using words = std::vector<std::string>;
 
-inline constexpr std::size_t max_string = 65536;  // bytes; the server is to be told the same
+inline constexpr std::size_t max_string = 4096;  // bytes; the server is to be told the same
 
 // Does to `keys` what the command should do; not if it should fail: then they are of no use. nullopt: the
 // model does not know.
