@@ -116,7 +116,8 @@ words read_command(reader& input, std::string_view name) {
 // Bytes that stand for what is not a command of the right arity.
 constexpr unsigned time_passes = 255, keys_expire = 254, other_client = 253, client_leaves = 252,
                    client_stream_ends = 251, wait_is_over = 250, scan_goes_on = 249, everything_flushed = 248,
-                   one_argument_less = 247, one_argument_more = 246, free_words = 245, in_pieces = 244;
+                   one_argument_less = 247, one_argument_more = 246, free_words = 245, in_pieces = 244,
+                   many_arguments = 243;
 
 words read_command(reader& input, unsigned code) {
   return read_command(input, command_names[code % std::size(command_names)]);
@@ -128,6 +129,10 @@ step read_odd_command(reader& input, unsigned code) {
     read.arguments.pop_back();
   } else if (code == one_argument_more) {
     read.arguments.push_back(read_word(input));
+  } else if (code == many_arguments) {  // numbers are scores, names and keys alike
+    for (unsigned number = 0, count = 10 * input.byte() / 2; number < count; ++number) {
+      read.arguments.push_back(std::to_string(number));
+    }
   } else if (code == in_pieces) {
     read.piece = input.byte() % 16U + 1;
   }
@@ -158,6 +163,7 @@ step read_step(reader& input) {
     case one_argument_less:
     case one_argument_more:
     case in_pieces:
+    case many_arguments:
       return read_odd_command(input, code);
     case free_words: {
       words arguments;
@@ -176,7 +182,7 @@ std::int64_t step_of_time(std::uint8_t number) {
 }
 
 void check_command_names() {
-  static_assert(std::size(command_names) <= in_pieces && std::size(alphabet) <= 240);
+  static_assert(std::size(command_names) <= many_arguments && std::size(alphabet) <= 240);
   for (const command& each : all_commands()) {
     require(
         std::find(std::begin(command_names), std::end(command_names), each.name) != std::end(command_names),

@@ -20,6 +20,35 @@ MANY_KEYS = range(192, 256)
 LITERAL = 240
 FREE_WORDS = 245
 
+# What else happens besides commands, and the byte for it; those that take a number have it behind them.
+EVENTS = {"@pass": 255, "@expire": 254, "@client": 253, "@leave": 252, "@end": 251, "@timeout": 250, "@scan": 249,
+          "@flush": 248}
+MANY = 243  # of the command that follows: "@many N"
+
+SITUATIONS = """
+BLPOP a 0 ; @client 1 ; RPUSH a x y ; @client 0 ; PING ; LLEN a
+BLPOP a b 10 ; @client 1 ; BRPOP b a 0 ; @client 2 ; RPUSH b 1 2 3 ; LPUSH a 1 ; LRANGE b 0 -1
+BLPOP a 0 ; @timeout ; PING ; BRPOP a 10 ; @leave ; RPUSH a 1
+BLPOP a 0 ; @client 1 ; MULTI ; RPUSH a 1 ; DEL a ; BLPOP a 0 ; EXEC ; RPUSH a 1
+BLPOP a 0 ; @end ; @client 1 ; RPUSH a x ; LLEN a
+BLPOP b 0 ; @client 1 ; RPUSH a x ; RENAME a b ; RPUSH a x ; LMOVE a b LEFT LEFT ; RPOPLPUSH a b
+SUBSCRIBE a b ; PSUBSCRIBE a* * ; @client 1 ; PUBLISH a x ; PUBSUB CHANNELS ; PUBSUB NUMSUB a ; PUBSUB NUMPAT
+SUBSCRIBE a ; PING ; GET a ; UNSUBSCRIBE ; PSUBSCRIBE * ; PUNSUBSCRIBE ; UNSUBSCRIBE a b ; GET a ; RESET
+MULTI ; SUBSCRIBE a ; PUBLISH a x ; UNSUBSCRIBE ; EXEC
+WATCH a b ; @client 1 ; SET a 1 ; @client 0 ; MULTI ; GET a ; EXEC ; WATCH a ; MULTI ; INCR a ; EXEC ; UNWATCH
+WATCH a ; SET a 1 PX 100 ; WATCH a ; @pass 8 ; MULTI ; GET a ; EXEC ; WATCH a ; DISCARD ; MULTI ; DISCARD
+@many 250 MSET a 1 ; @scan 3 ; @scan 9 ; @many 100 DEL a ; @scan 4 ; @many 250 DEL a ; @scan 200 ; DBSIZE ; SET a 1
+@many 250 MSET a 1 ; KEYS * ; RANDOMKEY ; SCAN 0 COUNT 100 ; EXPIRE a 10 ; @flush ; @many 20 MSET a 1
+@many 255 SADD a x ; SPOP a ; SREM a 5 ; SRANDMEMBER a 3 ; @many 250 SREM a 1 ; SMEMBERS a ; SPOP a 3
+@many 255 HSET a b c ; HDEL a 4 ; HDEL a 600 ; HKEYS a ; @many 254 HDEL a 1 ; HGETALL a
+@many 255 ZADD a 1 b ; ZREM a 3 ; ZPOPMIN a 3 ; ZRANK a 7 ; @many 250 ZREM a 1 ; ZRANGE a 0 -1 WITHSCORES
+@many 255 RPUSH a b ; LREM a 0 3 ; LINSERT a BEFORE 10 x ; LTRIM a 10 -10 ; LPOP a 100
+SET a 1 PX 100 ; SETEX b 60000 1 ; @pass 9 ; DBSIZE ; @expire 1 ; DBSIZE ; @pass 10 ; @expire 0 ; EXISTS a b
+SADD a 1 2 3 ; EXPIRE a 60000 ; @pass 9 ; SINTER a b ; @pass 10 ; SINTERSTORE a a b ; RENAME a b
+COMMAND ; COMMAND COUNT ; COMMAND LIST ; COMMAND INFO get x ; COMMAND DOCS get ; COMMAND DOCS
+INFO ; INFO all ; INFO memory keyspace ; CONFIG GET * ; CLIENT ID ; CLIENT SETINFO a b ; CLIENT SETNAME a ; CLIENT GETNAME
+"""
+
 
 def unescape(word):
     """As the server undoes what is quoted in an inline command."""
@@ -86,8 +115,21 @@ class Alphabet:
         return made
 
 
+    def step(self, words, keys):
+        if words[0] == b"@many":
+            # The number comes last: the command is read first.
+            return bytes([MANY]) + self.command(words[2:], keys) + bytes([int(words[1])])
+        if words[0].startswith(b"@"):
+            return bytes([EVENTS[words[0].decode()], *map(int, words[1:])])
+        return self.command(words, keys)
+
+
 def command_seeds():
     alphabet = Alphabet()
+    for line in SITUATIONS.strip().splitlines():
+        for settings in (0, 1, 2, 4):
+            keys = []
+            yield bytes([settings]) + b"".join(alphabet.step(split(each), keys) for each in line.split(" ; "))
     for talk in conversations():
         keys = []
         yield b"\0" + b"".join(alphabet.command(words, keys) for words in talk)

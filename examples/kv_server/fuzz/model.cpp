@@ -252,6 +252,11 @@ bool knows(const words& command, const keyspace& keys) {
   if (name.starts_with("z") && name.find("lex") != std::string::npos) {
     return command.size() == 4 && has_equal_scores(keys, command[1]);
   }
+  if (name == "hdel") {  // a large hash does not keep its fields' order
+    const auto found = keys.find(command[1]);
+    const auto* hash = found == keys.end() ? nullptr : std::get_if<hash_model>(&found->second.content);
+    return hash == nullptr || hash->size() <= 512;
+  }
   return !(name == "zrangebyscore" || name == "zrevrangebyscore") || command.size() == 4;
 }
 
