@@ -40,8 +40,8 @@ WATCH a ; SET a 1 PX 100 ; WATCH a ; @pass 8 ; MULTI ; GET a ; EXEC ; WATCH a ; 
 @many 250 MSET a 1 ; @scan 3 ; @scan 9 ; @many 100 DEL a ; @scan 4 ; @many 250 DEL a ; @scan 200 ; DBSIZE ; SET a 1
 @many 250 MSET a 1 ; KEYS * ; RANDOMKEY ; SCAN 0 COUNT 100 ; EXPIRE a 10 ; @flush ; @many 20 MSET a 1
 @many 255 SADD a x ; SPOP a ; SREM a 5 ; SRANDMEMBER a 3 ; @many 250 SREM a 1 ; SMEMBERS a ; SPOP a 3
-@many 255 HSET a b c ; HDEL a 4 ; HDEL a 600 ; HKEYS a ; @many 254 HDEL a 1 ; HGETALL a
-@many 255 ZADD a 1 b ; ZREM a 3 ; ZPOPMIN a 3 ; ZRANK a 7 ; @many 250 ZREM a 1 ; ZRANGE a 0 -1 WITHSCORES
+@many 252 HSET a b c ; HDEL a 4 ; HDEL a 600 ; HKEYS a ; @many 254 HDEL a 1 ; HGETALL a
+@many 252 ZADD a 1 b ; ZREM a 3 ; ZPOPMIN a 3 ; ZRANK a 7 ; @many 250 ZREM a 1 ; ZRANGE a 0 -1 WITHSCORES
 @many 255 RPUSH a b ; LREM a 0 3 ; LINSERT a BEFORE 10 x ; LTRIM a 10 -10 ; LPOP a 100
 SET a 1 PX 100 ; SETEX b 60000 1 ; @pass 9 ; DBSIZE ; @expire 1 ; DBSIZE ; @pass 10 ; @expire 0 ; EXISTS a b
 SADD a 1 2 3 ; EXPIRE a 60000 ; @pass 9 ; SINTER a b ; @pass 10 ; SINTERSTORE a a b ; RENAME a b
