@@ -129,7 +129,7 @@ void reply_expiry(invocation& call, shown what, std::int64_t unit) {
   }
   const std::int64_t milliseconds =
       what == shown::moment ? when : std::max<std::int64_t>(when - keys.now(), 0);
-  call.reply.integer((milliseconds + unit / 2) / unit);
+  call.reply.integer(milliseconds / unit + (milliseconds % unit * 2 >= unit ? 1 : 0));
 }
 
 }  // namespace

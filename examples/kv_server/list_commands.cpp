@@ -112,8 +112,17 @@ void move_item(invocation& call, list_end from, list_end to) {
     return;
   }
   read<list_value>(call, call.arguments[2]);  // its type
-  const std::string text = change<list_value>(call, call.arguments[1])->pop(from);
-  change<list_value>(call, call.arguments[2]).or_create().push(to, text);
+  std::string text;
+  {
+    change<list_value> source(call, call.arguments[1]);
+    text = source->pop(from);
+    if (call.arguments[1] == call.arguments[2]) {  // its only item may have been taken: it must not go
+      source->push(to, text);
+    }
+  }
+  if (call.arguments[1] != call.arguments[2]) {
+    change<list_value>(call, call.arguments[2]).or_create().push(to, text);
+  }
   call.reply.bulk(text);
   call.server.blocked.list_has_grown(call.arguments[2]);
 }

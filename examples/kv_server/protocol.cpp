@@ -13,7 +13,10 @@ namespace kv {
 namespace {
 
 constexpr std::size_t max_line = 64 * 1024;  // an inline command, or a line holding a count or length
-constexpr std::size_t kept_slices = 64;      // a session between requests keeps no more than this
+
+// A session between requests keeps no more than this.
+constexpr std::size_t kept_slices = 64;
+constexpr std::size_t kept_inline_text = 512;
 
 // Reads "<digits>\r?" after the type byte at `position`, when it is all there and in shortest form with at
 // most nine digits: true, and `position` moves past it. Anything else is left to the careful way.
@@ -127,6 +130,9 @@ void request_parser::start() {
   slices_.clear();
   if (slices_.capacity() > kept_slices) {
     slices_.shrink_to_fit();
+  }
+  if (inline_text_.capacity() > kept_inline_text) {
+    std::string().swap(inline_text_);
   }
   position_ = 0;
   is_inline_ = false;

@@ -7,7 +7,8 @@
 namespace kv {
 
 void reply_writer::error(std::string_view text) {
-  std::string clean(text.substr(0, text.find('\0')));
+  text = text.substr(0, text.find('\0'));
+  std::string clean(text.substr(0, text.find_last_not_of("\r\n") + 1));
   std::replace_if(clean.begin(), clean.end(), [](char byte) { return byte == '\r' || byte == '\n'; }, ' ');
   line('-', clean);
 }

@@ -29,8 +29,8 @@ public:
   // `text` holds neither CR nor LF.
   void simple(std::string_view text) { line('+', text); }
 
-  // Arguments may have found their way into the text: as Redis does, CR and LF become spaces and it ends at
-  // the first zero byte. Starts with an upper-case code: "ERR syntax error".
+  // Arguments may have found their way into the text: as Redis does, CR and LF become spaces, or are left out
+  // at the end, and it ends at the first zero byte. Starts with an upper-case code: "ERR syntax error".
   void error(std::string_view text);
 
   void integer(std::int64_t value) { number(':', value); }

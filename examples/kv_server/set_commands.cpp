@@ -1,21 +1,16 @@
 // Commands on sets: SADD SREM SPOP SMEMBERS, and those on several, SINTER SUNION SDIFF.
 #include <algorithm>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "arguments.hpp"
 #include "handlers.hpp"
 #include "integer.hpp"
+#include "randomness.hpp"
 
 namespace kv::handlers {
 
 namespace {
-
-std::size_t random_below(std::size_t limit) {
-  static std::mt19937_64 random{std::random_device{}()};
-  return static_cast<std::size_t>(random() % limit);
-}
 
 // Sets of integers are shown in ascending order.
 void reply_members(invocation& call, const set_value& set) {

@@ -72,9 +72,6 @@ void add_member(sorted_set_value& to, std::string_view member, double score, con
   if (options.nx) {
     return;
   }
-  if (std::isnan(wanted)) {
-    fail("ERR resulting score is not a number (NaN)");
-  }
   if ((options.gt && wanted <= *old) || (options.lt && wanted >= *old)) {
     return;
   }
@@ -93,6 +90,15 @@ double score_argument(const invocation& call, std::size_t index) {
   return *score + 0.0;  // no -0
 }
 
+// An increment comes alone: nothing has been changed before it fails.
+void check_increment(change<sorted_set_value>& set, std::string_view member, double score) {
+  const double* old = set ? set->score(member) : nullptr;
+  if (old != nullptr && std::isnan(*old + score)) {
+    set.unchanged();
+    fail("ERR resulting score is not a number (NaN)");
+  }
+}
+
 add_counts add_all(invocation& call, std::size_t first, const add_options& options) {
   std::vector<double> scores;
   for (std::size_t i = first; i < call.arguments.size(); i += 2) {
@@ -102,6 +108,9 @@ add_counts add_all(invocation& call, std::size_t first, const add_options& optio
   add_counts counts;
   if (!set && options.xx) {
     return counts;
+  }
+  if (options.increment && !options.nx) {
+    check_increment(set, call.arguments[first + 1], scores[0]);
   }
   sorted_set_value& members = set.or_create();
   for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -54,7 +54,8 @@ struct workspace {
 };
 
 struct server_state {
-  explicit server_state(const settings& chosen) : config(chosen) {}
+  explicit server_state(const settings& chosen, store::clock clock = unix_milliseconds)
+      : config(chosen), keys(clock) {}
 
   settings config;
   store keys;

@@ -1,6 +1,5 @@
 // The store's times to live, and its walks over all keys.
-#include <random>
-
+#include "randomness.hpp"
 #include "store.hpp"
 
 namespace kv {
@@ -95,17 +94,15 @@ void store::for_each(const visitor& visit) const {
 
 // A random bucket that is not empty, and one of its few entries.
 std::optional<std::string_view> store::random_key() {
-  static std::minstd_rand random{std::random_device{}()};
   while (size() != 0) {
-    const std::uint64_t bucket =
-        (std::uint64_t{random()} << 31 | random()) % (tables_[0].count + tables_[1].count);
+    const std::size_t bucket = random_below(tables_[0].count + tables_[1].count);
     const bool in_first = bucket < tables_[0].count;
     entry* chosen = in_first ? tables_[0].buckets[bucket] : tables_[1].buckets[bucket - tables_[0].count];
     std::size_t length = 0;
     for (const entry* each = chosen; each != nullptr; each = each->next) {
       ++length;
     }
-    for (std::size_t skipped = length == 0 ? 0 : random() % length; skipped != 0; --skipped) {
+    for (std::size_t skipped = length == 0 ? 0 : random_below(length); skipped != 0; --skipped) {
       chosen = chosen->next;
     }
     if (chosen != nullptr && is_over(*chosen)) {

@@ -85,8 +85,10 @@ void set_for(invocation& call, std::string_view unit, std::string_view command) 
   call.reply.ok();
 }
 
-void check_length(const invocation& call, std::size_t size, std::size_t more) {
+// Of the text that is to have so many bytes more, or after so many.
+void check_length(const invocation& call, change<std::string>& text, std::size_t size, std::size_t more) {
   if (size + more > call.server.config.protocol.max_bulk || more > call.server.config.protocol.max_bulk) {
+    text.unchanged();
     fail("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
   }
 }
@@ -194,7 +196,7 @@ void msetnx(invocation& call) {
 void append(invocation& call) {
   change<std::string> text(call, call.arguments[1]);
   if (text) {
-    check_length(call, text->size(), call.arguments[2].size());
+    check_length(call, text, text->size(), call.arguments[2].size());
   }
   const std::string& whole = text.or_create().append(call.arguments[2]);
   call.reply.integer(static_cast<std::int64_t>(whole.size()));
@@ -219,7 +221,7 @@ void setrange(invocation& call) {
     return;
   }
   const auto begin = static_cast<std::size_t>(offset);
-  check_length(call, part.size(), begin);
+  check_length(call, text, part.size(), begin);
   std::string& whole = text.or_create();
   if (whole.size() < begin + part.size()) {
     whole.resize(begin + part.size());

@@ -2,19 +2,14 @@
 #include "value.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "integer.hpp"
+#include "randomness.hpp"
 
 namespace kv {
 
 const siphash_key& process_hash_key() {
-  static const siphash_key key = [] {
-    std::random_device device;
-    const auto word = [&] { return std::uint64_t{device()} << 32 | device(); };
-    const std::uint64_t low = word();
-    return siphash_key{low, word()};
-  }();
+  static const siphash_key key = random_hash_key();
   return key;
 }
 

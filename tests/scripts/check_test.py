@@ -85,6 +85,45 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("20-two is not executable", lines[-1])
 
+    def test_time_is_passed_to_the_stage_fuzz(self):
+        self.stage("10-one", "true\n")
+        self.stage("20-fuzz", "echo time ${SENNIT_FUZZ_TIME:-unset}\n")
+        for arguments in [["fuzz", "--time", "10m"], ["--time=10m", "fuzz"], ["--time", "10m", "20-fuzz", "one"]]:
+            status, lines = self.check(*arguments)
+            self.assertEqual(status, 0, lines)
+            self.assertTrue(any(line.endswith("time 10m") for line in lines), lines)
+        self.assertTrue(any(line.endswith("time unset") for line in self.check("fuzz")[1]))
+
+    def test_time_makes_the_limit_of_a_stage_longer(self):
+        self.stage("10-fuzz", "sleep 4; echo slept\n")
+        self.assertEqual(self.check("fuzz")[0], 1)
+        self.assertEqual(self.check("fuzz", "--time", "5s")[0], 0)
+
+    def test_bad_times(self):
+        self.stage("10-fuzz", "true\n")
+        for time in ["", "10", "m", "0s", "-1m", "1.5h", "10x", "10 m", "1d", "1234567s", "10m10s"]:
+            status, lines = self.check("fuzz", "--time", time)
+            self.assertEqual(status, 2, time)
+            self.assertEqual(lines, [f"check: '{time}' is not a time: a whole number and s, m or h, as in 10m"])
+        self.assertEqual(self.check("fuzz", "--time"), (2, ["check: --time is followed by a time, as in 10m"]))
+
+    def test_time_is_for_the_stage_fuzz_only(self):
+        self.stage("10-one", "true\n")
+        self.stage("20-fuzz", "true\n")
+        for arguments in [["--time", "1m"], ["one", "--time", "1m"]]:
+            self.assertEqual(self.check(*arguments),
+                             (2, ["check: --time is for the stage fuzz: ./check fuzz --time 10m"]))
+
+    def test_unknown_option(self):
+        self.stage("10-one", "true\n")
+        self.assertEqual(self.check("--tiem", "1m"), (2, ["check: there is no option '--tiem'; ./check --help names them"]))
+
+    def test_help(self):
+        self.stage("10-one", "exit 1\n")
+        status, lines = self.check("--help")
+        self.assertEqual(status, 0)
+        self.assertTrue(any("./check fuzz --time TIME" in line for line in lines))
+
     def test_list(self):
         self.stage("10-one", "exit 1\n")
         status, lines = self.check("--list")

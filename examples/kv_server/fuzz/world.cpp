@@ -1,0 +1,128 @@
+// Clients without connections.
+#include "world.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "harness.hpp"
+
+namespace kv::fuzz {
+
+void peer::process() {
+  session::outcome outcome{};
+  do {
+    outcome = session_.process();
+    require(session_.output().size() <= server_.config.max_output, "replies do not exceed their limit");
+    received_ += session_.output();
+    session_.output_sent();
+  } while (outcome == session::outcome::more);
+  closed_ = outcome == session::outcome::close;
+}
+
+void peer::send(std::string_view bytes, std::size_t piece) {
+  while (!bytes.empty() && !closed()) {
+    std::string_view part = bytes.substr(0, piece);
+    if (session_.is_in_company()) {
+      part = part.substr(0, server_.shared.receive_block.size());
+      session_.set_aside(part);
+    } else {
+      const std::span<char> space = session_.receive_space();
+      part = part.substr(0, space.size());
+      std::memcpy(space.data(), part.data(), part.size());
+      session_.received(part.size());
+    }
+    bytes.remove_prefix(part.size());
+    process();
+  }
+}
+
+bool peer::settle() {
+  if (!std::exchange(woken_, false) || closed()) {
+    return false;
+  }
+  process();
+  return true;
+}
+
+void peer::time_out() {
+  session_.time_out();
+  process();
+}
+
+world::world(const settings& config) {
+  now_ = 1'700'000'000'000;
+  server_ = std::make_unique<server_state>(config, &world::now);
+  memory_in_the_beginning_ = keys().used_memory();
+}
+
+world::~world() {
+  for (auto& each : peers_) {
+    each.reset();
+  }
+}
+
+peer& world::at(std::size_t index) {
+  auto& one = peers_[index];
+  if (one != nullptr && one->closed()) {
+    one.reset();
+  }
+  if (one == nullptr) {
+    one = std::make_unique<peer>(*server_, index + 1);
+  }
+  return *one;
+}
+
+bool world::settle() {
+  bool had = false;
+  for (bool any = true; any; had = had || any) {
+    any = false;
+    for (auto& each : peers_) {
+      if (each != nullptr && each->closed()) {
+        each.reset();
+        any = true;
+      }
+      any = (each != nullptr && each->settle()) || any;
+    }
+  }
+  return had;
+}
+
+void world::pass(std::int64_t milliseconds) {
+  now_ += milliseconds;
+  keys().go_on_in_time();
+}
+
+// One by one; the table shrinks by the way, and a few more look-ups end that.
+void world::erase_all() {
+  std::vector<std::string> all;
+  keys().for_each([&](std::string_view key, const any_value&) { all.emplace_back(key); });
+  for (const std::string& each : all) {
+    require(keys().erase(each), "a key that is listed can be erased");
+  }
+  keys().expire_some(SIZE_MAX);
+  for (int i = 0; i < 4096 && keys().used_memory() != memory_in_the_beginning_; ++i) {
+    keys().find("");
+  }
+}
+
+void world::end() {
+  for (auto& each : peers_) {
+    each.reset();
+    settle();
+  }
+  server_state& server = *server_;
+  require(server.stats.connected_clients == 0, "nobody is counted as connected who is not");
+  require(server.client_memory == 0, "the memory of clients is given back");
+  require(server.blocked.size() == 0, "nobody waits who has gone");
+  require(server.channels.size() == 0 && server.patterns.size() == 0, "nobody listens who has gone");
+  keys().for_each([&](std::string_view key, const any_value&) {
+    require(keys().version(key) != 0, "every key has a version");
+  });
+  erase_all();
+  require(keys().size() == 0, "a store whose keys are erased is empty");
+  require(keys().expiring() == 0, "nothing runs out in an empty store");
+  require(keys().used_memory() == memory_in_the_beginning_, "an empty store is charged nothing");
+}
+
+}  // namespace kv::fuzz
