@@ -152,19 +152,15 @@ inline constexpr bool direct_entry = true;
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && "sennit: yield outside of a fiber");
-  std::uintptr_t word;
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
     fiber* next = w->ready.rotate();
-    if (next == self)
-      return;
-    self->word = 0;
-    word = enter_directly(*self, *next);
-  } else {
-    word = suspend(*w, sennit_decide_yield, w);
-  }
-  if (word != 0) [[unlikely]]
+    // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
+    if (next != self)
+      enter_directly(*self, *next);
+  } else if (suspend(*w, sennit_decide_yield, w) != 0) [[unlikely]] {
     throw_forced_unwind();
+  }
 }
 
 // The rest of a park while the runtime ends.
