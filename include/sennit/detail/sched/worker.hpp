@@ -8,8 +8,8 @@
 //
 // When there is no successor, or it is time to look at what comes from outside, the fiber leaves by
 // suspend(): its context is saved and a decider runs on the worker's own stack, which may wait there, and is
-// left by a jump into the successor. Under sanitizers and on portable backends deciders run in the host's
-// context, and every switch goes through one.
+// left by a jump into the successor. Under sanitizers, which must see every switch, deciders run in the
+// host's context, and every switch goes through one.
 //
 // Source: Dolan 2013, section 5: "the blocking fiber selects the next fiber to run via a simple subroutine
 // call, and then context switches directly into it".
