@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sennit/coroutine.hpp"
+#include "support/policies.hpp"
 
 namespace {
 
@@ -365,13 +366,7 @@ TEST_P(LocalRuntime, FibersTakeTurnsInsideOfCoroutines) {
   EXPECT_EQ(sum, 2 * 380);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime,
-                         testing::Values(run_policy::fifo, run_policy::lifo, run_policy::hybrid),
-                         [](const auto& param) {
-                           return std::string(param.param == run_policy::fifo   ? "Fifo"
-                                              : param.param == run_policy::lifo ? "Lifo"
-                                                                                : "Hybrid");
-                         });
+INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime, support::every_policy(), support::policy_name);
 
 TEST(LocalRuntimeDeathTest, AnExceptionNobodyCanJoinNamesItsFiber) {
   EXPECT_DEATH(runtime().run([] {
