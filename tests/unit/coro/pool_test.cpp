@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <set>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "sennit/coroutine.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/generator.hpp"
+#include "support/process.hpp"
 
 namespace {
 
@@ -21,6 +20,7 @@ using sennit::generator;
 using sennit::detail::default_stack_size;
 using sennit::detail::pool_limit;
 using sennit::detail::stack_find;
+using support::count_mappings;
 
 using address = std::uintptr_t;
 
@@ -129,15 +129,6 @@ TEST(CoroutinePool, IsGivenBackByAThreadThatEnds) {
   std::vector<generator<address>> many;
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(seen.count(stack_of(many.emplace_back(locator()))), 1u);
-}
-
-std::size_t count_mappings() {
-  std::ifstream maps("/proc/self/maps");
-  std::string line;
-  std::size_t count = 0;
-  while (std::getline(maps, line))
-    ++count;
-  return count;
 }
 
 TEST(CoroutinePool, DoesNotGrowOverAThousandThreads) {
