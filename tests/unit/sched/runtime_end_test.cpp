@@ -35,6 +35,22 @@ void let_run(runtime& rt) {
     rt.run_once();
 }
 
+// What was seen of a fiber that parks somewhere in `body`, after its runtime's end.
+template <class Body>
+counts end_within(Body&& body) {
+  counts seen;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      body(seen);
+    });
+    let_run(rt);
+  }
+  EXPECT_EQ(seen.went_on, 0);
+  return seen;
+}
+
 // Whichever of the two is told first.
 TEST(RuntimeEnd, JoinerAndJoined) {
   counts seen;
@@ -65,7 +81,6 @@ TEST(RuntimeEnd, JoinerAndJoined) {
 
 // The joiner waits for something else, on its way out, when the joined fiber ends.
 TEST(RuntimeEnd, JoinerIsBusy) {
-  counts seen;
   bool slept = false;
   struct busy {
     ~busy() {
@@ -75,64 +90,44 @@ TEST(RuntimeEnd, JoinerIsBusy) {
     }
     bool& slept;
   };
-  {
-    runtime rt;
-    rt.spawn([&] {
-      const leaving here(seen);
-      fiber child = spawn([&] { park(seen); });
-      const busy last{slept};
-      child.join();
-      ++seen.went_on;
-    });
-    let_run(rt);
-  }
+  const counts after = end_within([&](counts& seen) {
+    fiber child = spawn([&] { park(seen); });
+    const busy last{slept};
+    child.join();
+    ++seen.went_on;
+  });
   EXPECT_TRUE(slept);
-  EXPECT_EQ(seen.left, 2);
-  EXPECT_EQ(seen.went_on, 0);
+  EXPECT_EQ(after.left, 2);
 }
 
 TEST(RuntimeEnd, FiberInsideOfACoroutine) {
-  counts seen;
-  {
-    runtime rt;
-    rt.spawn([&] {
-      const leaving here(seen);
-      sennit::coroutine<int(int)> body([&](auto&, int first) {
-        park(seen);
-        return first;
-      });
-      seen.went_on += body(1);
+  const counts after = end_within([](counts& seen) {
+    sennit::coroutine<int(int)> body([&](auto&, int first) {
+      park(seen);
+      return first;
     });
-    let_run(rt);
-  }
-  EXPECT_EQ(seen.left, 2);
-  EXPECT_EQ(seen.went_on, 0);
+    seen.went_on += body(1);
+  });
+  EXPECT_EQ(after.left, 2);
 }
 
 TEST(RuntimeEnd, FiberInsideOfAGenerator) {
-  counts seen;
-  {
-    runtime rt;
-    rt.spawn([&] {
-      const leaving here(seen);
-      sennit::generator<int> numbers([&](auto& yield) {
-        const leaving outer(seen);
-        yield.yield_all(sennit::generator<int>([&](auto& inner) {
-          inner(1);
-          park(seen);
-          inner(2);
-        }));
-        ++seen.went_on;
-      });
-      int sum = 0;
-      for (const int number : numbers)
-        sum += number;
-      seen.went_on += sum;
+  const counts after = end_within([](counts& seen) {
+    sennit::generator<int> numbers([&](auto& yield) {
+      const leaving outer(seen);
+      yield.yield_all(sennit::generator<int>([&](auto& inner) {
+        inner(1);
+        park(seen);
+        inner(2);
+      }));
+      ++seen.went_on;
     });
-    let_run(rt);
-  }
-  EXPECT_EQ(seen.left, 3);
-  EXPECT_EQ(seen.went_on, 0);
+    int sum = 0;
+    for (const int number : numbers)
+      sum += number;
+    seen.went_on += sum;
+  });
+  EXPECT_EQ(after.left, 3);
 }
 
 TEST(RuntimeEnd, OvertakesPosts) {
