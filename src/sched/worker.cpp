@@ -66,6 +66,18 @@ void renew_poll(worker& w) noexcept {
 
 }  // namespace
 
+worker& running_worker_for(const char* what) noexcept {
+  worker* w = this_worker();
+  if (w == nullptr || !w->ready.running()) [[unlikely]] {
+    std::fprintf(stderr,
+                 "sennit: %s: there is no fiber here; call it in a function that runtime.run() or "
+                 "spawn() was given\n",
+                 what);
+    std::abort();
+  }
+  return *w;
+}
+
 bool quiet_outside(worker& w) noexcept {
   const bool quiet = w.inbox.load(std::memory_order_relaxed) == nullptr && w.deadlines.earliest() == never &&
                      !w.host_wanted && !w.unwinding && !w.driver->watching();

@@ -88,6 +88,18 @@ TEST(Lifetime, ARuntimeRunInsideOfAFiberIsRefusedWithTheReason) {
   EXPECT_TRUE(outcome.says("run inside of a fiber")) << outcome;
 }
 
+TEST(Lifetime, WhatBlocksOutsideOfAFiberSaysSo) {
+  const auto sleeping = in_child([] { this_fiber::sleep_for(1ms); });
+  EXPECT_TRUE(sleeping.killed_by(SIGABRT)) << sleeping;
+  EXPECT_TRUE(sleeping.says("this_fiber::sleep: there is no fiber here")) << sleeping;
+  const auto parking = in_child([] {
+    const runtime rt;  // which does not run
+    this_fiber::park();
+  });
+  EXPECT_TRUE(parking.killed_by(SIGABRT)) << parking;
+  EXPECT_TRUE(parking.says("this_fiber::park: there is no fiber here")) << parking;
+}
+
 TEST(Lifetime, AForkInAFiberMayExecAndTheParentGoesOn) {
   runtime rt;
   rt.run([] {

@@ -102,6 +102,10 @@ using worker = sennit_worker;
   return *w;
 }
 
+// The same in every build, and with a message: for what is not so quick that the test would count. `what` is
+// for fibers.
+worker& running_worker_for(const char* what) noexcept;
+
 #if defined(SENNIT_SANITIZED)
 std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument, bool keep) noexcept;
 #endif
