@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -39,7 +40,7 @@ void wake_due(worker& w) noexcept {
     return;
   const time_point now = clock::now();
   while (fiber* f = w.deadlines.take_due(now)) {
-    list_leave(*f);
+    stop_waiting(*f);
     unpark_in_turn(*f, fiber_status::timed_out);
   }
 }
@@ -146,6 +147,20 @@ sennit_decision decide_host_leaves(sennit_context self, void* argument) {
   return enter(next_fiber(w));
 }
 
+// The fiber that is told leaves a join without a deadline, which has no trace but in the fiber that is
+// joined.
+[[gnu::noinline, gnu::cold]] void stop_joining(worker& w, fiber& f) noexcept {
+  if (std::strcmp(f.reason, join_reason) != 0)
+    return;
+  fiber_for_each(
+      w,
+      [](void* leaver, fiber& joined) {
+        if (joined.joiner == leaver)
+          joined.joiner = nullptr;
+      },
+      &f);
+}
+
 }  // namespace
 
 extern "C" {
@@ -170,7 +185,8 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   running->context = self;
   w.ready.remove_running();
   if (std::exchange(running->flags.unwind, false)) [[unlikely]] {
-    list_leave(*running);
+    stop_waiting(*running);
+    stop_joining(w, *running);
     unpark_in_turn(*running, fiber_status::unwinding);
   }
   return enter(next_fiber(w));
@@ -309,7 +325,7 @@ void worker_unwind(worker& w) noexcept {
         f.flags.unwind = !f.is_parked();
         if (f.flags.unwind)
           return;
-        list_leave(f);
+        stop_waiting(f);
         unpark_in_turn(f, fiber_status::unwinding);
       },
       nullptr);

@@ -86,6 +86,23 @@ TEST_P(LocalRuntime, JoinGivesUpAtItsDeadline) {
   });
 }
 
+// A busy fiber lets both deadlines pass, so that the child becomes ready, and then its joiner.
+TEST_P(LocalRuntime, JoinGivesUpRightBeforeTheEnd) {
+  rt.run([] {
+    const auto wakes = std::chrono::steady_clock::now() + 1ms;
+    auto child = spawn([&] { this_fiber::sleep_until(wakes); });
+    this_fiber::yield();
+    auto busy = spawn([&] {
+      while (std::chrono::steady_clock::now() <= wakes + 1us) {
+      }
+    });
+    EXPECT_TRUE(child.join_until(wakes + 1us) || child.join_for(10s));
+    busy.join();
+    this_fiber::yield();
+  });
+  EXPECT_EQ(rt.size(), 0u);
+}
+
 TEST_P(LocalRuntime, SleepersWakeInTheOrderOfTheirDeadlines) {
   std::vector<int> order;
   rt.run([&] {

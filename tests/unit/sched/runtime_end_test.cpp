@@ -79,6 +79,27 @@ TEST(RuntimeEnd, JoinerAndJoined) {
   EXPECT_EQ(seen.went_on, 0);
 }
 
+// The joiner is ready when the runtime ends, and is told only when it joins.
+TEST(RuntimeEnd, JoinerIsReady) {
+  counts seen;
+  bool ends = false;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      fiber child = spawn([&] { park(seen); });
+      while (!ends)
+        this_fiber::yield();
+      child.join();
+      ++seen.went_on;
+    });
+    let_run(rt);
+    ends = true;
+  }
+  EXPECT_EQ(seen.left, 2);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
 // The joiner waits for something else, on its way out, when the joined fiber ends.
 TEST(RuntimeEnd, JoinerIsBusy) {
   bool slept = false;
