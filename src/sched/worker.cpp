@@ -147,6 +147,15 @@ sennit_decision decide_host_leaves(sennit_context self, void* argument) {
   return enter(next_fiber(w));
 }
 
+// Whether a fiber that parks or yields is to be told now that the runtime ends. Who was spawned since then is
+// told like those who were ready.
+bool tell_now(const worker& w, fiber& f) noexcept {
+  if (!w.unwinding) [[likely]]
+    return false;
+  const bool told = std::exchange(f.flags.told, true);
+  return std::exchange(f.flags.unwind, false) || !told;
+}
+
 // The fiber that is told leaves a join without a deadline, which has no trace but in the fiber that is
 // joined.
 [[gnu::noinline, gnu::cold]] void stop_joining(worker& w, fiber& f) noexcept {
@@ -169,7 +178,7 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber* running = w.ready.current;
   running->context = self;
-  running->word = std::exchange(running->flags.unwind, false);
+  running->word = tell_now(w, *running);
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
       w.ready.put_back();
@@ -184,7 +193,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   fiber* running = w.ready.current;
   running->context = self;
   w.ready.remove_running();
-  if (std::exchange(running->flags.unwind, false)) [[unlikely]] {
+  if (tell_now(w, *running)) [[unlikely]] {
     stop_waiting(*running);
     stop_joining(w, *running);
     unpark_in_turn(*running, fiber_status::unwinding);
@@ -322,6 +331,7 @@ void worker_unwind(worker& w) noexcept {
         // Who joins it is told to leave too, and is not to be woken any more.
         f.joiner = nullptr;
         // Who became ready by itself is told at its next park or yield: it may have been handed something.
+        f.flags.told = true;
         f.flags.unwind = !f.is_parked();
         if (f.flags.unwind)
           return;

@@ -121,6 +121,31 @@ TEST(RuntimeEnd, JoinerIsBusy) {
   EXPECT_EQ(after.left, 2);
 }
 
+// What leaves may start fibers, and is to get what they do; but no more than others may these stay.
+TEST(RuntimeEnd, FibersThatAreSpawnedMeanwhile) {
+  bool helped = false;
+  const counts after = end_within([&](counts& seen) {
+    struct helpers {
+      ~helpers() {
+        spawn([this] { helped = true; }).join();
+        fiber parks = spawn([this] { park(seen); });
+        spawn([this] {
+          const leaving here(seen);
+          for (;;)
+            this_fiber::yield();
+        }).detach();
+        parks.join();
+      }
+      counts& seen;
+      bool& helped;
+    };
+    const helpers last{seen, helped};
+    park(seen);
+  });
+  EXPECT_TRUE(helped);
+  EXPECT_EQ(after.left, 4);
+}
+
 TEST(RuntimeEnd, FiberInsideOfACoroutine) {
   const counts after = end_within([](counts& seen) {
     sennit::coroutine<int(int)> body([&](auto&, int first) {

@@ -56,11 +56,12 @@ inline constexpr std::uint32_t no_timer = static_cast<std::uint32_t>(-1);
 struct fiber_flags {
   fiber_status status = fiber_status::unused;
   bool owned = false;           // a handle refers to it: kept after its end until that is gone
-  bool unwind = false;          // told to leave
+  bool unwind = false;          // to be told to leave
   bool in_park = false;         // parked for whoever unparks it
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool unusual = false;  // has a name, an error, no stack, or one of another size: not to be reused as it is
-  std::uint16_t none = 0;
+  bool told = false;     // the runtime ends: nothing more is to be told
+  std::uint8_t none = 0;
 };
 static_assert(sizeof(fiber_flags) == 8);
 
