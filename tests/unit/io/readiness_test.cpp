@@ -117,6 +117,13 @@ TEST(Readiness, LeavesTheDescriptorOpenWhenMemoryEnds) {
   EXPECT_TRUE(result.exited(0)) << result;
 }
 
+TEST(Readiness, IsForFibers) {
+  const pipe_ends pipe;
+  const auto result = support::in_child([&] { readiness(pipe.reading).wait_readable(); });
+  EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+  EXPECT_TRUE(result.says("readiness: there is no fiber here")) << result;
+}
+
 TEST(Readiness, SaysWhatIsWrong) {
   pipe_ends pipe;
   runtime rt;
