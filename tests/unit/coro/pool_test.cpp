@@ -119,16 +119,17 @@ TEST(CoroutinePool, OneThatWasMovedGoesToThePoolOfTheThreadThatEndsIt) {
 }
 
 TEST(CoroutinePool, IsGivenBackByAThreadThatEnds) {
+  constexpr std::size_t no_other_tests_size = 1 << 17;
   std::set<const char*> seen;
   std::thread([&seen] {
     std::vector<generator<address>> many;
     for (int i = 0; i < 100; ++i)
-      seen.insert(stack_of(many.emplace_back(locator())));
+      seen.insert(stack_of(many.emplace_back(locator(no_other_tests_size))));
   }).join();
   EXPECT_EQ(seen.size(), 100u);
   std::vector<generator<address>> many;
   for (int i = 0; i < 100; ++i)
-    EXPECT_EQ(seen.count(stack_of(many.emplace_back(locator()))), 1u);
+    EXPECT_EQ(seen.count(stack_of(many.emplace_back(locator(no_other_tests_size)))), 1u);
 }
 
 TEST(CoroutinePool, DoesNotGrowOverAThousandThreads) {
@@ -151,11 +152,12 @@ TEST(CoroutinePool, DoesNotGrowOverAThousandThreads) {
 
 // A process that makes coroutines on one thread and ends them on another.
 TEST(CoroutinePool, DoesNotGrowWhenOneThreadMakesAndAnotherEnds) {
+  constexpr std::size_t no_other_tests_size = 1 << 15;
   std::set<const char*> seen;
   for (int round = 0; round < 50; ++round) {
     std::vector<generator<address>> many;
     for (int i = 0; i < 100; ++i)
-      seen.insert(stack_of(many.emplace_back(locator())));
+      seen.insert(stack_of(many.emplace_back(locator(no_other_tests_size))));
     std::thread([taken = std::move(many)]() mutable { taken.clear(); }).join();
   }
   EXPECT_EQ(seen.size(), 100u);
