@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit {
 
 // fifo     each in its turn; the fiber woken last goes first, but not more than 16 times in a row.
