@@ -184,8 +184,7 @@ def count_instructions(chosen, programs):
     compiled = [program for program in programs if str(chosen.build_dir) in program.command[0]]
     entries = []
     try:
-        for entry in instructions.count(compiled, lambda name: workload_named(name).options,
-                                        lambda text: print(text, file=sys.stderr, flush=True)):
+        for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True)):
             params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
             print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
                   f"{entry['value']:12,.1f}  {entry['unit']}", flush=True)

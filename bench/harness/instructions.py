@@ -28,50 +28,35 @@ def _count(command):
     return int(found.group(1).replace(",", ""))
 
 
-def _measurements(program, options):
-    """What the program measures: (variant, the options that single it out, how many operations one count is)."""
-    done = subprocess.run([*program.command, *options, "--quick", "--count", "1"], stdout=subprocess.PIPE, text=True,
-                          timeout=120)
-    found = {}
-    for line in done.stdout.splitlines():
-        entry = json.loads(line)
-        if entry.get("metric") == "ns":
-            found.setdefault((entry["variant"], tuple(entry["params"].items())), entry)
-    return list(found.values())
+# Sizes at which valgrind takes seconds.
+SIZES = "--quick"
 
 
-def _entry(program, measured, settable):
-    params = {name: value for name, value in measured["params"].items() if name in settable}
-    command = [*program.command, "--variant", measured["variant"]]
-    for name, value in params.items():
-        command += [f"--{name}", str(value)]
+def _measurements(program):
+    """What the program measures: the entries it prints, one for each variant and its parameters."""
+    done = subprocess.run([*program.command, SIZES, "--count", "1"], stdout=subprocess.PIPE, text=True, timeout=120)
+    entries = map(json.loads, done.stdout.splitlines())
+    return [entry for entry in entries if entry.get("metric") == "ns"]
+
+
+def _entry(program, measured):
+    params = ",".join(f"{name}={value}" for name, value in measured["params"].items()) or "none"
+    command = [*program.command, SIZES, "--variant", measured["variant"], "--only", params]
     counts = [_count([*command, "--count", str(count)]) for count in (FEW, MANY)]
     if None in counts:
         return None
     per_operation = (counts[1] - counts[0]) / (MANY - FEW) / measured["operations"]
-    return {"workload": program.workload, "peer": program.peer, "variant": measured["variant"], "params": params,
-            "metric": "instructions", "unit": measured["unit"].replace("ns/", "instructions/"),
-            "value": round(per_operation, 1)}
+    return {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
+            "params": measured["params"], "metric": "instructions",
+            "unit": measured["unit"].replace("ns/", "instructions/"), "value": round(per_operation, 1)}
 
 
-def count(programs, settable, say):
-    """Yields an entry for every measurement of `programs`; `settable(workload)` are the parameters that are options.
-
-    Of measurements that no option tells apart, as the orders of a ring, the first stands for all.
-    """
-    wanted = []
-    for program in programs:
-        seen = set()
-        for measured in _measurements(program, []):
-            key = (measured["variant"], *[(name, value) for name, value in measured["params"].items()
-                                          if name in settable(program.workload)])
-            if key not in seen:
-                seen.add(key)
-                wanted.append((program, measured))
+def count(programs, say):
+    """Yields an entry for every measurement of `programs`."""
+    wanted = [(program, measured) for program in programs for measured in _measurements(program)]
     say(f"{len(wanted)} measurements under valgrind")
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for (program, measured), entry in zip(wanted, pool.map(
-                lambda each: _entry(each[0], each[1], settable(each[0].workload)), wanted)):
+        for (program, measured), entry in zip(wanted, pool.map(lambda each: _entry(*each), wanted)):
             if entry is None:
                 say(f"  {program.workload} {program.peer} {measured['variant']}: it fails under valgrind")
             else:

@@ -2,9 +2,11 @@
 
 #include <getopt.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace bench {
 namespace {
@@ -35,8 +37,26 @@ double parse_seconds(const char* text) {
   return value;
 }
 
+// As --only takes them: n=503,order=random.
+std::string listed(const params& parameters) {
+  if (parameters.empty())
+    return "none";
+  std::string list;
+  for (const param& each : parameters) {
+    if (!list.empty())
+      list += ',';
+    list += std::string(each.name) + '=';
+    std::copy_if(each.json.begin(), each.json.end(), std::back_inserter(list),
+                 [](char c) { return c != '"'; });
+  }
+  return list;
+}
+
 void print_usage(const char* name, const std::vector<parameter>& parameters) {
-  std::printf("Usage: %s [--quick] [--variant NAME] [--workers N] [--seconds S | --count N]", name);
+  std::printf(
+      "Usage: %s [--quick] [--variant NAME] [--only NAME=VALUE,...|none] [--workers N] [--seconds S | "
+      "--count N]",
+      name);
   for (const parameter& each : parameters)
     std::printf(" [--%s LIST]", each.name);
   std::printf("\nMeasures and prints one JSON line per result.\n");
@@ -67,6 +87,7 @@ program::program(int argc, char** argv, const std::string& version, const char* 
     option_help = 1,
     option_quick,
     option_variant,
+    option_only,
     option_workers,
     option_seconds,
     option_count,
@@ -75,6 +96,7 @@ program::program(int argc, char** argv, const std::string& version, const char* 
   std::vector<option> options = {{"help", no_argument, nullptr, option_help},
                                  {"quick", no_argument, nullptr, option_quick},
                                  {"variant", required_argument, nullptr, option_variant},
+                                 {"only", required_argument, nullptr, option_only},
                                  {"workers", required_argument, nullptr, option_workers},
                                  {"seconds", required_argument, nullptr, option_seconds},
                                  {"count", required_argument, nullptr, option_count}};
@@ -96,6 +118,9 @@ program::program(int argc, char** argv, const std::string& version, const char* 
         break;
       case option_variant:
         variant_ = optarg;
+        break;
+      case option_only:
+        only_ = optarg;
         break;
       case option_workers:
         workers_ = static_cast<unsigned>(parse_list("workers", optarg).front());
@@ -145,8 +170,10 @@ const std::vector<long>& program::values(const char* name) const {
   std::abort();
 }
 
-bool program::wants(std::string_view variant) const {
-  return variant_.empty() || variant_ == variant || variant_ == std::string(variant) + flavour_;
+bool program::wants(std::string_view variant, const params& parameters) const {
+  const bool of_variant =
+      variant_.empty() || variant_ == variant || variant_ == std::string(variant) + flavour_;
+  return of_variant && (only_.empty() || only_ == listed(parameters));
 }
 
 std::string program::begin_line(std::string_view variant, const params& parameters) const {

@@ -61,8 +61,8 @@ public:
   /// The values to measure of the parameter `name`.
   const std::vector<long>& values(const char* name) const;
 
-  /// Whether `variant` was asked for (all are, without --variant).
-  bool wants(std::string_view variant) const;
+  /// Whether `variant` with these parameters was asked for (all are, without --variant and --only).
+  bool wants(std::string_view variant, const params& parameters) const;
 
   /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up and to find
   /// the count that takes long enough, then once timed; prints nanoseconds per operation. `operation` is its
@@ -70,7 +70,7 @@ public:
   template <class Run>
   void measure(std::string_view variant, const params& parameters, const char* operation, double operations,
                Run&& run) {
-    if (wants(variant))
+    if (wants(variant, parameters))
       report(variant, parameters, "ns", operation, per(time(run), operations), operations);
   }
 
@@ -78,7 +78,7 @@ public:
   template <class Run>
   void measure_rate(std::string_view variant, const params& parameters, const char* operation,
                     double operations, Run&& run) {
-    if (!wants(variant))
+    if (!wants(variant, parameters))
       return;
     const timing each = per(time(run), operations);
     report(variant, parameters, "ns", operation, each, operations);
@@ -147,6 +147,7 @@ private:
   std::vector<parameter> parameters_;
   std::string flavour_;
   std::string variant_;
+  std::string only_;
   double seconds_ = 0.2;
   std::uint64_t count_ = 0;  // not 0: so many, and no warm-up
   unsigned workers_ = 1;

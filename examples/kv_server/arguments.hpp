@@ -70,6 +70,20 @@ private:
   Type* typed_ = nullptr;
 };
 
+// Takes the members that the arguments name, behind the key, out of a value of that type; replies how many.
+template <class Type>
+void erase_members(invocation& call) {
+  change<Type> value(call, call.arguments[1]);
+  std::int64_t erased = 0;
+  for (std::size_t i = 2; value && i < call.arguments.size(); ++i) {
+    erased += value->erase(call.arguments[i]) ? 1 : 0;
+  }
+  if (erased == 0) {
+    value.unchanged();
+  }
+  call.reply.integer(erased);
+}
+
 // Indices from a client, negative ones counted from the end, as what they select of `size` elements.
 struct selection {
   std::size_t first;

@@ -114,15 +114,7 @@ void hstrlen(invocation& call) {
 }
 
 void hdel(invocation& call) {
-  change<hash_value> hash(call, call.arguments[1]);
-  std::int64_t deleted = 0;
-  for (std::size_t i = 2; hash && i < call.arguments.size(); ++i) {
-    deleted += hash->erase(call.arguments[i]) ? 1 : 0;
-  }
-  if (deleted == 0) {
-    hash.unchanged();
-  }
-  call.reply.integer(deleted);
+  erase_members<hash_value>(call);
 }
 
 void hincrby(invocation& call) {

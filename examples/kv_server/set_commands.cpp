@@ -104,15 +104,7 @@ void sadd(invocation& call) {
 }
 
 void srem(invocation& call) {
-  change<set_value> set(call, call.arguments[1]);
-  std::int64_t removed = 0;
-  for (std::size_t i = 2; set && i < call.arguments.size(); ++i) {
-    removed += set->erase(call.arguments[i]) ? 1 : 0;
-  }
-  if (removed == 0) {
-    set.unchanged();
-  }
-  call.reply.integer(removed);
+  erase_members<set_value>(call);
 }
 
 void spop(invocation& call) {

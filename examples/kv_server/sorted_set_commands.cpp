@@ -182,15 +182,7 @@ void zincrby(invocation& call) {
 }
 
 void zrem(invocation& call) {
-  change<sorted_set_value> set(call, call.arguments[1]);
-  std::int64_t removed = 0;
-  for (std::size_t i = 2; set && i < call.arguments.size(); ++i) {
-    removed += set->erase(call.arguments[i]) ? 1 : 0;
-  }
-  if (removed == 0) {
-    set.unchanged();
-  }
-  call.reply.integer(removed);
+  erase_members<sorted_set_value>(call);
 }
 
 void zpopmin(invocation& call) {

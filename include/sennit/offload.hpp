@@ -5,7 +5,6 @@
 //
 #pragma once
 
-#include <exception>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -19,41 +18,22 @@ namespace sennit {
 // once, on the spot.
 //
 //   pool     At most offload_threads() threads, started when they are needed, ended when they have had
-//   nothing
-//            to do for 10 s; all signals are blocked in them. When all are busy, calls wait in their order,
-//            and with them only their fibers.
+//            nothing to do for 10 s; all signals are blocked in them. When all are busy, calls wait in their
+//            order, and with them only their fibers.
 //   errors   std::system_error when there is no thread and none can be started.
 //   unwind   When the runtime of the fiber ends: a call that has not begun is withdrawn; one that has is
-//   waited
-//            for, since nothing can stop it and it may use the fiber's variables.
+//            waited for, since nothing can stop it and it may use the fiber's variables.
 template <class Function>
 std::invoke_result_t<Function&> offload(Function&& function) {
   using result = std::invoke_result_t<Function&>;
   static_assert(!std::is_reference_v<result>, "an offloaded function returns a value, or nothing");
   if (!detail::in_fiber())
     return function();
-  std::exception_ptr error;
   if constexpr (std::is_void_v<result>) {
-    detail::offload_in_place([&]() noexcept {
-      try {
-        function();
-      } catch (...) {
-        error = std::current_exception();
-      }
-    });
-    if (error)
-      std::rethrow_exception(std::move(error));
+    detail::offload_in_place(function);
   } else {
     std::optional<result> value;
-    detail::offload_in_place([&]() noexcept {
-      try {
-        value.emplace(function());
-      } catch (...) {
-        error = std::current_exception();
-      }
-    });
-    if (error)
-      std::rethrow_exception(std::move(error));
+    detail::offload_in_place([&] { value.emplace(function()); });
     return std::move(*value);
   }
 }

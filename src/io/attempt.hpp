@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <cassert>
 #include <cerrno>
 #include <cstddef>
 
@@ -17,11 +16,10 @@ struct io_direction {
   const char* reason;
 };
 
-// Counts a transfer; false: first source_give_way().
+// Counts a transfer; false: first source_give_way(), which also says so when this is no fiber.
 inline bool io_may_transfer() noexcept {
   worker* w = this_worker();
-  assert(w != nullptr && "sennit: I/O outside of a fiber");
-  return ++driver_of(*w).transfers < epoll_driver::transfer_budget;
+  return w != nullptr && ++driver_of(*w).transfers < epoll_driver::transfer_budget;
 }
 
 // Prepares the cache for who runs next: its stack, and the descriptor of who runs after it. To be called when

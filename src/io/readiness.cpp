@@ -1,6 +1,5 @@
 #include "sennit/local/readiness.hpp"
 
-#include <cassert>
 #include <cerrno>
 
 #include "sennit/detail/io/epoll_driver.hpp"
@@ -14,9 +13,7 @@ using namespace sennit::detail;
 
 // We do not see how much of the last event its owner has used up, so epoll is asked to tell again.
 int wait_for(io_source& source, fiber* io_source::* slot, const char* reason, time_point deadline) {
-  worker* w = this_worker();
-  assert(w != nullptr && "sennit: waiting outside of a fiber");
-  auto& driver = static_cast<epoll_driver&>(*w->driver);
+  auto& driver = static_cast<epoll_driver&>(*running_worker_for("a wait for readiness").driver);
   const bool known = source.driver.load(std::memory_order_relaxed) == driver.id();
   const int error = known ? driver.refresh(source) : driver.add(source);
   if (error == -EPERM)

@@ -71,21 +71,20 @@ void source_give(io_source* source) noexcept {
 }
 
 int source_wait(io_source& source, fiber* io_source::* slot, const char* reason, time_point deadline) {
-  worker* w = this_worker();
-  assert(w != nullptr && "sennit: I/O that must wait, outside of a fiber");
-  epoll_driver& driver = driver_of(*w);
+  worker& w = running_worker_for("I/O");
+  epoll_driver& driver = driver_of(w);
   if (source.driver.load(std::memory_order_relaxed) != driver.id()) [[unlikely]]
     if (const int error = driver.add(source); error != 0)
       return error;
   driver.transfers = 0;
-  fiber& self = *w->ready.current;
+  fiber& self = *w.ready.current;
   const std::uint32_t epoch = source.epoch;
   {
     waiting here(source.*slot, self);
     if (deadline == never)
-      park(*w, fiber_status::parked, reason);
+      park(w, fiber_status::parked, reason);
     else
-      park_until(*w, fiber_status::parked, reason, deadline);
+      park_until(w, fiber_status::parked, reason, deadline);
   }
   if (source.epoch != epoch) {
     // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
@@ -98,9 +97,9 @@ int source_wait(io_source& source, fiber* io_source::* slot, const char* reason,
 }
 
 bool source_give_way(io_source& source) {
-  worker* w = this_worker();
-  driver_of(*w).transfers = 0;
-  w->until_poll = 1;
+  worker& w = running_worker_for("I/O");
+  driver_of(w).transfers = 0;
+  w.until_poll = 1;
   const std::uint32_t epoch = source.epoch;
   yield();
   return source.epoch == epoch;

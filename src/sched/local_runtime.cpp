@@ -27,16 +27,9 @@ void fiber::collect_unusual(detail::fiber& f) {
 
 namespace this_fiber {
 
-namespace {
-detail::worker& here() noexcept {
-  detail::worker* w = detail::this_worker();
-  assert(w != nullptr && "sennit: outside of a runtime");
-  return *w;
-}
-}  // namespace
-
 void sleep_until(std::chrono::steady_clock::time_point deadline) {
-  detail::park_until(here(), detail::fiber_status::parked, "sleep", deadline);
+  detail::park_until(detail::running_worker_for("this_fiber::sleep"), detail::fiber_status::parked, "sleep",
+                     deadline);
 }
 
 void park() {
@@ -44,7 +37,7 @@ void park() {
 }
 
 bool park_until(std::chrono::steady_clock::time_point deadline) {
-  detail::worker& w = here();
+  detail::worker& w = detail::running_worker_for("this_fiber::park");
   detail::fiber& self = *w.ready.current;
   if (!self.flags.unpark_pending) {
     self.flags.in_park = true;
@@ -56,13 +49,13 @@ bool park_until(std::chrono::steady_clock::time_point deadline) {
 }
 
 std::uint64_t id() noexcept {
-  return detail::fiber_id(*here().ready.current);
+  return detail::fiber_id(*detail::running_worker_for("this_fiber::id").ready.current);
 }
 std::string_view name() noexcept {
-  return here().ready.current->name;
+  return detail::running_worker_for("this_fiber::name").ready.current->name;
 }
 void set_name(std::string_view name) noexcept {
-  detail::fiber_set_name(*here().ready.current, name);
+  detail::fiber_set_name(*detail::running_worker_for("this_fiber::set_name").ready.current, name);
 }
 
 }  // namespace this_fiber

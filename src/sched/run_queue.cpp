@@ -30,17 +30,22 @@ void run_queue::make_way(fiber* f) {
   slot_ = f;
 }
 
+// Who was woken last enters the ring: at its head, or, the budget being spent, behind those who are there.
+void run_queue::empty_slot() {
+  fiber* woken = std::exchange(slot_, nullptr);
+  if (budget_ != 0 || tail_ == nullptr) {
+    budget_ -= budget_ != 0;
+    push_head(woken);
+  } else {
+    budget_ = slot_budget;
+    push_tail(woken);
+  }
+}
+
 fiber* run_queue::rotate_slow() {
   fiber* self = current;
   if (slot_ != &by_policy_) {
-    fiber* woken = std::exchange(slot_, nullptr);
-    if (budget_ != 0) {
-      --budget_;
-      push_head(woken);
-    } else {
-      budget_ = slot_budget;
-      push_tail(woken);
-    }
+    empty_slot();
     return rotate();
   }
   if (self->next == self)
@@ -65,14 +70,7 @@ fiber* run_queue::step_off_slow() {
 
 fiber* run_queue::next() {
   if (slot_taken()) {
-    fiber* woken = std::exchange(slot_, nullptr);
-    if (budget_ != 0 || tail_ == nullptr) {
-      budget_ -= budget_ != 0;
-      push_head(woken);
-    } else {
-      budget_ = slot_budget;
-      push_tail(woken);
-    }
+    empty_slot();
   } else if (plain()) {
     budget_ = slot_budget;
   }
@@ -85,15 +83,14 @@ fiber* run_queue::next() {
 
 void run_queue::push_head(fiber* f) {
   fiber* before = running() ? current : tail_;
-  if (before == nullptr || before == tail_) {  // the head is then the tail too; or nobody runs
-    fiber* tail = tail_;
-    push_tail(f);
-    if (!running() && tail != nullptr)
-      tail_ = tail;
+  if (before == nullptr) {
+    tail_ = f->next = f;
     return;
   }
   f->next = before->next;
   before->next = f;
+  if (running() && before == tail_)  // nobody else is ready
+    tail_ = f;
 }
 
 void run_queue::add_by_policy(fiber* f) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -39,7 +40,7 @@ void wake_due(worker& w) noexcept {
     return;
   const time_point now = clock::now();
   while (fiber* f = w.deadlines.take_due(now)) {
-    list_leave(*f);
+    stop_waiting(*f);
     unpark_in_turn(*f, fiber_status::timed_out);
   }
 }
@@ -65,6 +66,18 @@ void renew_poll(worker& w) noexcept {
 }
 
 }  // namespace
+
+worker& running_worker_for(const char* what) noexcept {
+  worker* w = this_worker();
+  if (w == nullptr || !w->ready.running()) [[unlikely]] {
+    std::fprintf(stderr,
+                 "sennit: %s: there is no fiber here; call it in a function that runtime.run() or "
+                 "spawn() was given\n",
+                 what);
+    std::abort();
+  }
+  return *w;
+}
 
 bool quiet_outside(worker& w) noexcept {
   const bool quiet = w.inbox.load(std::memory_order_relaxed) == nullptr && w.deadlines.earliest() == never &&
@@ -134,6 +147,29 @@ sennit_decision decide_host_leaves(sennit_context self, void* argument) {
   return enter(next_fiber(w));
 }
 
+// Whether a fiber that parks or yields is to be told now that the runtime ends. Who was spawned since then is
+// told like those who were ready.
+bool tell_now(const worker& w, fiber& f) noexcept {
+  if (!w.unwinding) [[likely]]
+    return false;
+  const bool told = std::exchange(f.flags.told, true);
+  return std::exchange(f.flags.unwind, false) || !told;
+}
+
+// The fiber that is told leaves a join without a deadline, which has no trace but in the fiber that is
+// joined.
+[[gnu::noinline, gnu::cold]] void stop_joining(worker& w, fiber& f) noexcept {
+  if (std::strcmp(f.reason, join_reason) != 0)
+    return;
+  fiber_for_each(
+      w,
+      [](void* leaver, fiber& joined) {
+        if (joined.joiner == leaver)
+          joined.joiner = nullptr;
+      },
+      &f);
+}
+
 }  // namespace
 
 extern "C" {
@@ -142,7 +178,7 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber* running = w.ready.current;
   running->context = self;
-  running->word = std::exchange(running->flags.unwind, false);
+  running->word = tell_now(w, *running);
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
       w.ready.put_back();
@@ -157,8 +193,9 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   fiber* running = w.ready.current;
   running->context = self;
   w.ready.remove_running();
-  if (std::exchange(running->flags.unwind, false)) [[unlikely]] {
-    list_leave(*running);
+  if (tell_now(w, *running)) [[unlikely]] {
+    stop_waiting(*running);
+    stop_joining(w, *running);
     unpark_in_turn(*running, fiber_status::unwinding);
   }
   return enter(next_fiber(w));
@@ -294,10 +331,11 @@ void worker_unwind(worker& w) noexcept {
         // Who joins it is told to leave too, and is not to be woken any more.
         f.joiner = nullptr;
         // Who became ready by itself is told at its next park or yield: it may have been handed something.
+        f.flags.told = true;
         f.flags.unwind = !f.is_parked();
         if (f.flags.unwind)
           return;
-        list_leave(f);
+        stop_waiting(f);
         unpark_in_turn(f, fiber_status::unwinding);
       },
       nullptr);

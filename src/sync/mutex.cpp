@@ -8,7 +8,7 @@ void mutex::wait() {
 }
 
 bool mutex::wait_until(detail::time_point deadline) {
-  detail::worker& w = detail::running_worker();
+  detail::worker& w = detail::running_worker_for("a wait for a mutex");
   detail::list_push_back(waiters_, *w.ready.current);
   state_ = state::wanted;
   return detail::park_until(w, detail::fiber_status::waiting, "mutex", deadline);

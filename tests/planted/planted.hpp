@@ -4,8 +4,7 @@
 //
 //   // sanitizer: address            one or more of address, undefined, thread: which must be on
 //   // expect: PATTERN               must be found in the report; any number; without one there is no bug,
-//   and the
-//                                    program is only run to see that nothing is reported
+//                                    and the program is only run to see that nothing is reported
 //   // frame: FUNCTION               must be in one of its stack traces; any number
 //   // options: NAME=VALUE           for AddressSanitizer, in one more run; any number
 //   // always: NAME=VALUE            the same, in every run

@@ -101,12 +101,11 @@ private:
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
     fiber_->joiner = w.ready.current;
     if (deadline == detail::never)
-      return reinterpret_cast<detail::fiber*>(detail::park(w, detail::fiber_status::parked, "join"));
-    detail::park_until(w, detail::fiber_status::parked, "join", deadline);
-    if (fiber_->flags.status == detail::fiber_status::finished)
-      return fiber_;
-    fiber_->joiner = nullptr;
-    return nullptr;
+      return reinterpret_cast<detail::fiber*>(
+          detail::park(w, detail::fiber_status::parked, detail::join_reason));
+    w.ready.current->joins = fiber_;
+    detail::park_until(w, detail::fiber_status::joining, detail::join_reason, deadline);
+    return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }
   // `done`: our fiber, which has ended.
   [[gnu::always_inline]] void collect(detail::fiber& done) {

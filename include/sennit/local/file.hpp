@@ -19,6 +19,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit::local {
 
 // Move-only; the destructor closes (on the spot: a file on a slow network is better closed by close()).

@@ -25,7 +25,7 @@ public:
   using time_point = std::chrono::steady_clock::time_point;
 
   // Throws std::bad_alloc.
-  explicit readiness(int descriptor) : source_(descriptor) {}
+  explicit readiness(int descriptor) : source_(detail::source_take(descriptor)) {}
   ~readiness();
   readiness(const readiness&) = delete;
   readiness& operator=(const readiness&) = delete;

@@ -40,7 +40,7 @@ public:
   runtime& operator=(const runtime&) = delete;
 
   // Fibers that have not ended are unwound: what they wait for throws through them, their destructors run. A
-  // catch (...) in them must rethrow.
+  // catch (...) in them must rethrow. So are those that they spawn on their way out, at their first wait.
   ~runtime() = default;
 
   // Runs `function` as a fiber and all others beside it, until it ends. Returns its result or throws what it

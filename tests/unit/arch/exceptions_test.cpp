@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -57,6 +58,21 @@ uintptr_t catch_yield_rethrow(strand& self, const std::string& name, int switche
   return 0;
 }
 
+// Resumes all as often as they switch, then once to their ends, where each returns 1.
+void resume_in_turn(std::span<const std::unique_ptr<strand>> strands, int switches) {
+  for (int round = 0; round < switches; ++round) {
+    for (const auto& each : strands) {
+      each->resume();
+      expect_clean();
+    }
+  }
+  for (const auto& each : strands) {
+    EXPECT_EQ(each->resume(), 1u);
+    EXPECT_TRUE(each->done());
+    expect_clean();
+  }
+}
+
 void rethrow_in_turn(size_t count, int switches) {
   std::vector<std::unique_ptr<strand>> strands;
   for (size_t i = 0; i < count; ++i) {
@@ -64,17 +80,7 @@ void rethrow_in_turn(size_t count, int switches) {
       return catch_yield_rethrow(self, "exception number " + std::to_string(i), switches);
     }));
   }
-  for (int round = 0; round < switches; ++round) {
-    for (auto& each : strands) {
-      each->resume();
-      expect_clean();
-    }
-  }
-  for (auto& each : strands) {
-    EXPECT_EQ(each->resume(), 1u);
-    EXPECT_TRUE(each->done());
-    expect_clean();
-  }
+  resume_in_turn(strands, switches);
 }
 
 TEST(Exceptions, TwoContextsRethrowTheirOwn) {
@@ -140,17 +146,7 @@ TEST(Exceptions, SwitchInADestructorDuringUnwinding) {
       return caught;
     });
   }
-  for (int round = 0; round < 6; ++round) {
-    for (auto& each : strands) {
-      each->resume();
-      expect_clean();
-    }
-  }
-  for (auto& each : strands) {
-    EXPECT_EQ(each->resume(), 1u);
-    EXPECT_TRUE(each->done());
-  }
-  expect_clean();
+  resume_in_turn(strands, 6);
 }
 
 TEST(Exceptions, NestedHandlers) {

@@ -28,15 +28,19 @@ generator<int> count_to(int n) {
   });
 }
 
+std::vector<int> elements(auto&& range) {
+  std::vector<int> all;
+  for (int each : range)
+    all.push_back(each);
+  return all;
+}
+
 TEST(Generator, YieldsTheSeedsEvenNumbers) {
   generator<int> evens([](auto& yield) {
     for (int i = 0; i < 10; ++i)
       yield(42 + i * 2);
   });
-  std::vector<int> seen;
-  for (int even : evens)
-    seen.push_back(even);
-  EXPECT_EQ(seen, (std::vector<int>{42, 44, 46, 48, 50, 52, 54, 56, 58, 60}));
+  EXPECT_EQ(elements(evens), (std::vector<int>{42, 44, 46, 48, 50, 52, 54, 56, 58, 60}));
 }
 
 TEST(Generator, CanBeEmpty) {
@@ -45,10 +49,9 @@ TEST(Generator, CanBeEmpty) {
 }
 
 TEST(Generator, ComposesWithRangeAdaptors) {
-  std::vector<int> seen;
-  for (int item : count_to(100) | std::views::filter([](int i) { return i % 7 == 0; }) | std::views::take(4))
-    seen.push_back(item);
-  EXPECT_EQ(seen, (std::vector<int>{0, 7, 14, 21}));
+  EXPECT_EQ(
+      elements(count_to(100) | std::views::filter([](int i) { return i % 7 == 0; }) | std::views::take(4)),
+      (std::vector<int>{0, 7, 14, 21}));
 }
 
 TEST(Generator, HandsOutReferencesToTheBodysObjects) {
@@ -225,26 +228,26 @@ generator<int> tree(int depth) {
 }
 
 TEST(Generator, NestsWithYieldAll) {
-  std::vector<int> seen;
-  for (int item : tree(3))
-    seen.push_back(item);
-  EXPECT_EQ(seen, (std::vector<int>{0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0}));
+  EXPECT_EQ(elements(tree(3)), (std::vector<int>{0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0}));
+}
+
+// 0 to 9, from the innermost of depth + 1 generators.
+generator<int> nested(int& alive, int depth) {
+  return generator<int>([&alive, depth](auto& yield) {
+    counted here(alive);
+    if (depth == 0)
+      for (int i = 0; i < 10; ++i)
+        yield(i);
+    else
+      yield.yield_all(nested(alive, depth - 1));
+    ADD_FAILURE() << "went on";
+  });
 }
 
 TEST(Generator, UnwindsNestedGeneratorsWhenDestroyedEarly) {
   int alive = 0;
-  auto nested = [&alive](auto& self, int depth) -> generator<int> {
-    return generator<int>([&alive, &self, depth](auto& yield) {
-      counted here(alive);
-      if (depth == 0)
-        for (int i = 0; i < 10; ++i)
-          yield(i);
-      else
-        yield.yield_all(self(self, depth - 1));
-    });
-  };
   {
-    generator<int> g = nested(nested, 5);
+    generator<int> g = nested(alive, 5);
     auto it = g.begin();
     ++it;
     EXPECT_EQ(*it, 1);
@@ -266,10 +269,7 @@ TEST(Generator, NestedExceptionsPassThroughEachLevel) {
       yield(2);
     }
   });
-  std::vector<int> seen;
-  for (int item : g)
-    seen.push_back(item);
-  EXPECT_EQ(seen, (std::vector<int>{1, 2}));
+  EXPECT_EQ(elements(g), (std::vector<int>{1, 2}));
   EXPECT_EQ(caught, 1);
 }
 
@@ -283,10 +283,7 @@ TEST(Generator, YieldAllGoesOnWithAStartedGenerator) {
     yield.yield_all(std::move(inner));
     yield(200);
   });
-  std::vector<int> seen;
-  for (int item : outer)
-    seen.push_back(item);
-  EXPECT_EQ(seen, (std::vector<int>{100, 2, 3, 4, 200}));
+  EXPECT_EQ(elements(outer), (std::vector<int>{100, 2, 3, 4, 200}));
 }
 
 TEST(Generator, YieldAllGoesOnWithAGeneratorThatStandsInsideOfAnother) {
@@ -298,26 +295,12 @@ TEST(Generator, YieldAllGoesOnWithAGeneratorThatStandsInsideOfAnother) {
     yield.yield_all(std::move(inner));
     yield(200);
   });
-  std::vector<int> seen;
-  for (int item : outer)
-    seen.push_back(item);
-  EXPECT_EQ(seen, (std::vector<int>{100, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 200}));
+  EXPECT_EQ(elements(outer), (std::vector<int>{100, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 200}));
 }
 
 TEST(Generator, UnwindsAGeneratorThatStoodInsideOfAnother) {
   int alive = 0;
-  auto nested = [&alive](auto& self, int depth) -> generator<int> {
-    return generator<int>([&alive, &self, depth](auto& yield) {
-      counted here(alive);
-      if (depth == 0)
-        for (int i = 0; i < 10; ++i)
-          yield(i);
-      else
-        yield.yield_all(self(self, depth - 1));
-      ADD_FAILURE() << "went on";
-    });
-  };
-  generator<int> inner = nested(nested, 3);
+  generator<int> inner = nested(alive, 3);
   static_cast<void>(inner.begin());
   {
     generator<int> outer([&](auto& yield) {
@@ -353,10 +336,7 @@ TEST(Generator, ReusesACoroutineThatEndedInYieldAll) {
 
 TEST(Generator, YieldAllTakesAnyRange) {
   generator<int> g([](auto& yield) { yield.yield_all(std::vector<int>{3, 1, 2}); });
-  std::vector<int> seen;
-  for (int item : g)
-    seen.push_back(item);
-  EXPECT_EQ(seen, (std::vector<int>{3, 1, 2}));
+  EXPECT_EQ(elements(g), (std::vector<int>{3, 1, 2}));
 }
 
 TEST(Generator, MovesFromThreadToThread) {

@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <set>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "sennit/coroutine.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/generator.hpp"
+#include "support/process.hpp"
 
 namespace {
 
@@ -21,6 +20,7 @@ using sennit::generator;
 using sennit::detail::default_stack_size;
 using sennit::detail::pool_limit;
 using sennit::detail::stack_find;
+using support::count_mappings;
 
 using address = std::uintptr_t;
 
@@ -119,25 +119,17 @@ TEST(CoroutinePool, OneThatWasMovedGoesToThePoolOfTheThreadThatEndsIt) {
 }
 
 TEST(CoroutinePool, IsGivenBackByAThreadThatEnds) {
+  constexpr std::size_t no_other_tests_size = 1 << 17;
   std::set<const char*> seen;
   std::thread([&seen] {
     std::vector<generator<address>> many;
     for (int i = 0; i < 100; ++i)
-      seen.insert(stack_of(many.emplace_back(locator())));
+      seen.insert(stack_of(many.emplace_back(locator(no_other_tests_size))));
   }).join();
   EXPECT_EQ(seen.size(), 100u);
   std::vector<generator<address>> many;
   for (int i = 0; i < 100; ++i)
-    EXPECT_EQ(seen.count(stack_of(many.emplace_back(locator()))), 1u);
-}
-
-std::size_t count_mappings() {
-  std::ifstream maps("/proc/self/maps");
-  std::string line;
-  std::size_t count = 0;
-  while (std::getline(maps, line))
-    ++count;
-  return count;
+    EXPECT_EQ(seen.count(stack_of(many.emplace_back(locator(no_other_tests_size)))), 1u);
 }
 
 TEST(CoroutinePool, DoesNotGrowOverAThousandThreads) {
@@ -160,11 +152,12 @@ TEST(CoroutinePool, DoesNotGrowOverAThousandThreads) {
 
 // A process that makes coroutines on one thread and ends them on another.
 TEST(CoroutinePool, DoesNotGrowWhenOneThreadMakesAndAnotherEnds) {
+  constexpr std::size_t no_other_tests_size = 1 << 15;
   std::set<const char*> seen;
   for (int round = 0; round < 50; ++round) {
     std::vector<generator<address>> many;
     for (int i = 0; i < 100; ++i)
-      seen.insert(stack_of(many.emplace_back(locator())));
+      seen.insert(stack_of(many.emplace_back(locator(no_other_tests_size))));
     std::thread([taken = std::move(many)]() mutable { taken.clear(); }).join();
   }
   EXPECT_EQ(seen.size(), 100u);

@@ -101,7 +101,7 @@ TEST(Offload, WhenAllThreadsAreBusyCallsWaitInTheirOrder) {
     fibers.push_back(spawn([&] { offload([&] { wait_here.pass(); }); }));
     for (int i = 0; i < 20; ++i)
       fibers.push_back(spawn([i, &order] { offload([i, &order] { order.push_back(i); }); }));
-    this_fiber::sleep_for(5ms);
+    this_fiber::yield();
     wait_here.open();
     for (auto& each : fibers)
       each.join();
@@ -116,9 +116,20 @@ TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
   std::atomic<bool> running{false}, finished{false};
   std::atomic<int> later{0};
   int unwound = 0;
+  door wait_here;
   {
     runtime rt;
     rt.run([&] {
+      spawn([&] {
+        const struct opener {
+          ~opener() {
+            this_fiber::yield();  // the others are told to leave, too
+            wait_here.open();
+          }
+          door& wait_here;
+        } when_the_runtime_ends{wait_here};
+        this_fiber::park();
+      }).detach();
       spawn([&] {
         std::string used(100, 'x');  // on the fiber's stack: the call must not outlive it
         struct count {
@@ -128,7 +139,7 @@ TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
         offload([&] {
           running = true;
           running.notify_all();
-          std::this_thread::sleep_for(30ms);
+          wait_here.pass();
           used.assign(100, 'y');
           finished = true;
         });

@@ -2,7 +2,13 @@
 
 #include <fcntl.h>
 
+#include <new>
+#include <optional>
+#include <vector>
+
 #include "support.hpp"
+#include "support/child.hpp"
+#include "support/sanitizers.hpp"
 
 namespace {
 
@@ -86,6 +92,36 @@ TEST(Readiness, AFileIsAlwaysReady) {
     ready.wait_writable();
   });
   ::close(file);
+}
+
+// Memory ends in a constructor.
+TEST(Readiness, LeavesTheDescriptorOpenWhenMemoryEnds) {
+#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
+  GTEST_SKIP() << "sanitizers do not live without memory";
+#endif
+  const auto result = support::in_child([] {
+    pipe_ends pipe;
+    std::vector<std::optional<readiness>> many(100'000);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_AS, &none);
+    try {
+      for (auto& each : many)
+        each.emplace(pipe.reading);
+    } catch (const std::bad_alloc&) {
+      _exit(::fcntl(pipe.reading, F_GETFD) < 0);
+    }
+    _exit(77);
+  });
+  if (result.exited(77))
+    GTEST_SKIP() << "RLIMIT_AS does not end the memory: an emulator, or other threads' arenas";
+  EXPECT_TRUE(result.exited(0)) << result;
+}
+
+TEST(Readiness, IsForFibers) {
+  const pipe_ends pipe;
+  const auto result = support::in_child([&] { readiness(pipe.reading).wait_readable(); });
+  EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+  EXPECT_TRUE(result.says("readiness: there is no fiber here")) << result;
 }
 
 TEST(Readiness, SaysWhatIsWrong) {

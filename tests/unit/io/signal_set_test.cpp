@@ -15,7 +15,7 @@ TEST(SignalSet, AFiberWaitsForASignal) {
     signal_set signals{SIGINT, SIGTERM};
     int got = 0;
     auto waiter = spawn([&] { got = signals.wait(generous()); });
-    this_fiber::sleep_for(1ms);
+    this_fiber::yield();
     std::raise(SIGTERM);
     waiter.join();
     EXPECT_EQ(got, SIGTERM);
@@ -87,6 +87,7 @@ void former_handler(int) {
 }
 
 TEST(SignalSet, RestoresTheFormerDisposition) {
+  former_handler_ran = 0;
   struct sigaction mine{};
   mine.sa_handler = former_handler;
   ASSERT_EQ(sigaction(SIGUSR1, &mine, nullptr), 0);
@@ -123,7 +124,7 @@ TEST(SignalSet, ItsEndCancelsWhoWaits) {
     auto signals = std::make_unique<signal_set>(std::initializer_list<int>{SIGUSR1});
     std::error_code error;
     auto waiter = spawn([&] { signals->wait(error, generous()); });
-    this_fiber::sleep_for(1ms);
+    this_fiber::yield();
     signals.reset();
     waiter.join();
     EXPECT_EQ(error, std::errc::operation_canceled);

@@ -9,8 +9,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
-#include <filesystem>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,11 +16,13 @@
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/tcp_listener.hpp"
 #include "sennit/local/tcp_stream.hpp"
+#include "support/process.hpp"
 
 namespace io_test {
 
 using namespace std::chrono_literals;
 using namespace sennit::local;
+using support::open_descriptors;
 using steady = std::chrono::steady_clock;
 
 // Longer than a test may take: who waits for an event that was lost, waits until the test is ended.
@@ -93,10 +93,6 @@ std::error_code error_of(Function&& function) {
     return error.code();
   }
   return {};
-}
-
-inline std::ptrdiff_t open_descriptors() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
 // Runs a function in a child process. What it returned; false if it crashed.

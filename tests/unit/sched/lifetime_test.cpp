@@ -3,14 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,12 +16,15 @@
 #include "sennit/local/runtime.hpp"
 #include "sennit/offload.hpp"
 #include "support/child.hpp"
+#include "support/process.hpp"
 
 namespace {
 
 using namespace sennit::local;
 using namespace std::chrono_literals;
+using support::count_mappings;
 using support::in_child;
+using support::open_descriptors;
 
 // What a parked fiber holds; says when it is let go.
 struct held {
@@ -36,15 +35,6 @@ struct held {
   }
   const char* text;
 };
-
-std::ptrdiff_t count_descriptors() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-}
-
-[[maybe_unused]] std::ptrdiff_t count_mappings() {
-  std::ifstream maps("/proc/self/maps");
-  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
-}
 
 void use_a_runtime() {
   runtime rt;
@@ -62,11 +52,11 @@ void use_a_runtime() {
 
 TEST(Lifetime, RuntimesComeAndGoAndLeaveNothing) {
   use_a_runtime();  // what stays for good: pools
-  const auto descriptors = count_descriptors();
+  const auto descriptors = open_descriptors();
   [[maybe_unused]] const auto mappings = count_mappings();
   for (int i = 0; i < 300; ++i)
     use_a_runtime();
-  EXPECT_EQ(count_descriptors(), descriptors);
+  EXPECT_EQ(open_descriptors(), descriptors);
 #if !defined(SUPPORT_TSAN) && !defined(SUPPORT_ASAN)  // they map for themselves
   EXPECT_LE(count_mappings(), mappings + 2);          // malloc may have taken one more
 #endif
@@ -74,10 +64,10 @@ TEST(Lifetime, RuntimesComeAndGoAndLeaveNothing) {
 
 TEST(Lifetime, ThreadsComeAndGoWithTheirRuntimes) {
   std::thread(use_a_runtime).join();
-  const auto descriptors = count_descriptors();
+  const auto descriptors = open_descriptors();
   for (int i = 0; i < 50; ++i)
     std::thread(use_a_runtime).join();
-  EXPECT_EQ(count_descriptors(), descriptors);
+  EXPECT_EQ(open_descriptors(), descriptors);
 }
 
 TEST(Lifetime, ARuntimeInAForkedChildIsRefusedWithTheReason) {
@@ -96,6 +86,18 @@ TEST(Lifetime, ARuntimeRunInsideOfAFiberIsRefusedWithTheReason) {
   });
   EXPECT_TRUE(outcome.killed_by(SIGABRT)) << outcome;
   EXPECT_TRUE(outcome.says("run inside of a fiber")) << outcome;
+}
+
+TEST(Lifetime, WhatBlocksOutsideOfAFiberSaysSo) {
+  const auto sleeping = in_child([] { this_fiber::sleep_for(1ms); });
+  EXPECT_TRUE(sleeping.killed_by(SIGABRT)) << sleeping;
+  EXPECT_TRUE(sleeping.says("this_fiber::sleep: there is no fiber here")) << sleeping;
+  const auto parking = in_child([] {
+    const runtime rt;  // which does not run
+    this_fiber::park();
+  });
+  EXPECT_TRUE(parking.killed_by(SIGABRT)) << parking;
+  EXPECT_TRUE(parking.says("this_fiber::park: there is no fiber here")) << parking;
 }
 
 TEST(Lifetime, AForkInAFiberMayExecAndTheParentGoesOn) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sennit/coroutine.hpp"
+#include "support/policies.hpp"
 
 namespace {
 
@@ -83,6 +84,23 @@ TEST_P(LocalRuntime, JoinGivesUpAtItsDeadline) {
     EXPECT_TRUE(child.joinable());
     EXPECT_TRUE(child.join_for(10s));
   });
+}
+
+// A busy fiber lets both deadlines pass, so that the child becomes ready, and then its joiner.
+TEST_P(LocalRuntime, JoinGivesUpRightBeforeTheEnd) {
+  rt.run([] {
+    const auto wakes = std::chrono::steady_clock::now() + 1ms;
+    auto child = spawn([&] { this_fiber::sleep_until(wakes); });
+    this_fiber::yield();
+    auto busy = spawn([&] {
+      while (std::chrono::steady_clock::now() <= wakes + 1us) {
+      }
+    });
+    EXPECT_TRUE(child.join_until(wakes + 1us) || child.join_for(10s));
+    busy.join();
+    this_fiber::yield();
+  });
+  EXPECT_EQ(rt.size(), 0u);
 }
 
 TEST_P(LocalRuntime, SleepersWakeInTheOrderOfTheirDeadlines) {
@@ -365,13 +383,7 @@ TEST_P(LocalRuntime, FibersTakeTurnsInsideOfCoroutines) {
   EXPECT_EQ(sum, 2 * 380);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime,
-                         testing::Values(run_policy::fifo, run_policy::lifo, run_policy::hybrid),
-                         [](const auto& param) {
-                           return std::string(param.param == run_policy::fifo   ? "Fifo"
-                                              : param.param == run_policy::lifo ? "Lifo"
-                                                                                : "Hybrid");
-                         });
+INSTANTIATE_TEST_SUITE_P(Policies, LocalRuntime, support::every_policy(), support::policy_name);
 
 TEST(LocalRuntimeDeathTest, AnExceptionNobodyCanJoinNamesItsFiber) {
   EXPECT_DEATH(runtime().run([] {

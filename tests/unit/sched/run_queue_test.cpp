@@ -9,9 +9,10 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
+
+#include "support/policies.hpp"
 
 namespace {
 
@@ -479,12 +480,6 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
                                      1, 0, 1, 0, 1}));  // and so on
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, RunQueue,
-                         testing::Values(run_policy::fifo, run_policy::lifo, run_policy::hybrid),
-                         [](const auto& param) {
-                           return std::string(param.param == run_policy::fifo   ? "Fifo"
-                                              : param.param == run_policy::lifo ? "Lifo"
-                                                                                : "Hybrid");
-                         });
+INSTANTIATE_TEST_SUITE_P(Policies, RunQueue, support::every_policy(), support::policy_name);
 
 }  // namespace

@@ -35,6 +35,22 @@ void let_run(runtime& rt) {
     rt.run_once();
 }
 
+// What was seen of a fiber that parks somewhere in `body`, after its runtime's end.
+template <class Body>
+counts end_within(Body&& body) {
+  counts seen;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      body(seen);
+    });
+    let_run(rt);
+  }
+  EXPECT_EQ(seen.went_on, 0);
+  return seen;
+}
+
 // Whichever of the two is told first.
 TEST(RuntimeEnd, JoinerAndJoined) {
   counts seen;
@@ -63,9 +79,29 @@ TEST(RuntimeEnd, JoinerAndJoined) {
   EXPECT_EQ(seen.went_on, 0);
 }
 
+// The joiner is ready when the runtime ends, and is told only when it joins.
+TEST(RuntimeEnd, JoinerIsReady) {
+  counts seen;
+  bool ends = false;
+  {
+    runtime rt;
+    rt.spawn([&] {
+      const leaving here(seen);
+      fiber child = spawn([&] { park(seen); });
+      while (!ends)
+        this_fiber::yield();
+      child.join();
+      ++seen.went_on;
+    });
+    let_run(rt);
+    ends = true;
+  }
+  EXPECT_EQ(seen.left, 2);
+  EXPECT_EQ(seen.went_on, 0);
+}
+
 // The joiner waits for something else, on its way out, when the joined fiber ends.
 TEST(RuntimeEnd, JoinerIsBusy) {
-  counts seen;
   bool slept = false;
   struct busy {
     ~busy() {
@@ -75,64 +111,69 @@ TEST(RuntimeEnd, JoinerIsBusy) {
     }
     bool& slept;
   };
-  {
-    runtime rt;
-    rt.spawn([&] {
-      const leaving here(seen);
-      fiber child = spawn([&] { park(seen); });
-      const busy last{slept};
-      child.join();
-      ++seen.went_on;
-    });
-    let_run(rt);
-  }
+  const counts after = end_within([&](counts& seen) {
+    fiber child = spawn([&] { park(seen); });
+    const busy last{slept};
+    child.join();
+    ++seen.went_on;
+  });
   EXPECT_TRUE(slept);
-  EXPECT_EQ(seen.left, 2);
-  EXPECT_EQ(seen.went_on, 0);
+  EXPECT_EQ(after.left, 2);
+}
+
+// What leaves may start fibers, and is to get what they do; but no more than others may these stay.
+TEST(RuntimeEnd, FibersThatAreSpawnedMeanwhile) {
+  bool helped = false;
+  const counts after = end_within([&](counts& seen) {
+    struct helpers {
+      ~helpers() {
+        spawn([this] { helped = true; }).join();
+        fiber parks = spawn([this] { park(seen); });
+        spawn([this] {
+          const leaving here(seen);
+          for (;;)
+            this_fiber::yield();
+        }).detach();
+        parks.join();
+      }
+      counts& seen;
+      bool& helped;
+    };
+    const helpers last{seen, helped};
+    park(seen);
+  });
+  EXPECT_TRUE(helped);
+  EXPECT_EQ(after.left, 4);
 }
 
 TEST(RuntimeEnd, FiberInsideOfACoroutine) {
-  counts seen;
-  {
-    runtime rt;
-    rt.spawn([&] {
-      const leaving here(seen);
-      sennit::coroutine<int(int)> body([&](auto&, int first) {
-        park(seen);
-        return first;
-      });
-      seen.went_on += body(1);
+  const counts after = end_within([](counts& seen) {
+    sennit::coroutine<int(int)> body([&](auto&, int first) {
+      park(seen);
+      return first;
     });
-    let_run(rt);
-  }
-  EXPECT_EQ(seen.left, 2);
-  EXPECT_EQ(seen.went_on, 0);
+    seen.went_on += body(1);
+  });
+  EXPECT_EQ(after.left, 2);
 }
 
 TEST(RuntimeEnd, FiberInsideOfAGenerator) {
-  counts seen;
-  {
-    runtime rt;
-    rt.spawn([&] {
-      const leaving here(seen);
-      sennit::generator<int> numbers([&](auto& yield) {
-        const leaving outer(seen);
-        yield.yield_all(sennit::generator<int>([&](auto& inner) {
-          inner(1);
-          park(seen);
-          inner(2);
-        }));
-        ++seen.went_on;
-      });
-      int sum = 0;
-      for (const int number : numbers)
-        sum += number;
-      seen.went_on += sum;
+  const counts after = end_within([](counts& seen) {
+    sennit::generator<int> numbers([&](auto& yield) {
+      const leaving outer(seen);
+      yield.yield_all(sennit::generator<int>([&](auto& inner) {
+        inner(1);
+        park(seen);
+        inner(2);
+      }));
+      ++seen.went_on;
     });
-    let_run(rt);
-  }
-  EXPECT_EQ(seen.left, 3);
-  EXPECT_EQ(seen.went_on, 0);
+    int sum = 0;
+    for (const int number : numbers)
+      sum += number;
+    seen.went_on += sum;
+  });
+  EXPECT_EQ(after.left, 3);
 }
 
 TEST(RuntimeEnd, OvertakesPosts) {

@@ -17,10 +17,12 @@
 #include <vector>
 
 #include "support/child.hpp"
+#include "support/process.hpp"
 
 namespace {
 
 using namespace sennit::detail;
+using support::count_mappings;
 using support::in_child;
 
 // Gives everything back at its end.
@@ -67,15 +69,6 @@ bool readable(const char* address) {
   }
   char byte;
   return ::read(pipe_ends[0], &byte, 1) == 1;
-}
-
-std::size_t count_mappings() {
-  std::ifstream maps("/proc/self/maps");
-  std::string line;
-  std::size_t count = 0;
-  while (std::getline(maps, line))
-    ++count;
-  return count;
 }
 
 std::size_t mapped_bytes() {

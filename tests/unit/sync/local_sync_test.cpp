@@ -11,6 +11,7 @@
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
+#include "support/policies.hpp"
 
 namespace {
 
@@ -314,12 +315,6 @@ TEST(LocalSyncEnd, WaitersAreUnwoundWithTheirRuntime) {
   m.unlock();
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, LocalSync,
-                         testing::Values(run_policy::fifo, run_policy::lifo, run_policy::hybrid),
-                         [](const auto& param) {
-                           return std::string(param.param == run_policy::fifo   ? "Fifo"
-                                              : param.param == run_policy::lifo ? "Lifo"
-                                                                                : "Hybrid");
-                         });
+INSTANTIATE_TEST_SUITE_P(Policies, LocalSync, support::every_policy(), support::policy_name);
 
 }  // namespace

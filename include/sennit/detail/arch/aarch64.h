@@ -72,7 +72,6 @@ struct sennit_context_record {
   "add sp, x5, #32\n\t"             \
   "br x16\n\t"
 #define SENNIT_ASM_ENTER SENNIT_ASM_ENTER_FROM("sp")
-#define SENNIT_ASM_ENTER_FILED SENNIT_ASM_ENTER_FROM("xzr")
 
 #define SENNIT_ASM_BUSY(busy) "2:\n\tb " busy "\n\t"
 
@@ -145,43 +144,28 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_linking(sennit_context target, uintptr_t value,
-                                                              sennit_context* self) {
-  sennit_transfer out;
-  register uintptr_t x0 __asm__("x0");
-  register uintptr_t x1 __asm__("x1") = value;
-  register sennit_context* x2 __asm__("x2") = self;
-  register sennit_context x5 __asm__("x5") = target;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
-                   "mov x16, sp\n\t"
-                   "str x16, [x2]\n\t" SENNIT_ASM_ENTER SENNIT_ASM_BUSY("sennit_swapstack_linking_busy")
-                       SENNIT_ASM_RESUMED
-                   : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x5)
-                   :
-                   : "x3", "x4", SENNIT_CLOBBERS);
-  out.from = (sennit_context)x0;
-  out.value = x1;
-  return out;
-}
+/* `left`: who left, as the target is told. */
+#define SENNIT_DEFINE_SAVING(verb, left)                                                                    \
+  SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
+    sennit_transfer out;                                                                                    \
+    register uintptr_t x0 __asm__("x0");                                                                    \
+    register uintptr_t x1 __asm__("x1") = value;                                                            \
+    register sennit_context* x2 __asm__("x2") = self;                                                       \
+    register sennit_context x5 __asm__("x5") = target;                                                      \
+    __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS                                             \
+                     "mov x16, sp\n\t"                                                                      \
+                     "str x16, [x2]\n\t" SENNIT_ASM_ENTER_FROM(left) SENNIT_ASM_BUSY(#verb "_busy")         \
+                         SENNIT_ASM_RESUMED                                                                 \
+                     : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x5)                                              \
+                     :                                                                                      \
+                     : "x3", "x4", SENNIT_CLOBBERS);                                                        \
+    out.from = (sennit_context)x0;                                                                          \
+    out.value = x1;                                                                                         \
+    return out;                                                                                             \
+  }
 
-SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_filed(sennit_context target, uintptr_t value,
-                                                            sennit_context* self) {
-  sennit_transfer out;
-  register uintptr_t x0 __asm__("x0");
-  register uintptr_t x1 __asm__("x1") = value;
-  register sennit_context* x2 __asm__("x2") = self;
-  register sennit_context x5 __asm__("x5") = target;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
-                   "mov x16, sp\n\t"
-                   "str x16, [x2]\n\t" SENNIT_ASM_ENTER_FILED SENNIT_ASM_BUSY("sennit_swapstack_filed_busy")
-                       SENNIT_ASM_RESUMED
-                   : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x5)
-                   :
-                   : "x3", "x4", SENNIT_CLOBBERS);
-  out.from = (sennit_context)x0;
-  out.value = x1;
-  return out;
-}
+SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "sp")
+SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "xzr")
 
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
   register uintptr_t x1 __asm__("x1") = (uintptr_t)argument;

@@ -6,6 +6,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit::detail {
 
 // Small trivial values go in the register themselves; of others, the address does.

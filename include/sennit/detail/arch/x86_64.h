@@ -140,37 +140,25 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-/* `self` stays where it is: in most loops rbx or rbp, which nothing changes on the way out. */
-SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_linking(sennit_context target, uintptr_t value,
-                                                              sennit_context* self) {
-  sennit_transfer out;
-  sennit_context* rdx;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
-                   "movq %%rdi, (%[self])\n\t" SENNIT_ASM_ENTER
-                   "2:\tmovq %[self], %%rdx\n\t"
-                   "jmp sennit_swapstack_linking_busy@PLT\n\t" SENNIT_ASM_RESUMED
-                   : "+a"(target), "=&D"(out.from), "+S"(value), "=d"(rdx)
-                   : [self] "r"(self)
-                   : "rcx", "r8", SENNIT_CLOBBERS);
-  out.value = value;
-  return out;
-}
+/* `self` stays where it is: in most loops rbx or rbp, which nothing changes on the way out. `forget`: what
+ * the target is not to be told. */
+#define SENNIT_DEFINE_SAVING(verb, forget)                                                                  \
+  SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
+    sennit_transfer out;                                                                                    \
+    sennit_context* rdx;                                                                                    \
+    __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS                                             \
+                     "movq %%rdi, (%[self])\n\t" forget SENNIT_ASM_ENTER                                    \
+                     "2:\tmovq %[self], %%rdx\n\t"                                                          \
+                     "jmp " #verb "_busy@PLT\n\t" SENNIT_ASM_RESUMED                                        \
+                     : "+a"(target), "=&D"(out.from), "+S"(value), "=d"(rdx)                                \
+                     : [self] "r"(self)                                                                     \
+                     : "rcx", "r8", SENNIT_CLOBBERS);                                                       \
+    out.value = value;                                                                                      \
+    return out;                                                                                             \
+  }
 
-SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_filed(sennit_context target, uintptr_t value,
-                                                            sennit_context* self) {
-  sennit_transfer out;
-  sennit_context* rdx;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
-                   "movq %%rdi, (%[self])\n\t"
-                   "xorl %%edi, %%edi\n\t" SENNIT_ASM_ENTER
-                   "2:\tmovq %[self], %%rdx\n\t"
-                   "jmp sennit_swapstack_filed_busy@PLT\n\t" SENNIT_ASM_RESUMED
-                   : "+a"(target), "=&D"(out.from), "+S"(value), "=d"(rdx)
-                   : [self] "r"(self)
-                   : "rcx", "r8", SENNIT_CLOBBERS);
-  out.value = value;
-  return out;
-}
+SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "")
+SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "xorl %%edi, %%edi\n\t")
 
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
   uintptr_t value = (uintptr_t)argument;

@@ -66,11 +66,9 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
   } else {
     next = sennit_self_yield_rotate(running);
   }
-  if (next != self) {
-    /* Nobody but a decider tells a fiber to unwind, so who resumes us has nothing to say. */
-    self->word = 0;
+  /* The word that resumes us is a former one: only a decider tells a fiber that yields to unwind. */
+  if (next != self)
     (void)sennit_swapstack_saving(next->context, next->word, &self->context);
-  }
   return 0;
 #endif
 }

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/cplusplus.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"

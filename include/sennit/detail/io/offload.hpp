@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <utility>
 
 #include "sennit/detail/sched/worker.hpp"
 
@@ -37,15 +39,25 @@ void offload_run(offload_job& job);
 // The same, but gives up at the deadline (and at once by forced unwind): false, and the job is gone.
 bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline);
 
+// Has the pool call `function` while the calling fiber waits, and throws here what that threw there.
 template <class Function>
 void offload_in_place(Function&& function) {
   struct in_place final : offload_job {
     explicit in_place(Function& f) : what(f) {}
-    void call() noexcept override { what(); }
+    void call() noexcept override {
+      try {
+        what();
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
     Function& what;
+    std::exception_ptr error;
   };
   in_place job(function);
   offload_run(job);
+  if (job.error)
+    std::rethrow_exception(std::move(job.error));
 }
 
 }  // namespace sennit::detail

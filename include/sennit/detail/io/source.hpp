@@ -60,6 +60,7 @@ public:
   owned_source() = default;
   // Takes the file descriptor, and closes it when it throws std::bad_alloc.
   explicit owned_source(int descriptor);
+  explicit owned_source(io_source* taken) noexcept : source_(taken) {}
   owned_source(owned_source&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
   owned_source& operator=(owned_source&& other) noexcept {
     std::swap(source_, other.source_);

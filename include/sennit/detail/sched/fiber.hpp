@@ -22,6 +22,7 @@ enum class fiber_status : std::uint8_t {
   unused,
   parked,
   waiting,  // parked in a list
+  joining,  // parked until another fiber ends, or a deadline passes
   // Ready or running; its last park ended because
   notified,   // what it waited for happened (or there was none yet); the word handed over says more
   timed_out,  // its deadline passed first
@@ -46,17 +47,21 @@ struct fiber_list : wait_node {
   bool empty() const { return next == this; }
 };
 
+// Why a fiber that joins is parked. Without a deadline nothing else tells that it does.
+inline constexpr const char* join_reason = "join";
+
 inline constexpr std::uint32_t no_timer = static_cast<std::uint32_t>(-1);
 
 // What a spawn resets, in one store.
 struct fiber_flags {
   fiber_status status = fiber_status::unused;
   bool owned = false;           // a handle refers to it: kept after its end until that is gone
-  bool unwind = false;          // told to leave
+  bool unwind = false;          // to be told to leave
   bool in_park = false;         // parked for whoever unparks it
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool unusual = false;  // has a name, an error, no stack, or one of another size: not to be reused as it is
-  std::uint16_t none = 0;
+  bool told = false;     // the runtime ends: nothing more is to be told
+  std::uint8_t none = 0;
 };
 static_assert(sizeof(fiber_flags) == 8);
 
@@ -65,7 +70,10 @@ struct alignas(128) fiber {
   // First line: what blocking, waking and a switch touch.
   sennit_context context = nullptr;  // where it is suspended
   std::uintptr_t word = 0;           // what its resume hands over
-  wait_node waits{nullptr, nullptr};
+  union {
+    wait_node waits{nullptr, nullptr};  // its place, while it is waiting
+    fiber* joins;                       // whose end, while it is joining
+  };
   fiber* next = nullptr;  // in the ring, or among the idle ones
   sennit_worker* home = nullptr;
   fiber_flags flags;
@@ -80,7 +88,7 @@ struct alignas(128) fiber {
   char name[32] = {};
 
   bool is_parked() const {
-    return flags.status == fiber_status::parked || flags.status == fiber_status::waiting;
+    return flags.status >= fiber_status::parked && flags.status <= fiber_status::joining;
   }
 };
 static_assert(offsetof(fiber, reason) == 64 && sizeof(fiber) == 128);
@@ -92,12 +100,14 @@ static_assert(offsetof(fiber, reason) == 64 && sizeof(fiber) == 128);
   f.waits.next = &list;  // not beside its neighbour, or gcc goes through a vector register for the two
 }
 
-// Takes a parked fiber out of the list it waits in, if any.
-inline void list_leave(fiber& f) {
-  if (f.flags.status != fiber_status::waiting)
-    return;
-  f.waits.next->previous = f.waits.previous;
-  f.waits.previous->next = f.waits.next;
+// What a parked fiber waits for is not to wake it any more: its deadline has passed, or its runtime ends.
+inline void stop_waiting(fiber& f) {
+  if (f.flags.status == fiber_status::waiting) {
+    f.waits.next->previous = f.waits.previous;
+    f.waits.previous->next = f.waits.next;
+  } else if (f.flags.status == fiber_status::joining) {
+    f.joins->joiner = nullptr;
+  }
 }
 
 [[gnu::always_inline]] inline fiber& list_pop_front(fiber_list& list) {

@@ -142,6 +142,7 @@ private:
   void push_head(fiber* f);
   bool slot_taken() const { return slot_ != nullptr && slot_ != &by_policy_; }
   void make_way(fiber* f);
+  void empty_slot();
   void add_by_policy(fiber* f);
   void count_dispatch();
   fiber* rotate_slow();

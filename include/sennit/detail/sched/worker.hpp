@@ -8,8 +8,8 @@
 //
 // When there is no successor, or it is time to look at what comes from outside, the fiber leaves by
 // suspend(): its context is saved and a decider runs on the worker's own stack, which may wait there, and is
-// left by a jump into the successor. Under sanitizers and on portable backends deciders run in the host's
-// context, and every switch goes through one.
+// left by a jump into the successor. Under sanitizers, which must see every switch, deciders run in the
+// host's context, and every switch goes through one.
 //
 // Source: Dolan 2013, section 5: "the blocking fiber selects the next fiber to run via a simple subroutine
 // call, and then context switches directly into it".
@@ -102,6 +102,10 @@ using worker = sennit_worker;
   return *w;
 }
 
+// The same in every build, and with a message: for what is not so quick that the test would count. `what` is
+// for fibers.
+worker& running_worker_for(const char* what) noexcept;
+
 #if defined(SENNIT_SANITIZED)
 std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument, bool keep) noexcept;
 #endif
@@ -152,19 +156,15 @@ inline constexpr bool direct_entry = true;
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && "sennit: yield outside of a fiber");
-  std::uintptr_t word;
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
     fiber* next = w->ready.rotate();
-    if (next == self)
-      return;
-    self->word = 0;
-    word = enter_directly(*self, *next);
-  } else {
-    word = suspend(*w, sennit_decide_yield, w);
-  }
-  if (word != 0) [[unlikely]]
+    // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
+    if (next != self)
+      enter_directly(*self, *next);
+  } else if (suspend(*w, sennit_decide_yield, w) != 0) [[unlikely]] {
     throw_forced_unwind();
+  }
 }
 
 // The rest of a park while the runtime ends.
