@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,9 @@ def find_programs(bench, build, toolchain_build, wanted, say):
     peers are built; `say(text)` tells the user what takes time.
     """
     programs, absent = _compiled(build, wanted)
+    server_programs, server_absent = _server(bench, build, wanted)
+    programs += server_programs
+    absent += server_absent
     go_sources = [path for path in sorted(bench.glob("*/go.go")) if wanted(path.parent.name, "go")]
     rust_sources = [path for path in sorted(bench.glob("*/corosensei.rs")) if wanted(path.parent.name, "corosensei")]
     for peer, sources, build_all in (("go", go_sources, _build_go), ("corosensei", rust_sources, _build_rust)):
@@ -70,6 +74,27 @@ def _compiled(build, wanted):
         if wanted(entry["workload"], entry["peer"]):
             absent.append(Absent(entry["workload"], entry["peer"], entry["reason"]))
     return programs, absent
+
+
+def _server(bench, build, wanted):
+    """The workload that is driven from Python, with the server's binary and with redis-server beside it."""
+    if not wanted("server", "sennit"):
+        return [], []
+    server = build / "examples" / "kv_server" / "kv_server"
+    missing = [name for name in ("redis-benchmark", "redis-server") if find_tool(name) is None]
+    if not server.exists():
+        return [], [Absent("server", "sennit", f"{server} has not been built")]
+    if "redis-benchmark" in missing:
+        return [], [Absent("server", "sennit", "redis-benchmark is not installed: ./scripts/install_packages server")]
+    command = (sys.executable, str(bench / "server" / "server.py"), "--kv-server", str(server))
+    absent = []
+    if not wanted("server", "redis"):
+        pass
+    elif missing:
+        absent.append(Absent("server", "redis", "redis-server is not installed: ./scripts/install_packages server"))
+    else:
+        command += ("--redis",)
+    return [Program("server", "sennit", command)], absent
 
 
 def find_tool(name, *places):

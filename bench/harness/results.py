@@ -7,7 +7,7 @@ from .workloads import workload_named
 
 # By metric.
 LESS_IS_BETTER = {"ns": True, "per_second": False, "bytes": True, "p99_us": True, "cpu_us_per_request": True,
-                  "overhead_real": True, "overhead_kernels": True}
+                  "busy_percent": False, "overhead_real": True, "overhead_kernels": True}
 
 
 class Collection:
@@ -24,8 +24,9 @@ class Collection:
 
     def add(self, job, outcome):
         """Adds one run's lines."""
-        workload, peer = job.program.workload, job.program.peer
+        workload = job.program.workload
         for line in outcome.lines:
+            peer = line.get("peer", job.program.peer)
             if "configuration" in line:
                 versions, _ = self._peers.setdefault((workload, peer), ({}, line["configuration"]))
                 versions[line.get("version", "")] = True
@@ -39,7 +40,7 @@ class Collection:
                 self._values.setdefault(key + (metric,), []).append((line["value"], line.get("best", line["value"])))
                 self._units[key + (metric,)] = line["unit"]
         if outcome.failure:
-            self._missing[workload, peer, "", job.workers, job.params, outcome.failure] = True
+            self._missing[workload, job.program.peer, "", job.workers, job.params, outcome.failure] = True
 
     def add_absent(self, workload, peer, reason):
         self._missing[workload, peer, "", None, (), reason] = False

@@ -69,6 +69,15 @@ WORKLOADS = {
             "one token, or one step of another fiber: a lexer and a parser among n runnable fibers",
             parameters=("fibers", "bytes"),
         ),
+        Workload(
+            "server",
+            "one request of redis-benchmark: CPU time of the server process; and what else a server is judged by",
+            parameters=("command", "pipeline", "clients", "keepalive", "idle", "square", "stack_kib", "zeroed",
+                        "warm_up", "beside"),
+            fixed=("command", "keepalive", "idle", "square", "stack_kib", "zeroed", "warm_up", "beside"),
+            workers=(2,),
+            timeout=400,
+        ),
     )
 }
 
