@@ -41,7 +41,7 @@ template <class Call>
 
 [[gnu::always_inline]] inline ssize_t receive(io_source& source, void* to, std::size_t size) noexcept {
   const ssize_t got = call([&] { return ::recv(source.descriptor, to, size, 0); });
-  prefetch_successor();
+  prefetch_successor(*this_worker());
   if (got > 0 && static_cast<std::size_t>(got) < size && !source.exact)
     source.readable = false;  // see source.hpp
   return got;
