@@ -183,4 +183,6 @@ def _rust_peer(peer):
 TOOLCHAINS = (
     Toolchain("go", "Go", "go.go", "bench", ("go",), ("version",), ("go.mod", "support/gobench/*.go"), _go),
     _rust_peer("corosensei"),
+    _rust_peer("may"),
+    _rust_peer("tokio"),
 )

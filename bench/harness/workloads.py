@@ -28,12 +28,19 @@ class Workload:
         return tuple(name for name in self.parameters if name not in self.fixed)
 
 
+# Of the workloads without a scheduler.
+ONLY_SCHEDULED = {
+    "may": "only its scheduler resumes a coroutine: see yield and spawn",
+    "tokio": "its tasks have no contexts, and only its scheduler resumes them: see yield and spawn",
+}
+
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("switch", "one way between two contexts", apart=("live10", "value4")),
-        Workload("create", "create, run and destroy a coroutine"),
-        Workload("generator", "one element; a nested walk of a tree at each depth", parameters=("depth",)),
+        Workload("switch", "one way between two contexts", apart=("live10", "value4"), cannot=ONLY_SCHEDULED),
+        Workload("create", "create, run and destroy a coroutine", cannot=ONLY_SCHEDULED),
+        Workload("generator", "one element; a nested walk of a tree at each depth", parameters=("depth",),
+                 cannot=ONLY_SCHEDULED),
         Workload("yield", "one yield among n fibers", parameters=("fibers",)),
         Workload("spawn", "spawn and join an empty fiber"),
         Workload(
