@@ -1,4 +1,4 @@
-"""Builds the peers that CMake does not: those in Go and Rust.
+"""Builds the peers that CMake does not: those in Go, Rust and Haskell.
 
 A peer's program for a workload is one file, `<workload>/<source>`, and what all its programs share. It is built anew
 when one of these, the compiler's version or the command has changed.
@@ -163,6 +163,14 @@ def _cargo(bench, build, peer, workload, tools):
                   environment={"CARGO_TARGET_DIR": str(build), "RUSTC": tools["rustc"]})
 
 
+def _ghc(bench, build, peer, workload, tools):
+    program = build / workload
+    # The allocation area that newer versions have without being told.
+    options = ("-v0", "-O2", "-with-rtsopts=-A4m", "-isupport/ghcbench", "-outputdir", build / f"{workload}.objects")
+    return Recipe(commands=((tools["ghc"], *options, "-o", program, f"{workload}/{peer}.hs"),), product=program,
+                  run=(program,), directory=bench)
+
+
 def _version_tuple(text):
     found = re.search(r"(\d+)\.(\d+)", text)
     return tuple(map(int, found.groups())) if found else (0, 0)
@@ -185,4 +193,5 @@ TOOLCHAINS = (
     _rust_peer("corosensei"),
     _rust_peer("may"),
     _rust_peer("tokio"),
+    Toolchain("ghc", "GHC", "ghc.hs", "paper", ("ghc",), ("--version",), ("support/ghcbench/*.hs",), _ghc),
 )

@@ -32,6 +32,7 @@ class Workload:
 ONLY_SCHEDULED = {
     "may": "only its scheduler resumes a coroutine: see yield and spawn",
     "tokio": "its tasks have no contexts, and only its scheduler resumes them: see yield and spawn",
+    "ghc": "only its scheduler resumes a thread: see yield and spawn",
 }
 
 WORKLOADS = {
