@@ -1,4 +1,4 @@
-"""Builds the peers that CMake does not: those in Go, Rust and Haskell.
+"""Builds the peers that CMake does not: those in Go, Rust, Haskell and Erlang.
 
 A peer's program for a workload is one file, `<workload>/<source>`, and what all its programs share. It is built anew
 when one of these, the compiler's version or the command has changed.
@@ -171,6 +171,19 @@ def _ghc(bench, build, peer, workload, tools):
                   run=(program,), directory=bench)
 
 
+def _erlang(bench, build, peer, workload, tools):
+    # The file is named for the peer, and its module must not be: the emulator has a module erlang of its own.
+    module = f"bench_{workload}"
+    directory = build / workload
+    compiled = directory / f"{module}.beam"
+    compile_all = (tools["erlc"], "+no_error_module_mismatch", "-o", directory, "support/erlbench/erlbench.erl",
+                   f"{workload}/{peer}.erl")
+    run = (tools["erl"], "+S", "1:1", "+P", "4000000", "-env", "ERL_CRASH_DUMP_SECONDS", "0", "-noshell", "-pa",
+           directory, "-s", module, "main", "-extra")
+    return Recipe(commands=(("mkdir", "-p", directory), compile_all, ("mv", directory / f"{peer}.beam", compiled)),
+                  product=compiled, run=run, directory=bench)
+
+
 def _version_tuple(text):
     found = re.search(r"(\d+)\.(\d+)", text)
     return tuple(map(int, found.groups())) if found else (0, 0)
@@ -194,4 +207,6 @@ TOOLCHAINS = (
     _rust_peer("may"),
     _rust_peer("tokio"),
     Toolchain("ghc", "GHC", "ghc.hs", "paper", ("ghc",), ("--version",), ("support/ghcbench/*.hs",), _ghc),
+    Toolchain("erlang", "Erlang", "erlang.erl", "paper", ("erl", "erlc"), ("+V",), ("support/erlbench/*.erl",),
+              _erlang),
 )

@@ -33,6 +33,7 @@ ONLY_SCHEDULED = {
     "may": "only its scheduler resumes a coroutine: see yield and spawn",
     "tokio": "its tasks have no contexts, and only its scheduler resumes them: see yield and spawn",
     "ghc": "only its scheduler resumes a thread: see yield and spawn",
+    "erlang": "only its scheduler resumes a process: see yield and spawn",
 }
 
 WORKLOADS = {
@@ -50,9 +51,12 @@ WORKLOADS = {
             parameters=("fibers",),
             fixed=("fibers",),
             workers=(1, 2),
+            cannot={"erlang": "processes share no memory, so it has no locks"},
         ),
-        Workload("condvar", "hand over a turn to another fiber"),
-        Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers"),
+        Workload("condvar", "hand over a turn to another fiber",
+                 cannot={"erlang": "it has no condition variables: see channel, a hand-over by messages"}),
+        Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers",
+                 cannot={"erlang": "a mailbox has one reader and no bound"}),
         Workload(
             "channel",
             "one message through a channel: rendezvous (capacity 0) and buffered",
@@ -76,6 +80,7 @@ WORKLOADS = {
             "policy",
             "one token, or one step of another fiber: a lexer and a parser among n runnable fibers",
             parameters=("fibers", "bytes"),
+            cannot={"erlang": "processes share no memory to work on"},
         ),
         Workload(
             "server",

@@ -69,7 +69,7 @@ class InstallPackages(unittest.TestCase):
         self.assertIn("cmake", self.asked())
         self.assertNotIn("ghc", self.asked())
         self.run_script("paper")
-        self.assertIn("--no-install-recommends ghc", self.asked())
+        self.assertIn("ghc erlang-base", self.asked())
 
     def test_a_command_on_path_serves_instead_of_its_package(self):
         self.impostor("go", "")
