@@ -13,7 +13,7 @@ ROOT = BENCH.parent
 sys.path.insert(0, str(BENCH))
 
 from harness import instructions, machine, measure, table  # noqa: E402
-from harness.programs import BuildMissing, find_programs  # noqa: E402
+from harness.programs import Absent, BuildMissing, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
 from harness.workloads import PEERS, WORKLOADS, workload_named  # noqa: E402
 
@@ -106,9 +106,9 @@ def print_list(chosen, programs, absent):
         print(f"{workload.name}: {workload.measures}")
         present = dict.fromkeys(program.peer for program in programs if program.workload == workload.name)
         print("  peers: " + (", ".join(sorted(present, key=PEERS.index)) or "none"))
-        for name, peer, reason in absent:
-            if name == workload.name:
-                print(f"  absent: {peer}: {reason}")
+        for each in absent:
+            if each.workload == workload.name:
+                print(f"  absent: {each.peer}: {each.reason}")
 
 
 def find(chosen):
@@ -120,15 +120,14 @@ def find(chosen):
         print(text, file=sys.stderr, flush=True)
 
     programs, absent = find_programs(BENCH, chosen.build_dir, ROOT / "build" / "bench", wanted, say)
-    absent = [(entry.workload, entry.peer, entry.reason) for entry in absent]
     for workload in map(workload_named, chosen.workloads):
         known = {each.peer for each in programs if each.workload == workload.name}
-        known |= {peer for name, peer, _ in absent if name == workload.name}
-        absent += [(workload.name, peer, reason) for peer, reason in workload.cannot.items()
+        known |= {each.peer for each in absent if each.workload == workload.name}
+        absent += [Absent(workload.name, peer, reason) for peer, reason in workload.cannot.items()
                    if peer in chosen.peers - known]
         known |= set(workload.cannot)
         if not chosen.all_peers:
-            absent += [(workload.name, peer, f"it has no program for {workload.name}")
+            absent += [Absent(workload.name, peer, f"it has no program for {workload.name}")
                        for peer in sorted(chosen.peers - known)]
     return programs, absent
 
@@ -148,8 +147,8 @@ def main(arguments):
     jobs = make_jobs(chosen, programs)
     if not jobs:
         print("nothing to measure:", file=sys.stderr)
-        for workload, peer, reason in absent:
-            print(f"  {workload} {peer}: {reason}", file=sys.stderr)
+        for each in absent:
+            print(f"  {each.workload} {each.peer}: {each.reason}", file=sys.stderr)
         return 1
 
     described = machine.describe(ROOT, chosen.build_dir)
@@ -157,8 +156,8 @@ def main(arguments):
     clock = machine.Clock(chosen.build_dir / "bench" / "bench_clock")
     progress = measure.Progress(jobs, chosen.rounds)
     collection = Collection()
-    for workload, peer, reason in absent:
-        collection.add_absent(workload, peer, reason)
+    for each in absent:
+        collection.add_absent(each)
 
     def print_workload(workload):
         entries = [entry for entry in collection.results(clock.ghz) if entry["workload"] == workload]

@@ -71,7 +71,7 @@ fn main() {
         let mut stack = DefaultStack::default();
         program.measure(
             "resume",
-            &[("depth", depth)],
+            &[("depth", depth.into())],
             "element",
             nodes as f64,
             |count| {

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from . import programs
+from .toolchains import TOOLCHAINS
 
 
 def _first_line(*command):
@@ -51,13 +51,11 @@ def _built_with(build):
 
 def describe(root, build):
     """All but the clock and the peers' versions, which are known when the programs have run."""
-    rustc, go = programs.rust_tool("rustc"), programs.go_tool()
     compilers = {
         "gcc": _first_line("g++", "--version"),
         "clang": _first_line("clang++-19", "--version") or _first_line("clang++", "--version"),
-        "rustc": rustc and _first_line(rustc, "--version"),
-        "go": go and _first_line(go, "version"),
     }
+    compilers.update({toolchain.tools[0]: toolchain.installed_version() for toolchain in TOOLCHAINS})
     return {
         "cpu": processor_model(),
         "architecture": platform.machine(),

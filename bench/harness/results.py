@@ -42,8 +42,8 @@ class Collection:
         if outcome.failure:
             self._missing[workload, job.program.peer, "", job.workers, job.params, outcome.failure] = True
 
-    def add_absent(self, workload, peer, reason):
-        self._missing[workload, peer, "", None, (), reason] = False
+    def add_absent(self, absent):
+        self._missing[absent.workload, absent.peer, "", None, (), absent.reason] = absent.failed
 
     def results(self, ghz):
         """One entry per measurement, as the contract of the JSON file has it."""

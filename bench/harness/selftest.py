@@ -3,11 +3,15 @@
 
 import io
 import json
+import os
 import sys
 import tempfile
+import tomllib
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -15,6 +19,8 @@ import run_bench  # noqa: E402
 from harness import machine, measure, table  # noqa: E402
 from harness.programs import BuildMissing, Program, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
+from harness.toolchains import TOOLCHAINS, Recipe, Toolchain, find_tool  # noqa: E402
+from harness.workloads import PEERS  # noqa: E402
 
 RESULT_FIELDS = {"workload", "peer", "variant", "workers", "params", "metric", "unit", "min", "median", "max", "runs",
                  "cycles"}
@@ -179,13 +185,13 @@ class Failures(Harness):
         self.add("yield", "pthread",
                  '{"variant":"v","workers":1,"params":{"fibers":9},"unsupported":"too many"}')
         self.absent.append({"workload": "yield", "peer": "boost-fiber", "reason": "not installed"})
-        code, output, _, content = self.run_bench("yield", "--peers", "libst,libpth,pthread,boost-fiber,may",
+        code, output, _, content = self.run_bench("yield", "--peers", "libst,libpth,pthread,boost-fiber,tbb",
                                                   "--rounds", "2")
         self.assertEqual(code, 0)
         self.assertRegex(output, r"libpth +crashed \(SIGABRT\)")
         self.assertRegex(output, r"pthread +v, fibers 9 +too many")
         self.assertRegex(output, r"boost-fiber +not installed")
-        self.assertRegex(output, r"may +it has no program for yield")
+        self.assertRegex(output, r"tbb +it has no program for yield")
         self.assertEqual([entry["peer"] for entry in content["not_measured"] if entry["failed"]], ["libpth"])
 
     def test_a_program_that_only_fails_is_run_once(self):
@@ -260,6 +266,113 @@ class Command(Harness):
     def test_programs_that_are_not_built(self):
         with self.assertRaises(BuildMissing):
             find_programs(Path("/nowhere"), self.build, self.build, lambda workload, peer: True, print)
+
+
+class Toolchains(Harness):
+    """A compiler that is a shell script: it copies the source, which is a shell script too."""
+
+    def setUp(self):
+        super().setUp()
+        self.bench = self.build / "source"
+        self.tools = self.build / "tools"
+        self.tools.mkdir()
+        (self.bench / "shared").mkdir(parents=True)
+        (self.bench / "shared" / "options").write_text("1")
+        path = mock.patch.dict(os.environ, {"PATH": f"{self.tools}:{os.environ['PATH']}"})
+        path.start()
+        self.addCleanup(path.stop)
+        self.said = []
+        self.toolchain = Toolchain("may", "Shell", "may.sh", "bench", ("shellc",), ("--version",), ("shared/*",),
+                                   self.recipe)
+
+    @staticmethod
+    def recipe(bench, build, peer, workload, tools):
+        program = build / workload
+        return Recipe(((tools["shellc"], f"{workload}/{peer}.sh", program),), program, (program, "--fast"), bench)
+
+    def compiler(self, version="shellc 1", build="cp"):
+        path = self.tools / "shellc"
+        path.write_text(f'#!/bin/sh\n[ "$1" != --version ] || {{ echo {version}; exit; }}\n{build} "$1" "$2"\n')
+        path.chmod(0o755)
+
+    def source(self, workload, text=""):
+        path = self.bench / workload / "may.sh"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    def find(self, toolchain=None):
+        for name, entries in (("programs", self.entries), ("absent", self.absent)):
+            (self.build / "bench" / f"{name}.json").write_text(json.dumps(entries))
+        self.said.clear()
+        return find_programs(self.bench, self.build, self.build / "made", lambda workload, peer: peer == "may",
+                             self.said.append, (toolchain or self.toolchain,))
+
+    def test_a_program_is_built_and_has_its_options(self):
+        self.compiler()
+        self.source("yield")
+        (program,), absent = self.find()
+        self.assertEqual((program.workload, program.peer, program.command[1:]), ("yield", "may", ("--fast",)))
+        self.assertTrue(os.access(program.command[0], os.X_OK))
+        self.assertEqual(absent, [])
+        self.assertEqual(self.said, ["building source/yield/may.sh"])
+
+    def test_it_is_built_anew_when_something_has_changed(self):
+        changes = (lambda: self.source("yield", "true"), lambda: self.compiler("shellc 2"),
+                   lambda: (self.bench / "shared" / "options").write_text("2"))
+        self.compiler()
+        self.source("yield")
+        self.find()
+        for change in changes:
+            self.find()
+            self.assertEqual(self.said, [])
+            change()
+            self.find()
+            self.assertEqual(len(self.said), 1)
+
+    def test_a_missing_compiler_comes_with_the_remedy(self):
+        self.source("yield")
+        programs, (absent,) = self.find()
+        self.assertEqual(programs, [])
+        self.assertEqual(absent.reason, "Shell is not installed: ./scripts/install_packages bench")
+        self.assertFalse(absent.failed)
+
+    def test_a_compiler_that_will_not_do(self):
+        self.compiler()
+        self.source("yield")
+        _, (absent,) = self.find(replace(self.toolchain, unusable=lambda bench, version: f"{version} is too old"))
+        self.assertEqual((absent.reason, absent.failed), ("shellc 1 is too old", False))
+
+    def test_what_does_not_build_is_a_failure_and_takes_no_other_with_it(self):
+        self.compiler(build='[ "$1" = yield/may.sh ] && cp "$1" "$2" && exit; echo "$1: error: wrong type" >&2; false')
+        self.source("spawn")
+        self.source("yield")
+        (program,), (absent,) = self.find()
+        self.assertEqual(program.workload, "yield")
+        self.assertEqual((absent.reason, absent.failed), ("shellc failed: spawn/may.sh: error: wrong type", True))
+        collection = Collection()
+        collection.add_absent(absent)
+        self.assertTrue(collection.not_measured()[0]["failed"])
+
+    def test_packages_that_cannot_be_downloaded_are_no_failure(self):
+        self.compiler(build='echo "error: failed to download from crates.io"; false')
+        self.source("yield")
+        _, (absent,) = self.find()
+        self.assertFalse(absent.failed)
+
+    def test_every_rust_program_is_in_the_manifest(self):
+        bench = Path(run_bench.BENCH)
+        manifest = tomllib.loads((bench / "rust" / "Cargo.toml").read_text())
+        named = {(Path(each["path"]).name, each["name"], *each["required-features"]) for each in manifest["bin"]}
+        for toolchain in TOOLCHAINS:
+            self.assertIn(toolchain.peer, PEERS)
+            for source in toolchain.sources(bench) if toolchain.source.endswith(".rs") else ():
+                self.assertIn((source.name, f"{source.parent.name}_{toolchain.peer}", toolchain.peer), named)
+
+    def test_versions_of_those_installed(self):
+        for toolchain in TOOLCHAINS:
+            if find_tool(toolchain.tools[0]):
+                self.assertRegex(toolchain.installed_version(), r"\d+\.\d+")
 
 
 class Progress(unittest.TestCase):

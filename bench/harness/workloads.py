@@ -28,12 +28,21 @@ class Workload:
         return tuple(name for name in self.parameters if name not in self.fixed)
 
 
+# Of the workloads without a scheduler.
+ONLY_SCHEDULED = {
+    "may": "only its scheduler resumes a coroutine: see yield and spawn",
+    "tokio": "its tasks have no contexts, and only its scheduler resumes them: see yield and spawn",
+    "ghc": "only its scheduler resumes a thread: see yield and spawn",
+    "erlang": "only its scheduler resumes a process: see yield and spawn",
+}
+
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("switch", "one way between two contexts", apart=("live10", "value4")),
-        Workload("create", "create, run and destroy a coroutine"),
-        Workload("generator", "one element; a nested walk of a tree at each depth", parameters=("depth",)),
+        Workload("switch", "one way between two contexts", apart=("live10", "value4"), cannot=ONLY_SCHEDULED),
+        Workload("create", "create, run and destroy a coroutine", cannot=ONLY_SCHEDULED),
+        Workload("generator", "one element; a nested walk of a tree at each depth", parameters=("depth",),
+                 cannot=ONLY_SCHEDULED),
         Workload("yield", "one yield among n fibers", parameters=("fibers",)),
         Workload("spawn", "spawn and join an empty fiber"),
         Workload(
@@ -42,9 +51,12 @@ WORKLOADS = {
             parameters=("fibers",),
             fixed=("fibers",),
             workers=(1, 2),
+            cannot={"erlang": "processes share no memory, so it has no locks"},
         ),
-        Workload("condvar", "hand over a turn to another fiber"),
-        Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers"),
+        Workload("condvar", "hand over a turn to another fiber",
+                 cannot={"erlang": "it has no condition variables: see channel, a hand-over by messages"}),
+        Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers",
+                 cannot={"erlang": "a mailbox has one reader and no bound"}),
         Workload(
             "channel",
             "one message through a channel: rendezvous (capacity 0) and buffered",
@@ -68,6 +80,7 @@ WORKLOADS = {
             "policy",
             "one token, or one step of another fiber: a lexer and a parser among n runnable fibers",
             parameters=("fibers", "bytes"),
+            cannot={"erlang": "processes share no memory to work on"},
         ),
         Workload(
             "server",

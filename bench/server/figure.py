@@ -10,7 +10,7 @@ import sys
 try:
     import matplotlib
 except ImportError:
-    sys.exit("figure: matplotlib is not installed: ./scripts/install_packages report")
+    sys.exit("figure: matplotlib is not installed: ./scripts/install_packages paper, or python3-matplotlib alone")
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "sennit"  # the same input makes the same file
 matplotlib.rcParams["svg.fonttype"] = "none"

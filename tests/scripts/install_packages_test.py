@@ -67,6 +67,9 @@ class InstallPackages(unittest.TestCase):
         self.assertNotIn("cmake", self.asked())
         self.run_script()
         self.assertIn("cmake", self.asked())
+        self.assertNotIn("ghc", self.asked())
+        self.run_script("paper")
+        self.assertIn("ghc erlang-base", self.asked())
 
     def test_a_command_on_path_serves_instead_of_its_package(self):
         self.impostor("go", "")

@@ -1,11 +1,48 @@
 //! What ../support/bench.hpp is to the C++ programs: options, one warm-up and one timed run per measurement, and
 //! the lines the runner reads.
 
+#[cfg(feature = "may")]
+pub mod on_may;
+#[cfg(feature = "tokio")]
+pub mod on_tokio;
+mod random;
+
+pub use random::shuffled;
+use std::fmt;
 use std::hint::black_box;
 use std::time::Instant;
 
 /// A measurement's parameters, as the result shows them.
-pub type Params<'a> = &'a [(&'a str, u64)];
+pub type Params<'a> = &'a [(&'a str, Value)];
+
+/// The value of a parameter: a number, or one of a few words.
+#[derive(Clone, Copy)]
+pub enum Value {
+    Number(u64),
+    Word(&'static str),
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<&'static str> for Value {
+    fn from(word: &'static str) -> Value {
+        Value::Word(word)
+    }
+}
+
+impl fmt::Display for Value {
+    /// As JSON.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Value::Number(number) => write!(to, "{number}"),
+            Value::Word(word) => write!(to, "\"{word}\""),
+        }
+    }
+}
 
 pub struct Program {
     parameters: Vec<(String, Vec<u64>)>,
@@ -72,12 +109,18 @@ impl Program {
     /// Prints `reason` as unsupported and ends the program when more than one worker was asked for.
     pub fn require_one_worker(&self, reason: &str) {
         if self.workers != 1 {
-            println!(
-                "{{\"variant\":\"\",\"workers\":{},\"params\":{{}},\"unsupported\":\"{reason}\"}}",
-                self.workers
-            );
+            self.unsupported("", &[], reason);
             std::process::exit(0);
         }
+    }
+
+    /// Prints that this measurement cannot be made, and why.
+    pub fn unsupported(&self, variant: &str, params: Params, reason: &str) {
+        println!("{},\"unsupported\":\"{reason}\"}}", self.begin_line(variant, params));
+    }
+
+    pub fn workers(&self) -> usize {
+        self.workers as usize
     }
 
     pub fn values(&self, name: &str) -> Vec<u64> {
@@ -85,19 +128,46 @@ impl Program {
         found.unwrap_or_else(|| fail(&format!("the program has no parameter {name}"))).1.clone()
     }
 
-    /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up, then timed in slices, the
-    /// fastest of which is printed beside the mean.
+    /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up, then timed in
+    /// slices, the fastest of which is printed beside the mean.
     pub fn measure(
         &self,
         variant: &str,
         params: Params,
         operation: &str,
         operations: f64,
-        mut run: impl FnMut(u64),
+        run: impl FnMut(u64),
     ) {
-        if self.variant.as_deref().map_or(false, |wanted| wanted != variant) {
-            return;
+        if self.wants(variant) {
+            let (mean, best) = self.time(run);
+            let unit = format!("ns/{operation}");
+            self.report(variant, params, "ns", &unit, mean / operations, best / operations);
         }
+    }
+
+    /// As `measure`, and prints operations per second too.
+    pub fn measure_rate(
+        &self,
+        variant: &str,
+        params: Params,
+        operation: &str,
+        operations: f64,
+        run: impl FnMut(u64),
+    ) {
+        if self.wants(variant) {
+            let (mean, best) = self.time(run);
+            let (mean, best) = (mean / operations, best / operations);
+            self.report(variant, params, "ns", &format!("ns/{operation}"), mean, best);
+            self.report(variant, params, "per_second", &format!("{operation}s/s"), 1e9 / mean, 1e9 / best);
+        }
+    }
+
+    fn wants(&self, variant: &str) -> bool {
+        self.variant.as_deref().map_or(true, |wanted| wanted == variant)
+    }
+
+    /// Nanoseconds per count: of a whole timed run, and of the fastest of the slices it was timed in.
+    fn time(&self, mut run: impl FnMut(u64)) -> (f64, f64) {
         let mut time = |count: u64| {
             let start = Instant::now();
             run(black_box(count));
@@ -105,7 +175,7 @@ impl Program {
         };
         let mut count = 1;
         let mut elapsed = time(count);
-        let (mean, best) = loop {
+        loop {
             // At most eightfold at once, and again if it was too short: one run, on a machine that has other work,
             // tells little.
             count = ((count as f64 * (self.seconds / elapsed).min(8.0)) as u64).max(1);
@@ -115,18 +185,21 @@ impl Program {
             let times: Vec<f64> = (0..slices).map(|_| time(slice)).collect();
             elapsed = times.iter().sum();
             if elapsed >= self.seconds / 2.0 {
-                let each = |seconds: f64, counts: u64| seconds * 1e9 / counts as f64 / operations;
-                break (
-                    each(elapsed, count),
-                    each(times.iter().copied().fold(f64::INFINITY, f64::min), slice),
-                );
+                let best = times.iter().copied().fold(f64::INFINITY, f64::min);
+                return (elapsed * 1e9 / count as f64, best * 1e9 / slice as f64);
             }
-        };
+        }
+    }
+
+    fn begin_line(&self, variant: &str, params: Params) -> String {
         let shown: Vec<String> = params.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        format!("{{\"variant\":\"{variant}\",\"workers\":{},\"params\":{{{}}}", self.workers, shown.join(","))
+    }
+
+    fn report(&self, variant: &str, params: Params, metric: &str, unit: &str, value: f64, best: f64) {
         println!(
-            "{{\"variant\":\"{variant}\",\"workers\":{},\"params\":{{{}}},\"metric\":\"ns\",\"unit\":\"ns/{operation}\",\"value\":{mean},\"best\":{best}}}",
-            self.workers,
-            shown.join(",")
+            "{},\"metric\":\"{metric}\",\"unit\":\"{unit}\",\"value\":{value},\"best\":{best}}}",
+            self.begin_line(variant, params)
         );
     }
 }
