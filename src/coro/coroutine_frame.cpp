@@ -11,8 +11,9 @@ namespace sennit::detail {
 
 namespace {
 
-// Tops that all lie at one offset of their pages share a few cache sets; 16 colours spread them, within half a
-// page, so that what a fiber uses while it waits and a little more is in the same page: one entry of the TLB.
+// Tops that all lie at one offset of their pages share a few cache sets; 16 colours spread them, within half
+// a page, so that what a fiber uses while it waits and a little more is in the same page: one entry of the
+// TLB.
 constexpr std::size_t colours = 16;
 constexpr std::size_t colour_step = 128;
 
