@@ -62,6 +62,7 @@ struct sennit_tcp_stream;
 struct sennit_tcp_listener;
 struct sennit_signal_set;
 struct sennit_readiness;
+struct sennit_file;
 
 /* What a fiber, a post or an offloaded call does. */
 typedef void (*sennit_function)(void* argument);
@@ -313,6 +314,23 @@ int sennit_readiness_wait_writable(struct sennit_readiness* readiness, int64_t d
 int sennit_offload(sennit_function function, void* argument);
 /* How many threads the pool may have; 64 unless told otherwise. Any thread. */
 int sennit_offload_set_limit(unsigned threads);
+
+/* A file; each operation is made as if by sennit_offload. Flags and mode as open(2), with O_CLOEXEC. Fibers
+ * may use one file at the same time; what has no offset moves the position they share. */
+int sennit_file_open(struct sennit_file** result, const char* path, int flags, unsigned mode);
+/* How many bytes; 0: the end of the file (or `size` is 0). `offset`: bytes. */
+ssize_t sennit_file_read(struct sennit_file* file, void* to, size_t size);
+ssize_t sennit_file_read_at(struct sennit_file* file, uint64_t offset, void* to, size_t size);
+/* All of them. `written`: gets how many were, also on failure; may be null. */
+int sennit_file_write_all(struct sennit_file* file, const void* from, size_t size, size_t* written);
+int sennit_file_write_all_at(struct sennit_file* file, uint64_t offset, const void* from, size_t size,
+                             size_t* written);
+/* Bytes. */
+int sennit_file_size(struct sennit_file* file, uint64_t* result);
+/* Returns when what was written is on the medium. */
+int sennit_file_sync(struct sennit_file* file);
+/* Closes and frees it, also when it fails: then what was written may be lost. Null: does nothing. */
+int sennit_file_close(struct sennit_file* file);
 
 /* The numeric addresses of a host, in the order in which they are to be tried: an array that ends in null,
  * in one block of memory, which the caller gives to free(). Returns how many, or a SENNIT_LOOKUP_ERROR. */

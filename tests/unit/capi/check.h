@@ -19,8 +19,9 @@ extern "C" {
                   test(channel_closes) test(channel_refuses) test(coroutine_sums) test(coroutine_refuses)    \
                       test(coroutine_in_fiber) test(tcp_echo) test(tcp_times_out) test(tcp_closed_meanwhile) \
                           test(tcp_refuses) test(signals_come) test(readiness_tells) test(offload_runs)      \
-                              test(look_up_finds) test(unwind_fibers) test(unwind_condition)                 \
-                                  test(unwind_join) test(unwind_coroutine) test(unwind_without_cleanups)
+                              test(files_work) test(look_up_finds) test(unwind_fibers)                       \
+                                  test(unwind_condition) test(unwind_join) test(unwind_coroutine)            \
+                                      test(unwind_without_cleanups)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)

@@ -1,4 +1,4 @@
-/* TCP, signals, readiness, offload, look-up. */
+/* TCP, signals, readiness, offload, files, look-up. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <netdb.h>
@@ -266,4 +266,41 @@ static void look_up_localhost(void* argument) {
 int look_up_finds(void) {
   CHECK(sennit_host_look_up(NULL, NULL, 0) == -EINVAL);
   return capi_run(look_up_localhost, NULL);
+}
+
+static void use_file(void* argument) {
+  char path[] = "/tmp/sennit_capi_XXXXXX";
+  char bytes[8] = {0};
+  const int made = mkstemp(path);
+  struct sennit_file* file = NULL;
+  uint64_t size = 0;
+  size_t written = 0;
+  (void)argument;
+  EXPECT(made >= 0 && close(made) == 0);
+  EXPECT(sennit_file_open(&file, path, O_RDWR, 0) == 0);
+  if (file == NULL)
+    return;
+  EXPECT(sennit_file_write_all(file, "begun", 5, &written) == 0 && written == 5);
+  EXPECT(sennit_file_write_all_at(file, 2, "nd", 2, NULL) == 0);
+  EXPECT(sennit_file_sync(file) == 0);
+  EXPECT(sennit_file_size(file, &size) == 0 && size == 5);
+  EXPECT(sennit_file_read(file, bytes, sizeof bytes) == 0); /* the position is at the end */
+  EXPECT(sennit_file_read_at(file, 1, bytes, sizeof bytes) == 4 && memcmp(bytes, "endn", 4) == 0);
+  EXPECT(sennit_file_read_at(file, 0, NULL, 1) == -EINVAL);
+  EXPECT(sennit_file_close(file) == 0);
+  file = NULL;
+  EXPECT(sennit_file_open(&file, path, O_RDONLY, 0) == 0);
+  written = 1;
+  EXPECT(sennit_file_write_all(file, "x", 1, &written) == -EBADF && written == 0);
+  EXPECT(sennit_file_close(file) == 0 && unlink(path) == 0);
+  file = NULL;
+  EXPECT(sennit_file_open(&file, path, O_RDONLY, 0) == -ENOENT && file == NULL);
+}
+
+int files_work(void) {
+  CHECK(sennit_file_open(NULL, "x", O_RDONLY, 0) == -EINVAL);
+  CHECK(sennit_file_read(NULL, NULL, 0) == -EINVAL);
+  CHECK(sennit_file_close(NULL) == 0);
+  use_file(NULL); /* on the spot */
+  return capi_run(use_file, NULL);
 }
