@@ -261,13 +261,7 @@ void callback_connection::close() {
 
 callback_server::callback_server(server_state& server)
     : server_(server), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  sigset_t stop;
-  sigemptyset(&stop);
-  for (const int each : stop_signals) {
-    sigaddset(&stop, each);
-  }
-  sigprocmask(SIG_BLOCK, &stop, nullptr);
-  signals_ = descriptor(::signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC));
+  signals_ = open_signals(stop_signals);
   listener_ = listen_on(server.config.bind, server.config.port);
   watch(signals_.get(), EPOLLIN, &signals_);
   watch(listener_.get(), EPOLLIN | EPOLLET, &listener_);

@@ -1,9 +1,11 @@
-// Plain sockets.
+// Plain descriptors.
 #include "sockets.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,6 +45,20 @@ descriptor listen_on(const std::string& address, std::uint16_t port) {
       ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||  // connections inherit it
       ::bind(made.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(made.get(), SOMAXCONN) != 0) {
     fail(errno, address, port);
+  }
+  return made;
+}
+
+descriptor open_signals(std::span<const int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int each : signals) {
+    sigaddset(&set, each);
+  }
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  descriptor made(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (made.get() < 0) {
+    throw std::system_error(errno, std::generic_category(), "open a signalfd");
   }
   return made;
 }

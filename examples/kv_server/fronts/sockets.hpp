@@ -1,7 +1,8 @@
-// Plain sockets: for the fronts that have no library to open them, and what all fronts ask of one.
+// Plain descriptors: for the fronts that have no library to open them, and what all fronts ask of a socket.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,10 @@ private:
 
 // A non-blocking socket that listens. Throws std::system_error.
 descriptor listen_on(const std::string& address, std::uint16_t port);
+
+// A signalfd for these signals, which are blocked from now on, in threads begun later too. Throws
+// std::system_error.
+descriptor open_signals(std::span<const int> signals);
 
 // The next connection, blocking or not, with TCP_NODELAY; empty, with errno: there is none now.
 descriptor accept_from(const descriptor& listener, bool blocking);

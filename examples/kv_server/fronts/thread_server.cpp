@@ -279,13 +279,7 @@ bool wait_for_end(shared_state& all, const descriptor& signals) {
 
 void serve_with_threads(server_state& server) {
   shared_state all(server);
-  sigset_t stop;
-  sigemptyset(&stop);
-  for (const int each : stop_signals) {
-    sigaddset(&stop, each);
-  }
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  const descriptor signals(::signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC));
+  const descriptor signals = open_signals(stop_signals);
   descriptor listener = listen_on(server.config.bind, server.config.port);
   say_serving(server.config);
   accept_and_expire(all, listener, signals);
