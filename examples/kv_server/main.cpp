@@ -46,7 +46,8 @@ void add_fronts(CLI::App& app, options& chosen) {
   app.add_option("--coroutine-stack", chosen.coroutines.stack_size, "Bytes of their stacks (default: 64kb)")
       ->group(group)
       ->needs(kind)
-      ->transform(CLI::AsSizeValue(false) & CLI::Range(std::size_t{32} << 10, std::size_t{64} << 20));
+      ->transform(CLI::AsSizeValue(false) & CLI::Range(std::size_t{32} << 10, std::size_t{64} << 20))
+      ->option_text("BYTES");
   app.add_flag("--coroutine-zeroed", chosen.coroutines.zeroed,
                "Their stacks come from calloc instead of malloc")
       ->group(group)
@@ -66,16 +67,19 @@ void parse(int count, char** words, options& chosen) {
   app.add_option("--maxmemory", config.max_memory,
                  "Bytes of keys and values over which writes are refused, e.g. 100mb; 0: no limit "
                  "(default: half of this machine's memory)")
-      ->transform(size);
+      ->transform(size)
+      ->option_text("BYTES");
   app.add_option("--maxclients", config.max_clients, "Connections at a time")->capture_default_str();
   app.add_option("--timeout", seconds, "Seconds after which an idle client is closed; 0: never")
       ->capture_default_str();
   app.add_option("--maxmemory-clients", config.max_memory_clients,
                  "Bytes for unfinished requests, unsent replies and messages of all clients (default: 256mb)")
-      ->transform(size);
+      ->transform(size)
+      ->option_text("BYTES");
   app.add_option("--client-query-buffer-limit", config.protocol.max_request,
                  "Bytes of one request (default: 64mb)")
-      ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31));
+      ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31))
+      ->option_text("BYTES");
   app.add_option("--shutdown-timeout", shutdown_seconds,
                  "Seconds that SIGTERM or SIGINT leaves to requests under way; a second signal ends at once")
       ->capture_default_str();

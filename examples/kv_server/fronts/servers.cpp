@@ -16,7 +16,11 @@ void say_serving(const settings& config) {
 }
 
 void say_ending(std::size_t connections) {
-  std::printf("Ending: %zu connections to finish.\n", connections);
+  if (connections == 0) {
+    std::puts("Ending.");
+  } else {
+    std::printf("Ending: %zu connection%s to finish.\n", connections, connections == 1 ? "" : "s");
+  }
   std::fflush(stdout);
 }
 
