@@ -179,11 +179,13 @@ report explore(std::string_view name, const options& how, const scenario& what) 
   for (; l.bound <= how.bound && explore_bound(m, l, what, r) && !r.complete; ++l.bound) {
   }
   r.orders = m.orders;
-  if (!how.quiet)
+  if (!how.quiet) {
     std::printf("[  model   ] %.*s: %llu executions, up to %u steps, %u preemptions%s%s\n",
                 static_cast<int>(name.size()), name.data(), static_cast<unsigned long long>(r.executions),
                 r.depth, r.bound, r.complete ? " (there are no others)" : "",
                 r.failed ? (": " + r.failure).c_str() : "");
+    std::fflush(stdout);
+  }
   return r;
 }
 
