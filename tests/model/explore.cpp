@@ -1,4 +1,5 @@
 // The search, and what is said of it.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -154,7 +155,7 @@ std::vector<order> weaker_than(const order_at& o) {
 
 unsigned default_bound() {
   const char* given = std::getenv("SENNIT_MODEL_BOUND");
-  return given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 2;
+  return given != nullptr ? std::max(1U, static_cast<unsigned>(std::strtoul(given, nullptr, 10))) : 2;
 }
 
 std::ostream& operator<<(std::ostream& out, const report& r) {

@@ -336,9 +336,13 @@ bool machine::compare_exchange(unsigned location, word& expected, word desired, 
   std::array<std::size_t, 64> readable;
   std::size_t n = 0;
   readable[n++] = last;
-  for (std::size_t i = last; i-- > static_cast<std::size_t>(oldest) && n < readable.size();)
-    if (memory_[location][i].value != expected)
-      readable[n++] = i;
+  for (std::size_t i = last; i-- > static_cast<std::size_t>(oldest);) {
+    if (memory_[location][i].value == expected)
+      continue;
+    if (n == readable.size())
+      misuse("a scenario has too many stores to one location");
+    readable[n++] = i;
+  }
   const std::size_t index = readable[choose(n)];
   const word value = memory_[location][index].value;
   const bool succeeds = value == expected;

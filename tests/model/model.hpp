@@ -57,7 +57,8 @@
 
 namespace model {
 
-// SENNIT_MODEL_BOUND in the environment, else 2. `./check model` goes further than the presets' tests.
+// SENNIT_MODEL_BOUND in the environment, at least 1; else 2. `./check model` goes further than the presets'
+// tests.
 unsigned default_bound();
 
 struct options {
