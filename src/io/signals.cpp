@@ -1,7 +1,6 @@
 // The process's signal handler, and who is told by it.
 #include "sennit/detail/io/signals.hpp"
 
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "attempt.hpp"
 #include "sennit/detail/io/socket.hpp"
+#include "sennit/detail/stack/growing_list.hpp"
 
 namespace sennit::detail {
 
@@ -20,7 +20,7 @@ namespace {
 constexpr io_direction signal_direction{&io_source::readable, &io_source::reader, "signal"};
 constexpr int most_signals = 64;
 
-std::atomic<signal_node*> nodes{nullptr};  // only ever grows at its head
+constinit growing_list<signal_node> nodes;
 
 struct installation {
   unsigned users = 0;
@@ -42,27 +42,19 @@ constexpr std::uint64_t bit_of(int signal) noexcept {
   return std::uint64_t{1} << (signal - 1);
 }
 
-void tell(signal_node& node, std::uint64_t bit) noexcept {
-  node.inside.fetch_add(1,
-                        std::memory_order_seq_cst);  // pairs with unpublish(), which clears, then looks here
-  if ((node.wanted.load(std::memory_order_seq_cst) & bit) != 0) {
-    node.pending.fetch_or(bit, std::memory_order_release);
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto put = ::write(node.event.load(std::memory_order_relaxed), &one, sizeof one);
-  }
-  node.inside.fetch_sub(1, std::memory_order_release);
-}
-
 extern "C" void sennit_on_signal(int signal) {
   const int kept = errno;
-  for (signal_node* node = nodes.load(std::memory_order_acquire); node != nullptr; node = node->next)
-    tell(*node, bit_of(signal));
+  for (signal_node* node = nodes.newest(); node != nullptr; node = node->next)
+    node->tell(bit_of(signal), [](int event) {
+      const std::uint64_t one = 1;
+      [[maybe_unused]] const auto put = ::write(event, &one, sizeof one);
+    });
   errno = kept;
 }
 
 // Under the lock.
 signal_node& take_node() {
-  for (signal_node* node = nodes.load(std::memory_order_relaxed); node != nullptr; node = node->next) {
+  for (signal_node* node = nodes.newest(); node != nullptr; node = node->next) {
     if (!node->taken) {
       node->taken = true;
       return *node;
@@ -70,23 +62,13 @@ signal_node& take_node() {
   }
   auto* node = new signal_node;
   node->taken = true;
-  node->next = nodes.load(std::memory_order_relaxed);
-  nodes.store(node, std::memory_order_release);
+  nodes.add(node);
   return *node;
 }
 
-void publish(signal_node& node, int event, std::uint64_t signals) noexcept {
-  node.event.store(event, std::memory_order_relaxed);
-  node.pending.store(0, std::memory_order_relaxed);
-  node.wanted.store(signals, std::memory_order_seq_cst);
-}
-
-// Afterwards no handler uses the eventfd. Handlers are short, and one on this very thread ends before we go
-// on.
-void unpublish(signal_node& node) noexcept {
-  node.wanted.store(0, std::memory_order_seq_cst);
-  while (node.inside.load(std::memory_order_seq_cst) != 0)
-    ::sched_yield();
+// Under the lock.
+void give_node(signal_node& node) noexcept {
+  node.unpublish();
   node.taken = false;
 }
 
@@ -143,12 +125,12 @@ signal_subscription::signal_subscription(std::span<const int> signals) {
   source_ = make_event();
   std::lock_guard hold(all().lock);
   node_ = &take_node();
-  publish(*node_, source_.descriptor(), wanted);
+  node_->publish(source_.descriptor(), wanted);
   for (std::uint64_t rest = wanted; rest != 0; rest &= rest - 1) {
     const int error = install(std::countr_zero(rest) + 1);
     if (error != 0) {
       uninstall(signals_);
-      unpublish(*node_);
+      give_node(*node_);
       io_throw(-error, "wait for a signal");
     }
     signals_ |= rest & -rest;
@@ -158,7 +140,7 @@ signal_subscription::signal_subscription(std::span<const int> signals) {
 signal_subscription::~signal_subscription() {
   std::lock_guard hold(all().lock);
   uninstall(signals_);
-  unpublish(*node_);
+  give_node(*node_);
 }
 
 // The eventfd is never read: each write is an event, whatever its counter.

@@ -69,8 +69,8 @@ void runtime::finish(fiber main) {
 bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {
   worker_.host_deadline = deadline;
   detail::host_run(worker_);
-  // Pairs with worker_post, which pushes, then looks whether the worker sleeps; host_run has said so.
-  const bool more = !worker_.ready.empty() || worker_.inbox.load(std::memory_order_seq_cst) != nullptr;
+  const bool more =
+      !worker_.ready.empty() || !worker_.inbox.still_empty();  // host_run has said that it sleeps
   worker_.driver->arm(more ? detail::time_point::min() : worker_.deadlines.earliest());
   return more;
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -25,12 +26,8 @@ sennit_decision enter(const fiber* next) noexcept {
 }
 
 void run_posts(worker& w) noexcept {
-  posted* newest = w.inbox.exchange(nullptr, std::memory_order_acquire);
-  posted* oldest = nullptr;
-  while (newest != nullptr)  // the inbox is a stack; posts run in their order
-    newest = std::exchange(newest->next, std::exchange(oldest, newest));
-  while (oldest != nullptr) {
-    posted* post = std::exchange(oldest, oldest->next);
+  for (posted* next = w.inbox.take(); next != nullptr;) {
+    posted* post = std::exchange(next, next->next);
     post->run();
   }
 }
@@ -54,7 +51,7 @@ void renew_poll(worker& w) noexcept {
 // Every so many dispatches. The host, if it is its turn, else null.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w) noexcept {
   renew_poll(w);
-  if (w.inbox.load(std::memory_order_relaxed) != nullptr)
+  if (!w.inbox.empty())
     run_posts(w);
   wake_due(w);
   if (w.driver->watching()) {
@@ -80,8 +77,8 @@ worker& running_worker_for(const char* what) noexcept {
 }
 
 bool quiet_outside(worker& w) noexcept {
-  const bool quiet = w.inbox.load(std::memory_order_relaxed) == nullptr && w.deadlines.earliest() == never &&
-                     !w.host_wanted && !w.unwinding && !w.driver->watching();
+  const bool quiet = w.inbox.empty() && w.deadlines.earliest() == never && !w.host_wanted && !w.unwinding &&
+                     !w.driver->watching();
   if (quiet)
     renew_poll(w);
   return quiet;
@@ -108,7 +105,7 @@ time_point idle_until(const worker& w, bool once) noexcept {
   const bool once = w.host_waits_for == nullptr;
   renew_poll(w);
   for (bool waited = false;; waited = true) {
-    if (w.inbox.load(std::memory_order_relaxed) != nullptr)
+    if (!w.inbox.empty())
       run_posts(w);
     wake_due(w);
     if (w.host_wanted)
@@ -121,10 +118,10 @@ time_point idle_until(const worker& w, bool once) noexcept {
     if (waited && once &&
         (w.unwinding ? idle_until(w, once) == time_point::min() : clock::now() >= w.host_deadline))
       return &w.host;
-    w.sleeping.store(true, std::memory_order_seq_cst);  // pairs with worker_post: it pushes, then looks here
-    if (w.inbox.load(std::memory_order_seq_cst) == nullptr)
+    w.inbox.say_asleep();
+    if (w.inbox.still_empty())
       w.driver->wait(idle_until(w, once));
-    w.sleeping.store(false, std::memory_order_relaxed);
+    w.inbox.say_awake();
   }
 }
 
@@ -294,10 +291,9 @@ void host_run(worker& w) noexcept {
   w.error_number = &errno;
   thread->worker = &w;
   w.host_wanted = false;
-  w.sleeping.store(false, std::memory_order_relaxed);
+  w.inbox.say_awake();
   host_leaves(w);
-  w.sleeping.store(true,
-                   std::memory_order_seq_cst);  // the host may wait for our descriptor: posts must wake it
+  w.inbox.say_asleep();  // the host may wait for our descriptor: posts must wake it
   w.host_wanted = false;
   sennit_thread_self()->worker = nullptr;
 }
@@ -315,11 +311,7 @@ bool park_until(worker& w, fiber_status as, const char* reason, time_point deadl
 }
 
 void worker_post(worker& w, posted* post) noexcept {
-  post->next = w.inbox.load(std::memory_order_relaxed);
-  while (!w.inbox.compare_exchange_weak(post->next, post, std::memory_order_seq_cst,
-                                        std::memory_order_relaxed)) {
-  }
-  if (w.sleeping.load(std::memory_order_seq_cst))  // pairs with idle(): it says so, then looks at the inbox
+  if (w.inbox.push(post))
     w.driver->wake();
 }
 
@@ -373,7 +365,7 @@ sennit_worker::~sennit_worker() {
   if (process != process_generation())
     return;  // exit() of a child: the fibers, and what they have open, are the parent's
   worker_unwind(*this);
-  for (posted* post = inbox.exchange(nullptr); post != nullptr;)
+  for (posted* post = inbox.take(); post != nullptr;)
     delete std::exchange(post, post->next);
   while (idle != nullptr) {
     fiber* f = std::exchange(idle, idle->next);

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sennit/detail/stack/growing_list.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 
 #ifndef MADV_GUARD_INSTALL
@@ -36,7 +37,7 @@ struct stack_slab {
   std::size_t stride;  // guard + stack
   std::size_t count;
   std::unique_ptr<stack_cell[]> cells;
-  stack_slab* next;  // older slab; the list only grows, so a signal handler can walk it
+  stack_slab* next;  // older slab; a signal handler may walk the list
 
   stack_memory memory(std::size_t index) {
     return {base + index * stride + page_size, stride - page_size, this, index};
@@ -50,7 +51,7 @@ constexpr std::size_t first_slab_stacks = 16;
 constexpr std::size_t largest_slab_bytes = std::size_t{1} << 36;
 constexpr std::size_t mappings_left_to_others = 2048;
 
-std::atomic<stack_slab*> slabs{nullptr};
+constinit growing_list<stack_slab> slabs;
 
 // What is not in use, of one size.
 struct size_class {
@@ -122,8 +123,8 @@ stack_slab* new_slab(std::size_t size, std::size_t wanted) {
     if (base == MAP_FAILED)
       continue;
     std::unique_ptr<stack_cell[]> cells(new (std::nothrow) stack_cell[count]);
-    auto* slab = new (std::nothrow) stack_slab{static_cast<char*>(base), stride, count, std::move(cells),
-                                               slabs.load(std::memory_order_relaxed)};
+    auto* slab =
+        new (std::nothrow) stack_slab{static_cast<char*>(base), stride, count, std::move(cells), nullptr};
     if (slab == nullptr || slab->cells == nullptr) {
       delete slab;
       ::munmap(base, count * stride);
@@ -131,8 +132,7 @@ stack_slab* new_slab(std::size_t size, std::size_t wanted) {
     }
     // Without this a kernel that is set to huge pages commits 2 MiB where a fiber touches one page.
     ::madvise(base, count * stride, MADV_NOHUGEPAGE);
-    while (!slabs.compare_exchange_weak(slab->next, slab, std::memory_order_release)) {
-    }
+    slabs.add(slab);
     return slab;
   }
   fail(ENOMEM, "no address space for a stack of " + std::to_string(size) +
@@ -189,7 +189,7 @@ void stack_name(const stack_memory& memory, const stack_record* record) noexcept
 }
 
 stack_place stack_find(std::uintptr_t address) noexcept {
-  for (stack_slab* slab = slabs.load(std::memory_order_acquire); slab != nullptr; slab = slab->next) {
+  for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
     const auto base = reinterpret_cast<std::uintptr_t>(slab->base);
     if (address < base || address - base >= slab->stride * slab->count)
       continue;

@@ -15,7 +15,6 @@
 // call, and then context switches directly into it".
 #pragma once
 
-#include <atomic>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/sched/driver.hpp"
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
 #include "sennit/detail/sched/timers.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
@@ -73,8 +73,7 @@ struct sennit_worker {
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
   std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
-  std::atomic<sennit::detail::posted*> inbox{nullptr};
-  std::atomic<bool> sleeping{true};                          // posts must wake the driver
+  sennit::detail::inbox<sennit::detail::posted> inbox;       // a sleeping worker is woken through its driver
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
 
