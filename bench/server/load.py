@@ -62,7 +62,7 @@ class Client:
         if done.returncode != 0 or len(rows) != 1:
             raise ServerError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}\n{server.output()}")
         per_second = float(rows[0]["rps"])
-        if not per_second > 0:
+        if not 0 < per_second < float("inf"):
             raise ServerError(f"{' '.join(command)} took no time: more requests are needed")
         return {
             "cpu_us_per_request": used / 1000 / requests,

@@ -76,7 +76,7 @@ class Bench:
 
     def requests(self, pipeline, clients=0):
         rate = 60_000 if pipeline == 1 else 1_000_000
-        return max(int(rate * self.options.seconds), 2 * clients, 100 * pipeline, 1000)
+        return max(int(rate * self.options.seconds), 2 * clients, 1000 * pipeline)
 
     def measure(self, servers, params, turns=2, **case):
         """Runs a case on every server, in turns; `params` are added to those of the case."""

@@ -131,14 +131,17 @@ bool set_pairs(model_call& c, bool only_new) {
 }
 
 reply add(model_call& c, __int128 increment) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (increment > limits::max()) {  // a decrement that cannot be negated: before the key is looked at
+    throw model_error{"ERR"};
+  }
   const auto* text = c.find<std::string>(c.a[1]);
   const auto old = text == nullptr ? 0 : c.strict_integer(*text);
   if (!old) {
     throw model_error{"ERR"};
   }
   const __int128 sum = *old + increment;
-  using limits = std::numeric_limits<std::int64_t>;
-  if (sum < limits::min() || sum > limits::max() || increment > limits::max()) {
+  if (sum < limits::min() || sum > limits::max()) {
     throw model_error{"ERR"};
   }
   c.make<std::string>(c.a[1]) = std::to_string(static_cast<std::int64_t>(sum));
