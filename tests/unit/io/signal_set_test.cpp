@@ -46,11 +46,10 @@ TEST(SignalSet, TheSignalMayComeToAnotherThread) {
   runtime rt;
   std::thread sender;
   rt.run([&] {
-    sender = std::thread([] {
-      std::this_thread::sleep_for(2ms);
-      ::pthread_kill(::pthread_self(), SIGINT);
-    });
+    // Once this fiber waits.
+    auto starter = spawn([&] { sender = std::thread([] { ::pthread_kill(::pthread_self(), SIGINT); }); });
     EXPECT_EQ(signals.wait(generous()), SIGINT);
+    starter.join();
   });
   sender.join();
 }

@@ -131,7 +131,7 @@ TEST(TcpStreamFailure, APeersResetEndsARead) {
       char buffer[8];
       error = error_of([&] { server.read_some(buffer, generous()); });
     });
-    this_fiber::sleep_for(1ms);
+    this_fiber::yield();  // it waits now
     reset(client);
     reader.join();
     EXPECT_EQ(error, std::errc::connection_reset);
@@ -146,7 +146,7 @@ TEST(TcpStreamFailure, APeersResetEndsAWriteAndLaterOnesFindABrokenPipe) {
     shrink_buffers(server);
     std::error_code error;
     auto writer = spawn([&] { error = error_of([&] { server.write_all(data, generous()); }); });
-    this_fiber::sleep_for(5ms);
+    this_fiber::yield();  // it has filled the buffers, and waits
     reset(client);
     writer.join();
     EXPECT_EQ(error, std::errc::connection_reset);
@@ -189,7 +189,7 @@ TEST(TcpStreamFailure, ClosingItCancelsWhoWaits) {
       server.read_some(buffer, reading, generous());
     });
     auto writer = spawn([&] { writing = error_of([&] { server.write_all(data); }); });
-    this_fiber::sleep_for(5ms);
+    this_fiber::yield();  // both wait now
     server.close();
     reader.join();
     writer.join();
