@@ -23,6 +23,10 @@ inline int result_of(const std::error_code& error) noexcept {
   return error ? negated(error) : 0;
 }
 
+inline ssize_t count_of(std::size_t count, const std::error_code& error) noexcept {
+  return error ? negated(error) : static_cast<ssize_t>(count);
+}
+
 // Calls `function`, which returns a result for C. What it throws becomes one; but forced unwind, and a
 // thread's cancellation, go on.
 template <class Function>

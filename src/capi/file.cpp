@@ -9,6 +9,7 @@
 #include "error.hpp"
 
 using namespace sennit;
+using capi::count_of;
 using capi::guarded;
 using capi::result_of;
 
@@ -18,14 +19,23 @@ struct sennit_file {
 
 namespace {
 
+template <class Operation>
+int tried(Operation operation) {
+  return guarded([&] {
+    std::error_code error;
+    operation(error);
+    return result_of(error);
+  });
+}
+
 template <class Read>
 ssize_t read(sennit_file* file, void* to, size_t size, Read operation) {
   if (file == nullptr || (to == nullptr && size != 0))
     return -EINVAL;
-  return guarded([&]() -> ssize_t {
+  return guarded([&] {
     std::error_code error;
     const std::size_t count = operation(std::span(static_cast<char*>(to), size), error);
-    return error ? capi::negated(error) : static_cast<ssize_t>(count);
+    return count_of(count, error);
   });
 }
 
@@ -35,12 +45,10 @@ int write(sennit_file* file, const void* from, size_t size, size_t* written, Wri
     *written = 0;
   if (file == nullptr || (from == nullptr && size != 0))
     return -EINVAL;
-  return guarded([&] {
-    std::error_code error;
+  return tried([&](auto& error) {
     const std::size_t count = operation(std::string_view(static_cast<const char*>(from), size), error);
     if (written != nullptr)
       *written = count;
-    return result_of(error);
   });
 }
 
@@ -83,32 +91,22 @@ int sennit_file_write_all_at(sennit_file* file, uint64_t offset, const void* fro
 int sennit_file_size(sennit_file* file, uint64_t* result) {
   if (file == nullptr || result == nullptr)
     return -EINVAL;
-  return guarded([&] {
-    std::error_code error;
+  return tried([&](auto& error) {
     const std::uint64_t size = file->file.size(error);
     if (!error)
       *result = size;
-    return result_of(error);
   });
 }
 
 int sennit_file_sync(sennit_file* file) {
   if (file == nullptr)
     return -EINVAL;
-  return guarded([&] {
-    std::error_code error;
-    file->file.sync(error);
-    return result_of(error);
-  });
+  return tried([&](auto& error) { file->file.sync(error); });
 }
 
 int sennit_file_close(sennit_file* file) {
   if (file == nullptr)
     return 0;
   const std::unique_ptr<sennit_file> owned(file);
-  return guarded([&] {
-    std::error_code error;
-    owned->file.close(error);
-    return result_of(error);
-  });
+  return tried([&](auto& error) { owned->file.close(error); });
 }

@@ -21,6 +21,7 @@
 #include "sennit/offload.hpp"
 
 using namespace sennit;
+using capi::count_of;
 using capi::guarded;
 using capi::in_fiber;
 using capi::result_of;
@@ -59,10 +60,6 @@ int opened(sennit_tcp_stream** result, Open open) {
     *result = made.release();
     return 0;
   });
-}
-
-ssize_t count_of(std::size_t count, const std::error_code& error) {
-  return error ? capi::negated(error) : static_cast<ssize_t>(count);
 }
 
 }  // namespace
