@@ -93,9 +93,9 @@ void epoll_driver::wait(time_point deadline) noexcept {
       armed_ = never;
     } else {
       tell(*static_cast<io_source*>(what), events[i].events);
+      // The other events go on meanwhile. The fibers then do it for each other.
       if (i == 0)
-        prefetch_successor(
-            *this_worker());  // beside the other events; while fibers run, each does it for the next
+        prefetch_successor(*this_worker());
     }
   }
 }
