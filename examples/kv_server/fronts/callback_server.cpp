@@ -50,7 +50,7 @@ public:
 
   void wake() override;
   void break_off() override;
-  bool is_gone() override { return ended_ || broken_ || peer_is_gone(socket_.get()); }
+  bool is_gone() override { return broken_ || peer_is_gone(socket_.get()); }
 
 private:
   friend class callback_server;
@@ -69,7 +69,6 @@ private:
   bool exact_ = false;    // after the last event there is: only EAGAIN tells that the socket is empty
   bool sending_ = false;  // output is there, or its outcome is not dealt with
   bool due_ = false;      // in the line
-  bool ended_ = false;    // the peer has ended its stream
   bool broken_ = false;
   session::outcome outcome_ = session::outcome::wait;
   std::size_t sent_ = 0;
@@ -173,7 +172,6 @@ bool callback_connection::receive() {
     set_deadline();
     return false;
   }
-  ended_ = true;
   close();
   return false;
 }

@@ -39,6 +39,7 @@ bool fiber_connection::is_in_company() const {
 
 // False: the client has ended its stream.
 bool fiber_connection::receive() {
+  more_has_come_ = false;
   if (session_.has_news()) {  // since we last looked, while we wrote
     return true;
   }

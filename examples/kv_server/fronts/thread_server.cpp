@@ -65,7 +65,7 @@ public:
 
   void wake() override;
   void break_off() override;
-  bool is_gone() override { return ended_ || peer_is_gone(socket_.get()); }
+  bool is_gone() override { return peer_is_gone(socket_.get()); }
 
 private:
   time_point idle_deadline() const;
@@ -77,7 +77,6 @@ private:
   shared_state& all_;
   descriptor socket_;
   descriptor news_;  // an eventfd, once there was need of it
-  bool ended_ = false;
   session session_;
   std::list<thread_connection*>::iterator place_;
 };
@@ -163,8 +162,7 @@ bool thread_connection::wait_in_company(std::unique_lock<std::mutex>& hold) {
   if (size > 0) {
     session_.received(static_cast<std::size_t>(size));
   }
-  ended_ = size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
-  return !ended_;
+  return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 bool thread_connection::send(std::string_view bytes) {
