@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "pool_support.hpp"
 #include "sennit/local/runtime.hpp"
 
 namespace {
@@ -19,26 +20,8 @@ namespace {
 using namespace sennit;
 using namespace sennit::local;
 using namespace std::chrono_literals;
-
-// A door that threads wait at, and that the test opens.
-class door {
-public:
-  void open() {
-    open_ = true;
-    open_.notify_all();
-  }
-  void pass() const { open_.wait(false); }
-
-private:
-  std::atomic<bool> open_{false};
-};
-
-// The pool's size, for one test.
-struct pool_of {
-  explicit pool_of(unsigned most) { set_offload_threads(most); }
-  ~pool_of() { set_offload_threads(before); }
-  const unsigned before = offload_threads();
-};
+using io_test::door;
+using io_test::pool_of;
 
 TEST(Offload, RunsElsewhereAndReturns) {
   runtime rt;
