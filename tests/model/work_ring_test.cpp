@@ -1,88 +1,214 @@
-// An owner that pushes and pops while others steal: each item is taken once, in order, and none is lost.
+// An owner that pushes and pops while others steal: each item is taken once, none is lost, and none is taken
+// before its context is there. Where the owner takes the oldest alone, they go in order.
 #include "sennit/detail/sched/work_ring.hpp"
 
-#include <tuple>
+#include <cstring>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "model.hpp"
 
 namespace {
 
-// What the owner does, one letter an operation: push, pop (until none is left at the end).
+// An owner, one letter an operation (at the end it takes all that is left):
+//   +  pushes an item               s  puts one into the slot; pushes whom that displaces
+//   -  pops the oldest              t  takes the slot's occupant
+//   <  pops the newest              y  pushes one that is leaving, leaves it, and says so
+// A thief, one letter a theft:
+//   h  half                         l  late          (in capitals: without a look before)
+struct cast {
+  const char* owner;
+  std::initializer_list<const char*> thieves;
+  int before;         // items pushed before
+  bool slot = false;  // and one in the slot
+};
+
+template <class Memory>
+struct ring : sennit::detail::work_ring<int, 4, Memory> {
+  using ring::work_ring::take_half;
+  using ring::work_ring::take_late;
+};
+
+template <class Memory>
+class stage {
+public:
+  explicit stage(const cast& c)
+      : contexts_(9), taken_(9), in_order_(std::strpbrk(c.owner, "<st") == nullptr) {
+    for (int i = 0; i < c.before; ++i)
+      push();
+    if (c.slot)
+      act('s');
+  }
+
+  void own(const char* what) {
+    for (; *what != '\0'; ++what)
+      act(*what);
+    while (take(ring_.pop(), last_)) {
+    }
+    take(ring_.take_slot(), last_);
+    MODEL_CHECK(ring_.owned() == 0 && ring_.newest() == 0 && !ring_.slot_taken());
+  }
+
+  void steal(const char* what) {
+    int last = 0;
+    const auto one = [&](int item) { take(item, last); };
+    for (; *what != '\0'; ++what) {
+      if (*what == 'h')
+        ring_.steal_half(one);
+      else if (*what == 'H')
+        ring_.take_half(one);
+      else if (*what == 'l')
+        ring_.steal_late(one);
+      else
+        ring_.take_late(one);
+    }
+  }
+
+  void end() {
+    MODEL_CHECK(in_all_ == made_);
+    MODEL_CHECK(ring_.pop() == 0 && ring_.pop_newest() == 0 && ring_.take_slot() == 0);
+  }
+
+private:
+  void act(char what) {
+    switch (what) {
+      case '+':
+        push();
+        break;
+      case '-':
+        take(ring_.pop(), last_);
+        break;
+      case '<': {
+        const int named = ring_.newest();
+        const int item = ring_.pop_newest();
+        MODEL_CHECK(item == named || item == 0);
+        take(item, last_);
+        break;
+      }
+      case 's':
+        contexts_[++made_] = 1;
+        if (const int displaced = ring_.put_slot(made_))
+          MODEL_CHECK(ring_.push(displaced));
+        break;
+      case 't':
+        take(ring_.take_slot(), last_);
+        break;
+      case 'y':
+        ring_.say_leaving(made_ + 1);
+        if (ring_.push(made_ + 1))
+          contexts_[++made_] = 1;
+        ring_.say_left();
+        break;
+    }
+  }
+
+  void push() {
+    contexts_[made_ + 1] = 1;
+    if (ring_.push(made_ + 1))
+      ++made_;
+  }
+
+  bool take(int item, int& last) {
+    if (item == 0)
+      return false;
+    MODEL_CHECK(item >= 1 && item <= 8);
+    MODEL_CHECK(contexts_[item] == 1);
+    MODEL_CHECK(taken_[item] == 0);
+    MODEL_CHECK(!in_order_ || item > last);
+    last = item;
+    taken_[item] = 1;
+    ++in_all_;
+    return true;
+  }
+
+  ring<Memory> ring_;
+  // By number: who comes too early, or takes what was taken, or unordered, is found.
+  std::vector<model::plain<int>> contexts_;
+  std::vector<model::plain<int>> taken_;
+  bool in_order_;
+  int last_ = 0;  // of the owner
+  int made_ = 0;
+  int in_all_ = 0;
+};
+
 template <class Memory = model::memory>
-auto owner_and_thieves(const char* owner, unsigned thieves, int before) {
+auto play(const cast& c) {
   return [=](model::run& run) {
-    sennit::detail::work_ring<int, 4, Memory> r;
-    std::vector<model::plain<int>> taken(
-        8);  // by number: who takes one that was taken, or unordered, is found
-    int pushed = 0;
-    int in_all = 0;
-    const auto take = [&](int item) {
-      MODEL_CHECK(item >= 1 && item <= 8);
-      MODEL_CHECK(taken[item - 1] == 0);
-      taken[item - 1] = 1;
-      ++in_all;
-    };
-    while (pushed < before)
-      MODEL_CHECK(r.push(++pushed));
-    run.thread([&] {
-      int last = 0;
-      const auto pop = [&] {
-        const int item = r.pop();
-        if (item == 0)
-          return false;
-        MODEL_CHECK(item > last);
-        last = item;
-        take(item);
-        return true;
-      };
-      for (const char* what = owner; *what != '\0'; ++what) {
-        if (*what == '-')
-          pop();
-        else if (r.push(pushed + 1))
-          ++pushed;
-      }
-      while (pop()) {
-      }
-    });
-    for (unsigned t = 0; t < thieves; ++t)
-      run.thread([&] {
-        int last = 0;
-        r.steal_half([&](int item) {
-          MODEL_CHECK(item > last);
-          last = item;
-          take(item);
-        });
-      });
+    stage<Memory> s(c);
+    run.thread([&] { s.own(c.owner); });
+    for (const char* thief : c.thieves)
+      run.thread([&s, thief] { s.steal(thief); });
     run.join();
-    MODEL_CHECK(in_all == pushed);
-    MODEL_CHECK(r.pop() == 0);
+    s.end();
   };
+}
+
+struct exploration {
+  const char* name;
+  cast who;
+  unsigned within;
+};
+
+void expect_none_fails(std::initializer_list<exploration> all) {
+  for (const exploration& e : all) {
+    const model::report r = model::explore(e.name, {.bound = e.within}, play(e.who));
+    EXPECT_FALSE(r.failed) << r;
+  }
 }
 
 TEST(work_ring, each_item_is_taken_once) {
   const unsigned bound = model::default_bound();
-  for (const auto& [name, owner, thieves, before, within] :
-       {std::tuple{"work ring, pops", "---", 1U, 3, bound + 1},
-        {"work ring, pushes and pops", "-+-+-", 1U, 3, bound},
-        {"work ring, full and round", "+-+++--", 1U, 4, bound},
-        {"work ring, 2 thieves", "-+-", 2U, 4, bound},
-        {"work ring, 3 thieves", "-", 3U, 4, 1U}}) {
-    const model::report r =
-        model::explore(name, {.bound = within}, owner_and_thieves(owner, thieves, before));
-    EXPECT_FALSE(r.failed) << r;
-  }
+  expect_none_fails({{"work ring, pops", {"---", {"h"}, 3}, bound + 1},
+                     {"work ring, pushes and pops", {"-+-+-", {"h"}, 3}, bound},
+                     {"work ring, full and round", {"+-+++--", {"h"}, 4}, bound},
+                     {"work ring, 2 thieves", {"-+-", {"H", "H"}, 4}, bound},
+                     {"work ring, 3 thieves", {"-", {"H", "H", "H"}, 4}, 1}});
+}
+
+TEST(work_ring, both_ends) {
+  const unsigned bound = model::default_bound();
+  expect_none_fails({{"work ring, pops of the newest", {"<<<", {"h"}, 3}, bound + 1},
+                     {"work ring, pops at both ends", {"<+-<+", {"h"}, 3}, bound},
+                     {"work ring, newest, 2 thieves", {"<+<", {"H", "H"}, 4}, bound},
+                     {"work ring, newest, late", {"<+<", {"l"}, 2}, bound},
+                     {"work ring, newest, both thieves", {"<+<", {"H", "L"}, 3}, bound}});
+}
+
+TEST(work_ring, slot) {
+  const unsigned bound = model::default_bound();
+  expect_none_fails({{"work ring, slot", {"sts", {"ll"}, 0}, bound},
+                     {"work ring, slot displaced", {"ss-t", {"l"}, 0}, bound},
+                     {"work ring, slot and pops", {"-t", {"l"}, 1, true}, bound},
+                     {"work ring, slot, 2 thieves", {"ts", {"L", "L"}, 1, true}, bound},
+                     {"work ring, slot, both thieves", {"ts<", {"L", "H"}, 3, true}, bound}});
+}
+
+TEST(work_ring, who_is_leaving_is_not_taken) {
+  const unsigned bound = model::default_bound();
+  expect_none_fails({{"work ring, leaving", {"y", {"l"}, 0}, bound + 1},
+                     {"work ring, leaving twice", {"yy", {"l"}, 0}, bound},
+                     {"work ring, leaving and popped", {"y<y-", {"l"}, 1}, bound},
+                     {"work ring, leaving, half", {"yy", {"h"}, 1}, bound},
+                     {"work ring, leaving, both thieves", {"y-y", {"H", "L"}, 2}, bound}});
 }
 
 TEST(work_ring, each_order_matters) {
   const model::weakened w =
       model::weaken_each("work ring, 2 thieves behind pushes", "work_ring.hpp",
-                         {.bound = model::default_bound() - 1}, owner_and_thieves("-++-", 2, 3));
+                         {.bound = model::default_bound() - 1}, play({"-++-", {"H", "H"}, 3}));
   EXPECT_FALSE(w.correct.failed) << w.correct;
   // Of a thief that takes the steal word, and of one that gives it back unused. The heavy fence between the
   // two acquires and releases as well, here; where it is a membarrier nobody promises that.
   EXPECT_EQ(w.survivors,
             (std::vector<std::string>{"update: acquire -> relaxed", "store: release -> relaxed"}));
+}
+
+TEST(work_ring, each_order_matters_to_late_thieves) {
+  const model::weakened w =
+      model::weaken_each("work ring, all operations", "work_ring.hpp", {}, play({"++<yyst-", {"LL"}, 0}));
+  EXPECT_FALSE(w.correct.failed) << w.correct;
+  EXPECT_EQ(w.survivors, (std::vector<std::string>{"update: acquire -> relaxed"}));  // as above
 }
 
 TEST(work_ring, without_the_fences_an_item_is_taken_twice) {
@@ -92,12 +218,12 @@ TEST(work_ring, without_the_fences_an_item_is_taken_twice) {
   struct no_heavy : model::memory {
     static void heavy_fence() {}
   };
-  const model::report light =
-      model::explore("work ring, no light fence", {}, owner_and_thieves<no_light>("---", 1, 3));
-  EXPECT_TRUE(light.failed);
-  const model::report heavy =
-      model::explore("work ring, no heavy fence", {}, owner_and_thieves<no_heavy>("---", 1, 3));
-  EXPECT_TRUE(heavy.failed);
+  for (const cast& c : {cast{"---", {"h"}, 3}, cast{"<<<", {"h"}, 3}, cast{"t", {"l"}, 0, true}}) {
+    const model::report light = model::explore("work ring, no light fence", {}, play<no_light>(c));
+    EXPECT_TRUE(light.failed);
+    const model::report heavy = model::explore("work ring, no heavy fence", {}, play<no_heavy>(c));
+    EXPECT_TRUE(heavy.failed);
+  }
 }
 
 }  // namespace

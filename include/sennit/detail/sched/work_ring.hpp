@@ -1,29 +1,36 @@
-// The run queue of a worker that others steal from: a bounded ring, first in, first out.
+// The run queue of a worker that others steal from: a bounded ring, and a slot for who goes first.
 //
-//        head_ (the owner's next)            tail_
-//          v                                  v
-//   ... |  a  |  b  |  c  |  d  |  e  |  f  |     ...        indices grow for ever; slot = index % capacity
-//          \_____ a thief's _____/
+//        head_ (the owner's next)            tail_          slot_
+//          v                                  v               v
+//   ... |  a  |  b  |  c  |  d  |  e  |  f  |     ...       |  g  |
+//          \_____ a thief's _____/           indices grow for ever; an index's place = index % capacity
 //
-// The owner pushes and pops without an atomic read-modify-write. To pop it claims its next slot by a plain
-// store, then looks at the steal word; a thief takes the steal word, then looks at the claim. Between the two
-// steps of each lies a fence, the owner's light, the thief's heavy (a compiler barrier and a membarrier,
-// where there is one): one of the two sees the other. A thief that has seen the claim takes what lies behind
-// it; an owner that has seen the thief waits until it has written down what it took.
+// The owner pushes and pops without an atomic read-modify-write. To pop it claims an entry by a plain store
+// (the oldest: head_ one up; the newest: tail_ one down; the slot's: null), then looks at the steal word; a
+// thief takes the steal word, then looks at the claim. Between the two steps of each lies a fence, the
+// owner's light, the thief's heavy: one of the two sees the other. A thief that has seen the claim takes none
+// of that; an owner that has seen the thief waits until it has written down what it took.
 //
 // The steal word:
 //   idle   nobody has stolen since the owner last looked       set by the owner
 //   busy   a thief is at work, or the owner goes round the     set by thieves from idle or left,
-//          loot: loot_ is its own                              by the owner from left
-//   left   loot_ says which slots are gone: the owner has      set by thieves; the next one goes on where
-//          yet to go round them                                it ended
+//          loot: what is said of it is its own                 by the owner from left
+//   left   it is said what is gone: the owner has yet to go    set by thieves; the next one goes on where
+//          round it                                            it ended
 //
-// So loot_ is always one stretch: it begins at the slot the owner had claimed or behind it, and the owner
-// stands still while it grows. Whether the claimed slot is in it tells the owner whose that slot is.
+// So the loot is always one stretch: it begins at the slot the owner had claimed or behind it, and the owner
+// stands still while it grows. Whether the claimed entry is in it tells the owner whose that is. It may be
+// empty, when a thief took the slot's occupant alone.
+//
+// There are two kinds of thief. steal_half never takes the newest entry. So an owner may push the fiber that
+// it is about to leave, and leave it then: until the owner's next push nobody else has it. steal_late is for
+// an owner that has not dispatched for long, who may have what it needs to go on in its slot, or newest: it
+// takes these too. The newest may still be on its way off its stack then, so the owner says who is leaving
+// before it pushes it, and that it has left once it has.
 //
 // Rejected: a head that owner and thieves advance by compare-and-swap (a locked instruction in every
-// dispatch); two ends, LIFO for the owner (unfair); a thief that only sets its word and leaves: the claimed
-// slot could then belong to either.
+// dispatch); a thief that only sets its word and leaves: the claimed entry could then belong to either; a
+// slot that thieves empty by a store (the owner, who has claimed it, could not tell by what it reads).
 #pragma once
 
 #include <cstddef>
@@ -33,7 +40,7 @@
 
 namespace sennit::detail {
 
-// T is copied; null (T()) stands for none. Capacity: a power of two.
+// T is copied, and compared; null (T()) stands for none. Capacity: a power of two.
 template <class T, std::size_t Capacity, class Memory = native_memory>
 class work_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0);
@@ -42,18 +49,18 @@ class work_ring {
 public:
   static constexpr std::size_t capacity = Capacity;
 
-  // ---- The owner alone.
+  // ---- The owner alone. What it takes may have to wait for a thief that is at work.
 
-  // False: full. Slots that were stolen count until the owner's next pop.
+  // False: full. Entries that were stolen count until the owner has gone round them.
   bool push(T item) noexcept {
     if (end_ - begin_ == Capacity) [[unlikely]]
       return false;
-    slot(end_) = item;
+    place(end_) = item;
     tail_.store(++end_, std::memory_order_release);
     return true;
   }
 
-  // The oldest, or none. Waits for a thief that is at work.
+  // The oldest, or none.
   T pop() noexcept {
     while (begin_ != end_) {
       const index mine = begin_;
@@ -61,44 +68,118 @@ public:
       Memory::light_fence();
       if (steal_.load(std::memory_order_relaxed) == idle) [[likely]] {
         begin_ = mine + 1;
-        return slot(mine);
+        return place(mine);
       }
-      if (go_round(mine))
-        return slot(mine);
+      if (keeps_oldest(mine))
+        return place(mine);
     }
     return T();
   }
 
-  // How many there are, less what was stolen since the last pop.
-  std::size_t most_left() const noexcept { return end_ - begin_; }
+  // The newest: the one that newest() names; or none, also where that was stolen (and so all others).
+  T pop_newest() noexcept {
+    if (begin_ == end_)
+      return T();
+    const index mine = end_ - 1;
+    tail_.store(mine, std::memory_order_release);  // who reads it reads the entries below
+    Memory::light_fence();
+    if (steal_.load(std::memory_order_relaxed) == idle) [[likely]] {
+      end_ = mine;
+      return place(mine);
+    }
+    return keeps_newest(mine) ? T{place(mine)} : T();
+  }
 
-  // ---- Any other worker.
+  // By the owner's count: it may have been stolen.
+  T newest() const noexcept { return begin_ != end_ ? T{place(end_ - 1)} : T(); }
+  std::size_t owned() const noexcept { return end_ - begin_; }
 
-  // Takes the older half, if there are two or more; hands each to `take`, the oldest first. Returns how many.
-  // 0 also while another thief is at work.
+  // Puts an item into the slot; returns whom it displaces, or none.
+  T put_slot(T item) noexcept {
+    const T displaced = take_slot();
+    slot_.store(item, std::memory_order_release);
+    return displaced;
+  }
+
+  // The slot's occupant, or none.
+  T take_slot() noexcept {
+    const T mine = slot_.load(std::memory_order_relaxed);
+    if (mine == T())
+      return mine;
+    slot_.store(T(), std::memory_order_relaxed);
+    Memory::light_fence();
+    if (steal_.load(std::memory_order_relaxed) == idle) [[likely]]
+      return mine;
+    return keeps_slot() ? mine : T();
+  }
+
+  // Whether there is somebody in the slot, by the owner's count: it may have been stolen.
+  bool slot_taken() const noexcept { return slot_.load(std::memory_order_relaxed) != T(); }
+
+  // Before an entry is pushed that others must not have yet; and when they may.
+  void say_leaving(T item) noexcept { leaving_.store(item, std::memory_order_release); }
+  void say_left() noexcept { leaving_.store(T(), std::memory_order_release); }
+
+  // ---- Any other worker. What a thief takes it hands to `take`, while the owner may be waiting for it.
+
+  // How many entries the ring may have: a look, before the price of a theft. Sees every push that came before
+  // a light fence of its owner, of which the caller's heavy fence came later.
+  std::size_t might_have() const noexcept {
+    const index tail = tail_.load(std::memory_order_relaxed);
+    const index from = steal_.load(std::memory_order_relaxed) == left
+                           ? loot_end_.load(std::memory_order_relaxed)
+                           : head_.load(std::memory_order_relaxed);
+    const auto available = static_cast<std::int32_t>(tail - from);
+    return available > 0 ? static_cast<std::size_t>(available) : 0;
+  }
+
+  // Takes the older half, if there are two or more, the oldest first. Returns how many. 0 also while another
+  // thief is at work.
   template <class Take>
   std::size_t steal_half(Take&& take) noexcept {
-    std::uint8_t found = steal_.load(std::memory_order_relaxed);
-    if (found == busy ||
-        !steal_.compare_exchange_strong(found, busy, std::memory_order_acquire, std::memory_order_relaxed))
+    return might_have() < 2 ? 0 : take_half(take);
+  }
+
+  // Takes the slot's occupant, then all there is in the ring, the oldest first, but for one that is leaving.
+  // Returns how many. 0 also while another thief is at work.
+  template <class Take>
+  std::size_t steal_late(Take&& take) noexcept {
+    return might_have() == 0 && !slot_taken() ? 0 : take_late(take);
+  }
+
+protected:
+  // The same without a look before: only for the model checker, which needs to explore so much less then.
+  template <class Take>
+  std::size_t take_half(Take& take) noexcept {
+    std::uint8_t found;
+    if (!begin_theft(found))
       return 0;
-    Memory::heavy_fence();
-    const index claimed = head_.load(std::memory_order_relaxed);
-    const index tail = tail_.load(std::memory_order_acquire);
-    const index from = found == left ? index{loot_end_} : claimed;
-    const auto available = static_cast<std::int32_t>(tail - from);
-    if (available < 2) {
-      steal_.store(found, std::memory_order_release);
-      return 0;
-    }
-    const index count = static_cast<index>(available) / 2;
-    for (index i = from; i != from + count; ++i)
-      take(T{slot(i)});
-    if (found != left)
-      loot_begin_ = from;
-    loot_end_ = from + count;
-    steal_.store(left, std::memory_order_release);
+    const loot seen = see(found);
+    const index count = seen.count / 2;
+    for (index i = seen.from; i != seen.from + count; ++i)
+      take(T{place(i)});
+    end_theft(found, seen.from, count, false);
     return count;
+  }
+
+  template <class Take>
+  std::size_t take_late(Take& take) noexcept {
+    std::uint8_t found;
+    if (!begin_theft(found))
+      return 0;
+    const T occupant = slot_.load(std::memory_order_acquire);
+    const bool from_slot = occupant != T() && !loot_slot_;
+    if (from_slot)
+      take(occupant);
+    const loot seen = see(found);
+    index count = seen.count;
+    // Who is not leaving now has left: it was said to be leaving before it was pushed.
+    if (count != 0 && leaving_.load(std::memory_order_acquire) == place(seen.from + count - 1))
+      --count;
+    for (index i = seen.from; i != seen.from + count; ++i)
+      take(T{place(i)});
+    end_theft(found, seen.from, count, from_slot);
+    return count + (from_slot ? 1 : 0);
   }
 
 private:
@@ -106,29 +187,111 @@ private:
   static constexpr std::uint8_t busy = 1;
   static constexpr std::uint8_t left = 2;
 
-  using slot_type = typename Memory::template plain<T>;
-  slot_type& slot(index i) noexcept { return slots_[i & (Capacity - 1)]; }
+  using place_type = typename Memory::template plain<T>;
+  place_type& place(index i) noexcept { return places_[i & (Capacity - 1)]; }
+  const place_type& place(index i) const noexcept { return places_[i & (Capacity - 1)]; }
 
-  // There was, or is, a thief. True: the claimed slot is the owner's.
-  [[gnu::noinline, gnu::cold]] bool go_round(index mine) noexcept {
+  // ---- A thief.
+
+  // False: another is at work.
+  bool begin_theft(std::uint8_t& found) noexcept {
+    found = steal_.load(std::memory_order_relaxed);
+    if (found == busy ||
+        !steal_.compare_exchange_strong(found, busy, std::memory_order_acquire, std::memory_order_relaxed))
+      return false;
+    Memory::heavy_fence();
+    return true;
+  }
+
+  struct loot {
+    index from;
+    index count;
+  };
+  // What there is, claims and earlier loot left out.
+  loot see(std::uint8_t found) const noexcept {
+    const index claimed = head_.load(std::memory_order_relaxed);
+    const index tail = tail_.load(std::memory_order_acquire);
+    const index from = found == left ? loot_end_.load(std::memory_order_relaxed) : claimed;
+    const auto available = static_cast<std::int32_t>(tail - from);
+    return {from, available > 0 ? static_cast<index>(available) : 0};
+  }
+
+  // Writes down what was taken.
+  void end_theft(std::uint8_t found, index from, index count, bool from_slot) noexcept {
+    if (count == 0 && !from_slot) {
+      steal_.store(found, std::memory_order_release);
+      return;
+    }
+    if (found != left)
+      loot_begin_ = from;
+    loot_end_.store(from + count, std::memory_order_relaxed);
+    if (from_slot)
+      loot_slot_ = true;
+    steal_.store(left, std::memory_order_release);
+  }
+
+  // ---- The owner, when there was, or is, a thief. True: what it has claimed is its own.
+
+  [[gnu::noinline, gnu::cold]] bool keeps_oldest(index mine) noexcept {
+    if (!catch_up()) {
+      begin_ = mine + 1;
+      return true;
+    }
+    const index loot_end = loot_end_.load(std::memory_order_relaxed);
+    const bool own = !is_loot(mine);
+    go_round(loot_end != mine ? loot_end : mine + 1);
+    return own;
+  }
+
+  [[gnu::noinline, gnu::cold]] bool keeps_newest(index mine) noexcept {
+    if (!catch_up()) {
+      end_ = mine;
+      return true;
+    }
+    const bool own = !is_loot(mine);
+    if (own)
+      end_ = mine;
+    else
+      tail_.store(end_, std::memory_order_relaxed);
+    go_round(loot_end_.load(std::memory_order_relaxed));
+    return own;
+  }
+
+  [[gnu::noinline, gnu::cold]] bool keeps_slot() noexcept {
+    if (!catch_up())
+      return true;
+    const bool own = !loot_slot_;
+    go_round(loot_end_.load(std::memory_order_relaxed));
+    return own;
+  }
+
+  // True: there is loot, and the owner has the steal word. False: none was taken.
+  bool catch_up() noexcept {
     for (;;) {
       std::uint8_t found = steal_.load(std::memory_order_relaxed);
-      if (found == idle) {  // it found too little
-        begin_ = mine + 1;
-        return true;
-      }
+      if (found == idle)
+        return false;
       // By compare-and-swap, since another thief may be about to go on where the last one has ended.
       if (found == left &&
           steal_.compare_exchange_strong(found, busy, std::memory_order_acquire, std::memory_order_relaxed))
-        break;
+        return true;
       Memory::give_way();
     }
-    const index loot_end = loot_end_;
-    const bool own = loot_begin_ != mine;  // else it begins behind the claim
-    begin_ = loot_end;
-    head_.store(loot_end, std::memory_order_relaxed);
+  }
+
+  bool is_loot(index i) const noexcept {
+    const index begin = loot_begin_;
+    return i - begin < loot_end_.load(std::memory_order_relaxed) - begin;
+  }
+
+  void go_round(index begin) noexcept {
+    begin_ = begin;
+    head_.store(begin, std::memory_order_relaxed);
+    if (loot_slot_) {
+      slot_.store(T(), std::memory_order_relaxed);
+      loot_slot_ = false;
+    }
     steal_.store(idle, std::memory_order_release);
-    return own;
   }
 
   // The owner's.
@@ -137,11 +300,15 @@ private:
   // Written by the owner, read by thieves.
   typename Memory::template atomic<index> head_{0};
   typename Memory::template atomic<index> tail_{0};
+  typename Memory::template atomic<T> slot_{T()};
+  typename Memory::template atomic<T> leaving_{T()};
   // Written by thieves.
   typename Memory::template atomic<std::uint8_t> steal_{idle};
-  typename Memory::template plain<index> loot_begin_ = 0;  // under the steal word
-  typename Memory::template plain<index> loot_end_ = 0;
-  slot_type slots_[Capacity] = {};
+  // Under the steal word.
+  typename Memory::template plain<bool> loot_slot_ = false;
+  typename Memory::template plain<index> loot_begin_ = 0;
+  typename Memory::template atomic<index> loot_end_{0};  // but for might_have
+  place_type places_[Capacity] = {};
 };
 
 }  // namespace sennit::detail
