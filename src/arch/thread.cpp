@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 
 namespace {
@@ -26,6 +27,8 @@ static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, worker) == 8,
 
 extern "C" {
 
+int* sennit_errno_location();  // sennit/errno.h, which would redefine errno here
+
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
 [[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}};
 
@@ -41,6 +44,13 @@ extern "C" {
 
 void sennit_before_first_switch(void (*prepare)()) {
   before_first_switch.store(prepare, std::memory_order_release);
+}
+
+// Not a constant function, whatever a compiler that sees it may think.
+[[gnu::noinline]] int* sennit_errno_location() {
+  int* location = &errno;
+  __asm__ volatile("" : "+r"(location)::"memory");
+  return location;
 }
 
 [[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept {

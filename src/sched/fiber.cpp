@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/parallel.hpp"
 
 namespace sennit::detail {
 
@@ -50,7 +50,7 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
     frame.round(&frame);
     worker& w = *this_worker();
     w.ready.current->flags.status = fiber_status::finished;
-    suspend(w, sennit_decide_finish, &w, false);
+    suspend(w, w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish, &w, false);
   }
 }
 #else
@@ -122,6 +122,10 @@ fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
   if (stack_size == w.stack_size && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
   w.deadlines.reserve(w.descriptor_count + 1);
+  return fiber_make_with_stack(w, stack_size);
+}
+
+fiber* fiber_make_with_stack(worker& w, std::size_t stack_size) {
   fiber* f = fiber_make(w);
   f->flags.unusual = stack_size != w.stack_size;
   try {
@@ -174,7 +178,7 @@ void fiber_unpark(fiber& f) noexcept {
 void fiber_fail(fiber& f) noexcept {
   if (f.home->unwinding)  // told to leave: what it waited for was taken from it, and it said so
     return;
-  if (!f.flags.owned)
+  if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());
   f.error = new std::exception_ptr(std::current_exception());
   f.flags.unusual = true;
@@ -190,6 +194,14 @@ void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {
     std::fprintf(stderr, "sennit: fiber \"%s\" ended by an exception that nobody can join\n", f.name);
   }
   std::terminate();
+}
+
+void fiber_would_not_end(const fiber& f, const char* reason) noexcept {
+  std::fprintf(stderr,
+               "sennit: a runtime ended while fiber \"%s\" (%s) would not: it caught its unwinding, or waits "
+               "in a destructor for something that never comes\n",
+               f.name, reason);
+  std::abort();
 }
 
 void fiber_rethrow(void* error) {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "sennit/detail/fault/overflow.hpp"
-#include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/parallel.hpp"
 
 namespace sennit::detail {
 
@@ -240,10 +240,10 @@ struct request {
 }
 
 // Runs fibers until a decider names the host.
-SENNIT_UNSANITIZED static void host_leaves(worker& w) noexcept {
+SENNIT_UNSANITIZED void host_leaves(worker& w, sennit_decider decide) noexcept {
   sennit_context marker = reinterpret_cast<sennit_context>(&w.host);
   w.host_identity = current_identity();
-  sennit_decision decision = decide_host_leaves(marker, &w);
+  sennit_decision decision = decide(marker, &w);
   while (decision.target != marker) {
     const sennit_transfer transfer =
         swap(decision.target, decision.value, w.ready.current->frame->active_identity);
@@ -254,14 +254,14 @@ SENNIT_UNSANITIZED static void host_leaves(worker& w) noexcept {
 
 #else
 
-static void host_leaves(worker& w) noexcept {
-  suspend(w, decide_host_leaves, &w);
+void host_leaves(worker& w, sennit_decider decide) noexcept {
+  suspend(w, decide, &w);
 }
 
 #endif
 
 void fiber_finish_slow(worker& w, fiber&) noexcept {
-  suspend(w, sennit_decide_finish, &w, false);
+  suspend(w, w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish, &w, false);
 }
 
 unsigned process_generation() noexcept {
@@ -272,7 +272,7 @@ unsigned process_generation() noexcept {
   return forks.load(std::memory_order_relaxed);
 }
 
-void host_run(worker& w) noexcept {
+void host_enters(worker& w) noexcept {
   if (w.process != process_generation()) [[unlikely]] {
     std::fputs(
         "sennit: a runtime is run in a child of the process that made it; after fork(), the child may only "
@@ -290,9 +290,13 @@ void host_run(worker& w) noexcept {
   fault_watch_thread();
   w.error_number = &errno;
   thread->worker = &w;
+}
+
+void host_run(worker& w) noexcept {
+  host_enters(w);
   w.host_wanted = false;
   w.inbox.say_awake();
-  host_leaves(w);
+  host_leaves(w, decide_host_leaves);
   w.inbox.say_asleep();  // the host may wait for our descriptor: posts must wake it
   w.host_wanted = false;
   sennit_thread_self()->worker = nullptr;
@@ -334,17 +338,7 @@ void worker_unwind(worker& w) noexcept {
   while (fiber_count(w) > 0) {
     host_run(w);
     if (w.ready.empty() && idle_until(w, true) == time_point::min())
-      fiber_for_each(
-          w,
-          [](void*, fiber& f) {
-            std::fprintf(stderr,
-                         "sennit: a runtime ended while fiber \"%s\" (%s) would not: it caught its "
-                         "unwinding, or waits "
-                         "in a destructor for something that never comes\n",
-                         f.name, f.reason);
-            std::abort();
-          },
-          nullptr);
+      fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, f.reason); }, nullptr);
   }
 }
 

@@ -19,7 +19,7 @@ void mutex::hand_over() noexcept {
   if (waiters_.empty())  // they gave up
     state_ = state::free;
   else
-    detail::unpark(detail::list_pop_front(waiters_), 0);
+    detail::unpark(detail::list_pop_fiber(waiters_), 0);
 }
 
 }  // namespace sennit::local

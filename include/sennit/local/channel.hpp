@@ -91,7 +91,7 @@ public:
     if (closed_)
       return false;
     if (!receivers_.empty()) {
-      give(detail::list_pop_front(receivers_), value);
+      give(detail::list_pop_fiber(receivers_), value);
       return true;
     }
     if (size_ == capacity_)
@@ -104,9 +104,9 @@ public:
   // repeated.
   void close() {
     closed_ = true;
-    for (detail::fiber_list* waiting : {&senders_, &receivers_})
+    for (detail::waiter_list* waiting : {&senders_, &receivers_})
       while (!waiting->empty())
-        detail::unpark_in_turn(detail::list_pop_front(*waiting), detail::fiber_status::notified);
+        detail::unpark_in_turn(detail::list_pop_fiber(*waiting), detail::fiber_status::notified);
   }
   bool closed() const noexcept { return closed_; }
 
@@ -190,7 +190,7 @@ private:
     }
     if (senders_.empty())
       return buffered;
-    detail::fiber& sender = detail::list_pop_front(senders_);
+    detail::fiber& sender = detail::list_pop_fiber(senders_);
     T& offered = *reinterpret_cast<T*>(sender.word);
     if (buffered)
       push(offered);
@@ -215,8 +215,8 @@ private:
   T* buffer_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
-  detail::fiber_list receivers_;
-  detail::fiber_list senders_;
+  detail::waiter_list receivers_;
+  detail::waiter_list senders_;
   bool closed_ = false;
 };
 

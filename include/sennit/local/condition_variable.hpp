@@ -30,11 +30,11 @@ public:
   // Makes one waiter, or all, ready; the caller goes on.
   [[gnu::always_inline]] void notify_one() {
     if (!waiters_.empty())
-      detail::unpark(detail::list_pop_front(waiters_), 0);
+      detail::unpark(detail::list_pop_fiber(waiters_), 0);
   }
   void notify_all() {
     while (!waiters_.empty())
-      detail::unpark_in_turn(detail::list_pop_front(waiters_), detail::fiber_status::notified);
+      detail::unpark_in_turn(detail::list_pop_fiber(waiters_), detail::fiber_status::notified);
   }
 
   // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
@@ -83,7 +83,7 @@ private:
     mutex& held_mutex;
   };
 
-  detail::fiber_list waiters_;
+  detail::waiter_list waiters_;
 };
 
 }  // namespace sennit::local

@@ -103,7 +103,7 @@ private:
     if (deadline == detail::never)
       return reinterpret_cast<detail::fiber*>(
           detail::park(w, detail::fiber_status::parked, detail::join_reason));
-    w.ready.current->joins = fiber_;
+    w.ready.current->word = reinterpret_cast<std::uintptr_t>(fiber_);
     detail::park_until(w, detail::fiber_status::joining, detail::join_reason, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }

@@ -66,7 +66,7 @@ private:
   void hand_over() noexcept;
 
   state state_ = state::free;
-  detail::fiber_list waiters_;
+  detail::waiter_list waiters_;
 };
 
 }  // namespace sennit::local

@@ -22,9 +22,10 @@ extern "C" {
 #endif
 
 struct __attribute__((may_alias)) sennit_fiber_front {
-  sennit_context context;
-  uintptr_t word;
   void* waits[2];
+  uintptr_t word;
+  uint64_t flags;
+  sennit_context context;
   struct sennit_fiber_front* next;
 };
 

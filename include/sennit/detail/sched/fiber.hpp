@@ -3,12 +3,14 @@
 // Descriptors are type-stable: their memory is only ever reused for descriptors.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/coro/coroutine_frame.hpp"
+#include "sennit/detail/sched/claim.hpp"
 
 struct sennit_worker;
 
@@ -22,7 +24,7 @@ enum class fiber_status : std::uint8_t {
   unused,
   parked,
   waiting,  // parked in a list
-  joining,  // parked until another fiber ends, or a deadline passes
+  joining,  // parked until the fiber that its word names ends, or a deadline passes
   // Ready or running; its last park ended because
   notified,   // what it waited for happened (or there was none yet); the word handed over says more
   timed_out,  // its deadline passed first
@@ -31,26 +33,30 @@ enum class fiber_status : std::uint8_t {
 };
 
 struct fiber;
+struct wait_site;
 
-// A place in a ring of waiters: a fiber's, or the list's own, which stands between last and first. A list is
+// A place in a ring of waiters: a waiter's, or the list's own, which stands between last and first. A list is
 // empty when its own place is alone. No test, for null or for the ends, is needed to enter or to leave.
 struct wait_node {
-  wait_node* next;
-  wait_node* previous;
-};
+  wait_node* next = nullptr;
+  wait_node* previous = nullptr;
 
-// Fibers that wait for one thing, in order. A fiber waits in one list at most. Not to be moved.
-struct fiber_list : wait_node {
-  constexpr fiber_list() noexcept : wait_node{this, this} {}
-  fiber_list(const fiber_list&) = delete;
-  fiber_list& operator=(const fiber_list&) = delete;
-  bool empty() const { return next == this; }
+  void leave_list() noexcept {
+    next->previous = previous;
+    previous->next = next;
+  }
 };
 
 // Why a fiber that joins is parked. Without a deadline nothing else tells that it does.
 inline constexpr const char* join_reason = "join";
 
 inline constexpr std::uint32_t no_timer = static_cast<std::uint32_t>(-1);
+
+enum class waiter_kind : std::uint8_t {
+  fiber,
+  claimed,      // a claimed_waiter (parallel.hpp): one of several things that may end a wait
+  pinned_fiber  // of a parallel runtime: runs on one worker only
+};
 
 // What a spawn resets, in one store.
 struct fiber_flags {
@@ -61,60 +67,81 @@ struct fiber_flags {
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool unusual = false;  // has a name, an error, no stack, or one of another size: not to be reused as it is
   bool told = false;     // the runtime ends: nothing more is to be told
-  std::uint8_t none = 0;
+  waiter_kind kind = waiter_kind::fiber;
 };
 static_assert(sizeof(fiber_flags) == 8);
 
-// Two lines, next to each other: the processor fetches such pairs together.
-struct alignas(128) fiber {
-  // First line: what blocking, waking and a switch touch.
-  sennit_context context = nullptr;  // where it is suspended
-  std::uintptr_t word = 0;           // what its resume hands over
-  union {
-    wait_node waits{nullptr, nullptr};  // its place, while it is waiting
-    fiber* joins;                       // whose end, while it is joining
-  };
-  fiber* next = nullptr;  // in the ring, or among the idle ones
-  sennit_worker* home = nullptr;
+// Who waits, in a list.
+struct waiter : wait_node {
+  std::uintptr_t word = 0;  // what it offers while it waits, then what it is woken with
   fiber_flags flags;
-  std::uint32_t timer = no_timer;  // its place among the worker's timers
-  std::uint32_t id = 0;            // 0: nobody has asked yet
+};
+
+// Who waits for one thing, in order; everybody waits in one list at most. Not to be moved.
+struct waiter_list : wait_node {
+  constexpr waiter_list() noexcept : wait_node{this, this} {}
+  waiter_list(const waiter_list&) = delete;
+  waiter_list& operator=(const waiter_list&) = delete;
+  bool empty() const { return next == this; }
+};
+
+// Two lines, next to each other: the processor fetches such pairs together.
+struct alignas(128) fiber : waiter {
+  // First line: what blocking, waking and a switch touch. The word is what its resume hands over.
+  sennit_context context = nullptr;  // where it is suspended
+  fiber* next = nullptr;             // in the ring, or among the idle ones
+  sennit_worker* home = nullptr;
+  union {
+    std::uint32_t timer = no_timer;  // its place among the worker's timers
+    wait_claim permit;               // of a parallel runtime: this_fiber::park and unpark
+  };
+  std::uint32_t id = 0;  // 0: nobody has asked yet
   // Second line: what its beginning and its end touch.
-  const char* reason = "";           // what it waits for while parked
+  union {
+    const char* reason = "";  // what it waits for while parked
+    wait_site* site;          // the same, of a parallel runtime
+  };
   coroutine_frame* frame = nullptr;  // its stack; null: none
-  fiber* joiner = nullptr;
+  union {
+    fiber* joiner = nullptr;
+    std::atomic<std::uintptr_t> ended;  // of a parallel runtime: see parallel.hpp
+  };
   void* error = nullptr;  // std::exception_ptr*: what its function ended with
   // What people want to see.
   char name[32] = {};
 
+  fiber() noexcept {}
   bool is_parked() const {
     return flags.status >= fiber_status::parked && flags.status <= fiber_status::joining;
   }
 };
-static_assert(offsetof(fiber, reason) == 64 && sizeof(fiber) == 128);
+static_assert(sizeof(fiber) == 128);
 
-[[gnu::always_inline]] inline void list_push_back(fiber_list& list, fiber& f) {
+[[gnu::always_inline]] inline void list_push_back(waiter_list& list, waiter& w) {
   wait_node* last = list.previous;
-  f.waits.previous = last;
-  last->next = list.previous = &f.waits;
-  f.waits.next = &list;  // not beside its neighbour, or gcc goes through a vector register for the two
+  w.previous = last;
+  last->next = list.previous = &w;
+  w.next = &list;  // not beside its neighbour, or gcc goes through a vector register for the two
+}
+
+[[gnu::always_inline]] inline waiter& list_pop_front(waiter_list& list) {
+  wait_node* first = list.next;
+  list.next = first->next;
+  first->next->previous = &list;
+  return static_cast<waiter&>(*first);
+}
+
+// Of a local runtime, where all that wait are fibers.
+[[gnu::always_inline]] inline fiber& list_pop_fiber(waiter_list& list) {
+  return static_cast<fiber&>(list_pop_front(list));
 }
 
 // What a parked fiber waits for is not to wake it any more: its deadline has passed, or its runtime ends.
 inline void stop_waiting(fiber& f) {
-  if (f.flags.status == fiber_status::waiting) {
-    f.waits.next->previous = f.waits.previous;
-    f.waits.previous->next = f.waits.next;
-  } else if (f.flags.status == fiber_status::joining) {
-    f.joins->joiner = nullptr;
-  }
-}
-
-[[gnu::always_inline]] inline fiber& list_pop_front(fiber_list& list) {
-  wait_node* first = list.next;
-  list.next = first->next;
-  first->next->previous = &list;
-  return *reinterpret_cast<fiber*>(reinterpret_cast<char*>(first) - offsetof(fiber, waits));
+  if (f.flags.status == fiber_status::waiting)
+    f.leave_list();
+  else if (f.flags.status == fiber_status::joining)
+    reinterpret_cast<fiber*>(f.word)->joiner = nullptr;
 }
 
 // A free descriptor for a worker, and back. Any thread. fiber_make throws std::bad_alloc.

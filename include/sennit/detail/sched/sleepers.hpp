@@ -21,13 +21,21 @@ public:
   static constexpr unsigned none = most_workers;
 
   // The worker. Between the two it looks at every queue, and sleeps only when all are empty.
-  void say_asleep(unsigned worker) noexcept {
-    asleep_.fetch_or(bit(worker), std::memory_order_relaxed);
+  void say_asleep(unsigned number) noexcept {
+    asleep_.fetch_or(bit(number), std::memory_order_relaxed);
     Memory::heavy_fence();
   }
-  void say_awake(unsigned worker) noexcept { asleep_.fetch_and(~bit(worker), std::memory_order_relaxed); }
+  void say_awake(unsigned number) noexcept { asleep_.fetch_and(~bit(number), std::memory_order_relaxed); }
 
-  // Any thread, after it has published work. The worker that it must wake, or none.
+  // Any thread, after it has published work: whether choose() may find one.
+  bool any() const noexcept {
+    Memory::light_fence();
+    return asleep_.load(std::memory_order_relaxed) != 0;
+  }
+  unsigned count() const noexcept {
+    return static_cast<unsigned>(std::popcount(asleep_.load(std::memory_order_relaxed)));
+  }
+  // The worker that it must wake, or none.
   [[nodiscard]] unsigned choose() noexcept {
     Memory::light_fence();
     std::uint64_t seen = asleep_.load(std::memory_order_relaxed);
@@ -41,7 +49,7 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t bit(unsigned worker) noexcept { return std::uint64_t{1} << worker; }
+  static constexpr std::uint64_t bit(unsigned number) noexcept { return std::uint64_t{1} << number; }
   typename Memory::template atomic<std::uint64_t> asleep_{0};
 };
 

@@ -19,6 +19,12 @@ namespace sennit::detail {
 // A finished fiber with a stack, for a new one. Throws as fiber_spawn.
 [[gnu::cold]] fiber* fiber_take_slow(worker& w, std::size_t stack_size);
 
+// A new descriptor and a stack, of a worker.
+fiber* fiber_make_with_stack(worker& w, std::size_t stack_size);
+
+// At the end of its runtime: a fiber has not ended, nor can it.
+[[noreturn, gnu::cold]] void fiber_would_not_end(const fiber& f, const char* reason) noexcept;
+
 // Back, when nobody refers to it any more.
 [[gnu::cold]] void fiber_give_slow(worker& w, fiber& f) noexcept;
 [[gnu::always_inline]] inline void fiber_give(worker& w, fiber& f) noexcept {
@@ -72,12 +78,9 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
   return {};
 }
 
-// A fiber's life.
+// Runs a fiber's function, and destroys it.
 template <class Body>
-sennit_decision fiber_round(void* top) noexcept {
-  auto& frame = *static_cast<coroutine_frame*>(top);
-  worker& w = *this_worker();
-  fiber& self = *w.ready.current;
+[[gnu::always_inline]] inline void run_body(coroutine_frame& frame, fiber& self) noexcept {
   if (!self.flags.unwind) [[likely]] {
     try {
       payload_get<Body>(frame)();
@@ -87,10 +90,27 @@ sennit_decision fiber_round(void* top) noexcept {
     }
   }
   payload_destroy<Body>(frame);
+}
+
+// A fiber's life.
+template <class Body>
+sennit_decision fiber_round(void* top) noexcept {
+  worker& w = *this_worker();
+  fiber& self = *w.ready.current;
+  run_body<Body>(*static_cast<coroutine_frame*>(top), self);
   if constexpr (direct_entry)
     return fiber_finish(w, self);
   else
     return {};  // fiber_loop finishes it
+}
+
+// A finished fiber, which has got a function, begins anew.
+[[gnu::always_inline]] inline void fiber_reset(fiber& f, sennit_round round, bool owned) noexcept {
+  coroutine_frame& frame = *f.frame;
+  frame.round = round;
+  f.flags = {.status = fiber_status::notified, .owned = owned};
+  f.id = 0;
+  renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 }
 
 // A new fiber, ready to run; `owned`: a handle will refer to it. stack_size 0: the worker's. Throws
@@ -115,13 +135,10 @@ template <class Function>
       throw;
     }
   }
-  frame.round = fiber_round<body>;
-  f->flags = {.status = fiber_status::notified, .owned = owned};
+  fiber_reset(*f, fiber_round<body>, owned);
   if (stack_size != 0) [[unlikely]]
     f->flags.unusual = frame.record.memory.size != w.stack_size;
   f->joiner = nullptr;
-  f->id = 0;
-  renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
   w.ready.add(f);
   return *f;
 }

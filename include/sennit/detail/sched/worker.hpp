@@ -32,6 +32,8 @@
 
 namespace sennit::detail {
 
+struct parallel_runtime;
+
 // After this many dispatches a worker looks at what comes from outside: posts, deadlines, I/O.
 inline constexpr unsigned poll_interval = 61;
 
@@ -55,8 +57,9 @@ struct sennit_worker {
   sennit::detail::run_queue ready;
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   unsigned until_poll = sennit::detail::poll_interval;
-  bool unwinding = false;       // the runtime ends
-  int* error_number = nullptr;  // the errno of the thread that runs it
+  bool unwinding = false;                              // the runtime ends
+  int* error_number = nullptr;                         // the errno of the thread that runs it
+  sennit::detail::parallel_runtime* shared = nullptr;  // whose worker it is; null: a local runtime's
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
@@ -165,6 +168,12 @@ inline constexpr bool direct_entry = true;
     throw_forced_unwind();
   }
 }
+
+// Leaves the thread's own code (the host) until a decider names the host. `decide` is the first.
+void host_leaves(worker& w, sennit_decider decide) noexcept;
+
+// The thread is the worker from now on. Ends the program where it cannot be.
+void host_enters(worker& w) noexcept;
 
 // The rest of a park while the runtime ends.
 [[gnu::cold]] void leave_if_told(const worker& w);

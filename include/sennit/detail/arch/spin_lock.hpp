@@ -1,0 +1,40 @@
+// A lock for a few instructions: one read-modify-write to take it, a plain store to let it go. Who waits
+// gives the processor away after a while, since the holder may not be running.
+#pragma once
+
+#include <atomic>
+
+#include "sennit/detail/arch/native_memory.hpp"
+
+namespace sennit::detail {
+
+// Lets the processor's other thread go first, and a loop that waits not burn.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+class spin_lock {
+public:
+  void lock() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+      wait();
+  }
+  bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+private:
+  [[gnu::noinline, gnu::cold]] void wait() const noexcept {
+    for (unsigned round = 0; taken_.load(std::memory_order_relaxed); ++round)
+      if (round < 64)
+        relax();
+      else
+        native_memory::give_way();
+  }
+  std::atomic<bool> taken_{false};
+};
+
+}  // namespace sennit::detail

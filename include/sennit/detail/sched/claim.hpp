@@ -1,0 +1,61 @@
+// Who may end a wait that several could end: a waker, a deadline, the runtime's end.
+//
+//   open ---> parked ---> taken or timed_out       by whoever comes first; it then makes the waiter ready
+//     +-----------------> taken or timed_out       came before the waiter had parked: nobody needs to do more
+//
+// The waiter registers with everything that may end its wait while the claim is open, on its own stack; when
+// its stack is left, it parks the claim, unless that was taken meanwhile. An OS thread never parks it: it
+// waits for the word itself.
+#pragma once
+
+#include <cstdint>
+
+#include "sennit/detail/arch/native_memory.hpp"
+
+namespace sennit::detail {
+
+enum class claim_state : std::uint32_t { open, taken, parked, timed_out };
+
+enum class claim_result : std::uint8_t {
+  lost,   // somebody else has ended the wait
+  early,  // won; the waiter has not parked, and goes on by itself
+  parked  // won; the waiter is to be made ready
+};
+
+template <class Memory = native_memory>
+class basic_claim {
+public:
+  // Ends the wait, as a waker (taken) or as a deadline (timed_out).
+  claim_result take(claim_state as) noexcept {
+    claim_state seen = state_.load(std::memory_order_relaxed);
+    while (seen == claim_state::open || seen == claim_state::parked)
+      if (state_.compare_exchange_weak(seen, as, std::memory_order_acq_rel, std::memory_order_relaxed))
+        return seen == claim_state::open ? claim_result::early : claim_result::parked;
+    return claim_result::lost;
+  }
+
+  // The waiter has left its stack. False: the wait has ended.
+  bool park() noexcept {
+    claim_state seen = claim_state::open;
+    return state_.compare_exchange_strong(seen, claim_state::parked, std::memory_order_acq_rel,
+                                          std::memory_order_acquire);
+  }
+
+  claim_state state() const noexcept { return state_.load(std::memory_order_acquire); }
+
+  // For one that is used again and again (a fiber's own park): opens it; who had ended the wait.
+  claim_state reopen() noexcept { return state_.exchange(claim_state::open, std::memory_order_acq_rel); }
+  // A wake that is kept until somebody waits. True: the waiter is to be made ready.
+  bool grant() noexcept {
+    return state_.exchange(claim_state::taken, std::memory_order_acq_rel) == claim_state::parked;
+  }
+
+  typename Memory::template atomic<claim_state>& word() noexcept { return state_; }
+
+private:
+  typename Memory::template atomic<claim_state> state_{claim_state::open};
+};
+
+using wait_claim = basic_claim<>;
+
+}  // namespace sennit::detail

@@ -1,0 +1,374 @@
+// A worker of a parallel runtime, and what its fibers do: yield, block, begin, end.
+//
+// It is a worker as a local runtime has (worker.hpp), but others steal from it, so its ready fibers lie in a
+// ring and a slot of their own (work_ring.hpp), and a fiber must not be seen by others before it has left its
+// stack. Two rules see to that:
+//
+//   A fiber that blocks or ends does so in a decider, on the worker's stack: only there it is put where its
+//   waker, or its joiner, finds it. From that moment on it may run elsewhere, and its stack be gone.
+//
+//   A fiber that only gives way (yield, spawn_now) enters its successor directly, having pushed itself onto
+//   the ring: nobody steals the newest of a ring, and nothing newer comes before the switch is over. (A thief
+//   that comes late, for a worker that has not dispatched for long, takes the newest too: unless it is said
+//   to be leaving.)
+//
+// Whatever was read of a worker before a switch is stale after it: the fiber may have moved.
+//
+// Source: Dolan 2013, section 5 (the parallel library).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sched/claim.hpp"
+#include "sennit/detail/sched/inbox.hpp"
+#include "sennit/detail/sched/sleepers.hpp"
+#include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/timer_wheel.hpp"
+#include "sennit/detail/sched/work_ring.hpp"
+
+namespace sennit::detail {
+
+struct parallel_runtime;
+
+class shared_timers;
+
+// One that a deadline wakes.
+struct fiber_timer : timer_node {
+  fiber* who = nullptr;
+  wait_claim* claim = nullptr;
+  shared_timers* at = nullptr;  // where it was added
+};
+
+// A worker's timers. Any worker may add, cancel and serve: under the lock.
+class shared_timers {
+public:
+  void add(fiber_timer& timer, time_point when) noexcept;
+  void cancel(fiber_timer& timer) noexcept;
+  // Makes those ready whose time has come, on the calling worker.
+  void fire_due(time_point now) noexcept;
+  // May be a little old.
+  time_point earliest() const noexcept {
+    return time_point(clock::duration(earliest_.load(std::memory_order_relaxed)));
+  }
+
+private:
+  void note_earliest() noexcept;
+
+  spin_lock lock_;
+  timer_wheel wheel_;
+  std::atomic<clock::rep> earliest_{never.time_since_epoch().count()};
+};
+
+inline constexpr std::size_t ring_capacity = 256;
+
+struct parallel_worker final : sennit_worker {
+  parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
+
+  // The owner's, at every dispatch.
+  work_ring<fiber*, ring_capacity> ring;
+  std::atomic<unsigned> dispatches{0};  // others look whether it grows
+  unsigned poll_at = poll_interval;
+  unsigned slot_left = slot_budget;
+  const bool direct;  // a fiber that gives way may enter its successor directly
+  const bool lifo;
+  // The owner's, seldom.
+  parallel_runtime& runtime;
+  const unsigned index;
+  std::uint32_t random;  // where it begins to steal
+  // Everybody's.
+  detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
+  shared_timers timers;
+  std::atomic<unsigned> seen_dispatches{0};  // the watcher's
+};
+
+// What the workers of a runtime share.
+struct parallel_runtime {
+  parallel_runtime(unsigned workers, run_policy policy, std::size_t stack_size);
+  ~parallel_runtime();
+  parallel_runtime(const parallel_runtime&) = delete;
+  parallel_runtime& operator=(const parallel_runtime&) = delete;
+
+  void stop() noexcept;
+  void unwind() noexcept;
+  std::size_t fibers() const noexcept;
+
+  sleepers<> asleep;
+  std::atomic<unsigned> searching{0};  // workers that look for work: nobody needs to be woken meanwhile
+  std::atomic<bool> watched{false};    // a sleeper looks every millisecond whether a worker is stuck
+  std::atomic<bool> stopping{false};
+  std::atomic<unsigned> guests{0};  // other threads that make a fiber ready just now
+
+  // Ready fibers that no worker has: those made ready from outside, and those that rings had no room for.
+  spin_lock injected_lock;
+  fiber* injected_first = nullptr;
+  fiber* injected_last = nullptr;
+  std::atomic<std::size_t> injected{0};
+
+  // Finished fibers, for workers that have none.
+  spin_lock spare_lock;
+  fiber* spare = nullptr;
+
+  const std::size_t stack_size;
+  std::vector<std::unique_ptr<parallel_worker>> workers;
+  std::vector<std::thread> threads;
+};
+
+// The worker that the calling thread is; it must be one of a parallel runtime.
+[[gnu::always_inline]] inline parallel_worker& running_parallel() noexcept {
+  return static_cast<parallel_worker&>(*this_worker());
+}
+
+// The worker that the calling thread is, if it runs a fiber of a parallel runtime; else null.
+[[gnu::always_inline]] inline parallel_worker* this_parallel() noexcept {
+  worker* w = this_worker();
+  return w != nullptr && w->shared != nullptr ? static_cast<parallel_worker*>(w) : nullptr;
+}
+
+// ---- Out of line.
+
+// Who runs next, now that nobody does.
+sennit_decision parallel_next(parallel_worker& w) noexcept;
+// Pushes onto a ring that is full.
+[[gnu::cold]] void parallel_overflow(parallel_worker& w, fiber& f) noexcept;
+// There is work for more workers: wakes one, if one sleeps and none looks for work already.
+[[gnu::cold]] void parallel_wake_one(parallel_runtime& of) noexcept;
+// Makes a fiber ready from outside of its runtime's workers, or one that is pinned to another worker.
+[[gnu::cold]] void parallel_inject(fiber& f) noexcept;
+// Makes a fiber ready at one worker, where others may take it.
+[[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
+// A finished fiber for a new one. `w` null: from outside. Throws as fiber_spawn.
+[[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t stack_size);
+// A finished fiber that nobody refers to.
+void parallel_give(fiber& f) noexcept;
+// A fiber that is about to block is told, once, that its runtime ends.
+[[gnu::cold]] bool parallel_told(parallel_worker& w, fiber& f) noexcept;
+
+extern "C" {
+sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
+sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument);
+sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
+}
+
+// ---- Ready fibers.
+
+// Other workers may have what this one cannot run at once.
+[[gnu::always_inline]] inline void parallel_share(parallel_worker& w) noexcept {
+  if (w.ring.owned() >= 2 && w.runtime.asleep.any()) [[unlikely]]
+    parallel_wake_one(w.runtime);
+}
+
+// A fiber that anybody may run from now on, in its turn.
+[[gnu::always_inline]] inline void parallel_push(parallel_worker& w, fiber& f) noexcept {
+  if (!w.ring.push(&f)) [[unlikely]]
+    parallel_overflow(w, f);
+  parallel_share(w);
+}
+
+// A fiber that the running one has woken: it is likely to want what its waker just touched, and goes first.
+// (No other worker is woken for it: it could be had only when this one does not dispatch for long.)
+[[gnu::always_inline]] inline void parallel_push_woken(parallel_worker& w, fiber& f) noexcept {
+  if (fiber* displaced = w.ring.put_slot(&f)) [[unlikely]]
+    parallel_push(w, *displaced);
+}
+
+// Makes ready a fiber that was parked; its word is set. Any thread.
+[[gnu::always_inline]] inline void parallel_ready(fiber& f, fiber_status why) noexcept {
+  f.flags.status = why;
+  worker* here = this_worker();
+  if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber) [[likely]]
+    parallel_push_woken(static_cast<parallel_worker&>(*here), f);
+  else
+    parallel_inject(f);
+}
+
+// The same in its turn: what comes from outside, in the order in which it came.
+inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
+  f.flags.status = why;
+  worker* here = this_worker();
+  if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber)
+    parallel_push(static_cast<parallel_worker&>(*here), f);
+  else
+    parallel_inject(f);
+}
+
+// ---- Switches.
+
+// One dispatch more. False: it is time to look outside, which a decider does.
+[[gnu::always_inline]] inline bool parallel_dispatch(parallel_worker& w) noexcept {
+  const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
+  w.dispatches.store(count, std::memory_order_relaxed);
+  return count != w.poll_at;
+}
+
+// Whether the next one is of that kind.
+[[gnu::always_inline]] inline bool parallel_may_dispatch(const parallel_worker& w) noexcept {
+  return w.dispatches.load(std::memory_order_relaxed) + 1 != w.poll_at;
+}
+
+// What a fiber does first when it was entered directly.
+[[gnu::always_inline]] inline void parallel_entered() noexcept {
+  running_parallel().ring.say_left();
+}
+
+[[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
+  fiber* const self = w.ready.current;
+  if (w.direct && parallel_may_dispatch(w) && !w.ring.slot_taken()) [[likely]] {
+    parallel_dispatch(w);
+    w.ring.say_leaving(self);
+    if (w.ring.push(self)) [[likely]] {
+      fiber* const next = w.ring.pop();  // oneself, if there is nobody else: the newest is not stolen
+      w.ready.current = next;
+      if (next != self)
+        enter_directly(*self, *next);
+      parallel_entered();
+      return;
+    }
+  }
+  if (suspend(w, sennit_decide_parallel_yield, nullptr) != 0) [[unlikely]]
+    throw_forced_unwind();
+}
+
+// Why a fiber is parked, on its stack: for people, and for the runtime's end.
+struct wait_site {
+  const char* reason;
+  // Takes the fiber out of what it waits for. False: somebody else has, and makes it ready. Only while no
+  // other fiber of its runtime runs.
+  bool (*withdraw)(wait_site& site, fiber& f) noexcept;
+};
+
+template <class File>
+sennit_decision parallel_decide_block(sennit_context self, void* argument) {
+  parallel_worker& w = running_parallel();
+  fiber& f = *w.ready.current;
+  f.context = self;
+  if (w.unwinding && parallel_told(w, f)) [[unlikely]]
+    return {f.context, 0};
+  w.ready.current = nullptr;
+  if ((*static_cast<File*>(argument))(f)) [[likely]]
+    return parallel_next(w);
+  w.ready.current = &f;
+  f.flags.status = fiber_status::notified;
+  return {f.context, f.word};
+}
+
+// Blocks the running fiber. `file(fiber)` is called when it has left its stack, and puts it where its waker
+// finds it: then true, and it must touch neither the fiber nor its stack any more. False: it need not wait.
+// Returns the word it was woken with; throws forced_unwind when the runtime ends. errno is kept.
+template <class File>
+[[gnu::always_inline]] inline std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
+  fiber* const self = w.ready.current;
+  const int kept = *w.error_number;
+  self->site = &site;
+  self->flags.status = fiber_status::parked;
+  const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
+  worker& here = *this_worker();
+  *here.error_number = kept;
+  if (here.unwinding) [[unlikely]]
+    leave_if_told(here);
+  return word;
+}
+
+// ---- Begin and end.
+
+// The words of fiber::ended that are no waiter.
+inline constexpr std::uintptr_t ended_not_yet = 0;
+inline constexpr std::uintptr_t ended_already = 1;
+inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody will ask
+
+// Whom a fiber has entered by spawn_now, and has not come back from. It may be another worker's by now.
+[[gnu::always_inline]] inline void parallel_say_entering(fiber& parent, const fiber* child) noexcept {
+  std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(child), std::memory_order_relaxed);
+}
+[[gnu::always_inline]] inline const fiber* parallel_entering(fiber& parent) noexcept {
+  return reinterpret_cast<const fiber*>(std::atomic_ref(parent.word).load(std::memory_order_relaxed));
+}
+
+// The end of a fiber, on its own stack. Where it was entered by spawn_now, and its parent still waits right
+// behind it, that goes on, as after a call: nobody else can have the handle yet. Else a decider ends it.
+[[gnu::always_inline]] inline sennit_decision parallel_finish(fiber& self) noexcept {
+  parallel_worker& w = running_parallel();
+  self.flags.status = fiber_status::finished;
+  if (fiber* parent = w.ring.newest();
+      direct_entry && parent != nullptr && parallel_entering(*parent) == &self) {
+    if (parallel_dispatch(w) && (parent = w.ring.pop_newest()) != nullptr) [[likely]] {
+      self.context = self.frame->context;
+      self.ended.store(ended_already, std::memory_order_relaxed);
+      w.ready.current = parent;
+      return {parent->context, 0};
+    }
+  }
+  fiber_finish_slow(w, self);
+  return {};
+}
+
+template <class Body>
+sennit_decision parallel_round(void* top) noexcept {
+  auto& frame = *static_cast<coroutine_frame*>(top);
+  parallel_worker& w = running_parallel();
+  w.ring.say_left();
+  fiber& self = *w.ready.current;
+  run_body<Body>(frame, self);
+  if constexpr (direct_entry)
+    return parallel_finish(self);
+  else
+    return {};
+}
+
+// A new fiber that has not begun, with a function. `w` null: the caller is no worker of the runtime's.
+template <class Function>
+[[gnu::always_inline]] inline fiber& parallel_make(parallel_runtime& of, parallel_worker* w,
+                                                   Function&& function, std::size_t stack_size, bool owned) {
+  using body = std::decay_t<Function>;
+  fiber* f = w != nullptr ? w->idle : nullptr;
+  if (f == nullptr || stack_size != 0) [[unlikely]]
+    f = parallel_take_slow(of, w, stack_size);
+  else
+    w->idle = f->next;
+  if constexpr (noexcept(body(std::forward<Function>(function))) && fits_payload<body>) {
+    payload_store<body>(*f->frame, std::forward<Function>(function));
+  } else {
+    try {
+      payload_store<body>(*f->frame, std::forward<Function>(function));
+    } catch (...) {
+      parallel_give(*f);
+      throw;
+    }
+  }
+  fiber_reset(*f, parallel_round<body>, owned);
+  if (stack_size != 0) [[unlikely]]
+    f->flags.unusual = f->frame->record.memory.size != of.stack_size;
+  ::new (&f->permit) wait_claim;
+  f->ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);
+  return *f;
+}
+
+// Runs a new fiber at once; the caller goes on when it ends or blocks, or elsewhere before that.
+[[gnu::always_inline]] inline void parallel_enter_new(parallel_worker& w, fiber& child) {
+  fiber* const self = w.ready.current;
+  if (direct_entry && parallel_may_dispatch(w)) [[likely]] {
+    w.ring.say_leaving(self);
+    parallel_say_entering(*self, &child);
+    if (w.ring.push(self)) [[likely]] {
+      parallel_dispatch(w);
+      w.ready.current = &child;
+      parallel_share(w);
+      enter_directly(*self, child);
+      parallel_worker& here = running_parallel();
+      here.ring.say_left();
+      parallel_say_entering(*here.ready.current, nullptr);
+      return;
+    }
+    parallel_say_entering(*self, nullptr);
+  }
+  parallel_push_woken(w, child);
+  parallel_yield(w);
+}
+
+}  // namespace sennit::detail

@@ -1,0 +1,78 @@
+// Waiting and waking, whoever waits: a fiber of a parallel runtime or an OS thread, with a deadline or
+// without.
+//
+// A fiber that only one thing can wake is itself the node in that thing's list: that is the quick way,
+// parallel_block(). Everybody else waits through a claimed_wait in its own frame: a deadline, a second list
+// or another thread may come at any moment, and the claim says who came first.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sennit/detail/sched/parallel.hpp"
+
+namespace sennit::detail {
+
+struct claimed_waiter : waiter {
+  wait_claim claim;
+  fiber* who = nullptr;             // null: an OS thread, which waits for the claim's word
+  std::atomic<bool> let_go{false};  // by who lost the claim, where no lock says so
+};
+
+// Ends the wait of one that has been taken out of its list. Any thread. False: its claim was lost, it was not
+// waiting any more. To be called under the lock of the list, for one that is claimed may be gone as soon as
+// its claim is taken and that lock let go.
+bool wake_claimed(claimed_waiter& w, std::uintptr_t word) noexcept;
+
+// The same for one of either kind that only the caller knows.
+[[gnu::always_inline]] inline bool wake(waiter& w, std::uintptr_t word) noexcept {
+  if (w.flags.kind == waiter_kind::claimed) [[unlikely]]
+    return wake_claimed(static_cast<claimed_waiter&>(w), word);
+  w.word = word;
+  parallel_ready(static_cast<fiber&>(w), fiber_status::notified);
+  return true;
+}
+
+// A wait of the calling fiber or thread that may end by several things. Make it, enter node() into lists,
+// call wait(), and leave the lists again.
+class claimed_wait {
+public:
+  claimed_wait(const char* reason, time_point deadline) noexcept;
+  ~claimed_wait();
+  claimed_wait(const claimed_wait&) = delete;
+  claimed_wait& operator=(const claimed_wait&) = delete;
+
+  claimed_waiter& node() noexcept { return node_; }
+  // False: the deadline passed first, or the runtime ends: then told() is true, and once the lists are left,
+  // leave_if_told() is to be called. errno is kept.
+  bool wait() noexcept;
+  std::uintptr_t word() const noexcept { return node_.word; }
+  // Throws forced_unwind if the runtime ends.
+  void leave_if_told() const;
+
+private:
+  void wait_as_fiber() noexcept;
+  void wait_as_thread() noexcept;
+  static bool withdraw(wait_site& site, fiber& f) noexcept;
+
+  struct site_type : wait_site {
+    claimed_wait* self;
+  };
+  site_type site_;
+  claimed_waiter node_;
+  fiber_timer timer_;
+  time_point deadline_;
+  bool told_ = false;
+};
+
+// Blocks until the deadline. As this_fiber::sleep_until, or the thread's sleep.
+void sleep_until(time_point deadline);
+
+// ---- A fiber's end.
+
+// Waits until a fiber of a parallel runtime has ended, from anywhere. False: the deadline passed first.
+bool wait_for_end(fiber& f, time_point deadline);
+// It ends: who waits for that is woken.
+void wake_observer(waiter& observer, fiber& ended) noexcept;
+
+}  // namespace sennit::detail

@@ -1,0 +1,171 @@
+// sennit::fiber: a handle to a fiber of a parallel runtime; and what a fiber does to itself.
+// room: sched
+//
+//   sennit::runtime runtime;
+//   runtime.run([] {
+//     auto child = sennit::spawn([] { std::puts("child"); });
+//     std::puts("parent");
+//     child.join();
+//   });
+//
+// A fiber moves from worker to worker: after a call that may block, yield or spawn_now, it may be on another
+// thread. What is bound to a thread (thread_local variables, pthread locks, std::this_thread::get_id()) must
+// not be kept across such a call; errno, exceptions being handled, and what Sennit itself keeps are. A fiber
+// that cannot live with that is pinned to a worker (spawn_options).
+//
+// Source: Dolan 2013, section 5 (fibers); Mohr, Kranz, Halstead 1991, by way of Dolan (spawn_now).
+#pragma once
+
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit {
+
+class runtime;
+
+struct spawn_options {
+  std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
+  // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below a stack lies a guard page of
+  // 4 KiB.
+  std::size_t stack_size = 0;
+  std::optional<unsigned> pinned = {};  // to this worker, from 0: it runs nowhere else
+  std::optional<unsigned> near = {};    // begins at this worker, as a hint; others may take it from there
+};
+
+// Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber; an
+// exception that then leaves that fiber has nowhere to go and terminates the program with its name. A handle
+// is used by one thread or fiber at a time, anywhere, but not after its runtime's end.
+class fiber {
+public:
+  fiber() = default;
+  fiber(fiber&& other) noexcept : fiber_(std::exchange(other.fiber_, nullptr)) {}
+  fiber& operator=(fiber&& other) noexcept {
+    std::swap(fiber_, other.fiber_);
+    return *this;
+  }
+  [[gnu::always_inline]] ~fiber() {
+    if (fiber_ != nullptr)
+      detach();
+  }
+
+  bool joinable() const noexcept { return fiber_ != nullptr; }
+
+  // Waits until the fiber has ended, and throws what its function threw. From fibers (only the fiber waits)
+  // and OS threads. Precondition: joinable.
+  [[gnu::always_inline]] void join() {
+    assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
+    if (fiber_->ended.load(std::memory_order_acquire) != detail::ended_already)
+      detail::wait_for_end(*fiber_, detail::never);
+    collect();
+  }
+
+  // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
+  // joinable.
+  bool join_until(std::chrono::steady_clock::time_point deadline);
+  template <class Rep, class Period>
+  bool join_for(std::chrono::duration<Rep, Period> time) {
+    return join_until(std::chrono::steady_clock::now() + time);
+  }
+
+  // Lets the fiber go on alone.
+  void detach() noexcept;
+
+  // Lets the fiber's park() return: the one it is in, or else its next one.
+  void unpark() noexcept;
+
+  std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
+  std::string_view name() const noexcept { return some().name; }
+
+private:
+  friend class runtime;
+  template <class Function>
+  friend fiber spawn(Function&& function, const spawn_options& options);
+  template <class Function>
+  friend fiber spawn_now(Function&& function);
+
+  explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
+  [[gnu::always_inline]] void collect() {
+    detail::fiber& done = *std::exchange(fiber_, nullptr);
+    if (done.flags.unusual) [[unlikely]]
+      collect_unusual(done);
+    else
+      detail::parallel_give(done);
+  }
+  [[gnu::cold]] static void collect_unusual(detail::fiber& done);
+  detail::fiber& some() const noexcept {
+    assert(fiber_ != nullptr && "sennit: an empty handle");
+    return *fiber_;
+  }
+
+  detail::fiber* fiber_ = nullptr;
+};
+
+namespace detail {
+// Names, pins and publishes a fiber that parallel_make has made. `w`: the caller's, if of its runtime.
+[[gnu::cold]] void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
+                                     const spawn_options& options) noexcept;
+}  // namespace detail
+
+// Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
+// moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
+// memory or mappings ran out, and then nothing was started.
+template <class Function>
+[[gnu::always_inline]] inline fiber spawn(Function&& function) {
+  return spawn(std::forward<Function>(function), spawn_options{});
+}
+template <class Function>
+fiber spawn(Function&& function, const spawn_options& options) {
+  detail::parallel_worker* w = detail::this_parallel();
+  assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
+  detail::fiber& f =
+      detail::parallel_make(w->runtime, w, std::forward<Function>(function), options.stack_size, true);
+  detail::parallel_begin_as(w->runtime, w, f, options);
+  return fiber(f);
+}
+
+// Starts a fiber and runs it at once, as a call; the caller goes on when it ends or blocks, or before that on
+// another worker. For divide and conquer: what is spawned runs first, so that few fibers are alive, and the
+// callers' rest is what other workers take. Otherwise as spawn.
+template <class Function>
+[[gnu::always_inline]] inline fiber spawn_now(Function&& function) {
+  detail::parallel_worker& w = detail::running_parallel();
+  detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
+  detail::parallel_enter_new(w, f);
+  return fiber(f);
+}
+
+namespace this_fiber {
+
+// Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
+[[gnu::always_inline]] inline void yield() {
+  detail::parallel_yield(detail::running_parallel());
+}
+
+// Blocks the calling fiber only. Steady clock. (An OS thread, if it is called by one.)
+void sleep_until(std::chrono::steady_clock::time_point deadline);
+template <class Rep, class Period>
+void sleep_for(std::chrono::duration<Rep, Period> time) {
+  sleep_until(std::chrono::steady_clock::now() + time);
+}
+
+// Blocks until somebody calls unpark() on this fiber's handle; at once, if that happened since the last park.
+void park();
+// The same until a deadline; false: nobody did.
+bool park_until(std::chrono::steady_clock::time_point deadline);
+
+std::uint64_t id() noexcept;
+std::string_view name() noexcept;
+void set_name(std::string_view name) noexcept;
+// The worker that runs the fiber just now, from 0.
+unsigned worker() noexcept;
+
+}  // namespace this_fiber
+
+}  // namespace sennit

@@ -1,0 +1,91 @@
+// sennit::runtime: fibers on every core.
+// room: sched
+//
+//   sennit::runtime runtime;  // a worker thread for each CPU that the process may use
+//   long result = runtime.run([] {
+//     auto half = sennit::spawn_now([] { return work(1); });
+//     work(2);
+//     half.join();
+//     return 42L;
+//   });
+//
+// Source: Dolan 2013, section 5 (the parallel library) and 6.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/sched/wait.hpp"
+#include "sennit/fiber.hpp"
+#include "sennit/run_policy.hpp"
+
+namespace sennit {
+
+struct runtime_options {
+  unsigned workers = 0;  // 1 to 64; 0: one for each CPU that affinity and cgroup quota allow (at most 64)
+  run_policy policy = run_policy::fifo;
+  std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; rounded as theirs
+};
+
+// Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of
+// runtimes may live in one process. All members may be called from any thread, and from fibers.
+class runtime {
+public:
+  // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or
+  // there are to be more than 64 workers.
+  explicit runtime(const runtime_options& options = {});
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  // Ends the workers; fibers that have not ended are then unwound on the calling thread, one after another:
+  // what they wait for throws through them, their destructors run. A catch (...) in them must rethrow. Not to
+  // be called by a fiber of its own; nor may anybody outside wake, join or start its fibers any more.
+  ~runtime() = default;
+
+  // Runs `function` as a fiber and waits until it ends. Returns its result or throws what it threw.
+  template <class Function>
+  std::invoke_result_t<Function&> run(Function&& function) {
+    using result = std::invoke_result_t<Function&>;
+    if constexpr (std::is_void_v<result>) {
+      spawn(std::ref(function), {.name = "main"}).join();
+    } else {
+      std::optional<result> value;
+      spawn([&] { value.emplace(function()); }, {.name = "main"}).join();
+      return std::move(*value);
+    }
+  }
+
+  // Starts a fiber. Throws as sennit::spawn.
+  template <class Function>
+  fiber spawn(Function&& function, const spawn_options& options = {}) {
+    detail::parallel_worker* w = worker_here();
+    detail::fiber& f =
+        detail::parallel_make(shared_, w, std::forward<Function>(function), options.stack_size, true);
+    detail::parallel_begin_as(shared_, w, f, options);
+    return fiber(f);
+  }
+
+  // Has `function` run in a fiber of its own, soon. Its exceptions terminate. Throws as spawn.
+  template <class Function>
+  void post(Function&& function) {
+    spawn(std::forward<Function>(function)).detach();
+  }
+
+  unsigned workers() const noexcept { return static_cast<unsigned>(shared_.workers.size()); }
+
+  // Fibers that have not ended. Counts them; they come and go meanwhile.
+  std::size_t size() const noexcept { return shared_.fibers(); }
+
+private:
+  detail::parallel_worker* worker_here() const noexcept {
+    detail::parallel_worker* w = detail::this_parallel();
+    return w != nullptr && &w->runtime == &shared_ ? w : nullptr;
+  }
+
+  detail::parallel_runtime shared_;
+};
+
+}  // namespace sennit

@@ -1,0 +1,232 @@
+// A parallel runtime as a whole: its threads, the fibers that come from outside, and its end.
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+// How many finished fibers a worker keeps at most; then half go where others find them.
+constexpr std::uint32_t idle_limit = 256;
+
+void append_injected(parallel_runtime& to, fiber& f) noexcept {
+  const std::lock_guard hold(to.injected_lock);
+  const std::size_t before = to.injected.load(std::memory_order_relaxed);
+  f.next = nullptr;
+  (before == 0 ? to.injected_first : to.injected_last->next) = &f;
+  to.injected_last = &f;
+  to.injected.store(before + 1, std::memory_order_relaxed);
+}
+
+void run_worker(parallel_worker& w) noexcept {
+  ::pthread_setname_np(::pthread_self(), ("sennit/" + std::to_string(w.index)).c_str());
+  host_enters(w);
+  host_leaves(w, sennit_decide_parallel_host);
+  sennit_thread_self()->worker = nullptr;
+}
+
+// The half that was used longest ago: all behind the first idle_limit / 2.
+void share_idle(parallel_worker& w) noexcept {
+  fiber* last = w.idle;
+  while (last->id > idle_limit / 2 + 1)
+    last = last->next;
+  fiber* const shared = std::exchange(last->next, nullptr);
+  std::uint32_t depth = last->id - 1;
+  for (fiber* f = w.idle; f != nullptr; f = f->next)
+    f->id -= depth;
+  fiber* end = shared;
+  while (end->next != nullptr)
+    end = end->next;
+  const std::lock_guard hold(w.runtime.spare_lock);
+  end->next = std::exchange(w.runtime.spare, shared);
+}
+
+void give_to_all(parallel_runtime& of, fiber& f) noexcept {
+  const std::lock_guard hold(of.spare_lock);
+  f.next = std::exchange(of.spare, &f);
+}
+
+void destroy(fiber& f) noexcept {
+  if (coroutine_frame* frame = std::exchange(f.frame, nullptr))
+    frame_drop(*frame);
+  fiber_free(&f);
+}
+
+void destroy_all(fiber* list) noexcept {
+  while (list != nullptr)
+    destroy(*std::exchange(list, list->next));
+}
+
+// A batch of those that all may take.
+fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
+  const std::lock_guard hold(of.spare_lock);
+  fiber* const first = of.spare;
+  if (first == nullptr)
+    return nullptr;
+  of.spare = first->next;
+  if (w != nullptr)
+    for (std::uint32_t depth = 1; depth <= idle_limit / 8 && of.spare != nullptr; ++depth) {
+      fiber* f = std::exchange(of.spare, of.spare->next);
+      f->id = depth;
+      f->next = std::exchange(w->idle, f);
+    }
+  return first;
+}
+
+}  // namespace
+
+parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t size)
+    : sennit_worker(run_policy::fifo, size),
+      direct(direct_entry && policy == run_policy::fifo),
+      lifo(policy == run_policy::lifo),
+      runtime(of),
+      index(number),
+      random(2463534242u + number) {
+  shared = &of;
+}
+
+parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size)
+    : stack_size(stack_class(size)) {
+  if (count == 0 || count > sleepers<>::most_workers)
+    throw std::system_error(EINVAL, std::generic_category(),
+                            "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));
+  native_memory::prepare();
+  for (unsigned i = 0; i < count; ++i)
+    workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, size));
+  try {
+    for (const auto& each : workers)
+      threads.emplace_back(run_worker, std::ref(*each));
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+parallel_runtime::~parallel_runtime() {
+  if (this_worker() != nullptr && this_worker()->shared == this) {
+    std::fputs("sennit: a runtime was ended by one of its own fibers\n", stderr);
+    std::abort();
+  }
+  if (workers.front()->process != process_generation())
+    return;  // exit() of a child: threads and fibers are the parent's
+  stop();
+  unwind();
+  while (guests.load(std::memory_order_acquire) != 0)
+    native_memory::give_way();
+  for (const auto& each : workers)
+    destroy_all(std::exchange(each->idle, nullptr));
+  destroy_all(spare);
+}
+
+void parallel_runtime::stop() noexcept {
+  stopping.store(true, std::memory_order_release);
+  for (const auto& each : workers)
+    each->driver->wake();
+  for (std::thread& each : threads)
+    each.join();
+  threads.clear();
+}
+
+std::size_t parallel_runtime::fibers() const noexcept {
+  std::size_t count = 0;
+  for (const auto& each : workers)
+    count += fiber_count(*each);
+  return count;
+}
+
+// The threads have ended. Fibers that have not are told to leave, on one worker and the calling thread.
+void parallel_runtime::unwind() noexcept {
+  parallel_worker& w = *workers.front();
+  for (const auto& each : workers) {
+    each->unwinding = true;
+    while (fiber* f = each->ring.take_slot())
+      append_injected(*this, *f);
+    while (fiber* f = each->ring.pop())
+      append_injected(*this, *f);
+    for (fiber* next = each->arrivals.take(); next != nullptr;)
+      append_injected(*this, *std::exchange(next, next->next));
+    fiber_for_each(
+        *each,
+        [](void* all, fiber& f) {
+          f.flags.told = true;
+          f.flags.unwind = !f.is_parked() || !f.site->withdraw(*f.site, f);
+          if (!f.flags.unwind) {
+            f.flags.status = fiber_status::unwinding;
+            append_injected(*static_cast<parallel_runtime*>(all), f);
+          }
+        },
+        this);
+  }
+  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + 1;
+  if (fibers() == 0)
+    return;
+  host_enters(w);
+  host_leaves(w, sennit_decide_parallel_host);
+  sennit_thread_self()->worker = nullptr;
+  for (const auto& each : workers)
+    fiber_for_each(*each, [](void*, fiber& f) { fiber_would_not_end(f, f.site->reason); }, nullptr);
+}
+
+void parallel_wake_one(parallel_runtime& of) noexcept {
+  if (of.searching.load(std::memory_order_relaxed) != 0)
+    return;
+  if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)
+    of.workers[chosen]->driver->wake();
+}
+
+void parallel_send(parallel_worker& to, fiber& f) noexcept {
+  to.runtime.guests.fetch_add(1, std::memory_order_relaxed);
+  if (to.arrivals.push(&f))
+    to.driver->wake();
+  to.runtime.guests.fetch_sub(1, std::memory_order_release);
+}
+
+// The runtime cannot end before it has no guests: the fiber may be its last, and run at once.
+void parallel_inject(fiber& f) noexcept {
+  auto& home = static_cast<parallel_worker&>(*f.home);
+  parallel_runtime& of = home.runtime;
+  if (f.flags.kind == waiter_kind::pinned_fiber && !home.unwinding)
+    return parallel_send(home, f);
+  of.guests.fetch_add(1, std::memory_order_relaxed);
+  append_injected(of, f);
+  if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)
+    of.workers[chosen]->driver->wake();
+  of.guests.fetch_sub(1, std::memory_order_release);
+}
+
+fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t stack_size) {
+  stack_size = stack_size == 0 ? of.stack_size : stack_class(stack_size);
+  parallel_worker& home = w != nullptr ? *w : *of.workers.front();
+  if (stack_size == of.stack_size) {
+    if (w != nullptr && w->idle != nullptr)
+      return std::exchange(w->idle, w->idle->next);
+    if (fiber* f = take_shared(of, w)) {
+      f->home = &home;
+      return f;
+    }
+  }
+  return fiber_make_with_stack(home, stack_size);
+}
+
+void parallel_give(fiber& f) noexcept {
+  parallel_runtime& of = *f.home->shared;
+  f.name[0] = 0;
+  if (f.frame->record.memory.size != of.stack_size)
+    return destroy(f);
+  parallel_worker* w = this_parallel();
+  if (w == nullptr || &w->runtime != &of)
+    return give_to_all(of, f);
+  f.id = w->idle == nullptr ? 1 : w->idle->id + 1;
+  f.next = std::exchange(w->idle, &f);
+  if (f.id > idle_limit)
+    share_idle(*w);
+}
+
+}  // namespace sennit::detail

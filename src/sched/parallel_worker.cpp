@@ -1,0 +1,332 @@
+// The deciders of a parallel runtime's workers and what they call: who runs next, where work is looked for,
+// and how a worker sleeps.
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often a worker that found nothing looks again before it sleeps.
+constexpr unsigned search_rounds = 16;
+// A worker that has not dispatched for this long is stuck in a fiber: others serve what waits for it.
+constexpr clock::duration stuck_after = 1ms;
+// How seldom a watcher looks in the end, when nobody is awake; then it sleeps too.
+constexpr clock::duration longest_watch = 64ms;
+
+sennit_decision enter(worker& w, fiber* next) noexcept {
+  w.ready.current = next == &w.host ? nullptr : next;
+  return {next->context, next->word};
+}
+
+// ---- Where work comes from.
+
+// The slot's fiber, as long as its budget lasts; then the ring's oldest (lifo: newest).
+fiber* take_own(parallel_worker& w) noexcept {
+  if (w.ring.slot_taken()) {
+    if (fiber* woken = w.ring.take_slot()) {
+      if (w.slot_left != 0 || w.ring.owned() == 0) {
+        w.slot_left -= w.slot_left != 0;
+        return woken;
+      }
+      w.slot_left = slot_budget;
+      parallel_push(w, *woken);
+    }
+  }
+  w.slot_left = slot_budget;
+  return w.lifo ? w.ring.pop_newest() : w.ring.pop();
+}
+
+void take_arrivals(parallel_worker& w) noexcept {
+  if (w.arrivals.empty())
+    return;
+  for (fiber* next = w.arrivals.take(); next != nullptr;) {
+    fiber* f = next;
+    next = f->next;
+    parallel_push(w, *f);
+  }
+}
+
+// This worker's share of what came from outside.
+void take_injected(parallel_worker& w) noexcept {
+  parallel_runtime& of = w.runtime;
+  if (of.injected.load(std::memory_order_relaxed) == 0)
+    return;
+  const std::lock_guard hold(of.injected_lock);
+  const std::size_t all = of.injected.load(std::memory_order_relaxed);
+  const std::size_t room = ring_capacity - w.ring.owned();
+  std::size_t mine = std::min({all / of.workers.size() + 1, all, room, ring_capacity / 2});
+  of.injected.store(all - mine, std::memory_order_relaxed);
+  for (; mine != 0; --mine) {
+    fiber* f = of.injected_first;
+    of.injected_first = f->next;
+    w.ring.push(f);
+  }
+}
+
+// Fibers that were stolen: the first is returned, the others are ours from now on. Those that are pinned go
+// back.
+struct loot {
+  parallel_worker& thief;
+  fiber* first = nullptr;
+  void operator()(fiber* f) noexcept {
+    if (f->flags.kind == waiter_kind::pinned_fiber)
+      parallel_inject(*f);
+    else if (first == nullptr)
+      first = f;
+    else if (!thief.ring.push(f))
+      parallel_overflow(thief, *f);
+  }
+};
+
+std::uint32_t next_random(parallel_worker& w) noexcept {
+  w.random ^= w.random << 13;
+  w.random ^= w.random >> 17;
+  return w.random ^= w.random << 5;
+}
+
+fiber* steal(parallel_worker& w) noexcept {
+  const auto& all = w.runtime.workers;
+  const std::size_t count = all.size();
+  std::size_t at = next_random(w) % count;
+  for (std::size_t i = 0; i < count; ++i, at = at + 1 == count ? 0 : at + 1) {
+    if (all[at].get() == &w)
+      continue;
+    loot taken{w};
+    all[at]->ring.steal_half([&](fiber* f) { taken(f); });
+    if (taken.first != nullptr)
+      return taken.first;
+  }
+  return nullptr;
+}
+
+// What other workers have not come to, for they have not dispatched since the last watch.
+fiber* serve_stuck(parallel_worker& w) noexcept {
+  fiber* found = nullptr;
+  const time_point late = clock::now() - stuck_after;
+  for (const auto& each : w.runtime.workers) {
+    if (each.get() == &w)
+      continue;
+    const unsigned count = each->dispatches.load(std::memory_order_relaxed);
+    if (each->seen_dispatches.exchange(count, std::memory_order_relaxed) != count)
+      continue;
+    if (each->timers.earliest() <= late)
+      each->timers.fire_due(clock::now());
+    if (found != nullptr || w.ring.owned() != 0)
+      continue;
+    loot taken{w};
+    each->ring.steal_late([&](fiber* f) { taken(f); });
+    found = taken.first;
+  }
+  return found;
+}
+
+// From anywhere but the other workers.
+void look_around(parallel_worker& w) noexcept {
+  take_arrivals(w);
+  take_injected(w);
+  if (w.timers.earliest() != never)
+    w.timers.fire_due(clock::now());
+  if (w.driver->watching()) {
+    const int kept = errno;
+    w.driver->wait(time_point::min());
+    errno = kept;
+  }
+}
+
+// A busy worker sees to it that one of those that sleep watches it.
+void call_watcher(parallel_worker& w) noexcept {
+  if (!w.runtime.watched.load(std::memory_order_relaxed) && w.runtime.asleep.any())
+    parallel_wake_one(w.runtime);
+}
+
+// Every so many dispatches. The host, if the worker is to end.
+[[gnu::noinline, gnu::cold]] fiber* look_outside(parallel_worker& w) noexcept {
+  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + (w.unwinding ? 1 : poll_interval);
+  look_around(w);
+  call_watcher(w);
+  return w.runtime.stopping.load(std::memory_order_relaxed) && !w.unwinding ? &w.host : nullptr;
+}
+
+// ---- Idle.
+
+fiber* search(parallel_worker& w) noexcept {
+  look_around(w);
+  if (fiber* f = take_own(w))
+    return f;
+  return steal(w);
+}
+
+bool nothing_to_do(const parallel_worker& w) noexcept {
+  const parallel_runtime& of = w.runtime;
+  if (!w.arrivals.still_empty() || of.injected.load(std::memory_order_relaxed) != 0 ||
+      of.stopping.load(std::memory_order_relaxed))
+    return false;
+  return std::ranges::none_of(of.workers, [](const auto& each) { return each->ring.might_have() >= 2; });
+}
+
+// Sleeps until something comes, or `deadline`.
+void sleep(parallel_worker& w, time_point deadline) noexcept {
+  w.runtime.asleep.say_asleep(w.index);
+  w.arrivals.say_asleep();
+  if (nothing_to_do(w))
+    w.driver->wait(deadline);
+  w.arrivals.say_awake();
+  w.runtime.asleep.say_awake(w.index);
+}
+
+// Sleeps. One of the sleepers is the watcher: it looks every millisecond whether a worker is stuck, less and
+// less often while nobody is awake, and in the end not at all.
+fiber* sleep_and_watch(parallel_worker& w, clock::duration& period) noexcept {
+  parallel_runtime& of = w.runtime;
+  const time_point deadline = w.timers.earliest();
+  if (of.workers.size() == 1 || period > longest_watch ||
+      of.watched.exchange(true, std::memory_order_relaxed)) {
+    sleep(w, deadline);
+    period = stuck_after;
+    return nullptr;
+  }
+  const time_point watch = clock::now() + period;
+  sleep(w, std::min(deadline, watch));
+  const bool in_peace = clock::now() >= watch;
+  const bool all_asleep = of.asleep.count() + 1 == of.workers.size();
+  period = in_peace && all_asleep ? 2 * period : stuck_after;
+  fiber* const found = in_peace ? serve_stuck(w) : nullptr;
+  of.watched.store(false, std::memory_order_relaxed);
+  return found;
+}
+
+fiber* search_for_a_while(parallel_worker& w) noexcept {
+  parallel_runtime& of = w.runtime;
+  of.searching.fetch_add(1, std::memory_order_relaxed);
+  fiber* found = nullptr;
+  for (unsigned round = 0; found == nullptr && round < search_rounds; ++round) {
+    found = search(w);
+    for (unsigned pause = 0; found == nullptr && pause < 8; ++pause)
+      relax();
+  }
+  // Who stops searching wakes the next if it was the last: there may be more than it takes.
+  if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != nullptr && of.asleep.any() &&
+      !nothing_to_do(w))
+    parallel_wake_one(of);
+  return found;
+}
+
+// The end of a runtime: one worker, on the thread that ends it, and fibers that leave.
+fiber* idle_at_the_end(parallel_worker& w) noexcept {
+  for (;;) {
+    if (fiber* f = search(w))
+      return f;
+    if (w.timers.earliest() == never && w.runtime.guests.load(std::memory_order_acquire) == 0)
+      return search(w) == nullptr ? &w.host : nullptr;
+    w.driver->wait(std::min(w.timers.earliest(), clock::now() + 1ms));
+  }
+}
+
+[[gnu::noinline, gnu::cold]] fiber* idle(parallel_worker& w) noexcept {
+  clock::duration period = stuck_after;
+  for (;;) {
+    w.poll_at = w.dispatches.load(std::memory_order_relaxed) + poll_interval;
+    if (w.unwinding)
+      return idle_at_the_end(w);
+    if (w.runtime.stopping.load(std::memory_order_acquire))
+      return &w.host;
+    fiber* f = search_for_a_while(w);
+    if (f == nullptr)
+      f = sleep_and_watch(w, period);
+    if (f != nullptr) {
+      call_watcher(w);
+      return f;
+    }
+  }
+}
+
+}  // namespace
+
+sennit_decision parallel_next(parallel_worker& w) noexcept {
+  if (!parallel_dispatch(w)) [[unlikely]]
+    if (fiber* host = look_outside(w))
+      return enter(w, host);
+  fiber* next = take_own(w);
+  if (next == nullptr) [[unlikely]]
+    next = idle(w);
+  return enter(w, next);
+}
+
+void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
+  parallel_runtime& of = w.runtime;
+  const std::lock_guard hold(of.injected_lock);
+  std::size_t moved = 0;
+  const auto append = [&](fiber* each) {
+    each->next = nullptr;
+    (of.injected.load(std::memory_order_relaxed) + moved == 0 ? of.injected_first : of.injected_last->next) =
+        each;
+    of.injected_last = each;
+    ++moved;
+  };
+  for (std::size_t i = 0; i < ring_capacity / 2; ++i)
+    if (fiber* oldest = w.ring.pop())
+      append(oldest);
+  append(&f);
+  of.injected.store(of.injected.load(std::memory_order_relaxed) + moved, std::memory_order_relaxed);
+}
+
+bool parallel_told(parallel_worker&, fiber& f) noexcept {
+  const bool told = std::exchange(f.flags.told, true);
+  if (told && !std::exchange(f.flags.unwind, false))
+    return false;
+  f.flags.unwind = false;
+  f.flags.status = fiber_status::unwinding;
+  return true;
+}
+
+extern "C" {
+
+sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument) {
+  auto& w = *static_cast<parallel_worker*>(argument);
+  w.host.context = self;
+  *static_cast<sennit_context*>(w.stack) = self;
+  return parallel_next(w);
+}
+
+sennit_decision sennit_decide_parallel_yield(sennit_context self, void*) {
+  parallel_worker& w = running_parallel();
+  fiber& f = *w.ready.current;
+  f.context = self;
+  f.word = w.unwinding && parallel_told(w, f);
+  if (f.word != 0)
+    return {f.context, f.word};
+  w.ready.current = nullptr;
+  const bool poll = !parallel_dispatch(w);
+  fiber* next = poll ? look_outside(w) : nullptr;
+  if (next == nullptr)
+    next = take_own(w);  // before the one that gives way is anybody's
+  if (next == nullptr)
+    return enter(w, &f);
+  parallel_push(w, f);
+  return enter(w, next);
+}
+
+// The running fiber has ended. Once its end is known, its descriptor and its stack may be used again.
+sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context self, void*) {
+  parallel_worker& w = running_parallel();
+  fiber& done = *std::exchange(w.ready.current, nullptr);
+  done.context = direct_entry ? done.frame->context : self;
+  const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
+  if (observer == ended_unobserved) {
+    if (done.error != nullptr)
+      fiber_terminate(done, *static_cast<std::exception_ptr*>(done.error));
+    parallel_give(done);
+  } else if (observer != ended_not_yet)
+    wake_observer(*reinterpret_cast<waiter*>(observer), done);
+  return parallel_next(w);
+}
+
+}  // extern "C"
+
+}  // namespace sennit::detail

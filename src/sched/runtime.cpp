@@ -1,0 +1,148 @@
+// The parallel runtime and its fibers' handles: the parts that need not be inline.
+#include "sennit/runtime.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "sennit/detail/sched/cpus.hpp"
+#include "sennit/fiber.hpp"
+
+namespace sennit {
+
+namespace {
+
+unsigned worker_count(unsigned wanted) {
+  return wanted != 0 ? wanted : std::min(detail::usable_cpus(), detail::sleepers<>::most_workers);
+}
+
+}  // namespace
+
+runtime::runtime(const runtime_options& options)
+    : shared_(worker_count(options.workers), options.policy, options.stack_size) {}
+
+bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
+  if (!detail::wait_for_end(some(), deadline))
+    return false;
+  collect();
+  return true;
+}
+
+void fiber::detach() noexcept {
+  assert(fiber_ != nullptr && "sennit: an empty handle");
+  detail::fiber& f = *std::exchange(fiber_, nullptr);
+  if (f.ended.exchange(detail::ended_unobserved, std::memory_order_acq_rel) != detail::ended_already)
+    return;
+  if (f.error != nullptr)
+    detail::fiber_terminate(f, *static_cast<std::exception_ptr*>(f.error));
+  detail::parallel_give(f);
+}
+
+void fiber::unpark() noexcept {
+  if (some().permit.grant())
+    detail::parallel_ready(*fiber_, detail::fiber_status::notified);
+}
+
+void fiber::collect_unusual(detail::fiber& done) {
+  void* error = std::exchange(done.error, nullptr);
+  detail::parallel_give(done);
+  if (error != nullptr)
+    detail::fiber_rethrow(error);
+}
+
+namespace detail {
+
+void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
+                       const spawn_options& options) noexcept {
+  if (!options.name.empty())
+    fiber_set_name(f, options.name);
+  const std::size_t count = of.workers.size();
+  if (options.pinned) {
+    assert(*options.pinned < count && "sennit: a fiber is pinned to a worker that there is not");
+    f.home = of.workers[*options.pinned % count].get();
+    f.flags.kind = waiter_kind::pinned_fiber;
+    f.flags.unusual = true;
+  }
+  if (w != nullptr && (!options.pinned || f.home == w) && !options.near)
+    parallel_push(*w, f);
+  else if (options.near && !options.pinned)
+    parallel_send(*of.workers[*options.near % count], f);
+  else
+    parallel_inject(f);
+}
+
+}  // namespace detail
+
+namespace this_fiber {
+
+namespace {
+
+struct park_site : detail::wait_site {
+  static bool withdraw_permit(wait_site&, detail::fiber& f) noexcept {
+    return f.permit.take(detail::claim_state::timed_out) == detail::claim_result::parked;
+  }
+  park_site() : wait_site{"park", withdraw_permit} {}
+};
+
+detail::fiber& self(const char* what) noexcept {
+  return *detail::running_worker_for(what).ready.current;
+}
+
+// A fiber's own park, with a timer or without.
+class parking {
+public:
+  explicit parking(detail::fiber& who) : self_(who) {}
+  ~parking() {
+    if (timer_.at != nullptr)
+      timer_.at->cancel(timer_);
+  }
+  void wait(detail::time_point deadline) {
+    if (deadline != detail::never) {
+      timer_.who = &self_;
+      timer_.claim = &self_.permit;
+      timer_.at = &detail::running_parallel().timers;
+      timer_.at->add(timer_, deadline);
+    }
+    park_site site;
+    detail::parallel_block(detail::running_parallel(), site,
+                           [](detail::fiber& f) { return f.permit.park(); });
+  }
+
+private:
+  detail::fiber& self_;
+  detail::fiber_timer timer_;
+};
+
+}  // namespace
+
+void sleep_until(std::chrono::steady_clock::time_point deadline) {
+  detail::sleep_until(deadline);
+}
+
+void park() {
+  park_until(detail::never);
+}
+
+bool park_until(std::chrono::steady_clock::time_point deadline) {
+  detail::fiber& me = self("this_fiber::park");
+  if (me.permit.state() == detail::claim_state::open)
+    parking(me).wait(deadline);
+  return me.permit.reopen() == detail::claim_state::taken;
+}
+
+std::uint64_t id() noexcept {
+  return detail::fiber_id(self("this_fiber::id"));
+}
+std::string_view name() noexcept {
+  return self("this_fiber::name").name;
+}
+void set_name(std::string_view name) noexcept {
+  detail::fiber_set_name(self("this_fiber::set_name"), name);
+}
+unsigned worker() noexcept {
+  self("this_fiber::worker");
+  return detail::running_parallel().index;
+}
+
+}  // namespace this_fiber
+
+}  // namespace sennit

@@ -1,0 +1,200 @@
+// Waits that several things may end, and the ends of fibers.
+#include "sennit/detail/sched/wait.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace sennit::detail {
+
+namespace {
+
+// Sleeps while the word is as expected, and not beyond the deadline.
+void futex_wait(std::atomic<claim_state>& word, claim_state expected, time_point deadline) noexcept {
+  timespec until{};
+  const auto since = deadline.time_since_epoch();
+  if (deadline != never && since.count() > 0) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+    until = {seconds.count(), (since - seconds).count()};
+  }
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+            deadline == never ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wake(std::atomic<claim_state>& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+void shared_timers::note_earliest() noexcept {
+  earliest_.store(wheel_.earliest().time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void shared_timers::add(fiber_timer& timer, time_point when) noexcept {
+  const std::lock_guard hold(lock_);
+  wheel_.add(timer, when);
+  note_earliest();
+}
+
+void shared_timers::cancel(fiber_timer& timer) noexcept {
+  const std::lock_guard hold(lock_);
+  wheel_.remove(timer);
+  note_earliest();
+}
+
+void shared_timers::fire_due(time_point now) noexcept {
+  for (;;) {
+    lock_.lock();
+    auto* due = static_cast<fiber_timer*>(wheel_.take_due(now));
+    fiber* const who = due != nullptr ? due->who : nullptr;
+    // Under the lock: once the claim is taken, only the lock keeps the timer where it is.
+    const claim_result result =
+        due != nullptr ? due->claim->take(claim_state::timed_out) : claim_result::lost;
+    if (due == nullptr)
+      note_earliest();
+    lock_.unlock();
+    if (due == nullptr)
+      return;
+    if (result == claim_result::parked)
+      parallel_ready_in_turn(*who, fiber_status::timed_out);
+  }
+}
+
+bool wake_claimed(claimed_waiter& w, std::uintptr_t word) noexcept {
+  fiber* const who = w.who;
+  std::atomic<claim_state>& address = w.claim.word();
+  w.word = word;
+  switch (w.claim.take(claim_state::taken)) {
+    case claim_result::lost:
+      return false;
+    case claim_result::early:
+      if (who == nullptr)
+        futex_wake(address);
+      return true;
+    case claim_result::parked:
+      parallel_ready(*who, fiber_status::notified);
+      return true;
+  }
+  __builtin_unreachable();
+}
+
+claimed_wait::claimed_wait(const char* reason, time_point deadline) noexcept
+    : site_{{reason, withdraw}, this}, deadline_(deadline) {
+  node_.flags.kind = waiter_kind::claimed;
+  if (parallel_worker* w = this_parallel())
+    node_.who = w->ready.current;
+  timer_.who = node_.who;
+  timer_.claim = &node_.claim;
+}
+
+claimed_wait::~claimed_wait() {
+  if (timer_.at != nullptr)
+    timer_.at->cancel(timer_);
+}
+
+bool claimed_wait::withdraw(wait_site& site, fiber&) noexcept {
+  return static_cast<site_type&>(site).self->node_.claim.take(claim_state::timed_out) == claim_result::parked;
+}
+
+bool claimed_wait::wait() noexcept {
+  if (node_.who != nullptr)
+    wait_as_fiber();
+  else
+    wait_as_thread();
+  return node_.claim.state() == claim_state::taken;
+}
+
+void claimed_wait::wait_as_fiber() noexcept {
+  if (deadline_ != never) {
+    timer_.at = &running_parallel().timers;
+    timer_.at->add(timer_, deadline_);
+  }
+  try {
+    parallel_block(running_parallel(), site_, [this](fiber&) { return node_.claim.park(); });
+  } catch (const forced_unwind&) {
+    node_.claim.take(claim_state::timed_out);
+    told_ = true;
+  }
+}
+
+void claimed_wait::wait_as_thread() noexcept {
+  const int kept = errno;
+  while (node_.claim.state() == claim_state::open) {
+    if (deadline_ != never && clock::now() >= deadline_)
+      node_.claim.take(claim_state::timed_out);
+    else
+      futex_wait(node_.claim.word(), claim_state::open, deadline_);
+  }
+  errno = kept;
+}
+
+void claimed_wait::leave_if_told() const {
+  if (told_)
+    throw_forced_unwind();
+}
+
+void sleep_until(time_point deadline) {
+  claimed_wait nothing_but_time("sleep", deadline);
+  nothing_but_time.wait();
+  nothing_but_time.leave_if_told();
+}
+
+namespace {
+
+struct join_site : wait_site {
+  fiber* joined;
+};
+
+bool stop_observing(fiber& f, waiter& me) noexcept {
+  auto mine = reinterpret_cast<std::uintptr_t>(&me);
+  return f.ended.compare_exchange_strong(mine, ended_not_yet, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);
+}
+
+bool withdraw_from_join(wait_site& site, fiber& f) noexcept {
+  return stop_observing(*static_cast<join_site&>(site).joined, f);
+}
+
+// False: it has ended already.
+bool observe(fiber& f, waiter& me) noexcept {
+  std::uintptr_t expected = ended_not_yet;
+  return f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
+                                         std::memory_order_acq_rel, std::memory_order_acquire);
+}
+
+bool has_ended(const fiber& f) noexcept {
+  return f.ended.load(std::memory_order_acquire) == ended_already;
+}
+
+}  // namespace
+
+bool wait_for_end(fiber& f, time_point deadline) {
+  if (parallel_worker* w = this_parallel(); w != nullptr && deadline == never) {
+    join_site site{{join_reason, withdraw_from_join}, &f};
+    parallel_block(*w, site, [&f](fiber& self) { return observe(f, self); });
+    return true;
+  }
+  claimed_wait wait(join_reason, deadline);
+  if (!observe(f, wait.node()) || wait.wait())
+    return true;
+  // Who ends it has taken our node already: it lets go of it very soon.
+  if (!stop_observing(f, wait.node()))
+    while (!wait.node().let_go.load(std::memory_order_acquire))
+      relax();
+  wait.leave_if_told();
+  return has_ended(f);
+}
+
+// What the fiber's end does with who observes it. Nobody else knows the node, and no lock keeps it: if its
+// claim is lost, it stays until it is let go.
+void wake_observer(waiter& observer, fiber& ended) noexcept {
+  const bool claimed = observer.flags.kind == waiter_kind::claimed;
+  if (!wake(observer, reinterpret_cast<std::uintptr_t>(&ended)) && claimed)
+    static_cast<claimed_waiter&>(observer).let_go.store(true, std::memory_order_release);
+}
+
+}  // namespace sennit::detail
