@@ -23,7 +23,6 @@ struct native_memory {
   using plain = T;
   static void light_fence() noexcept { full_fence(); }
   static void heavy_fence() noexcept { full_fence(); }
-  static bool prepare() noexcept { return false; }
   static void give_way() noexcept { ::sched_yield(); }
 
 private:
