@@ -42,6 +42,10 @@ const char* name_of(action a) {
       return "failed exchange";
     case action::fence:
       return "fence";
+    case action::light_fence:
+      return "light fence";
+    case action::heavy_fence:
+      return "heavy fence";
     case action::pause:
       return "give way";
     case action::wait:
@@ -63,10 +67,14 @@ std::string value_of(std::uintptr_t value) {
   return text;
 }
 
+bool is_asymmetric(action a) {
+  return a == action::light_fence || a == action::heavy_fence;
+}
+
 std::string line_of(const event& e) {
   std::ostringstream out;
   out << "  thread " << unsigned{e.thread} << "  " << place_of(e.where) << "  " << name_of(e.what);
-  if (e.what == action::fence || e.read >= 0 || e.written >= 0)
+  if (e.what == action::fence || is_asymmetric(e.what) || e.read >= 0 || e.written >= 0)
     out << " " << name_of(e.how);
   if (e.read >= 0 || e.written >= 0)
     out << " of atomic " << unsigned{e.location} << ":";
@@ -130,10 +138,12 @@ bool explore_bound(machine& m, const limits& l, const scenario& what, report& r)
   return true;
 }
 
-// What is next below an order; relaxed below itself.
+// What is next below an order; relaxed below itself. A light or heavy fence is there or not.
 std::vector<order> weaker_than(const order_at& o) {
   const bool reads = o.where.what != action::store;
   const bool writes = o.where.what == action::store || o.where.what == action::update;
+  if (is_asymmetric(o.where.what))
+    return {order::relaxed};
   switch (o.written) {
     case order::seq_cst:
       if (o.where.what == action::fence || (reads && writes))

@@ -69,6 +69,37 @@ TEST(store_buffering, seq_cst_forbids_it) {
   EXPECT_EQ(store_buffering("store buffering, seq_cst fences", relaxed, relaxed, seq_cst), strong);
 }
 
+using fence_function = void (*)(model::here);
+
+outcomes store_buffering(const char* name, fence_function first, fence_function second) {
+  return all(name, [=](model::run& run, std::string& end) {
+    atomic<int> x{0}, y{0};
+    int a = 0, b = 0;
+    run.thread([&] {
+      x.store(1, relaxed);
+      first(model::here::current());
+      a = y.load(relaxed);
+    });
+    run.thread([&] {
+      y.store(1, relaxed);
+      second(model::here::current());
+      b = x.load(relaxed);
+    });
+    run.join();
+    end = text({a, b});
+  });
+}
+
+TEST(store_buffering, a_heavy_fence_forbids_it) {
+  const outcomes weak{"00", "01", "10", "11"};
+  const outcomes strong{"01", "10", "11"};
+  using model::heavy_fence, model::light_fence;
+  EXPECT_EQ(store_buffering("store buffering, light fences", light_fence, light_fence), weak);
+  EXPECT_EQ(store_buffering("store buffering, light and heavy", light_fence, heavy_fence), strong);
+  EXPECT_EQ(store_buffering("store buffering, heavy and light", heavy_fence, light_fence), strong);
+  EXPECT_EQ(store_buffering("store buffering, heavy fences", heavy_fence, heavy_fence), strong);
+}
+
 // What the reader sees: the flag, and the data if the flag was set.
 outcomes message_passing(const char* name, std::memory_order store, std::memory_order load,
                          std::memory_order fence_before = relaxed, std::memory_order fence_after = relaxed) {

@@ -50,7 +50,7 @@ void machine::begin(const limits& given) {
   for (unsigned l = 0; l < locations_; ++l)
     memory_[l].clear();
   locations_ = 0;
-  sequential_ = view();
+  sequential_ = light_ = heavy_ = view();
   failed = false;
   failure.clear();
   steps = 0;
@@ -373,6 +373,36 @@ void machine::fence(order how, std::source_location where) {
   if (releases(how))
     t.leaving = t.seen;
   note({static_cast<std::uint8_t>(running_), action::fence, how, 0, -1, -1, 0, 0, where});
+  tick();
+}
+
+// Of the one kind and the other, the later sees what had been seen at the earlier; of two heavy ones too. Not
+// more: the other threads' part of a membarrier comes at any time while it lasts.
+void machine::light_fence(std::source_location where) {
+  if (inert())
+    return;
+  point(where);
+  const order how = effective(action::light_fence, order::seq_cst, where);
+  if (how == order::seq_cst) {
+    light_.join_locations(self().seen);
+    self().seen.join_locations(heavy_);
+  }
+  note({static_cast<std::uint8_t>(running_), action::light_fence, how, 0, -1, -1, 0, 0, where});
+  tick();
+}
+
+void machine::heavy_fence(std::source_location where) {
+  if (inert())
+    return;
+  point(where);
+  const order how = effective(action::heavy_fence, order::seq_cst, where);
+  if (how == order::seq_cst) {
+    const view others = heavy_;
+    heavy_.join_locations(self().seen);
+    self().seen.join_locations(others);
+    self().seen.join_locations(light_);
+  }
+  note({static_cast<std::uint8_t>(running_), action::heavy_fence, how, 0, -1, -1, 0, 0, where});
   tick();
 }
 

@@ -26,6 +26,8 @@ enum class action : std::uint8_t {
   update,           // a read-modify-write, or a compare-exchange that succeeded
   failed_exchange,  // a compare-exchange that did not
   fence,
+  light_fence,
+  heavy_fence,
   pause,
   wait,
   signal,
@@ -121,6 +123,8 @@ public:
   bool compare_exchange(unsigned location, word& expected, word desired, order success, order failure,
                         std::source_location where);
   void fence(order how, std::source_location where);
+  void light_fence(std::source_location where);
+  void heavy_fence(std::source_location where);
   void pause(std::source_location where);
   void wait(gate_state& gate, std::source_location where);
   void signal(gate_state& gate, std::source_location where);
@@ -171,6 +175,8 @@ private:
   std::array<std::vector<message>, most_locations> memory_;
   unsigned locations_ = 0;
   view sequential_;  // what seq_cst operations agree on
+  view light_;       // what threads had seen at their light fences
+  view heavy_;       // before their heavy ones
 };
 
 template <class Change>

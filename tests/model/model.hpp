@@ -23,7 +23,9 @@
 // order it must have seen. A load reads any store that its thread's view has not passed; a read-modify-write
 // reads the latest. A release store publishes its thread's view, an acquire load that reads it joins it,
 // fences do the same for the relaxed operations before or after them, read-modify-writes go on with the
-// release sequence. seq_cst operations and fences share one more view. This is the view machine of "promising
+// release sequence. seq_cst operations and fences share one more view. A light fence and a heavy one
+// (native_memory.hpp) do no more than see to it that the later sees what had been seen at the earlier; they
+// neither acquire nor release. This is the view machine of "promising
 // semantics" (Kang, Hur, Lahav, Vafeiadis, Dreyer 2017) without promises; searching C++ programs by it
 // follows CDSChecker (Norris, Demsky 2013), the bound CHESS (Musuvathi, Qadeer 2007). What is found: a
 // MODEL_CHECK that does not hold; data races on model::plain, by happens-before, in whatever order they come;
@@ -206,14 +208,21 @@ inline void fence(order o, here where = here::current()) {
   machine::now->fence(o, where);
 }
 
+inline void light_fence(here where = here::current()) {
+  machine::now->light_fence(where);
+}
+inline void heavy_fence(here where = here::current()) {
+  machine::now->heavy_fence(where);
+}
+
 // In the place of sennit::detail::native_memory.
 struct memory {
   template <class T>
   using atomic = model::atomic<T>;
   template <class T>
   using plain = model::plain<T>;
-  static void light_fence(here where = here::current()) { fence(order::seq_cst, where); }
-  static void heavy_fence(here where = here::current()) { fence(order::seq_cst, where); }
+  static void light_fence(here where = here::current()) { model::light_fence(where); }
+  static void heavy_fence(here where = here::current()) { model::heavy_fence(where); }
   static void give_way(here where = here::current()) { machine::now->pause(where); }
 };
 

@@ -249,11 +249,9 @@ private:
       return true;
     }
     const bool own = !is_loot(mine);
-    if (own)
-      end_ = mine;
-    else
-      tail_.store(end_, std::memory_order_relaxed);
     go_round(loot_end_.load(std::memory_order_relaxed));
+    if (own)
+      end_ = mine;  // else nothing is left, and tail_ one behind until the next push
     return own;
   }
 
