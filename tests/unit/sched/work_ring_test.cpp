@@ -3,12 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdint>
-#include <thread>
 #include <vector>
 
+#include "support/ring_stress.hpp"
+
 namespace {
+
+using sennit::detail::native_memory;
 
 TEST(work_ring, is_first_in_first_out_and_bounded) {
   sennit::detail::work_ring<int, 4> ring;
@@ -23,6 +24,23 @@ TEST(work_ring, is_first_in_first_out_and_bounded) {
   }
 }
 
+TEST(work_ring, gives_the_newest_too) {
+  sennit::detail::work_ring<int, 4> ring;
+  EXPECT_EQ(ring.newest(), 0);
+  EXPECT_EQ(ring.pop_newest(), 0);
+  for (int i = 1; i <= 4; ++i)
+    ring.push(i);
+  EXPECT_EQ(ring.newest(), 4);
+  EXPECT_EQ(ring.pop_newest(), 4);
+  EXPECT_EQ(ring.pop(), 1);
+  EXPECT_TRUE(ring.push(5));
+  EXPECT_EQ(ring.owned(), 3U);
+  EXPECT_EQ(ring.pop_newest(), 5);
+  EXPECT_EQ(ring.pop_newest(), 3);
+  EXPECT_EQ(ring.pop_newest(), 2);
+  EXPECT_EQ(ring.pop_newest(), 0);
+}
+
 TEST(work_ring, half_is_stolen_of_two_or_more) {
   sennit::detail::work_ring<int, 8> ring;
   std::vector<int> loot;
@@ -32,41 +50,71 @@ TEST(work_ring, half_is_stolen_of_two_or_more) {
   EXPECT_EQ(ring.steal_half(take), 0U);
   for (int i = 2; i <= 5; ++i)
     ring.push(i);
+  EXPECT_EQ(ring.might_have(), 5U);
   EXPECT_EQ(ring.steal_half(take), 2U);
+  EXPECT_EQ(ring.might_have(), 3U);
   EXPECT_EQ(ring.steal_half(take), 1U);  // goes on where the last one has ended
   EXPECT_EQ(loot, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(ring.owned(), 5U);
+  EXPECT_EQ(ring.pop_newest(), 5);
+  EXPECT_EQ(ring.owned(), 1U);
   EXPECT_EQ(ring.pop(), 4);
-  EXPECT_EQ(ring.pop(), 5);
   EXPECT_EQ(ring.pop(), 0);
 }
 
-TEST(work_ring, nothing_is_lost_between_threads) {
-  constexpr std::uint64_t items = 50'000;
-  sennit::detail::work_ring<std::uint64_t, 16> ring;
-  std::atomic<bool> over{false};
-  std::atomic<std::uint64_t> stolen{0};
-  std::vector<std::thread> thieves;
-  for (int t = 0; t < 2; ++t)
-    thieves.emplace_back([&] {
-      std::uint64_t sum = 0;
-      while (!over.load(std::memory_order_relaxed))
-        if (ring.steal_half([&](std::uint64_t item) { sum += item; }) == 0)
-          std::this_thread::yield();
-      stolen.fetch_add(sum);
-    });
-  std::uint64_t own = 0;
-  for (std::uint64_t next = 1; next <= items;) {
-    if (ring.push(next))
-      ++next;
-    else
-      own += ring.pop();
-  }
-  while (const std::uint64_t item = ring.pop())
-    own += item;
-  over = true;
-  for (std::thread& t : thieves)
-    t.join();
-  EXPECT_EQ(own + stolen.load(), items * (items + 1) / 2);
+TEST(work_ring, slot_holds_one) {
+  sennit::detail::work_ring<int, 4> ring;
+  EXPECT_EQ(ring.take_slot(), 0);
+  EXPECT_EQ(ring.put_slot(1), 0);
+  EXPECT_TRUE(ring.slot_taken());
+  EXPECT_EQ(ring.put_slot(2), 1);
+  EXPECT_EQ(ring.steal_half([](int) {}), 0U);
+  EXPECT_EQ(ring.take_slot(), 2);
+  EXPECT_FALSE(ring.slot_taken());
+}
+
+TEST(work_ring, late_thieves_take_all_but_who_is_leaving) {
+  sennit::detail::work_ring<int, 4> ring;
+  std::vector<int> loot;
+  const auto take = [&](int item) { loot.push_back(item); };
+  EXPECT_EQ(ring.steal_late(take), 0U);
+  ring.put_slot(1);
+  EXPECT_EQ(ring.steal_late(take), 1U);
+  EXPECT_EQ(ring.steal_late(take), 0U);
+  ring.push(2);
+  ring.say_leaving(3);
+  ring.push(3);
+  EXPECT_EQ(ring.steal_late(take), 1U);
+  EXPECT_EQ(ring.steal_late(take), 0U);
+  ring.say_left();
+  EXPECT_EQ(ring.steal_late(take), 1U);
+  EXPECT_EQ(loot, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(ring.newest(), 3);  // by the owner's count
+  EXPECT_EQ(ring.pop_newest(), 0);
+  EXPECT_EQ(ring.put_slot(4), 0);
+  EXPECT_EQ(ring.take_slot(), 4);
+}
+
+// ---- On threads, with what fences there are here; tests/unit/arch has them with full ones.
+
+TEST(work_ring, loses_nothing_to_thieves_while_it_pops) {
+  native_memory::prepare();
+  support::steal_while_popping();
+}
+
+TEST(work_ring, loses_nothing_to_thieves_while_it_pops_the_newest) {
+  native_memory::prepare();
+  support::steal_while_popping_the_newest();
+}
+
+TEST(work_ring, loses_nothing_to_late_thieves_of_its_slot) {
+  native_memory::prepare();
+  support::steal_from_the_slot();
+}
+
+TEST(work_ring, loses_nobody_who_leaves_to_late_thieves) {
+  native_memory::prepare();
+  support::steal_while_leaving();
 }
 
 }  // namespace
