@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model.hpp"
+#include "sennit/detail/sched/sleepers.hpp"
 
 namespace {
 
@@ -191,6 +192,33 @@ TEST(work_ring, who_is_leaving_is_not_taken) {
                      {"work ring, leaving and popped", {"y<y-", {"l"}, 1}, bound},
                      {"work ring, leaving, half", {"yy", {"h"}, 1}, bound},
                      {"work ring, leaving, both thieves", {"y-y", {"H", "L"}, 2}, bound}});
+}
+
+// Who goes to sleep looks by might_have, and misses nothing that is stolen from.
+TEST(work_ring, no_push_is_slept_through) {
+  const model::report r =
+      model::explore("work ring, sleeper", {.bound = model::default_bound() + 1}, [](model::run& run) {
+        ring<model::memory> queue;
+        sennit::detail::sleepers<model::memory> asleep;
+        model::gate driver;
+        run.thread([&] {
+          for (int i = 1; i <= 2; ++i) {
+            queue.push(i);
+            if (queue.owned() >= 2 && asleep.choose() != asleep.none)
+              driver.signal();
+          }
+        });
+        run.thread([&] {
+          while (queue.steal_half([](int) {}) == 0) {
+            asleep.say_asleep(0);
+            if (queue.might_have() < 2)
+              driver.wait();
+            asleep.say_awake(0);
+          }
+        });
+        run.join();
+      });
+  EXPECT_FALSE(r.failed) << r;
 }
 
 TEST(work_ring, each_order_matters) {

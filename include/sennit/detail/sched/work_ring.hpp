@@ -122,8 +122,9 @@ public:
 
   // ---- Any other worker. What a thief takes it hands to `take`, while the owner may be waiting for it.
 
-  // How many entries the ring may have: a look, before the price of a theft. Sees every push that came before
-  // a light fence of its owner, of which the caller's heavy fence came later.
+  // How many entries the ring may have: a look, before the price of a theft; the slot's is not among them.
+  // Who looks after a heavy fence sees each push that the owner followed by an earlier light one
+  // (sleepers.hpp).
   std::size_t might_have() const noexcept {
     const index tail = tail_.load(std::memory_order_relaxed);
     const index from = steal_.load(std::memory_order_relaxed) == left
