@@ -62,8 +62,8 @@ public:
 
 private:
   static constexpr item at_least = 50'000;
-  static constexpr item at_most = 20'000'000;
-  static constexpr std::size_t enough = 500;
+  static constexpr item at_most = 4'000'000;
+  static constexpr std::size_t enough = 200;
 
   template <class Step>
   item own(Step& step) {
@@ -72,8 +72,12 @@ private:
     while (next < at_most && (next < at_least || stolen_.load(std::memory_order_relaxed) < enough)) {
       if (step(next))
         ++next;
-      if (next % 1024 == 0 && std::chrono::steady_clock::now() > deadline)
-        break;
+      if (next % 1024 == 0) {
+        if (std::chrono::steady_clock::now() > deadline)
+          break;
+        if (next > at_least)
+          std::this_thread::yield();  // there is one processor
+      }
     }
     return next;
   }
