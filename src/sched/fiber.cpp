@@ -82,14 +82,12 @@ fiber* fiber_make(worker& home) {
   fiber* f = from.free;
   from.free = f->next;
   f->home = &home;
-  ++home.descriptor_count;
   return f;
 }
 
 void fiber_free(fiber* f) noexcept {
   descriptor_source& to = source();
   std::lock_guard hold(to.lock);
-  --f->home->descriptor_count;
   f->home = nullptr;
   f->next = std::exchange(to.free, f);
 }
@@ -121,7 +119,6 @@ fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
   stack_size = stack_size == 0 ? w.stack_size : stack_class(stack_size);
   if (stack_size == w.stack_size && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
-  w.deadlines.reserve(w.descriptor_count + 1);
   return fiber_make_with_stack(w, stack_size);
 }
 

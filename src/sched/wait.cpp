@@ -64,16 +64,19 @@ void shared_timers::fire_due(time_point now) noexcept {
   }
 }
 
+void wake_thread(wait_claim& claim) noexcept {
+  futex_wake(claim.word());
+}
+
 bool wake_claimed(claimed_waiter& w, std::uintptr_t word) noexcept {
   fiber* const who = w.who;
-  std::atomic<claim_state>& address = w.claim.word();
   w.word = word;
   switch (w.claim.take(claim_state::taken)) {
     case claim_result::lost:
       return false;
     case claim_result::early:
       if (who == nullptr)
-        futex_wake(address);
+        wake_thread(w.claim);
       return true;
     case claim_result::parked:
       parallel_ready(*who, fiber_status::notified);

@@ -32,13 +32,26 @@ void run_posts(worker& w) noexcept {
   }
 }
 
+// A fiber's deadline, as long as it waits.
+struct local_timer : timer_node {
+  local_timer(timer_wheel& among, fiber& waits, time_point deadline) : wheel(among), who(waits) {
+    wheel.add(*this, deadline);
+  }
+  ~local_timer() { wheel.remove(*this); }
+  timer_wheel& wheel;
+  fiber& who;
+};
+
 void wake_due(worker& w) noexcept {
-  if (w.deadlines.earliest() == never)
+  if (w.deadlines.empty())
     return;
   const time_point now = clock::now();
-  while (fiber* f = w.deadlines.take_due(now)) {
-    stop_waiting(*f);
-    unpark_in_turn(*f, fiber_status::timed_out);
+  while (timer_node* due = w.deadlines.take_due(now)) {
+    fiber& f = static_cast<local_timer*>(due)->who;
+    if (!f.is_parked())
+      continue;  // woken, and yet to run
+    stop_waiting(f);
+    unpark_in_turn(f, fiber_status::timed_out);
   }
 }
 
@@ -77,7 +90,7 @@ worker& running_worker_for(const char* what) noexcept {
 }
 
 bool quiet_outside(worker& w) noexcept {
-  const bool quiet = w.inbox.empty() && w.deadlines.earliest() == never && !w.host_wanted && !w.unwinding &&
+  const bool quiet = w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding &&
                      !w.driver->watching();
   if (quiet)
     renew_poll(w);
@@ -308,9 +321,12 @@ void leave_if_told(const worker& w) {
 }
 
 bool park_until(worker& w, fiber_status as, const char* reason, time_point deadline) {
-  if (deadline != never)
-    w.deadlines.add(w.ready.current, deadline);
-  park(w, as, reason);
+  if (deadline == never) {
+    park(w, as, reason);
+  } else {
+    const local_timer timer(w.deadlines, *w.ready.current, deadline);
+    park(w, as, reason);
+  }
   return this_worker()->ready.current->flags.status == fiber_status::notified;
 }
 

@@ -1,25 +1,46 @@
-// The local mutex when it is not free.
-#include "sennit/local/mutex.hpp"
+// The mutex when it is not free.
+#include "sennit/mutex.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
-void mutex::wait() {
-  wait_until(detail::never);
+bool mutex::try_lock_slow() noexcept {
+  detail::wait_queue::guard hold(queue_);
+  if (hold.get() != unlocked)
+    return false;
+  hold.set(locked);
+  return true;
 }
 
-bool mutex::wait_until(detail::time_point deadline) {
-  detail::worker& w = detail::running_worker_for("a wait for a mutex");
-  detail::list_push_back(waiters_, *w.ready.current);
-  state_ = state::wanted;
-  return detail::park_until(w, detail::fiber_status::waiting, "mutex", deadline);
+bool mutex::lock_slow(detail::time_point deadline) {
+  for (;;) {
+    bool taken = false;
+    const bool woken = queue_.wait("mutex", deadline, [&taken, this](detail::wait_queue::state& now) {
+      if (now != unlocked)
+        return false;
+      now = locked;
+      return taken = true;
+    });
+    if (taken || !woken)
+      return taken;
+    if (options_.fairness == fairness::fair)
+      return true;  // it was handed to us
+  }
 }
 
-void mutex::hand_over() noexcept {
-  assert(state_ == state::wanted && "sennit: unlock of a mutex that is not locked");
-  if (waiters_.empty())  // they gave up
-    state_ = state::free;
+void mutex::unlock_slow(wake_policy wake) {
+  const wait_options how = options_;  // once the queue is let go, the mutex may be destroyed
+  detail::fiber* who = nullptr;
+  {
+    detail::wait_queue::guard hold(queue_);
+    assert(hold.get() == locked && "sennit: unlock of a mutex that is not locked");
+    const bool waited = hold.pop(0, who, how.order == wait_order::recent);
+    if (!waited || how.fairness != fairness::fair)
+      hold.set(unlocked);
+  }
+  if (wake == wake_policy::enter)
+    detail::deliver_and_enter(who);
   else
-    detail::unpark(detail::list_pop_fiber(waiters_), 0);
+    detail::deliver(who);
 }
 
-}  // namespace sennit::local
+}  // namespace sennit

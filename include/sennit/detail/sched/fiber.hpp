@@ -50,8 +50,6 @@ struct wait_node {
 // Why a fiber that joins is parked. Without a deadline nothing else tells that it does.
 inline constexpr const char* join_reason = "join";
 
-inline constexpr std::uint32_t no_timer = static_cast<std::uint32_t>(-1);
-
 enum class waiter_kind : std::uint8_t {
   fiber,
   claimed,      // a claimed_waiter (parallel.hpp): one of several things that may end a wait
@@ -91,10 +89,7 @@ struct alignas(128) fiber : waiter {
   sennit_context context = nullptr;  // where it is suspended
   fiber* next = nullptr;             // in the ring, or among the idle ones
   sennit_worker* home = nullptr;
-  union {
-    std::uint32_t timer = no_timer;  // its place among the worker's timers
-    wait_claim permit;               // of a parallel runtime: this_fiber::park and unpark
-  };
+  wait_claim permit;     // of a parallel runtime: this_fiber::park and unpark
   std::uint32_t id = 0;  // 0: nobody has asked yet
   // Second line: what its beginning and its end touch.
   union {

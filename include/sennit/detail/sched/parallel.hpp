@@ -230,6 +230,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
       parallel_entered();
       return;
     }
+    w.ring.say_left();
   }
   if (suspend(w, sennit_decide_parallel_yield, nullptr) != 0) [[unlikely]]
     throw_forced_unwind();
@@ -366,6 +367,7 @@ template <class Function>
       return;
     }
     parallel_say_entering(*self, nullptr);
+    w.ring.say_left();
   }
   parallel_push_woken(w, child);
   parallel_yield(w);

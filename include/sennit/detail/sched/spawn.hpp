@@ -63,7 +63,7 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
     self.context = self.frame->context;
     if (fiber* joiner = self.joiner) [[likely]] {
       const auto word = reinterpret_cast<std::uintptr_t>(&self);
-      awaken(w, *joiner, word, fiber_status::notified);
+      awaken(*joiner, word, fiber_status::notified);
       w.ready.replace_running(joiner);
       return {joiner->context, word};
     }

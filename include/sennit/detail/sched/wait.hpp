@@ -24,6 +24,9 @@ struct claimed_waiter : waiter {
 // its claim is taken and that lock let go.
 bool wake_claimed(claimed_waiter& w, std::uintptr_t word) noexcept;
 
+// An OS thread, whose claim has been taken. Its frame may be gone already.
+void wake_thread(wait_claim& claim) noexcept;
+
 // The same for one of either kind that only the caller knows.
 [[gnu::always_inline]] inline bool wake(waiter& w, std::uintptr_t word) noexcept {
   if (w.flags.kind == waiter_kind::claimed) [[unlikely]]

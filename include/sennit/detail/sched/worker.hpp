@@ -26,7 +26,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
-#include "sennit/detail/sched/timers.hpp"
+#include "sennit/detail/sched/timer_wheel.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
@@ -64,9 +64,8 @@ struct sennit_worker {
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
   std::size_t stack_size;
-  std::size_t descriptor_count = 0;  // all that are its: those that live, are idle, or wait to be joined
   // The rest.
-  sennit::detail::timers deadlines;
+  sennit::detail::timer_wheel deadlines;  // a local runtime's
   sennit::detail::coroutine_frame* spare_frames =
       nullptr;  // stacks of fibers that ended before they were joined
   sennit::detail::fiber host;
@@ -203,10 +202,8 @@ bool park_until(worker& w, fiber_status as, const char* reason, time_point deadl
 
 // Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
 // wakes share.
-[[gnu::always_inline]] inline void awaken(worker& w, fiber& f, std::uintptr_t word, fiber_status why) {
+[[gnu::always_inline]] inline void awaken(fiber& f, std::uintptr_t word, fiber_status why) {
   assert(f.is_parked());
-  if (f.timer != no_timer) [[unlikely]]
-    w.deadlines.remove(&f);
   f.word = word;
   f.flags.status = why;
 }
@@ -235,14 +232,14 @@ inline void prefetch_successor(const worker& w) noexcept {
   const char* const top = reinterpret_cast<const char*>(f.context);
   __builtin_prefetch(top);
   __builtin_prefetch(top + 192);
-  awaken(w, f, word, fiber_status::notified);
+  awaken(f, word, fiber_status::notified);
   w.ready.add_woken(&f);
 }
 
 // The same in its turn: what comes from outside, in the order in which it came.
 [[gnu::always_inline]] inline void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
-  awaken(w, f, 0, why);
+  awaken(f, 0, why);
   w.ready.add(&f);
 }
 

@@ -1,0 +1,70 @@
+// sennit::condition_variable: fibers and OS threads wait for each other.
+// room: sync
+//
+//   sennit::mutex mutex;
+//   sennit::condition_variable changed;
+//   std::unique_lock lock(mutex);
+//   changed.wait(lock, [&] { return ready; });
+//
+// Source: Dolan 2013, sections 5.1 and 7.4 (the condvar benchmark).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "sennit/detail/sync/wait_queue.hpp"
+#include "sennit/mutex.hpp"
+
+namespace sennit {
+
+// As std::condition_variable. There are no spurious wake-ups, but another may come first: use a predicate.
+class condition_variable {
+public:
+  constexpr condition_variable() noexcept = default;
+  explicit constexpr condition_variable(const wait_options& options) noexcept : options_(options) {}
+  condition_variable(const condition_variable&) = delete;
+  condition_variable& operator=(const condition_variable&) = delete;
+
+  // Wakes one waiter, or all. With wake_policy::enter, notify_one gives way to it.
+  [[gnu::always_inline]] void notify_one() {
+    if (!queue_.quiet()) [[unlikely]]
+      wake_one();
+  }
+  void notify_all() {
+    if (!queue_.quiet())
+      queue_.wake_all(0);
+  }
+
+  // Precondition: the caller holds the lock; it holds it again afterwards, also if an exception comes out.
+  void wait(std::unique_lock<mutex>& lock) { wait_until(lock, detail::never); }
+  template <class Predicate>
+  void wait(std::unique_lock<mutex>& lock, Predicate done) {
+    while (!done())
+      wait(lock);
+  }
+
+  // Gives up at the deadline (steady clock).
+  std::cv_status wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline);
+  template <class Predicate>
+  bool wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline,
+                  Predicate done) {
+    while (!done())
+      if (wait_until(lock, deadline) == std::cv_status::timeout)
+        return done();
+    return true;
+  }
+  template <class Rep, class Period, class... Predicate>
+  auto wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> time, Predicate... done) {
+    return wait_until(lock, std::chrono::steady_clock::now() + time, std::move(done)...);
+  }
+
+private:
+  void wake_one();
+
+  detail::wait_queue queue_;
+  wait_options options_;
+};
+
+}  // namespace sennit

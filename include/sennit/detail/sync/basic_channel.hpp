@@ -1,0 +1,290 @@
+// Channels: what those of local runtimes and those of all have in common. `Waits` says how one waits and
+// wakes, and whether there is a lock: local_waits here has none, shared_waits (shared_waits.hpp) has.
+//
+//   guard                       of the lock
+//   woken                       one whose wait was ended, until it is made ready
+//   take(waiter, woken&)        ends the wait of one taken off a list; false: it had stopped waiting
+//   wake(woken)                 makes it ready; the lock was let go
+//   wait(list, offered, ...)    with the lock held: enters the list, lets the lock go, waits. Returns the
+//   word
+//                               it was woken with, or 0
+#pragma once
+
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/arch/word.hpp"
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::detail {
+
+// Among the fibers of one local runtime.
+struct local_waits {
+  using woken = fiber*;
+  void lock() noexcept {}
+  void unlock() noexcept {}
+  [[gnu::always_inline]] static bool take(waiter& w, woken& who) noexcept {
+    who = static_cast<fiber*>(&w);
+    return true;
+  }
+  [[gnu::always_inline]] static void wake(woken who, std::uintptr_t word) { unpark(*who, word); }
+  static void wake_in_turn(woken who) { unpark_in_turn(*who, fiber_status::notified); }
+  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
+                                             time_point deadline) {
+    worker& w = running_worker();
+    w.ready.current->word = reinterpret_cast<std::uintptr_t>(offered);
+    list_push_back(list, *w.ready.current);
+    if (deadline == never)
+      return park(w, fiber_status::waiting, reason);
+    return park_until(w, fiber_status::waiting, reason, deadline) ? this_worker()->ready.current->word : 0;
+  }
+};
+
+template <class T, class Waits>
+class basic_channel {
+  static_assert(std::is_object_v<T> && std::is_move_constructible_v<T>);
+  static constexpr bool in_register = fits_word<T>;
+
+public:
+  using value_type = T;
+
+  // Throws std::bad_alloc.
+  explicit basic_channel(std::size_t capacity = 0)
+      : capacity_(capacity), buffer_(capacity == 0 ? nullptr : std::allocator<T>().allocate(capacity)) {}
+  basic_channel(const basic_channel&) = delete;
+  basic_channel& operator=(const basic_channel&) = delete;
+  ~basic_channel() {
+    assert(receivers_.empty() && senders_.empty() && "sennit: fibers wait for a dead channel");
+    for (; size_ != 0; pop()) {
+    }
+    if (capacity_ != 0)
+      std::allocator<T>().deallocate(buffer_, capacity_);
+  }
+
+  // Hands a value over. False, and the value is lost: the channel is closed.
+  [[gnu::always_inline]] bool send(T value) { return send_until(std::move(value), never); }
+
+  // False: closed, or the deadline (steady clock) passed before anybody took the value.
+  [[gnu::always_inline]] bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
+    holder hold(waits_);
+    if (offer(value, hold))
+      return true;
+    if (closed_)
+      return false;
+    hold.kept = false;  // by the wait, which lets it go
+    return waits_.wait(senders_, std::addressof(value), "channel send", deadline) == taken;
+  }
+
+  // Takes the next value, waiting for it. Empty: the channel is closed and nothing is left in it.
+  [[gnu::always_inline]] std::optional<T> receive() { return receive_until(never); }
+
+  // Empty also: the deadline (steady clock) passed first.
+  [[gnu::always_inline]] std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
+    std::optional<T> value;
+    holder hold(waits_);
+    if (!take(value, hold) && !closed_) {
+      hold.kept = false;
+      wait_for_value(value, deadline);
+    }
+    return value;
+  }
+
+  // Takes a value if there is one now.
+  std::optional<T> try_receive() {
+    std::optional<T> value;
+    holder hold(waits_);
+    take(value, hold);
+    return value;
+  }
+
+  // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
+  [[gnu::always_inline]] bool try_send(T& value) {
+    holder hold(waits_);
+    return offer(value, hold);
+  }
+
+  // No more sends: those that wait return false, receivers get what is left and then nothing. May be
+  // repeated.
+  void close() {
+    holder hold(waits_);
+    closed_ = true;
+    waiter_list woken_ones;
+    for (waiter_list* waiting : {&senders_, &receivers_})
+      while (!waiting->empty()) {
+        typename Waits::woken who;
+        if (Waits::take(list_pop_front(*waiting), who))
+          note(woken_ones, who);
+      }
+    hold.release();
+    while (!woken_ones.empty())
+      Waits::wake_in_turn(&list_pop_fiber(woken_ones));
+  }
+  bool closed() const noexcept {
+    holder hold(waits_);
+    return closed_;
+  }
+
+  // Values that lie in the channel.
+  std::size_t size() const noexcept {
+    holder hold(waits_);
+    return size_;
+  }
+  std::size_t capacity() const noexcept { return capacity_; }
+
+  // The values from now on, as a range, until the channel is closed and empty.
+  class iterator {
+  public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    T& operator*() const { return *value_; }
+    iterator& operator++() {
+      value_ = from_->receive();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& left, std::default_sentinel_t) { return !left.value_; }
+
+  private:
+    friend basic_channel;
+    explicit iterator(basic_channel& from) : from_(&from), value_(from.receive()) {}
+    basic_channel* from_;
+    mutable std::optional<T> value_;
+  };
+  iterator begin() { return iterator(*this); }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+  static constexpr std::uintptr_t taken = 1;  // the word with which a sender is woken
+
+  struct holder {
+    [[gnu::always_inline]] explicit holder(Waits& of) : waits(of) { waits.lock(); }
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
+    [[gnu::always_inline]] ~holder() {
+      if (kept)
+        waits.unlock();
+    }
+    [[gnu::always_inline]] void release() {
+      kept = false;
+      waits.unlock();
+    }
+    Waits& waits;
+    bool kept = true;
+  };
+
+  static void note(waiter_list& list, fiber* who) {
+    if (who != nullptr)
+      list_push_back(list, *who);
+  }
+
+  // Who waits in a list, as long as it really does.
+  [[gnu::always_inline]] static waiter* next_of(waiter_list& list, typename Waits::woken& who) {
+    while (!list.empty()) {
+      waiter& first = list_pop_front(list);
+      if (Waits::take(first, who)) [[likely]]
+        return &first;
+    }
+    return nullptr;
+  }
+
+  // Gives the value to who waits for it, or into the buffer. False: neither is possible. The lock is let go
+  // before anybody is woken: who is may destroy the channel.
+  [[gnu::always_inline]] bool offer(T& value, holder& hold) {
+    if (closed_)
+      return false;
+    typename Waits::woken who;
+    if (waiter* receiver = next_of(receivers_, who)) {
+      const std::uintptr_t word = land(*receiver, value);
+      hold.release();
+      Waits::wake(who, word);
+      return true;
+    }
+    if (size_ == capacity_)
+      return false;
+    push(value);
+    return true;
+  }
+
+  // A receiver that finds nothing. Its word tells the sender where the value is wanted: in the register, and
+  // then the place only gets a mark that there is one, or in place.
+  [[gnu::always_inline]] void wait_for_value(std::optional<T>& value, time_point deadline) {
+    landing place{value};
+    [[maybe_unused]] const std::uintptr_t word = waits_.wait(receivers_, &place, "channel receive", deadline);
+    if constexpr (in_register)
+      if (place.filled)
+        value.emplace(from_word<T>(word));
+  }
+
+  struct landing_flag {
+    explicit landing_flag(std::optional<T>&) {}
+    bool filled = false;
+  };
+  struct landing_value {
+    std::optional<T>& value;
+  };
+  using landing = std::conditional_t<in_register, landing_flag, landing_value>;
+
+  // Returns the word to wake the receiver with.
+  [[gnu::always_inline]] static std::uintptr_t land(waiter& receiver, T& value) {
+    auto& place = *reinterpret_cast<landing*>(receiver.word);
+    std::uintptr_t word = 0;
+    if constexpr (in_register) {
+      place.filled = true;
+      word = to_word<T>(value);
+    } else {
+      place.value.emplace(std::move(value));
+    }
+    receiver.word = word;
+    return word;
+  }
+
+  // The next value, from the buffer or of a waiting sender. False: there is none.
+  [[gnu::always_inline]] bool take(std::optional<T>& value, holder& hold) {
+    const bool buffered = size_ != 0;
+    if (buffered) {
+      value.emplace(std::move(buffer_[first_]));
+      pop();
+    }
+    typename Waits::woken who;
+    waiter* const sender = next_of(senders_, who);
+    if (sender == nullptr)
+      return buffered;
+    T& offered = *reinterpret_cast<T*>(sender->word);
+    if (buffered)
+      push(offered);
+    else
+      value.emplace(std::move(offered));
+    sender->word = taken;
+    hold.release();
+    Waits::wake(who, taken);
+    return true;
+  }
+
+  [[gnu::always_inline]] void push(T& value) {
+    const std::size_t place = first_ + size_;
+    ::new (static_cast<void*>(buffer_ + (place < capacity_ ? place : place - capacity_))) T(std::move(value));
+    ++size_;
+  }
+  [[gnu::always_inline]] void pop() {
+    buffer_[first_].~T();
+    first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+    --size_;
+  }
+
+  std::size_t capacity_;
+  T* buffer_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  waiter_list receivers_;
+  waiter_list senders_;
+  bool closed_ = false;
+  [[no_unique_address]] mutable Waits waits_;
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,70 @@
+// sennit::mutex: mutual exclusion between fibers, on any worker of any parallel runtime, and OS threads.
+// room: sync
+//
+//   sennit::mutex mutex;
+//   std::lock_guard hold(mutex);  // blocks the fiber, not its worker
+//
+// Source: Dolan 2013, section 5.1 (mutexes).
+#pragma once
+
+#include <cassert>
+#include <chrono>
+
+#include "sennit/detail/sync/wait_queue.hpp"
+#include "sennit/wait_options.hpp"
+
+namespace sennit {
+
+// Meets the std TimedLockable requirements. Not recursive; who unlocks need not be who locked. One that is
+// free is locked and unlocked by one compare-and-swap each. Unlocking one that is not locked is a misuse
+// (asserted), and so is destroying one that is locked. (A fiber of a local runtime blocks its thread.)
+class mutex {
+public:
+  constexpr mutex() noexcept = default;
+  explicit constexpr mutex(const wait_options& options) noexcept : options_(options) {}
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+  ~mutex() { assert(queue_.peek() == unlocked && "sennit: a locked mutex was destroyed"); }
+
+  [[gnu::always_inline]] void lock() {
+    if (!queue_.change(unlocked, locked, std::memory_order_acquire)) [[unlikely]]
+      lock_slow(detail::never);
+  }
+  [[gnu::always_inline]] bool try_lock() noexcept {
+    return queue_.change(unlocked, locked, std::memory_order_acquire) || try_lock_slow();
+  }
+  // False: the deadline (steady clock) passed first.
+  bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
+    return try_lock() || lock_slow(deadline);
+  }
+  template <class Rep, class Period>
+  bool try_lock_for(std::chrono::duration<Rep, Period> time) {
+    return try_lock_until(std::chrono::steady_clock::now() + time);
+  }
+
+  [[gnu::always_inline]] void unlock() {
+    if (!queue_.change(locked, unlocked, std::memory_order_release)) [[unlikely]]
+      unlock_slow(options_.wake);
+  }
+
+private:
+  friend class condition_variable;
+  static constexpr detail::wait_queue::state unlocked = 0;
+  static constexpr detail::wait_queue::state locked = 1;
+
+  // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
+  // hardly ever made.
+  bool lock_slow(detail::time_point deadline);
+  bool try_lock_slow() noexcept;
+  void unlock_slow(wake_policy wake);
+  // For a fiber that has left its stack.
+  void unlock_behind() {
+    if (!queue_.change(locked, unlocked, std::memory_order_release))
+      unlock_slow(wake_policy::queue);
+  }
+
+  detail::wait_queue queue_;
+  wait_options options_;
+};
+
+}  // namespace sennit

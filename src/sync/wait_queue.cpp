@@ -1,0 +1,54 @@
+// The wait queue's slower ways.
+#include "sennit/detail/sync/wait_queue.hpp"
+
+namespace sennit::detail {
+
+bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
+  who = nullptr;
+  fiber* const waits = w.who;
+  const claim_result result = w.claim.take(claim_state::taken);
+  if (result == claim_result::parked)
+    who = waits;
+  else if (result == claim_result::early && waits == nullptr)
+    wake_thread(w.claim);  // a fiber goes on by itself
+  return result != claim_result::lost;
+}
+
+void deliver_and_enter(fiber* who) {
+  deliver(who);
+  if (parallel_worker* w = this_parallel(); who != nullptr && w != nullptr)
+    parallel_yield(*w);
+}
+
+std::uintptr_t wait_queue::lock_slow() noexcept {
+  for (unsigned round = 0;; ++round) {
+    std::uintptr_t seen = word_.load(std::memory_order_relaxed);
+    if ((seen & locked) == 0 && word_.compare_exchange_weak(seen, seen | locked, std::memory_order_acquire,
+                                                            std::memory_order_relaxed))
+      return seen;
+    if (round < 64)
+      relax();
+    else
+      native_memory::give_way();
+  }
+}
+
+// As a list, first come first.
+fiber* wait_queue::take_all(guard& hold) noexcept {
+  fiber* first = nullptr;
+  fiber** end = &first;
+  for (fiber* who = nullptr; hold.pop(0, who);)
+    if (who != nullptr) {
+      *end = who;
+      end = &who->next;
+    }
+  *end = nullptr;
+  return first;
+}
+
+void wait_queue::deliver_all(fiber* first) noexcept {
+  while (first != nullptr)
+    parallel_ready_in_turn(*std::exchange(first, first->next), fiber_status::notified);
+}
+
+}  // namespace sennit::detail
