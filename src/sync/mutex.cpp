@@ -14,7 +14,7 @@ bool mutex::try_lock_slow() noexcept {
 bool mutex::lock_slow(detail::time_point deadline) {
   for (;;) {
     bool taken = false;
-    const bool woken = queue_.wait("mutex", deadline, [&taken, this](detail::wait_queue::state& now) {
+    const bool woken = queue_.wait("mutex", deadline, [&taken](detail::wait_queue::state& now) {
       if (now != unlocked)
         return false;
       now = locked;
