@@ -1,8 +1,11 @@
-// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel. `raw` is no runtime: a
-// ring of bare contexts on the same stacks, each of which switches to the next; what the others cost above it
-// is scheduling.
+// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel; on the parallel runtime,
+// a mailbox of park and unpark. `raw` is no runtime: a ring of bare contexts on the same stacks, each of
+// which switches to the next; what the others cost above it is scheduling.
 #include "threadring.hpp"
 
+#include <atomic>
+
+#include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/stack/stack.hpp"
@@ -17,6 +20,29 @@ public:
 
 private:
   sennit::local::channel<std::uint64_t> channel_{1};
+};
+
+class park_mailbox {
+public:
+  void belongs_to(sennit::fiber& taker) { taker_ = &taker; }
+
+  BENCH_INLINE void put(std::uint64_t token) {
+    token_ = token;
+    full_.store(true, std::memory_order_release);
+    taker_->unpark();
+  }
+
+  BENCH_INLINE std::uint64_t take() {
+    while (!full_.load(std::memory_order_acquire))
+      sennit::this_fiber::park();
+    full_.store(false, std::memory_order_relaxed);
+    return token_;
+  }
+
+private:
+  std::uint64_t token_ = 0;
+  std::atomic<bool> full_{false};
+  sennit::fiber* taker_ = nullptr;
 };
 
 struct raw_node {
@@ -75,16 +101,23 @@ void measure_raw(bench::program& program, std::size_t stack_size) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using library = bench::sennit_local;
+  using local = bench::sennit_local;
+  using parallel = bench::sennit_parallel;
   constexpr std::size_t stack_size = 8 * 1024;
-  bench::program program(argc, argv, bench::sennit_version, "one worker, fifo, 8 KiB pooled stacks",
+  bench::program program(argc, argv, bench::sennit_version,
+                         "fifo, 8 KiB pooled stacks; parallel on 1 worker: the second one sleeps",
                          bench::threadring_parameters());
-  program.require_one_worker("the parallel runtime is not built yet");
 
   const auto measure = [&] {
-    bench::measure_threadring<library>(program, "local", stack_size);
-    bench::measure_threadring<library, channel_mailbox>(program, "local-channel", stack_size);
+    bench::measure_threadring<local>(program, "local", stack_size);
+    bench::measure_threadring<local, channel_mailbox>(program, "local-channel", stack_size);
   };
-  library::run(measure, sennit::run_policy::fifo, stack_size);
-  measure_raw(program, stack_size);
+  if (program.workers() == 1) {
+    local::run(measure, sennit::run_policy::fifo, stack_size);
+    measure_raw(program, stack_size);
+  }
+  const auto measure_parallel = [&] {
+    bench::measure_threadring<parallel, park_mailbox>(program, "parallel", stack_size);
+  };
+  parallel::run(program.workers(), bench::second_worker::sleeps, measure_parallel, stack_size);
 }

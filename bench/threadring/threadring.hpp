@@ -52,7 +52,8 @@ private:
   bool full_ = false;
 };
 
-/// A ring of `n` fibers. `Mailbox` has `put(token)` and `take()`.
+/// A ring of `n` fibers. `Mailbox` has `put(token)` and `take()`; if it needs to know who takes, a member
+/// `belongs_to(handle)`, which comes before the first `put`.
 template <class Library, class Mailbox = mailbox<Library>>
 class ring {
 public:
@@ -61,6 +62,11 @@ public:
     fibers_.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
       fibers_.emplace_back(distinct_entry<ring>(i), &nodes_[i], stack_size);
+    }
+    if constexpr (requires { done_.belongs_to(Library::main()); }) {
+      for (std::size_t i = 0; i < n; ++i)
+        nodes_[i].mail.belongs_to(fibers_[i].handle());
+      done_.belongs_to(Library::main());
     }
   }
 
@@ -101,7 +107,8 @@ public:
         self.next->mail.put(token - 1);
       }
     }
-    self.next->mail.put(stop);
+    if (self.next != &self.owner->nodes_.front())  // that one was the first to end
+      self.next->mail.put(stop);
   }
 
 private:

@@ -1,0 +1,92 @@
+// Sennit's parallel runtime, as the workloads use a library of threads: its defaults.
+#pragma once
+
+#include <optional>
+#include <semaphore>
+
+#include "../support/distinct.hpp"
+#include "sennit/runtime.hpp"
+
+namespace bench {
+
+/// What the second worker does when one is measured. There always is a second one, so nothing is elided for
+/// lack of others.
+enum class second_worker {
+  /// Sleeps, as the runtime has it. For workloads that never have a ready fiber besides the running one: had
+  /// they, it would come and take it.
+  sleeps,
+  /// Is held by a fiber of its own, which is in a system call all the time. For all other workloads.
+  held,
+};
+
+class sennit_parallel {
+public:
+  /// Runs `main` as a fiber, on a runtime of `workers`.
+  template <class Main>
+  static void run(unsigned workers, second_worker second, Main&& main, std::size_t stack_size = 64 * 1024) {
+    sennit::runtime runtime({.workers = workers == 1 ? 2 : workers, .stack_size = stack_size});
+    std::optional<holder> held;
+    if (workers == 1 && second == second_worker::held)
+      held.emplace(runtime);
+
+    std::binary_semaphore known(0);
+    std::binary_semaphore ended(0);
+    const auto run_main = [&] {
+      known.acquire();
+      main();
+      ended.release();
+    };
+    main_ = runtime.spawn(run_main, {.stack_size = 256 * 1024});  // it prints
+    known.release();
+    ended.acquire();
+    main_.join();
+  }
+
+  class fiber {
+  public:
+    BENCH_INLINE explicit fiber(entry start, void* argument)
+        : fiber_(sennit::spawn([start, argument] { start(argument); })) {}
+    fiber(entry start, void* argument, std::size_t stack_size)
+        : fiber_(sennit::spawn([start, argument] { start(argument); }, {.stack_size = stack_size})) {}
+    BENCH_INLINE void join() { fiber_.join(); }
+
+    /// For who wakes it.
+    sennit::fiber& handle() { return fiber_; }
+
+  private:
+    sennit::fiber fiber_;
+  };
+
+  static BENCH_INLINE void yield() { sennit::this_fiber::yield(); }
+
+  /// The fiber that runs `main`.
+  static sennit::fiber& main() { return main_; }
+
+private:
+  /// Keeps worker 1 in a system call.
+  class holder {
+  public:
+    explicit holder(sennit::runtime& runtime)
+        : fiber_(runtime.spawn(
+              [this] {
+                holds_.release();
+                over_.acquire();
+              },
+              {.name = "holder", .pinned = 1})) {
+      holds_.acquire();
+    }
+    ~holder() {
+      over_.release();
+      fiber_.join();
+    }
+
+  private:
+    std::binary_semaphore holds_{0};
+    std::binary_semaphore over_{0};
+    sennit::fiber fiber_;
+  };
+
+  static inline sennit::fiber main_;
+};
+
+}  // namespace bench
