@@ -1,11 +1,14 @@
 // Sennit: see condvar.hpp.
 #include "condvar.hpp"
 
+#include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 
 int main(int argc, char** argv) {
-  bench::program program(argc, argv, bench::sennit_version, "one worker, fifo, 64 KiB pooled stacks");
-  program.require_one_worker("the parallel runtime is not built yet");
-
-  bench::sennit_local::run([&] { bench::measure_condvar<bench::sennit_local>(program, "local"); });
+  bench::program program(argc, argv, bench::sennit_version,
+                         "fifo, 64 KiB pooled stacks; parallel on 1 worker: the second one is held");
+  if (program.workers() == 1)
+    bench::sennit_local::run([&] { bench::measure_condvar<bench::sennit_local>(program, "local"); });
+  bench::sennit_parallel::run(program.workers(), bench::second_worker::held,
+                              [&] { bench::measure_condvar<bench::sennit_parallel>(program, "parallel"); });
 }

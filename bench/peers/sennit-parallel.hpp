@@ -1,10 +1,13 @@
 // Sennit's parallel runtime, as the workloads use a library of threads: its defaults.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <semaphore>
 
 #include "../support/distinct.hpp"
+#include "sennit/condition_variable.hpp"
+#include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 
 namespace bench {
@@ -58,6 +61,21 @@ public:
   };
 
   static BENCH_INLINE void yield() { sennit::this_fiber::yield(); }
+
+  using mutex = sennit::mutex;
+
+  class condition_variable {
+  public:
+    BENCH_INLINE void wait(mutex& held) {
+      std::unique_lock lock(held, std::adopt_lock);
+      condition_.wait(lock);
+      lock.release();
+    }
+    BENCH_INLINE void notify_one() { condition_.notify_one(); }
+
+  private:
+    sennit::condition_variable condition_;
+  };
 
   /// The fiber that runs `main`.
   static sennit::fiber& main() { return main_; }
