@@ -9,6 +9,7 @@
 // Source: Dolan 2013, sections 5.1 and 7.4 (the condvar benchmark).
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -38,15 +39,24 @@ public:
   }
 
   // Precondition: the caller holds the lock; it holds it again afterwards, also if an exception comes out.
-  void wait(std::unique_lock<mutex>& lock) { wait_until(lock, detail::never); }
+  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock) { wait_until(lock, detail::never); }
   template <class Predicate>
-  void wait(std::unique_lock<mutex>& lock, Predicate done) {
+  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock, Predicate done) {
     while (!done())
       wait(lock);
   }
 
   // Gives up at the deadline (steady clock).
-  std::cv_status wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline);
+  [[gnu::always_inline]] std::cv_status wait_until(std::unique_lock<mutex>& lock,
+                                                   std::chrono::steady_clock::time_point deadline) {
+    assert(lock.owns_lock() && "sennit: waiting without the lock");
+    mutex* const held = lock.mutex();
+    const relock again{*held};
+    const auto always = [](detail::wait_queue::state&) { return false; };
+    return queue_.wait("condition variable", deadline, always, [held] { held->unlock_behind(); })
+               ? std::cv_status::no_timeout
+               : std::cv_status::timeout;
+  }
   template <class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline,
                   Predicate done) {
@@ -61,6 +71,11 @@ public:
   }
 
 private:
+  struct relock {
+    mutex& held;
+    [[gnu::always_inline]] ~relock() noexcept(false) { held.lock(); }
+  };
+
   void wake_one();
 
   detail::wait_queue queue_;

@@ -62,7 +62,7 @@ public:
   [[gnu::always_inline]] void join() {
     assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
     if (fiber_->ended.load(std::memory_order_acquire) != detail::ended_already)
-      detail::wait_for_end(*fiber_, detail::never);
+      detail::wait_for_end(*fiber_);
     collect();
   }
 
@@ -96,7 +96,7 @@ private:
     if (done.flags.unusual) [[unlikely]]
       collect_unusual(done);
     else
-      detail::parallel_give(done);
+      detail::parallel_give_here(done);
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
   detail::fiber& some() const noexcept {
@@ -121,12 +121,15 @@ template <class Function>
   return spawn(std::forward<Function>(function), spawn_options{});
 }
 template <class Function>
-fiber spawn(Function&& function, const spawn_options& options) {
+[[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
   detail::parallel_worker* w = detail::this_parallel();
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
   detail::fiber& f =
       detail::parallel_make(w->runtime, w, std::forward<Function>(function), options.stack_size, true);
-  detail::parallel_begin_as(w->runtime, w, f, options);
+  if (options.name.empty() && !options.pinned && !options.near) [[likely]]
+    detail::parallel_push(*w, f);
+  else
+    detail::parallel_begin_as(w->runtime, w, f, options);
   return fiber(f);
 }
 

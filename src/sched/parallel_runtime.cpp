@@ -13,9 +13,6 @@ namespace sennit::detail {
 
 namespace {
 
-// How many finished fibers a worker keeps at most; then half go where others find them.
-constexpr std::uint32_t idle_limit = 256;
-
 void append_injected(parallel_runtime& to, fiber& f) noexcept {
   const std::lock_guard hold(to.injected_lock);
   const std::size_t before = to.injected.load(std::memory_order_relaxed);

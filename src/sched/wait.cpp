@@ -148,25 +148,10 @@ void sleep_until(time_point deadline) {
 
 namespace {
 
-struct join_site : wait_site {
-  fiber* joined;
-};
-
 bool stop_observing(fiber& f, waiter& me) noexcept {
   auto mine = reinterpret_cast<std::uintptr_t>(&me);
   return f.ended.compare_exchange_strong(mine, ended_not_yet, std::memory_order_acq_rel,
                                          std::memory_order_acquire);
-}
-
-bool withdraw_from_join(wait_site& site, fiber& f) noexcept {
-  return stop_observing(*static_cast<join_site&>(site).joined, f);
-}
-
-// False: it has ended already.
-bool observe(fiber& f, waiter& me) noexcept {
-  std::uintptr_t expected = ended_not_yet;
-  return f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
-                                         std::memory_order_acq_rel, std::memory_order_acquire);
 }
 
 bool has_ended(const fiber& f) noexcept {
@@ -175,14 +160,13 @@ bool has_ended(const fiber& f) noexcept {
 
 }  // namespace
 
+bool join_site::withdraw_from_join(wait_site& site, fiber& f) noexcept {
+  return stop_observing(*static_cast<join_site&>(site).joined, f);
+}
+
 bool wait_for_end(fiber& f, time_point deadline) {
-  if (parallel_worker* w = this_parallel(); w != nullptr && deadline == never) {
-    join_site site{{join_reason, withdraw_from_join}, &f};
-    parallel_block(*w, site, [&f](fiber& self) { return observe(f, self); });
-    return true;
-  }
   claimed_wait wait(join_reason, deadline);
-  if (!observe(f, wait.node()) || wait.wait())
+  if (!observe_end(f, wait.node()) || wait.wait())
     return true;
   // Who ends it has taken our node already: it lets go of it very soon.
   if (!stop_observing(f, wait.node()))

@@ -90,8 +90,8 @@ worker& running_worker_for(const char* what) noexcept {
 }
 
 bool quiet_outside(worker& w) noexcept {
-  const bool quiet = w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding &&
-                     !w.driver->watching();
+  const bool quiet =
+      w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
   if (quiet)
     renew_poll(w);
   return quiet;

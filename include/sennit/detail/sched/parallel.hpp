@@ -147,6 +147,7 @@ sennit_decision parallel_next(parallel_worker& w) noexcept;
 [[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t stack_size);
 // A finished fiber that nobody refers to.
 void parallel_give(fiber& f) noexcept;
+inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; then half go to all
 // A fiber that is about to block is told, once, that its runtime ends.
 [[gnu::cold]] bool parallel_told(parallel_worker& w, fiber& f) noexcept;
 
@@ -196,6 +197,19 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
     parallel_push(static_cast<parallel_worker&>(*here), f);
   else
     parallel_inject(f);
+}
+
+// The same for a usual one, and one of this worker's where the caller is one.
+[[gnu::always_inline]] inline void parallel_give_here(fiber& f) noexcept {
+  parallel_worker* w = this_parallel();
+  if (w == nullptr || f.home->shared != &w->runtime || (w->idle != nullptr && w->idle->id >= idle_limit))
+      [[unlikely]] {
+    parallel_give(f);
+    return;
+  }
+  f.id = w->idle == nullptr ? 1 : w->idle->id + 1;
+  f.next = w->idle;
+  w->idle = &f;
 }
 
 // ---- Switches.
@@ -291,6 +305,20 @@ inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody wi
   return reinterpret_cast<const fiber*>(std::atomic_ref(parent.word).load(std::memory_order_relaxed));
 }
 
+// The fiber that has parked to join one that ends, if it may be entered directly. It waits for nothing else,
+// so that nobody else can know either of the two.
+[[gnu::always_inline]] inline fiber* parallel_joiner(parallel_worker& w, fiber& ends) noexcept {
+  const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
+  if (!direct_entry || observer <= ended_unobserved || w.slot_left == 0)
+    return nullptr;
+  auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
+  if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime || !parallel_dispatch(w))
+      [[unlikely]]
+    return nullptr;
+  --w.slot_left;
+  return joiner;
+}
+
 // The end of a fiber, on its own stack. Where it was entered by spawn_now, and its parent still waits right
 // behind it, that goes on, as after a call: nobody else can have the handle yet. Else a decider ends it.
 [[gnu::always_inline]] inline sennit_decision parallel_finish(fiber& self) noexcept {
@@ -304,6 +332,12 @@ inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody wi
       w.ready.current = parent;
       return {parent->context, 0};
     }
+  } else if (fiber* joiner = parallel_joiner(w, self)) {
+    self.context = self.frame->context;
+    self.ended.store(ended_already, std::memory_order_relaxed);
+    joiner->flags.status = fiber_status::notified;
+    w.ready.current = joiner;
+    return {joiner->context, reinterpret_cast<std::uintptr_t>(&self)};
   }
   fiber_finish_slow(w, self);
   return {};

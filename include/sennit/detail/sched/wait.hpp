@@ -73,8 +73,32 @@ void sleep_until(time_point deadline);
 
 // ---- A fiber's end.
 
+struct join_site : wait_site {
+  explicit join_site(fiber& f) : wait_site{join_reason, withdraw_from_join}, joined(&f) {}
+  static bool withdraw_from_join(wait_site& site, fiber& f) noexcept;
+  fiber* joined;
+};
+
+// Has the end of a fiber wake a waiter. False: it has ended already.
+inline bool observe_end(fiber& f, waiter& me) noexcept {
+  std::uintptr_t expected = ended_not_yet;
+  return f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
+                                         std::memory_order_acq_rel, std::memory_order_acquire);
+}
+
 // Waits until a fiber of a parallel runtime has ended, from anywhere. False: the deadline passed first.
 bool wait_for_end(fiber& f, time_point deadline);
+
+// The same without a deadline.
+[[gnu::always_inline]] inline void wait_for_end(fiber& f) {
+  parallel_worker* w = this_parallel();
+  if (w == nullptr) [[unlikely]] {
+    wait_for_end(f, never);
+  } else {
+    join_site site(f);
+    parallel_block(*w, site, [joined = &f](fiber& self) { return observe_end(*joined, self); });
+  }
+}
 // It ends: who waits for that is woken.
 void wake_observer(waiter& observer, fiber& ended) noexcept;
 

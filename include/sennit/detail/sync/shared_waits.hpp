@@ -20,7 +20,8 @@ public:
   [[gnu::always_inline]] static void wake(woken who, std::uintptr_t) noexcept { deliver(who); }
   static void wake_in_turn(woken who) noexcept { parallel_ready_in_turn(*who, fiber_status::notified); }
 
-  std::uintptr_t wait(waiter_list& list, void* offered, const char* reason, time_point deadline) {
+  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
+                                             time_point deadline) {
     const auto word = reinterpret_cast<std::uintptr_t>(offered);
     if (parallel_worker* w = this_parallel(); w != nullptr && deadline == never) [[likely]] {
       site here{{reason, withdraw}, &lock_};

@@ -116,7 +116,7 @@ public:
   // `after()` is called when the caller is in the queue, from where it may already have been woken: it is
   // copied, and must not refer to the caller's stack.
   template <class Decide, class After>
-  bool wait(const char* reason, time_point deadline, Decide decide, After after) {
+  [[gnu::always_inline]] bool wait(const char* reason, time_point deadline, Decide decide, After after) {
     if (parallel_worker* w = this_parallel(); w != nullptr && deadline == never) [[likely]] {
       site here{{reason, withdraw}, this};
       parallel_block(*w, here, [this, &decide, after](fiber& self) {
@@ -128,15 +128,7 @@ public:
       });
       return true;
     }
-    claimed_wait wait(reason, deadline);
-    if (!enter(wait.node(), decide))
-      return true;
-    after();
-    const bool woken = wait.wait();
-    guard(*this).remove(wait.node());
-    if (!woken)
-      wait.leave_if_told();
-    return woken;
+    return wait_claimed(reason, deadline, decide, after);
   }
 
   template <class Decide>
@@ -181,6 +173,19 @@ private:
 
   static fiber* take_all(guard& hold) noexcept;
   static void deliver_all(fiber* first) noexcept;
+
+  template <class Decide, class After>
+  [[gnu::noinline]] bool wait_claimed(const char* reason, time_point deadline, Decide decide, After after) {
+    claimed_wait wait(reason, deadline);
+    if (!enter(wait.node(), decide))
+      return true;
+    after();
+    const bool woken = wait.wait();
+    guard(*this).remove(wait.node());
+    if (!woken)
+      wait.leave_if_told();
+    return woken;
+  }
 
   // True: it is in the queue, and may be gone.
   template <class Decide>
