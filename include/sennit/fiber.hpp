@@ -124,12 +124,13 @@ template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
   detail::parallel_worker* w = detail::this_parallel();
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
-  detail::fiber& f =
-      detail::parallel_make(w->runtime, w, std::forward<Function>(function), options.stack_size, true);
+  detail::parallel_runtime& of = w->runtime;
+  detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), options.stack_size, true);
+  w = detail::this_parallel();  // to copy `function` may have blocked
   if (options.name.empty() && !options.pinned && !options.near) [[likely]]
     detail::parallel_push(*w, f);
   else
-    detail::parallel_begin_as(w->runtime, w, f, options);
+    detail::parallel_begin_as(of, w, f, options);
   return fiber(f);
 }
 
@@ -140,7 +141,7 @@ template <class Function>
 [[gnu::always_inline]] inline fiber spawn_now(Function&& function) {
   detail::parallel_worker& w = detail::running_parallel();
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
-  detail::parallel_enter_new(w, f);
+  detail::parallel_enter_new(detail::running_parallel(), f);  // to copy `function` may have blocked
   return fiber(f);
 }
 

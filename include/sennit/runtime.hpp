@@ -61,10 +61,9 @@ public:
   // Starts a fiber. Throws as sennit::spawn.
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
-    detail::parallel_worker* w = worker_here();
-    detail::fiber& f =
-        detail::parallel_make(shared_, w, std::forward<Function>(function), options.stack_size, true);
-    detail::parallel_begin_as(shared_, w, f, options);
+    detail::fiber& f = detail::parallel_make(shared_, worker_here(), std::forward<Function>(function),
+                                             options.stack_size, true);
+    detail::parallel_begin_as(shared_, worker_here(), f, options);  // to copy `function` may have blocked
     return fiber(f);
   }
 

@@ -258,11 +258,14 @@ sennit_decision parallel_next(parallel_worker& w) noexcept {
   return enter(w, next);
 }
 
+// Those that are pinned stay, but where no others look.
 void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
   parallel_runtime& of = w.runtime;
   const std::lock_guard hold(of.injected_lock);
   std::size_t moved = 0;
   const auto append = [&](fiber* each) {
+    if (each->flags.kind == waiter_kind::pinned_fiber && !w.unwinding)
+      return parallel_send(w, *each);
     each->next = nullptr;
     (of.injected.load(std::memory_order_relaxed) + moved == 0 ? of.injected_first : of.injected_last->next) =
         each;

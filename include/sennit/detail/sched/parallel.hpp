@@ -246,7 +246,9 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
     }
     w.ring.say_left();
   }
-  if (suspend(w, sennit_decide_parallel_yield, nullptr) != 0) [[unlikely]]
+  const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, nullptr);
+  parallel_entered();
+  if (told != 0) [[unlikely]]
     throw_forced_unwind();
 }
 
@@ -283,7 +285,9 @@ template <class File>
   self->site = &site;
   self->flags.status = fiber_status::parked;
   const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
-  worker& here = *this_worker();
+  parallel_worker& here = running_parallel();
+  here.ring.say_left();          // who gave way to us
+  here.ready.current->word = 0;  // it may have been anything
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
     leave_if_told(here);
@@ -297,12 +301,17 @@ inline constexpr std::uintptr_t ended_not_yet = 0;
 inline constexpr std::uintptr_t ended_already = 1;
 inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody will ask
 
-// Whom a fiber has entered by spawn_now, and has not come back from. It may be another worker's by now.
-[[gnu::always_inline]] inline void parallel_say_entering(fiber& parent, const fiber* child) noexcept {
-  std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(child), std::memory_order_relaxed);
+// Whom a fiber has entered by spawn_now, and has not come back from: in its word. It may be another worker's
+// by now. The lowest bit tells it from what is left there: a place that was offered, a fiber that was joined.
+[[gnu::always_inline]] inline void parallel_say_entering(fiber& parent, const fiber& child) noexcept {
+  std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(&child) + 1, std::memory_order_relaxed);
 }
-[[gnu::always_inline]] inline const fiber* parallel_entering(fiber& parent) noexcept {
-  return reinterpret_cast<const fiber*>(std::atomic_ref(parent.word).load(std::memory_order_relaxed));
+[[gnu::always_inline]] inline void parallel_say_entered(fiber& parent) noexcept {
+  std::atomic_ref(parent.word).store(0, std::memory_order_relaxed);
+}
+[[gnu::always_inline]] inline bool parallel_is_entering(fiber& parent, const fiber& child) noexcept {
+  return std::atomic_ref(parent.word).load(std::memory_order_relaxed) ==
+         reinterpret_cast<std::uintptr_t>(&child) + 1;
 }
 
 // The fiber that has parked to join one that ends, if it may be entered directly. It waits for nothing else,
@@ -312,9 +321,10 @@ inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody wi
   if (!direct_entry || observer <= ended_unobserved || w.slot_left == 0)
     return nullptr;
   auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
-  if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime || !parallel_dispatch(w))
-      [[unlikely]]
+  if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime ||
+      !parallel_may_dispatch(w)) [[unlikely]]
     return nullptr;
+  parallel_dispatch(w);
   --w.slot_left;
   return joiner;
 }
@@ -325,8 +335,9 @@ inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody wi
   parallel_worker& w = running_parallel();
   self.flags.status = fiber_status::finished;
   if (fiber* parent = w.ring.newest();
-      direct_entry && parent != nullptr && parallel_entering(*parent) == &self) {
-    if (parallel_dispatch(w) && (parent = w.ring.pop_newest()) != nullptr) [[likely]] {
+      direct_entry && parent != nullptr && parallel_is_entering(*parent, self)) {
+    if (parallel_may_dispatch(w) && (parent = w.ring.pop_newest()) != nullptr) [[likely]] {
+      parallel_dispatch(w);
       self.context = self.frame->context;
       self.ended.store(ended_already, std::memory_order_relaxed);
       w.ready.current = parent;
@@ -389,7 +400,7 @@ template <class Function>
   fiber* const self = w.ready.current;
   if (direct_entry && parallel_may_dispatch(w)) [[likely]] {
     w.ring.say_leaving(self);
-    parallel_say_entering(*self, &child);
+    parallel_say_entering(*self, child);
     if (w.ring.push(self)) [[likely]] {
       parallel_dispatch(w);
       w.ready.current = &child;
@@ -397,10 +408,10 @@ template <class Function>
       enter_directly(*self, child);
       parallel_worker& here = running_parallel();
       here.ring.say_left();
-      parallel_say_entering(*here.ready.current, nullptr);
+      parallel_say_entered(*here.ready.current);
       return;
     }
-    parallel_say_entering(*self, nullptr);
+    parallel_say_entered(*self);
     w.ring.say_left();
   }
   parallel_push_woken(w, child);
