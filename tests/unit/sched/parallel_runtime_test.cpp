@@ -22,15 +22,26 @@ using namespace sennit;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-class Parallel : public testing::TestWithParam<unsigned> {
-protected:
-  runtime rt{{.workers = GetParam()}};
+struct kind {
+  unsigned workers;
+  run_policy policy = run_policy::fifo;
+  friend void PrintTo(const kind& of, std::ostream* out) {
+    *out << of.workers << (of.policy == run_policy::lifo ? " lifo" : " fifo");
+  }
 };
 
-INSTANTIATE_TEST_SUITE_P(Workers, Parallel, testing::Values(1u, 2u, 4u));
+class Parallel : public testing::TestWithParam<kind> {
+protected:
+  const unsigned workers = GetParam().workers;
+  runtime rt{{.workers = workers, .policy = GetParam().policy}};
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Parallel,
+                         testing::Values(kind{1}, kind{2}, kind{4}, kind{1, run_policy::lifo},
+                                         kind{2, run_policy::lifo}));
 
 TEST_P(Parallel, RunsAFunctionAndReturnsItsResult) {
-  EXPECT_EQ(rt.workers(), GetParam());
+  EXPECT_EQ(rt.workers(), workers);
   EXPECT_EQ(rt.run([] { return std::string("text"); }), "text");
   EXPECT_EQ(*rt.run([] { return std::make_unique<int>(7); }), 7);
   EXPECT_EQ(rt.run([] { return std::string(this_fiber::name()); }), "main");
@@ -243,7 +254,7 @@ TEST_P(Parallel, PinnedFibersStay) {
   rt.run([&] {
     std::vector<fiber> all;
     for (unsigned i = 0; i < 40; ++i) {
-      const unsigned where = i % GetParam();
+      const unsigned where = i % workers;
       all.push_back(spawn(
           [where] {
             const auto thread = std::this_thread::get_id();
@@ -268,7 +279,7 @@ TEST_P(Parallel, HintsSayWhereToBegin) {
     std::vector<fiber> all;
     std::atomic<int> done{0};
     for (unsigned i = 0; i < 40; ++i)
-      all.push_back(spawn([&] { ++done; }, {.near = i % GetParam()}));
+      all.push_back(spawn([&] { ++done; }, {.near = i % workers}));
     for (fiber& each : all)
       each.join();
     EXPECT_EQ(done, 40);
@@ -366,8 +377,9 @@ TEST(ParallelEnd, RuntimesComeAndGo) {
   }
 }
 
-TEST(ParallelMisuse, RefusesTooManyWorkers) {
+TEST(ParallelMisuse, RefusesWhatItCannotBe) {
   EXPECT_THROW(runtime({.workers = 65}), std::system_error);
+  EXPECT_THROW(runtime({.workers = 2, .policy = run_policy::hybrid}), std::system_error);
 }
 
 }  // namespace

@@ -1,0 +1,170 @@
+// Workers that have nothing to do, and workers that are stuck in a fiber.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sennit/mutex.hpp"
+#include "sennit/runtime.hpp"
+
+namespace {
+
+using namespace sennit;
+using namespace std::chrono_literals;
+
+// How often the worker threads of this process have given their processor up so far.
+long sleeps_of_workers() {
+  long sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    bool worker = false;
+    for (std::string line; std::getline(status, line);) {
+      worker |= line.starts_with("Name:\tsennit/");
+      if (worker && line.starts_with("voluntary_ctxt_switches:"))
+        sum += std::stol(line.substr(line.find('\t')));
+    }
+  }
+  return sum;
+}
+
+// Until nobody sleeps and wakes any more.
+bool comes_to_rest() {
+  for (int i = 0; i < 100; ++i) {
+    const long before = sleeps_of_workers();
+    std::this_thread::sleep_for(100ms);
+    if (sleeps_of_workers() == before)
+      return true;
+  }
+  return false;
+}
+
+TEST(ParallelIdle, NobodyWakesWithoutWork) {
+  runtime rt({.workers = 4});
+  fiber parked = rt.spawn([] { this_fiber::park(); });
+  rt.run([] {
+    for (int i = 0; i < 100; ++i)
+      spawn([] { this_fiber::yield(); }).join();
+  });
+  EXPECT_TRUE(comes_to_rest());
+  // And comes back from rest.
+  EXPECT_EQ(rt.run([] { return 1; }), 1);
+  EXPECT_TRUE(comes_to_rest());
+  parked.unpark();
+  parked.join();
+}
+
+// A worker that only one other could wake sleeps all the same: nobody polls for it.
+TEST(ParallelIdle, SleepersOfLaterDeadlinesRestToo) {
+  runtime rt({.workers = 2});
+  fiber late = rt.spawn([] { this_fiber::park_until(std::chrono::steady_clock::now() + 1h); });
+  EXPECT_TRUE(comes_to_rest());
+  late.unpark();
+  late.join();
+}
+
+// Two fibers that wake each other stay on one worker: the others are not woken for each of the wakes, or they
+// would sleep as often.
+TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
+  if (std::thread::hardware_concurrency() < 2)
+    GTEST_SKIP() << "one processor";
+  runtime rt({.workers = 2});
+  constexpr long rounds = 200'000;
+  const long before = sleeps_of_workers();
+  rt.run([] {
+    fiber other = spawn([] {
+      for (long i = 0; i < rounds; ++i)
+        this_fiber::park();
+    });
+    for (long i = 0; i < rounds; ++i) {
+      other.unpark();
+      this_fiber::yield();
+    }
+    other.join();
+  });
+  EXPECT_LT(sleeps_of_workers() - before, rounds / 20);
+}
+
+// Spins, as a fiber does that computes, until it is true. What this waits for must be done by another worker.
+template <class Condition>
+void spin_until(Condition condition) {
+  while (!condition())
+    ::sched_yield();
+}
+
+class Stuck : public testing::Test {
+protected:
+  runtime rt{{.workers = 2}};
+  std::atomic<bool> done{false};
+};
+
+TEST_F(Stuck, WhoIsNextInTheRingGoesOnElsewhere) {
+  rt.run([&] {
+    spawn([&] { done = true; }).detach();
+    spin_until([&] { return done.load(); });
+  });
+}
+
+TEST_F(Stuck, WhoWasWokenGoesOnElsewhere) {
+  rt.run([&] {
+    fiber other = spawn([&] {
+      this_fiber::park();
+      done = true;
+    });
+    this_fiber::yield();
+    other.unpark();
+    spin_until([&] { return done.load(); });
+    other.join();
+  });
+}
+
+TEST_F(Stuck, WhoGaveWayGoesOnElsewhere) {
+  rt.run([&] {
+    std::atomic<bool> stop{false};
+    fiber other = spawn([&] {
+      while (!stop)
+        this_fiber::yield();
+      done = true;
+    });
+    this_fiber::yield();
+    stop = true;
+    spin_until([&] { return done.load(); });
+    other.join();
+  });
+}
+
+TEST_F(Stuck, WhoSleepsIsWokenElsewhere) {
+  rt.run([&] {
+    fiber other = spawn([&] {
+      this_fiber::sleep_for(2ms);
+      done = true;
+    });
+    this_fiber::yield();
+    spin_until([&] { return done.load(); });
+    other.join();
+  });
+}
+
+TEST_F(Stuck, AParentOfSpawnNowGoesOnElsewhere) {
+  rt.run([&] {
+    fiber child = spawn_now([&] { spin_until([&] { return done.load(); }); });
+    done = true;
+    child.join();
+  });
+}
+
+// After a long rest there is no watcher any more: the worker that begins sees to it that there is one.
+TEST_F(Stuck, AWatcherComesBackAfterARest) {
+  ASSERT_TRUE(comes_to_rest());
+  rt.run([&] {
+    spawn([&] { done = true; }).detach();
+    spin_until([&] { return done.load(); });
+  });
+}
+
+}  // namespace
