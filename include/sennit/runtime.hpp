@@ -26,16 +26,16 @@ namespace sennit {
 
 struct runtime_options {
   unsigned workers = 0;  // 1 to 64; 0: one for each CPU that affinity and cgroup quota allow (at most 64)
-  run_policy policy = run_policy::fifo;
-  std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; rounded as theirs
+  run_policy policy = run_policy::fifo;  // or lifo; hybrid is for local runtimes only
+  std::size_t stack_size = 64 * 1024;    // bytes, of fibers that do not ask otherwise; rounded as theirs
 };
 
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of
 // runtimes may live in one process. All members may be called from any thread, and from fibers.
 class runtime {
 public:
-  // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or
-  // there are to be more than 64 workers.
+  // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or the
+  // options ask for what cannot be.
   explicit runtime(const runtime_options& options = {});
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;

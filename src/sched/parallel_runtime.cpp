@@ -94,6 +94,9 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_
   if (count == 0 || count > sleepers<>::most_workers)
     throw std::system_error(EINVAL, std::generic_category(),
                             "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));
+  if (policy == run_policy::hybrid)
+    throw std::system_error(EINVAL, std::generic_category(),
+                            "sennit: run_policy::hybrid is for local runtimes; take fifo or lifo");
   native_memory::prepare();
   for (unsigned i = 0; i < count; ++i)
     workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, size));
