@@ -72,6 +72,13 @@ void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
   f.word = reinterpret_cast<std::uintptr_t>(frame);  // for fiber_loop
 }
 
+// A look: a parallel runtime's are counted while they come and go, each word in one piece.
+[[gnu::noinline]] SENNIT_UNSANITIZED bool lives_in(const worker& home, const fiber& f) noexcept {
+  const auto* const of = *const_cast<worker* const volatile*>(&f.home);
+  const auto status = *const_cast<const volatile fiber_status*>(&f.flags.status);
+  return of == &home && status != fiber_status::unused && status != fiber_status::finished;
+}
+
 }  // namespace
 
 fiber* fiber_make(worker& home) {
@@ -97,8 +104,7 @@ void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argu
   std::lock_guard hold(all.lock);
   for (fiber* block : all.blocks)
     for (std::size_t i = 0; i < block_size; ++i)
-      if (block[i].home == &home && block[i].flags.status != fiber_status::unused &&
-          block[i].flags.status != fiber_status::finished)
+      if (lives_in(home, block[i]))
         visit(argument, block[i]);
 }
 
@@ -110,9 +116,14 @@ std::size_t fiber_count(const worker& home) noexcept {
 
 std::uint64_t fiber_id(fiber& f) noexcept {
   static std::atomic<std::uint32_t> given{0};
-  if (f.id == 0)
-    f.id = 1 + given.fetch_add(1, std::memory_order_relaxed);
-  return f.id;
+  const std::atomic_ref id(f.id);  // its handle's owner may ask just now, too
+  std::uint32_t known = id.load(std::memory_order_relaxed);
+  if (known == 0) {
+    const std::uint32_t fresh = 1 + given.fetch_add(1, std::memory_order_relaxed);
+    if (id.compare_exchange_strong(known, fresh, std::memory_order_relaxed))
+      known = fresh;
+  }
+  return known;
 }
 
 fiber* fiber_take_slow(worker& w, std::size_t stack_size) {

@@ -81,12 +81,14 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t size)
     : sennit_worker(run_policy::fifo, size),
-      direct(direct_entry && policy == run_policy::fifo),
+      direct(direct_entry && policy == run_policy::fifo && !of.scatters),
       lifo(policy == run_policy::lifo),
+      poll_every(of.scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
       runtime(of),
       index(number),
       random(2463534242u + number) {
   shared = &of;
+  poll_at = poll_every;
 }
 
 parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size)
@@ -188,12 +190,25 @@ void parallel_send(parallel_worker& to, fiber& f) noexcept {
   to.runtime.guests.fetch_sub(1, std::memory_order_release);
 }
 
+namespace {
+
+void scatter(const parallel_worker& last, fiber& f) noexcept {
+  const auto& all = last.runtime.workers;
+  parallel_worker& next = *all[(last.index + 1) % all.size()];
+  f.home = &next;
+  parallel_send(next, f);
+}
+
+}  // namespace
+
 // The runtime cannot end before it has no guests: the fiber may be its last, and run at once.
 void parallel_inject(fiber& f) noexcept {
   auto& home = static_cast<parallel_worker&>(*f.home);
   parallel_runtime& of = home.runtime;
   if (f.flags.kind == waiter_kind::pinned_fiber && !home.unwinding)
     return parallel_send(home, f);
+  if (f.flags.kind == waiter_kind::scattered_fiber && !home.unwinding)
+    return scatter(home, f);
   of.guests.fetch_add(1, std::memory_order_relaxed);
   append_injected(of, f);
   if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)

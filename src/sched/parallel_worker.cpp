@@ -147,7 +147,7 @@ void call_watcher(parallel_worker& w) noexcept {
 
 // Every so many dispatches. The host, if the worker is to end.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(parallel_worker& w) noexcept {
-  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + (w.unwinding ? 1 : poll_interval);
+  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + (w.unwinding ? 1 : w.poll_every);
   look_around(w);
   call_watcher(w);
   return w.runtime.stopping.load(std::memory_order_relaxed) && !w.unwinding ? &w.host : nullptr;
@@ -170,11 +170,12 @@ bool nothing_to_do(const parallel_worker& w) noexcept {
   return std::ranges::none_of(of.workers, [](const auto& each) { return each->ring.might_have() >= 2; });
 }
 
-// Sleeps until something comes, or `deadline`.
-void sleep(parallel_worker& w, time_point deadline) noexcept {
+// Sleeps until something comes, or `deadline`. `unwatched`: not unless all sleep. (Who wakes meanwhile sees
+// us asleep and has us watch, or we see it awake.)
+void sleep(parallel_worker& w, time_point deadline, bool unwatched) noexcept {
   w.runtime.asleep.say_asleep(w.index);
   w.arrivals.say_asleep();
-  if (nothing_to_do(w))
+  if (nothing_to_do(w) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size()))
     w.driver->wait(deadline);
   w.arrivals.say_awake();
   w.runtime.asleep.say_awake(w.index);
@@ -185,14 +186,14 @@ void sleep(parallel_worker& w, time_point deadline) noexcept {
 fiber* sleep_and_watch(parallel_worker& w, clock::duration& period) noexcept {
   parallel_runtime& of = w.runtime;
   const time_point deadline = w.timers.earliest();
-  if (of.workers.size() == 1 || period > longest_watch ||
-      of.watched.exchange(true, std::memory_order_relaxed)) {
-    sleep(w, deadline);
+  const bool unwatched = period > longest_watch;
+  if (of.workers.size() == 1 || unwatched || of.watched.exchange(true, std::memory_order_relaxed)) {
+    sleep(w, deadline, unwatched);
     period = stuck_after;
     return nullptr;
   }
   const time_point watch = clock::now() + period;
-  sleep(w, std::min(deadline, watch));
+  sleep(w, std::min(deadline, watch), false);
   const bool in_peace = clock::now() >= watch;
   const bool all_asleep = of.asleep.count() + 1 == of.workers.size();
   period = in_peace && all_asleep ? 2 * period : stuck_after;
@@ -231,7 +232,7 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
 [[gnu::noinline, gnu::cold]] fiber* idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   for (;;) {
-    w.poll_at = w.dispatches.load(std::memory_order_relaxed) + poll_interval;
+    w.poll_at = w.dispatches.load(std::memory_order_relaxed) + w.poll_every;
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))
@@ -305,6 +306,10 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void*) {
   if (f.word != 0)
     return {f.context, f.word};
   w.ready.current = nullptr;
+  if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
+    parallel_inject(f);
+    return parallel_next(w);
+  }
   const bool poll = !parallel_dispatch(w);
   fiber* next = poll ? look_outside(w) : nullptr;
   if (next == nullptr)

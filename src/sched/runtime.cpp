@@ -61,6 +61,8 @@ void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
     f.home = of.workers[*options.pinned % count].get();
     f.flags.kind = waiter_kind::pinned_fiber;
     f.flags.unusual = true;
+  } else if (of.scatters) {
+    f.flags.kind = waiter_kind::scattered_fiber;
   }
   if (w != nullptr && (!options.pinned || f.home == w) && !options.near)
     parallel_push(*w, f);

@@ -101,7 +101,9 @@ struct moves {
 };
 
 TEST(ParallelCorner, SpawnsAreOfTheWorkerThatTheirFunctionWasCopiedOn) {
+  detail::scatter_fibers = true;
   runtime rt({.workers = 2});
+  detail::scatter_fibers = false;
   rt.run([] {
     std::vector<fiber> all;
     std::atomic<bool> done{false};

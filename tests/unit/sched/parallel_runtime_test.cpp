@@ -25,20 +25,28 @@ using steady = std::chrono::steady_clock;
 struct kind {
   unsigned workers;
   run_policy policy = run_policy::fifo;
-  friend void PrintTo(const kind& of, std::ostream* out) {
-    *out << of.workers << (of.policy == run_policy::lifo ? " lifo" : " fifo");
-  }
+  bool scattered = false;  // fibers go to another worker whenever they become ready
 };
 
 class Parallel : public testing::TestWithParam<kind> {
+public:
+  Parallel() { detail::scatter_fibers = false; }
+
 protected:
   const unsigned workers = GetParam().workers;
-  runtime rt{{.workers = workers, .policy = GetParam().policy}};
+  runtime rt{
+      {.workers = (detail::scatter_fibers = GetParam().scattered, workers), .policy = GetParam().policy}};
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Parallel,
+INSTANTIATE_TEST_SUITE_P(Workers, Parallel,
                          testing::Values(kind{1}, kind{2}, kind{4}, kind{1, run_policy::lifo},
-                                         kind{2, run_policy::lifo}));
+                                         kind{2, run_policy::lifo}, kind{2, run_policy::fifo, true},
+                                         kind{4, run_policy::fifo, true}),
+                         [](const auto& each) {
+                           return std::to_string(each.param.workers) +
+                                  (each.param.policy == run_policy::lifo ? "_lifo" : "") +
+                                  (each.param.scattered ? "_scattered" : "");
+                         });
 
 TEST_P(Parallel, RunsAFunctionAndReturnsItsResult) {
   EXPECT_EQ(rt.workers(), workers);

@@ -52,8 +52,9 @@ inline constexpr const char* join_reason = "join";
 
 enum class waiter_kind : std::uint8_t {
   fiber,
-  claimed,      // a claimed_waiter (parallel.hpp): one of several things that may end a wait
-  pinned_fiber  // of a parallel runtime: runs on one worker only
+  claimed,         // a claimed_waiter (parallel.hpp): one of several things that may end a wait
+  pinned_fiber,    // of a parallel runtime: runs on one worker only
+  scattered_fiber  // of one under test: goes to another worker whenever it becomes ready
 };
 
 // What a spawn resets, in one store.
@@ -143,8 +144,8 @@ inline void stop_waiting(fiber& f) {
 fiber* fiber_make(sennit_worker& home);
 void fiber_free(fiber* f) noexcept;
 
-// The fiber's number in the process, for people: given when it is first asked for. The fiber's worker's
-// thread.
+// The fiber's number in the process, for people: given when it is first asked for. Any thread, while it
+// cannot begin anew.
 std::uint64_t fiber_id(fiber& f) noexcept;
 
 // Calls visit(argument, fiber) for each fiber of a worker that is not finished, on the worker's thread.

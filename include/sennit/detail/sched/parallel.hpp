@@ -66,7 +66,14 @@ private:
   std::atomic<clock::rep> earliest_{never.time_since_epoch().count()};
 };
 
-inline constexpr std::size_t ring_capacity = 256;
+#if !defined(SENNIT_RING_CAPACITY)  // tests make it small
+#define SENNIT_RING_CAPACITY 256
+#endif
+inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
+
+// For tests. Runtimes that are made while it is true scatter their fibers: each that becomes ready, or gives
+// way, goes on on the worker after the one that it was sent to last.
+inline constinit std::atomic<bool> scatter_fibers{false};
 
 struct parallel_worker final : sennit_worker {
   parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
@@ -74,10 +81,11 @@ struct parallel_worker final : sennit_worker {
   // The owner's, at every dispatch.
   work_ring<fiber*, ring_capacity> ring;
   std::atomic<unsigned> dispatches{0};  // others look whether it grows
-  unsigned poll_at = poll_interval;
+  unsigned poll_at;
   unsigned slot_left = slot_budget;
   const bool direct;  // a fiber that gives way may enter its successor directly
   const bool lifo;
+  const unsigned poll_every;  // dispatches
   // The owner's, seldom.
   parallel_runtime& runtime;
   const unsigned index;
@@ -116,6 +124,7 @@ struct parallel_runtime {
   fiber* spare = nullptr;
 
   const std::size_t stack_size;
+  const bool scatters = scatter_fibers.load(std::memory_order_relaxed);
   std::vector<std::unique_ptr<parallel_worker>> workers;
   std::vector<std::thread> threads;
 };
@@ -139,7 +148,7 @@ sennit_decision parallel_next(parallel_worker& w) noexcept;
 [[gnu::cold]] void parallel_overflow(parallel_worker& w, fiber& f) noexcept;
 // There is work for more workers: wakes one, if one sleeps and none looks for work already.
 [[gnu::cold]] void parallel_wake_one(parallel_runtime& of) noexcept;
-// Makes a fiber ready from outside of its runtime's workers, or one that is pinned to another worker.
+// Makes a fiber ready from outside of its runtime's workers, or one of a kind that goes to a certain worker.
 [[gnu::cold]] void parallel_inject(fiber& f) noexcept;
 // Makes a fiber ready at one worker, where others may take it.
 [[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
@@ -414,6 +423,8 @@ template <class Function>
     parallel_say_entered(*self);
     w.ring.say_left();
   }
+  if (w.runtime.scatters) [[unlikely]]
+    child.flags.kind = waiter_kind::scattered_fiber;
   parallel_push_woken(w, child);
   parallel_yield(w);
 }

@@ -35,7 +35,10 @@ namespace sennit::detail {
 struct parallel_runtime;
 
 // After this many dispatches a worker looks at what comes from outside: posts, deadlines, I/O.
-inline constexpr unsigned poll_interval = 61;
+#if !defined(SENNIT_POLL_INTERVAL)  // tests make it small
+#define SENNIT_POLL_INTERVAL 61
+#endif
+inline constexpr unsigned poll_interval = SENNIT_POLL_INTERVAL;
 
 // How many forks lie between the program's start and this process. A runtime is of no use in a child: it
 // shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
