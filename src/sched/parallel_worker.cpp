@@ -91,6 +91,8 @@ std::uint32_t next_random(parallel_worker& w) noexcept {
 }
 
 fiber* steal(parallel_worker& w) noexcept {
+  if (w.runtime.scatters)  // they are to stay where they were sent
+    return nullptr;
   const auto& all = w.runtime.workers;
   const std::size_t count = all.size();
   std::size_t at = next_random(w) % count;
@@ -167,7 +169,8 @@ bool nothing_to_do(const parallel_worker& w) noexcept {
   if (!w.arrivals.still_empty() || of.injected.load(std::memory_order_relaxed) != 0 ||
       of.stopping.load(std::memory_order_relaxed))
     return false;
-  return std::ranges::none_of(of.workers, [](const auto& each) { return each->ring.might_have() >= 2; });
+  return of.scatters ||
+         std::ranges::none_of(of.workers, [](const auto& each) { return each->ring.might_have() >= 2; });
 }
 
 // Sleeps until something comes, or `deadline`. `unwatched`: not unless all sleep. (Who wakes meanwhile sees

@@ -1,0 +1,156 @@
+// What a fiber keeps on its way from worker to worker: its exceptions, thrown and handled, and errno.
+// Compiled with several flags: what breaks it is a compiler that remembers a thread-local address.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+#include "sennit/runtime.hpp"
+#include "support/sanitizers.hpp"
+
+#include "sennit/errno.h"  // last: it redefines errno
+
+namespace {
+
+using namespace sennit;
+using namespace std::chrono_literals;
+
+constexpr int fibers = 16;
+#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN) || defined(__aarch64__)
+constexpr int rounds = 250;
+#else
+constexpr int rounds = 5000;
+#endif
+constexpr int resumes_in_round = 4;
+
+struct mine {
+  int number;
+  int step;
+};
+
+struct all_of_them {
+  std::vector<fiber> handles;  // each unparked by its predecessor
+  std::atomic<bool> go{false};
+  std::atomic<int> at_work{fibers};
+};
+
+struct traveller {
+  all_of_them& all;
+  int number;
+  int step = 0;
+  long resumes = 0;
+  long moved = 0;
+  long wrong = 0;
+
+  void expect(bool right) { wrong += right ? 0 : 1; }
+
+  void travel() {
+    const unsigned before = this_fiber::worker();
+    const int error = 1 + number * 100 + static_cast<int>(resumes % 100);
+    errno = error;
+    switch ((resumes + number + step) % 3) {
+      case 0:
+        this_fiber::yield();
+        break;
+      case 1:
+        this_fiber::sleep_for(0s);
+        expect(errno == error);
+        break;
+      default:
+        all.handles[(static_cast<unsigned>(number) + 1) % fibers].unpark();
+        errno = error;
+        this_fiber::park_until(std::chrono::steady_clock::now() + 100us);
+        expect(errno == error);
+    }
+    ++resumes;
+    moved += this_fiber::worker() != before ? 1 : 0;
+  }
+
+  bool is_ours(const mine& thrown) const { return thrown.number == number && thrown.step == step; }
+};
+
+// Travels while an exception passes, and while it handles one of its own then.
+struct travels_at_its_end {
+  traveller& who;
+  ~travels_at_its_end() {
+    who.expect(std::uncaught_exceptions() == 1);
+    who.travel();
+    who.expect(std::uncaught_exceptions() == 1 && std::current_exception() == nullptr);
+    try {
+      throw mine{-who.number, who.step};
+    } catch (const mine& inner) {
+      who.travel();
+      who.expect(inner.number == -who.number && std::uncaught_exceptions() == 1);
+    }
+    who.expect(std::uncaught_exceptions() == 1 && std::current_exception() == nullptr);
+  }
+};
+
+void go_round(traveller& who) {
+  bool rethrown = false;
+  try {
+    const travels_at_its_end passed{who};
+    throw mine{who.number, who.step};
+  } catch (const mine& caught) {
+    const std::exception_ptr current = std::current_exception();
+    who.expect(who.is_ours(caught) && std::uncaught_exceptions() == 0);
+    who.travel();
+    who.expect(who.is_ours(caught) && std::uncaught_exceptions() == 0 && std::current_exception() == current);
+    try {
+      throw;
+    } catch (const mine& again) {
+      rethrown = true;
+      who.travel();
+      who.expect(&again == &caught && who.is_ours(again) && std::current_exception() == current);
+    } catch (...) {
+    }
+  }
+  who.expect(rethrown && std::uncaught_exceptions() == 0 && std::current_exception() == nullptr);
+}
+
+class Migration : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Workers, Migration, testing::Values(2u, 4u));
+
+TEST_P(Migration, KeepsExceptionsAndErrno) {
+  detail::scatter_fibers = true;
+  runtime rt({.workers = GetParam()});
+  detail::scatter_fibers = false;
+  all_of_them all;
+  std::vector<traveller> travellers;
+  for (int i = 0; i < fibers; ++i)
+    travellers.push_back({all, i});
+  rt.run([&] {
+    for (traveller& each : travellers)
+      all.handles.push_back(spawn([&each] {
+        while (!each.all.go)
+          this_fiber::yield();
+        for (; each.step < rounds; ++each.step)
+          go_round(each);
+        --each.all.at_work;
+      }));
+    all.go = true;
+    while (all.at_work != 0)
+      this_fiber::sleep_for(1ms);
+    for (fiber& each : all.handles)
+      each.join();
+  });
+  long resumes = 0;
+  long moved = 0;
+  long wrong = 0;
+  for (const traveller& each : travellers) {
+    resumes += each.resumes;
+    moved += each.moved;
+    wrong += each.wrong;
+  }
+  std::printf("[migration ] %ld wrong of %ld resumes, %ld of them on another of %u workers\n", wrong, resumes,
+              moved, GetParam());
+  EXPECT_EQ(resumes, long{fibers} * rounds * resumes_in_round);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(moved, resumes / 2);
+}
+
+}  // namespace
