@@ -107,12 +107,17 @@ class Check(unittest.TestCase):
             self.assertEqual(lines, [f"check: '{time}' is not a time: a whole number and s, m or h, as in 10m"])
         self.assertEqual(self.check("fuzz", "--time"), (2, ["check: --time is followed by a time, as in 10m"]))
 
-    def test_time_is_for_the_stage_fuzz_only(self):
+    def test_time_is_passed_to_the_stage_stress(self):
+        self.stage("10-stress", "echo time ${SENNIT_STRESS_TIME:-unset}\n")
+        self.assertTrue(any(line.endswith("time 1h") for line in self.check("stress", "--time", "1h")[1]))
+        self.assertTrue(any(line.endswith("time unset") for line in self.check("stress")[1]))
+
+    def test_time_is_for_the_stages_fuzz_and_stress_only(self):
         self.stage("10-one", "true\n")
         self.stage("20-fuzz", "true\n")
         for arguments in [["--time", "1m"], ["one", "--time", "1m"]]:
             self.assertEqual(self.check(*arguments),
-                             (2, ["check: --time is for the stage fuzz: ./check fuzz --time 10m"]))
+                             (2, ["check: --time is for the stages fuzz and stress: ./check fuzz --time 10m"]))
 
     def test_unknown_option(self):
         self.stage("10-one", "true\n")
