@@ -9,6 +9,8 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+from .workloads import workload_named
+
 FEW, MANY = 1000, 11000
 
 
@@ -28,20 +30,21 @@ def _count(command):
     return int(found.group(1).replace(",", ""))
 
 
-# Sizes at which valgrind takes seconds.
-SIZES = "--quick"
+def _sizes(program):
+    """Options for sizes at which valgrind takes seconds."""
+    return ("--quick", *workload_named(program.workload).counted)
 
 
 def _measurements(program):
     """What the program measures: the entries it prints, one for each variant and its parameters."""
-    done = subprocess.run([*program.command, SIZES, "--count", "1"], stdout=subprocess.PIPE, text=True, timeout=120)
+    done = subprocess.run([*program.command, *_sizes(program), "--count", "1"], stdout=subprocess.PIPE, text=True, timeout=120)
     entries = map(json.loads, done.stdout.splitlines())
     return [entry for entry in entries if entry.get("metric") == "ns"]
 
 
 def _entry(program, measured):
     params = ",".join(f"{name}={value}" for name, value in measured["params"].items()) or "none"
-    command = [*program.command, SIZES, "--variant", measured["variant"], "--only", params]
+    command = [*program.command, *_sizes(program), "--variant", measured["variant"], "--only", params]
     counts = [_count([*command, "--count", str(count)]) for count in (FEW, MANY)]
     if None in counts:
         return None
@@ -53,6 +56,7 @@ def _entry(program, measured):
 
 def count(programs, say):
     """Yields an entry for every measurement of `programs`."""
+    programs = [program for program in programs if workload_named(program.workload).counted is not None]
     wanted = [(program, measured) for program in programs for measured in _measurements(program)]
     say(f"{len(wanted)} measurements under valgrind")
     with ThreadPoolExecutor(max_workers=2) as pool:

@@ -22,6 +22,8 @@ class Workload:
     cannot: dict = field(default_factory=dict)
     # Seconds until a program is given up.
     timeout: int = 60
+    # Options with which its instructions are counted, if other than those of a quick run; None: they are not.
+    counted: tuple | None = ()
 
     @property
     def options(self):
@@ -45,6 +47,14 @@ WORKLOADS = {
                  cannot=ONLY_SCHEDULED),
         Workload("yield", "one yield among n fibers", parameters=("fibers",)),
         Workload("spawn", "spawn and join an empty fiber"),
+        Workload(
+            "fib",
+            "one of the fibers that compute a Fibonacci number, one for each call; how the memory grows at most",
+            parameters=("n",),
+            workers=(1, 2),
+            timeout=120,
+            counted=("--n", "8"),
+        ),
         Workload(
             "mutex",
             "one lock and unlock: uncontended with 1 worker, contended by 2 fibers with 2",

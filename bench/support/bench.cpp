@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 
 namespace bench {
@@ -70,6 +71,16 @@ void set_inexact_flag() {
   tenth = tenth + 0.2;
 }
 
+// The most memory the process has had so far, in bytes. (getrusage counts that of the one before exec too.)
+std::uint64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:"))
+      return std::strtoull(line.c_str() + std::strlen("VmHWM:"), nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void require(bool condition, const char* message) {
@@ -81,7 +92,7 @@ void require(bool condition, const char* message) {
 
 program::program(int argc, char** argv, const std::string& version, const char* configuration,
                  std::vector<parameter> parameters, const char* flavour)
-    : parameters_(std::move(parameters)), flavour_(flavour) {
+    : parameters_(std::move(parameters)), flavour_(flavour), memory_at_start_(peak_memory()) {
   set_inexact_flag();
   enum {
     option_help = 1,
@@ -191,6 +202,14 @@ std::string program::begin_line(std::string_view variant, const params& paramete
 
 void program::unsupported(std::string_view variant, const params& parameters, const char* reason) const {
   std::printf("%s,\"unsupported\":\"%s\"}\n", begin_line(variant, parameters).c_str(), reason);
+  std::fflush(stdout);
+}
+
+void program::report_memory(std::string_view variant, const params& parameters) const {
+  if (!wants(variant, parameters))
+    return;
+  std::printf("%s,\"metric\":\"bytes\",\"unit\":\"bytes\",\"value\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), static_cast<double>(peak_memory() - memory_at_start_));
   std::fflush(stdout);
 }
 

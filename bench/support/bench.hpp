@@ -85,6 +85,10 @@ public:
     report(variant, parameters, "per_second", operation, {1e9 / each.mean, 1e9 / each.best}, operations);
   }
 
+  /// Prints by how many bytes the process's memory has grown at most since the program began. Variants of one
+  /// process share it: call it for the one that needs least first.
+  void report_memory(std::string_view variant, const params& parameters) const;
+
   /// Prints that this measurement cannot be made, and why.
   void unsupported(std::string_view variant, const params& parameters, const char* reason) const;
 
@@ -150,6 +154,7 @@ private:
   std::string only_;
   double seconds_ = 0.2;
   std::uint64_t count_ = 0;  // not 0: so many, and no warm-up
+  std::uint64_t memory_at_start_;
   unsigned workers_ = 1;
   bool quick_ = false;
 };

@@ -31,11 +31,12 @@ type Program struct {
 	variant string
 	seconds float64
 	values  map[string][]int
+	memory  uint64
 }
 
 // New reads the options, sets GOMAXPROCS to the workers asked for, and prints the first line.
 func New(configuration string, parameters ...Parameter) *Program {
-	p := &Program{values: map[string][]int{}}
+	p := &Program{values: map[string][]int{}, memory: peakMemory()}
 	flag.IntVar(&p.workers, "workers", 1, "kernel threads that run goroutines (GOMAXPROCS)")
 	flag.BoolVar(&p.quick, "quick", false, "short runs")
 	flag.StringVar(&p.variant, "variant", "", "measure this variant only")
@@ -130,6 +131,29 @@ func (p *Program) MeasureRate(variant string, params Params, operation string, o
 		p.report(variant, params, "ns", "ns/"+operation, mean, best)
 		p.report(variant, params, "per_second", operation+"s/s", 1e9/mean, 1e9/best)
 	}
+}
+
+// ReportMemory prints by how many bytes the process's memory has grown at most since the program began.
+func (p *Program) ReportMemory(variant string, params Params) {
+	if p.variant == "" || p.variant == variant {
+		grown := float64(peakMemory() - p.memory)
+		p.report(variant, params, "bytes", "bytes", grown, grown)
+	}
+}
+
+// peakMemory is the most memory the process has had so far, in bytes.
+func peakMemory() uint64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		panic(err)
+	}
+	for _, line := range strings.Split(string(status), "\n") {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+			kib, _ := strconv.ParseUint(fields[1], 10, 64)
+			return kib * 1024
+		}
+	}
+	return 0
 }
 
 // time returns nanoseconds per count: of a whole timed run, and of the fastest of the slices it was timed in.
