@@ -56,6 +56,14 @@ WORKLOADS = {
             counted=("--n", "8"),
         ),
         Workload(
+            "sort",
+            "one of n numbers that are sorted, by as many workers as there are",
+            parameters=("n",),
+            workers=(1, 2),
+            timeout=120,
+            counted=None,
+        ),
+        Workload(
             "mutex",
             "one lock and unlock: uncontended with 1 worker, contended by 2 fibers with 2",
             parameters=("fibers",),
