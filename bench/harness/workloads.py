@@ -87,6 +87,12 @@ WORKLOADS = {
             },
         ),
         Workload(
+            "crosscore",
+            "one message from a worker to another",
+            workers=(2,),
+            counted=None,
+        ),
+        Workload(
             "threadring",
             "one hop of a token round a ring of n fibers",
             parameters=("n", "order"),

@@ -1,6 +1,8 @@
 // Sennit's parallel runtime, as the workloads use a library of threads: its defaults.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -105,6 +107,31 @@ private:
   };
 
   static inline sennit::fiber main_;
+};
+
+/// Holds one message for one fiber, which parks until it is there.
+class park_mailbox {
+public:
+  /// Who takes; before the first message is put.
+  void belongs_to(sennit::fiber& taker) { taker_ = &taker; }
+
+  BENCH_INLINE void put(std::uint64_t message) {
+    message_ = message;
+    full_.store(true, std::memory_order_release);
+    taker_->unpark();
+  }
+
+  BENCH_INLINE std::uint64_t take() {
+    while (!full_.load(std::memory_order_acquire))
+      sennit::this_fiber::park();
+    full_.store(false, std::memory_order_relaxed);
+    return message_;
+  }
+
+private:
+  std::uint64_t message_ = 0;
+  std::atomic<bool> full_{false};
+  sennit::fiber* taker_ = nullptr;
 };
 
 }  // namespace bench

@@ -3,8 +3,6 @@
 // which switches to the next; what the others cost above it is scheduling.
 #include "threadring.hpp"
 
-#include <atomic>
-
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 #include "sennit/detail/arch/context.h"
@@ -20,29 +18,6 @@ public:
 
 private:
   sennit::local::channel<std::uint64_t> channel_{1};
-};
-
-class park_mailbox {
-public:
-  void belongs_to(sennit::fiber& taker) { taker_ = &taker; }
-
-  BENCH_INLINE void put(std::uint64_t token) {
-    token_ = token;
-    full_.store(true, std::memory_order_release);
-    taker_->unpark();
-  }
-
-  BENCH_INLINE std::uint64_t take() {
-    while (!full_.load(std::memory_order_acquire))
-      sennit::this_fiber::park();
-    full_.store(false, std::memory_order_relaxed);
-    return token_;
-  }
-
-private:
-  std::uint64_t token_ = 0;
-  std::atomic<bool> full_{false};
-  sennit::fiber* taker_ = nullptr;
 };
 
 struct raw_node {
@@ -117,7 +92,7 @@ int main(int argc, char** argv) {
     measure_raw(program, stack_size);
   }
   const auto measure_parallel = [&] {
-    bench::measure_threadring<parallel, park_mailbox>(program, "parallel", stack_size);
+    bench::measure_threadring<parallel, bench::park_mailbox>(program, "parallel", stack_size);
   };
   parallel::run(program.workers(), bench::second_worker::sleeps, measure_parallel, stack_size);
 }

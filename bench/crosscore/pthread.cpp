@@ -1,0 +1,128 @@
+// POSIX threads, each pinned to a processor of its own: see crosscore.hpp. `condvar`: a mutex and a condition
+// variable; `futex`: the system call alone; `spin`: neither, two processors that do nothing else.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "../peers/pthread.hpp"
+#include "crosscore.hpp"
+
+namespace {
+
+class condvar_mailbox {
+public:
+  void put(std::uint64_t message) {
+    mutex_.lock();
+    message_ = message;
+    mutex_.unlock();
+    filled_.notify_one();
+  }
+
+  std::uint64_t take() {
+    mutex_.lock();
+    while (message_ == 0)
+      filled_.wait(mutex_);
+    const std::uint64_t taken = message_;
+    message_ = 0;
+    mutex_.unlock();
+    return taken;
+  }
+
+private:
+  bench::pthreads::mutex mutex_;
+  bench::pthreads::condition_variable filled_;
+  std::uint64_t message_ = 0;
+};
+
+class futex_mailbox {
+public:
+  void put(std::uint64_t message) {
+    message_ = message;
+    full_.store(1, std::memory_order_release);
+    call(FUTEX_WAKE_PRIVATE, 1);
+  }
+
+  std::uint64_t take() {
+    while (full_.load(std::memory_order_acquire) == 0)
+      call(FUTEX_WAIT_PRIVATE, 0);
+    full_.store(0, std::memory_order_relaxed);
+    return message_;
+  }
+
+private:
+  void call(int operation, std::uint32_t value) {
+    ::syscall(SYS_futex, &full_, operation, value, nullptr, nullptr, 0);
+  }
+
+  std::uint64_t message_ = 0;
+  std::atomic<std::uint32_t> full_{0};
+};
+
+struct spins {
+  static BENCH_INLINE void once() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+  }
+};
+
+struct pinned_start {
+  unsigned processor;
+  bench::entry entry;
+  void* argument;
+};
+
+// On the `index`-th processor that the process may use.
+void pin_to(unsigned index) {
+  cpu_set_t allowed;
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || index-- != 0)
+      continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return;
+  }
+}
+
+class pinned_thread {
+public:
+  pinned_thread(unsigned processor, bench::entry entry, void* argument)
+      : start_(new pinned_start{processor, entry, argument}), thread_(run, start_.get()) {}
+  void join() { thread_.join(); }
+
+private:
+  static void* run(void* argument) {
+    const auto& start = *static_cast<pinned_start*>(argument);
+    pin_to(start.processor);
+    return start.entry(start.argument);
+  }
+
+  std::unique_ptr<pinned_start> start_;
+  bench::pthreads::fiber thread_;
+};
+
+template <class Mailbox>
+void measure(bench::program& program, const char* variant) {
+  const auto start = [](unsigned processor, bench::entry entry, void* argument) {
+    return pinned_thread(processor, entry, argument);
+  };
+  bench::measure_crosscore<Mailbox>(program, variant, start, [](auto&, auto&) {});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::program program(argc, argv, bench::pthreads::version(),
+                         "a processor each; mutex and condition variable, futex, or spinning");
+  bench::require_two_workers(program);
+  measure<condvar_mailbox>(program, "condvar");
+  measure<futex_mailbox>(program, "futex");
+  measure<bench::polled_mailbox<spins>>(program, "spin");
+}
