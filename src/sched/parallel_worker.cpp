@@ -252,6 +252,31 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
 
 }  // namespace
 
+namespace {
+
+// Among calls that only spawn_now, and are done before anybody else's turn comes: who waits for a turn, and
+// not for what it has called.
+fiber* take_other(parallel_worker& w) noexcept {
+  fiber* const oldest = w.ring.oldest();
+  return oldest != nullptr && !parallel_is_entering(*oldest) ? w.ring.pop() : nullptr;
+}
+
+// Enters a fiber that is the worker's already, unless it is time for others.
+sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
+  if (!parallel_dispatch(w)) [[unlikely]] {
+    fiber* other = look_outside(w);
+    if (other == nullptr)
+      other = take_other(w);
+    if (other != nullptr) {
+      parallel_push(w, next);
+      return enter(w, other);
+    }
+  }
+  return enter(w, &next);
+}
+
+}  // namespace
+
 sennit_decision parallel_next(parallel_worker& w) noexcept {
   if (!parallel_dispatch(w)) [[unlikely]]
     if (fiber* host = look_outside(w))
@@ -279,7 +304,8 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
   for (std::size_t i = 0; i < ring_capacity / 2; ++i)
     if (fiber* oldest = w.ring.pop())
       append(oldest);
-  append(&f);
+  if (!w.ring.push(&f))  // the newest stays the newest
+    append(&f);
   of.injected.store(of.injected.load(std::memory_order_relaxed) + moved, std::memory_order_relaxed);
 }
 
@@ -328,14 +354,44 @@ sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context se
   parallel_worker& w = running_parallel();
   fiber& done = *std::exchange(w.ready.current, nullptr);
   done.context = direct_entry ? done.frame->context : self;
+  fiber* const newest = w.ring.newest();
+  const bool was_entered = newest != nullptr && parallel_is_entering(*newest, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
   if (observer == ended_unobserved) {
     if (done.error != nullptr)
       fiber_terminate(done, *static_cast<std::exception_ptr*>(done.error));
     parallel_give(done);
-  } else if (observer != ended_not_yet)
+  } else if (observer != ended_not_yet) {
     wake_observer(*reinterpret_cast<waiter*>(observer), done);
-  return parallel_next(w);
+  }
+  fiber* const parent = was_entered ? w.ring.pop_newest() : nullptr;
+  return parent != nullptr ? dispatch(w, *parent) : parallel_next(w);
+}
+
+// The running fiber has made a child, which runs now; itself is the next to run, unless others take it.
+sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child) {
+  parallel_worker& w = running_parallel();
+  fiber& parent = *std::exchange(w.ready.current, nullptr);
+  auto& entered = *static_cast<fiber*>(child);
+  parent.context = self;
+  if (w.runtime.scatters) {
+    entered.flags.kind = waiter_kind::scattered_fiber;
+    parallel_push_woken(w, entered);
+    parallel_inject(parent);
+    return parallel_next(w);
+  }
+  parallel_say_entering(parent, entered);
+  fiber* other = nullptr;
+  if (!parallel_dispatch(w)) {
+    other = look_outside(w);
+    if (other == nullptr)
+      other = take_other(w);
+  }
+  parallel_push(w, parent);
+  if (other == nullptr)
+    return enter(w, &entered);
+  parallel_push_woken(w, entered);
+  return enter(w, other);
 }
 
 }  // extern "C"

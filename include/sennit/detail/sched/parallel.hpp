@@ -164,6 +164,7 @@ extern "C" {
 sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
+sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
 }
 
 // ---- Ready fibers.
@@ -318,6 +319,9 @@ inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody wi
 [[gnu::always_inline]] inline void parallel_say_entered(fiber& parent) noexcept {
   std::atomic_ref(parent.word).store(0, std::memory_order_relaxed);
 }
+[[gnu::always_inline]] inline bool parallel_is_entering(fiber& parent) noexcept {
+  return (std::atomic_ref(parent.word).load(std::memory_order_relaxed) & 1) != 0;
+}
 [[gnu::always_inline]] inline bool parallel_is_entering(fiber& parent, const fiber& child) noexcept {
   return std::atomic_ref(parent.word).load(std::memory_order_relaxed) ==
          reinterpret_cast<std::uintptr_t>(&child) + 1;
@@ -423,10 +427,10 @@ template <class Function>
     parallel_say_entered(*self);
     w.ring.say_left();
   }
-  if (w.runtime.scatters) [[unlikely]]
-    child.flags.kind = waiter_kind::scattered_fiber;
-  parallel_push_woken(w, child);
-  parallel_yield(w);
+  suspend(w, sennit_decide_parallel_enter_new, &child);
+  parallel_worker& here = running_parallel();
+  here.ring.say_left();
+  parallel_say_entered(*here.ready.current);
 }
 
 }  // namespace sennit::detail

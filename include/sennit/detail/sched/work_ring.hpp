@@ -92,6 +92,7 @@ public:
 
   // By the owner's count: it may have been stolen.
   T newest() const noexcept { return begin_ != end_ ? T{place(end_ - 1)} : T(); }
+  T oldest() const noexcept { return begin_ != end_ ? T{place(begin_)} : T(); }
   std::size_t owned() const noexcept { return end_ - begin_; }
 
   // Puts an item into the slot; returns whom it displaces, or none.
