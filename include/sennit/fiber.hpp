@@ -141,8 +141,9 @@ template <class Function>
 [[gnu::always_inline]] inline fiber spawn_now(Function&& function) {
   detail::parallel_worker& w = detail::running_parallel();
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
+  fiber started(f);  // before that, for the caller may be told to leave there
   detail::parallel_enter_new(detail::running_parallel(), f);  // to copy `function` may have blocked
-  return fiber(f);
+  return started;
 }
 
 namespace this_fiber {

@@ -173,7 +173,9 @@ void parallel_runtime::unwind() noexcept {
   host_leaves(w, sennit_decide_parallel_host);
   sennit_thread_self()->worker = nullptr;
   for (const auto& each : workers)
-    fiber_for_each(*each, [](void*, fiber& f) { fiber_would_not_end(f, f.site->reason); }, nullptr);
+    fiber_for_each(
+        *each, [](void*, fiber& f) { fiber_would_not_end(f, f.is_parked() ? f.site->reason : "lost"); },
+        nullptr);
 }
 
 void parallel_wake_one(parallel_runtime& of) noexcept {
@@ -184,6 +186,8 @@ void parallel_wake_one(parallel_runtime& of) noexcept {
 }
 
 void parallel_send(parallel_worker& to, fiber& f) noexcept {
+  if (to.unwinding)  // one worker runs what is left
+    return append_injected(to.runtime, f);
   to.runtime.guests.fetch_add(1, std::memory_order_relaxed);
   if (to.arrivals.push(&f))
     to.driver->wake();

@@ -88,6 +88,7 @@ void run_episode(const settings& is) {
       wait_until_all_ended(e);
     if (is.abrupt && random.one_in(2))
       std::this_thread::sleep_for(std::chrono::microseconds(random.below(2000)));
+    e.ending = true;
   }
   check(e, e.alive == 0, "fibers live on after their runtime");
   check(e, e.begun == e.ended, "a function was lost, or run twice");

@@ -74,7 +74,8 @@ struct episode {
   std::atomic<long> ended{0};  // and destroyed
   std::mutex lock;
   std::deque<errand> errands;
-  bool closed = false;  // no errands any more
+  std::atomic<bool> ending{false};  // who is pinned is unwound elsewhere
+  bool closed = false;              // no errands any more
 };
 
 [[noreturn]] inline void fail(const episode& e, const char* what) {

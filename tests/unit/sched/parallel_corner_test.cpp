@@ -153,6 +153,38 @@ TEST(ParallelCorner, WhoGaveWayIsHadByOthersWhenItsSuccessorDoesNotComeBack) {
   });
 }
 
+struct spawns_at_its_end {
+  std::atomic<int>& begun;
+  ~spawns_at_its_end() {
+    for (unsigned where : {0u, 1u}) {
+      spawn([&begun = begun] { ++begun; }, {.near = where}).detach();
+      spawn([&begun = begun] { ++begun; }, {.pinned = where}).detach();
+      spawn_now([&begun = begun] { ++begun; }).detach();
+    }
+  }
+};
+
+// One worker runs all that is left, wherever it was to run.
+TEST(ParallelCorner, FibersStartedWhileARuntimeEndsRun) {
+  for (const bool scattered : {false, true}) {
+    detail::scatter_fibers = scattered;
+    std::atomic<int> begun{0};
+    std::atomic<bool> parked{false};
+    {
+      runtime rt({.workers = 2});
+      rt.post([&] {
+        const spawns_at_its_end last{begun};
+        parked = true;
+        this_fiber::park();
+      });
+      while (!parked)
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(begun, 6);
+    detail::scatter_fibers = false;
+  }
+}
+
 // Numbers, names and counts, asked for from several sides.
 TEST(ParallelCorner, AFiberHasOneNumberWhoeverAsks) {
   runtime rt({.workers = 2});
