@@ -37,7 +37,8 @@ def _sizes(program):
 
 def _measurements(program):
     """What the program measures: the entries it prints, one for each variant and its parameters."""
-    done = subprocess.run([*program.command, *_sizes(program), "--count", "1"], stdout=subprocess.PIPE, text=True, timeout=120)
+    done = subprocess.run([*program.command, *_sizes(program), "--count", "1"], stdout=subprocess.PIPE, text=True,
+                          timeout=120)
     entries = map(json.loads, done.stdout.splitlines())
     return [entry for entry in entries if entry.get("metric") == "ns"]
 

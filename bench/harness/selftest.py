@@ -16,7 +16,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import run_bench  # noqa: E402
-from harness import machine, measure, table  # noqa: E402
+from harness import instructions, machine, measure, table  # noqa: E402
 from harness.programs import BuildMissing, Program, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
 from harness.toolchains import TOOLCHAINS, Recipe, Toolchain, find_tool  # noqa: E402
@@ -266,6 +266,21 @@ class Command(Harness):
     def test_programs_that_are_not_built(self):
         with self.assertRaises(BuildMissing):
             find_programs(Path("/nowhere"), self.build, self.build, lambda workload, peer: True, print)
+
+
+class Instructions(Harness):
+    def counted(self, workload):
+        """What a program of the workload is told by the counting."""
+        log = self.build / "log"
+        entry = json.dumps({**json.loads(line(1)), "operations": 1})
+        program = self.add(workload, "tbb", entry, script=f'echo "$@" >> {log}')
+        with mock.patch.object(instructions, "_count", lambda command: 1):
+            list(instructions.count([program], lambda text: None))
+        return log.read_text().strip() if log.exists() else None
+
+    def test_each_workload_is_counted_at_a_size_of_its_own_or_not_at_all(self):
+        self.assertIsNone(self.counted("sort"))
+        self.assertEqual(self.counted("fib"), "--quick --n 8 --count 1")
 
 
 class Toolchains(Harness):
