@@ -126,7 +126,7 @@ void park() {
 
 bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::fiber& me = self("this_fiber::park");
-  if (me.permit.state() == detail::claim_state::open)
+  if (me.permit.is_open())
     parking(me).wait(deadline);
   return me.permit.reopen() == detail::claim_state::taken;
 }

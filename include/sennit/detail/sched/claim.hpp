@@ -34,17 +34,19 @@ public:
     return claim_result::lost;
   }
 
-  // The waiter has left its stack. False: the wait has ended.
+  // The waiter has left its stack. False: the wait has ended; state() says how.
   bool park() noexcept {
     claim_state seen = claim_state::open;
-    return state_.compare_exchange_strong(seen, claim_state::parked, std::memory_order_acq_rel,
-                                          std::memory_order_acquire);
+    return state_.compare_exchange_strong(seen, claim_state::parked, std::memory_order_release,
+                                          std::memory_order_relaxed);
   }
 
   claim_state state() const noexcept { return state_.load(std::memory_order_acquire); }
 
+  bool is_open() const noexcept { return state_.load(std::memory_order_relaxed) == claim_state::open; }
+
   // For one that is used again and again (a fiber's own park): opens it; who had ended the wait.
-  claim_state reopen() noexcept { return state_.exchange(claim_state::open, std::memory_order_acq_rel); }
+  claim_state reopen() noexcept { return state_.exchange(claim_state::open, std::memory_order_acquire); }
   // A wake that is kept until somebody waits. True: the waiter is to be made ready.
   bool grant() noexcept {
     return state_.exchange(claim_state::taken, std::memory_order_acq_rel) == claim_state::parked;

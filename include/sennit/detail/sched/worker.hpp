@@ -60,20 +60,23 @@ struct sennit_worker {
   sennit::detail::run_queue ready;
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   unsigned until_poll = sennit::detail::poll_interval;
-  bool unwinding = false;                              // the runtime ends
-  int* error_number = nullptr;                         // the errno of the thread that runs it
-  sennit::detail::parallel_runtime* shared = nullptr;  // whose worker it is; null: a local runtime's
+  bool unwinding = false;       // the runtime ends
+  int* error_number = nullptr;  // the errno of the thread that runs it
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
+  // What never changes, and other workers read: apart from what does change, by two lines, for the processor
+  // fetches such pairs together.
+  alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // whose it is; null: a local runtime's
   std::size_t stack_size;
+  sennit::detail::stack_memory stack_memory;
+  std::unique_ptr<sennit::detail::driver> driver;
+  const unsigned process = sennit::detail::process_generation();  // that it was made in
   // The rest.
-  sennit::detail::timer_wheel deadlines;  // a local runtime's
+  alignas(128) sennit::detail::timer_wheel deadlines;  // a local runtime's
   sennit::detail::coroutine_frame* spare_frames =
       nullptr;  // stacks of fibers that ended before they were joined
   sennit::detail::fiber host;
-  sennit::detail::stack_memory stack_memory;
-  std::unique_ptr<sennit::detail::driver> driver;
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
@@ -82,7 +85,6 @@ struct sennit_worker {
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
 
-  const unsigned process = sennit::detail::process_generation();  // that it was made in
   sennit_worker(sennit::run_policy policy, std::size_t stack_size);
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
