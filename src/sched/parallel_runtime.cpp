@@ -116,8 +116,11 @@ parallel_runtime::~parallel_runtime() {
     std::fputs("sennit: a runtime was ended by one of its own fibers\n", stderr);
     std::abort();
   }
-  if (workers.front()->process != process_generation())
-    return;  // exit() of a child: threads and fibers are the parent's
+  if (workers.front()->process != process_generation()) {  // exit() of a child: all is the parent's
+    for (std::thread& each : threads)
+      each.detach();
+    return;
+  }
   stop();
   unwind();
   while (guests.load(std::memory_order_acquire) != 0)
@@ -205,6 +208,14 @@ void scatter(const parallel_worker& last, fiber& f) noexcept {
 
 }  // namespace
 
+[[noreturn]] static void die_in_child() noexcept {
+  std::fputs(
+      "sennit: a runtime is used in a child of the process that made it, where it has no threads; after "
+      "fork(), the child may only exec, or make runtimes of its own\n",
+      stderr);
+  std::abort();
+}
+
 // The runtime cannot end before it has no guests: the fiber may be its last, and run at once.
 void parallel_inject(fiber& f) noexcept {
   auto& home = static_cast<parallel_worker&>(*f.home);
@@ -213,6 +224,8 @@ void parallel_inject(fiber& f) noexcept {
     return parallel_send(home, f);
   if (f.flags.kind == waiter_kind::scattered_fiber && !home.unwinding)
     return scatter(home, f);
+  if (home.process != process_generation()) [[unlikely]]
+    die_in_child();
   of.guests.fetch_add(1, std::memory_order_relaxed);
   append_injected(of, f);
   if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)

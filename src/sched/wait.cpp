@@ -119,8 +119,9 @@ void claimed_wait::wait_as_fiber() noexcept {
   try {
     parallel_block(running_parallel(), site_, [this](fiber&) { return node_.claim.park(); });
   } catch (const forced_unwind&) {
-    node_.claim.take(claim_state::timed_out);
-    told_ = true;
+    told_ = node_.claim.take(claim_state::timed_out) != claim_result::lost;
+    if (!told_)  // it has been handed something: to be told at its next wait
+      running_parallel().ready.current->flags.unwind = true;
   }
 }
 

@@ -16,7 +16,8 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
 
 void deliver_and_enter(fiber* who) {
   deliver(who);
-  if (parallel_worker* w = this_parallel(); who != nullptr && w != nullptr)
+  // Nothing is thrown here, as a yield may while the runtime ends: locks are let go in destructors.
+  if (parallel_worker* w = this_parallel(); who != nullptr && w != nullptr && !w->unwinding)
     parallel_yield(*w);
 }
 

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/child.hpp"
+// Last.
 #include "sennit/errno.h"
 
 namespace {
@@ -387,6 +389,24 @@ TEST(ParallelEnd, RuntimesComeAndGo) {
     runtime second({.workers = 1});
     EXPECT_EQ(first.run([&] { return second.run([] { return 3; }); }), 3);
   }
+}
+
+// After fork() the workers are the parent's alone.
+TEST(ParallelEnd, AForkedChildMayExitOrMakeItsOwn) {
+  auto rt = std::make_unique<runtime>(runtime_options{.workers = 2});
+  fiber parked = rt->spawn([] { this_fiber::park(); });
+  const auto child = support::in_child([&] {
+    runtime own({.workers = 2});
+    const bool works = own.run([] { return 4; }) == 4;
+    rt.reset();
+    std::_Exit(works ? 7 : 8);
+  });
+  EXPECT_TRUE(child.exited(7)) << child;
+  const auto misuse = support::in_child([&] { rt->run([] {}); });
+  EXPECT_TRUE(misuse.killed_by(SIGABRT) && misuse.says("after fork()")) << misuse;
+  EXPECT_EQ(rt->run([] { return 5; }), 5);
+  parked.unpark();
+  parked.join();
 }
 
 TEST(ParallelMisuse, RefusesWhatItCannotBe) {

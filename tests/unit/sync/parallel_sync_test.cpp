@@ -419,6 +419,63 @@ struct noted {
   std::atomic<int>& count;
 };
 
+// A fiber that is ready when its runtime ends is told at its next wait, before it is in any list: the locks
+// that it would let go then are let go all the same.
+TEST(SyncEnd, WhoIsToldAtAWaitLetsItsLocksGo) {
+  for (int kind = 0; kind < 4; ++kind) {
+    mutex guard;
+    condition_variable changed;
+    channel<int> values;
+    event happened;
+    std::atomic<bool> waits{false};
+    std::atomic<bool> left{false};
+    {
+      auto rt = std::make_unique<runtime>(runtime_options{.workers = 1});
+      fiber waiting = rt->spawn([&] {
+        struct at_end {
+          std::atomic<bool>& of;
+          ~at_end() { of = true; }
+        } note{left};
+        waits = true;
+        this_fiber::park();
+        if (kind == 0) {
+          std::unique_lock hold(guard);
+          changed.wait(hold);
+        } else if (kind == 1) {
+          values.receive();
+        } else if (kind == 2) {
+          values.send(1);
+        } else {
+          happened.wait();
+        }
+        ADD_FAILURE() << "it was not told";
+      });
+      while (!waits)
+        std::this_thread::yield();
+      std::atomic<bool> ending{false};
+      std::atomic<bool> busy{false};
+      rt->post([&] {
+        busy = true;
+        while (!ending)
+          std::this_thread::yield();
+      });
+      while (!busy)
+        std::this_thread::yield();
+      waiting.unpark();  // it is ready, and its worker is busy until the runtime ends
+      waiting.detach();
+      std::thread ends([&] { rt.reset(); });
+      std::this_thread::sleep_for(20ms);
+      ending = true;
+      ends.join();
+    }
+    EXPECT_TRUE(left) << kind;
+    EXPECT_TRUE(guard.try_lock());
+    guard.unlock();
+    EXPECT_FALSE(values.try_receive());
+    EXPECT_EQ(values.size(), 0u);
+  }
+}
+
 TEST(SyncEnd, ARuntimesEndTakesWaitersOut) {
   for (unsigned workers : {1u, 2u}) {
     std::atomic<int> alive{0};

@@ -68,6 +68,13 @@ private:
   bool told_ = false;
 };
 
+// The worker of a caller that may wait the quick way, or null. While its runtime ends it may not: it may be
+// told so before it has filed itself, and what it was to do after that (let a lock go) would not be done.
+[[gnu::always_inline]] inline parallel_worker* may_file_itself(time_point deadline) noexcept {
+  parallel_worker* w = this_parallel();
+  return w != nullptr && deadline == never && !w->unwinding ? w : nullptr;
+}
+
 // Blocks until the deadline. As this_fiber::sleep_until, or the thread's sleep.
 void sleep_until(time_point deadline);
 

@@ -23,7 +23,7 @@ public:
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
                                              time_point deadline) {
     const auto word = reinterpret_cast<std::uintptr_t>(offered);
-    if (parallel_worker* w = this_parallel(); w != nullptr && deadline == never) [[likely]] {
+    if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
       site here{{reason, withdraw}, &lock_};
       return parallel_block(*w, here, [&list, word, lock = &lock_](fiber& self) {
         spin_lock* const held = lock;

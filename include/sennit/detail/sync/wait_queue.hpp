@@ -117,7 +117,7 @@ public:
   // copied, and must not refer to the caller's stack.
   template <class Decide, class After>
   [[gnu::always_inline]] bool wait(const char* reason, time_point deadline, Decide decide, After after) {
-    if (parallel_worker* w = this_parallel(); w != nullptr && deadline == never) [[likely]] {
+    if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
       site here{{reason, withdraw}, this};
       parallel_block(*w, here, [this, &decide, after](fiber& self) {
         const After then = after;
