@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit {
 
 // Who is woken first.

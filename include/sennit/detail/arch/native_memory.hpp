@@ -32,6 +32,8 @@
 #endif
 #endif
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit::detail {
 
 struct native_memory {
