@@ -69,20 +69,34 @@ void take_injected(parallel_worker& w) noexcept {
   }
 }
 
-// Fibers that were stolen: the first is returned, the others are ours from now on. Those that are pinned go
-// back.
-struct loot {
-  parallel_worker& thief;
+// Fibers, in order, through `next`.
+struct chain {
   fiber* first = nullptr;
+  fiber* last = nullptr;
+  std::size_t size = 0;
   void operator()(fiber* f) noexcept {
+    f->next = nullptr;
+    (first == nullptr ? first : last->next) = f;
+    last = f;
+    ++size;
+  }
+};
+
+// What was stolen: the first is returned, the others are ours from now on. Those that are pinned go back.
+// (Not while the theft goes on: its victim may be waiting for it, and whoever waits for that one.)
+fiber* keep(parallel_worker& w, const chain& stolen) noexcept {
+  fiber* first = nullptr;
+  for (fiber* next = stolen.first; next != nullptr;) {
+    fiber* const f = std::exchange(next, next->next);
     if (f->flags.kind == waiter_kind::pinned_fiber)
       parallel_inject(*f);
     else if (first == nullptr)
       first = f;
-    else if (!thief.ring.push(f))
-      parallel_overflow(thief, *f);
+    else
+      parallel_push(w, *f);
   }
-};
+  return first;
+}
 
 std::uint32_t next_random(parallel_worker& w) noexcept {
   w.random ^= w.random << 13;
@@ -99,10 +113,10 @@ fiber* steal(parallel_worker& w) noexcept {
   for (std::size_t i = 0; i < count; ++i, at = at + 1 == count ? 0 : at + 1) {
     if (all[at].get() == &w)
       continue;
-    loot taken{w};
-    all[at]->ring.steal_half([&](fiber* f) { taken(f); });
-    if (taken.first != nullptr)
-      return taken.first;
+    chain stolen;
+    all[at]->ring.steal_half(stolen);
+    if (fiber* f = keep(w, stolen))
+      return f;
   }
   return nullptr;
 }
@@ -119,11 +133,11 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
       continue;
     if (each->timers.earliest() <= late)
       each->timers.fire_due(clock::now());
-    if (found != nullptr || w.ring.owned() != 0)
+    if (found != nullptr)
       continue;
-    loot taken{w};
-    each->ring.steal_late([&](fiber* f) { taken(f); });
-    found = taken.first;
+    chain stolen;
+    each->ring.steal_late(stolen);
+    found = keep(w, stolen);
   }
   return found;
 }
@@ -147,11 +161,26 @@ void call_watcher(parallel_worker& w) noexcept {
     parallel_wake_one(w.runtime);
 }
 
+// While nobody sleeps who could watch, those who are busy do: now and then, for it takes a look at the clock.
+void watch_beside(parallel_worker& w) noexcept {
+  if (w.runtime.workers.size() == 1 || ++w.polls % 16 != 0)
+    return;
+  const time_point now = clock::now();
+  if (now - w.last_watch < stuck_after)
+    return;
+  w.last_watch = now;
+  if (fiber* f = serve_stuck(w))
+    parallel_push(w, *f);
+}
+
 // Every so many dispatches. The host, if the worker is to end.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(parallel_worker& w) noexcept {
   w.poll_at = w.dispatches.load(std::memory_order_relaxed) + (w.unwinding ? 1 : w.poll_every);
   look_around(w);
-  call_watcher(w);
+  if (w.runtime.asleep.any())
+    call_watcher(w);
+  else
+    watch_beside(w);
   return w.runtime.stopping.load(std::memory_order_relaxed) && !w.unwinding ? &w.host : nullptr;
 }
 
@@ -287,26 +316,29 @@ sennit_decision parallel_next(parallel_worker& w) noexcept {
   return enter(w, next);
 }
 
-// Those that are pinned stay, but where no others look.
+// Those that are pinned stay, but where no others look. (The ring may have to wait for a thief: not with a
+// lock held.)
 void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
-  parallel_runtime& of = w.runtime;
-  const std::lock_guard hold(of.injected_lock);
-  std::size_t moved = 0;
-  const auto append = [&](fiber* each) {
-    if (each->flags.kind == waiter_kind::pinned_fiber && !w.unwinding)
-      return parallel_send(w, *each);
-    each->next = nullptr;
-    (of.injected.load(std::memory_order_relaxed) + moved == 0 ? of.injected_first : of.injected_last->next) =
-        each;
-    of.injected_last = each;
-    ++moved;
+  chain moved;
+  const auto move = [&](fiber& each) {
+    if (each.flags.kind == waiter_kind::pinned_fiber && !w.unwinding)
+      parallel_send(w, each);
+    else
+      moved(&each);
   };
   for (std::size_t i = 0; i < ring_capacity / 2; ++i)
     if (fiber* oldest = w.ring.pop())
-      append(oldest);
+      move(*oldest);
   if (!w.ring.push(&f))  // the newest stays the newest
-    append(&f);
-  of.injected.store(of.injected.load(std::memory_order_relaxed) + moved, std::memory_order_relaxed);
+    move(f);
+  if (moved.first == nullptr)
+    return;
+  parallel_runtime& of = w.runtime;
+  const std::lock_guard hold(of.injected_lock);
+  const std::size_t before = of.injected.load(std::memory_order_relaxed);
+  (before == 0 ? of.injected_first : of.injected_last->next) = moved.first;
+  of.injected_last = moved.last;
+  of.injected.store(before + moved.size, std::memory_order_relaxed);
 }
 
 bool parallel_told(parallel_worker&, fiber& f) noexcept {

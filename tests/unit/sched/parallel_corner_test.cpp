@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sennit/local/runtime.hpp"
 #include "sennit/runtime.hpp"
 
 namespace {
@@ -182,6 +183,27 @@ TEST(ParallelCorner, FibersStartedWhileARuntimeEndsRun) {
     }
     EXPECT_EQ(begun, 6);
     detail::scatter_fibers = false;
+  }
+}
+
+// Descriptors go from one kind of runtime to the other.
+TEST(ParallelCorner, ALocalRuntimeAfterAParallelOne) {
+  for (int round = 0; round < 3; ++round) {
+    runtime({.workers = 2}).run([] {
+      std::vector<fiber> all;
+      for (int i = 0; i < 100; ++i)
+        all.push_back(spawn([] { this_fiber::yield(); }));
+      for (fiber& each : all)
+        each.join();
+    });
+    local::runtime rt;
+    rt.run([] {
+      for (int i = 0; i < 50; ++i) {
+        local::spawn([] { local::this_fiber::sleep_for(1h); }).detach();
+        local::spawn([] { local::this_fiber::park(); }).detach();
+      }
+      local::this_fiber::sleep_for(1ms);
+    });
   }
 }
 

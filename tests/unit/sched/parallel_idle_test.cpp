@@ -158,6 +158,29 @@ TEST_F(Stuck, AParentOfSpawnNowGoesOnElsewhere) {
   });
 }
 
+// Nobody sleeps: the other worker is busy with one that gives way to itself all the time.
+TEST_F(Stuck, WhoWaitsGoesOnBesideAFiberThatOnlyYields) {
+  std::atomic<bool> busy{false};
+  std::atomic<bool> stop{false};
+  fiber yields = rt.spawn(
+      [&] {
+        busy = true;
+        while (!stop)
+          this_fiber::yield();
+      },
+      {.pinned = 1});
+  rt.spawn(
+        [&] {
+          spin_until([&] { return busy.load(); });
+          spawn([&] { done = true; }).detach();
+          spin_until([&] { return done.load(); });
+        },
+        {.pinned = 0})
+      .join();
+  stop = true;
+  yields.join();
+}
+
 // After a long rest there is no watcher any more: the worker that begins sees to it that there is one.
 TEST_F(Stuck, AWatcherComesBackAfterARest) {
   ASSERT_TRUE(comes_to_rest());

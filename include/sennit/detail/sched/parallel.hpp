@@ -90,6 +90,8 @@ struct parallel_worker final : sennit_worker {
   parallel_runtime& runtime;
   const unsigned index;
   std::uint32_t random;  // where it begins to steal
+  unsigned polls = 0;
+  time_point last_watch{};
   // Everybody's.
   detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
   shared_timers timers;
