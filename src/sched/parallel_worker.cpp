@@ -406,6 +406,12 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
   fiber& parent = *std::exchange(w.ready.current, nullptr);
   auto& entered = *static_cast<fiber*>(child);
   parent.context = self;
+  if (w.unwinding && parallel_told(w, parent)) {
+    w.ready.current = &parent;
+    entered.ended.store(ended_unobserved, std::memory_order_relaxed);  // nobody gets its handle
+    parallel_push(w, entered);
+    return {parent.context, 1};
+  }
   if (w.runtime.scatters) {
     entered.flags.kind = waiter_kind::scattered_fiber;
     parallel_push_woken(w, entered);

@@ -119,7 +119,8 @@ void claimed_wait::wait_as_fiber() noexcept {
   try {
     parallel_block(running_parallel(), site_, [this](fiber&) { return node_.claim.park(); });
   } catch (const forced_unwind&) {
-    told_ = node_.claim.take(claim_state::timed_out) != claim_result::lost;
+    node_.claim.take(claim_state::timed_out);  // unless who told us has
+    told_ = node_.claim.state() != claim_state::taken;
     if (!told_)  // it has been handed something: to be told at its next wait
       running_parallel().ready.current->flags.unwind = true;
   }

@@ -35,12 +35,10 @@ std::mutex running_lock;
 settings draw(std::uint64_t seed) {
   random_source random(seed);
   static constexpr unsigned workers[] = {1, 2, 4, 8};
-  static constexpr sennit::run_policy policies[] = {sennit::run_policy::fifo, sennit::run_policy::fifo,
-                                                    sennit::run_policy::lifo, sennit::run_policy::hybrid};
   settings drawn;
   drawn.seed = seed;
   drawn.workers = workers[random.below(4)];
-  drawn.policy = policies[random.below(4)];
+  drawn.policy = random.one_in(3) ? sennit::run_policy::lifo : sennit::run_policy::fifo;
   drawn.scattered = random.one_in(3);
   drawn.abrupt = random.one_in(3);
   drawn.budget = random.one_in(3) ? largest_budget : largest_budget / 20;

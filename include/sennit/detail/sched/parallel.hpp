@@ -429,7 +429,8 @@ template <class Function>
     parallel_say_entered(*self);
     w.ring.say_left();
   }
-  suspend(w, sennit_decide_parallel_enter_new, &child);
+  if (suspend(w, sennit_decide_parallel_enter_new, &child) == 1) [[unlikely]]  // told to leave
+    throw_forced_unwind();
   parallel_worker& here = running_parallel();
   here.ring.say_left();
   parallel_say_entered(*here.ready.current);
