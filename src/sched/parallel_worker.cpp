@@ -286,7 +286,7 @@ namespace {
 // Among calls that only spawn_now, and are done before anybody else's turn comes: who waits for a turn, and
 // not for what it has called.
 fiber* take_other(parallel_worker& w) noexcept {
-  fiber* const oldest = w.ring.oldest();
+  fiber* const oldest = direct_entry ? w.ring.oldest() : nullptr;
   return oldest != nullptr && !parallel_is_entering(*oldest) ? w.ring.pop() : nullptr;
 }
 
@@ -386,7 +386,7 @@ sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context se
   parallel_worker& w = running_parallel();
   fiber& done = *std::exchange(w.ready.current, nullptr);
   done.context = direct_entry ? done.frame->context : self;
-  fiber* const newest = w.ring.newest();
+  fiber* const newest = direct_entry ? w.ring.newest() : nullptr;
   const bool was_entered = newest != nullptr && parallel_is_entering(*newest, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
   if (observer == ended_unobserved) {

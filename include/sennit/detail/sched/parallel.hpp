@@ -314,7 +314,9 @@ inline constexpr std::uintptr_t ended_already = 1;
 inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody will ask
 
 // Whom a fiber has entered by spawn_now, and has not come back from: in its word. It may be another worker's
-// by now. The lowest bit tells it from what is left there: a place that was offered, a fiber that was joined.
+// by now, which writes there: the look is confirmed by taking it off the ring. (ThreadSanitizer, which would
+// report the look, has no direct entry.) The lowest bit tells it from what is left there: a place that was
+// offered, a fiber that was joined.
 [[gnu::always_inline]] inline void parallel_say_entering(fiber& parent, const fiber& child) noexcept {
   std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(&child) + 1, std::memory_order_relaxed);
 }
