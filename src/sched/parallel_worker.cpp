@@ -279,10 +279,6 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Among calls that only spawn_now, and are done before anybody else's turn comes: who waits for a turn, and
 // not for what it has called.
 fiber* take_other(parallel_worker& w) noexcept {

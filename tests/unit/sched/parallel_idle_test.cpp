@@ -76,6 +76,7 @@ TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
   runtime rt({.workers = 2});
   constexpr long rounds = 200'000;
   const long before = sleeps_of_workers();
+  const auto begin = std::chrono::steady_clock::now();
   rt.run([] {
     fiber other = spawn([] {
       for (long i = 0; i < rounds; ++i)
@@ -87,7 +88,9 @@ TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
     }
     other.join();
   });
-  EXPECT_LT(sleeps_of_workers() - before, rounds / 20);
+  // But the watcher wakes, every millisecond.
+  const auto time = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(sleeps_of_workers() - before, rounds / 20 + 4 * (time / 1ms));
 }
 
 // Spins, as a fiber does that computes, until it is true. What this waits for must be done by another worker.

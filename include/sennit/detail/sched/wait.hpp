@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 #include "sennit/detail/sched/parallel.hpp"
@@ -89,8 +90,10 @@ struct join_site : wait_site {
 // Has the end of a fiber wake a waiter. False: it has ended already.
 inline bool observe_end(fiber& f, waiter& me) noexcept {
   std::uintptr_t expected = ended_not_yet;
-  return f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
-                                         std::memory_order_acq_rel, std::memory_order_acquire);
+  const bool waits = f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
+                                                     std::memory_order_acq_rel, std::memory_order_acquire);
+  assert((waits || expected == ended_already) && "sennit: two join one fiber");
+  return waits;
 }
 
 // Waits until a fiber of a parallel runtime has ended, from anywhere. False: the deadline passed first.
@@ -102,6 +105,7 @@ bool wait_for_end(fiber& f, time_point deadline);
   if (w == nullptr) [[unlikely]] {
     wait_for_end(f, never);
   } else {
+    assert(&f != w->ready.current && "sennit: a fiber joins itself");
     join_site site(f);
     parallel_block(*w, site, [joined = &f](fiber& self) { return observe_end(*joined, self); });
   }
