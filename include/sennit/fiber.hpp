@@ -127,7 +127,7 @@ template <class Function>
   detail::parallel_runtime& of = w->runtime;
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), options.stack_size, true);
   w = detail::this_parallel();  // to copy `function` may have blocked
-  if (options.name.empty() && !options.pinned && !options.near) [[likely]]
+  if (options.name.empty() && !options.pinned && !options.near && !of.scatters) [[likely]]
     detail::parallel_push(*w, f);
   else
     detail::parallel_begin_as(of, w, f, options);

@@ -78,14 +78,17 @@ TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
   const long before = sleeps_of_workers();
   const auto begin = std::chrono::steady_clock::now();
   rt.run([] {
-    fiber other = spawn([] {
-      for (long i = 0; i < rounds; ++i)
+    std::atomic<bool> over{false};
+    fiber other = spawn([&] {
+      while (!over)
         this_fiber::park();
     });
     for (long i = 0; i < rounds; ++i) {
       other.unpark();
       this_fiber::yield();
     }
+    over = true;
+    other.unpark();
     other.join();
   });
   // But the watcher wakes, every millisecond.
