@@ -117,8 +117,10 @@ parallel_runtime::~parallel_runtime() {
     std::abort();
   }
   if (workers.front()->process != process_generation()) {  // exit() of a child: all is the parent's
+    // Threads that there are not can neither be joined nor detached, and so not be destroyed.
+    static auto* const parents = new std::vector<std::thread>;
     for (std::thread& each : threads)
-      each.detach();
+      parents->push_back(std::move(each));
     return;
   }
   stop();

@@ -396,8 +396,10 @@ TEST(ParallelEnd, AForkedChildMayExitOrMakeItsOwn) {
   auto rt = std::make_unique<runtime>(runtime_options{.workers = 2});
   fiber parked = rt->spawn([] { this_fiber::park(); });
   const auto child = support::in_child([&] {
-    runtime own({.workers = 2});
-    const bool works = own.run([] { return 4; }) == 4;
+    bool works = true;
+#if !defined(SUPPORT_TSAN)  // it has no threads after a fork
+    works = runtime({.workers = 2}).run([] { return 4; }) == 4;
+#endif
     rt.reset();
     std::_Exit(works ? 7 : 8);
   });
