@@ -404,7 +404,6 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
   parent.context = self;
   if (w.unwinding && parallel_told(w, parent)) {
     w.ready.current = &parent;
-    entered.ended.store(ended_unobserved, std::memory_order_relaxed);  // nobody gets its handle
     parallel_push(w, entered);
     return {parent.context, 1};
   }
