@@ -64,25 +64,16 @@ void shared_timers::fire_due(time_point now) noexcept {
   }
 }
 
-void wake_thread(wait_claim& claim) noexcept {
-  futex_wake(claim.word());
-}
-
-bool wake_claimed(claimed_waiter& w, std::uintptr_t word) noexcept {
-  fiber* const who = w.who;
-  w.word = word;
-  switch (w.claim.take(claim_state::taken)) {
-    case claim_result::lost:
-      return false;
-    case claim_result::early:
-      if (who == nullptr)
-        wake_thread(w.claim);
-      return true;
-    case claim_result::parked:
-      parallel_ready(*who, fiber_status::notified);
-      return true;
-  }
-  __builtin_unreachable();
+bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
+  who = nullptr;
+  fiber* const waits = w.who;
+  std::atomic<claim_state>& word = w.claim.word();
+  const claim_result result = w.claim.take(claim_state::taken);
+  if (result == claim_result::parked)
+    who = waits;
+  else if (result == claim_result::early && waits == nullptr)
+    futex_wake(word);  // by its address only: its frame may be gone. (A fiber goes on by itself.)
+  return result != claim_result::lost;
 }
 
 claimed_wait::claimed_wait(const char* reason, time_point deadline) noexcept
@@ -178,11 +169,12 @@ bool wait_for_end(fiber& f, time_point deadline) {
   return has_ended(f);
 }
 
-// What the fiber's end does with who observes it. Nobody else knows the node, and no lock keeps it: if its
-// claim is lost, it stays until it is let go.
+// Nobody else knows the node, and no lock keeps it: if its claim is lost, it stays until it is let go.
 void wake_observer(waiter& observer, fiber& ended) noexcept {
-  const bool claimed = observer.flags.kind == waiter_kind::claimed;
-  if (!wake(observer, reinterpret_cast<std::uintptr_t>(&ended)) && claimed)
+  fiber* who = nullptr;
+  if (take_waiter(observer, reinterpret_cast<std::uintptr_t>(&ended), who))
+    deliver(who);
+  else
     static_cast<claimed_waiter&>(observer).let_go.store(true, std::memory_order_release);
 }
 

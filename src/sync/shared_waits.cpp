@@ -5,22 +5,9 @@
 
 namespace sennit::detail {
 
-namespace {
-
-// Under the lock. False: it was taken out already.
-bool leave(waiter& w) noexcept {
-  if (w.next == nullptr)
-    return false;
-  w.leave_list();
-  w.next = nullptr;
-  return true;
-}
-
-}  // namespace
-
 bool shared_waits::withdraw(wait_site& from, fiber& f) noexcept {
   const std::lock_guard hold(*static_cast<site&>(from).lock);
-  return leave(f);
+  return leave_list(f);
 }
 
 std::uintptr_t shared_waits::wait_claimed(waiter_list& list, std::uintptr_t word, const char* reason,
@@ -32,7 +19,7 @@ std::uintptr_t shared_waits::wait_claimed(waiter_list& list, std::uintptr_t word
   const bool ended = wait.wait();
   {
     const std::lock_guard hold(lock_);
-    leave(wait.node());
+    leave_list(wait.node());
   }
   if (ended)
     return wait.word();

@@ -3,17 +3,6 @@
 
 namespace sennit::detail {
 
-bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
-  who = nullptr;
-  fiber* const waits = w.who;
-  const claim_result result = w.claim.take(claim_state::taken);
-  if (result == claim_result::parked)
-    who = waits;
-  else if (result == claim_result::early && waits == nullptr)
-    wake_thread(w.claim);  // a fiber goes on by itself
-  return result != claim_result::lost;
-}
-
 void deliver_and_enter(fiber* who) {
   deliver(who);
   // Nothing is thrown here, as a yield may while the runtime ends: locks are let go in destructors.

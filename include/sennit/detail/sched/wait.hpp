@@ -20,20 +20,29 @@ struct claimed_waiter : waiter {
   std::atomic<bool> let_go{false};  // by who lost the claim, where no lock says so
 };
 
-// Ends the wait of one that has been taken out of its list. Any thread. False: its claim was lost, it was not
-// waiting any more. To be called under the lock of the list, for one that is claimed may be gone as soon as
-// its claim is taken and that lock let go.
-bool wake_claimed(claimed_waiter& w, std::uintptr_t word) noexcept;
-
-// An OS thread, whose claim has been taken. Its frame may be gone already.
-void wake_thread(wait_claim& claim) noexcept;
-
-// The same for one of either kind that only the caller knows.
-[[gnu::always_inline]] inline bool wake(waiter& w, std::uintptr_t word) noexcept {
-  if (w.flags.kind == waiter_kind::claimed) [[unlikely]]
-    return wake_claimed(static_cast<claimed_waiter&>(w), word);
+// Ends the wait of one that was taken out of its list, under the lock of that: one that is claimed may be
+// gone as soon as its claim is taken and that lock let go. False: it had stopped waiting. `who`: the fiber
+// that is to be made ready, by deliver(), after the lock was let go; or null: nobody.
+bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
+[[gnu::always_inline]] inline bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
+  w.next = nullptr;
   w.word = word;
-  parallel_ready(static_cast<fiber&>(w), fiber_status::notified);
+  if (w.flags.kind == waiter_kind::claimed) [[unlikely]]
+    return take_claimed(static_cast<claimed_waiter&>(w), who);
+  who = static_cast<fiber*>(&w);
+  return true;
+}
+[[gnu::always_inline]] inline void deliver(fiber* who) noexcept {
+  if (who != nullptr) [[likely]]
+    parallel_ready(*who, fiber_status::notified);
+}
+
+// Takes a waiter out of its list, under the lock of that. False: it was taken out before.
+inline bool leave_list(waiter& w) noexcept {
+  if (w.next == nullptr)
+    return false;
+  w.leave_list();
+  w.next = nullptr;
   return true;
 }
 
@@ -47,8 +56,8 @@ public:
   claimed_wait& operator=(const claimed_wait&) = delete;
 
   claimed_waiter& node() noexcept { return node_; }
-  // False: the deadline passed first, or the runtime ends: then told() is true, and once the lists are left,
-  // leave_if_told() is to be called. errno is kept.
+  // False: the deadline passed first, or the runtime ends: once the lists are left, leave_if_told() is to be
+  // called. errno is kept.
   bool wait() noexcept;
   std::uintptr_t word() const noexcept { return node_.word; }
   // Throws forced_unwind if the runtime ends.

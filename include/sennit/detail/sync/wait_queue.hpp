@@ -26,22 +26,7 @@
 
 namespace sennit::detail {
 
-// Ends the wait of one that was taken out of its list, under the lock of that. False: it had stopped waiting.
-// `who`: the fiber that is to be made ready, by deliver(), after the lock was let go; or null: nobody.
-bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
-[[gnu::always_inline]] inline bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
-  w.next = nullptr;
-  w.word = word;
-  if (w.flags.kind == waiter_kind::claimed) [[unlikely]]
-    return take_claimed(static_cast<claimed_waiter&>(w), who);
-  who = static_cast<fiber*>(&w);
-  return true;
-}
-[[gnu::always_inline]] inline void deliver(fiber* who) noexcept {
-  if (who != nullptr) [[likely]]
-    parallel_ready(*who, fiber_status::notified);
-}
-// The same, and the calling fiber gives way to it.
+// deliver(), and the calling fiber gives way to it.
 void deliver_and_enter(fiber* who);
 
 class wait_queue {
@@ -95,14 +80,6 @@ public:
           return true;
       }
       return false;
-    }
-    // False: it is not in the queue any more.
-    bool remove(waiter& w) noexcept {
-      if (w.next == nullptr)
-        return false;
-      w.leave_list();
-      w.next = nullptr;
-      return true;
     }
 
   private:
@@ -168,7 +145,8 @@ private:
     wait_queue* queue;
   };
   static bool withdraw(wait_site& from, fiber& f) noexcept {
-    return guard(*static_cast<site&>(from).queue).remove(f);
+    const guard hold(*static_cast<site&>(from).queue);
+    return leave_list(f);
   }
 
   static fiber* take_all(guard& hold) noexcept;
@@ -181,7 +159,10 @@ private:
       return true;
     after();
     const bool woken = wait.wait();
-    guard(*this).remove(wait.node());
+    {
+      const guard hold(*this);
+      leave_list(wait.node());
+    }
     if (!woken)
       wait.leave_if_told();
     return woken;
