@@ -158,25 +158,40 @@ def too_many_clients(start):
     """Over --maxclients: an error and a closed connection; room again when one leaves."""
     error = b"-ERR max number of clients reached\r\n"
     with start("--maxclients", "10") as server:
-        clients = [connect(server.port) for _ in range(10)]
-        for client in clients:
-            client.sendall(b"PING\r\n")
-            check(receive(client, 7) == b"+PONG\r\n", "one within the limit is not served")
+        clients = []
+        wait_until(lambda: admit(server.port, clients) == 10, "one within the limit is not served")
         with connect(server.port) as refused:
             check(receive_all(refused) == error, "one too many was not refused")
         clients.pop().close()
-        wait_until(lambda: serves_new_client(server.port), "no room after a client left")
+        wait_until(lambda: admit(server.port, clients) == 10, "no room after a client left")
         for client in clients:
             client.close()
 
 
+def admit(port, clients):
+    """Connects a client more, kept if it is served, and returns how many there are.
+
+    It may be refused while one that has left is still counted.
+    """
+    client = connect(port, timeout=5)
+    try:
+        client.sendall(b"PING\r\n")
+        served = client.recv(7) == b"+PONG\r\n"
+    except OSError:
+        served = False
+    if served:
+        clients.append(client)
+    else:
+        client.close()
+    return len(clients)
+
+
 def serves_new_client(port):
-    with connect(port, timeout=1) as client:
-        try:
-            client.sendall(b"PING\r\n")
-            return client.recv(7) == b"+PONG\r\n"
-        except OSError:
-            return False
+    clients = []
+    admit(port, clients)
+    for client in clients:
+        client.close()
+    return clients != []
 
 
 def flood(server, served, expect_served):
