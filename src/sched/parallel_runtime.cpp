@@ -13,13 +13,10 @@ namespace sennit::detail {
 
 namespace {
 
-void append_injected(parallel_runtime& to, fiber& f) noexcept {
-  const std::lock_guard hold(to.injected_lock);
-  const std::size_t before = to.injected.load(std::memory_order_relaxed);
-  f.next = nullptr;
-  (before == 0 ? to.injected_first : to.injected_last->next) = &f;
-  to.injected_last = &f;
-  to.injected.store(before + 1, std::memory_order_relaxed);
+void inject_one(parallel_runtime& into, fiber& f) noexcept {
+  fiber_chain one;
+  one(&f);
+  into.inject(one);
 }
 
 void run_worker(parallel_worker& w) noexcept {
@@ -132,6 +129,12 @@ parallel_runtime::~parallel_runtime() {
   destroy_all(spare);
 }
 
+void parallel_runtime::inject(const fiber_chain& ready) noexcept {
+  const std::lock_guard hold(injected_lock);
+  injected.splice(ready);
+  any_injected.store(injected.size != 0, std::memory_order_relaxed);
+}
+
 void parallel_runtime::stop() noexcept {
   stopping.store(true, std::memory_order_release);
   for (const auto& each : workers)
@@ -151,14 +154,15 @@ std::size_t parallel_runtime::fibers() const noexcept {
 // The threads have ended. Fibers that have not are told to leave, on one worker and the calling thread.
 void parallel_runtime::unwind() noexcept {
   parallel_worker& w = *workers.front();
+  fiber_chain left;
   for (const auto& each : workers) {
     each->unwinding = true;
     while (fiber* f = each->ring.take_slot())
-      append_injected(*this, *f);
+      left(f);
     while (fiber* f = each->ring.pop())
-      append_injected(*this, *f);
+      left(f);
     for (fiber* next = each->arrivals.take(); next != nullptr;)
-      append_injected(*this, *std::exchange(next, next->next));
+      left(std::exchange(next, next->next));
     fiber_for_each(
         *each,
         [](void* all, fiber& f) {
@@ -166,11 +170,12 @@ void parallel_runtime::unwind() noexcept {
           f.flags.unwind = !f.is_parked() || !f.site->withdraw(*f.site, f);
           if (!f.flags.unwind) {
             f.flags.status = fiber_status::unwinding;
-            append_injected(*static_cast<parallel_runtime*>(all), f);
+            (*static_cast<fiber_chain*>(all))(&f);
           }
         },
-        this);
+        &left);
   }
+  inject(left);
   w.poll_at = w.dispatches.load(std::memory_order_relaxed) + 1;
   if (fibers() == 0)
     return;
@@ -192,7 +197,7 @@ void parallel_wake_one(parallel_runtime& of) noexcept {
 
 void parallel_send(parallel_worker& to, fiber& f) noexcept {
   if (to.unwinding)  // one worker runs what is left
-    return append_injected(to.runtime, f);
+    return inject_one(to.runtime, f);
   to.runtime.guests.fetch_add(1, std::memory_order_relaxed);
   if (to.arrivals.push(&f))
     to.driver->wake();
@@ -222,14 +227,14 @@ void scatter(const parallel_worker& last, fiber& f) noexcept {
 void parallel_inject(fiber& f) noexcept {
   auto& home = static_cast<parallel_worker&>(*f.home);
   parallel_runtime& of = home.runtime;
+  if (home.process != process_generation()) [[unlikely]]
+    die_in_child();
   if (f.flags.kind == waiter_kind::pinned_fiber && !home.unwinding)
     return parallel_send(home, f);
   if (f.flags.kind == waiter_kind::scattered_fiber && !home.unwinding)
     return scatter(home, f);
-  if (home.process != process_generation()) [[unlikely]]
-    die_in_child();
   of.guests.fetch_add(1, std::memory_order_relaxed);
-  append_injected(of, f);
+  inject_one(of, f);
   if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)
     of.workers[chosen]->driver->wake();
   of.guests.fetch_sub(1, std::memory_order_release);

@@ -55,46 +55,27 @@ void take_arrivals(parallel_worker& w) noexcept {
 // This worker's share of what came from outside.
 void take_injected(parallel_worker& w) noexcept {
   parallel_runtime& of = w.runtime;
-  if (of.injected.load(std::memory_order_relaxed) == 0)
+  if (!of.any_injected.load(std::memory_order_relaxed))
     return;
   const std::lock_guard hold(of.injected_lock);
-  const std::size_t all = of.injected.load(std::memory_order_relaxed);
+  const std::size_t all = of.injected.size;
   const std::size_t room = ring_capacity - w.ring.owned();
-  std::size_t mine = std::min({all / of.workers.size() + 1, all, room, ring_capacity / 2});
-  of.injected.store(all - mine, std::memory_order_relaxed);
-  for (; mine != 0; --mine) {
-    fiber* f = of.injected_first;
-    of.injected_first = f->next;
-    w.ring.push(f);
-  }
+  for (auto mine = std::min({all / of.workers.size() + 1, all, room, ring_capacity / 2}); mine != 0; --mine)
+    w.ring.push(of.injected.pop());
+  of.any_injected.store(of.injected.size != 0, std::memory_order_relaxed);
 }
-
-// Fibers, in order, through `next`.
-struct chain {
-  fiber* first = nullptr;
-  fiber* last = nullptr;
-  std::size_t size = 0;
-  void operator()(fiber* f) noexcept {
-    f->next = nullptr;
-    (first == nullptr ? first : last->next) = f;
-    last = f;
-    ++size;
-  }
-};
 
 // What was stolen: the first is returned, the others are ours from now on. Those that are pinned go back.
 // (Not while the theft goes on: its victim may be waiting for it, and whoever waits for that one.)
-fiber* keep(parallel_worker& w, const chain& stolen) noexcept {
+fiber* keep(parallel_worker& w, fiber_chain& stolen) noexcept {
   fiber* first = nullptr;
-  for (fiber* next = stolen.first; next != nullptr;) {
-    fiber* const f = std::exchange(next, next->next);
+  while (fiber* f = stolen.pop())
     if (f->flags.kind == waiter_kind::pinned_fiber)
       parallel_inject(*f);
     else if (first == nullptr)
       first = f;
     else
       parallel_push(w, *f);
-  }
   return first;
 }
 
@@ -113,7 +94,7 @@ fiber* steal(parallel_worker& w) noexcept {
   for (std::size_t i = 0; i < count; ++i, at = at + 1 == count ? 0 : at + 1) {
     if (all[at].get() == &w)
       continue;
-    chain stolen;
+    fiber_chain stolen;
     all[at]->ring.steal_half(stolen);
     if (fiber* f = keep(w, stolen))
       return f;
@@ -135,7 +116,7 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
       each->timers.fire_due(clock::now());
     if (found != nullptr)
       continue;
-    chain stolen;
+    fiber_chain stolen;
     each->ring.steal_late(stolen);
     found = keep(w, stolen);
   }
@@ -195,7 +176,7 @@ fiber* search(parallel_worker& w) noexcept {
 
 bool nothing_to_do(const parallel_worker& w) noexcept {
   const parallel_runtime& of = w.runtime;
-  if (!w.arrivals.still_empty() || of.injected.load(std::memory_order_relaxed) != 0 ||
+  if (!w.arrivals.still_empty() || of.any_injected.load(std::memory_order_relaxed) ||
       of.stopping.load(std::memory_order_relaxed))
     return false;
   return of.scatters ||
@@ -315,7 +296,7 @@ sennit_decision parallel_next(parallel_worker& w) noexcept {
 // Those that are pinned stay, but where no others look. (The ring may have to wait for a thief: not with a
 // lock held.)
 void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
-  chain moved;
+  fiber_chain moved;
   const auto move = [&](fiber& each) {
     if (each.flags.kind == waiter_kind::pinned_fiber && !w.unwinding)
       parallel_send(w, each);
@@ -327,14 +308,7 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
       move(*oldest);
   if (!w.ring.push(&f))  // the newest stays the newest
     move(f);
-  if (moved.first == nullptr)
-    return;
-  parallel_runtime& of = w.runtime;
-  const std::lock_guard hold(of.injected_lock);
-  const std::size_t before = of.injected.load(std::memory_order_relaxed);
-  (before == 0 ? of.injected_first : of.injected_last->next) = moved.first;
-  of.injected_last = moved.last;
-  of.injected.store(before + moved.size, std::memory_order_relaxed);
+  w.runtime.inject(moved);
 }
 
 bool parallel_told(parallel_worker&, fiber& f) noexcept {

@@ -23,22 +23,9 @@ std::uintptr_t wait_queue::lock_slow() noexcept {
   }
 }
 
-// As a list, first come first.
-fiber* wait_queue::take_all(guard& hold) noexcept {
-  fiber* first = nullptr;
-  fiber** end = &first;
-  for (fiber* who = nullptr; hold.pop(0, who);)
-    if (who != nullptr) {
-      *end = who;
-      end = &who->next;
-    }
-  *end = nullptr;
-  return first;
-}
-
-void wait_queue::deliver_all(fiber* first) noexcept {
-  while (first != nullptr)
-    parallel_ready_in_turn(*std::exchange(first, first->next), fiber_status::notified);
+void deliver_all(fiber_chain& woken) noexcept {
+  while (fiber* f = woken.pop())
+    parallel_ready_in_turn(*f, fiber_status::notified);
 }
 
 }  // namespace sennit::detail

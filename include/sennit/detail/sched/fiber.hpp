@@ -140,6 +140,36 @@ inline void stop_waiting(fiber& f) {
     reinterpret_cast<fiber*>(f.word)->joiner = nullptr;
 }
 
+// Fibers that are neither parked nor queued, first in, first out, through `next`.
+struct fiber_chain {
+  fiber* first = nullptr;
+  fiber* last = nullptr;
+  std::size_t size = 0;
+
+  void operator()(fiber* f) noexcept {
+    f->next = nullptr;
+    (first == nullptr ? first : last->next) = f;
+    last = f;
+    ++size;
+  }
+  // Null, when there is none.
+  fiber* pop() noexcept {
+    fiber* const f = first;
+    if (f == nullptr)
+      return nullptr;
+    first = f->next;
+    --size;
+    return f;
+  }
+  void splice(const fiber_chain& behind) noexcept {
+    if (behind.first == nullptr)
+      return;
+    (first == nullptr ? first : last->next) = behind.first;
+    last = behind.last;
+    size += behind.size;
+  }
+};
+
 // A free descriptor for a worker, and back. Any thread. fiber_make throws std::bad_alloc.
 fiber* fiber_make(sennit_worker& home);
 void fiber_free(fiber* f) noexcept;

@@ -105,6 +105,8 @@ struct parallel_runtime {
   parallel_runtime(const parallel_runtime&) = delete;
   parallel_runtime& operator=(const parallel_runtime&) = delete;
 
+  // Ready fibers that no worker has.
+  void inject(const fiber_chain& ready) noexcept;
   void stop() noexcept;
   void unwind() noexcept;
   std::size_t fibers() const noexcept;
@@ -117,9 +119,8 @@ struct parallel_runtime {
 
   // Ready fibers that no worker has: those made ready from outside, and those that rings had no room for.
   spin_lock injected_lock;
-  fiber* injected_first = nullptr;
-  fiber* injected_last = nullptr;
-  std::atomic<std::size_t> injected{0};
+  fiber_chain injected;
+  std::atomic<bool> any_injected{false};  // for who has not the lock
 
   // Finished fibers, for workers that have none.
   spin_lock spare_lock;

@@ -1,13 +1,12 @@
 // Channels: what those of local runtimes and those of all have in common. `Waits` says how one waits and
 // wakes, and whether there is a lock: local_waits here has none, shared_waits (shared_waits.hpp) has.
 //
-//   guard                       of the lock
-//   woken                       one whose wait was ended, until it is made ready
-//   take(waiter, woken&)        ends the wait of one taken off a list; false: it had stopped waiting
-//   wake(woken)                 makes it ready; the lock was let go
-//   wait(list, offered, ...)    with the lock held: enters the list, lets the lock go, waits. Returns the
-//   word
-//                               it was woken with, or 0
+//   lock(), unlock()
+//   take(waiter, who&)            ends the wait of one taken off a list; false: it had stopped waiting. `who`
+//                                 is to be made ready, or null: nobody
+//   wake(who, word), wake_all     makes ready; the lock was let go
+//   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
+//                                 word it was woken with, or 0
 #pragma once
 
 #include <cassert>
@@ -26,15 +25,17 @@ namespace sennit::detail {
 
 // Among the fibers of one local runtime.
 struct local_waits {
-  using woken = fiber*;
   void lock() noexcept {}
   void unlock() noexcept {}
-  [[gnu::always_inline]] static bool take(waiter& w, woken& who) noexcept {
+  [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
     who = static_cast<fiber*>(&w);
     return true;
   }
-  [[gnu::always_inline]] static void wake(woken who, std::uintptr_t word) { unpark(*who, word); }
-  static void wake_in_turn(woken who) { unpark_in_turn(*who, fiber_status::notified); }
+  [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t word) { unpark(*who, word); }
+  static void wake_all(fiber_chain& woken) {
+    while (fiber* f = woken.pop())
+      unpark_in_turn(*f, fiber_status::notified);
+  }
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
                                              time_point deadline) {
     worker& w = running_worker();
@@ -114,16 +115,13 @@ public:
   void close() {
     holder hold(waits_);
     closed_ = true;
-    waiter_list woken_ones;
+    fiber_chain all;
     for (waiter_list* waiting : {&senders_, &receivers_})
-      while (!waiting->empty()) {
-        typename Waits::woken who;
-        if (Waits::take(list_pop_front(*waiting), who))
-          note(woken_ones, who);
-      }
+      for (fiber* who = nullptr; next_of(*waiting, who) != nullptr;)
+        if (who != nullptr)
+          all(who);
     hold.release();
-    while (!woken_ones.empty())
-      Waits::wake_in_turn(&list_pop_fiber(woken_ones));
+    Waits::wake_all(all);
   }
   bool closed() const noexcept {
     holder hold(waits_);
@@ -178,13 +176,8 @@ private:
     bool kept = true;
   };
 
-  static void note(waiter_list& list, fiber* who) {
-    if (who != nullptr)
-      list_push_back(list, *who);
-  }
-
   // Who waits in a list, as long as it really does.
-  [[gnu::always_inline]] static waiter* next_of(waiter_list& list, typename Waits::woken& who) {
+  [[gnu::always_inline]] static waiter* next_of(waiter_list& list, fiber*& who) {
     while (!list.empty()) {
       waiter& first = list_pop_front(list);
       if (Waits::take(first, who)) [[likely]]
@@ -198,7 +191,7 @@ private:
   [[gnu::always_inline]] bool offer(T& value, holder& hold) {
     if (closed_)
       return false;
-    typename Waits::woken who;
+    fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
       const std::uintptr_t word = land(*receiver, value);
       hold.release();
@@ -251,7 +244,7 @@ private:
       value.emplace(std::move(buffer_[first_]));
       pop();
     }
-    typename Waits::woken who;
+    fiber* who = nullptr;
     waiter* const sender = next_of(senders_, who);
     if (sender == nullptr)
       return buffered;

@@ -9,16 +9,15 @@ namespace sennit::detail {
 // Used as basic_channel.hpp says.
 class shared_waits {
 public:
-  using woken = fiber*;
   [[gnu::always_inline]] void lock() noexcept { lock_.lock(); }
   [[gnu::always_inline]] void unlock() noexcept { lock_.unlock(); }
 
   // Who is woken gets its word from the caller, under the lock.
-  [[gnu::always_inline]] static bool take(waiter& w, woken& who) noexcept {
+  [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
     return take_waiter(w, w.word, who);
   }
-  [[gnu::always_inline]] static void wake(woken who, std::uintptr_t) noexcept { deliver(who); }
-  static void wake_in_turn(woken who) noexcept { parallel_ready_in_turn(*who, fiber_status::notified); }
+  [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t) noexcept { deliver(who); }
+  static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
 
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
                                              time_point deadline) {

@@ -26,6 +26,8 @@
 
 namespace sennit::detail {
 
+// In the order in which they waited.
+void deliver_all(fiber_chain& woken) noexcept;
 // deliver(), and the calling fiber gives way to it.
 void deliver_and_enter(fiber* who);
 
@@ -117,14 +119,15 @@ public:
   // is made ready before all have been taken and the queue let go: who is may destroy it.
   template <class Change>
   void wake_all_if(Change change) noexcept {
-    fiber* woken = nullptr;
+    fiber_chain woken;
     {
       guard hold(*this);
       state now = hold.get();
       const bool all = change(now);
       hold.set(now);
-      if (all)
-        woken = take_all(hold);
+      for (fiber* who = nullptr; all && hold.pop(0, who);)
+        if (who != nullptr)
+          woken(who);
     }
     deliver_all(woken);
   }
@@ -148,9 +151,6 @@ private:
     const guard hold(*static_cast<site&>(from).queue);
     return leave_list(f);
   }
-
-  static fiber* take_all(guard& hold) noexcept;
-  static void deliver_all(fiber* first) noexcept;
 
   template <class Decide, class After>
   [[gnu::noinline]] bool wait_claimed(const char* reason, time_point deadline, Decide decide, After after) {
