@@ -262,8 +262,7 @@ void parallel_give(fiber& f) noexcept {
   parallel_worker* w = this_parallel();
   if (w == nullptr || &w->runtime != &of)
     return give_to_all(of, f);
-  f.id = w->idle == nullptr ? 1 : w->idle->id + 1;
-  f.next = std::exchange(w->idle, &f);
+  parallel_keep(*w, f);
   if (f.id > idle_limit)
     share_idle(*w);
 }

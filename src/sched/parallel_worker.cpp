@@ -311,7 +311,7 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
   w.runtime.inject(moved);
 }
 
-bool parallel_told(parallel_worker&, fiber& f) noexcept {
+bool parallel_told(fiber& f) noexcept {
   const bool told = std::exchange(f.flags.told, true);
   if (told && !std::exchange(f.flags.unwind, false))
     return false;
@@ -333,7 +333,7 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void*) {
   parallel_worker& w = running_parallel();
   fiber& f = *w.ready.current;
   f.context = self;
-  f.word = w.unwinding && parallel_told(w, f);
+  f.word = w.unwinding && parallel_told(f);
   if (f.word != 0)
     return {f.context, f.word};
   w.ready.current = nullptr;
@@ -376,7 +376,7 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
   fiber& parent = *std::exchange(w.ready.current, nullptr);
   auto& entered = *static_cast<fiber*>(child);
   parent.context = self;
-  if (w.unwinding && parallel_told(w, parent)) {
+  if (w.unwinding && parallel_told(parent)) {
     w.ready.current = &parent;
     parallel_push(w, entered);
     return {parent.context, 1};

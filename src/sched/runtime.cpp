@@ -89,31 +89,6 @@ detail::fiber& self(const char* what) noexcept {
   return *detail::running_worker_for(what).ready.current;
 }
 
-// A fiber's own park, with a timer or without.
-class parking {
-public:
-  explicit parking(detail::fiber& who) : self_(who) {}
-  ~parking() {
-    if (timer_.at != nullptr)
-      timer_.at->cancel(timer_);
-  }
-  void wait(detail::time_point deadline) {
-    if (deadline != detail::never) {
-      timer_.who = &self_;
-      timer_.claim = &self_.permit;
-      timer_.at = &detail::running_parallel().timers;
-      timer_.at->add(timer_, deadline);
-    }
-    park_site site;
-    detail::parallel_block(detail::running_parallel(), site,
-                           [](detail::fiber& f) { return f.permit.park(); });
-  }
-
-private:
-  detail::fiber& self_;
-  detail::fiber_timer timer_;
-};
-
 }  // namespace
 
 void sleep_until(std::chrono::steady_clock::time_point deadline) {
@@ -126,8 +101,13 @@ void park() {
 
 bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::fiber& me = self("this_fiber::park");
-  if (me.permit.is_open())
-    parking(me).wait(deadline);
+  if (me.permit.is_open()) {
+    detail::fiber_timer timer;
+    timer.arm(me, me.permit, deadline);
+    park_site site;
+    detail::parallel_block(detail::running_parallel(), site,
+                           [](detail::fiber& f) { return f.permit.park(); });
+  }
   return me.permit.reopen() == detail::claim_state::taken;
 }
 

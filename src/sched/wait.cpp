@@ -30,6 +30,15 @@ void futex_wake(std::atomic<claim_state>& word) noexcept {
 
 }  // namespace
 
+void fiber_timer::arm(fiber& who, wait_claim& claim, time_point deadline) noexcept {
+  if (deadline == never)
+    return;
+  who_ = &who;
+  claim_ = &claim;
+  at_ = &running_parallel().timers;
+  at_->add(*this, deadline);
+}
+
 void shared_timers::note_earliest() noexcept {
   earliest_.store(wheel_.earliest().time_since_epoch().count(), std::memory_order_relaxed);
 }
@@ -50,10 +59,10 @@ void shared_timers::fire_due(time_point now) noexcept {
   for (;;) {
     lock_.lock();
     auto* due = static_cast<fiber_timer*>(wheel_.take_due(now));
-    fiber* const who = due != nullptr ? due->who : nullptr;
+    fiber* const who = due != nullptr ? due->who_ : nullptr;
     // Under the lock: once the claim is taken, only the lock keeps the timer where it is.
     const claim_result result =
-        due != nullptr ? due->claim->take(claim_state::timed_out) : claim_result::lost;
+        due != nullptr ? due->claim_->take(claim_state::timed_out) : claim_result::lost;
     if (due == nullptr)
       note_earliest();
     lock_.unlock();
@@ -81,13 +90,6 @@ claimed_wait::claimed_wait(const char* reason, time_point deadline) noexcept
   node_.flags.kind = waiter_kind::claimed;
   if (parallel_worker* w = this_parallel())
     node_.who = w->ready.current;
-  timer_.who = node_.who;
-  timer_.claim = &node_.claim;
-}
-
-claimed_wait::~claimed_wait() {
-  if (timer_.at != nullptr)
-    timer_.at->cancel(timer_);
 }
 
 bool claimed_wait::withdraw(wait_site& site, fiber&) noexcept {
@@ -103,10 +105,7 @@ bool claimed_wait::wait() noexcept {
 }
 
 void claimed_wait::wait_as_fiber() noexcept {
-  if (deadline_ != never) {
-    timer_.at = &running_parallel().timers;
-    timer_.at->add(timer_, deadline_);
-  }
+  timer_.arm(*node_.who, node_.claim, deadline_);
   try {
     parallel_block(running_parallel(), site_, [this](fiber&) { return node_.claim.park(); });
   } catch (const forced_unwind&) {
@@ -163,8 +162,8 @@ bool wait_for_end(fiber& f, time_point deadline) {
     return true;
   // Who ends it has taken our node already: it lets go of it very soon.
   if (!stop_observing(f, wait.node()))
-    while (!wait.node().let_go.load(std::memory_order_acquire))
-      relax();
+    for (backoff pause; !wait.node().let_go.load(std::memory_order_acquire);)
+      pause();
   wait.leave_if_told();
   return has_ended(f);
 }

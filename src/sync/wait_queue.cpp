@@ -11,15 +11,11 @@ void deliver_and_enter(fiber* who) {
 }
 
 std::uintptr_t wait_queue::lock_slow() noexcept {
-  for (unsigned round = 0;; ++round) {
+  for (backoff pause;; pause()) {
     std::uintptr_t seen = word_.load(std::memory_order_relaxed);
     if ((seen & locked) == 0 && word_.compare_exchange_weak(seen, seen | locked, std::memory_order_acquire,
                                                             std::memory_order_relaxed))
       return seen;
-    if (round < 64)
-      relax();
-    else
-      native_memory::give_way();
   }
 }
 

@@ -17,6 +17,22 @@ inline void relax() noexcept {
 #endif
 }
 
+// A round of a loop that waits for another thread: it is not for long, or that one does not run.
+class backoff {
+public:
+  void operator()() noexcept {
+    if (rounds_ < 64) {
+      ++rounds_;
+      relax();
+    } else {
+      native_memory::give_way();
+    }
+  }
+
+private:
+  unsigned rounds_ = 0;
+};
+
 class spin_lock {
 public:
   void lock() noexcept {
@@ -28,11 +44,8 @@ public:
 
 private:
   [[gnu::noinline, gnu::cold]] void wait() const noexcept {
-    for (unsigned round = 0; taken_.load(std::memory_order_relaxed); ++round)
-      if (round < 64)
-        relax();
-      else
-        native_memory::give_way();
+    for (backoff pause; taken_.load(std::memory_order_relaxed);)
+      pause();
   }
   std::atomic<bool> taken_{false};
 };

@@ -36,20 +36,27 @@
 namespace sennit::detail {
 
 struct parallel_runtime;
-
 class shared_timers;
 
-// One that a deadline wakes.
-struct fiber_timer : timer_node {
-  fiber* who = nullptr;
-  wait_claim* claim = nullptr;
-  shared_timers* at = nullptr;  // where it was added
+// Takes a claim when its time has come, for the fiber that waits for that. Cancelled when it is destroyed.
+class fiber_timer final : timer_node {
+public:
+  fiber_timer() = default;
+  inline ~fiber_timer();
+  // Once, and in a fiber. The deadline may be `never`.
+  void arm(fiber& who, wait_claim& claim, time_point deadline) noexcept;
+
+private:
+  friend shared_timers;
+  fiber* who_ = nullptr;
+  wait_claim* claim_ = nullptr;
+  shared_timers* at_ = nullptr;  // where it was added
 };
 
 // A worker's timers. Any worker may add, cancel and serve: under the lock.
 class shared_timers {
 public:
-  void add(fiber_timer& timer, time_point when) noexcept;
+  void add(fiber_timer& timer, time_point deadline) noexcept;
   void cancel(fiber_timer& timer) noexcept;
   // Makes those ready whose time has come, on the calling worker.
   void fire_due(time_point now) noexcept;
@@ -65,6 +72,11 @@ private:
   timer_wheel wheel_;
   std::atomic<clock::rep> earliest_{never.time_since_epoch().count()};
 };
+
+fiber_timer::~fiber_timer() {
+  if (at_ != nullptr)
+    at_->cancel(*this);
+}
 
 #if !defined(SENNIT_RING_CAPACITY)  // tests make it small
 #define SENNIT_RING_CAPACITY 256
@@ -161,7 +173,7 @@ sennit_decision parallel_next(parallel_worker& w) noexcept;
 void parallel_give(fiber& f) noexcept;
 inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; then half go to all
 // A fiber that is about to block is told, once, that its runtime ends.
-[[gnu::cold]] bool parallel_told(parallel_worker& w, fiber& f) noexcept;
+[[gnu::cold]] bool parallel_told(fiber& f) noexcept;
 
 extern "C" {
 sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
@@ -212,17 +224,21 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
     parallel_inject(f);
 }
 
-// The same for a usual one, and one of this worker's where the caller is one.
+// A finished fiber for the worker's next one. An idle one's number says how many are below it, and itself.
+[[gnu::always_inline]] inline void parallel_keep(parallel_worker& w, fiber& f) noexcept {
+  f.id = w.idle == nullptr ? 1 : w.idle->id + 1;
+  f.next = w.idle;
+  w.idle = &f;
+}
+
+// As parallel_give for a usual one, and one of this worker's where the caller is one.
 [[gnu::always_inline]] inline void parallel_give_here(fiber& f) noexcept {
   parallel_worker* w = this_parallel();
   if (w == nullptr || f.home->shared != &w->runtime || (w->idle != nullptr && w->idle->id >= idle_limit))
-      [[unlikely]] {
+      [[unlikely]]
     parallel_give(f);
-    return;
-  }
-  f.id = w->idle == nullptr ? 1 : w->idle->id + 1;
-  f.next = w->idle;
-  w->idle = &f;
+  else
+    parallel_keep(*w, f);
 }
 
 // ---- Switches.
@@ -278,7 +294,7 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
   parallel_worker& w = running_parallel();
   fiber& f = *w.ready.current;
   f.context = self;
-  if (w.unwinding && parallel_told(w, f)) [[unlikely]]
+  if (w.unwinding && parallel_told(f)) [[unlikely]]
     return {f.context, 0};
   w.ready.current = nullptr;
   if ((*static_cast<File*>(argument))(f)) [[likely]]

@@ -51,7 +51,6 @@ inline bool leave_list(waiter& w) noexcept {
 class claimed_wait {
 public:
   claimed_wait(const char* reason, time_point deadline) noexcept;
-  ~claimed_wait();
   claimed_wait(const claimed_wait&) = delete;
   claimed_wait& operator=(const claimed_wait&) = delete;
 
