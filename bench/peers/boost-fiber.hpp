@@ -8,9 +8,8 @@
 #include <boost/fiber/operations.hpp>
 #include <boost/fiber/pooled_fixedsize_stack.hpp>
 
-#include <mutex>
-
 #include "../support/distinct.hpp"
+#include "bare_mutex_condition.hpp"
 #include "boost.hpp"
 
 namespace bench {
@@ -44,18 +43,7 @@ struct boost_fibers {
 
   using mutex = boost::fibers::mutex;
 
-  class condition_variable {
-  public:
-    void wait(mutex& held) {
-      std::unique_lock lock(held, std::adopt_lock);
-      condition_.wait(lock);
-      lock.release();
-    }
-    void notify_one() { condition_.notify_one(); }
-
-  private:
-    boost::fibers::condition_variable condition_;
-  };
+  using condition_variable = bare_mutex_condition<boost::fibers::condition_variable, mutex>;
 };
 
 }  // namespace bench

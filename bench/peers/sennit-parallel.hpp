@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <semaphore>
 
 #include "../support/distinct.hpp"
+#include "bare_mutex_condition.hpp"
 #include "sennit/condition_variable.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
@@ -66,18 +66,7 @@ public:
 
   using mutex = sennit::mutex;
 
-  class condition_variable {
-  public:
-    BENCH_INLINE void wait(mutex& held) {
-      std::unique_lock lock(held, std::adopt_lock);
-      condition_.wait(lock);
-      lock.release();
-    }
-    BENCH_INLINE void notify_one() { condition_.notify_one(); }
-
-  private:
-    sennit::condition_variable condition_;
-  };
+  using condition_variable = bare_mutex_condition<sennit::condition_variable, mutex>;
 
   /// The fiber that runs `main`.
   static sennit::fiber& main() { return main_; }

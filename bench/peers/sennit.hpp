@@ -1,9 +1,8 @@
 // Sennit's local runtime, as the workloads use a library of threads: its defaults.
 #pragma once
 
-#include <mutex>
-
 #include "../support/distinct.hpp"
+#include "bare_mutex_condition.hpp"
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
@@ -35,18 +34,7 @@ struct sennit_local {
 
   using mutex = sennit::local::mutex;
 
-  class condition_variable {
-  public:
-    BENCH_INLINE void wait(mutex& held) {
-      std::unique_lock lock(held, std::adopt_lock);
-      condition_.wait(lock);
-      lock.release();
-    }
-    BENCH_INLINE void notify_one() { condition_.notify_one(); }
-
-  private:
-    sennit::local::condition_variable condition_;
-  };
+  using condition_variable = bare_mutex_condition<sennit::local::condition_variable, mutex>;
 };
 
 }  // namespace bench

@@ -7,6 +7,7 @@
 
 #include "../support/compiler.hpp"
 #include "../support/distinct.hpp"
+#include "bare_mutex_condition.hpp"
 
 namespace bench {
 
@@ -29,18 +30,7 @@ struct standard_threads {
 
   using mutex = std::mutex;
 
-  class condition_variable {
-  public:
-    void wait(mutex& held) {
-      std::unique_lock lock(held, std::adopt_lock);
-      condition_.wait(lock);
-      lock.release();
-    }
-    void notify_one() { condition_.notify_one(); }
-
-  private:
-    std::condition_variable condition_;
-  };
+  using condition_variable = bare_mutex_condition<std::condition_variable, mutex>;
 };
 
 }  // namespace bench

@@ -6,7 +6,7 @@
 //     sennit::spawn([&] { work(); pending.done(); }).detach();
 //   pending.wait();
 //
-// It is std::latch, too: count_down() is done(), and add() is what that lacks.
+// It is std::latch, too: that has all but add(), wait_for() and wait_until().
 #pragma once
 
 #include <cassert>
@@ -28,6 +28,10 @@ public:
   // Precondition: count is not more than are pending.
   void done(std::size_t count = 1) noexcept;
   void count_down(std::size_t count = 1) noexcept { done(count); }
+  void arrive_and_wait(std::size_t count = 1) {
+    done(count);
+    wait();
+  }
   bool try_wait() const noexcept { return queue_.peek(std::memory_order_acquire) == 0; }
   std::size_t pending() const noexcept { return queue_.peek(); }
 

@@ -94,6 +94,21 @@ TEST_P(ParallelSync, WhoWaitsMayDestroyTheObject) {
   });
 }
 
+TEST_P(ParallelSync, LatchesAreArrivedAt) {
+  constexpr int parties = 6;
+  latch all(parties);
+  std::atomic<int> arrived{0};
+  run_all(
+      parties - 1,
+      [&](int) {
+        ++arrived;
+        all.arrive_and_wait();
+        EXPECT_EQ(arrived, parties);
+      },
+      1);
+  EXPECT_TRUE(all.try_wait());
+}
+
 TEST_P(ParallelSync, BarriersKeepInStep) {
   constexpr int parties = 6;
   int completions = 0;

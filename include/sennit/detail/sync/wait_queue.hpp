@@ -12,7 +12,7 @@
 // waiters are made ready after it.
 //
 // Rejected: waiters that push themselves onto a list in the word by compare-and-swap, without the lock (the
-// seed's algorithm, and DESIGN.md's). Pushing is one read-modify-write then, but taking one off is two, for
+// seed's algorithm). Pushing is one read-modify-write then, but taking one off is two, for
 // the lock cannot be let go by a store while others push: three for a hand-over instead of two.
 //
 // Source: Dolan 2013, section 5.1 (wait queues), and 7.4 (a spinlock-protected list in its place).
