@@ -140,41 +140,63 @@ void sleep_until(time_point deadline) {
 
 namespace {
 
-bool stop_observing(fiber& f, waiter& me) noexcept {
-  auto mine = reinterpret_cast<std::uintptr_t>(&me);
-  return f.ended.compare_exchange_strong(mine, ended_not_yet, std::memory_order_acq_rel,
-                                         std::memory_order_acquire);
+using slot_word = std::atomic<std::uintptr_t>;
+
+bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me) noexcept {
+  const bool entered = slot.compare_exchange_strong(
+      expected, reinterpret_cast<std::uintptr_t>(&me), std::memory_order_acq_rel, std::memory_order_acquire);
+  assert((entered || expected % 2 != 0) &&
+         "sennit: two fibers wait where one can: two join one fiber, or use the same direction of one file "
+         "descriptor");
+  return entered;
 }
 
-bool has_ended(const fiber& f) noexcept {
-  return f.ended.load(std::memory_order_acquire) == ended_already;
+bool leave_slot(slot_word& slot, std::uintptr_t left, waiter& me) noexcept {
+  auto mine = reinterpret_cast<std::uintptr_t>(&me);
+  return slot.compare_exchange_strong(mine, left, std::memory_order_acq_rel, std::memory_order_acquire);
+}
+
+bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,
+                  time_point deadline) {
+  claimed_wait wait(reason, deadline);
+  if (!enter_slot(slot, expected, wait.node()) || wait.wait())
+    return true;
+  // Who wakes has taken our node out already: it lets go of it very soon.
+  const bool in_time = !leave_slot(slot, left, wait.node());
+  if (in_time)
+    for (backoff pause; !wait.node().let_go.load(std::memory_order_acquire);)
+      pause();
+  wait.leave_if_told();
+  return in_time;
 }
 
 }  // namespace
 
-bool join_site::withdraw_from_join(wait_site& site, fiber& f) noexcept {
-  return stop_observing(*static_cast<join_site&>(site).joined, f);
+bool slot_site::withdraw_from_slot(wait_site& site, fiber& f) noexcept {
+  auto& self = static_cast<slot_site&>(site);
+  return leave_slot(*self.slot, self.left, f);
 }
 
-bool wait_for_end(fiber& f, time_point deadline) {
-  claimed_wait wait(join_reason, deadline);
-  if (!observe_end(f, wait.node()) || wait.wait())
-    return true;
-  // Who ends it has taken our node already: it lets go of it very soon.
-  if (!stop_observing(f, wait.node()))
-    for (backoff pause; !wait.node().let_go.load(std::memory_order_acquire);)
-      pause();
-  wait.leave_if_told();
-  return has_ended(f);
+bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,
+                  time_point deadline) {
+  parallel_worker* const w = may_file_itself(deadline);
+  if (w == nullptr)
+    return wait_claimed(slot, expected, left, reason, deadline);
+  slot_site site(reason, slot, left);
+  parallel_block(*w, site, [&slot, expected](fiber& self) { return enter_slot(slot, expected, self); });
+  return true;
 }
 
 // Nobody else knows the node, and no lock keeps it: if its claim is lost, it stays until it is let go.
-void wake_observer(waiter& observer, fiber& ended) noexcept {
+fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   fiber* who = nullptr;
-  if (take_waiter(observer, reinterpret_cast<std::uintptr_t>(&ended), who))
-    deliver(who);
-  else
-    static_cast<claimed_waiter&>(observer).let_go.store(true, std::memory_order_release);
+  if (!take_waiter(w, word, who))
+    static_cast<claimed_waiter&>(w).let_go.store(true, std::memory_order_release);
+  return who;
+}
+
+bool wait_for_end(fiber& f, time_point deadline) {
+  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, join_reason, deadline);
 }
 
 }  // namespace sennit::detail

@@ -87,13 +87,28 @@ private:
 // Blocks until the deadline. As this_fiber::sleep_until, or the thread's sleep.
 void sleep_until(time_point deadline);
 
-// ---- A fiber's end.
+// ---- Words in which one at a time waits: a fiber's end, a direction of I/O, a call on another thread.
+//
+// Such a word holds its waiter, or a number that is no address. Who ends the wait exchanges it first.
 
-struct join_site : wait_site {
-  explicit join_site(fiber& f) : wait_site{join_reason, withdraw_from_join}, joined(&f) {}
-  static bool withdraw_from_join(wait_site& site, fiber& f) noexcept;
-  fiber* joined;
+struct slot_site : wait_site {
+  slot_site(const char* why, std::atomic<std::uintptr_t>& word, std::uintptr_t without) noexcept
+      : wait_site{why, withdraw_from_slot}, slot(&word), left(without) {}
+  static bool withdraw_from_slot(wait_site& site, fiber& f) noexcept;
+  std::atomic<std::uintptr_t>* slot;
+  std::uintptr_t left;  // what the word is when the waiter has left
 };
+
+// Waits in a word that should be `expected`; if it is not, or no more, that is what was waited for. Anywhere.
+// False: the deadline passed first, and the word is `left`, unless it was changed at the same time. Throws
+// forced_unwind, too, with nobody left in the word.
+bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
+                  const char* reason, time_point deadline);
+
+// Ends the wait of one that was taken out of such a word. Returns who is to be made ready, or null: nobody.
+fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
+
+// ---- A fiber's end.
 
 // Has the end of a fiber wake a waiter. False: it has ended already.
 inline bool observe_end(fiber& f, waiter& me) noexcept {
@@ -114,11 +129,9 @@ bool wait_for_end(fiber& f, time_point deadline);
     wait_for_end(f, never);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself");
-    join_site site(f);
+    slot_site site(join_reason, f.ended, ended_not_yet);
     parallel_block(*w, site, [joined = &f](fiber& self) { return observe_end(*joined, self); });
   }
 }
-// It ends: who waits for that is woken.
-void wake_observer(waiter& observer, fiber& ended) noexcept;
 
 }  // namespace sennit::detail
