@@ -1,7 +1,7 @@
-// sennit::local::file: a file whose operations block the calling fiber only.
+// sennit::file: a file whose operations block the calling fiber only.
 // room: io
 //
-//   auto log = sennit::local::file::open("log.txt", O_WRONLY | O_CREAT | O_APPEND);
+//   auto log = sennit::file::open("log.txt", O_WRONLY | O_CREAT | O_APPEND);
 //   log.write_all("started\n");
 //
 // The kernel has no readiness for files: each operation is a system call on a thread of the pool (see
@@ -21,7 +21,7 @@
 
 #include "sennit/detail/arch/cplusplus.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
 // Move-only; the destructor closes (on the spot: a file on a slow network is better closed by close()).
 // Fibers may use one file at the same time; those operations without an offset share the file's position, and
@@ -78,4 +78,4 @@ private:
   int descriptor_ = -1;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit

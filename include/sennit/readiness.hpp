@@ -1,7 +1,7 @@
-// sennit::local::readiness: waits until a file descriptor of somebody else's can be read or written.
+// sennit::readiness: waits until a file descriptor of somebody else's can be read or written.
 // room: io
 //
-//   sennit::local::readiness ready(PQsocket(connection));  // the library does the I/O itself
+//   sennit::readiness ready(PQsocket(connection));  // the library does the I/O itself
 //   while (PQisBusy(connection)) {
 //     ready.wait_readable();
 //     PQconsumeInput(connection);
@@ -14,27 +14,27 @@
 
 #include "sennit/detail/io/source.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
 // Watches a file descriptor without owning it: it must stay open until the object is gone, and be
 // non-blocking if its owner must not block the thread. A file descriptor is watched by one object at a time.
 // One fiber may wait for it to become readable while another waits for writable. Neither copied nor moved;
-// destroyed by a fiber of the runtime in which it was waited for, or after that runtime.
+// destroyed by a fiber of the runtime in which it was waited for, or after that runtime. Threads and
+// runtimes: as tcp_stream.
 class readiness {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
   // Throws std::bad_alloc.
-  explicit readiness(int descriptor) : source_(detail::source_take(descriptor)) {}
-  ~readiness();
+  explicit readiness(int descriptor) : source_(detail::source_take(descriptor, true)) {}
   readiness(const readiness&) = delete;
   readiness& operator=(const readiness&) = delete;
 
   // Waits until a read or a write would not block: also because of its peer's end or an error. It may return
   // too early, so the I/O must be prepared for EAGAIN. What is always ready, like a regular file, is at once.
-  // Codes: timed_out; file_exists (somebody watches it in this runtime already); bad_file_descriptor;
-  // not_enough_memory, no_space_on_device (the system's limit of watched descriptors). Costs a system call,
-  // and one to wait.
+  // Codes: timed_out; file_exists (somebody watches it in this runtime, or on this worker of it, already);
+  // bad_file_descriptor; not_enough_memory, no_space_on_device (the system's limit of watched descriptors).
+  // Costs a system call, and one to wait.
   void wait_readable(time_point deadline = detail::never);
   void wait_readable(std::error_code& error, time_point deadline = detail::never);
   void wait_writable(time_point deadline = detail::never);
@@ -46,4 +46,4 @@ private:
   detail::owned_source source_;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit

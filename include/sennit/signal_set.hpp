@@ -1,7 +1,7 @@
-// sennit::local::signal_set: signals that a fiber waits for.
+// sennit::signal_set: signals that a fiber waits for.
 // room: io
 //
-//   sennit::local::signal_set stop{SIGINT, SIGTERM};
+//   sennit::signal_set stop{SIGINT, SIGTERM};
 //   int which = stop.wait();
 //
 #pragma once
@@ -14,7 +14,7 @@
 
 #include "sennit/detail/io/signals.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
 // While a set exists, its signals do not have their former effect on the process: a handler of ours notes
 // them and wakes the fiber. It works whichever thread the kernel gives the signal to, as long as one does not
@@ -26,7 +26,7 @@ namespace sennit::local {
 // for when the set is destroyed are dropped.
 //
 // Neither copied nor moved. It may be made outside of a runtime, and on any thread; one fiber at a time
-// waits.
+// waits. Runtimes: as tcp_stream.
 class signal_set {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -48,4 +48,4 @@ private:
   detail::signal_subscription subscription_;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit

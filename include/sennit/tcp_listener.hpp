@@ -1,10 +1,10 @@
-// sennit::local::tcp_listener: waits for TCP connections.
+// sennit::tcp_listener: waits for TCP connections.
 // room: io
 //
-//   sennit::local::tcp_listener listener("127.0.0.1", 0);  // the kernel chooses a port
+//   sennit::tcp_listener listener("127.0.0.1", 0);  // the kernel chooses a port
 //   std::printf("port %u\n", unsigned{listener.port()});
 //   for (;;)
-//     sennit::local::spawn([stream = listener.accept()]() mutable { serve(stream); });
+//     sennit::spawn([stream = listener.accept()]() mutable { serve(stream); }).detach();
 //
 // Deadlines and the two forms of each operation: as in tcp_stream.hpp.
 //
@@ -19,12 +19,12 @@
 #include <system_error>
 
 #include "sennit/detail/io/listener.hpp"
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/tcp_stream.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
-// Move-only; the destructor closes. One fiber at a time may accept. It may be made outside of a runtime; used
-// on the thread of the runtime in which a fiber first waited for it.
+// Move-only; the destructor closes. One fiber at a time may accept. It may be made outside of a runtime.
+// Threads and runtimes: as tcp_stream.
 class tcp_listener {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -51,14 +51,17 @@ public:
   tcp_stream accept(std::error_code& error, time_point deadline = detail::never);
 
   // Connections that were closed unserved for want of a file descriptor.
-  std::uint64_t refused() const noexcept { return listener_ != nullptr ? listener_->refused : 0; }
+  std::uint64_t refused() const noexcept { return listener_ != nullptr ? listener_->refused.load() : 0; }
 
   // The port it listens at; 0: closed.
-  std::uint16_t port() const noexcept { return listener_ != nullptr ? detail::listener_port(*listener_) : 0; }
+  std::uint16_t port() const noexcept { return is_open() ? detail::listener_port(*listener_) : 0; }
 
   // A fiber that waits in accept gets operation_canceled. Does nothing to a closed listener.
-  void close() noexcept { listener_.reset(); }
-  bool is_open() const noexcept { return listener_ != nullptr; }
+  void close() noexcept {
+    if (listener_ != nullptr)
+      listener_->source.close();
+  }
+  bool is_open() const noexcept { return listener_ != nullptr && listener_->source; }
 
   // The socket; -1: closed. For options and looking.
   int native_handle() const noexcept { return listener_ != nullptr ? listener_->source.descriptor() : -1; }
@@ -67,4 +70,4 @@ private:
   std::unique_ptr<detail::listener> listener_;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit

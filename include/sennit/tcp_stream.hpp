@@ -1,7 +1,7 @@
-// sennit::local::tcp_stream: a TCP connection whose operations block the calling fiber only.
+// sennit::tcp_stream: a TCP connection whose operations block the calling fiber only.
 // room: io
 //
-//   auto stream = sennit::local::tcp_stream::connect("127.0.0.1", 6379);
+//   auto stream = sennit::tcp_stream::connect("127.0.0.1", 6379);
 //   stream.write_all("PING\r\n");
 //   char reply[64];
 //   std::size_t size = stream.read_some(reply);  // 0: end of stream
@@ -31,13 +31,20 @@
 
 #include "sennit/detail/io/socket.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
 class tcp_listener;
 
 // Move-only; the destructor closes. One fiber may read while another writes. A stream may be moved while a
-// fiber waits in it. It is used on the thread of the runtime in which a fiber first waited for it; when that
-// is gone, it may be used in another.
+// fiber waits in it. Any fiber may close() it; it is not destroyed while another thread uses it.
+//
+//   sennit::runtime         Its fibers use it on whichever worker they are. Events come to the worker on
+//   which a
+//                           fiber first waited for it, and follow its fibers when they have moved.
+//   sennit::local::runtime  It is used on the thread of that runtime.
+//
+// It belongs to the runtime in which a fiber first waited for it; when that is gone, it may be used in
+// another.
 class tcp_stream {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -155,4 +162,4 @@ private:
   detail::owned_source source_;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit

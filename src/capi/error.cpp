@@ -8,7 +8,7 @@
 #include <limits>
 #include <new>
 
-#include "sennit/local/look_up.hpp"
+#include "sennit/look_up.hpp"
 
 namespace sennit::capi {
 

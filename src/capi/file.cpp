@@ -1,5 +1,5 @@
 // Files.
-#include "sennit/local/file.hpp"
+#include "sennit/file.hpp"
 
 #include <memory>
 #include <span>
@@ -14,7 +14,7 @@ using capi::guarded;
 using capi::result_of;
 
 struct sennit_file {
-  local::file file;
+  sennit::file file;
 };
 
 namespace {
@@ -60,7 +60,7 @@ int sennit_file_open(sennit_file** result, const char* path, int flags, unsigned
   return guarded([&] {
     auto made = std::make_unique<sennit_file>();
     std::error_code error;
-    made->file = local::file::open(path, error, flags, static_cast<mode_t>(mode));
+    made->file = file::open(path, error, flags, static_cast<mode_t>(mode));
     if (error)
       return capi::negated(error);
     *result = made.release();

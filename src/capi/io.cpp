@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "error.hpp"
-#include "sennit/local/look_up.hpp"
-#include "sennit/local/readiness.hpp"
-#include "sennit/local/signal_set.hpp"
-#include "sennit/local/tcp_listener.hpp"
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/look_up.hpp"
+#include "sennit/readiness.hpp"
+#include "sennit/signal_set.hpp"
+#include "sennit/tcp_listener.hpp"
+#include "sennit/tcp_stream.hpp"
 #include "sennit/offload.hpp"
 
 using namespace sennit;
@@ -28,21 +28,21 @@ using capi::result_of;
 using capi::time_of;
 
 struct sennit_tcp_stream {
-  local::tcp_stream stream;
+  tcp_stream stream;
 };
 
 struct sennit_tcp_listener {
-  local::tcp_listener listener;
+  tcp_listener listener;
 };
 
 struct sennit_signal_set {
   explicit sennit_signal_set(std::span<const int> signals) : set(signals) {}
-  local::signal_set set;
+  signal_set set;
 };
 
 struct sennit_readiness {
   explicit sennit_readiness(int descriptor) : readiness(descriptor) {}
-  local::readiness readiness;
+  sennit::readiness readiness;
 };
 
 namespace {
@@ -68,7 +68,7 @@ int sennit_tcp_stream_connect(sennit_tcp_stream** result, const char* host, uint
   if (result == nullptr || host == nullptr || !in_fiber())
     return -EINVAL;
   return opened(result, [&](std::error_code& error) {
-    return local::tcp_stream::connect(host, port, error, time_of(deadline));
+    return tcp_stream::connect(host, port, error, time_of(deadline));
   });
 }
 
@@ -82,7 +82,7 @@ int sennit_tcp_stream_adopt(sennit_tcp_stream** result, int descriptor) {
   }
   return guarded([&] {
     std::error_code error;
-    made->stream = local::tcp_stream::adopt(descriptor, error);
+    made->stream = tcp_stream::adopt(descriptor, error);
     if (error)
       return capi::negated(error);
     *result = made.release();
@@ -149,7 +149,7 @@ int sennit_tcp_listener_listen(sennit_tcp_listener** result, const char* address
   return guarded([&] {
     auto made = std::make_unique<sennit_tcp_listener>();
     std::error_code error;
-    made->listener = local::tcp_listener::listen(address, port, error, backlog != 0 ? backlog : SOMAXCONN);
+    made->listener = tcp_listener::listen(address, port, error, backlog != 0 ? backlog : SOMAXCONN);
     if (error)
       return capi::negated(error);
     *result = made.release();
@@ -281,7 +281,7 @@ int sennit_host_look_up(const char* host, char*** result, int64_t deadline) {
     return -EINVAL;
   return guarded([&] {
     std::error_code error;
-    const std::vector<std::string> addresses = local::look_up(host, error, time_of(deadline));
+    const std::vector<std::string> addresses = look_up(host, error, time_of(deadline));
     if (error)
       return capi::negated(error);
     *result = in_one_block(addresses);

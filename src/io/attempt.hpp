@@ -10,43 +10,71 @@
 namespace sennit::detail {
 
 struct io_direction {
-  bool io_source::* ready;
-  fiber* io_source::* slot;
+  io_side io_source::* side;
   const char* reason;
 };
 
-// Counts a transfer; false: first source_give_way(), which also says so when this is no fiber.
-inline bool io_may_transfer() noexcept {
-  worker* w = this_worker();
-  return w != nullptr && ++driver_of(*w).transfers < epoll_driver::transfer_budget;
+// Whether the calling fiber is one of a parallel runtime. Ends the program outside of fibers.
+inline bool io_is_shared() noexcept {
+  const worker* w = this_worker();
+  return (w != nullptr ? *w : running_worker_for("I/O")).shared != nullptr;
 }
 
-// `attempt` returns what it achieved, or an errno, negated; EAGAIN: not now. When the deadline passes it is
-// attempted once more: a deadline in the past means "only try", and a worker that was late does not make
-// data late that came in time.
+// Counts a transfer; false: first source_give_way().
+inline bool io_may_transfer() noexcept {
+  return ++driver_of(*this_worker()).transfers < epoll_driver::transfer_budget;
+}
+
+// `attempt(source, events)` returns what it achieved, or an errno, negated; EAGAIN: not now. One that finds
+// that another would be in vain notes `events` as seen. When the deadline passes it is attempted once more: a
+// deadline in the past means "only try", and a worker that was late does not make data late that came in
+// time.
 template <class Attempt>
 [[gnu::always_inline]] inline ssize_t io_attempt(io_source* source, const io_direction& direction,
                                                  time_point deadline, Attempt attempt) {
   if (source == nullptr) [[unlikely]]
     return -EBADF;
-  if (!io_may_transfer() && !source_give_way(*source)) [[unlikely]]
-    return -ECANCELED;
-  bool last = false;
-  for (;;) {
-    if (source->*direction.ready) {
-      const ssize_t result = attempt(*source);
+  const io_use use(*source, io_is_shared());
+  if (!use.begun()) [[unlikely]]
+    return -EBADF;
+  if (!io_may_transfer()) [[unlikely]] {
+    source_give_way();
+    if (source->closed())
+      return -ECANCELED;
+  }
+  io_side& side = source->*direction.side;
+  for (bool last = false;;) {
+    const std::uintptr_t events = side.word.load(std::memory_order_acquire);
+    if (events != side.seen || last) {
+      const ssize_t result = attempt(*source, events);
       if (result != -EAGAIN)
         return result;
-      source->*direction.ready = false;
+      side.seen = events;
     }
     if (last)
       return -ETIMEDOUT;
-    const int error = source_wait(*source, direction.slot, direction.reason, deadline);
+    const int error = source_wait(*source, direction.side, direction.reason, deadline);
+    if (source->closed()) [[unlikely]]
+      return -ECANCELED;
     if (error == -ETIMEDOUT)
-      last = source->*direction.ready = true;
+      last = true;
     else if (error != 0)
       return error;
   }
+}
+
+// Waits for an event that comes from now on. `ready()` is called first, and may fail.
+template <class Ready>
+int io_wait(io_source& source, const io_direction& direction, time_point deadline, Ready ready) {
+  const io_use use(source, io_is_shared());
+  if (!use.begun())
+    return -EBADF;
+  io_side& side = source.*direction.side;
+  side.seen = side.word.load(std::memory_order_acquire);
+  int error = ready();
+  if (error == 0)
+    error = source_wait(source, direction.side, direction.reason, deadline);
+  return source.closed() ? -ECANCELED : error;
 }
 
 }  // namespace sennit::detail

@@ -12,6 +12,8 @@
 #include <limits>
 #include <system_error>
 
+#include "sennit/detail/sched/parallel.hpp"
+
 namespace sennit::detail {
 
 namespace {
@@ -34,7 +36,7 @@ constexpr std::uint32_t exact_from_now = EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOL
 
 }  // namespace
 
-epoll_driver::epoll_driver() : id_(next_id()) {
+epoll_driver::epoll_driver(sennit_worker& owner) : id_(next_id()), owner_(owner) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -100,19 +102,26 @@ void epoll_driver::wait(time_point deadline) noexcept {
   }
 }
 
+// The owner's own descriptors are left alone: it may be about to sleep.
+void epoll_driver::serve() noexcept {
+  constexpr int batch = 64;
+  epoll_event events[batch];
+  const int count = ::epoll_wait(epoll_, events, batch, 0);
+  for (int i = 0; i < count; ++i)
+    if (void* what = events[i].data.ptr; what != &event_ && what != &timer_)
+      tell(*static_cast<io_source*>(what), events[i].events);
+}
+
 void epoll_driver::tell(io_source& source, std::uint32_t events) noexcept {
   if (source.driver.load(std::memory_order_relaxed) != id_) [[unlikely]]
-    return;  // closed, but for a duplicate of its file descriptor
+    return;  // closed, but for a duplicate of its file descriptor; or moved to another driver
   if ((events & exact_from_now) != 0)
-    source.exact = true;
-  if ((events & reading) != 0) {
-    source.readable = true;
-    source_wake(source.reader);
-  }
-  if ((events & writing) != 0) {
-    source.writable = true;
-    source_wake(source.writer);
-  }
+    source.exact.store(true, std::memory_order_relaxed);
+  const bool shared = owner_.shared != nullptr;
+  if ((events & reading) != 0)
+    source_tell(source.reading, shared);
+  if ((events & writing) != 0)
+    source_tell(source.writing, shared);
 }
 
 void epoll_driver::drain(int descriptor) noexcept {
@@ -142,36 +151,71 @@ int epoll_driver::control(int operation, io_source& source) noexcept {
   return ::epoll_ctl(epoll_, operation, source.descriptor, &event) == 0 ? 0 : -errno;
 }
 
-int epoll_driver::add(io_source& source) noexcept {
+epoll_driver* epoll_driver::with_id(std::uint64_t id) noexcept {
+  if (id == id_)
+    return this;
+  if (id != 0 && owner_.shared != nullptr)
+    for (const auto& each : owner_.shared->workers)
+      if (epoll_driver& other = driver_of(*each); other.id_ == id)
+        return &other;
+  return nullptr;
+}
+
+// `registered`: where it was found to be. From the moment on at which the source is ours, another fiber that
+// waits for its other side may rely on us; so what fails is told to that one, too: it tries for itself.
+int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
+  if (!source.driver.compare_exchange_strong(registered, id_, std::memory_order_relaxed))
+    return 0;  // that other fiber was quicker
+  epoll_driver* const former = with_id(registered);
+  if (former != nullptr && former != this) {
+    ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
+    former->watched_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  source.strays.store(0, std::memory_order_relaxed);
   int error = control(EPOLL_CTL_ADD, source);
-  if (error == -EEXIST && source.driver.load(std::memory_order_relaxed) != 0)
+  if (error == -EEXIST && registered != 0)
     error = control(EPOLL_CTL_MOD, source);  // it was here before it was in another runtime
   if (error == 0) {
-    ++watched_;
-    source.driver.store(id_, std::memory_order_relaxed);
+    watched_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    source.driver.store(0, std::memory_order_relaxed);
+    source_tell(source.reading, owner_.shared != nullptr);
+    source_tell(source.writing, owner_.shared != nullptr);
   }
   return error;
 }
 
-int epoll_driver::refresh(io_source& source) noexcept {
-  return control(EPOLL_CTL_MOD, source);
+int epoll_driver::watch(io_source& source) noexcept {
+  const std::uint64_t registered = source.driver.load(std::memory_order_relaxed);
+  if (registered == id_)
+    return 0;
+  // Elsewhere in the runtime its events wake us as well. It moves when its fibers have.
+  constexpr unsigned few = 4;
+  if (with_id(registered) != nullptr && !owner_.unwinding &&
+      source.strays.fetch_add(1, std::memory_order_relaxed) + 1 < few)
+    return 0;
+  return add(source, registered);
 }
 
-void epoll_driver::remove(io_source& source) noexcept {
-  if (source.driver.load(std::memory_order_relaxed) == id_)
-    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
-  forget(source);
+int epoll_driver::refresh(io_source& source) noexcept {
+  const std::uint64_t registered = source.driver.load(std::memory_order_relaxed);
+  if (epoll_driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
+    return at->control(EPOLL_CTL_MOD, source);
+  return add(source, registered);
 }
 
 void epoll_driver::forget(io_source& source) noexcept {
-  if (source.driver.load(std::memory_order_relaxed) != id_)
+  const std::uint64_t registered = source.driver.exchange(0, std::memory_order_relaxed);
+  epoll_driver* const at = with_id(registered);
+  if (at == nullptr)
     return;
-  --watched_;
-  source.driver.store(0, std::memory_order_relaxed);
+  at->watched_.fetch_sub(1, std::memory_order_relaxed);
+  if (source.borrowed)  // closing the file descriptor takes others out
+    ::epoll_ctl(at->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
 }
 
-std::unique_ptr<driver> make_driver(sennit_worker&) {
-  return std::make_unique<epoll_driver>();
+std::unique_ptr<driver> make_driver(sennit_worker& owner) {
+  return std::make_unique<epoll_driver>(owner);
 }
 
 }  // namespace sennit::detail

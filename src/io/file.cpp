@@ -1,5 +1,5 @@
 // Files: system calls on the pool's threads.
-#include "sennit/local/file.hpp"
+#include "sennit/file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/offload.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
 namespace {
 
@@ -179,4 +179,4 @@ void file::close() {
   check(error, "close a file");
 }
 
-}  // namespace sennit::local
+}  // namespace sennit

@@ -17,7 +17,7 @@ namespace sennit::detail {
 
 namespace {
 
-constexpr io_direction accept_direction{&io_source::readable, &io_source::reader, "socket accept"};
+constexpr io_direction accept_direction{&io_source::reading, "socket accept"};
 constexpr auto retry_interval = std::chrono::milliseconds(50);
 
 int take_reserve() noexcept {
@@ -61,7 +61,7 @@ bool ran_out(ssize_t error) noexcept {
 int refuse_one(listener& l) noexcept {
   if (l.reserve >= 0)
     ::close(std::exchange(l.reserve, -1));
-  const auto got = static_cast<int>(accept_once(l.source.descriptor()));
+  const auto got = static_cast<int>(accept_once(l.source.get()->descriptor));
   if (got >= 0) {
     ::close(got);
     ++l.refused;
@@ -92,24 +92,26 @@ int listener_open(std::string_view address, std::uint16_t port, int backlog,
 int listener_accept(listener* from, time_point deadline) {
   if (from == nullptr)
     return -EBADF;
-  io_source* source = from->source.get();
+  io_source* const source = from->source.get();
   for (;;) {
-    const ssize_t got = io_attempt(source, accept_direction, deadline,
-                                   [](io_source& s) { return accept_once(s.descriptor); });
+    bool refused = false;
+    const ssize_t got = io_attempt(source, accept_direction, deadline, [&](io_source& s, auto) -> ssize_t {
+      const ssize_t accepted = accept_once(s.descriptor);
+      if (!ran_out(accepted))
+        return accepted;
+      // accept wants a file descriptor before it looks whether a connection waits. EAGAIN: none did.
+      const int error = refuse_one(*from);
+      refused = error == 0;
+      return refused ? accepted : error;
+    });
+    if (refused)
+      continue;
     if (!ran_out(got))
       return static_cast<int>(got);
-    const int refused = refuse_one(*from);
-    if (refused == 0)
-      continue;
-    if (refused == -EAGAIN) {
-      source->readable = false;  // accept wants a file descriptor before it looks whether a connection waits
-      continue;
-    }
-    if (!ran_out(refused))
-      return refused;
     // A connection that comes meanwhile ends the wait too.
     const time_point retry = clock::now() + retry_interval;
-    const int error = source_wait(*source, &io_source::reader, "file descriptors", std::min(retry, deadline));
+    const int error = io_wait(*source, {accept_direction.side, "file descriptors"}, std::min(retry, deadline),
+                              [] { return 0; });
     if (error != 0 && !(error == -ETIMEDOUT && retry < deadline))
       return error;
   }

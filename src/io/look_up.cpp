@@ -1,5 +1,5 @@
 // Names to addresses, by the system's resolver on a thread of the pool.
-#include "sennit/local/look_up.hpp"
+#include "sennit/look_up.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -67,8 +67,6 @@ const std::error_category& lookup_category() noexcept {
   return only;
 }
 
-namespace local {
-
 std::vector<std::string> look_up(std::string_view host, std::error_code& error,
                                  std::chrono::steady_clock::time_point deadline) {
   if (host.empty() || host.find('\0') != std::string_view::npos) {
@@ -94,7 +92,5 @@ std::vector<std::string> look_up(std::string_view host, std::chrono::steady_cloc
     throw std::system_error(error, "sennit: look up " + std::string(host));
   return addresses;
 }
-
-}  // namespace local
 
 }  // namespace sennit

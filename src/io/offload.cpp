@@ -12,13 +12,14 @@
 #include <mutex>
 #include <system_error>
 
-#include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/wait.hpp"
 
 namespace sennit {
 namespace detail {
 
 namespace {
 
+constexpr const char* reason = "offload";
 constexpr unsigned usual_threads = 64;
 constexpr std::chrono::seconds idle_time{10};
 
@@ -82,7 +83,11 @@ void run_one(thread_pool& in, std::unique_lock<std::mutex>& held) noexcept {
     return;
   }
   job.state = offload_state::returned;
-  worker_post(*job.home, &job);  // under the lock: see offload.hpp
+  if (job.home != nullptr)
+    worker_post(*job.home, &job);
+  else if (auto* const waits = reinterpret_cast<waiter*>(job.done.exchange(1, std::memory_order_acq_rel)))
+    if (fiber* const who = end_slot_wait(*waits, 0))
+      parallel_ready_in_turn(*who, fiber_status::notified);
 }
 
 extern "C" void* sennit_offload_thread(void*) {
@@ -120,11 +125,9 @@ int start_thread(thread_pool& in) noexcept {
   return error;
 }
 
-void start(offload_job& job, worker& home) {
+void start(offload_job& job) {
   thread_pool& to = pool();
   std::lock_guard hold(to.lock);
-  job.home = &home;
-  job.waiter = home.ready.current;
   if (to.queued >= to.idle && to.threads < to.most)
     if (const int error = start_thread(to); error != 0 && to.threads == 0)
       throw std::system_error(error, std::generic_category(), "sennit: no thread to offload a call to");
@@ -148,7 +151,7 @@ offload_state give_up(offload_job& job, bool may_abandon) noexcept {
 // Parks once. False: the runtime ends, and the fiber is told so here, once.
 bool park_once(worker& w, time_point deadline) {
   try {
-    park_until(w, fiber_status::parked, "offload", deadline);
+    park_until(w, fiber_status::parked, reason, deadline);
     return true;
   } catch (const forced_unwind&) {
     return false;
@@ -160,9 +163,10 @@ struct outcome {
   bool told;  // to unwind
 };
 
-outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
-  worker& w = running_worker();
-  start(job, w);
+outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point deadline) {
+  job.home = &w;
+  job.waiter = w.ready.current;
+  start(job);
   ++w.awaited_outside;
   outcome result{offload_state::returned, false};
   while (!job.seen) {
@@ -180,6 +184,35 @@ outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
     result.state = offload_state::returned;
   }
   return result;
+}
+
+outcome wait_for_parallel(parallel_runtime& of, offload_job& job, bool may_abandon, time_point deadline) {
+  start(job);
+  bool told = false;
+  try {
+    if (wait_in_slot(job.done, 0, 0, reason, deadline))
+      return {offload_state::returned, false};
+  } catch (const forced_unwind&) {
+    told = true;
+  }
+  const offload_state state = give_up(job, may_abandon);
+  if (state != offload_state::running)
+    return {state, told};
+  of.guests.fetch_add(1, std::memory_order_relaxed);  // the runtime's end waits for it, too
+  while (job.done.load(std::memory_order_acquire) == 0)
+    try {
+      wait_in_slot(job.done, 0, 0, reason, never);
+    } catch (const forced_unwind&) {
+      told = true;
+    }
+  of.guests.fetch_sub(1, std::memory_order_release);
+  return {offload_state::returned, told};
+}
+
+outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
+  worker& w = running_worker();
+  return w.shared == nullptr ? wait_for_local(w, job, may_abandon, deadline)
+                             : wait_for_parallel(*w.shared, job, may_abandon, deadline);
 }
 
 }  // namespace

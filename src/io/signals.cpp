@@ -17,7 +17,7 @@ namespace sennit::detail {
 
 namespace {
 
-constexpr io_direction signal_direction{&io_source::readable, &io_source::reader, "signal"};
+constexpr io_direction signal_direction{&io_source::reading, "signal"};
 constexpr int most_signals = 64;
 
 constinit growing_list<signal_node> nodes;
@@ -146,7 +146,7 @@ signal_subscription::~signal_subscription() {
 // The eventfd is never read: each write is an event, whatever its counter.
 int signal_subscription::wait(time_point deadline) {
   return static_cast<int>(
-      io_attempt(source_.get(), signal_direction, deadline, [this](io_source&) -> ssize_t {
+      io_attempt(source_.get(), signal_direction, deadline, [this](io_source&, auto) -> ssize_t {
         const std::uint64_t pending = node_->pending.load(std::memory_order_acquire);
         if (pending == 0)
           return -EAGAIN;

@@ -12,15 +12,15 @@
 
 #include "address.hpp"
 #include "attempt.hpp"
-#include "sennit/local/look_up.hpp"
+#include "sennit/look_up.hpp"
 
 namespace sennit::detail {
 
 namespace {
 
-constexpr io_direction read_direction{&io_source::readable, &io_source::reader, "socket read"};
-constexpr io_direction write_direction{&io_source::writable, &io_source::writer, "socket write"};
-constexpr io_direction connect_direction{&io_source::writable, &io_source::writer, "socket connect"};
+constexpr io_direction read_direction{&io_source::reading, "socket read"};
+constexpr io_direction write_direction{&io_source::writing, "socket write"};
+constexpr io_direction connect_direction{&io_source::writing, "socket connect"};
 
 // Out of line: no compiler can then keep the address of errno across a switch to another thread.
 [[gnu::noinline, gnu::cold]] int last_error() noexcept {
@@ -39,24 +39,34 @@ template <class Call>
   }
 }
 
-[[gnu::always_inline]] inline ssize_t receive(io_source& source, void* to, std::size_t size) noexcept {
-  const ssize_t got = call([&] { return ::recv(source.descriptor, to, size, 0); });
+// A transfer that was short has used its side's events up: see source.hpp.
+[[gnu::always_inline]] inline void note_short(const io_source& source, io_side& side, std::uintptr_t events,
+                                              ssize_t moved, std::size_t size) noexcept {
+  if (moved > 0 && static_cast<std::size_t>(moved) < size && !source.exact.load(std::memory_order_relaxed))
+    side.seen = events;
+}
+
+[[gnu::always_inline]] inline ssize_t receive(io_source& source, std::uintptr_t events, void* to,
+                                              std::size_t size) noexcept {
+  const int descriptor = source.descriptor.load(std::memory_order_relaxed);
+  const ssize_t got = call([&] { return ::recv(descriptor, to, size, 0); });
   prefetch_successor(*this_worker());
-  if (got > 0 && static_cast<std::size_t>(got) < size && !source.exact)
-    source.readable = false;  // see source.hpp
+  note_short(source, source.reading, events, got, size);
   return got;
 }
 
-[[gnu::always_inline]] inline ssize_t send(io_source& source, const void* from, std::size_t size) noexcept {
-  const ssize_t put = call([&] { return ::send(source.descriptor, from, size, MSG_NOSIGNAL); });
-  if (put > 0 && static_cast<std::size_t>(put) < size && !source.exact)
-    source.writable = false;
+[[gnu::always_inline]] inline ssize_t send(io_source& source, std::uintptr_t events, const void* from,
+                                           std::size_t size) noexcept {
+  const int descriptor = source.descriptor.load(std::memory_order_relaxed);
+  const ssize_t put = call([&] { return ::send(descriptor, from, size, MSG_NOSIGNAL); });
+  note_short(source, source.writing, events, put, size);
   return put;
 }
 
 [[gnu::always_inline]] inline ssize_t write_in_time(io_source* source, const void* from, std::size_t size,
                                                     time_point deadline) {
-  return io_attempt(source, write_direction, deadline, [&](io_source& s) { return send(s, from, size); });
+  return io_attempt(source, write_direction, deadline,
+                    [&](io_source& s, std::uintptr_t events) { return send(s, events, from, size); });
 }
 
 // The first call starts it, the others ask what has become of it.
@@ -104,7 +114,7 @@ int connect_to(const socket_address& to, time_point deadline, owned_source& resu
   if (const int error = socket_no_delay(descriptor, true); error != 0)
     return error;
   const ssize_t error = io_attempt(made.get(), connect_direction, deadline,
-                                   [&](io_source& s) { return try_connect(s.descriptor, to); });
+                                   [&](io_source& s, auto) { return try_connect(s.descriptor, to); });
   if (error != 0)
     return static_cast<int>(error);
   result = std::move(made);
@@ -114,7 +124,8 @@ int connect_to(const socket_address& to, time_point deadline, owned_source& resu
 }  // namespace
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline) {
-  return io_attempt(source, read_direction, deadline, [&](io_source& s) { return receive(s, to, size); });
+  return io_attempt(source, read_direction, deadline,
+                    [&](io_source& s, std::uintptr_t events) { return receive(s, events, to, size); });
 }
 
 ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline) {
@@ -139,7 +150,7 @@ std::error_code socket_connect(std::string_view host, std::uint16_t port, time_p
   if (parse_address(host, port, to))
     return io_error(connect_to(to, deadline, result));
   std::error_code error;
-  for (const std::string& address : local::look_up(host, error, deadline)) {
+  for (const std::string& address : look_up(host, error, deadline)) {
     if (!parse_address(address, port, to))
       continue;
     error = io_error(connect_to(to, deadline, result));

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "sennit/detail/io/epoll_driver.hpp"
+#include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
 
@@ -26,26 +27,71 @@ source_pool& pool() {
 
 constexpr unsigned block_size = 64;
 
-// Leaves its source's slot when the wait ends, however it ends.
-struct waiting {
-  waiting(fiber*& place, fiber& who) : slot(place), self(who) {
-    assert(slot == nullptr && "sennit: two fibers wait for the same direction of one file descriptor");
-    slot = &self;
-  }
-  ~waiting() {
-    if (slot == &self)
-      slot = nullptr;
-  }
-  waiting(const waiting&) = delete;
-  waiting& operator=(const waiting&) = delete;
+void give(io_source& source) noexcept {
+  source_pool& to = pool();
+  std::lock_guard hold(to.lock);
+  source.next = to.free;
+  to.free = &source;
+}
 
-  fiber*& slot;
-  fiber& self;
+// Nobody uses it any more, or ever will.
+void close_descriptor(io_source& source) noexcept {
+  const int descriptor = source.descriptor.exchange(-1, std::memory_order_relaxed);
+  if (descriptor >= 0 && !source.borrowed)
+    ::close(descriptor);
+}
+
+// A fiber of a local runtime as a side's word.
+constexpr std::uintptr_t local_tag = 2;
+
+std::uintptr_t as_word(fiber& f) noexcept {
+  return reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&f)) | local_tag;
+}
+
+void wake_local(std::uintptr_t word) noexcept {
+  auto& f = static_cast<fiber&>(*reinterpret_cast<waiter*>(word - local_tag));
+  assert(this_worker() == f.home && "sennit: I/O of a local runtime is used on another thread");
+  if (f.is_parked())  // else its deadline or its runtime's end came first
+    unpark_in_turn(f, fiber_status::notified);
+}
+
+// Leaves its side when the wait ends, however it ends.
+struct local_wait {
+  local_wait(io_side& in, fiber& self) : side(in), me(as_word(self)) {
+    assert(side.word.load(std::memory_order_relaxed) % 2 != 0 &&
+           "sennit: two fibers wait for the same direction of one file descriptor");
+    side.word.store(me, std::memory_order_relaxed);
+  }
+  ~local_wait() {
+    if (side.word.load(std::memory_order_relaxed) == me)
+      side.word.store(io_side::first, std::memory_order_relaxed);
+  }
+  local_wait(const local_wait&) = delete;
+  local_wait& operator=(const local_wait&) = delete;
+
+  io_side& side;
+  std::uintptr_t me;
 };
+
+bool wait_local(worker& w, io_source& source, io_side& side, const char* reason, time_point deadline) {
+  fiber& self = *w.ready.current;
+  {
+    local_wait here(side, self);
+    if (deadline == never)
+      park(w, fiber_status::parked, reason);
+    else
+      park_until(w, fiber_status::parked, reason, deadline);
+  }
+  // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
+  // nothing that we must see, and leave as if we had still been parked.
+  if (source.closed() && std::exchange(self.flags.unwind, false))
+    throw_forced_unwind();
+  return self.flags.status != fiber_status::timed_out;
+}
 
 }  // namespace
 
-io_source* source_take(int descriptor) {
+io_source* source_take(int descriptor, bool borrowed) {
   source_pool& from = pool();
   std::lock_guard hold(from.lock);
   if (from.free == nullptr) {
@@ -57,52 +103,73 @@ io_source* source_take(int descriptor) {
   }
   io_source* source = from.free;
   from.free = source->next;
-  source->descriptor = descriptor;
-  source->readable = source->writable = true;
-  source->exact = false;
+  source->descriptor.store(descriptor, std::memory_order_relaxed);
+  source->borrowed = borrowed;
+  source->exact.store(false, std::memory_order_relaxed);
+  source->reading.seen = source->writing.seen = 0;
+  source->uses.store(0, std::memory_order_relaxed);
   return source;
 }
 
-void source_give(io_source* source) noexcept {
-  source_pool& to = pool();
-  std::lock_guard hold(to.lock);
-  source->next = to.free;
-  to.free = source;
+// The last one closes while it is still counted: nobody can give the source back before.
+void io_use::end_slow() noexcept {
+  std::uint32_t now = source_.uses.load(std::memory_order_relaxed);
+  for (;;) {
+    const bool last = now / one == 1;
+    if (last && (now & closed) != 0)
+      close_descriptor(source_);
+    if (change(now, now - one)) {
+      if (last && (now & abandoned) != 0)
+        give(source_);
+      return;
+    }
+  }
 }
 
-int source_wait(io_source& source, fiber* io_source::* slot, const char* reason, time_point deadline) {
+void source_tell(io_side& side, bool shared) noexcept {
+  std::uintptr_t was = side.word.load(std::memory_order_acquire);
+  for (;;) {
+    const std::uintptr_t next = was % 2 != 0 ? was + 2 : io_side::first;
+    if (!shared)
+      side.word.store(next, std::memory_order_relaxed);
+    else if (!side.word.compare_exchange_weak(was, next, std::memory_order_acq_rel,
+                                              std::memory_order_acquire))
+      continue;
+    break;
+  }
+  if (was % 2 != 0)
+    return;
+  if ((was & local_tag) != 0)
+    wake_local(was);
+  else if (fiber* who = end_slot_wait(*reinterpret_cast<waiter*>(was), 0); who != nullptr)
+    parallel_ready_in_turn(*who, fiber_status::notified);
+}
+
+int source_wait(io_source& source, io_side io_source::* which, const char* reason, time_point deadline) {
   worker& w = running_worker_for("I/O");
   epoll_driver& driver = driver_of(w);
-  if (source.driver.load(std::memory_order_relaxed) != driver.id()) [[unlikely]]
-    if (const int error = driver.add(source); error != 0)
-      return error;
+  if (const int error = driver.watch(source); error != 0)
+    return error;
   driver.transfers = 0;
-  fiber& self = *w.ready.current;
-  const std::uint32_t epoch = source.epoch;
-  {
-    waiting here(source.*slot, self);
-    if (deadline == never)
-      park(w, fiber_status::parked, reason);
-    else
-      park_until(w, fiber_status::parked, reason, deadline);
-  }
-  if (source.epoch != epoch) {
-    // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
-    // nothing that we must see, and leave as if we had still been parked.
-    if (std::exchange(self.flags.unwind, false))
-      throw_forced_unwind();
-    return -ECANCELED;
-  }
-  return self.flags.status == fiber_status::timed_out ? -ETIMEDOUT : 0;
+  io_side& side = source.*which;
+  const bool in_time = w.shared == nullptr
+                           ? wait_local(w, source, side, reason, deadline)
+                           : wait_in_slot(side.word, side.seen, io_side::first, reason, deadline);
+  side.seen = 0;
+  return in_time ? 0 : -ETIMEDOUT;
 }
 
-bool source_give_way(io_source& source) {
+void source_give_way() {
   worker& w = running_worker_for("I/O");
   driver_of(w).transfers = 0;
-  w.until_poll = 1;
-  const std::uint32_t epoch = source.epoch;
-  yield();
-  return source.epoch == epoch;
+  if (w.shared == nullptr) {
+    w.until_poll = 1;
+    yield();
+  } else {
+    auto& here = static_cast<parallel_worker&>(w);
+    here.poll_at = here.dispatches.load(std::memory_order_relaxed) + 1;
+    parallel_yield(here);
+  }
 }
 
 owned_source::owned_source(int descriptor) {
@@ -114,25 +181,21 @@ owned_source::owned_source(int descriptor) {
   }
 }
 
-int owned_source::release() noexcept {
-  io_source* source = std::exchange(source_, nullptr);
-  ++source->epoch;
-  if (worker* w = this_worker())
-    driver_of(*w).forget(*source);
-  source->driver.store(0, std::memory_order_relaxed);
-  source_wake(source->reader);
-  source_wake(source->writer);
-  const int descriptor = std::exchange(source->descriptor, -1);
-  source_give(source);
-  return descriptor;
-}
-
 // Closing the file descriptor takes it out of epoll, unless somebody else still holds a duplicate: then its
 // events find a source that is not registered, or another one, which is told something untrue and tries in
 // vain. That is cheaper than a system call for each.
-void owned_source::close() noexcept {
-  if (source_ != nullptr)
-    ::close(release());
+void owned_source::end(std::uint32_t how) noexcept {
+  worker* const w = this_worker();
+  const bool shared = w == nullptr || w->shared != nullptr;
+  const io_use last(*source_, shared, how);
+  if (!last.begun())  // it was closed before
+    return;
+  if (w != nullptr)
+    driver_of(*w).forget(*source_);
+  else
+    source_->driver.store(0, std::memory_order_relaxed);
+  source_tell(source_->reading, shared);
+  source_tell(source_->writing, shared);
 }
 
 }  // namespace sennit::detail

@@ -1,8 +1,8 @@
-#include "sennit/local/tcp_listener.hpp"
+#include "sennit/tcp_listener.hpp"
 
 #include "sennit/detail/io/socket.hpp"
 
-namespace sennit::local {
+namespace sennit {
 
 tcp_listener::tcp_listener(std::string_view address, std::uint16_t port, int backlog) {
   if (const int error = detail::listener_open(address, port, backlog, listener_); error != 0)
@@ -33,4 +33,4 @@ tcp_stream tcp_listener::accept(std::error_code& error, time_point deadline) {
   return stream;
 }
 
-}  // namespace sennit::local
+}  // namespace sennit

@@ -1,11 +1,11 @@
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/tcp_stream.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace sennit::local {
+namespace sennit {
 
 tcp_stream tcp_stream::adopt(int descriptor) {
   std::error_code error;
@@ -49,4 +49,4 @@ void tcp_stream::set_no_delay(bool on, std::error_code& error) noexcept {
   error = detail::io_error(detail::socket_no_delay(native_handle(), on));
 }
 
-}  // namespace sennit::local
+}  // namespace sennit

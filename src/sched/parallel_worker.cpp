@@ -114,6 +114,11 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
       continue;
     if (each->timers.earliest() <= late)
       each->timers.fire_due(clock::now());
+    if (each->driver->watching() && !w.runtime.asleep.sleeps(each->index)) {
+      const int kept = errno;
+      each->driver->serve();
+      errno = kept;
+    }
     if (found != nullptr)
       continue;
     fiber_chain stolen;

@@ -12,7 +12,7 @@ namespace kv {
 namespace local = sennit::local;
 using clock = std::chrono::steady_clock;
 
-fiber_connection::fiber_connection(local::tcp_stream& stream, server_state& server)
+fiber_connection::fiber_connection(sennit::tcp_stream& stream, server_state& server)
     : stream_(stream),
       server_(server),
       session_(server, server.shared, server.stats.connections_received + 1, this) {}

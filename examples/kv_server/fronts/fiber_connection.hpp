@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "sennit/local/channel.hpp"
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/tcp_stream.hpp"
 #include "session.hpp"
 #include "sockets.hpp"
 
@@ -21,7 +21,7 @@ namespace kv {
 
 class fiber_connection final : public front {
 public:
-  fiber_connection(sennit::local::tcp_stream& stream, server_state& server);
+  fiber_connection(sennit::tcp_stream& stream, server_state& server);
   fiber_connection(const fiber_connection&) = delete;
   fiber_connection& operator=(const fiber_connection&) = delete;
   ~fiber_connection();
@@ -41,7 +41,7 @@ private:
 
   // What a listener and its connection share. Either may end first.
   struct listening {
-    sennit::local::tcp_stream* stream;  // nullptr: the connection has ended
+    sennit::tcp_stream* stream;  // nullptr: the connection has ended
     session* to;
     server_state* server;
     std::shared_ptr<sennit::local::channel<bool>> news;
@@ -58,7 +58,7 @@ private:
   bool receive_in_company();
   bool answer();
 
-  sennit::local::tcp_stream& stream_;
+  sennit::tcp_stream& stream_;
   server_state& server_;
   session session_;
   bool more_has_come_ = false;

@@ -12,9 +12,9 @@
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
-#include "sennit/local/signal_set.hpp"
-#include "sennit/local/tcp_listener.hpp"
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/signal_set.hpp"
+#include "sennit/tcp_listener.hpp"
+#include "sennit/tcp_stream.hpp"
 #include "servers.hpp"
 
 namespace kv {
@@ -34,13 +34,13 @@ public:
 private:
   void accept_until_closed();
   void accept_one();
-  void serve_connection(local::tcp_stream& stream);
-  void refuse(local::tcp_stream& stream);
+  void serve_connection(sennit::tcp_stream& stream);
+  void refuse(sennit::tcp_stream& stream);
   void finish_connections();
 
   server_state& server_;
-  local::tcp_listener listener_;
-  std::optional<local::signal_set> signals_;
+  sennit::tcp_listener listener_;
+  std::optional<sennit::signal_set> signals_;
   std::list<fiber_connection*> connections_;
   bool hurry_ = false;  // a second signal has come
   local::mutex changing_;
@@ -49,7 +49,7 @@ private:
 
 void fiber_server::serve() {
   signals_.emplace(stop_signals);
-  listener_ = local::tcp_listener(server_.config.bind, server_.config.port);
+  listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
   say_serving(server_.config);
   local::spawn([this] { accept_until_closed(); }, {.name = "acceptor"});
   local::spawn(
@@ -77,7 +77,7 @@ void fiber_server::accept_until_closed() {
 }
 
 void fiber_server::accept_one() {
-  local::tcp_stream stream = listener_.accept();
+  sennit::tcp_stream stream = listener_.accept();
   if (server_.stats.connected_clients >= server_.config.max_clients) {
     refuse(stream);
     return;
@@ -86,7 +86,7 @@ void fiber_server::accept_one() {
                {.name = "connection"});
 }
 
-void fiber_server::serve_connection(local::tcp_stream& stream) {
+void fiber_server::serve_connection(sennit::tcp_stream& stream) {
   fiber_connection connection(stream, server_);
   const auto place = connections_.insert(connections_.end(), &connection);
   // Also when the fiber is ended from outside.
@@ -107,7 +107,7 @@ void fiber_server::serve_connection(local::tcp_stream& stream) {
   }
 }
 
-void fiber_server::refuse(local::tcp_stream& stream) {
+void fiber_server::refuse(sennit::tcp_stream& stream) {
   ++server_.stats.rejected_connections;
   std::error_code gone_already;
   stream.write_all(too_many_clients, gone_already, clock::now());

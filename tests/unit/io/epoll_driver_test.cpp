@@ -13,13 +13,15 @@
 #include <thread>
 #include <vector>
 
-#include "sennit/local/readiness.hpp"
-#include "sennit/local/signal_set.hpp"
+#include "sennit/readiness.hpp"
+#include "sennit/signal_set.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace io_test;
+using sennit::readiness;
+using sennit::signal_set;
 
 static_assert(sizeof(sennit::detail::io_source) <= 64);
 static_assert(sizeof(tcp_stream) == sizeof(void*));

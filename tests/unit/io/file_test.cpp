@@ -1,5 +1,5 @@
 // Files: what was written is read again, by fibers and outside of them; errors say what failed.
-#include "sennit/local/file.hpp"
+#include "sennit/file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 namespace {
 
 using namespace sennit::local;
+using sennit::file;
 
 class File : public testing::Test {
 protected:

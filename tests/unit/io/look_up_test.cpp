@@ -1,5 +1,5 @@
 // Names to addresses. Only names that need no network.
-#include "sennit/local/look_up.hpp"
+#include "sennit/look_up.hpp"
 
 #include <gtest/gtest.h>
 #include <netdb.h>
@@ -9,12 +9,15 @@
 #include <string>
 
 #include "pool_support.hpp"
-#include "sennit/local/tcp_listener.hpp"
+#include "sennit/tcp_listener.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace sennit::local;
+using sennit::look_up;
+using sennit::tcp_listener;
+using sennit::tcp_stream;
 
 bool is_loopback(const std::string& address) {
   return address == "127.0.0.1" || address == "::1";

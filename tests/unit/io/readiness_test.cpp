@@ -1,4 +1,4 @@
-#include "sennit/local/readiness.hpp"
+#include "sennit/readiness.hpp"
 
 #include <fcntl.h>
 
@@ -13,6 +13,7 @@
 namespace {
 
 using namespace io_test;
+using sennit::readiness;
 
 struct pipe_ends {
   int reading = -1;

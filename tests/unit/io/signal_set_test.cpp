@@ -1,4 +1,4 @@
-#include "sennit/local/signal_set.hpp"
+#include "sennit/signal_set.hpp"
 
 #include <csignal>
 #include <thread>
@@ -8,6 +8,7 @@
 namespace {
 
 using namespace io_test;
+using sennit::signal_set;
 
 TEST(SignalSet, AFiberWaitsForASignal) {
   runtime rt;

@@ -14,14 +14,16 @@
 #include <utility>
 
 #include "sennit/local/runtime.hpp"
-#include "sennit/local/tcp_listener.hpp"
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/tcp_listener.hpp"
+#include "sennit/tcp_stream.hpp"
 #include "support/process.hpp"
 
 namespace io_test {
 
 using namespace std::chrono_literals;
 using namespace sennit::local;
+using sennit::tcp_listener;
+using sennit::tcp_stream;
 using support::open_descriptors;
 using steady = std::chrono::steady_clock;
 

@@ -1,4 +1,4 @@
-#include "sennit/local/tcp_listener.hpp"
+#include "sennit/tcp_listener.hpp"
 
 #include <sys/resource.h>
 

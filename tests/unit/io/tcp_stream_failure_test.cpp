@@ -1,11 +1,11 @@
 // Deadlines, peers that break off, and streams that are closed while fibers wait in them.
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/tcp_stream.hpp"
 
 #include <csignal>
 #include <optional>
 #include <vector>
 
-#include "sennit/local/look_up.hpp"
+#include "sennit/look_up.hpp"
 #include "support.hpp"
 
 namespace {

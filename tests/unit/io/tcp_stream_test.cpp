@@ -1,4 +1,4 @@
-#include "sennit/local/tcp_stream.hpp"
+#include "sennit/tcp_stream.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

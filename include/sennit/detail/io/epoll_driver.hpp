@@ -1,6 +1,7 @@
 // The driver of the io room: epoll, edge-triggered.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "sennit/detail/io/source.hpp"
@@ -14,12 +15,13 @@ namespace sennit::detail {
 class epoll_driver final : public driver {
 public:
   // Throws std::system_error.
-  epoll_driver();
+  explicit epoll_driver(sennit_worker& owner);
   ~epoll_driver() override;
 
   // Takes at most 256 events; the kernel keeps the rest in order, so none starves.
   void wait(time_point deadline) noexcept override;
-  bool watching() const noexcept override { return watched_ != 0; }
+  bool watching() const noexcept override { return watched_.load(std::memory_order_relaxed) != 0; }
+  void serve() noexcept override;
   void wake() noexcept override;
   int descriptor() const noexcept override { return epoll_; }
   void arm(time_point deadline) noexcept override;
@@ -27,13 +29,13 @@ public:
   // Never 0, never used again by another driver of the process.
   std::uint64_t id() const noexcept { return id_; }
 
-  // Registers a source. If it is ready now, an event will say so. Returns 0, or an errno, negated.
-  int add(io_source& source) noexcept;
-  // Has events tell anew what a registered source is ready for. Returns 0, or an errno, negated.
+  // For a fiber of the owner, which is going to wait: registers a source here, unless it is with another
+  // worker of the runtime and not often waited for on this one. If it is ready now, an event will say so.
+  // Returns 0, or an errno, negated.
+  int watch(io_source& source) noexcept;
+  // The same, and has events tell anew what the source is ready for.
   int refresh(io_source& source) noexcept;
-  // For a file descriptor that stays open.
-  void remove(io_source& source) noexcept;
-  // For one that is about to be closed: that takes it out of epoll.
+  // For a source that is closed, wherever in the runtime it is registered.
   void forget(io_source& source) noexcept;
 
   // How many transfers fibers have made since one waited.
@@ -42,12 +44,17 @@ public:
 
 private:
   int control(int operation, io_source& source) noexcept;
+  int add(io_source& source, std::uint64_t registered) noexcept;
   int wait_for_events(epoll_event* events, int most, time_point deadline) noexcept;
   void tell(io_source& source, std::uint32_t events) noexcept;
   void drain(int descriptor) noexcept;
+  // The driver of the runtime that has this number, or null.
+  epoll_driver* with_id(std::uint64_t id) noexcept;
 
   std::uint64_t id_;
-  std::size_t watched_ = 0;  // sources registered, and those that were closed outside of the runtime
+  sennit_worker& owner_;
+  // Sources registered, and those that were closed outside of the runtime.
+  std::atomic<std::size_t> watched_{0};
   int epoll_ = -1;
   int event_ = -1;
   int timer_ = -1;

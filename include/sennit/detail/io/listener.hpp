@@ -1,6 +1,7 @@
 // A listening socket, and what keeps it working when file descriptors run out.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -11,8 +12,8 @@ namespace sennit::detail {
 
 struct listener {
   owned_source source;
-  int reserve = -1;           // a file descriptor to give up when there are no others; -1: it is lost
-  std::uint64_t refused = 0;  // connections closed for want of a file descriptor
+  int reserve = -1;  // a file descriptor to give up when there are no others; -1: it is lost
+  std::atomic<std::uint64_t> refused{0};  // connections closed for want of a file descriptor
 
   listener() = default;
   ~listener();
@@ -20,8 +21,7 @@ struct listener {
   listener& operator=(const listener&) = delete;
 };
 
-// Results as in socket.hpp: an errno, negated; listener_accept: or a file descriptor. Who waits in
-// listener_accept must not touch its listener when it gets -ECANCELED.
+// Results as in socket.hpp: an errno, negated; listener_accept: or a file descriptor.
 int listener_open(std::string_view address, std::uint16_t port, int backlog,
                   std::unique_ptr<listener>& result);
 int listener_accept(listener* from, time_point deadline);

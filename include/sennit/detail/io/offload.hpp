@@ -4,10 +4,12 @@
 //      |         +-> abandoned        its fiber has gone; the pool deletes it when it returns
 //      +-> withdrawn                  never called
 //
-// A job comes back to its worker as a post. The poster holds the pool's lock meanwhile, and a fiber whose job
-// was seen takes that lock once before it goes on: nobody then looks at the worker any more, which may end.
+// To a local runtime a job comes back as a post to its worker. The poster holds the pool's lock meanwhile,
+// and a fiber whose job was seen takes that lock once before it goes on: nobody then looks at the worker any
+// more, which may end. In a parallel one the fiber waits in the job's own word.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -23,11 +25,14 @@ struct offload_job : posted {
   virtual void call() noexcept = 0;  // on a thread of the pool
   void run() final;                  // on the worker's thread
 
-  offload_job* next_job = nullptr;  // in the queue
+  offload_job* next_job = nullptr;              // in the queue
+  offload_state state = offload_state::queued;  // under the pool's lock
+  // For a local runtime.
   worker* home = nullptr;
   fiber* waiter = nullptr;
-  offload_state state = offload_state::queued;  // under the pool's lock
-  bool seen = false;                            // the worker's thread's
+  bool seen = false;  // the worker's thread's
+  // For a parallel one: who waits, or 1 when it has returned.
+  std::atomic<std::uintptr_t> done{0};
 };
 
 bool in_fiber() noexcept;

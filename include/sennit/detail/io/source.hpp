@@ -1,15 +1,31 @@
 // A source: what the io room knows of a file descriptor that fibers wait for.
 //
-// Sources are type-stable and live outside of the objects that own them: streams can be moved, an event that
-// the kernel still holds for a file descriptor that was closed finds a source, if another one's, and a fiber
-// that resumes can look whether its source was closed meanwhile: then `epoch` has grown.
+// Sources are type-stable and live outside of the objects that own them: streams can be moved while a fiber
+// waits in them, and an event that the kernel still holds for a file descriptor that was closed finds a
+// source, if another one's.
 //
-// `readable` and `writable` mean that an attempt is worthwhile; they are true until an attempt shows the
-// contrary, and are set again by the events, which are edge-triggered. A transfer that moved less than asked
-// for has emptied (or filled) the socket's buffer: there is no need for another one that says EAGAIN
-// (epoll(7), question 9). It is not so once the kernel has said all there is to say, since no further event
-// would come: after the peer's end of stream, an error, or urgent data (a read stops at its mark). From then
-// on `exact` is set and only EAGAIN counts.
+// Each direction (side) is one fiber's at a time, and has one word:
+//
+//   odd     nobody waits; half of it counts the events that came     the driver, by compare-and-swap
+//   even    the waiter                                               by compare-and-swap of what it has seen
+//
+// and, only for its user, the word up to which events were used up. An attempt is worthwhile while the two
+// differ; the user notes what the word was *before* an attempt that was in vain. So an event that comes
+// meanwhile is not lost: then the word is another, and the user does not come to wait.
+//
+// Events are edge-triggered. A transfer that moved less than asked for has emptied (or filled) the socket's
+// buffer: there is no need for another one that says EAGAIN (epoll(7), question 9). It is not so once the
+// kernel has said all there is to say, since no further event would come: after the peer's end of stream, an
+// error, or urgent data (a read stops at its mark). From then on `exact` is set and only EAGAIN counts.
+//
+// A file descriptor must not be closed while somebody is about to use its number. So operations are counted,
+// and the last one closes what was closed meanwhile, and gives back a source that has no owner any more:
+//
+//   bit 0       closed: no operation begins any more    close()
+//   bit 1       the owner is gone                       its destructor
+//   bits 2...   operations that go on                   io_use
+//
+// In a local runtime all of this is one thread's: loads and stores, no read-modify-writes.
 #pragma once
 
 #include <atomic>
@@ -20,41 +36,94 @@
 
 namespace sennit::detail {
 
-struct alignas(64) io_source {
-  int descriptor = -1;
-  bool readable = true;
-  bool writable = true;
-  bool exact = false;
-  std::uint32_t epoch = 0;
-  fiber* reader = nullptr;  // parked until readable, or woken so recently that it has not run yet
-  fiber* writer = nullptr;
-  // The driver it is registered with, 0: none. Only that driver's events count. Atomic since a source that
-  // was closed may be in use in another runtime, while an event for its former file descriptor comes here.
-  std::atomic<std::uint64_t> driver{0};
-  io_source* next = nullptr;  // on the free list
+struct io_side {
+  static constexpr std::uintptr_t first = 1;
+
+  std::atomic<std::uintptr_t> word{first};
+  std::uintptr_t seen = 0;  // never a word that the driver writes: an attempt is worthwhile
 };
 
-// Any thread. source_take throws std::bad_alloc.
-io_source* source_take(int descriptor);
-void source_give(io_source* source) noexcept;
+struct alignas(64) io_source {
+  std::atomic<int> descriptor{-1};
+  std::atomic<bool> exact{false};
+  bool borrowed = false;  // the file descriptor is somebody else's, and stays open
+  io_side reading;
+  io_side writing;
+  // The driver it is registered with, 0: none. Only that driver's events count.
+  std::atomic<std::uint64_t> driver{0};
+  std::atomic<std::uint32_t> uses{0};
+  std::atomic<unsigned> strays{0};  // waits on other workers than its driver's, since it was registered
+  io_source* next = nullptr;        // on the free list
 
-// Ends the wait of a fiber that waits in `slot`, if one does.
-inline void source_wake(fiber*& slot) noexcept {
-  fiber* f = std::exchange(slot, nullptr);
-  if (f != nullptr && f->is_parked())  // else its deadline or its runtime's end came first
-    unpark_in_turn(*f, fiber_status::notified);
-}
+  bool closed() const noexcept { return (uses.load(std::memory_order_acquire) & 1) != 0; }
+};
 
-// Parks until an event for `slot` (reader or writer) or the deadline. Returns 0, or an errno, negated:
-// ETIMEDOUT; ECANCELED when the source was closed: then it is not to be touched any more; what registering
-// it met. 0 is a reason to try again, not a promise.
-int source_wait(io_source& source, fiber* io_source::* slot, const char* reason, time_point deadline);
+// An operation on a source. `shared`: the calling fiber is one of a parallel runtime.
+class io_use {
+public:
+  io_use(io_source& source, bool shared) noexcept : source_(source), shared_(shared) {
+    std::uint32_t now = source.uses.load(std::memory_order_relaxed);
+    while ((now & closed) == 0 && !change(now, now + one)) {
+    }
+    begun_ = counted_ = (now & closed) == 0;
+  }
+  // That which closes it, or gives it up: begun, if it was not closed before.
+  io_use(io_source& source, bool shared, std::uint32_t how) noexcept : source_(source), shared_(shared) {
+    std::uint32_t now = source.uses.load(std::memory_order_relaxed);
+    while (!change(now, (now | how) + one)) {
+    }
+    begun_ = (now & closed) == 0;
+  }
+  ~io_use() {
+    if (!counted_)
+      return;
+    std::uint32_t now = source_.uses.load(std::memory_order_relaxed);
+    if ((now & closed) != 0 || !change(now, now - one)) [[unlikely]]
+      end_slow();
+  }
+  io_use(const io_use&) = delete;
+  io_use& operator=(const io_use&) = delete;
 
-// A fiber that has made many transfers without parking gives way to the others once, and has the worker look
-// for events. False: the source was closed meanwhile.
-bool source_give_way(io_source& source);
+  // False: the source was closed before.
+  bool begun() const noexcept { return begun_; }
 
-// Owns a source and its file descriptor.
+  static constexpr std::uint32_t closed = 1;
+  static constexpr std::uint32_t abandoned = 2;
+  static constexpr std::uint32_t one = 4;
+
+private:
+  bool change(std::uint32_t& now, std::uint32_t next) noexcept {
+    if (shared_)
+      return source_.uses.compare_exchange_weak(now, next, std::memory_order_acq_rel,
+                                                std::memory_order_relaxed);
+    source_.uses.store(next, std::memory_order_relaxed);
+    return true;
+  }
+  [[gnu::cold]] void end_slow() noexcept;
+
+  io_source& source_;
+  bool shared_;
+  bool begun_;
+  bool counted_ = true;
+};
+
+// Any thread. Throws std::bad_alloc.
+io_source* source_take(int descriptor, bool borrowed = false);
+
+// An event for a side: ends the wait of who waits there, and has who does not try again. `shared`: others may
+// do so at the same time; else on the thread of the local runtime that uses it.
+void source_tell(io_side& side, bool shared) noexcept;
+
+// Blocks until an event for a side since `side.seen`, or the deadline. Within an operation on the source.
+// Returns 0, or an errno, negated: ETIMEDOUT; what registering it met. 0 is a reason to try again, not a
+// promise; the source may have been closed.
+int source_wait(io_source& source, io_side io_source::* side, const char* reason, time_point deadline);
+
+// A fiber that has made many transfers without waiting gives way to the others once, and has the worker look
+// for events.
+void source_give_way();
+
+// Owns a source and, unless it is borrowed, its file descriptor.
 class owned_source {
 public:
   owned_source() = default;
@@ -68,19 +137,22 @@ public:
   }
   ~owned_source() {
     if (source_ != nullptr)
-      close();
+      end(io_use::closed | io_use::abandoned);
   }
 
-  // Wakes who waits: they get operation_canceled.
-  void close() noexcept;
-  // The same, but returns the file descriptor instead of closing it.
-  int release() noexcept;
+  // Wakes who waits: they get operation_canceled. Any fiber, also while others use the source.
+  void close() noexcept {
+    if (source_ != nullptr)
+      end(io_use::closed);
+  }
 
-  explicit operator bool() const noexcept { return source_ != nullptr; }
+  explicit operator bool() const noexcept { return source_ != nullptr && !source_->closed(); }
   io_source* get() const noexcept { return source_; }
-  int descriptor() const noexcept { return source_ != nullptr ? source_->descriptor : -1; }
+  int descriptor() const noexcept { return *this ? source_->descriptor.load(std::memory_order_relaxed) : -1; }
 
 private:
+  void end(std::uint32_t how) noexcept;
+
   io_source* source_ = nullptr;
 };
 

@@ -32,6 +32,9 @@ public:
     Memory::light_fence();
     return asleep_.load(std::memory_order_relaxed) != 0;
   }
+  bool sleeps(unsigned number) const noexcept {
+    return (asleep_.load(std::memory_order_relaxed) & bit(number)) != 0;
+  }
   unsigned count() const noexcept {
     return static_cast<unsigned>(std::popcount(asleep_.load(std::memory_order_relaxed)));
   }
