@@ -77,6 +77,14 @@ private:
   bool told_ = false;
 };
 
+// Who calls, for as long as it lives: the fiber, of whatever runtime, or outside of fibers the OS thread.
+inline const void* caller() noexcept {
+  const worker* w = this_worker();
+  if (w != nullptr && w->ready.running())
+    return w->ready.current;
+  return sennit_thread_self();
+}
+
 // The worker of a caller that may wait the quick way, or null. While its runtime ends it may not: it may be
 // told so before it has filed itself, and what it was to do after that (let a lock go) would not be done.
 [[gnu::always_inline]] inline parallel_worker* may_file_itself(time_point deadline) noexcept {

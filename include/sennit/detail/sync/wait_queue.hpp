@@ -19,6 +19,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <utility>
 
@@ -75,23 +76,33 @@ public:
     void push(waiter& w) noexcept { list_push_back(queue_.waiters_, w); }
     // Takes who has waited longest, or came last, and gives it a word. False: nobody waits.
     [[gnu::always_inline]] bool pop(std::uintptr_t word, fiber*& who, bool newest = false) noexcept {
-      while (!empty()) {
-        auto& w = static_cast<waiter&>(newest ? *queue_.waiters_.previous : *queue_.waiters_.next);
-        w.leave_list();
-        if (take_waiter(w, word, who)) [[likely]]
+      while (!empty())
+        if (take(newest ? *queue_.waiters_.previous : *queue_.waiters_.next, word, who)) [[likely]]
           return true;
-      }
       return false;
+    }
+    // What who has waited longest put into its word when it entered. Precondition: somebody waits.
+    std::uintptr_t first_word() const noexcept { return static_cast<waiter&>(*queue_.waiters_.next).word; }
+    // Takes that one, and gives it a word. False: it had stopped waiting.
+    bool pop_first(std::uintptr_t word, fiber*& who) noexcept {
+      return take(*queue_.waiters_.next, word, who);
     }
 
   private:
+    [[gnu::always_inline]] static bool take(wait_node& node, std::uintptr_t word, fiber*& who) noexcept {
+      node.leave_list();
+      return take_waiter(static_cast<waiter&>(node), word, who);
+    }
+
     wait_queue& queue_;
     state state_;
     bool unlocked_ = false;
   };
 
-  // Waits, unless `decide(state&)`, called under the lock, returns true: it need not. False: the deadline
-  // passed first. Throws forced_unwind when the caller's runtime ends. `reason`: a literal, for people.
+  // Waits, unless `decide(state&)`, called under the lock, returns true: it need not. (Or `decide(guard&,
+  // waiter&)`, which may look at the queue, and put what it wants into the waiter's word: an even number.)
+  // False: the deadline passed first. Throws forced_unwind when the caller's runtime ends. `reason`: a
+  // literal, for people.
   // `after()` is called when the caller is in the queue, from where it may already have been woken: it is
   // copied, and must not refer to the caller's stack.
   template <class Decide, class After>
@@ -172,9 +183,14 @@ private:
   template <class Decide>
   bool enter(waiter& w, Decide& decide) {
     guard hold(*this);
-    state now = hold.get();
-    const bool need_not = decide(now);
-    hold.set(now);
+    bool need_not = false;
+    if constexpr (std::invocable<Decide&, guard&, waiter&>) {
+      need_not = decide(hold, w);
+    } else {
+      state now = hold.get();
+      need_not = decide(now);
+      hold.set(now);
+    }
     if (!need_not)
       hold.push(w);
     return !need_not;
