@@ -1,0 +1,113 @@
+// What a promise and its future share: one allocation, which the last of the two gives back.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "sennit/detail/sync/wait_queue.hpp"
+
+namespace sennit::detail {
+
+// All of it but the result. That is written between begin() and publish(), by one, and read after it.
+class future_state_base {
+public:
+  future_state_base() noexcept = default;
+  future_state_base(const future_state_base&) = delete;
+  future_state_base& operator=(const future_state_base&) = delete;
+
+  bool is_ready() const noexcept { return (queue_.peek(std::memory_order_acquire) & ready) != 0; }
+  bool wait_until(time_point deadline);
+  // Has a coroutine resumed by who publishes. False: the result is there. Nothing may be touched after it.
+  bool await(std::coroutine_handle<> who) noexcept;
+
+  void retrieve();          // throws future_already_retrieved
+  bool begin() noexcept;    // false: somebody has begun already
+  void give_up() noexcept;  // after begin(): there is no result yet
+  // Wakes all who wait. Returns who is to be resumed as the last thing that the caller does, or null.
+  std::coroutine_handle<> publish() noexcept;
+
+  void add_owner() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
+  bool drop_owner() noexcept {  // true: it was the last
+    return owners_.load(std::memory_order_acquire) == 1 ||
+           owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+private:
+  // Bits of the queue's state.
+  static constexpr wait_queue::state begun = 1;      // somebody writes the result, or has
+  static constexpr wait_queue::state ready = 2;      // it is there
+  static constexpr wait_queue::state retrieved = 4;  // there is, or was, a future
+
+  wait_queue queue_;
+  std::atomic<unsigned> owners_{1};
+  std::coroutine_handle<> awaiting_;  // under the queue's lock
+};
+
+// How a value is kept.
+template <class T>
+struct future_value {
+  using type = T;
+};
+template <class T>
+struct future_value<T&> {
+  using type = T*;
+};
+template <>
+struct future_value<void> {
+  using type = std::monostate;
+};
+
+template <class T>
+struct future_state : future_state_base {
+  enum : std::size_t { nothing, value, error };
+
+  template <std::size_t kind, class... Arguments>
+  void write(Arguments&&... arguments) {
+    result.template emplace<kind>(std::forward<Arguments>(arguments)...);
+  }
+  template <class Value>
+  void write_value(Value&& from) {
+    if constexpr (std::is_reference_v<T>) {
+      T referred = std::forward<Value>(from);
+      write<value>(std::addressof(referred));
+    } else {
+      write<value>(std::forward<Value>(from));
+    }
+  }
+
+  // Published with nothing: the promise was broken.
+  std::variant<std::monostate, typename future_value<T>::type, std::exception_ptr> result;
+};
+
+struct future_state_drop {
+  template <class T>
+  void operator()(future_state<T>* state) const noexcept {
+    if (state->drop_owner())
+      delete state;
+  }
+};
+template <class T>
+using future_state_owner = std::unique_ptr<future_state<T>, future_state_drop>;
+
+// Throw std::future_error.
+[[noreturn, gnu::cold]] void throw_no_state();
+[[noreturn, gnu::cold]] void throw_broken_promise();
+[[noreturn, gnu::cold]] void throw_already_satisfied();
+
+template <class T>
+future_state<T>& state_of(const future_state_owner<T>& owner) {
+  if (owner == nullptr) [[unlikely]]
+    throw_no_state();
+  return *owner;
+}
+
+// In a handler: what a coroutine ends with. Null, when it ends because the fiber that it runs in is told to
+// leave: that fiber is told again at its next wait, for its own frames are behind the coroutine's resume.
+std::exception_ptr coroutine_error();
+
+}  // namespace sennit::detail
