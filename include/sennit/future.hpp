@@ -14,6 +14,8 @@
 //   sum(std::move(answer), other()).get();  // a fiber, or an OS thread, waits for a coroutine
 #pragma once
 
+#include "sennit/detail/arch/cplusplus.hpp"  // before <coroutine>, whose complaint says less
+
 #include <cassert>
 #include <chrono>
 #include <concepts>

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "sennit/event.hpp"
-#include "sennit/generator.hpp"
+#include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sync_fixture.hpp"
@@ -653,6 +653,32 @@ TEST(FutureEnd, ACoroutineThatBlocksAFiberEndsWithIt) {
     EXPECT_TRUE(left);
     expect_future_error(std::future_errc::broken_promise, [&] { result.get(); });
   }
+}
+
+TEST(FutureEnd, ACoroutineThatBlocksALocalFiberEndsWithIt) {
+  bool left = false;
+  future<void> result;
+  const auto blocks = []() -> future<void> {
+    local::this_fiber::park();
+    co_return;
+  };
+  {
+    local::runtime rt;
+    rt.run([&] {
+      local::spawn([&] {
+        struct at_end {
+          bool& of;
+          ~at_end() { of = true; }
+        } note{left};
+        result = blocks();
+        local::this_fiber::yield();
+        ADD_FAILURE() << "it was not told";
+      }).detach();
+      local::this_fiber::yield();
+    });
+  }
+  EXPECT_TRUE(left);
+  expect_future_error(std::future_errc::broken_promise, [&] { result.get(); });
 }
 
 }  // namespace
