@@ -7,6 +7,7 @@ install(TARGETS sennit EXPORT sennit-targets)
 if(EXISTS "${PROJECT_SOURCE_DIR}/include")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
+install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/sennit.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/sennit/gdb")
 install(EXPORT sennit-targets NAMESPACE sennit:: DESTINATION "${sennit_package_dir}")
 
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/sennit-config-version.cmake"

@@ -7,21 +7,19 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/registry.hpp"
 
 namespace sennit::detail {
 
 namespace {
 
-constexpr std::size_t block_size = 64;
-
 // Type-stable: blocks are never given back, and never destroyed.
 struct descriptor_source {
   std::mutex lock;
   fiber* free = nullptr;
-  std::vector<fiber*> blocks;
 };
 
 descriptor_source& source() {
@@ -30,12 +28,12 @@ descriptor_source& source() {
 }
 
 void add_block(descriptor_source& to) {
-  auto block = std::make_unique<fiber[]>(block_size);
-  to.blocks.push_back(block.get());
-  for (std::size_t i = 0; i < block_size; ++i) {
-    block[i].next = std::exchange(to.free, &block[i]);
-  }
-  block.release();
+  auto* block = new fiber_block;
+  for (std::size_t i = fiber_block::size; i-- > 0;)
+    block->fibers[i].next = std::exchange(to.free, &block->fibers[i]);
+  block->older = sennit_debug.blocks;
+  block->index = block->older == nullptr ? 0 : block->older->index + 1;
+  sennit_debug.blocks = block;
 }
 
 #if defined(SENNIT_SANITIZED)
@@ -102,10 +100,10 @@ void fiber_free(fiber* f) noexcept {
 void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argument) {
   descriptor_source& all = source();
   std::lock_guard hold(all.lock);
-  for (fiber* block : all.blocks)
-    for (std::size_t i = 0; i < block_size; ++i)
-      if (lives_in(home, block[i]))
-        visit(argument, block[i]);
+  for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
+    for (fiber& each : block->fibers)
+      if (lives_in(home, each))
+        visit(argument, each);
 }
 
 std::size_t fiber_count(const worker& home) noexcept {

@@ -23,7 +23,7 @@ void run_worker(parallel_worker& w) noexcept {
   ::pthread_setname_np(::pthread_self(), ("sennit/" + std::to_string(w.index)).c_str());
   host_enters(w);
   host_leaves(w, sennit_decide_parallel_host);
-  sennit_thread_self()->worker = nullptr;
+  host_goes(w);
 }
 
 // The half that was used longest ago: all behind the first idle_limit / 2.
@@ -181,7 +181,7 @@ void parallel_runtime::unwind() noexcept {
     return;
   host_enters(w);
   host_leaves(w, sennit_decide_parallel_host);
-  sennit_thread_self()->worker = nullptr;
+  host_goes(w);
   for (const auto& each : workers)
     fiber_for_each(
         *each, [](void*, fiber& f) { fiber_would_not_end(f, f.is_parked() ? f.site->reason : "lost"); },

@@ -2,6 +2,7 @@
 #include "sennit/detail/sched/worker.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -303,6 +304,13 @@ void host_enters(worker& w) noexcept {
   fault_watch_thread();
   w.error_number = &errno;
   thread->worker = &w;
+  static thread_local const int number = ::gettid();
+  w.thread.store(number, std::memory_order_relaxed);
+}
+
+void host_goes(worker& w) noexcept {
+  w.thread.store(0, std::memory_order_relaxed);
+  sennit_thread_self()->worker = nullptr;
 }
 
 void host_run(worker& w) noexcept {
@@ -312,7 +320,7 @@ void host_run(worker& w) noexcept {
   host_leaves(w, decide_host_leaves);
   w.inbox.say_asleep();  // the host may wait for our descriptor: posts must wake it
   w.host_wanted = false;
-  sennit_thread_self()->worker = nullptr;
+  host_goes(w);
 }
 
 void leave_if_told(const worker& w) {

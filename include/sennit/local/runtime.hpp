@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/local/fiber.hpp"
 #include "sennit/run_policy.hpp"
@@ -105,6 +106,7 @@ private:
   void finish(fiber main);
 
   detail::worker worker_;
+  const detail::registration known_{worker_};
 };
 
 }  // namespace sennit::local

@@ -28,6 +28,7 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/claim.hpp"
 #include "sennit/detail/sched/inbox.hpp"
+#include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/sleepers.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/timer_wheel.hpp"
@@ -108,6 +109,8 @@ struct parallel_worker final : sennit_worker {
   detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
   shared_timers timers;
   std::atomic<unsigned> seen_dispatches{0};  // the watcher's
+
+  const registration known{*this};  // the last member
 };
 
 // What the workers of a runtime share.

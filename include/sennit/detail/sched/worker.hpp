@@ -15,6 +15,7 @@
 // call, and then context switches directly into it".
 #pragma once
 
+#include <atomic>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +76,8 @@ struct sennit_worker {
   // The rest.
   alignas(128) sennit::detail::timer_wheel deadlines;  // a local runtime's
   sennit::detail::coroutine_frame* spare_frames =
-      nullptr;  // stacks of fibers that ended before they were joined
+      nullptr;                 // stacks of fibers that ended before they were joined
+  std::atomic<int> thread{0};  // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
@@ -176,8 +178,9 @@ inline constexpr bool direct_entry = true;
 // Leaves the thread's own code (the host) until a decider names the host. `decide` is the first.
 void host_leaves(worker& w, sennit_decider decide) noexcept;
 
-// The thread is the worker from now on. Ends the program where it cannot be.
+// The thread is the worker from now on, until host_goes. Ends the program where it cannot be.
 void host_enters(worker& w) noexcept;
+void host_goes(worker& w) noexcept;
 
 // The rest of a park while the runtime ends.
 [[gnu::cold]] void leave_if_told(const worker& w);

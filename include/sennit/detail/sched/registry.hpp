@@ -1,0 +1,58 @@
+// What is to be found from outside of the threads that use it: every descriptor and every worker of the
+// process, and the table by which a debugger finds them (tools/gdb/sennit.py), in a program without debug
+// information too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "sennit/detail/sched/fiber.hpp"
+
+namespace sennit::detail {
+
+// Descriptors come in blocks, which are never given back. A descriptor's number, for people, is its place
+// among all: the fiber's as long as it lives, another one's later.
+struct fiber_block {
+  static constexpr std::size_t size = 64;
+  fiber fibers[size];
+  fiber_block* older = nullptr;
+  std::size_t index = 0;  // how many older ones there are
+};
+
+// A worker that can be found, as long as this lives: nothing of the worker is gone or yet to come then.
+class registration {
+public:
+  explicit registration(sennit_worker& of) noexcept;
+  ~registration();
+  registration(const registration&) = delete;
+  registration& operator=(const registration&) = delete;
+
+  sennit_worker* const worker;
+  registration* older = nullptr;
+  registration* newer = nullptr;
+};
+
+// Who holds it keeps workers from coming and going.
+std::mutex& registry_lock() noexcept;
+
+}  // namespace sennit::detail
+
+extern "C" {
+
+// In the order that sennit.py reads, all words of 8 bytes. Who changes it changes the magic's last digit too.
+struct sennit_debug_table {
+  char magic[8];
+  sennit::detail::fiber_block* blocks;  // the newest
+  sennit::detail::registration* workers;
+  std::uint64_t record;  // 1: contexts are as arch/x86_64.h draws them; 0: otherwise
+  std::uint64_t block_size, block_fiber_size, block_older, block_index;
+  std::uint64_t registration_worker, registration_older;
+  std::uint64_t fiber_context, fiber_home, fiber_id, fiber_reason, fiber_frame, fiber_joiner, fiber_name;
+  std::uint64_t fiber_status, status_parked, status_joining, status_finished;
+  std::uint64_t site_reason;
+  std::uint64_t frame_context, frame_memory_low, frame_memory_size;
+  std::uint64_t worker_current, worker_shared, worker_thread, worker_index;
+};
+extern sennit_debug_table sennit_debug;
+}

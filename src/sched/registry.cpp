@@ -1,0 +1,76 @@
+// The list of workers, and the table for debuggers.
+#include "sennit/detail/sched/registry.hpp"
+
+#include "sennit/detail/sched/parallel.hpp"
+
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+using namespace sennit::detail;
+
+extern "C" {
+
+constinit sennit_debug_table sennit_debug = {
+    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '1'},
+    .blocks = nullptr,
+    .workers = nullptr,
+#if defined(__x86_64__) && !defined(SENNIT_BACKEND_UCONTEXT)
+    .record = 1,
+#else
+    .record = 0,
+#endif
+    .block_size = fiber_block::size,
+    .block_fiber_size = sizeof(fiber),
+    .block_older = offsetof(fiber_block, older),
+    .block_index = offsetof(fiber_block, index),
+    .registration_worker = offsetof(registration, worker),
+    .registration_older = offsetof(registration, older),
+    .fiber_context = offsetof(fiber, context),
+    .fiber_home = offsetof(fiber, home),
+    .fiber_id = offsetof(fiber, id),
+    .fiber_reason = offsetof(fiber, reason),
+    .fiber_frame = offsetof(fiber, frame),
+    .fiber_joiner = offsetof(fiber, joiner),
+    .fiber_name = offsetof(fiber, name),
+    .fiber_status = offsetof(fiber, flags) + offsetof(fiber_flags, status),
+    .status_parked = static_cast<std::uint64_t>(fiber_status::parked),
+    .status_joining = static_cast<std::uint64_t>(fiber_status::joining),
+    .status_finished = static_cast<std::uint64_t>(fiber_status::finished),
+    .site_reason = offsetof(wait_site, reason),
+    .frame_context = offsetof(coroutine_frame, context),
+    .frame_memory_low = offsetof(coroutine_frame, record.memory.low),
+    .frame_memory_size = offsetof(coroutine_frame, record.memory.size),
+    .worker_current = offsetof(worker, ready.current),
+    .worker_shared = offsetof(worker, shared),
+    .worker_thread = offsetof(worker, thread),
+    .worker_index = offsetof(parallel_worker, index),
+};
+
+}  // extern "C"
+
+namespace sennit::detail {
+
+static_assert(offsetof(fiber_block, fibers) == 0);
+
+namespace {
+constinit std::mutex workers_lock;
+}
+
+std::mutex& registry_lock() noexcept {
+  return workers_lock;
+}
+
+registration::registration(sennit_worker& of) noexcept : worker(&of) {
+  const std::lock_guard hold(workers_lock);
+  older = std::exchange(sennit_debug.workers, this);
+  if (older != nullptr)
+    older->newer = this;
+}
+
+registration::~registration() {
+  const std::lock_guard hold(workers_lock);
+  if (older != nullptr)
+    older->newer = newer;
+  (newer != nullptr ? newer->older : sennit_debug.workers) = older;
+}
+
+}  // namespace sennit::detail

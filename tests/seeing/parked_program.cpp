@@ -1,0 +1,113 @@
+// What sennit_gdb_test.py and the tests of dump look at: fibers of both kinds of runtime, each parked for
+// another reason, in a program that then stops at everything_is_parked() or aborts there.
+#include <cstdlib>
+#include <cstring>
+
+#include "sennit/channel.hpp"
+#include "sennit/generator.hpp"
+#include "sennit/local/channel.hpp"
+#include "sennit/local/mutex.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/mutex.hpp"
+#include "sennit/runtime.hpp"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+volatile bool stay = true;
+
+// Frames to be found in backtraces.
+template <class Wait>
+[[gnu::noinline]] void inner(Wait& wait) {
+  wait();
+  __asm__ volatile("");
+}
+template <class Wait>
+[[gnu::noinline]] void outer(Wait wait) {
+  inner(wait);
+  __asm__ volatile("");
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::noinline]] void waits_for_the_mutex(sennit::mutex& m) {
+  m.lock();
+  m.unlock();
+}
+[[gnu::noinline]] void waits_for_the_channel(sennit::channel<int>& c) {
+  c.receive();
+  __asm__ volatile("");
+}
+[[gnu::noinline]] void waits_in_a_catch(sennit::channel<int>& c) {
+  try {
+    throw 1;
+  } catch (int) {
+    c.receive();
+  }
+}
+[[gnu::noinline]] void sleeps_long() {
+  sennit::this_fiber::sleep_for(1h);
+  __asm__ volatile("");
+}
+[[gnu::noinline]] void joins_the_sleeper(sennit::fiber& f) {
+  f.join();
+  __asm__ volatile("");
+}
+[[gnu::noinline]] void runs_on() {
+  while (stay)
+    __asm__ volatile("");
+}
+[[gnu::noinline]] void local_waits_for_the_channel(sennit::local::channel<int>& c) {
+  c.receive();
+  __asm__ volatile("");
+}
+[[gnu::noinline]] void local_sleeps_long() {
+  sennit::local::this_fiber::sleep_for(1h);
+  __asm__ volatile("");
+}
+[[gnu::noinline]] int parks_in_a_generator() {
+  sennit::generator<int> numbers([](auto& yield) {
+    local_sleeps_long();
+    yield(1);
+  });
+  return *numbers.begin();
+}
+[[gnu::noinline]] void everything_is_parked(bool abort) {
+  if (abort)
+    std::abort();
+  __asm__ volatile("");
+}
+}
+
+int main(int count, char** words) {
+  const bool abort = count > 1 && std::strcmp(words[1], "abort") == 0;
+  // gdb's generate-core-file stops at a guard that is only marked. (The kernel's cores do not.)
+  if (count > 2 && std::strcmp(words[2], "split") == 0)
+    sennit::detail::guards = sennit::detail::guard_method::split;
+  sennit::runtime runtime({.workers = 2});
+  sennit::mutex mutex;
+  sennit::channel<int> channel(1);
+  mutex.lock();
+  auto at_mutex = runtime.spawn([&] { outer([&] { waits_for_the_mutex(mutex); }); }, {.name = "at-mutex"});
+  auto at_channel = runtime.spawn([&] { outer([&] { waits_for_the_channel(channel); }); },
+                                  {.name = "at-channel", .stack_size = 128 * 1024});
+  auto in_catch = runtime.spawn([&] { outer([&] { waits_in_a_catch(channel); }); }, {.name = "in-catch"});
+  auto sleeper = runtime.spawn([] { outer([] { sleeps_long(); }); }, {.name = "sleeper"});
+  auto joiner = runtime.spawn([&] { outer([&] { joins_the_sleeper(sleeper); }); }, {.name = "joiner"});
+  auto runner = runtime.spawn([] { runs_on(); }, {.name = "runner"});
+  sennit::local::runtime().run([&] {
+    sennit::local::channel<int> nothing;
+    auto local_channel =
+        sennit::local::spawn([&] { local_waits_for_the_channel(nothing); }, {.name = "local-channel"});
+    auto generating = sennit::local::spawn([] { parks_in_a_generator(); }, {.name = "local-generator"});
+    auto local_joiner = sennit::local::spawn([&] { generating.join(); }, {.name = "local-joiner"});
+    sennit::local::this_fiber::sleep_for(200ms);
+    auto ready = sennit::local::spawn([] {}, {.name = "not-begun"});
+    everything_is_parked(abort);
+    stay = false;
+    std::_Exit(0);
+  });
+}

@@ -1,0 +1,364 @@
+"""Sennit's fibers in gdb: on a live process and on a core, with debug information or without.
+
+  (gdb) source sennit.py
+  (gdb) sennit fibers        every fiber: its number, id (if it was asked for), name, stack and state
+  (gdb) sennit bt N          the backtrace of fiber N, wherever it is suspended or runs
+  (gdb) sennit bt NAME       the same, by its name
+  (gdb) sennit bt all        of every fiber
+
+What is where in memory is read from the table sennit_debug in the library (src/sched/registry.cpp). Backtraces
+go by the tables that exceptions go by, so no frame pointers are needed. x86-64 only, so far.
+"""
+import re
+import struct
+
+import gdb
+import gdb.unwinder
+
+WORDS = """
+blocks workers record block_size block_fiber_size block_older block_index registration_worker
+registration_older fiber_context fiber_home fiber_id fiber_reason fiber_frame fiber_joiner fiber_name
+fiber_status status_parked status_joining status_finished site_reason frame_context frame_memory_low
+frame_memory_size worker_current worker_shared worker_thread worker_index
+""".split()
+MAGIC = b"sennit 1"
+NAME_SIZE = 32
+RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
+WORD = 2**64 - 1
+
+
+class Trouble(gdb.GdbError):
+    pass
+
+
+# ---- Memory.
+
+def read(address, size):
+    try:
+        return bytes(gdb.selected_inferior().read_memory(address & WORD, size))
+    except gdb.MemoryError:
+        raise Trouble(f"sennit: cannot read memory at {address:#x}") from None
+
+
+def word(address):
+    return struct.unpack("<Q", read(address, 8))[0]
+
+
+def text(address, limit=256):
+    taken = b""
+    while address and len(taken) < limit:
+        try:
+            byte = read(address + len(taken), 1)
+        except Trouble:
+            break
+        if byte == b"\0":
+            break
+        taken += byte
+    return taken.decode("utf-8", "replace")
+
+
+def symbol_at(address):
+    said = gdb.execute(f"info symbol {address:#x}", to_string=True)
+    return "" if said.startswith("No symbol") else said.split()[0]
+
+
+def table():
+    try:
+        at = int(gdb.parse_and_eval("(unsigned long)&sennit_debug"))
+        known = read(at, 8 + 8 * len(WORDS))
+    except (gdb.error, Trouble):
+        raise Trouble("sennit: there is no Sennit in this program, or it was not started yet") from None
+    if known[:8] != MAGIC:
+        raise Trouble("sennit: this script and the library in this program are of different versions")
+    return dict(zip(WORDS, struct.unpack(f"<{len(WORDS)}Q", known[8:])))
+
+
+# ---- Threads, workers, fibers.
+
+class Thread:
+    def __init__(self, thread):
+        self.thread = thread
+        self.number = thread.num
+        self.kernel_number = thread.ptid[1]
+        thread.switch()
+        frame = gdb.newest_frame()
+        self.sp = int(frame.read_register("rsp")) & WORD
+        self.pc = int(frame.read_register("rip")) & WORD
+
+
+class Selection:
+    """Whatever happens to be selected is selected again at the end."""
+
+    def __enter__(self):
+        self.thread = gdb.selected_thread()
+        if self.thread is None:
+            raise Trouble("sennit: there is no process; run or attach to one, or load a core")
+        self.frame = gdb.selected_frame()
+
+    def __exit__(self, *_):
+        self.thread.switch()
+        try:
+            self.frame.select()
+        except gdb.error:
+            pass
+
+
+class Fiber:
+    def __init__(self, of, number, address):
+        known = of.table
+        self.number = number
+        self.address = address
+        self.context = word(address + known["fiber_context"])
+        self.home = word(address + known["fiber_home"])
+        self.id = struct.unpack("<I", read(address + known["fiber_id"], 4))[0]
+        self.name = text(address + known["fiber_name"], NAME_SIZE)
+        self.status = read(address + known["fiber_status"], 1)[0]
+        self.thread = None
+        self.low = self.size = 0
+        frame = word(address + known["fiber_frame"])
+        self.begun = True
+        if frame:
+            self.low = word(frame + known["frame_memory_low"])
+            self.size = word(frame + known["frame_memory_size"])
+            if self.size == 0:
+                raise Trouble("sennit: the stacks of the fibers are not in this core; `help sennit` says why")
+            self.begun = not (self.context == word(frame + known["frame_context"])
+                              and symbol_at(word(self.context)) == "sennit_enter_rounds")
+        self.parked = known["status_parked"] <= self.status <= known["status_joining"]
+
+    def has(self, address):
+        return self.low <= address < self.low + self.size
+
+
+class Process:
+    """All that there is at this moment."""
+
+    def __init__(self):
+        self.table = table()
+        self.threads = [Thread(each) for each in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num)]
+        self.workers = self.find_workers()
+        self.runtimes = list(dict.fromkeys(self.runtime_of(each) for each in self.workers))
+        self.fibers = self.find_fibers()
+        for each in self.fibers:
+            self.find_thread(each)
+
+    def find_workers(self):
+        found = []
+        at = self.table["workers"]
+        while at:
+            found.append(word(at + self.table["registration_worker"]))
+            at = word(at + self.table["registration_older"])
+        return found[::-1]
+
+    def find_fibers(self):
+        known = self.table
+        homes = set(self.workers)
+        found = []
+        block = known["blocks"]
+        while block:
+            first = word(block + known["block_index"]) * known["block_size"] + 1
+            for i in range(known["block_size"]):
+                at = block + i * known["block_fiber_size"]
+                status = read(at + known["fiber_status"], 1)[0]
+                home = word(at + known["fiber_home"])
+                if 0 < status < known["status_finished"] and home in homes:
+                    found.append(Fiber(self, first + i, at))
+            block = word(block + known["block_older"])
+        return sorted(found, key=lambda f: f.number)
+
+    def runtime_of(self, worker):
+        return word(worker + self.table["worker_shared"]) or worker
+
+    def find_thread(self, fiber):
+        """The thread that a fiber runs on. Who is said to run may be about to be entered, or just have left."""
+        for thread in self.threads:
+            if fiber.has(thread.sp):
+                fiber.thread = thread
+                return
+        for worker in self.workers:
+            if word(worker + self.table["worker_current"]) != fiber.address:
+                continue
+            number = struct.unpack("<i", read(worker + self.table["worker_thread"], 4))[0]
+            for thread in self.threads:
+                entered = thread.kernel_number == number
+                if entered and not any(other.has(thread.sp) for other in self.fibers):
+                    fiber.thread = thread
+
+    def reason(self, fiber):
+        at = word(fiber.address + self.table["fiber_reason"])
+        if word(fiber.home + self.table["worker_shared"]):  # it is the place of a wait_site
+            at = word(at + self.table["site_reason"])
+        return text(at)
+
+    def joined_by(self, fiber):
+        """The fiber that this one waits for: that one names it, or what it waits with on its own stack."""
+        for each in self.fibers:
+            joiner = word(each.address + self.table["fiber_joiner"])
+            if joiner == fiber.address or fiber.has(joiner):
+                return each
+        return None
+
+    def state(self, fiber):
+        if fiber.thread is not None:
+            return f"running on thread {fiber.thread.number}"
+        if not fiber.parked:
+            return "ready" if fiber.begun else "ready, not begun"
+        reason = self.reason(fiber)
+        joined = self.joined_by(fiber) if reason == "join" else None
+        return f"parked: {reason}" + (f" of {joined.number}" if joined else "")
+
+    def place(self, fiber):
+        number = self.runtimes.index(self.runtime_of(fiber.home)) + 1
+        return f"{number} parallel" if word(fiber.home + self.table["worker_shared"]) else f"{number} local"
+
+    def named(self, what):
+        found = [f for f in self.fibers if what in (str(f.number), f.name)]
+        if not found:
+            raise Trouble(f"sennit: there is no fiber {what}; see `sennit fibers`")
+        return found
+
+
+# ---- Backtraces.
+
+class FrameId:
+    def __init__(self, sp, pc):
+        self.sp = sp
+        self.pc = pc
+
+
+def registers_of(context):
+    """Those of a suspended context, where its own code goes on; the switch's own frames are left out."""
+    at = context
+    while True:
+        pc, rbp, rbx = (word(at + 8 * i) for i in range(3))
+        sp = at + RECORD_SIZE
+        symbol = symbol_at(pc)
+        if symbol.startswith("sennit_swapstack_call"):
+            r12, r13, r14, r15, back = (word(sp + 8 * i) for i in range(5))
+            return {"rip": back, "rsp": sp + 40, "rbp": rbp, "rbx": rbx, "r12": r12, "r13": r13, "r14": r14,
+                    "r15": r15}
+        if not re.match(r"sennit_\w+_busy\b", symbol):
+            return {"rip": pc, "rsp": sp, "rbp": rbp, "rbx": rbx}
+        at = sp + 16  # the record that the exception globals were saved below
+
+
+class FiberUnwinder(gdb.unwinder.Unwinder):
+    """While it is told a context, it says that the selected thread's newest frame was called by that one.
+
+    Registers of a core cannot be written, and those of a live process had better not be.
+    """
+
+    def __init__(self):
+        super().__init__("sennit fiber")
+        self.registers = None
+        self.beneath = None
+
+    def __call__(self, pending):
+        if self.registers is None:
+            return None
+        sp = pending.read_register("rsp")
+        if (int(sp) & WORD, int(pending.read_register("rip")) & WORD) != self.beneath:
+            return None
+        # A frame that lies below its caller: else gdb takes the stack to be corrupt.
+        below = gdb.Value(self.registers["rsp"] - RECORD_SIZE - 16).cast(sp.type)
+        info = pending.create_unwind_info(FrameId(below, pending.read_register("rip")))
+        for name, value in self.registers.items():
+            info.add_saved_register(name, gdb.Value(value).cast(pending.read_register(name).type))
+        return info
+
+
+UNWINDER = FiberUnwinder()
+gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
+
+
+def print_suspended(process, fiber):
+    if process.table["record"] != 1:
+        raise Trouble("sennit: contexts are not of a kind that this script knows")
+    if not fiber.begun:
+        print("#0  (it has not begun)")
+        return
+    thread = process.threads[0]
+    thread.thread.switch()
+    UNWINDER.registers = registers_of(fiber.context)
+    UNWINDER.beneath = (thread.sp, thread.pc)
+    try:
+        gdb.invalidate_cached_frames()
+        skip = 1
+        frame = gdb.newest_frame()
+        while frame.type() == gdb.INLINE_FRAME:
+            frame = frame.older()
+            skip += 1
+        lines = gdb.execute("backtrace", to_string=True).splitlines()
+    finally:
+        UNWINDER.registers = None
+        gdb.invalidate_cached_frames()
+    show = False
+    for line in lines:
+        number = re.match(r"#(\d+)(\s+)", line)
+        if number:
+            show = int(number[1]) >= skip
+            line = f"#{int(number[1]) - skip:<3}" + line[number.end():]
+        if show:
+            print(line)
+
+
+def print_backtrace(process, fiber):
+    name = f' "{fiber.name}"' if fiber.name else ""
+    print(f"fiber {fiber.number}{name}, {process.state(fiber)}")
+    if fiber.thread is None:
+        print_suspended(process, fiber)
+    else:
+        fiber.thread.thread.switch()
+        gdb.execute("backtrace")
+
+
+# ---- Commands.
+
+class SennitCommand(gdb.Command):
+    """Sennit's fibers: `sennit fibers`, `sennit bt N`.
+
+Cores that the kernel writes have all of them. gdb's generate-core-file (and gcore) leaves memory out behind
+guard pages that the kernel only marks (Linux 6.13 and later): it cannot read them, and gives the mapping up."""
+
+    def __init__(self):
+        super().__init__("sennit", gdb.COMMAND_STACK, gdb.COMPLETE_NONE, True)
+
+
+class FibersCommand(gdb.Command):
+    """Lists every fiber: sennit fibers
+
+The number is what `sennit bt` takes; the id is what this_fiber::id() gives, where somebody asked for it."""
+
+    def __init__(self):
+        super().__init__("sennit fibers", gdb.COMMAND_STACK, gdb.COMPLETE_NONE)
+
+    def invoke(self, argument, from_tty):
+        with Selection():
+            process = Process()
+            row = "{:>5} {:>6} {:<16} {:<11} {:>8}  {}"
+            print(row.format("N", "id", "name", "runtime", "stack", "state"))
+            for each in process.fibers:
+                print(row.format(each.number, each.id or "-", each.name or "-", process.place(each),
+                                 f"{each.size // 1024} KiB", process.state(each)))
+            print(f"{len(process.fibers)} fibers of {len(process.runtimes)} runtimes")
+
+
+class BacktraceCommand(gdb.Command):
+    """Prints a fiber's backtrace: sennit bt N|NAME|all"""
+
+    def __init__(self):
+        super().__init__("sennit bt", gdb.COMMAND_STACK, gdb.COMPLETE_NONE)
+
+    def invoke(self, argument, from_tty):
+        what = argument.strip()
+        if not what:
+            raise Trouble("usage: sennit bt N|NAME|all")
+        with Selection():
+            process = Process()
+            for each in process.fibers if what == "all" else process.named(what):
+                print_backtrace(process, each)
+
+
+SennitCommand()
+FibersCommand()
+BacktraceCommand()
