@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "sennit/detail/arch/thread.h"
+#include "sennit/detail/fault/survive.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
 #ifndef AT_MINSIGSTKSZ
@@ -96,6 +97,7 @@ void hand_on(int signal, siginfo_t* info, void* context, bool sent) noexcept {
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   const bool sent = info->si_code <= 0;
   if (!sent) {
+    fault_escape();
     const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
     const stack_place place = stack_find(fault);
     if (place.found && place.guard)

@@ -90,6 +90,10 @@ fiber* fiber_make(worker& home) {
   return f;
 }
 
+std::mutex& descriptors_lock() noexcept {
+  return source().lock;
+}
+
 void fiber_free(fiber* f) noexcept {
   descriptor_source& to = source();
   std::lock_guard hold(to.lock);
@@ -112,12 +116,16 @@ std::size_t fiber_count(const worker& home) noexcept {
   return count;
 }
 
+std::uint32_t fiber_fresh_id() noexcept {
+  static constinit std::atomic<std::uint32_t> given{0};
+  return 1 + given.fetch_add(1, std::memory_order_relaxed);
+}
+
 std::uint64_t fiber_id(fiber& f) noexcept {
-  static std::atomic<std::uint32_t> given{0};
   const std::atomic_ref id(f.id);  // its handle's owner may ask just now, too
   std::uint32_t known = id.load(std::memory_order_relaxed);
   if (known == 0) {
-    const std::uint32_t fresh = 1 + given.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t fresh = fiber_fresh_id();
     if (id.compare_exchange_strong(known, fresh, std::memory_order_relaxed))
       known = fresh;
   }

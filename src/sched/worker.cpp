@@ -16,6 +16,7 @@
 
 #include "sennit/detail/fault/overflow.hpp"
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/stopped_workers.hpp"
 
 namespace sennit::detail {
 
@@ -305,7 +306,9 @@ void host_enters(worker& w) noexcept {
   w.error_number = &errno;
   thread->worker = &w;
   static thread_local const int number = ::gettid();
-  w.thread.store(number, std::memory_order_relaxed);
+  w.thread.exchange(number, std::memory_order_seq_cst);  // and then look, as who holds workers does
+  if (workers_are_held.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+    wait_until_let_go();
 }
 
 void host_goes(worker& w) noexcept {

@@ -177,6 +177,8 @@ void fiber_free(fiber* f) noexcept;
 // The fiber's number in the process, for people: given when it is first asked for. Any thread, while it
 // cannot begin anew.
 std::uint64_t fiber_id(fiber& f) noexcept;
+// A number that no fiber has.
+std::uint32_t fiber_fresh_id() noexcept;
 
 // Calls visit(argument, fiber) for each fiber of a worker that is not finished, on the worker's thread.
 void fiber_for_each(const sennit_worker& home, void (*visit)(void* argument, fiber& f), void* argument);

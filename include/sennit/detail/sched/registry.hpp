@@ -35,6 +35,8 @@ public:
 
 // Who holds it keeps workers from coming and going.
 std::mutex& registry_lock() noexcept;
+// The same of blocks of descriptors. After the other.
+std::mutex& descriptors_lock() noexcept;
 
 }  // namespace sennit::detail
 

@@ -1,0 +1,163 @@
+// Backtraces by libgcc's unwinder.
+//
+// It starts from its own caller only. So that it walks a suspended context it is called on a stack whose
+// first frame says that its caller is that context: the way that backtraces of deciders go on.
+#include "sennit/detail/fault/backtrace.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "sennit/detail/fault/survive.hpp"
+#include "sennit/detail/stack/sanitizer.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+struct walk {
+  std::span<std::uintptr_t> at;
+  std::size_t count = 0;
+  // Frames are left out while their stack pointers lie here, and until one is at this pc.
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+  std::uintptr_t first_pc = 0;
+};
+
+SENNIT_UNSANITIZED _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* argument) {
+  walk& w = *static_cast<walk*>(argument);
+  int exact = 0;
+  const std::uintptr_t pc = _Unwind_GetIPInfo(frame, &exact);
+  const std::uintptr_t sp = _Unwind_GetCFA(frame);
+  if ((sp >= w.low && sp < w.high) || (w.first_pc != 0 && pc != w.first_pc))
+    return _URC_NO_REASON;
+  w.first_pc = 0;
+  if (pc == 0 || w.count == w.at.size())
+    return _URC_END_OF_STACK;
+  w.at[w.count++] = pc - (exact == 0);
+  return _URC_NO_REASON;
+}
+
+// The frames of a walk, and of who asks for it.
+constexpr std::uintptr_t what_is_below = 4096;
+
+SENNIT_UNSANITIZED void go(void* argument) {
+  _Unwind_Backtrace(note_frame, argument);
+}
+
+std::uintptr_t interrupted_pc([[maybe_unused]] const void* context) noexcept {
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  return 0;
+#endif
+}
+
+#if !defined(SENNIT_BACKEND_UCONTEXT)
+
+SENNIT_UNSANITIZED sennit_decision go_there(sennit_context self, void* argument) {
+  go(argument);
+  return {self, 0};
+}
+
+struct there {
+  walk* what;
+  void* stack;
+};
+
+SENNIT_UNSANITIZED void suspend_and_go(void* argument) {
+  const auto& to = *static_cast<const there*>(argument);
+  sennit_suspend(to.stack, go_there, to.what);
+}
+
+#endif
+
+}  // namespace
+
+SENNIT_UNSANITIZED std::size_t backtrace_of([[maybe_unused]] sennit_context context,
+                                            [[maybe_unused]] const stack_memory& scratch,
+                                            [[maybe_unused]] std::span<std::uintptr_t> at) noexcept {
+#if defined(SENNIT_BACKEND_UCONTEXT)
+  return 0;
+#else
+  char* const top = scratch.high() - 64;
+  *reinterpret_cast<sennit_context*>(top) = context;
+  walk what{at};
+  what.low = reinterpret_cast<std::uintptr_t>(scratch.low);
+  what.high = reinterpret_cast<std::uintptr_t>(scratch.high());
+  there to{&what, top};
+  fault_survived(suspend_and_go, &to);
+  return what.count;
+#endif
+}
+
+SENNIT_UNSANITIZED std::size_t backtrace_interrupted(const void* ucontext,
+                                                     std::span<std::uintptr_t> at) noexcept {
+  walk what{at};
+  what.first_pc = interrupted_pc(ucontext);
+  fault_survived(go, &what);
+  if (what.count == 0 && !at.empty() && interrupted_pc(ucontext) != 0)
+    at[what.count++] = interrupted_pc(ucontext);
+  return what.count;
+}
+
+SENNIT_UNSANITIZED std::size_t backtrace_here(const void* frame, std::span<std::uintptr_t> at) noexcept {
+  walk what{at};
+  what.low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - what_is_below;
+  what.high = reinterpret_cast<std::uintptr_t>(frame);
+  fault_survived(go, &what);
+  return what.count;
+}
+
+std::uintptr_t interrupted_stack_pointer([[maybe_unused]] const void* context) noexcept {
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
+#else
+  return 0;
+#endif
+}
+
+namespace {
+
+void append_offset(std::string& to, std::uintptr_t from, std::uintptr_t address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "+0x%zx", address - from);
+  to += text;
+}
+
+std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                     std::free);
+  return plain != nullptr ? plain.get() : name;
+}
+
+}  // namespace
+
+void describe_address(std::string& to, std::uintptr_t address) {
+  Dl_info known{};
+  if (::dladdr(reinterpret_cast<void*>(address), &known) == 0 || known.dli_fname == nullptr) {
+    append_offset(to, 0, address);
+    return;
+  }
+  if (known.dli_sname != nullptr) {
+    to += demangled(known.dli_sname);
+    append_offset(to, reinterpret_cast<std::uintptr_t>(known.dli_saddr), address);
+    to += " ";
+  }
+  to += "(";
+  to += known.dli_fname;
+  append_offset(to, reinterpret_cast<std::uintptr_t>(known.dli_fbase), address);
+  to += ")";
+}
+
+}  // namespace sennit::detail
