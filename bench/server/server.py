@@ -139,6 +139,20 @@ class Bench:
                     say("sennit", name, {"warm_up": phase, "clients": 1000}, "cpu_us_per_request",
                         got["cpu_us_per_request"])
 
+    def workers(self):
+        """Fibers on one thread and on two workers: on one core, which shows what sharing costs, and on all, which
+        they share with redis-benchmark."""
+        names = {"fiber": FRONTS["fiber"], "2 workers": [*FRONTS["fiber"], "--workers", "2"]}
+        pinned = self.cpu, self.client
+        for where in ("one core", "all cores"):
+            with contextlib.ExitStack() as stack:
+                servers = self.servers(names, stack)
+                servers.pop("redis", None)
+                for pipeline in self.options.pipeline:
+                    self.measure(servers, {"on": where}, test="get", clients=50, pipeline=pipeline)
+            self.cpu, self.client = None, Client(None)
+        self.cpu, self.client = pinned
+
     def idle(self):
         """100 active clients, alone and beside thousands of idle ones."""
         idle = 300 if self.tiny else min(9900, load.raise_descriptor_limit() - 300)
@@ -228,6 +242,7 @@ def main():
     bench.square()
     bench.stacks()
     bench.warm_up()
+    bench.workers()
     bench.idle()
     bench.hostile()
 

@@ -29,6 +29,7 @@ std::size_t half_of_memory() {
 struct options {
   kv::settings config;
   std::string front = "fiber";
+  unsigned workers = 1;
   std::string per_request;  // empty: no coroutine
   kv::coroutine_settings coroutines;
 };
@@ -37,6 +38,9 @@ void add_fronts(CLI::App& app, options& chosen) {
   app.add_option("--front", chosen.front, "What serves a connection")
       ->capture_default_str()
       ->check(CLI::IsMember({"fiber", "callback", "thread"}));
+  app.add_option("--workers", chosen.workers, "Threads that run the fibers; 0: one for each CPU")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 64));
   const std::string group = "For measuring what coroutines cost";
   auto* kind =
       app.add_option("--coroutine-per-request", chosen.per_request,
@@ -86,6 +90,9 @@ void parse(int count, char** words, options& chosen) {
   add_fronts(app, chosen);
   try {
     app.parse(count, words);
+    if (chosen.workers != 1 && (chosen.front != "fiber" || !chosen.per_request.empty())) {
+      throw CLI::ValidationError("--workers", "is for --front fiber, without --coroutine-per-request");
+    }
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }
@@ -123,7 +130,7 @@ void serve(const options& chosen) {
     server->run_request = kv::in_coroutines(chosen.coroutines);
   }
   if (chosen.front == "fiber") {
-    kv::serve_with_fibers(*server);
+    kv::serve_with_fibers(*server, chosen.workers);
   } else if (chosen.front == "callback") {
     kv::serve_with_callbacks(*server);
   } else {

@@ -5,67 +5,76 @@
 #include <span>
 #include <system_error>
 
-#include "sennit/local/runtime.hpp"
-
 namespace kv {
 
-namespace local = sennit::local;
 using clock = std::chrono::steady_clock;
 
-fiber_connection::fiber_connection(sennit::tcp_stream& stream, server_state& server)
-    : stream_(stream),
+template <class Kind>
+fiber_connection<Kind>::fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server,
+                                         mutex& guard)
+    : stream_(std::move(stream)),
       server_(server),
-      session_(server, server.shared, server.stats.connections_received + 1, this) {}
+      guard_(guard),
+      session_(server, memory_.space(server), server.stats.connections_received + 1, this) {}
 
-fiber_connection::~fiber_connection() {
+template <class Kind>
+fiber_connection<Kind>::~fiber_connection() {
   if (shared_ != nullptr) {
-    shared_->stream = nullptr;
+    shared_->to = nullptr;
+    stream_->close();  // the listener ends
   }
 }
 
-void fiber_connection::serve() {
-  while (receive() && answer()) {
+template <class Kind>
+void fiber_connection<Kind>::serve(lock& held) {
+  while (receive(held) && answer(held)) {
   }
 }
 
-fiber_connection::time_point fiber_connection::idle_deadline() const {
+template <class Kind>
+auto fiber_connection<Kind>::idle_deadline() const -> time_point {
   const auto timeout = server_.config.timeout;
   return timeout.count() == 0 ? time_point::max() : clock::now() + timeout;
 }
 
-bool fiber_connection::is_in_company() const {
+template <class Kind>
+bool fiber_connection<Kind>::is_in_company() const {
   return session_.is_in_company() || (shared_ != nullptr && shared_->under_way);
 }
 
 // False: the client has ended its stream.
-bool fiber_connection::receive() {
+template <class Kind>
+bool fiber_connection<Kind>::receive(lock& held) {
   more_has_come_ = false;
   if (session_.has_news()) {  // since we last looked, while we wrote
     return true;
   }
-  return is_in_company() ? receive_in_company() : receive_alone();
+  return is_in_company() ? receive_in_company(held) : receive_alone(held);
 }
 
-bool fiber_connection::receive_alone() {
+template <class Kind>
+bool fiber_connection<Kind>::receive_alone(lock& held) {
   const std::span<char> space = session_.receive_space();
-  const std::size_t count = stream_.read_some(std::as_writable_bytes(space), idle_deadline());
+  const std::size_t count =
+      without(held, [&] { return stream_->read_some(std::as_writable_bytes(space), idle_deadline()); });
   session_.received(count);
   more_has_come_ = count == space.size();  // perhaps
   return count != 0;
 }
 
 // Returns when there may be something to process. Whoever waits for others is not idle.
-bool fiber_connection::receive_in_company() {
+template <class Kind>
+bool fiber_connection<Kind>::receive_in_company(lock& held) {
   if (shared_ == nullptr) {
-    shared_ = std::make_shared<listening>(
-        listening{&stream_, &session_, &server_, std::make_shared<local::channel<bool>>(1)});
+    shared_.reset(new listening{stream_, &session_, server_, guard_});
   }
   if (!shared_->under_way) {
     shared_->under_way = true;
-    local::spawn([shared = shared_] { listen(shared); }, {.name = "listener"});
+    Kind::spawn([shared = shared_] { listen(*shared); }, "listener");
   }
   const bool waits = session_.is_in_company();
-  const bool news = shared_->news->receive_until(waits ? session_.deadline() : idle_deadline()).has_value();
+  const time_point deadline = waits ? session_.deadline() : idle_deadline();
+  const bool news = without(held, [&] { return shared_->news.receive_until(deadline).has_value(); });
   if (shared_->ended) {
     return false;
   }
@@ -75,55 +84,70 @@ bool fiber_connection::receive_in_company() {
   return news || waits;
 }
 
-void fiber_connection::listen(const std::shared_ptr<listening>& shared) {
-  if (shared->stream == nullptr) {  // before we first ran
-    return;
-  }
+template <class Kind>
+void fiber_connection<Kind>::listen(listening& shared) {
+  typename Kind::receiving memory;
+  const std::span<char> space(memory.space(shared.server).receive_block);
   std::error_code error;
-  const std::size_t count =
-      shared->stream->read_some(std::span<char>(shared->server->shared.receive_block), error);
-  shared->under_way = false;
-  if (shared->stream == nullptr) {
+  const std::size_t count = shared.stream->read_some(space, error);  // closed, if the connection has ended
+  const lock held(shared.guard);
+  shared.under_way = false;
+  if (shared.to == nullptr) {
     return;
   }
-  shared->ended = count == 0;
-  shared->to->set_aside({shared->server->shared.receive_block.data(), count});
+  shared.ended = count == 0;
+  shared.to->set_aside({space.data(), count});
   bool news = true;
-  shared->news->try_send(news);
+  shared.news.try_send(news);
 }
 
 // False: close.
-bool fiber_connection::answer() {
+template <class Kind>
+bool fiber_connection<Kind>::answer(lock& held) {
   session::outcome outcome{};
   do {
     outcome = session_.process();
-    if (!session_.output().empty()) {
-      stream_.write_all(std::as_bytes(std::span(session_.output())), idle_deadline());
-    }
-    session_.output_sent();
-    if (outcome == session::outcome::more || more_has_come_) {
-      local::this_fiber::yield();  // a client whose next request is always there already must not keep us
-    }
+    without(held, [&] {
+      send();
+      if (outcome == session::outcome::more || more_has_come_) {
+        Kind::yield();  // a client whose next request is always there already must not keep us
+      }
+      return true;
+    });
   } while (outcome == session::outcome::more);
   return outcome != session::outcome::close;
 }
 
-void fiber_connection::wake() {
+template <class Kind>
+void fiber_connection<Kind>::send() {
+  if (!session_.output().empty()) {
+    stream_->write_all(std::as_bytes(std::span(session_.output())), idle_deadline());
+  }
+  session_.output_sent();
+}
+
+template <class Kind>
+void fiber_connection<Kind>::wake() {
   if (shared_ != nullptr) {
     bool news = true;
-    shared_->news->try_send(news);
+    shared_->news.try_send(news);
   }
 }
 
 // Whoever waits in the stream gets operation_canceled; whoever waits for news gets some.
-void fiber_connection::break_off() {
-  stream_.close();
+template <class Kind>
+void fiber_connection<Kind>::break_off() {
+  stream_->close();
   wake();
 }
 
-bool fiber_connection::is_gone() {
-  return !stream_.is_open() || (shared_ != nullptr && shared_->ended) ||
-         peer_is_gone(stream_.native_handle());
+template <class Kind>
+bool fiber_connection<Kind>::is_gone() {
+  return !stream_->is_open() || (shared_ != nullptr && shared_->ended) ||
+         peer_is_gone(stream_->native_handle());
 }
+
+template class fiber_connection<one_worker>;
+template class fiber_connection<several_workers>;
 
 }  // namespace kv

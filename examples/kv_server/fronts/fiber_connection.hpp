@@ -8,29 +8,41 @@
 //   other clients' fibers --wake()--> |                     |
 //   listener              ----------> | channel, capacity 1 | --> the connection's fiber: process, write
 //   the deadline, if any  ----------> |                     |
+//
+// Threads. `Kind` (fiber_kinds.hpp) says whether the fibers are one thread's. A connection holds the server's
+// lock while it looks at what others may change, and lets it go to receive, to send and to wait.
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <system_error>
 
-#include "sennit/local/channel.hpp"
+#include "fiber_kinds.hpp"
 #include "sennit/tcp_stream.hpp"
 #include "session.hpp"
 #include "sockets.hpp"
 
 namespace kv {
 
+template <class Kind>
 class fiber_connection final : public front {
 public:
-  fiber_connection(sennit::tcp_stream& stream, server_state& server);
+  using mutex = typename Kind::mutex;
+  using lock = std::unique_lock<mutex>;
+
+  // Both with the lock held.
+  fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server, mutex& guard);
+  ~fiber_connection();
   fiber_connection(const fiber_connection&) = delete;
   fiber_connection& operator=(const fiber_connection&) = delete;
-  ~fiber_connection();
 
   // Returns when the client has ended it, or is to be closed. Throws std::system_error, as the stream does.
-  void serve();
+  // `held`: the lock, before and after.
+  void serve(lock& held);
 
-  // Receive no more than has come: serve() returns once that is executed and the replies are sent.
-  void end_input() { end_of_input(stream_.native_handle()); }
+  // Receive no more than has come: serve() returns once that is executed and the replies are sent. With the
+  // lock held, like what follows.
+  void end_input() { end_of_input(stream_->native_handle()); }
 
   void wake() override;
   void break_off() override;
@@ -39,27 +51,47 @@ public:
 private:
   using time_point = std::chrono::steady_clock::time_point;
 
-  // What a listener and its connection share. Either may end first.
+  // What a listener and its connection share. Either may end first. Used with the lock held, but for the
+  // stream and the channel.
   struct listening {
-    sennit::tcp_stream* stream;  // nullptr: the connection has ended
-    session* to;
-    server_state* server;
-    std::shared_ptr<sennit::local::channel<bool>> news;
+    std::shared_ptr<sennit::tcp_stream> stream;
+    session* to;  // nullptr: the connection has ended
+    server_state& server;
+    mutex& guard;
+    typename Kind::channel news{1};
     bool under_way = false;  // a listener reads
     bool ended = false;      // the client has ended its stream
   };
 
-  static void listen(const std::shared_ptr<listening>& shared);
+  // Transfers, or waits, without the lock. Who is told there that the runtime ends leaves without it: then
+  // fibers run one after the other.
+  template <class Function>
+  static auto without(lock& held, Function&& function) -> decltype(function()) {
+    held.unlock();
+    try {
+      const auto result = function();
+      held.lock();
+      return result;
+    } catch (const std::system_error&) {
+      held.lock();
+      throw;
+    }
+  }
+
+  static void listen(listening& shared);
 
   time_point idle_deadline() const;
   bool is_in_company() const;
-  bool receive();
-  bool receive_alone();
-  bool receive_in_company();
-  bool answer();
+  bool receive(lock& held);
+  bool receive_alone(lock& held);
+  bool receive_in_company(lock& held);
+  bool answer(lock& held);
+  void send();
 
-  sennit::tcp_stream& stream_;
+  std::shared_ptr<sennit::tcp_stream> stream_;
   server_state& server_;
+  mutex& guard_;
+  typename Kind::receiving memory_;
   session session_;
   bool more_has_come_ = false;
   std::shared_ptr<listening> shared_;  // once there was need of it

@@ -1,5 +1,5 @@
 // The server on fibers: one accepts, one waits for the signals to end, one removes keys whose time is over,
-// and each connection has its own (fiber_connection.hpp).
+// and each connection has its own (fiber_connection.hpp). All of one thread, or on several workers.
 #include <cstdio>
 #include <list>
 #include <memory>
@@ -9,9 +9,6 @@
 #include <system_error>
 
 #include "fiber_connection.hpp"
-#include "sennit/local/condition_variable.hpp"
-#include "sennit/local/mutex.hpp"
-#include "sennit/local/runtime.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
@@ -21,10 +18,10 @@ namespace kv {
 
 namespace {
 
-namespace local = sennit::local;
 using clock = std::chrono::steady_clock;
 
 // Outlives the runtime, whose end ends the fibers that use it.
+template <class Kind>
 class fiber_server {
 public:
   explicit fiber_server(server_state& server) : server_(server) {}
@@ -32,63 +29,83 @@ public:
   void serve();
 
 private:
+  using mutex = typename Kind::mutex;
+  using connection = fiber_connection<Kind>;
+
+  void remove_keys();
   void accept_until_closed();
   void accept_one();
-  void serve_connection(sennit::tcp_stream& stream);
+  void serve_connection(std::shared_ptr<sennit::tcp_stream> stream);
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
 
   server_state& server_;
   sennit::tcp_listener listener_;
   std::optional<sennit::signal_set> signals_;
-  std::list<fiber_connection*> connections_;
-  bool hurry_ = false;  // a second signal has come
-  local::mutex changing_;
-  local::condition_variable finished_;  // the last connection has ended, or hurry_
+  mutex guard_;  // of the server's state, and of what follows
+  std::list<connection*> connections_;
+  bool ending_ = false;
+  bool hurry_ = false;                          // a second signal has come
+  typename Kind::condition_variable finished_;  // the last connection has ended, or hurry_
 };
 
-void fiber_server::serve() {
+template <class Kind>
+void fiber_server<Kind>::serve() {
   signals_.emplace(stop_signals);
   listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
   say_serving(server_.config);
-  local::spawn([this] { accept_until_closed(); }, {.name = "acceptor"});
-  local::spawn(
-      [this] {
-        for (;;) {
-          local::this_fiber::sleep_until(remove_expired(server_));
-        }
-      },
-      {.name = "expiry"});
+  Kind::spawn([this] { accept_until_closed(); }, "acceptor");
+  Kind::spawn([this] { remove_keys(); }, "expiry");
   signals_->wait();
   finish_connections();
 }
 
+template <class Kind>
+void fiber_server<Kind>::remove_keys() {
+  for (;;) {
+    std::unique_lock hold(guard_);
+    const clock::time_point next = remove_expired(server_);
+    hold.unlock();
+    Kind::sleep_until(next);
+  }
+}
+
 // Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves.
-void fiber_server::accept_until_closed() {
+template <class Kind>
+void fiber_server<Kind>::accept_until_closed() {
+  constexpr std::chrono::milliseconds pause{20};
   while (listener_.is_open()) {
     try {
       accept_one();
     } catch (const std::system_error&) {
-      local::this_fiber::sleep_for(std::chrono::milliseconds(20));
+      Kind::sleep_until(clock::now() + pause);
     } catch (const std::bad_alloc&) {
-      local::this_fiber::sleep_for(std::chrono::milliseconds(20));
+      Kind::sleep_until(clock::now() + pause);
     }
   }
 }
 
-void fiber_server::accept_one() {
-  sennit::tcp_stream stream = listener_.accept();
+template <class Kind>
+void fiber_server<Kind>::accept_one() {
+  auto stream = std::make_shared<sennit::tcp_stream>(listener_.accept());
+  std::unique_lock hold(guard_);
   if (server_.stats.connected_clients >= server_.config.max_clients) {
-    refuse(stream);
+    ++server_.stats.rejected_connections;
+    hold.unlock();
+    refuse(*stream);
     return;
   }
-  local::spawn([stream = std::move(stream), this]() mutable { serve_connection(stream); },
-               {.name = "connection"});
+  const std::size_t number = server_.stats.connections_received;
+  hold.unlock();
+  Kind::spawn_connection(
+      [stream = std::move(stream), this]() mutable { serve_connection(std::move(stream)); }, number);
 }
 
-void fiber_server::serve_connection(sennit::tcp_stream& stream) {
-  fiber_connection connection(stream, server_);
-  const auto place = connections_.insert(connections_.end(), &connection);
+template <class Kind>
+void fiber_server<Kind>::serve_connection(std::shared_ptr<sennit::tcp_stream> stream) {
+  std::unique_lock hold(guard_);
+  connection served(std::move(stream), server_, guard_);
+  const auto place = connections_.insert(connections_.end(), &served);
   // Also when the fiber is ended from outside.
   const auto leave = [&](void*) {
     connections_.erase(place);
@@ -96,46 +113,57 @@ void fiber_server::serve_connection(sennit::tcp_stream& stream) {
       finished_.notify_all();
     }
   };
-  const std::unique_ptr<fiber_connection, decltype(leave)> listed(&connection, leave);
-  if (!listener_.is_open()) {
-    connection.end_input();
+  const std::unique_ptr<connection, decltype(leave)> listed(&served, leave);
+  if (ending_) {
+    served.end_input();
   }
   try {
-    connection.serve();
+    served.serve(hold);
   } catch (const std::system_error&) {
     // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
   }
 }
 
-void fiber_server::refuse(sennit::tcp_stream& stream) {
-  ++server_.stats.rejected_connections;
+template <class Kind>
+void fiber_server<Kind>::refuse(sennit::tcp_stream& stream) {
   std::error_code gone_already;
   stream.write_all(too_many_clients, gone_already, clock::now());
 }
 
 // What is left when it returns is ended with the runtime.
-void fiber_server::finish_connections() {
+template <class Kind>
+void fiber_server<Kind>::finish_connections() {
+  std::unique_lock hold(guard_);
   say_ending(connections_.size());
+  ending_ = true;
   listener_.close();
-  for (fiber_connection* each : connections_) {
+  for (connection* each : connections_) {
     each->end_input();
   }
-  local::spawn([this] {
-    signals_->wait();
-    hurry_ = true;
-    finished_.notify_all();
-  });
-  std::unique_lock hold(changing_);
+  Kind::spawn(
+      [this] {
+        signals_->wait();
+        const std::lock_guard told(guard_);
+        hurry_ = true;
+        finished_.notify_all();
+      },
+      "second signal");
   finished_.wait_until(hold, clock::now() + server_.config.shutdown_timeout,
                        [this] { return connections_.empty() || hurry_; });
 }
 
 }  // namespace
 
-void serve_with_fibers(server_state& server) {
-  fiber_server front(server);
-  local::runtime runtime;
-  runtime.run([&] { front.serve(); });
+void serve_with_fibers(server_state& server, unsigned workers) {
+  if (workers == 1) {
+    fiber_server<one_worker> front(server);
+    sennit::local::runtime runtime;
+    runtime.run([&] { front.serve(); });
+  } else {
+    fiber_server<several_workers> front(server);
+    sennit::runtime runtime({.workers = workers});
+    runtime.run([&] { front.serve(); });
+  }
 }
 
 }  // namespace kv

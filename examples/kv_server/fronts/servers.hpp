@@ -1,6 +1,7 @@
 // The fronts: three ways to serve the same sessions (session.hpp) on the network, for comparison.
 //
-//   fibers     A fiber for each connection, blocking code (fiber_connection.hpp). The one to learn from.
+//   fibers     A fiber for each connection, blocking code (fiber_connection.hpp). The one to learn from. With
+//              several workers (0: one for each CPU), one lock for the state.
 //   callbacks  One thread, a state machine for each connection, driven by epoll's events.
 //   threads    A thread for each connection, one lock for the state.
 //
@@ -17,7 +18,7 @@ namespace kv {
 
 inline constexpr int stop_signals[] = {SIGINT, SIGTERM};
 
-void serve_with_fibers(server_state& server);
+void serve_with_fibers(server_state& server, unsigned workers);
 void serve_with_callbacks(server_state& server);
 void serve_with_threads(server_state& server);
 
