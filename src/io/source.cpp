@@ -148,8 +148,9 @@ void source_tell(io_side& side, bool shared) noexcept {
 int source_wait(io_source& source, io_side io_source::* which, const char* reason, time_point deadline) {
   worker& w = running_worker_for("I/O");
   epoll_driver& driver = driver_of(w);
-  if (const int error = driver.watch(source); error != 0)
-    return error;
+  if (source.driver.load(std::memory_order_relaxed) != driver.id()) [[unlikely]]
+    if (const int error = driver.watch(source); error != 0)
+      return error;
   driver.transfers = 0;
   io_side& side = source.*which;
   const bool in_time = w.shared == nullptr

@@ -38,6 +38,7 @@ private:
   void serve_connection(std::shared_ptr<sennit::tcp_stream> stream);
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
+  void say_changed();
 
   server_state& server_;
   sennit::tcp_listener listener_;
@@ -45,8 +46,8 @@ private:
   mutex guard_;  // of the server's state, and of what follows
   std::list<connection*> connections_;
   bool ending_ = false;
-  bool hurry_ = false;                          // a second signal has come
-  typename Kind::condition_variable finished_;  // the last connection has ended, or hurry_
+  bool hurry_ = false;                 // a second signal has come
+  typename Kind::channel changed_{1};  // the last connection has ended, or hurry_
 };
 
 template <class Kind>
@@ -110,7 +111,7 @@ void fiber_server<Kind>::serve_connection(std::shared_ptr<sennit::tcp_stream> st
   const auto leave = [&](void*) {
     connections_.erase(place);
     if (connections_.empty()) {
-      finished_.notify_all();
+      say_changed();
     }
   };
   const std::unique_ptr<connection, decltype(leave)> listed(&served, leave);
@@ -145,11 +146,22 @@ void fiber_server<Kind>::finish_connections() {
         signals_->wait();
         const std::lock_guard told(guard_);
         hurry_ = true;
-        finished_.notify_all();
+        say_changed();
       },
       "second signal");
-  finished_.wait_until(hold, clock::now() + server_.config.shutdown_timeout,
-                       [this] { return connections_.empty() || hurry_; });
+  const clock::time_point deadline = clock::now() + server_.config.shutdown_timeout;
+  bool in_time = true;
+  while (in_time && !connections_.empty() && !hurry_) {
+    hold.unlock();
+    in_time = changed_.receive_until(deadline).has_value();
+    hold.lock();
+  }
+}
+
+template <class Kind>
+void fiber_server<Kind>::say_changed() {
+  bool news = true;
+  changed_.try_send(news);
 }
 
 }  // namespace
