@@ -213,6 +213,14 @@ void program::report_memory(std::string_view variant, const params& parameters) 
   std::fflush(stdout);
 }
 
+void program::report_p99(std::string_view variant, const params& parameters,
+                         std::vector<double> times) const {
+  std::sort(times.begin(), times.end());
+  std::printf("%s,\"metric\":\"p99_us\",\"unit\":\"us\",\"value\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), times[times.size() * 99 / 100]);
+  std::fflush(stdout);
+}
+
 void program::report(std::string_view variant, const params& parameters, const char* metric,
                      const char* operation, timing measured, double operations) const {
   const std::string unit =

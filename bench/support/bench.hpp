@@ -85,6 +85,15 @@ public:
     report(variant, parameters, "per_second", operation, {1e9 / each.mean, 1e9 / each.best}, operations);
   }
 
+  /// Calls `run(count)`, which must return `count` times in microseconds, and prints what 99 % of them are
+  /// below.
+  template <class Run>
+  void measure_p99(std::string_view variant, const params& parameters, Run&& run) {
+    if (wants(variant, parameters))
+      report_p99(variant, parameters,
+                 run(count_ != 0 ? count_ : static_cast<std::uint64_t>(std::max(seconds_ * 5000, 300.0))));
+  }
+
   /// Prints by how many bytes the process's memory has grown at most since the program began. Variants of one
   /// process share it: call it for the one that needs least first.
   void report_memory(std::string_view variant, const params& parameters) const;
@@ -147,6 +156,8 @@ private:
   std::string begin_line(std::string_view variant, const params& parameters) const;
   void report(std::string_view variant, const params& parameters, const char* metric, const char* operation,
               timing measured, double operations) const;
+
+  void report_p99(std::string_view variant, const params& parameters, std::vector<double> times) const;
 
   std::vector<parameter> parameters_;
   std::string flavour_;

@@ -14,11 +14,11 @@
 
 #include "error.hpp"
 #include "sennit/look_up.hpp"
+#include "sennit/offload.hpp"
 #include "sennit/readiness.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
-#include "sennit/offload.hpp"
 
 using namespace sennit;
 using capi::count_of;

@@ -151,8 +151,8 @@ namespace {
 using slot_word = std::atomic<std::uintptr_t>;
 
 bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me) noexcept {
-  const bool entered = slot.compare_exchange_strong(
-      expected, reinterpret_cast<std::uintptr_t>(&me), std::memory_order_acq_rel, std::memory_order_acquire);
+  const bool entered = slot.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
+                                                    std::memory_order_acq_rel, std::memory_order_acquire);
   assert((entered || expected % 2 != 0) &&
          "sennit: two fibers wait where one can: two join one fiber, or use the same direction of one file "
          "descriptor");

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -130,6 +131,16 @@ func (p *Program) MeasureRate(variant string, params Params, operation string, o
 		mean, best = mean/float64(operations), best/float64(operations)
 		p.report(variant, params, "ns", "ns/"+operation, mean, best)
 		p.report(variant, params, "per_second", operation+"s/s", 1e9/mean, 1e9/best)
+	}
+}
+
+// MeasureP99 calls run(count), which must return count times in microseconds, and prints what 99 % of them are below.
+func (p *Program) MeasureP99(variant string, params Params, run func(count int) []float64) {
+	if p.variant == "" || p.variant == variant {
+		times := run(int(math.Max(p.seconds*5000, 300)))
+		sort.Float64s(times)
+		value := times[len(times)*99/100]
+		p.report(variant, params, "p99_us", "us", value, value)
 	}
 }
 

@@ -15,8 +15,8 @@ public:
   // fibers whose events came. Only the owner calls it.
   virtual void wait(time_point deadline) noexcept = 0;
 
-  // Unparks the fibers whose events came, on the calling worker of the owner's runtime, while the owner may do
-  // the same, or sleep.
+  // Unparks the fibers whose events came, on the calling worker of the owner's runtime, while the owner may
+  // do the same, or sleep.
   virtual void serve() noexcept = 0;
 
   // Whether an event can come at all: if not, a busy worker saves itself the look.
