@@ -39,13 +39,18 @@ enum class coroutine_state : std::uint8_t {
   unwinding,  // told to leave its body by forced unwind; or to drop the message
 };
 
+struct local_value;
+
 struct coroutine_frame {
   sennit_context resumer;            // who resumed us last; the backtrace's link: must be the first word
   sennit_round round;                // a fiber's message; must be the second word
   sennit_context context;            // where we, or the innermost generator that we yield from, are suspended
   void (*action)(coroutine_frame&);  // the message; must not throw
   sennit_idle idle;                  // in a thread's pool
-  std::uintptr_t mail[2];  // a generator's element; a coroutine's first argument, place of its result
+  union {
+    std::uintptr_t mail[2];  // a generator's element; a coroutine's first argument, place of its result
+    local_value* locals;     // a fiber's (fiber_local.hpp)
+  };
   coroutine_state state;
   std::uint32_t takes;                          // room in a pool: 1, or (no stack of the default size) all
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it

@@ -78,6 +78,9 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
   return {};
 }
 
+// A fiber's own values, if it has any. Defined beside fiber_local.
+[[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
+
 // Runs a fiber's function, and destroys it.
 template <class Body>
 [[gnu::always_inline]] inline void run_body(coroutine_frame& frame, fiber& self) noexcept {
@@ -90,6 +93,8 @@ template <class Body>
     }
   }
   payload_destroy<Body>(frame);
+  if (frame.locals != nullptr) [[unlikely]]
+    destroy_locals(frame);
 }
 
 // A fiber's life.

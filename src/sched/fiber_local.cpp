@@ -1,0 +1,43 @@
+// Fiber-local values: a list in the frame of each fiber that has any.
+#include "sennit/fiber_local.hpp"
+
+#include <atomic>
+
+#include "sennit/detail/sched/spawn.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+void destroy_all(local_value*& values) noexcept {
+  while (local_value* newest = values) {
+    values = newest->next;
+    newest->destroy(*newest);
+  }
+}
+
+struct thread_values {
+  ~thread_values() { destroy_all(first); }
+  local_value* first = nullptr;
+};
+
+}  // namespace
+
+std::uint64_t next_local_key() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+local_value*& local_values() noexcept {
+  const worker* const w = this_worker();
+  if (w != nullptr && w->ready.running() && w->ready.current->frame != nullptr)
+    return w->ready.current->frame->locals;
+  static thread_local thread_values of_thread;
+  return of_thread.first;
+}
+
+void destroy_locals(coroutine_frame& frame) noexcept {
+  destroy_all(frame.locals);
+}
+
+}  // namespace sennit::detail
