@@ -101,6 +101,15 @@ WORKLOADS = {
             counted=None,
         ),
         Workload(
+            "parked",
+            "one of n fibers that are all parked before they are all woken: from its beginning to its end",
+            parameters=("n",),
+            workers=(1, 2),
+            split=("n", (1_000, 100_000, 1_000_000), (1_000, 10_000)),
+            timeout=120,
+            counted=None,
+        ),
+        Workload(
             "threadring",
             "one hop of a token round a ring of n fibers",
             parameters=("n", "order"),

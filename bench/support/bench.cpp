@@ -205,11 +205,13 @@ void program::unsupported(std::string_view variant, const params& parameters, co
   std::fflush(stdout);
 }
 
-void program::report_memory(std::string_view variant, const params& parameters) const {
+void program::report_memory(std::string_view variant, const params& parameters, const char* thing,
+                            double count) const {
   if (!wants(variant, parameters))
     return;
-  std::printf("%s,\"metric\":\"bytes\",\"unit\":\"bytes\",\"value\":%.9g}\n",
-              begin_line(variant, parameters).c_str(), static_cast<double>(peak_memory() - memory_at_start_));
+  std::printf("%s,\"metric\":\"bytes\",\"unit\":\"bytes%s%s\",\"value\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), thing != nullptr ? "/" : "",
+              thing != nullptr ? thing : "", static_cast<double>(peak_memory() - memory_at_start_) / count);
   std::fflush(stdout);
 }
 

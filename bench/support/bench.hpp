@@ -96,7 +96,12 @@ public:
 
   /// Prints by how many bytes the process's memory has grown at most since the program began. Variants of one
   /// process share it: call it for the one that needs least first.
-  void report_memory(std::string_view variant, const params& parameters) const;
+  void report_memory(std::string_view variant, const params& parameters) const {
+    report_memory(variant, parameters, nullptr, 1);
+  }
+  /// The same for each of `count` things of that name.
+  void report_memory(std::string_view variant, const params& parameters, const char* thing,
+                     double count) const;
 
   /// Prints that this measurement cannot be made, and why.
   void unsupported(std::string_view variant, const params& parameters, const char* reason) const;

@@ -152,6 +152,14 @@ func (p *Program) ReportMemory(variant string, params Params) {
 	}
 }
 
+// ReportMemoryEach is the same for each of count things of that name.
+func (p *Program) ReportMemoryEach(variant string, params Params, thing string, count int) {
+	if p.variant == "" || p.variant == variant {
+		each := float64(peakMemory()-p.memory) / float64(count)
+		p.report(variant, params, "bytes", "bytes/"+thing, each, each)
+	}
+}
+
 // peakMemory is the most memory the process has had so far, in bytes.
 func peakMemory() uint64 {
 	status, err := os.ReadFile("/proc/self/status")
