@@ -1,0 +1,77 @@
+// An echo server on every core:
+//   echo_on_every_core [--port PORT]     PORT 0, the default: the kernel chooses one
+//
+// A fiber for each connection, in blocking code; the runtime has a worker for each CPU, and each takes fibers
+// from the others when it has none. The only thing that says so is `sennit::runtime`: in a
+// sennit::local::runtime, with sennit::local::spawn, the same code is one thread's.
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "sennit/runtime.hpp"
+#include "sennit/signal_set.hpp"
+#include "sennit/tcp_listener.hpp"
+#include "sennit/tcp_stream.hpp"
+
+static void echo(sennit::tcp_stream& client) {
+  char block[4096];
+  std::error_code error;
+  while (const std::size_t size = client.read_some(block, error)) {
+    client.write_all({block, size}, error);
+    if (error)
+      break;
+  }
+}
+
+static void accept_all(sennit::tcp_listener& listener) {
+  std::error_code error;
+  for (;;) {
+    sennit::tcp_stream client = listener.accept(error);
+    if (error)  // it was closed
+      return;
+    sennit::spawn([client = std::move(client)]() mutable { echo(client); }, {.name = "client"}).detach();
+  }
+}
+
+static void serve(std::uint16_t port) {
+  sennit::signal_set stop{SIGINT, SIGTERM};
+  sennit::tcp_listener listener("127.0.0.1", port);
+  std::printf("Echoing on 127.0.0.1:%u; Ctrl-C ends it.\n", unsigned{listener.port()});
+  std::fflush(stdout);
+  auto acceptor = sennit::spawn([&] { accept_all(listener); }, {.name = "acceptor"});
+  stop.wait();
+  listener.close();
+  acceptor.join();
+}
+
+static bool parse_port(int count, char** words, std::uint16_t& port) {
+  if (count == 1)
+    return true;
+  if (count != 3 || std::string_view(words[1]) != "--port")
+    return false;
+  const std::string_view number = words[2];
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), port);
+  return error == std::errc() && end == number.data() + number.size();
+}
+
+int main(int count, char** words) {
+  std::uint16_t port = 0;
+  if (!parse_port(count, words, port)) {
+    std::fprintf(stderr, "usage: echo_on_every_core [--port PORT]\n");
+    return 2;
+  }
+  try {
+    {
+      sennit::runtime runtime;
+      runtime.run([&] { serve(port); });
+    }  // clients that are still connected are let go
+    std::puts("Ended.");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
