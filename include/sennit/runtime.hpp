@@ -12,6 +12,7 @@
 // Source: Dolan 2013, section 5 (the parallel library) and 6.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -28,6 +29,18 @@ struct runtime_options {
   unsigned workers = 0;  // 1 to 64; 0: one for each CPU that affinity and cgroup quota allow (at most 64)
   run_policy policy = run_policy::fifo;  // or lifo; hybrid is for local runtimes only
   std::size_t stack_size = 64 * 1024;    // bytes, of fibers that do not ask otherwise; rounded as theirs
+
+  // Says on standard error when a worker has run one fiber for so long without a dispatch: the fiber neither
+  // yields nor blocks but computes, or blocks the worker's thread (a system call, a pthread lock). 0: never.
+  //
+  //   sennit: runtime 1: worker 0 is stuck: it has run fiber 7 "parser" for 112 ms, and nobody else
+  //     #0 parse_all()+0x4b (./server+0x8a31)
+  //
+  // Once for each such run, up to an eighth of the time late (at least 1 ms). A thread of the process looks,
+  // as long as a runtime has this option; fibers do nothing for it, and it works when all workers are stuck.
+  // For the backtrace the worker's thread is stopped by SIGURG for a moment: a system call that no SA_RESTART
+  // saves (sleep, poll, ...) ends with EINTR there. Time in which the process is stopped counts, too.
+  std::chrono::nanoseconds report_stuck_after{0};
 };
 
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of

@@ -88,8 +88,9 @@ parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_poli
   poll_at = poll_every;
 }
 
-parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size)
-    : stack_size(stack_class(size)) {
+parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size,
+                                   const watchdog_wish& watched_for)
+    : stack_size(stack_class(size)), watchdog(watched_for) {
   if (count == 0 || count > sleepers<>::most_workers)
     throw std::system_error(EINVAL, std::generic_category(),
                             "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));

@@ -18,7 +18,8 @@ unsigned worker_count(unsigned wanted) {
 }  // namespace
 
 runtime::runtime(const runtime_options& options)
-    : shared_(worker_count(options.workers), options.policy, options.stack_size) {}
+    : shared_(worker_count(options.workers), options.policy, options.stack_size,
+              {.stuck_after = options.report_stuck_after}) {}
 
 bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
   if (!detail::wait_for_end(some(), deadline))

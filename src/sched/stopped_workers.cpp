@@ -113,14 +113,15 @@ bool send_signal(int thread) noexcept {
 
 }  // namespace
 
-stopped_workers::stopped_workers(const void* frame) noexcept
+stopped_workers::stopped_workers(const void* frame, const worker* only) noexcept
     : registered_(registry_lock()), described_(descriptors_lock()) {
   fault_watch_thread();
   static std::once_flag installed;
   std::call_once(installed, install_handler);
   workers_are_held.store(1, std::memory_order_seq_cst);
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
-    ask(*each->worker, frame);
+    if (only == nullptr || each->worker == only)
+      ask(*each->worker, frame);
   await_answers();
 }
 

@@ -32,6 +32,7 @@
 #include "sennit/detail/sched/sleepers.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/timer_wheel.hpp"
+#include "sennit/detail/sched/watchdog.hpp"
 #include "sennit/detail/sched/work_ring.hpp"
 
 namespace sennit::detail {
@@ -109,13 +110,15 @@ struct parallel_worker final : sennit_worker {
   detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
   shared_timers timers;
   std::atomic<unsigned> seen_dispatches{0};  // the watcher's
+  watched_run watched;
 
   const registration known{*this};  // the last member
 };
 
 // What the workers of a runtime share.
 struct parallel_runtime {
-  parallel_runtime(unsigned workers, run_policy policy, std::size_t stack_size);
+  parallel_runtime(unsigned workers, run_policy policy, std::size_t stack_size,
+                   const watchdog_wish& watched_for);
   ~parallel_runtime();
   parallel_runtime(const parallel_runtime&) = delete;
   parallel_runtime& operator=(const parallel_runtime&) = delete;
@@ -143,6 +146,7 @@ struct parallel_runtime {
 
   const std::size_t stack_size;
   const bool scatters = scatter_fibers.load(std::memory_order_relaxed);
+  const watchdog_use watchdog;
   std::vector<std::unique_ptr<parallel_worker>> workers;
   std::vector<std::thread> threads;
 };

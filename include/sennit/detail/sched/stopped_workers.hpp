@@ -40,7 +40,8 @@ public:
 
   // Stops those that can be stopped within a fifth of a second: a thread that blocks the signal cannot. One
   // at a time: others wait here. `frame`: the caller's __builtin_dwarf_cfa(), where its own backtrace begins.
-  explicit stopped_workers(const void* frame) noexcept;
+  // `only`: that one alone, if it is registered; then others may resume what fibers they like.
+  explicit stopped_workers(const void* frame, const worker* only = nullptr) noexcept;
   ~stopped_workers() { let_go(); }
   stopped_workers(const stopped_workers&) = delete;
   stopped_workers& operator=(const stopped_workers&) = delete;

@@ -1,0 +1,274 @@
+// The watchdog's thread: who is stuck, and what is said of it.
+#include "sennit/detail/sched/watchdog.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/registry.hpp"
+#include "sennit/detail/sched/stopped_workers.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A look at what its owner may be changing, in one piece.
+template <class T>
+SENNIT_UNSANITIZED T look(const T& at) noexcept {
+  return *const_cast<const volatile T*>(&at);
+}
+
+void write_all(const std::string& text) noexcept {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(STDERR_FILENO, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR)
+      return;
+    done += count > 0 ? static_cast<std::size_t>(count) : 0;
+  }
+}
+
+// ---- A worker that is stuck.
+
+// A dispatch is counted before it happens, and a worker that sleeps may go on with what it is given by the
+// same one: so both together tell one run of a fiber from another.
+struct run_of_fiber {
+  parallel_worker* at;
+  unsigned dispatches;
+  const fiber* runs;
+  time_point since;
+
+  bool goes_on() const noexcept {
+    return at->dispatches.load(std::memory_order_relaxed) == dispatches && look(at->ready.current) == runs;
+  }
+};
+
+// With the registry's lock.
+template <class Visit>
+void each_parallel_worker(Visit visit) {
+  for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
+    if (each->worker->shared != nullptr)
+      visit(*static_cast<parallel_worker*>(each->worker));
+}
+
+bool is_registered(const worker* w) noexcept {
+  const registration* each = sennit_debug.workers;
+  while (each != nullptr && each->worker != w)
+    each = each->older;
+  return each != nullptr;
+}
+
+std::vector<run_of_fiber> find_stuck() {
+  std::vector<run_of_fiber> found;
+  const std::lock_guard hold(registry_lock());
+  const time_point now = clock::now();
+  each_parallel_worker([&](parallel_worker& w) {
+    const watchdog_wish& wish = w.runtime.watchdog.wish;
+    if (!wish.watches_stuck())
+      return;
+    watched_run& seen = w.watched;
+    const unsigned dispatches = w.dispatches.load(std::memory_order_relaxed);
+    const fiber* const runs = look(w.ready.current);
+    if (seen.dispatches != dispatches || seen.runs != runs) {
+      seen = {dispatches, runs, now, false};
+    } else if (runs != nullptr && !seen.reported && now - seen.since >= wish.stuck_after) {
+      found.push_back({&w, dispatches, runs, seen.since});
+      seen.reported = true;
+    }
+  });
+  return found;
+}
+
+// What is seen while the worker is held, where nothing may be allocated.
+struct stuck_worker {
+  std::size_t runtime = 0;
+  unsigned index = 0;
+  clock::duration time{};
+  std::uint64_t fiber_number = 0;
+  char name[sizeof fiber::name] = {};
+  bool stopped = false;
+  stopped_thread place;
+};
+
+const void* runtime_of(const registration& of) noexcept {
+  const worker& w = *of.worker;
+  return w.shared != nullptr ? static_cast<const void*>(w.shared) : &w;
+}
+
+bool is_oldest_of_its_runtime(const registration& of) noexcept {
+  const registration* each = of.older;
+  while (each != nullptr && runtime_of(*each) != runtime_of(of))
+    each = each->older;
+  return each == nullptr;
+}
+
+// As sennit::dump numbers runtimes: the oldest first.
+std::size_t number_of(const parallel_runtime& of) noexcept {
+  std::size_t number = 0;
+  bool found = false;
+  for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
+    const bool first = is_oldest_of_its_runtime(*each);
+    found |= first && runtime_of(*each) == &of;
+    number += found && first;
+  }
+  return number;
+}
+
+SENNIT_UNSANITIZED bool see_stuck(const run_of_fiber& run, stuck_worker& seen) noexcept {
+  const stopped_workers held(__builtin_dwarf_cfa(), run.at);
+  if (!is_registered(run.at) || !run.goes_on())
+    return false;
+  seen.runtime = number_of(run.at->runtime);
+  seen.index = run.at->index;
+  seen.time = clock::now() - run.since;
+  for (std::size_t i = 0; i + 1 < sizeof seen.name; ++i)
+    seen.name[i] = look(run.runs->name[i]);
+  if (const stopped_thread* place = held.place_of(*run.at)) {
+    seen.place.depth = place->depth;
+    std::copy_n(place->at, place->depth, seen.place.at);
+    seen.fiber_number = fiber_id(const_cast<fiber&>(*run.runs));
+    seen.stopped = true;
+  } else {
+    seen.fiber_number = look(run.runs->id);
+  }
+  return run.goes_on();
+}
+
+void report_stuck(const run_of_fiber& run) {
+  stuck_worker seen;
+  if (!see_stuck(run, seen))
+    return;
+  std::string text = "sennit: runtime " + std::to_string(seen.runtime) + ": worker " +
+                     std::to_string(seen.index) + " is stuck: it has run fiber " +
+                     (seen.fiber_number != 0 ? std::to_string(seen.fiber_number) : "?");
+  if (seen.name[0] != 0)
+    text += std::string(" \"") + seen.name + "\"";
+  text += " for " + std::to_string(std::chrono::floor<std::chrono::milliseconds>(seen.time).count()) +
+          " ms, and nobody else\n";
+  if (!seen.stopped)
+    text += "  (no backtrace: its thread could not be stopped)\n";
+  for (std::size_t i = 0; i < seen.place.depth; ++i) {
+    text += "  #" + std::to_string(i) + " ";
+    describe_address(text, seen.place.at[i]);
+    text += "\n";
+  }
+  write_all(text);
+}
+
+}  // namespace
+
+// ---- The thread.
+
+// Never destroyed, for its thread may outlive static objects. A forked child has no such thread, and gets
+// another one of these.
+struct watchdog {
+  const unsigned process = process_generation();
+  std::mutex lock;
+  std::condition_variable changed;
+  watchdog_use* uses = nullptr;
+  bool has_thread = false;
+};
+
+namespace {
+
+watchdog& the_watchdog() {
+  static std::atomic<watchdog*> only{new watchdog};
+  watchdog* mine = only.load(std::memory_order_acquire);
+  if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
+    mine = new watchdog;
+    only.store(mine, std::memory_order_release);
+  }
+  return *mine;
+}
+
+// How often to look: what is found is late by that much at most. Under the lock.
+clock::duration period_of(const watchdog& of) noexcept {
+  clock::duration shortest = 1s;
+  for (const watchdog_use* each = of.uses; each != nullptr; each = each->next)
+    if (each->wish.watches_stuck())
+      shortest = std::min(shortest, each->wish.stuck_after / 8);
+  return std::max<clock::duration>(shortest, 1ms);
+}
+
+void look_at_all() noexcept {
+  try {
+    for (const run_of_fiber& each : find_stuck())
+      report_stuck(each);
+  } catch (const std::bad_alloc&) {
+    write_all("sennit: there is no memory to report a stuck worker\n");
+  }
+}
+
+extern "C" void* sennit_watchdog_thread(void* argument) {
+  watchdog& mine = *static_cast<watchdog*>(argument);
+  std::unique_lock held(mine.lock);
+  while (mine.uses != nullptr) {
+    mine.changed.wait_for(held, period_of(mine));
+    if (mine.uses == nullptr)
+      break;
+    held.unlock();
+    look_at_all();
+    held.lock();
+  }
+  mine.has_thread = false;
+  return nullptr;
+}
+
+// Under the lock. Returns an errno.
+int start_thread(watchdog& of) noexcept {
+  sigset_t all;
+  sigset_t former;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &former);
+  pthread_t thread;
+  const int error = ::pthread_create(&thread, nullptr, sennit_watchdog_thread, &of);
+  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
+  if (error == 0) {
+    ::pthread_setname_np(thread, "sennit/watchdog");
+    ::pthread_detach(thread);
+    of.has_thread = true;
+  }
+  return error;
+}
+
+}  // namespace
+
+watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
+  if (!wish.watches_stuck())
+    return;
+  watchdog& mine = the_watchdog();
+  const std::lock_guard hold(mine.lock);
+  if (const int error = mine.has_thread ? 0 : start_thread(mine); error != 0)
+    throw std::system_error(error, std::generic_category(), "sennit: no thread to watch workers");
+  by = &mine;
+  next = mine.uses;
+  if (next != nullptr)
+    next->previous = this;
+  mine.uses = this;
+  mine.changed.notify_one();
+}
+
+watchdog_use::~watchdog_use() {
+  if (by == nullptr || by->process != process_generation())
+    return;  // nobody's, or the parent's, in a child
+  const std::lock_guard hold(by->lock);
+  if (next != nullptr)
+    next->previous = previous;
+  (previous != nullptr ? previous->next : by->uses) = next;
+  by->changed.notify_one();
+}
+
+}  // namespace sennit::detail

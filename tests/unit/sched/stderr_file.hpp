@@ -1,0 +1,51 @@
+// What the process writes to standard error while this lives.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+class stderr_file {
+public:
+  stderr_file() : fd_(::memfd_create("stderr", MFD_CLOEXEC)), kept_(::dup(STDERR_FILENO)) {
+    ::dup2(fd_, STDERR_FILENO);
+  }
+  stderr_file(const stderr_file&) = delete;
+  stderr_file& operator=(const stderr_file&) = delete;
+  ~stderr_file() {
+    ::dup2(kept_, STDERR_FILENO);
+    ::close(kept_);
+    ::close(fd_);
+  }
+
+  std::string text() const {
+    std::string all;
+    char piece[4096];
+    for (ssize_t n, at = 0; (n = ::pread(fd_, piece, sizeof piece, at)) > 0; at += n)
+      all.append(piece, static_cast<std::size_t>(n));
+    return all;
+  }
+  // How often it is there.
+  int count(const std::string& what) const {
+    const std::string all = text();
+    int found = 0;
+    for (std::size_t at = 0; (at = all.find(what, at)) != std::string::npos; at += what.size())
+      ++found;
+    return found;
+  }
+  // Waits until it is there so often. False: it did not come within some seconds.
+  bool comes(const std::string& what, int times = 1) const {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (count(what) < times && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return count(what) >= times;
+  }
+
+private:
+  int fd_;
+  int kept_;
+};
