@@ -373,8 +373,8 @@ void worker_unwind(worker& w) noexcept {
 
 using namespace sennit::detail;
 
-sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size)
-    : ready(policy), stack_size(stack_class(size)) {
+sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
+    : ready(policy), shared(of), stack_size(stack_class(size)) {
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
   char* top = stack_memory.high() - 64;

@@ -87,7 +87,8 @@ struct sennit_worker {
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
 
-  sennit_worker(sennit::run_policy policy, std::size_t stack_size);
+  sennit_worker(sennit::run_policy policy, std::size_t stack_size,
+                sennit::detail::parallel_runtime* of = nullptr);
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
   sennit_worker& operator=(const sennit_worker&) = delete;
