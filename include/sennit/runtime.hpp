@@ -41,6 +41,27 @@ struct runtime_options {
   // For the backtrace the worker's thread is stopped by SIGURG for a moment: a system call that no SA_RESTART
   // saves (sleep, poll, ...) ends with EINTR there. Time in which the process is stopped counts, too.
   std::chrono::nanoseconds report_stuck_after{0};
+
+  // Says on standard error, once, when all fibers of the process wait and nothing that could wake one is
+  // known to come: a cycle of joins, if there is one, and all fibers as sennit::dump prints them.
+  //
+  //   sennit: deadlock: all fibers wait, and nothing that could wake one is known to come
+  //   cycle: fiber 5 "left" joins fiber 6 "right" joins fiber 5
+  //   sennit: 3 fibers
+  //   ...
+  //
+  // That is so when all workers of all runtimes have slept for a tenth of a second, at least; a thread waits
+  // for a fiber without a deadline (in run(), or a join, or for a sennit::mutex, ...); and there is no fiber
+  // or thread that waits with one, no fiber in sennit::offload, no descriptor that fibers have waited for and
+  // that is still open, and no local runtime with fibers that nobody runs just now. Who owns a mutex is not
+  // recorded: it would cost each lock.
+  //
+  // Off by default, for it cannot be certain: another thread, which waits for what Sennit does not know (a
+  // pipe, a std::condition_variable), may be going to wake a fiber or to post one. A process where that is
+  // usual, or that rests with fibers parked for good, has no use for it. And a thread of the process wakes
+  // ten times a second to look. All threads that run fibers are stopped for a moment before it is said, as
+  // for sennit::dump; fibers do nothing for it.
+  bool report_deadlock = false;
 };
 
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of

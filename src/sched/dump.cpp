@@ -17,8 +17,10 @@
 #include <new>
 #include <string>
 #include <system_error>
+#include <unordered_map>
 #include <vector>
 
+#include "sennit/detail/sched/dump.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
 #include "sennit/detail/sched/wait.hpp"
@@ -263,6 +265,20 @@ public:
     std::ranges::sort(joins_);
   }
 
+  // What a deadlock is, as far as it can be known: there are fibers, all are parked, none waits for a call on
+  // a thread of the pool, or belongs to a runtime that somebody outside runs when he likes.
+  bool all_wait_for_each_other() const {
+    return !fibers_.empty() && std::ranges::all_of(fibers_, [this](const seen_fiber* f) {
+      return f->state == seen_state::parked && workers_[f->worker].has_thread &&
+             std::strcmp(f->reason, "offload") != 0;
+    });
+  }
+
+  void print_deadlock() {
+    text_ += "sennit: deadlock: all fibers wait, and nothing that could wake one is known to come\n";
+    print_cycles();
+  }
+
   // `whole`: nothing was left out for want of room.
   void print(bool whole) {
     text_ += "sennit: " + std::to_string(fibers_.size()) + (fibers_.size() == 1 ? " fiber\n" : " fibers\n");
@@ -320,9 +336,7 @@ private:
   }
 
   void print_fiber(seen_fiber& f) {
-    text_ += "fiber " + (f.id != 0 ? std::to_string(f.id) : "?");
-    if (f.name[0] != 0)
-      text_ += std::string(" \"") + f.name + "\"";
+    print_number(f);
     text_ += ": ";
     switch (f.state) {
       case seen_state::parked:
@@ -354,11 +368,46 @@ private:
       flush();
   }
 
-  void print_joined(const seen_fiber& f) {
+  // Whom it joins; null: nobody, or it is not known.
+  const seen_fiber* joined_by(const seen_fiber& f) const {
     const auto found =
         std::ranges::lower_bound(joins_, &f, {}, &std::pair<const seen_fiber*, const seen_fiber*>::first);
-    if (found != joins_.end() && found->first == &f && std::strcmp(f.reason, join_reason) == 0)
-      text_ += " of fiber " + std::to_string(found->second->id);
+    const bool joins = found != joins_.end() && found->first == &f && f.state == seen_state::parked &&
+                       std::strcmp(f.reason, join_reason) == 0;
+    return joins ? found->second : nullptr;
+  }
+
+  void print_joined(const seen_fiber& f) {
+    if (const seen_fiber* joined = joined_by(f))
+      text_ += " of fiber " + std::to_string(joined->id);
+  }
+
+  void print_number(const seen_fiber& f) {
+    text_ += "fiber " + (f.id != 0 ? std::to_string(f.id) : "?");
+    if (f.name[0] != 0)
+      text_ += std::string(" \"") + f.name + "\"";
+  }
+
+  void print_cycles() {
+    std::unordered_map<const seen_fiber*, const seen_fiber*> passed;  // on the way from whom
+    for (const seen_fiber* from : fibers_) {
+      const seen_fiber* at = from;
+      while (at != nullptr && passed.try_emplace(at, from).second)
+        at = joined_by(*at);
+      if (at != nullptr && passed[at] == from)
+        print_cycle(at);
+    }
+  }
+
+  void print_cycle(const seen_fiber* begin) {
+    text_ += "cycle: ";
+    const seen_fiber* at = begin;
+    do {
+      print_number(*at);
+      text_ += " joins ";
+      at = joined_by(*at);
+    } while (at != begin);
+    text_ += "fiber " + std::to_string(begin->id) + "\n";
   }
 
   void flush() {
@@ -400,6 +449,30 @@ void dump_from(int fd, const void* frame) {
 }
 
 }  // namespace
+
+bool report_deadlock(bool (*rests)(void*) noexcept, void* argument) {
+  const scratch_stack scratch;
+  std::vector<seen_worker> workers;
+  workers.reserve(1024);
+  arena seen;
+  bool whole = false;
+  {
+    stopped_workers held(__builtin_dwarf_cfa());
+    if (!rests(argument))
+      return false;
+    look_round round(workers, seen, scratch.memory);
+    round.see(held);
+    whole = round.whole();
+  }
+  if (std::ranges::any_of(workers, [](const seen_worker& each) { return !each.held; }))
+    return false;
+  report text(STDERR_FILENO, workers, seen.all());
+  if (text.all_wait_for_each_other()) {
+    text.print_deadlock();
+    text.print(whole);
+  }
+  return true;
+}
 
 }  // namespace detail
 

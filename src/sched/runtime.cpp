@@ -19,7 +19,7 @@ unsigned worker_count(unsigned wanted) {
 
 runtime::runtime(const runtime_options& options)
     : shared_(worker_count(options.workers), options.policy, options.stack_size,
-              {.stuck_after = options.report_stuck_after}) {}
+              {.stuck_after = options.report_stuck_after, .deadlock = options.report_deadlock}) {}
 
 bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
   if (!detail::wait_for_end(some(), deadline))

@@ -126,6 +126,7 @@ void claimed_wait::wait_as_fiber() noexcept {
 
 void claimed_wait::wait_as_thread() noexcept {
   const int kept = errno;
+  const waiting_thread counted(deadline_);
   while (node_.claim.state() == claim_state::open) {
     if (deadline_ != never && clock::now() >= deadline_)
       node_.claim.take(claim_state::timed_out);

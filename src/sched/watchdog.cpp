@@ -1,4 +1,4 @@
-// The watchdog's thread: who is stuck, and what is said of it.
+// The watchdog's thread: who is stuck, and whether all wait for each other.
 #include "sennit/detail/sched/watchdog.hpp"
 
 #include <pthread.h>
@@ -10,12 +10,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdio>
+#include <exception>
 #include <mutex>
-#include <new>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "sennit/detail/sched/dump.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
@@ -168,6 +170,89 @@ void report_stuck(const run_of_fiber& run) {
   write_all(text);
 }
 
+// ---- A process in which all rest.
+
+// The key is made of each worker's count of dispatches, or of waits: where it is as before, nobody has run.
+struct process_rest {
+  bool rests = false;
+  std::uint64_t key = 14695981039346656037u;
+
+  void note(const worker& w, unsigned count) noexcept {
+    for (const std::uint64_t word :
+         {std::uint64_t{reinterpret_cast<std::uintptr_t>(&w)}, std::uint64_t{count}})
+      key = (key ^ word) * 1099511628211u;
+  }
+};
+
+bool rests(const parallel_worker& w) noexcept {
+  const parallel_runtime& of = w.runtime;
+  return of.asleep.sleeps(w.index) && w.timers.earliest() == never && !w.driver->watching() &&
+         w.arrivals.empty() && !of.any_injected.load(std::memory_order_relaxed) &&
+         of.guests.load(std::memory_order_relaxed) == 0;
+}
+
+// With the registry's lock. Somebody outside must be waiting for fibers, or else he goes on, and may wake
+// them; and nobody until a deadline, after which he does.
+process_rest see_rest() noexcept {
+  process_rest seen;
+  bool waited_for = waiting_thread::for_good.load(std::memory_order_relaxed) != 0;
+  for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
+    const worker& w = *each->worker;
+    if (w.shared != nullptr) {
+      const auto& parallel = static_cast<const parallel_worker&>(w);
+      if (!rests(parallel))
+        return seen;
+      seen.note(w, parallel.dispatches.load(std::memory_order_relaxed));
+    } else if (w.thread.load(std::memory_order_relaxed) != 0) {
+      const unsigned rest = w.rest.load(std::memory_order_relaxed);
+      if (rest % 2 == 0)
+        return seen;
+      seen.note(w, rest);
+      waited_for = true;
+    }
+  }
+  seen.rests = waited_for && waiting_thread::for_a_time.load(std::memory_order_relaxed) == 0;
+  return seen;
+}
+
+// So long all must have rested before it is said, at least: a thread outside may be about to wake somebody.
+constexpr clock::duration rest_period = 100ms;
+constexpr unsigned most_tries = 3;
+
+// What is known of the rest that was seen last. The thread's alone.
+struct known_rest {
+  std::uint64_t key = 0;
+  unsigned tries = 0;
+  bool done = false;
+  time_point next_look;
+};
+
+bool still_rests(void* key) noexcept {
+  const process_rest now = see_rest();
+  return now.rests && now.key == *static_cast<const std::uint64_t*>(key);
+}
+
+void look_for_deadlock(known_rest& known) {
+  const time_point time = clock::now();
+  if (time < known.next_look)
+    return;
+  known.next_look = time + rest_period;
+  process_rest now;
+  {
+    const std::lock_guard hold(registry_lock());
+    now = see_rest();
+  }
+  if (!now.rests || (known.done && now.key == known.key))
+    return;
+  if (now.key != known.key) {
+    known.key = now.key;
+    known.tries = 0;
+    known.done = false;
+  } else {
+    known.done = report_deadlock(still_rests, &now.key) || ++known.tries == most_tries;
+  }
+}
+
 }  // namespace
 
 // ---- The thread.
@@ -180,6 +265,7 @@ struct watchdog {
   std::condition_variable changed;
   watchdog_use* uses = nullptr;
   bool has_thread = false;
+  known_rest rest;
 };
 
 namespace {
@@ -197,18 +283,30 @@ watchdog& the_watchdog() {
 // How often to look: what is found is late by that much at most. Under the lock.
 clock::duration period_of(const watchdog& of) noexcept {
   clock::duration shortest = 1s;
-  for (const watchdog_use* each = of.uses; each != nullptr; each = each->next)
+  for (const watchdog_use* each = of.uses; each != nullptr; each = each->next) {
     if (each->wish.watches_stuck())
       shortest = std::min(shortest, each->wish.stuck_after / 8);
+    if (each->wish.deadlock)
+      shortest = std::min(shortest, rest_period);
+  }
   return std::max<clock::duration>(shortest, 1ms);
 }
 
-void look_at_all() noexcept {
+bool wants_deadlock(const watchdog& of) noexcept {
+  const watchdog_use* each = of.uses;
+  while (each != nullptr && !each->wish.deadlock)
+    each = each->next;
+  return each != nullptr;
+}
+
+void look_at_all(known_rest* rest) noexcept {
   try {
     for (const run_of_fiber& each : find_stuck())
       report_stuck(each);
-  } catch (const std::bad_alloc&) {
-    write_all("sennit: there is no memory to report a stuck worker\n");
+    if (rest != nullptr)
+      look_for_deadlock(*rest);
+  } catch (const std::exception&) {
+    std::fputs("sennit: there is no memory to report what goes wrong\n", stderr);
   }
 }
 
@@ -219,8 +317,9 @@ extern "C" void* sennit_watchdog_thread(void* argument) {
     mine.changed.wait_for(held, period_of(mine));
     if (mine.uses == nullptr)
       break;
+    known_rest* const rest = wants_deadlock(mine) ? &mine.rest : nullptr;
     held.unlock();
-    look_at_all();
+    look_at_all(rest);
     held.lock();
   }
   mine.has_thread = false;
@@ -247,7 +346,7 @@ int start_thread(watchdog& of) noexcept {
 }  // namespace
 
 watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
-  if (!wish.watches_stuck())
+  if (!wish.watches())
     return;
   watchdog& mine = the_watchdog();
   const std::lock_guard hold(mine.lock);

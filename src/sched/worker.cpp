@@ -114,6 +114,23 @@ time_point idle_until(const worker& w, bool once) noexcept {
   return once ? std::min(due, w.host_deadline) : due;
 }
 
+// Waits for what nobody is certain to bring: for the watchdog, who tells one such wait from the next.
+class resting {
+public:
+  resting(worker& w, bool once) noexcept : word_(w.rest), since_(word_.load(std::memory_order_relaxed)) {
+    rests_ = !once && !w.unwinding && w.deadlines.empty() && w.awaited_outside == 0 && !w.driver->watching();
+    word_.store(since_ + rests_, std::memory_order_relaxed);
+  }
+  ~resting() { word_.store(since_, std::memory_order_relaxed); }
+  resting(const resting&) = delete;
+  resting& operator=(const resting&) = delete;
+
+private:
+  std::atomic<unsigned>& word_;
+  const unsigned since_;
+  bool rests_;
+};
+
 // Nobody can run: waits until somebody can. The host, if it need not wait or will not wait longer. The driver
 // is not asked to look before it waits: that would be a system call for nothing.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
@@ -128,14 +145,17 @@ time_point idle_until(const worker& w, bool once) noexcept {
     if (!w.ready.empty()) {
       if (once && !w.unwinding)
         limit_run(w);
+      w.rest.store(w.rest.load(std::memory_order_relaxed) + 2, std::memory_order_relaxed);
       return w.ready.next();
     }
     if (waited && once &&
         (w.unwinding ? idle_until(w, once) == time_point::min() : clock::now() >= w.host_deadline))
       return &w.host;
     w.inbox.say_asleep();
-    if (w.inbox.still_empty())
+    if (w.inbox.still_empty()) {
+      const resting note(w, once);
       w.driver->wait(idle_until(w, once));
+    }
     w.inbox.say_awake();
   }
 }

@@ -20,6 +20,7 @@
 
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/watchdog.hpp"
 #include "sennit/local/fiber.hpp"
 #include "sennit/run_policy.hpp"
 
@@ -28,6 +29,10 @@ namespace sennit::local {
 struct runtime_options {
   run_policy policy = run_policy::fifo;
   std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; rounded as theirs
+  // As sennit::runtime_options::report_deadlock, of the whole process. run() waits forever when its fibers
+  // wait for each other: another thread might post what wakes them. Not said of run_once(), whose caller may
+  // know more.
+  bool report_deadlock = false;
 };
 
 // One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
@@ -36,7 +41,8 @@ struct runtime_options {
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
-  explicit runtime(const runtime_options& options = {}) : worker_(options.policy, options.stack_size) {}
+  explicit runtime(const runtime_options& options = {})
+      : watchdog_({.deadlock = options.report_deadlock}), worker_(options.policy, options.stack_size) {}
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
@@ -105,6 +111,7 @@ private:
 
   void finish(fiber main);
 
+  const detail::watchdog_use watchdog_;
   detail::worker worker_;
   const detail::registration known_{worker_};
 };

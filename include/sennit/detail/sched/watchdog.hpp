@@ -1,8 +1,11 @@
-// A thread that looks at all workers now and then, as long as a runtime asks for it: is one stuck in a fiber?
+// A thread that looks at all workers now and then, as long as a runtime asks for it: is one stuck in a fiber,
+// or do all wait for what nobody will bring?
 //
 // It is a thread of its own, though workers watch each other (parallel_worker.cpp): there may be only one, or
 // all of them may be stuck. It reads what is written anyway, so who runs fibers does nothing for it.
 #pragma once
+
+#include <atomic>
 
 #include "sennit/detail/sched/fiber.hpp"
 
@@ -10,10 +13,12 @@ namespace sennit::detail {
 
 struct watchdog_wish {
   clock::duration stuck_after{0};  // 0, or below: nothing is to be said of stuck workers
+  bool deadlock = false;
 
   bool watches_stuck() const noexcept {
     return stuck_after > clock::duration::zero() && stuck_after != clock::duration::max();
   }
+  bool watches() const noexcept { return watches_stuck() || deadlock; }
 };
 
 struct watchdog;  // in watchdog.cpp: who looks
@@ -30,6 +35,23 @@ public:
   watchdog* by = nullptr;
   watchdog_use* next = nullptr;
   watchdog_use* previous = nullptr;
+};
+
+// Lives in the frame of a thread that waits for fibers, or for what they do.
+class waiting_thread {
+public:
+  explicit waiting_thread(time_point deadline) noexcept : among_(deadline == never ? for_good : for_a_time) {
+    among_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~waiting_thread() { among_.fetch_sub(1, std::memory_order_relaxed); }
+  waiting_thread(const waiting_thread&) = delete;
+  waiting_thread& operator=(const waiting_thread&) = delete;
+
+  static constinit inline std::atomic<unsigned> for_good{0};
+  static constinit inline std::atomic<unsigned> for_a_time{0};
+
+private:
+  std::atomic<unsigned>& among_;
 };
 
 // What it has last seen a worker do. The thread's alone.

@@ -1,0 +1,285 @@
+// runtime_options::report_deadlock: what is reported, once, and what is none.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "sennit/channel.hpp"
+#include "sennit/local/channel.hpp"
+#include "sennit/local/mutex.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/mutex.hpp"
+#include "sennit/offload.hpp"
+#include "sennit/readiness.hpp"
+#include "sennit/runtime.hpp"
+#include "unit/sched/stderr_file.hpp"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string report = "sennit: deadlock: ";
+constexpr auto long_enough = 600ms;  // to be reported
+
+class ReportDeadlock : public testing::Test {
+protected:
+  void expect(const std::string& what) const {
+    EXPECT_EQ(errors.count(what), 1) << what << " is not once in\n" << errors.text();
+  }
+  const stderr_file errors;
+};
+
+std::string number_of(const std::string& text, const std::string& name) {
+  const std::size_t end = text.find(" \"" + name + "\": ");
+  const std::size_t begin = text.rfind("\nfiber ", end);
+  return end != std::string::npos ? text.substr(begin + 7, end - begin - 7) : "none";
+}
+
+TEST_F(ReportDeadlock, ACycleOfJoins) {
+  static auto* left = new sennit::fiber;  // they are never joined: the runtime's end resolves it
+  static auto* right = new sennit::fiber;
+  sennit::runtime runtime({.workers = 2, .report_deadlock = true});
+  sennit::channel<int> begin(2), end(1);
+  *left = runtime.spawn(
+      [&] {
+        begin.receive();
+        right->join();
+      },
+      {.name = "left"});
+  *right = runtime.spawn(
+      [&] {
+        begin.receive();
+        left->join();
+      },
+      {.name = "right"});
+  begin.send(1);
+  begin.send(2);
+  std::thread waits([&] { runtime.run([&] { end.receive(); }); });
+  EXPECT_TRUE(errors.comes("\"main\": parked: channel receive"));
+  std::this_thread::sleep_for(long_enough);
+  end.close();
+  waits.join();
+  const std::string text = errors.text();
+  expect(report);
+  expect("cycle: ");
+  const std::string one = number_of(text, "left");
+  const std::string two = number_of(text, "right");
+  const std::string either =
+      "cycle: fiber " + one + " \"left\" joins fiber " + two + " \"right\" joins fiber " + one + "\n";
+  const std::string other =
+      "cycle: fiber " + two + " \"right\" joins fiber " + one + " \"left\" joins fiber " + two + "\n";
+  EXPECT_TRUE(text.find(either) != std::string::npos || text.find(other) != std::string::npos) << text;
+  expect("\"left\": parked: join of fiber " + two + "\n");
+}
+
+TEST_F(ReportDeadlock, ALockTakenTwiceAgainInTheNextEpisode) {
+  sennit::runtime runtime({.workers = 2, .report_deadlock = true});
+  sennit::mutex mutex;
+  std::thread waits([&] {
+    runtime.run([&] {
+      mutex.lock();
+      mutex.lock();
+      mutex.lock();
+      mutex.unlock();
+    });
+  });
+  EXPECT_TRUE(errors.comes(report));
+  std::this_thread::sleep_for(long_enough);
+  EXPECT_EQ(errors.count(report), 1) << errors.text();
+  expect("\"main\": parked: mutex\n");
+  mutex.unlock();
+  EXPECT_TRUE(errors.comes(report, 2));
+  mutex.unlock();
+  waits.join();
+}
+
+// The last of those that could send has gone.
+TEST_F(ReportDeadlock, AChannelThatNobodySendsTo) {
+  sennit::runtime runtime({.workers = 1, .report_deadlock = true});
+  sennit::channel<int> channel(1);
+  std::thread waits([&] {
+    runtime.run([&] {
+      auto sender = sennit::spawn([&] {
+        sennit::this_fiber::sleep_for(5ms);
+        channel.send(1);
+      });
+      channel.receive();
+      channel.receive();
+      sender.join();
+    });
+  });
+  EXPECT_TRUE(errors.comes("\"main\": parked: channel receive\n"));
+  expect(report);
+  channel.close();
+  waits.join();
+}
+
+TEST_F(ReportDeadlock, FibersOfTwoRuntimes) {
+  sennit::runtime one({.workers = 1, .report_deadlock = true});
+  sennit::runtime two({.workers = 1, .report_deadlock = true});
+  sennit::channel<int> channel(1), end(1);
+  std::thread waits([&] { one.run([&] { channel.receive(); }); });
+  std::thread also([&] {
+    two.run([&] {
+      end.receive();
+      channel.close();
+    });
+  });
+  EXPECT_TRUE(errors.comes(report));
+  std::this_thread::sleep_for(long_enough);
+  expect(report);
+  expect("sennit: 2 fibers\n");
+  end.close();
+  waits.join();
+  also.join();
+}
+
+TEST_F(ReportDeadlock, FibersOfALocalRuntime) {
+  sennit::local::runtime runtime({.report_deadlock = true});
+  sennit::local::mutex mutex;
+  std::thread waits([&] {
+    runtime.run([&] {
+      sennit::local::this_fiber::sleep_for(5ms);
+      mutex.lock();
+      mutex.lock();
+      mutex.lock();
+      mutex.unlock();
+    });
+  });
+  EXPECT_TRUE(errors.comes(report));
+  std::this_thread::sleep_for(long_enough);
+  EXPECT_EQ(errors.count(report), 1) << errors.text();
+  expect("\"main\": parked: mutex\n");
+  runtime.post([&] { mutex.unlock(); });
+  EXPECT_TRUE(errors.comes(report, 2));
+  runtime.post([&] { mutex.unlock(); });
+  waits.join();
+}
+
+// ---- What is none, though nobody runs for a while.
+
+class NoDeadlock : public ReportDeadlock {
+protected:
+  ~NoDeadlock() override { EXPECT_EQ(errors.text(), ""); }
+  sennit::runtime runtime{{.workers = 2, .report_deadlock = true}};
+  sennit::channel<int> never{1};
+};
+
+TEST_F(NoDeadlock, WhileATimerIsArmed) {
+  runtime.run([&] {
+    auto waits = sennit::spawn([&] { never.receive(); });
+    sennit::this_fiber::sleep_for(long_enough);
+    never.close();
+    waits.join();
+  });
+}
+
+TEST_F(NoDeadlock, WhileAThreadWaitsForAFiberUntilADeadline) {
+  auto waits = runtime.spawn([&] { never.receive(); });
+  std::thread other([&] { runtime.run([&] { never.receive(); }); });
+  EXPECT_FALSE(waits.join_until(std::chrono::steady_clock::now() + long_enough));
+  never.close();
+  waits.join();
+  other.join();
+}
+
+TEST_F(NoDeadlock, WhileNoThreadWaits) {
+  auto waits = runtime.spawn([&] { never.receive(); });
+  std::this_thread::sleep_for(long_enough);
+  never.close();
+  waits.join();
+}
+
+TEST_F(NoDeadlock, WhileAFiberWaitsForADescriptor) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  std::thread waits([&] {
+    runtime.run([&] {
+      sennit::readiness ready(pipe[0]);
+      ready.wait_readable();
+    });
+  });
+  std::this_thread::sleep_for(long_enough);
+  EXPECT_EQ(::write(pipe[1], "x", 1), 1);
+  waits.join();
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+TEST_F(NoDeadlock, WhileACallIsOffloaded) {
+  runtime.run([&] {
+    auto waits = sennit::spawn([&] { never.receive(); });
+    sennit::offload([] { std::this_thread::sleep_for(long_enough); });
+    never.close();
+    waits.join();
+  });
+}
+
+TEST_F(NoDeadlock, WhileAFiberRuns) {
+  runtime.run([&] {
+    auto waits = sennit::spawn([&] { never.receive(); });
+    sennit::this_fiber::yield();
+    std::this_thread::sleep_for(long_enough);
+    never.close();
+    waits.join();
+  });
+}
+
+TEST_F(NoDeadlock, WhileAFiberOfAnotherRuntimeMayComeToIt) {
+  std::thread waits([&] { runtime.run([&] { never.receive(); }); });
+  sennit::local::runtime local;
+  local.run([&] {
+    sennit::local::this_fiber::sleep_for(long_enough);
+    never.close();
+  });
+  waits.join();
+}
+
+TEST_F(NoDeadlock, WhileALocalRuntimeIsRunByAnotherLoop) {
+  std::thread waits([&] { runtime.run([&] { never.receive(); }); });
+  sennit::local::runtime local;
+  bool go_on = false;
+  auto closes = local.spawn([&] {
+    sennit::local::this_fiber::park();
+    EXPECT_TRUE(go_on);
+    never.close();
+  });
+  local.run_once();
+  std::this_thread::sleep_for(long_enough);
+  go_on = true;
+  closes.unpark();
+  local.run([&] { closes.join(); });
+  waits.join();
+}
+
+TEST_F(NoDeadlock, WhileALocalRuntimeWaits) {
+  sennit::local::runtime local;
+  local.run([&] {
+    auto waits = sennit::local::spawn([] { sennit::local::this_fiber::park(); });
+    sennit::local::this_fiber::sleep_for(long_enough);
+    sennit::offload([] { std::this_thread::sleep_for(long_enough); });
+    waits.unpark();
+    waits.join();
+  });
+}
+
+TEST_F(ReportDeadlock, NothingWhenItIsOff) {
+  sennit::runtime runtime({.workers = 2, .report_stuck_after = 1s});
+  sennit::mutex mutex;
+  std::thread waits([&] {
+    runtime.run([&] {
+      mutex.lock();
+      mutex.lock();
+      mutex.unlock();
+    });
+  });
+  std::this_thread::sleep_for(long_enough);
+  mutex.unlock();
+  waits.join();
+  EXPECT_EQ(errors.text(), "");
+}
+
+}  // namespace
