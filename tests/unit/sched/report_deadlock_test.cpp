@@ -159,6 +159,24 @@ TEST_F(ReportDeadlock, FibersOfALocalRuntime) {
   waits.join();
 }
 
+TEST_F(ReportDeadlock, ACycleOfJoinsInALocalRuntime) {
+  static auto* left = new sennit::local::fiber;
+  static auto* right = new sennit::local::fiber;
+  sennit::local::runtime runtime({.report_deadlock = true});
+  sennit::local::channel<int> end(1);
+  *left = runtime.spawn([] { right->join(); }, {.name = "left"});
+  *right = runtime.spawn([] { left->join(); }, {.name = "right"});
+  std::thread waits([&] { runtime.run([&] { end.receive(); }); });
+  EXPECT_TRUE(errors.comes("\"main\": parked: channel receive\n"));
+  runtime.post([&] { end.close(); });
+  waits.join();
+  const std::string one = number_of(errors.text(), "left");
+  const std::string two = number_of(errors.text(), "right");
+  expect("cycle: ");
+  expect("\"left\" joins fiber " + two);
+  expect("\"right\" joins fiber " + one);
+}
+
 // ---- What is none, though nobody runs for a while.
 
 class NoDeadlock : public ReportDeadlock {
