@@ -82,8 +82,8 @@ struct sennit_worker {
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
-  std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
   std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come; else its former waits
+  std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
   sennit::detail::inbox<sennit::detail::posted> inbox;       // a sleeping worker is woken through its driver
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
