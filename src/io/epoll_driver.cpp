@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <mutex>
 #include <system_error>
 
 #include "sennit/detail/sched/parallel.hpp"
@@ -164,21 +165,29 @@ epoll_driver* epoll_driver::with_id(std::uint64_t id) noexcept {
 // `registered`: where it was found to be. From the moment on at which the source is ours, another fiber that
 // waits for its other side may rely on us; so what fails is told to that one, too: it tries for itself.
 int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
-  if (!source.driver.compare_exchange_strong(registered, id_, std::memory_order_relaxed))
-    return 0;  // that other fiber was quicker
-  epoll_driver* const former = with_id(registered);
-  if (former != nullptr && former != this) {
-    ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
-    former->watched_.fetch_sub(1, std::memory_order_relaxed);
+  int error = 0;
+  {
+    const std::lock_guard hold(source.registering);
+    if (source.driver.load(std::memory_order_relaxed) != registered)
+      return 0;  // that other fiber was quicker
+    if (source.closed())
+      return 0;  // forget() has been here: it must not be found registered by who has it next
+    source.driver.store(id_, std::memory_order_relaxed);
+    epoll_driver* const former = with_id(registered);
+    if (former != nullptr && former != this) {
+      ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
+      former->watched_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    source.strays.store(0, std::memory_order_relaxed);
+    error = control(EPOLL_CTL_ADD, source);
+    if (error == -EEXIST && registered != 0)
+      error = control(EPOLL_CTL_MOD, source);  // it was here before it was in another runtime
+    if (error == 0)
+      watched_.fetch_add(1, std::memory_order_relaxed);
+    else
+      source.driver.store(0, std::memory_order_relaxed);
   }
-  source.strays.store(0, std::memory_order_relaxed);
-  int error = control(EPOLL_CTL_ADD, source);
-  if (error == -EEXIST && registered != 0)
-    error = control(EPOLL_CTL_MOD, source);  // it was here before it was in another runtime
-  if (error == 0) {
-    watched_.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    source.driver.store(0, std::memory_order_relaxed);
+  if (error != 0) {
     source_tell(source.reading, owner_.shared != nullptr);
     source_tell(source.writing, owner_.shared != nullptr);
   }
@@ -198,13 +207,18 @@ int epoll_driver::watch(io_source& source) noexcept {
 }
 
 int epoll_driver::refresh(io_source& source) noexcept {
-  const std::uint64_t registered = source.driver.load(std::memory_order_relaxed);
-  if (epoll_driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
-    return at->control(EPOLL_CTL_MOD, source);
+  std::uint64_t registered;
+  {
+    const std::lock_guard hold(source.registering);  // who registers it has done so
+    registered = source.driver.load(std::memory_order_relaxed);
+    if (epoll_driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
+      return at->control(EPOLL_CTL_MOD, source);
+  }
   return add(source, registered);
 }
 
 void epoll_driver::forget(io_source& source) noexcept {
+  const std::lock_guard hold(source.registering);
   const std::uint64_t registered = source.driver.exchange(0, std::memory_order_relaxed);
   epoll_driver* const at = with_id(registered);
   if (at == nullptr)

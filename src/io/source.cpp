@@ -103,6 +103,7 @@ io_source* source_take(int descriptor, bool borrowed) {
   }
   io_source* source = from.free;
   from.free = source->next;
+  assert(source->driver.load(std::memory_order_relaxed) == 0 && "sennit: a source was given back registered");
   source->descriptor.store(descriptor, std::memory_order_relaxed);
   source->borrowed = borrowed;
   source->exact.store(false, std::memory_order_relaxed);
@@ -153,9 +154,8 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
       return error;
   driver.transfers = 0;
   io_side& side = source.*which;
-  const bool in_time = w.shared == nullptr
-                           ? wait_local(w, source, side, reason, deadline)
-                           : wait_in_slot(side.word, side.seen, io_side::first, reason, deadline);
+  const bool in_time = w.shared == nullptr ? wait_local(w, source, side, reason, deadline)
+                                           : wait_in_slot(side.word, side.seen, io_side::first, reason, deadline);
   side.seen = 0;
   return in_time ? 0 : -ETIMEDOUT;
 }
@@ -191,10 +191,12 @@ void owned_source::end(std::uint32_t how) noexcept {
   const io_use last(*source_, shared, how);
   if (!last.begun())  // it was closed before
     return;
-  if (w != nullptr)
+  if (w != nullptr) {
     driver_of(*w).forget(*source_);
-  else
+  } else {
+    const std::lock_guard hold(source_->registering);
     source_->driver.store(0, std::memory_order_relaxed);
+  }
   source_tell(source_->reading, shared);
   source_tell(source_->writing, shared);
 }

@@ -1,10 +1,8 @@
 // I/O of fibers on several workers.
-#include <dirent.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <atomic>
-#include <fstream>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -33,6 +31,7 @@ using io_test::make_connection;
 using io_test::pattern;
 using io_test::read_to_end;
 using io_test::shrink_buffers;
+using io_test::who_watch;
 using support::open_descriptors;
 using steady = std::chrono::steady_clock;
 
@@ -190,20 +189,6 @@ TEST_P(ParallelIo, AListenerIsClosedWhileItAccepts) {
     acceptor.join();
     EXPECT_EQ(listener.port(), 0);
   });
-}
-
-// Which epoll instances of this process watch a file descriptor.
-std::vector<std::string> who_watch(int descriptor) {
-  std::vector<std::string> found;
-  DIR* all = ::opendir("/proc/self/fdinfo");
-  while (const dirent* entry = ::readdir(all)) {
-    std::ifstream info(std::string("/proc/self/fdinfo/") + entry->d_name);
-    for (std::string word; info >> word;)
-      if (int watched = 0; word == "tfd:" && info >> watched && watched == descriptor)
-        found.emplace_back(entry->d_name);
-  }
-  ::closedir(all);
-  return found;
 }
 
 TEST_P(ParallelIoOnSeveral, EventsFollowTheFibersThatMoved) {

@@ -1,6 +1,7 @@
 // What the tests of the io room share: loopback connections, children, and counts.
 #pragma once
 
+#include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -9,9 +10,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "sennit/local/runtime.hpp"
 #include "sennit/tcp_listener.hpp"
@@ -85,6 +88,20 @@ inline void echo(tcp_stream& stream) {
   char buffer[4096];
   while (const std::size_t size = stream.read_some(buffer, generous()))
     stream.write_all(std::string_view(buffer, size), generous());
+}
+
+// Which epoll instances of this process watch a file descriptor.
+inline std::vector<std::string> who_watch(int descriptor) {
+  std::vector<std::string> found;
+  DIR* all = ::opendir("/proc/self/fdinfo");
+  while (const dirent* entry = ::readdir(all)) {
+    std::ifstream info(std::string("/proc/self/fdinfo/") + entry->d_name);
+    for (std::string word; info >> word;)
+      if (int watched = 0; word == "tfd:" && info >> watched && watched == descriptor)
+        found.emplace_back(entry->d_name);
+  }
+  ::closedir(all);
+  return found;
 }
 
 template <class Function>

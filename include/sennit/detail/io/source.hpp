@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
@@ -47,6 +48,7 @@ struct alignas(64) io_source {
   std::atomic<int> descriptor{-1};
   std::atomic<bool> exact{false};
   bool borrowed = false;  // the file descriptor is somebody else's, and stays open
+  spin_lock registering;  // to change `driver`, with what epoll is told; no longer when it is closed
   io_side reading;
   io_side writing;
   // The driver it is registered with, 0: none. Only that driver's events count.

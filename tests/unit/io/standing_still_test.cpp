@@ -1,0 +1,175 @@
+// What others do in the middle of an operation: its system call stands still there, until it is let go.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+#include <thread>
+
+#include "sennit/readiness.hpp"
+#include "sennit/runtime.hpp"
+#include "support.hpp"
+
+namespace {
+
+// The first such call after it was made.
+class standing_still {
+public:
+  standing_still(std::string_view call, int descriptor) : call_(call), descriptor_(descriptor) { now = this; }
+  ~standing_still() { now = nullptr; }
+  standing_still(const standing_still&) = delete;
+  standing_still& operator=(const standing_still&) = delete;
+
+  bool reached() const { return reached_; }
+  void wait_until_reached() const {
+    while (!reached_)
+      sennit::this_fiber::yield();
+  }
+  void let_go() { over_ = true; }
+
+  // What the calls below do.
+  static void here(std::string_view call, int descriptor) {
+    standing_still* const it = now;
+    if (it == nullptr || it->call_ != call || it->descriptor_ != descriptor || it->reached_.exchange(true))
+      return;
+    const int kept = errno;
+    while (!it->over_)
+      std::this_thread::yield();
+    errno = kept;
+  }
+
+private:
+  static inline std::atomic<standing_still*> now{nullptr};
+  const std::string_view call_;
+  const int descriptor_;
+  std::atomic<bool> reached_{false};
+  std::atomic<bool> over_{false};
+};
+
+}  // namespace
+
+// In the place of the C library's.
+extern "C" {
+
+ssize_t recv(int descriptor, void* to, size_t size, int flags) {
+  const ssize_t result = ::recvfrom(descriptor, to, size, flags, nullptr, nullptr);
+  standing_still::here("recv", descriptor);
+  return result;
+}
+
+int shutdown(int descriptor, int how) noexcept {
+  standing_still::here("shutdown", descriptor);
+  return static_cast<int>(::syscall(SYS_shutdown, descriptor, how));
+}
+
+int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noexcept {
+  standing_still::here("epoll_ctl", descriptor);
+  return static_cast<int>(::syscall(SYS_epoll_ctl, epoll, operation, descriptor, event));
+}
+
+}  // extern "C"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+using io_test::connection;
+using io_test::generous;
+using io_test::make_connection;
+using io_test::who_watch;
+using steady = std::chrono::steady_clock;
+
+tcp_stream one_end(int& other) {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  other = ends[1];
+  return tcp_stream::adopt(ends[0]);
+}
+
+// A reader that has found nothing goes on to wait when its stream was closed: who has its source next must
+// still be told of events.
+TEST(StandingStill, ClosedBetweenAnAttemptAndItsWait) {
+  sennit::runtime rt({.workers = 2});
+  rt.run([&] {
+    int other = -1;
+    tcp_stream stream = one_end(other);
+    standing_still attempt("recv", stream.native_handle());
+    auto reader = spawn(
+        [&] {
+          char one[1];
+          std::error_code error;
+          stream.read_some(one, error, generous());
+          EXPECT_EQ(error, std::errc::operation_canceled);
+        },
+        {.pinned = 0});
+    spawn(
+        [&] {
+          attempt.wait_until_reached();
+          stream.close();
+          attempt.let_go();
+        },
+        {.pinned = 1})
+        .join();
+    reader.join();
+    ::close(other);
+    stream = tcp_stream();  // gives the source back, to be the next
+    tcp_stream next = one_end(other);
+    spawn(
+        [&] {
+          char one[1];
+          std::error_code error;
+          next.read_some(one, error, steady::now() + 1ms);
+          EXPECT_EQ(error, std::errc::timed_out);
+          EXPECT_EQ(who_watch(next.native_handle()).size(), 1u);
+        },
+        {.pinned = 0})
+        .join();
+    ::close(other);
+  });
+}
+
+// Both directions of a file descriptor, the first time.
+TEST(StandingStill, RegisteredByTwoAtOnce) {
+  const int event = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  {
+    sennit::runtime rt({.workers = 2});
+    std::atomic<bool> second_begins{false};
+    standing_still call("epoll_ctl", event);
+    std::thread outside([&] {
+      while (!second_begins)
+        std::this_thread::yield();
+      std::this_thread::sleep_for(10ms);
+      call.let_go();
+    });
+    rt.run([&] {
+      readiness ready(event);
+      auto writer = spawn(
+          [&] {
+            std::error_code error;
+            ready.wait_writable(error, generous());
+            EXPECT_FALSE(error) << error.message();
+          },
+          {.pinned = 0});
+      spawn(
+          [&] {
+            call.wait_until_reached();
+            second_begins = true;
+            std::error_code error;
+            ready.wait_readable(error, steady::now() + 30ms);
+            EXPECT_EQ(error, std::errc::timed_out);
+          },
+          {.pinned = 1})
+          .join();
+      writer.join();
+      EXPECT_EQ(who_watch(event).size(), 1u);
+    });
+    outside.join();
+  }
+  ::close(event);
+}
+
+}  // namespace
+}  // namespace sennit
