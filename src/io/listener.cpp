@@ -120,7 +120,10 @@ int listener_accept(listener* from, time_point deadline) {
 std::uint16_t listener_port(const listener& of) noexcept {
   sockaddr_storage at{};
   socklen_t size = sizeof at;
-  if (::getsockname(of.source.descriptor(), reinterpret_cast<sockaddr*>(&at), &size) != 0)
+  const int result = with_descriptor(of.source.get(), [&](int socket) {
+    return ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size);
+  });
+  if (result != 0)
     return 0;
   return ntohs(at.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(at).sin6_port
                                         : reinterpret_cast<const sockaddr_in&>(at).sin_port);

@@ -187,7 +187,7 @@ owned_source::owned_source(int descriptor) {
 // vain. That is cheaper than a system call for each.
 void owned_source::end(std::uint32_t how) noexcept {
   worker* const w = this_worker();
-  const bool shared = w == nullptr || w->shared != nullptr;
+  const bool shared = io_may_be_shared();
   const io_use last(*source_, shared, how);
   if (!last.begun())  // it was closed before
     return;

@@ -34,8 +34,8 @@ void tcp_stream::shutdown_write() {
 }
 
 void tcp_stream::shutdown_write(std::error_code& error) noexcept {
-  const int result = ::shutdown(native_handle(), SHUT_WR);
-  error = detail::io_error(result == 0 ? 0 : -errno);
+  error = detail::io_error(detail::with_descriptor(
+      source_.get(), [](int socket) { return ::shutdown(socket, SHUT_WR) == 0 ? 0 : -errno; }));
 }
 
 void tcp_stream::set_no_delay(bool on) {
@@ -46,7 +46,8 @@ void tcp_stream::set_no_delay(bool on) {
 }
 
 void tcp_stream::set_no_delay(bool on, std::error_code& error) noexcept {
-  error = detail::io_error(detail::socket_no_delay(native_handle(), on));
+  error = detail::io_error(detail::with_descriptor(
+      source_.get(), [on](int socket) { return detail::socket_no_delay(socket, on); }));
 }
 
 }  // namespace sennit

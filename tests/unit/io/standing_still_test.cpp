@@ -131,6 +131,36 @@ TEST(StandingStill, ClosedBetweenAnAttemptAndItsWait) {
   });
 }
 
+// The number is not another's before the call has returned.
+TEST(StandingStill, ClosedWhileItIsShutDown) {
+  sennit::runtime rt({.workers = 2});
+  rt.run([&] {
+    int other = -1;
+    tcp_stream stream = one_end(other);
+    const int number = stream.native_handle();
+    standing_still call("shutdown", number);
+    auto one = spawn(
+        [&] {
+          std::error_code error;
+          stream.shutdown_write(error);
+          EXPECT_FALSE(error) << error.message();
+        },
+        {.pinned = 0});
+    spawn(
+        [&] {
+          call.wait_until_reached();
+          stream.close();
+          EXPECT_GE(::fcntl(number, F_GETFD), 0);
+          call.let_go();
+        },
+        {.pinned = 1})
+        .join();
+    one.join();
+    EXPECT_LT(::fcntl(number, F_GETFD), 0);
+    ::close(other);
+  });
+}
+
 // Both directions of a file descriptor, the first time.
 TEST(StandingStill, RegisteredByTwoAtOnce) {
   const int event = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

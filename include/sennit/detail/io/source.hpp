@@ -29,6 +29,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <utility>
 
@@ -108,6 +109,22 @@ private:
   bool begun_;
   bool counted_ = true;
 };
+
+// Whether others may use the sources that the caller uses at the same time.
+inline bool io_may_be_shared() noexcept {
+  const worker* w = this_worker();
+  return w == nullptr || w->shared != nullptr;
+}
+
+// Calls use(descriptor), which does not block the fiber: the number is not another's before that returns.
+// Anywhere. What it returned, or -EBADF: the source is closed.
+template <class Use>
+int with_descriptor(io_source* source, Use use) {
+  if (source == nullptr)
+    return -EBADF;
+  const io_use here(*source, io_may_be_shared());
+  return here.begun() ? use(source->descriptor.load(std::memory_order_relaxed)) : -EBADF;
+}
 
 // Any thread. Throws std::bad_alloc.
 io_source* source_take(int descriptor, bool borrowed = false);
