@@ -154,9 +154,10 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
       return error;
   driver.transfers = 0;
   io_side& side = source.*which;
+  // However the wait ends: the event that ended it may be gone from the word.
+  const std::uintptr_t seen = std::exchange(side.seen, 0);
   const bool in_time = w.shared == nullptr ? wait_local(w, source, side, reason, deadline)
-                                           : wait_in_slot(side.word, side.seen, io_side::first, reason, deadline);
-  side.seen = 0;
+                                           : wait_in_slot(side.word, seen, io_side::first, reason, deadline);
   return in_time ? 0 : -ETIMEDOUT;
 }
 

@@ -201,5 +201,37 @@ TEST(StandingStill, RegisteredByTwoAtOnce) {
   ::close(event);
 }
 
+// An event that came between a fiber's being told to leave and its leaving is not lost to its last words.
+TEST(Source, AnEventAtTheEndIsNotLost) {
+  int other = -1;
+  tcp_stream stream = one_end(other);
+  std::size_t got = 0;
+  {
+    local::runtime rt;
+    rt.run([&] {
+      local::spawn([&] {
+        struct last_word {
+          tcp_stream& from;
+          std::size_t& size;
+          ~last_word() {
+            char one[1];
+            std::error_code error;
+            size = from.read_some(one, error, generous());
+          }
+        } const word{stream, got};
+        char one[1];
+        std::error_code error;
+        stream.read_some(one, error, steady::now() + 1ms);
+        EXPECT_EQ(error, std::errc::timed_out);
+        stream.read_some(one);
+      }).detach();
+      local::this_fiber::sleep_for(5ms);
+    });
+    EXPECT_EQ(::send(other, "x", 1, MSG_NOSIGNAL), 1);
+  }
+  EXPECT_EQ(got, 1u);
+  ::close(other);
+}
+
 }  // namespace
 }  // namespace sennit
