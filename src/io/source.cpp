@@ -147,6 +147,8 @@ void source_tell(io_side& side, bool shared) noexcept {
 }
 
 int source_wait(io_source& source, io_side io_source::* which, const char* reason, time_point deadline) {
+  if (source.closed())  // perhaps before `seen` was noted: then there will be no other event
+    return 0;
   worker& w = running_worker_for("I/O");
   epoll_driver& driver = driver_of(w);
   if (source.driver.load(std::memory_order_relaxed) != driver.id()) [[unlikely]]
