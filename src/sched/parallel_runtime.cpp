@@ -167,7 +167,7 @@ void parallel_runtime::unwind() noexcept {
         *each,
         [](void* all, fiber& f) {
           f.flags.told = true;
-          f.flags.unwind = !f.is_parked() || !f.site->withdraw(*f.site, f);
+          f.flags.unwind = !parallel_is_parked(f) || !f.site->withdraw(*f.site, f);
           if (!f.flags.unwind) {
             f.flags.status = fiber_status::unwinding;
             (*static_cast<fiber_chain*>(all))(&f);

@@ -236,12 +236,23 @@ fiber* search_for_a_while(parallel_worker& w) noexcept {
   return found;
 }
 
+// At the end of a runtime, when nobody is ready: whether another thread has taken a fiber out of what it
+// waited for, and is yet to make it ready. Such a fiber has not run since, or it would have been told to
+// leave.
+bool any_owed(const parallel_runtime& of) noexcept {
+  bool found = false;
+  for (const auto& each : of.workers)
+    fiber_for_each(*each, [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.unwind; }, &found);
+  return found;
+}
+
 // The end of a runtime: one worker, on the thread that ends it, and fibers that leave.
 fiber* idle_at_the_end(parallel_worker& w) noexcept {
   for (;;) {
     if (fiber* f = search(w))
       return f;
-    if (w.timers.earliest() == never && w.runtime.guests.load(std::memory_order_acquire) == 0)
+    if (w.timers.earliest() == never && w.runtime.guests.load(std::memory_order_acquire) == 0 &&
+        !any_owed(w.runtime))
       return search(w) == nullptr ? &w.host : nullptr;
     w.driver->wait(std::min(w.timers.earliest(), clock::now() + 1ms));
   }

@@ -211,9 +211,17 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
     parallel_push(w, *displaced);
 }
 
+// The status is read at the runtime's end, while other threads may wake.
+[[gnu::always_inline]] inline void parallel_say_ready(fiber& f, fiber_status why) noexcept {
+  std::atomic_ref(f.flags.status).store(why, std::memory_order_relaxed);
+}
+inline bool parallel_is_parked(fiber& f) noexcept {
+  return std::atomic_ref(f.flags.status).load(std::memory_order_relaxed) == fiber_status::parked;
+}
+
 // Makes ready a fiber that was parked; its word is set. Any thread.
 [[gnu::always_inline]] inline void parallel_ready(fiber& f, fiber_status why) noexcept {
-  f.flags.status = why;
+  parallel_say_ready(f, why);
   worker* here = this_worker();
   if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber) [[likely]]
     parallel_push_woken(static_cast<parallel_worker&>(*here), f);
@@ -223,7 +231,7 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 
 // The same in its turn: what comes from outside, in the order in which it came.
 inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
-  f.flags.status = why;
+  parallel_say_ready(f, why);
   worker* here = this_worker();
   if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber)
     parallel_push(static_cast<parallel_worker&>(*here), f);
