@@ -44,7 +44,7 @@ template <class Attempt>
   }
   io_side& side = source->*direction.side;
   for (bool last = false;;) {
-    const std::uintptr_t events = side.word.load(std::memory_order_acquire);
+    const std::uintptr_t events = side.look();
     if (events != side.seen || last) {
       const ssize_t result = attempt(*source, events);
       if (result != -EAGAIN)
@@ -70,7 +70,7 @@ int io_wait(io_source& source, const io_direction& direction, time_point deadlin
   if (!use.begun())
     return -EBADF;
   io_side& side = source.*direction.side;
-  side.seen = side.word.load(std::memory_order_acquire);
+  side.seen = side.look();
   int error = ready();
   if (error == 0)
     error = source_wait(source, direction.side, direction.reason, deadline);

@@ -48,6 +48,10 @@ std::uintptr_t as_word(fiber& f) noexcept {
   return reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&f)) | local_tag;
 }
 
+bool is_local(std::uintptr_t word) noexcept {
+  return word % 2 == 0 && (word & local_tag) != 0;
+}
+
 void wake_local(std::uintptr_t word) noexcept {
   auto& f = static_cast<fiber&>(*reinterpret_cast<waiter*>(word - local_tag));
   assert(this_worker() == f.home && "sennit: I/O of a local runtime is used on another thread");
@@ -108,39 +112,29 @@ io_source* source_take(int descriptor, bool borrowed) {
   source->borrowed = borrowed;
   source->exact.store(false, std::memory_order_relaxed);
   source->reading.seen = source->writing.seen = 0;
-  source->uses.store(0, std::memory_order_relaxed);
+  source->uses.renew();
   return source;
 }
 
-// The last one closes while it is still counted: nobody can give the source back before.
-void io_use::end_slow() noexcept {
-  std::uint32_t now = source_.uses.load(std::memory_order_relaxed);
-  for (;;) {
-    const bool last = now / one == 1;
-    if (last && (now & closed) != 0)
-      close_descriptor(source_);
-    if (change(now, now - one)) {
-      if (last && (now & abandoned) != 0)
-        give(source_);
-      return;
-    }
-  }
+void io_use::end_last() noexcept {
+  source_.uses.end_last(shared_, [this] { close_descriptor(source_); }, [this] { give(source_); });
 }
 
 void source_tell(io_side& side, bool shared) noexcept {
-  std::uintptr_t was = side.word.load(std::memory_order_acquire);
-  for (;;) {
-    const std::uintptr_t next = was % 2 != 0 ? was + 2 : io_side::first;
-    if (!shared)
-      side.word.store(next, std::memory_order_relaxed);
-    else if (!side.word.compare_exchange_weak(was, next, std::memory_order_acq_rel,
-                                              std::memory_order_acquire))
-      continue;
-    break;
+  std::uintptr_t was;
+  if (shared) {
+    // Ignored is what a worker met before its source was closed, given back and taken by a local runtime's.
+    const auto late = [](std::uintptr_t word) { return is_local(word) && this_worker() != nullptr; };
+    was = side.tell(late);
+    if (late(was)) [[unlikely]]
+      return;
+  } else {
+    was = side.word.load(std::memory_order_relaxed);
+    side.word.store(io_side::after_event(was), std::memory_order_relaxed);
   }
   if (was % 2 != 0)
     return;
-  if ((was & local_tag) != 0)
+  if (is_local(was))
     wake_local(was);
   else if (fiber* who = end_slot_wait(*reinterpret_cast<waiter*>(was), 0); who != nullptr)
     parallel_ready_in_turn(*who, fiber_status::notified);

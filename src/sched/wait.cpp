@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <ctime>
 
+#include "sennit/detail/sched/slot.hpp"
+
 namespace sennit::detail {
 
 namespace {
@@ -152,8 +154,7 @@ namespace {
 using slot_word = std::atomic<std::uintptr_t>;
 
 bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me) noexcept {
-  const bool entered = slot.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
-                                                    std::memory_order_acq_rel, std::memory_order_acquire);
+  const bool entered = slot_enter(slot, expected, reinterpret_cast<std::uintptr_t>(&me));
   assert((entered || expected % 2 != 0) &&
          "sennit: two fibers wait where one can: two join one fiber, or use the same direction of one file "
          "descriptor");
@@ -161,8 +162,7 @@ bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me) noexcept {
 }
 
 bool leave_slot(slot_word& slot, std::uintptr_t left, waiter& me) noexcept {
-  auto mine = reinterpret_cast<std::uintptr_t>(&me);
-  return slot.compare_exchange_strong(mine, left, std::memory_order_acq_rel, std::memory_order_acquire);
+  return slot_leave(slot, left, reinterpret_cast<std::uintptr_t>(&me));
 }
 
 bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,

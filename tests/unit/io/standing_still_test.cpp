@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "sennit/detail/io/socket.hpp"
 #include "sennit/readiness.hpp"
 #include "sennit/runtime.hpp"
 #include "support.hpp"
@@ -231,6 +232,30 @@ TEST(Source, AnEventAtTheEndIsNotLost) {
   }
   EXPECT_EQ(got, 1u);
   ::close(other);
+}
+
+// A worker's event comes late: the source has been given back, and a fiber of a local runtime waits there
+// now.
+TEST(Source, AFormerDriversEventLeavesALocalFiberAlone) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  detail::owned_source source(ends[0]);
+  sennit::runtime elsewhere({.workers = 1});
+  local::runtime rt;
+  rt.run([&] {
+    auto reader = local::spawn([&] {
+      char one[1];
+      EXPECT_EQ(detail::socket_read(source.get(), one, 1, generous()), 1);
+    });
+    local::this_fiber::yield();
+    const std::uintptr_t waits = source.get()->reading.word;
+    EXPECT_EQ(waits % 2, 0u);
+    elsewhere.run([&] { detail::source_tell(source.get()->reading, true); });
+    EXPECT_EQ(source.get()->reading.word, waits);
+    EXPECT_EQ(::send(ends[1], "x", 1, MSG_NOSIGNAL), 1);
+    reader.join();
+  });
+  ::close(ends[1]);
 }
 
 }  // namespace

@@ -34,16 +34,12 @@
 #include <utility>
 
 #include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/io/side.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
 
-struct io_side {
-  static constexpr std::uintptr_t first = 1;
-
-  std::atomic<std::uintptr_t> word{first};
-  std::uintptr_t seen = 0;  // never a word that the driver writes: an attempt is worthwhile
-};
+using io_side = basic_io_side<>;
 
 struct alignas(64) io_source {
   std::atomic<int> descriptor{-1};
@@ -54,35 +50,27 @@ struct alignas(64) io_source {
   io_side writing;
   // The driver it is registered with, 0: none. Only that driver's events count.
   std::atomic<std::uint64_t> driver{0};
-  std::atomic<std::uint32_t> uses{0};
+  basic_io_uses<> uses;
   std::atomic<unsigned> strays{0};  // waits on other workers than its driver's, since it was registered
   io_source* next = nullptr;        // on the free list
 
-  bool closed() const noexcept { return (uses.load(std::memory_order_acquire) & 1) != 0; }
+  bool closed() const noexcept { return uses.is_closed(); }
 };
 
 // An operation on a source. `shared`: the calling fiber is one of a parallel runtime.
 class io_use {
 public:
-  io_use(io_source& source, bool shared) noexcept : source_(source), shared_(shared) {
-    std::uint32_t now = source.uses.load(std::memory_order_relaxed);
-    while ((now & closed) == 0 && !change(now, now + one)) {
-    }
-    begun_ = counted_ = (now & closed) == 0;
-  }
+  static constexpr std::uint32_t closed = basic_io_uses<>::closed;
+  static constexpr std::uint32_t abandoned = basic_io_uses<>::abandoned;
+
+  io_use(io_source& source, bool shared) noexcept
+      : source_(source), shared_(shared), begun_(source.uses.begin(shared)), counted_(begun_) {}
   // That which closes it, or gives it up: begun, if it was not closed before.
-  io_use(io_source& source, bool shared, std::uint32_t how) noexcept : source_(source), shared_(shared) {
-    std::uint32_t now = source.uses.load(std::memory_order_relaxed);
-    while (!change(now, (now | how) + one)) {
-    }
-    begun_ = (now & closed) == 0;
-  }
+  io_use(io_source& source, bool shared, std::uint32_t how) noexcept
+      : source_(source), shared_(shared), begun_(source.uses.begin_end(how, shared)), counted_(true) {}
   ~io_use() {
-    if (!counted_)
-      return;
-    std::uint32_t now = source_.uses.load(std::memory_order_relaxed);
-    if ((now & closed) != 0 || !change(now, now - one)) [[unlikely]]
-      end_slow();
+    if (counted_ && !source_.uses.end(shared_)) [[unlikely]]
+      end_last();
   }
   io_use(const io_use&) = delete;
   io_use& operator=(const io_use&) = delete;
@@ -90,24 +78,13 @@ public:
   // False: the source was closed before.
   bool begun() const noexcept { return begun_; }
 
-  static constexpr std::uint32_t closed = 1;
-  static constexpr std::uint32_t abandoned = 2;
-  static constexpr std::uint32_t one = 4;
-
 private:
-  bool change(std::uint32_t& now, std::uint32_t next) noexcept {
-    if (shared_)
-      return source_.uses.compare_exchange_weak(now, next, std::memory_order_acq_rel,
-                                                std::memory_order_relaxed);
-    source_.uses.store(next, std::memory_order_relaxed);
-    return true;
-  }
-  [[gnu::cold]] void end_slow() noexcept;
+  [[gnu::cold]] void end_last() noexcept;
 
   io_source& source_;
   bool shared_;
   bool begun_;
-  bool counted_ = true;
+  bool counted_;
 };
 
 // Whether others may use the sources that the caller uses at the same time.
