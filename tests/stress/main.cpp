@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "stress/stress.hpp"
+#include "support/process.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
@@ -51,6 +52,7 @@ void wait_until_all_ended(const episode& e) {
 }
 
 void run_episode(const settings& is) {
+  const auto descriptors = support::open_descriptors();
   episode e;
   e.is = is;
   e.budget = is.budget;
@@ -90,16 +92,19 @@ void run_episode(const settings& is) {
   }
   check(e, e.alive == 0, "fibers live on after their runtime");
   check(e, e.begun == e.ended, "a function was lost, or run twice");
+  check(e, support::open_descriptors() == descriptors, "a file descriptor is left open, or closed twice");
   const std::lock_guard hold(running_lock);
   running = nullptr;
 }
 
 void print_totals(std::FILE* to) {
-  std::fprintf(to,
-               "%llu fibers, %llu joins, %llu parks, %llu deadlines passed, %llu exceptions, %llu moves\n",
-               static_cast<unsigned long long>(all.fibers), static_cast<unsigned long long>(all.joins),
-               static_cast<unsigned long long>(all.parks), static_cast<unsigned long long>(all.give_ups),
-               static_cast<unsigned long long>(all.exceptions), static_cast<unsigned long long>(all.moves));
+  std::fprintf(
+      to,
+      "%llu fibers, %llu joins, %llu parks, %llu deadlines passed, %llu exceptions, %llu moves, %llu bytes\n",
+      static_cast<unsigned long long>(all.fibers), static_cast<unsigned long long>(all.joins),
+      static_cast<unsigned long long>(all.parks), static_cast<unsigned long long>(all.give_ups),
+      static_cast<unsigned long long>(all.exceptions), static_cast<unsigned long long>(all.moves),
+      static_cast<unsigned long long>(all.bytes));
 }
 
 // Ends the program when nothing happens. (give_ups are no progress.)

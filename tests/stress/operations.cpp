@@ -20,12 +20,6 @@ using namespace sennit;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-namespace {
-
-struct thrown {
-  std::uint64_t by;
-};
-
 bool may_start(episode& e, int count) {
   if (e.budget.fetch_sub(count) >= count)
     return true;
@@ -33,14 +27,34 @@ bool may_start(episode& e, int count) {
   return false;
 }
 
-// Counts a fiber that lives, and one that leaves in any way.
-struct living {
-  explicit living(episode& of) : e(of) { ++e.alive; }
-  ~living() {
-    --e.alive;
-    ++all.progress;
+void hop(const episode& e, random_source& random) {
+  const unsigned before = this_fiber::worker();
+  const int error = static_cast<int>(random.below(4000)) + 1;
+  const unsigned kind = random.below(32);
+  errno = error;
+  if (kind < 20) {
+    this_fiber::yield();
+  } else if (kind < 30) {
+    const auto until = steady::now() + std::chrono::microseconds(random.below(100));
+    errno = error;
+    this_fiber::sleep_until(until);
+    check(e, errno == error, "errno changed over a sleep");
+    check(e, steady::now() >= until, "a sleep ended early");
+  } else if (kind == 30) {
+    this_fiber::sleep_for(std::chrono::microseconds(random.below(3000)));
+  } else {  // stuck for a while, so that others serve what waits here
+    const auto until = steady::now() + std::chrono::microseconds(random.below(4000));
+    while (steady::now() < until)
+      ;
   }
-  episode& e;
+  all.moves += this_fiber::worker() != before ? 1 : 0;
+  ++all.progress;
+}
+
+namespace {
+
+struct thrown {
+  std::uint64_t by;
 };
 
 spawn_options options_of(const episode& e, random_source& random) {
@@ -85,30 +99,6 @@ void join(const episode& e, random_source& random, fiber f) {
   }
   check(e, !f.joinable(), "a handle is joinable after its join");
   ++all.joins;
-}
-
-void hop(const episode& e, random_source& random) {
-  const unsigned before = this_fiber::worker();
-  const int error = static_cast<int>(random.below(4000)) + 1;
-  const unsigned kind = random.below(32);
-  errno = error;
-  if (kind < 20) {
-    this_fiber::yield();
-  } else if (kind < 30) {
-    const auto until = steady::now() + std::chrono::microseconds(random.below(100));
-    errno = error;
-    this_fiber::sleep_until(until);
-    check(e, errno == error, "errno changed over a sleep");
-    check(e, steady::now() >= until, "a sleep ended early");
-  } else if (kind == 30) {
-    this_fiber::sleep_for(std::chrono::microseconds(random.below(3000)));
-  } else {  // stuck for a while, so that others serve what waits here
-    const auto until = steady::now() + std::chrono::microseconds(random.below(4000));
-    while (steady::now() < until)
-      ;
-  }
-  all.moves += this_fiber::worker() != before ? 1 : 0;
-  ++all.progress;
 }
 
 void start_some(episode& e, random_source& random, unsigned depth) {
@@ -280,6 +270,8 @@ void act(episode& e, std::uint64_t seed, unsigned depth) {
       hop(e, random);
     else if (kind == 3)
       throw_some(e, random);
+    else if (kind == 4)
+      talk(e, random);
     else if (kind < 9)
       start_some(e, random, depth - 1);
     else if (kind < 11)
@@ -336,7 +328,7 @@ void act_outside(episode& e, std::uint64_t seed) {
 void leave_some(episode& e, std::uint64_t seed) {
   random_source random(seed);
   for (unsigned i = 1 + random.below(20); i != 0; --i)
-    e.runtime->post([&e, kind = random.below(6), counted = std::make_shared<token>(e)] {
+    e.runtime->post([&e, kind = random.below(8), counted = std::make_shared<token>(e)] {
       const living here(e);
       const auto noted = std::make_shared<token>(e);
       switch (kind) {
@@ -349,7 +341,11 @@ void leave_some(episode& e, std::uint64_t seed) {
         case 3:
           for (;;)
             this_fiber::yield();
-        case 4: {
+        case 4:
+          return listen_in_vain(false);
+        case 5:
+          return listen_in_vain(true);
+        case 6: {
           fiber child = spawn_now([noted] { this_fiber::park(); });
           return child.join();
         }

@@ -23,6 +23,7 @@ struct totals {
   std::atomic<std::uint64_t> parks{0};
   std::atomic<std::uint64_t> exceptions{0};
   std::atomic<std::uint64_t> moves{0};
+  std::atomic<std::uint64_t> bytes{0};
 };
 inline totals all;
 
@@ -74,6 +75,7 @@ struct episode {
   std::atomic<long> ended{0};  // and destroyed
   std::mutex lock;
   std::deque<errand> errands;
+  std::atomic<int> talks{0};        // connections that are open
   std::atomic<bool> ending{false};  // who is pinned is unwound elsewhere
   bool closed = false;              // no errands any more
 };
@@ -106,6 +108,24 @@ private:
   episode* e_;
 };
 
+// Counts a fiber that lives, and one that leaves in any way.
+struct living {
+  explicit living(episode& of) : e(of) { ++e.alive; }
+  ~living() {
+    --e.alive;
+    ++all.progress;
+  }
+  episode& e;
+};
+
+// Takes so many fibers from the budget, if they are there.
+bool may_start(episode& e, int count);
+// Goes on elsewhere, or later.
+void hop(const episode& e, random_source& random);
+// Fibers at both ends of a connection, which somebody may close meanwhile.
+void talk(episode& e, random_source& random);
+// Reads what is never sent.
+void listen_in_vain(bool with_deadline);
 // Some random operations of a fiber; deeper ones start fewer others.
 void act(episode& e, std::uint64_t seed, unsigned depth);
 // What an OS thread does with a runtime.
