@@ -148,6 +148,9 @@ template <class Function>
 
 namespace this_fiber {
 
+// All of it is for fibers of a sennit::runtime, and asserted or said where it is called elsewhere, but for
+// sleeping: for those of a local runtime there is sennit::local::this_fiber.
+
 // Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
 [[gnu::always_inline]] inline void yield() {
   detail::parallel_yield(detail::running_parallel());

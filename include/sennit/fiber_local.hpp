@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit {
 
 namespace detail {
@@ -30,13 +32,12 @@ local_value*& local_values() noexcept;
 // Works in fibers of every runtime, and outside of fibers, where each OS thread has its own.
 //
 //   begin    A fiber's value is made, as T(), by the fiber's first use of it; what the constructor throws
-//   comes
-//            out of that, and the next use tries again. std::bad_alloc.
+//            comes out of that, and the next use tries again. std::bad_alloc.
 //   end      It is destroyed when the fiber's function has returned or was left, on the fiber's stack; newer
-//   ones
-//            first. A destructor may block, and may use other fiber-locals. It must not throw.
+//            ones first. A destructor may block, and may use other fiber-locals. It must not throw.
 //   threads  Any may use one object at the same time. Who is not the fiber may use its value as the type
-//   allows. cost     A search among the values that the fiber has; one allocation for each.
+//            allows.
+//   cost     A search among the values that the fiber has; one allocation for each.
 //
 // The object itself may be destroyed before the values are, unless fibers still use it.
 template <class T>

@@ -35,16 +35,16 @@ namespace sennit {
 
 class tcp_listener;
 
-// Move-only; the destructor closes. One fiber may read while another writes. A stream may be moved while a
-// fiber waits in it. Any fiber may close() it; it is not destroyed while another thread uses it.
+// Move-only; the destructor closes. One fiber at a time reads, and one, the same or another, writes. A stream
+// may be moved while a fiber waits in it. Any fiber may close() it; it is not destroyed while another thread
+// uses it.
 //
 //   sennit::runtime         Its fibers use it on whichever worker they are. Events come to the worker on
-//   which a
-//                           fiber first waited for it, and follow its fibers when they have moved.
+//                           which a fiber first waited for it, and follow its fibers when they have moved.
 //   sennit::local::runtime  It is used on the thread of that runtime.
 //
 // It belongs to the runtime in which a fiber first waited for it; when that is gone, it may be used in
-// another.
+// another one.
 class tcp_stream {
 public:
   using time_point = std::chrono::steady_clock::time_point;

@@ -5,6 +5,8 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 #include "sennit/detail/io/epoll_driver.hpp"
@@ -62,8 +64,6 @@ void wake_local(std::uintptr_t word) noexcept {
 // Leaves its side when the wait ends, however it ends.
 struct local_wait {
   local_wait(io_side& in, fiber& self) : side(in), me(as_word(self)) {
-    assert(side.word.load(std::memory_order_relaxed) % 2 != 0 &&
-           "sennit: two fibers wait for the same direction of one file descriptor");
     side.word.store(me, std::memory_order_relaxed);
   }
   ~local_wait() {
@@ -91,6 +91,15 @@ bool wait_local(worker& w, io_source& source, io_side& side, const char* reason,
   if (source.closed() && std::exchange(self.flags.unwind, false))
     throw_forced_unwind();
   return self.flags.status != fiber_status::timed_out;
+}
+
+[[noreturn, gnu::cold]] void die_of_two() noexcept {
+  std::fputs(
+      "sennit: two fibers use the same direction of one file descriptor; one at a time reads (or accepts), "
+      "and "
+      "one writes\n",
+      stderr);
+  std::abort();
 }
 
 }  // namespace
@@ -152,6 +161,8 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
   io_side& side = source.*which;
   // However the wait ends: the event that ended it may be gone from the word.
   const std::uintptr_t seen = std::exchange(side.seen, 0);
+  if (seen % 2 == 0) [[unlikely]]  // a waiter
+    die_of_two();
   const bool in_time = w.shared == nullptr ? wait_local(w, source, side, reason, deadline)
                                            : wait_in_slot(side.word, seen, io_side::first, reason, deadline);
   return in_time ? 0 : -ETIMEDOUT;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdio>
+#include <cstdlib>
 
 #include "sennit/detail/sched/cpus.hpp"
 #include "sennit/fiber.hpp"
@@ -87,7 +89,13 @@ struct park_site : detail::wait_site {
 };
 
 detail::fiber& self(const char* what) noexcept {
-  return *detail::running_worker_for(what).ready.current;
+  const detail::worker& w = detail::running_worker_for(what);
+  if (w.shared == nullptr) [[unlikely]] {
+    std::fprintf(stderr, "sennit: %s: this is a fiber of a local runtime; take sennit::local::%s\n", what,
+                 what);
+    std::abort();
+  }
+  return *w.ready.current;
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ private:
 template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
-  assert(w != nullptr && "sennit: spawn outside of a runtime");
+  assert(w != nullptr && w->shared == nullptr && "sennit: local spawn outside of a local runtime");
   detail::fiber& f = detail::fiber_spawn(*w, std::forward<Function>(function), options.stack_size, true);
   if (!options.name.empty()) [[unlikely]]
     detail::fiber_set_name(f, options.name);

@@ -18,6 +18,7 @@
 #include "sennit/signal_set.hpp"
 #include "sennit/wait_group.hpp"
 #include "support.hpp"
+#include "support/child.hpp"
 
 namespace sennit {
 namespace {
@@ -387,6 +388,39 @@ TEST(ParallelIoEnd, WhoWaitsLeaves) {
     EXPECT_TRUE(called);  // it had begun, so it was waited for
   }
   EXPECT_EQ(open_descriptors(), before);
+}
+
+template <class Runtime, class Spawn>
+void read_by_two(Runtime&& rt, Spawn spawn) {
+  rt.run([&] {
+    connection both = make_connection();
+    const auto read = [&] {
+      char one[1];
+      both.server.read_some(one, generous());
+    };
+    auto first = spawn(read);
+    auto second = spawn(read);
+    first.join();
+    second.join();
+  });
+}
+
+TEST(ParallelIoMisuse, TwoReadersAreTold) {
+  for (const bool parallel : {false, true}) {
+    const auto result = support::in_child([&] {
+      parallel ? read_by_two(sennit::runtime({.workers = 2}), [](auto read) { return sennit::spawn(read); })
+               : read_by_two(sennit::local::runtime(), [](auto read) { return sennit::local::spawn(read); });
+    });
+    EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+    EXPECT_TRUE(result.says("two fibers use the same direction")) << result;
+  }
+}
+
+TEST(ParallelIoMisuse, ALocalFiberDoesNotPark) {
+  const auto result =
+      support::in_child([] { sennit::local::runtime().run([] { sennit::this_fiber::park(); }); });
+  EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+  EXPECT_TRUE(result.says("take sennit::local::this_fiber::park")) << result;
 }
 
 // A fiber may still wait when it is told to leave: a last word, in a destructor.

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -153,7 +154,10 @@ struct parallel_runtime {
 
 // The worker that the calling thread is; it must be one of a parallel runtime.
 [[gnu::always_inline]] inline parallel_worker& running_parallel() noexcept {
-  return static_cast<parallel_worker&>(*this_worker());
+  worker* const w = this_worker();
+  assert(w != nullptr && w->shared != nullptr &&
+         "sennit: this is for fibers of a sennit::runtime; for those of a local one there is sennit::local");
+  return static_cast<parallel_worker&>(*w);
 }
 
 // The worker that the calling thread is, if it runs a fiber of a parallel runtime; else null.

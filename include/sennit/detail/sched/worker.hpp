@@ -165,7 +165,8 @@ inline constexpr bool direct_entry = true;
 // Lets the other ready fibers run first.
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
-  assert(w != nullptr && w->ready.running() && "sennit: yield outside of a fiber");
+  assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
+         "sennit: local yield outside of a local runtime's fiber");
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
     fiber* next = w->ready.rotate();
@@ -192,7 +193,8 @@ void host_goes(worker& w) noexcept;
 // what a debugger shows; a literal. Returns the waker's word; the fiber's status says whether it was a waker
 // at all.
 [[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const char* reason) {
-  assert(w.ready.running() && "sennit: blocking outside of a fiber");
+  assert(w.ready.running() && w.shared == nullptr &&
+         "sennit: blocking in sennit::local outside of a local runtime's fiber");
   fiber* const self = w.ready.current;
   const int kept = *w.error_number;
   self->reason = reason;
