@@ -329,7 +329,8 @@ TEST_P(ParallelIo, OffloadedCallsComeBack) {
 
 TEST_P(ParallelIo, FilesAndNames) {
   run_all(4, [](int me) {
-    const std::string path = testing::TempDir() + "sennit_parallel_" + std::to_string(me);
+    const std::string path =
+        testing::TempDir() + "sennit_parallel_" + std::to_string(::getpid()) + '_' + std::to_string(me);
     auto made = file::open(path, O_RDWR | O_CREAT | O_TRUNC);
     made.write_all("some text\n");
     EXPECT_EQ(file::open(path).read_all(), "some text\n");

@@ -125,7 +125,6 @@ TEST_P(ParallelRecursiveMutex, DeadlinesRaceWithUnlocks) {
 
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
 TEST(RecursiveMutexDeathTest, ToUnlockWhatAnotherHasLockedIsAMisuse) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
   recursive_mutex guard;
   EXPECT_DEATH(guard.unlock(), "owner");
   guard.lock();
@@ -133,7 +132,6 @@ TEST(RecursiveMutexDeathTest, ToUnlockWhatAnotherHasLockedIsAMisuse) {
   guard.unlock();
 }
 TEST(SharedMutexDeathTest, ToUnlockWhatIsNotLockedSoIsAMisuse) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
   shared_mutex guard;
   EXPECT_DEATH(guard.unlock(), "not locked so");
   EXPECT_DEATH(guard.unlock_shared(), "nobody shares");
