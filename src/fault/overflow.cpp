@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include <string_view>
 
 #include "sennit/detail/arch/thread.h"
+#include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/fault/survive.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
@@ -53,16 +53,6 @@ private:
   char buffer_[512];
   std::size_t length_ = 0;
 };
-
-std::uintptr_t stack_pointer([[maybe_unused]] const void* context) noexcept {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
-#elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
-#else
-  return 0;
-#endif
-}
 
 void report(const stack_place& place, std::uintptr_t fault, std::uintptr_t sp) noexcept {
   const auto high = reinterpret_cast<std::uintptr_t>(place.low) + place.size;
@@ -101,7 +91,7 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
     const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
     const stack_place place = stack_find(fault);
     if (place.found && place.guard)
-      report(place, fault, stack_pointer(context));
+      report(place, fault, interrupted_stack_pointer(context));
   }
   hand_on(signal, info, context, sent);
 }
