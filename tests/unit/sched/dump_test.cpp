@@ -20,6 +20,7 @@
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/wait_group.hpp"
+#include "unit/sched/reports.hpp"
 
 using namespace std::chrono_literals;
 
@@ -69,39 +70,8 @@ extern "C" {
 
 namespace {
 
-#if defined(SENNIT_BACKEND_UCONTEXT)
-constexpr bool has_backtraces = false;
-#else
-constexpr bool has_backtraces = true;
-#endif
-// ThreadSanitizer calls handlers of signals later, elsewhere.
-#if defined(SENNIT_TSAN)
-constexpr bool has_backtraces_of_running = false;
-#else
-constexpr bool has_backtraces_of_running = has_backtraces;
-#endif
-
-class text_file {
-public:
-  text_file() : fd_(::memfd_create("dump", MFD_CLOEXEC)) {}
-  text_file(const text_file&) = delete;
-  text_file& operator=(const text_file&) = delete;
-  ~text_file() { ::close(fd_); }
-  int fd() const { return fd_; }
-  std::string text() const {
-    std::string all;
-    char piece[4096];
-    for (ssize_t n, at = 0; (n = ::pread(fd_, piece, sizeof piece, at)) > 0; at += n)
-      all.append(piece, static_cast<std::size_t>(n));
-    return all;
-  }
-
-private:
-  int fd_;
-};
-
 [[gnu::noinline]] std::string dumped() {
-  const text_file file;
+  const memory_file file;
   sennit::dump(file.fd());
   return file.text();
 }
@@ -343,7 +313,7 @@ TEST(dump, comes_by_a_signal_when_all_workers_are_stuck) {
   auto two = runtime.spawn([&] { dump_test_run(done); }, {.name = "two"});
   std::this_thread::sleep_for(50ms);
   for (const int signal : {SIGUSR1, SIGQUIT}) {
-    const text_file file;
+    const memory_file file;
     const int kept = ::dup(STDERR_FILENO);
     ::dup2(file.fd(), STDERR_FILENO);
     ::kill(::getpid(), signal);

@@ -15,7 +15,7 @@
 #include "sennit/offload.hpp"
 #include "sennit/readiness.hpp"
 #include "sennit/runtime.hpp"
-#include "unit/sched/stderr_file.hpp"
+#include "unit/sched/reports.hpp"
 
 using namespace std::chrono_literals;
 
@@ -28,6 +28,12 @@ class ReportDeadlock : public testing::Test {
 protected:
   void expect(const std::string& what) const {
     EXPECT_EQ(errors.count(what), 1) << what << " is not once in\n" << errors.text();
+  }
+  // It comes, and comes once.
+  void expect_one_report() const {
+    EXPECT_TRUE(errors.comes(report));
+    std::this_thread::sleep_for(long_enough);
+    expect(report);
   }
   const stderr_file errors;
 };
@@ -86,9 +92,7 @@ TEST_F(ReportDeadlock, ALockTakenTwiceAgainInTheNextEpisode) {
       mutex.unlock();
     });
   });
-  EXPECT_TRUE(errors.comes(report));
-  std::this_thread::sleep_for(long_enough);
-  EXPECT_EQ(errors.count(report), 1) << errors.text();
+  expect_one_report();
   expect("\"main\": parked: mutex\n");
   mutex.unlock();
   EXPECT_TRUE(errors.comes(report, 2));
@@ -128,9 +132,7 @@ TEST_F(ReportDeadlock, FibersOfTwoRuntimes) {
       channel.close();
     });
   });
-  EXPECT_TRUE(errors.comes(report));
-  std::this_thread::sleep_for(long_enough);
-  expect(report);
+  expect_one_report();
   expect("sennit: 2 fibers\n");
   end.close();
   waits.join();
@@ -149,9 +151,7 @@ TEST_F(ReportDeadlock, FibersOfALocalRuntime) {
       mutex.unlock();
     });
   });
-  EXPECT_TRUE(errors.comes(report));
-  std::this_thread::sleep_for(long_enough);
-  EXPECT_EQ(errors.count(report), 1) << errors.text();
+  expect_one_report();
   expect("\"main\": parked: mutex\n");
   runtime.post([&] { mutex.unlock(); });
   EXPECT_TRUE(errors.comes(report, 2));

@@ -13,7 +13,7 @@
 #include "sennit/channel.hpp"
 #include "sennit/offload.hpp"
 #include "sennit/runtime.hpp"
-#include "unit/sched/stderr_file.hpp"
+#include "unit/sched/reports.hpp"
 
 using namespace std::chrono_literals;
 
@@ -32,18 +32,6 @@ extern "C" {
 }
 
 namespace {
-
-#if defined(SENNIT_BACKEND_UCONTEXT)
-constexpr bool has_backtraces = false;
-#else
-constexpr bool has_backtraces = true;
-#endif
-// ThreadSanitizer calls handlers of signals later, elsewhere.
-#if defined(SENNIT_TSAN)
-constexpr bool has_backtraces_of_running = false;
-#else
-constexpr bool has_backtraces_of_running = has_backtraces;
-#endif
 
 const std::string report = "is stuck: it has run fiber";
 

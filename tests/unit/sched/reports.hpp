@@ -1,4 +1,4 @@
-// What the process writes to standard error while this lives.
+// What tests of dumps and reports share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,19 +9,28 @@
 #include <string>
 #include <thread>
 
-class stderr_file {
-public:
-  stderr_file() : fd_(::memfd_create("stderr", MFD_CLOEXEC)), kept_(::dup(STDERR_FILENO)) {
-    ::dup2(fd_, STDERR_FILENO);
-  }
-  stderr_file(const stderr_file&) = delete;
-  stderr_file& operator=(const stderr_file&) = delete;
-  ~stderr_file() {
-    ::dup2(kept_, STDERR_FILENO);
-    ::close(kept_);
-    ::close(fd_);
-  }
+#include "sennit/detail/stack/sanitizer.hpp"
 
+#if defined(SENNIT_BACKEND_UCONTEXT)
+inline constexpr bool has_backtraces = false;
+#else
+inline constexpr bool has_backtraces = true;
+#endif
+// ThreadSanitizer calls handlers of signals later, elsewhere.
+#if defined(SENNIT_TSAN)
+inline constexpr bool has_backtraces_of_running = false;
+#else
+inline constexpr bool has_backtraces_of_running = has_backtraces;
+#endif
+
+class memory_file {
+public:
+  memory_file() : fd_(::memfd_create("report", MFD_CLOEXEC)) {}
+  memory_file(const memory_file&) = delete;
+  memory_file& operator=(const memory_file&) = delete;
+  ~memory_file() { ::close(fd_); }
+
+  int fd() const { return fd_; }
   std::string text() const {
     std::string all;
     char piece[4096];
@@ -29,6 +38,23 @@ public:
       all.append(piece, static_cast<std::size_t>(n));
     return all;
   }
+
+private:
+  int fd_;
+};
+
+// What the process writes to standard error while this lives.
+class stderr_file {
+public:
+  stderr_file() : kept_(::dup(STDERR_FILENO)) { ::dup2(file_.fd(), STDERR_FILENO); }
+  stderr_file(const stderr_file&) = delete;
+  stderr_file& operator=(const stderr_file&) = delete;
+  ~stderr_file() {
+    ::dup2(kept_, STDERR_FILENO);
+    ::close(kept_);
+  }
+
+  std::string text() const { return file_.text(); }
   // How often it is there.
   int count(const std::string& what) const {
     const std::string all = text();
@@ -46,6 +72,6 @@ public:
   }
 
 private:
-  int fd_;
+  const memory_file file_;
   int kept_;
 };
