@@ -1,0 +1,69 @@
+// Dumps that a signal asks for: its handler only says so, and a thread of its own does it.
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <mutex>
+#include <system_error>
+
+#include "sennit/detail/sched/stopped_workers.hpp"
+#include "sennit/dump.hpp"
+
+namespace sennit {
+
+namespace {
+
+constinit sem_t dump_wanted;
+
+void want_dump(int) noexcept {
+  ::sem_post(&dump_wanted);
+}
+
+void* dump_when_wanted(void*) noexcept {
+  for (;;)
+    if (::sem_wait(&dump_wanted) == 0)
+      dump(STDERR_FILENO);
+}
+
+// Returns an errno.
+int start_dumper() noexcept {
+  ::sem_init(&dump_wanted, 0, 0);
+  sigset_t all;
+  sigset_t former;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &former);
+  pthread_t thread;
+  const int error = ::pthread_create(&thread, nullptr, dump_when_wanted, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
+  if (error == 0) {
+    ::pthread_setname_np(thread, "sennit/dump");
+    ::pthread_detach(thread);
+  }
+  return error;
+}
+
+}  // namespace
+
+void dump_on_signal(int signal) {
+  static constinit std::mutex one_at_a_time;
+  static constinit bool started = false;
+  const std::lock_guard hold(one_at_a_time);
+  const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
+  int error = fault || signal == detail::stopped_workers::signal ? EINVAL : 0;
+  if (error == 0 && !started)
+    error = start_dumper();
+  if (error == 0) {
+    started = true;
+    struct sigaction action{};
+    action.sa_handler = want_dump;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    ::sigfillset(&action.sa_mask);
+    error = ::sigaction(signal, &action, nullptr) != 0 ? errno : 0;
+  }
+  if (error != 0)
+    throw std::system_error(error, std::generic_category(), "sennit: dump on a signal");
+}
+
+}  // namespace sennit
