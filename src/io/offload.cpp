@@ -9,10 +9,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <exception>
 #include <mutex>
+#include <optional>
 #include <system_error>
 
 #include "sennit/detail/sched/wait.hpp"
+#include "sennit/stop_guard.hpp"
 
 namespace sennit {
 namespace detail {
@@ -148,29 +151,32 @@ offload_state give_up(offload_job& job, bool may_abandon) noexcept {
   return job.state;
 }
 
-// Parks once. False: the runtime ends, and the fiber is told so here, once.
-bool park_once(worker& w, time_point deadline) {
+struct outcome {
+  offload_state state = offload_state::returned;
+  std::exception_ptr told;  // to leave: what the wait threw
+};
+
+// Calls `wait`, which the fiber may be told to leave: that is kept, and nothing stops it from then on.
+template <class Wait>
+void wait_once(outcome& result, Wait wait) {
+  std::optional<stop_shield> shield;
+  if (result.told)
+    shield.emplace();
   try {
-    park_until(w, fiber_status::parked, reason, deadline);
-    return true;
+    wait();
   } catch (const forced_unwind&) {
-    return false;
+    result.told = std::current_exception();
   }
 }
-
-struct outcome {
-  offload_state state;
-  bool told;  // to unwind
-};
 
 outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point deadline) {
   job.home = &w;
   job.waiter = w.ready.current;
   start(job);
   ++w.awaited_outside;
-  outcome result{offload_state::returned, false};
+  outcome result;
   while (!job.seen) {
-    result.told |= !park_once(w, deadline);
+    wait_once(result, [&] { park_until(w, fiber_status::parked, reason, deadline); });
     if (job.seen || (!result.told && clock::now() < deadline))
       continue;
     result.state = give_up(job, may_abandon);
@@ -188,25 +194,20 @@ outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point
 
 outcome wait_for_parallel(parallel_runtime& of, offload_job& job, bool may_abandon, time_point deadline) {
   start(job);
-  bool told = false;
-  try {
-    if (wait_in_slot(job.done, 0, 0, reason, deadline))
-      return {offload_state::returned, false};
-  } catch (const forced_unwind&) {
-    told = true;
-  }
-  const offload_state state = give_up(job, may_abandon);
-  if (state != offload_state::running)
-    return {state, told};
+  outcome result;
+  bool returned = false;
+  wait_once(result, [&] { returned = wait_in_slot(job.done, 0, 0, reason, deadline); });
+  if (returned)
+    return result;
+  result.state = give_up(job, may_abandon);
+  if (result.state != offload_state::running)
+    return result;
   of.guests.fetch_add(1, std::memory_order_relaxed);  // the runtime's end waits for it, too
   while (job.done.load(std::memory_order_acquire) == 0)
-    try {
-      wait_in_slot(job.done, 0, 0, reason, never);
-    } catch (const forced_unwind&) {
-      told = true;
-    }
+    wait_once(result, [&] { wait_in_slot(job.done, 0, 0, reason, never); });
   of.guests.fetch_sub(1, std::memory_order_release);
-  return {offload_state::returned, told};
+  result.state = offload_state::returned;
+  return result;
 }
 
 outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
@@ -229,8 +230,8 @@ bool in_fiber() noexcept {
 }
 
 void offload_run(offload_job& job) {
-  if (wait_for(job, false, never).told)
-    throw_forced_unwind();
+  if (const outcome result = wait_for(job, false, never); result.told)
+    std::rethrow_exception(result.told);
 }
 
 bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline) {
@@ -238,7 +239,7 @@ bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline) {
   if (result.state == offload_state::abandoned)
     static_cast<void>(job.release());
   if (result.told)
-    throw_forced_unwind();
+    std::rethrow_exception(result.told);
   return result.state == offload_state::returned;
 }
 

@@ -88,8 +88,10 @@ bool wait_local(worker& w, io_source& source, io_side& side, const char* reason,
   }
   // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
   // nothing that we must see, and leave as if we had still been parked.
-  if (source.closed() && std::exchange(self.flags.unwind, false))
+  if (source.closed() && self.flags.told == telling::due) {
+    self.flags.told = telling::done;
     throw_forced_unwind();
+  }
   return self.flags.status != fiber_status::timed_out;
 }
 

@@ -31,13 +31,13 @@ std::uint64_t next_local_key() noexcept {
 local_value*& local_values() noexcept {
   const worker* const w = this_worker();
   if (w != nullptr && w->ready.running() && w->ready.current->frame != nullptr)
-    return w->ready.current->frame->locals;
+    return w->ready.current->frame->own.locals;
   static thread_local thread_values of_thread;
   return of_thread.first;
 }
 
 void destroy_locals(coroutine_frame& frame) noexcept {
-  destroy_all(frame.locals);
+  destroy_all(frame.own.locals);
 }
 
 }  // namespace sennit::detail

@@ -166,9 +166,9 @@ void parallel_runtime::unwind() noexcept {
     fiber_for_each(
         *each,
         [](void* all, fiber& f) {
-          f.flags.told = true;
-          f.flags.unwind = !parallel_is_parked(f) || !f.site->withdraw(*f.site, f);
-          if (!f.flags.unwind) {
+          const bool parked = parallel_is_parked(f) && f.site->withdraw(*f.site, f);
+          f.flags.told = parked ? telling::done : telling::due;
+          if (parked) {
             f.flags.status = fiber_status::unwinding;
             (*static_cast<fiber_chain*>(all))(&f);
           }

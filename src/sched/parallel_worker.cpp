@@ -242,7 +242,7 @@ fiber* search_for_a_while(parallel_worker& w) noexcept {
 bool any_owed(const parallel_runtime& of) noexcept {
   bool found = false;
   for (const auto& each : of.workers)
-    fiber_for_each(*each, [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.unwind; }, &found);
+    fiber_for_each(*each, [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.told == telling::due; }, &found);
   return found;
 }
 
@@ -328,10 +328,8 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
 }
 
 bool parallel_told(fiber& f) noexcept {
-  const bool told = std::exchange(f.flags.told, true);
-  if (told && !std::exchange(f.flags.unwind, false))
+  if (std::exchange(f.flags.told, telling::done) == telling::done)
     return false;
-  f.flags.unwind = false;
   f.flags.status = fiber_status::unwinding;
   return true;
 }

@@ -110,14 +110,21 @@ void park() {
 
 bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::fiber& me = self("this_fiber::park");
+  bool stopped = false;
   if (me.permit.is_open()) {
     detail::fiber_timer timer;
     timer.arm(me, me.permit, deadline);
+    detail::stop_watch stop;
+    stop.arm(&me, me.permit);
     park_site site;
     detail::parallel_block(detail::running_parallel(), site,
                            [](detail::fiber& f) { return f.permit.park(); });
+    stopped = stop.end();
   }
-  return me.permit.reopen() == detail::claim_state::taken;
+  const bool unparked = me.permit.reopen() == detail::claim_state::taken;
+  if (stopped && !unparked)
+    detail::throw_cancelled();
+  return unparked;
 }
 
 std::uint64_t id() noexcept {

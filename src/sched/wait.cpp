@@ -34,11 +34,11 @@ void futex_wait(std::atomic<claim_state>& word, claim_state expected, time_point
 }
 #endif
 
-void futex_wake(std::atomic<claim_state>& word) noexcept {
+}  // namespace
+
+void wake_thread(std::atomic<claim_state>& word) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
 }
-
-}  // namespace
 
 void fiber_timer::arm(fiber& who, wait_claim& claim, time_point deadline) noexcept {
   if (deadline == never)
@@ -91,7 +91,7 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   if (result == claim_result::parked)
     who = waits;
   else if (result == claim_result::early && waits == nullptr)
-    futex_wake(word);  // by its address only: its frame may be gone. (A fiber goes on by itself.)
+    wake_thread(word);  // by its address only: its frame may be gone. (A fiber goes on by itself.)
   return result != claim_result::lost;
 }
 
@@ -107,10 +107,12 @@ bool claimed_wait::withdraw(wait_site& site, fiber&) noexcept {
 }
 
 bool claimed_wait::wait() noexcept {
+  stop_.arm(node_.who, node_.claim);
   if (node_.who != nullptr)
     wait_as_fiber();
   else
     wait_as_thread();
+  stopped_ = stop_.end();
   return node_.claim.state() == claim_state::taken;
 }
 
@@ -122,7 +124,7 @@ void claimed_wait::wait_as_fiber() noexcept {
     node_.claim.take(claim_state::timed_out);  // unless who told us has
     told_ = node_.claim.state() != claim_state::taken;
     if (!told_)  // it has been handed something: to be told at its next wait
-      running_parallel().ready.current->flags.unwind = true;
+      running_parallel().ready.current->flags.told = telling::due;
   }
 }
 
@@ -141,6 +143,8 @@ void claimed_wait::wait_as_thread() noexcept {
 void claimed_wait::leave_if_told() const {
   if (told_)
     throw_forced_unwind();
+  if (stopped_)
+    throw_cancelled();
 }
 
 void sleep_until(time_point deadline) {

@@ -9,13 +9,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "sennit/detail/fault/overflow.hpp"
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/stop.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
 
 namespace sennit::detail {
@@ -184,22 +184,7 @@ sennit_decision decide_host_leaves(sennit_context self, void* argument) {
 bool tell_now(const worker& w, fiber& f) noexcept {
   if (!w.unwinding) [[likely]]
     return false;
-  const bool told = std::exchange(f.flags.told, true);
-  return std::exchange(f.flags.unwind, false) || !told;
-}
-
-// The fiber that is told leaves a join without a deadline, which has no trace but in the fiber that is
-// joined.
-[[gnu::noinline, gnu::cold]] void stop_joining(worker& w, fiber& f) noexcept {
-  if (std::strcmp(f.reason, join_reason) != 0)
-    return;
-  fiber_for_each(
-      w,
-      [](void* leaver, fiber& joined) {
-        if (joined.joiner == leaver)
-          joined.joiner = nullptr;
-      },
-      &f);
+  return std::exchange(f.flags.told, telling::done) != telling::done;
 }
 
 }  // namespace
@@ -227,7 +212,6 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   w.ready.remove_running();
   if (tell_now(w, *running)) [[unlikely]] {
     stop_waiting(*running);
-    stop_joining(w, *running);
     unpark_in_turn(*running, fiber_status::unwinding);
   }
   return enter(next_fiber(w));
@@ -351,6 +335,20 @@ void leave_if_told(const worker& w) {
     throw_forced_unwind();
 }
 
+std::uintptr_t park_stoppable(worker& w, fiber_status as, const char* reason) {
+  fiber& self = *w.ready.current;
+  const local_stop_watch watch;
+  if (watch.told()) {
+    self.flags.status = as;
+    stop_waiting(self);
+    throw_cancelled();
+  }
+  const std::uintptr_t word = park_unstoppable(w, as, reason);
+  if (self.flags.status == fiber_status::stopped)
+    throw_cancelled();
+  return word;
+}
+
 bool park_until(worker& w, fiber_status as, const char* reason, time_point deadline) {
   if (deadline == never) {
     park(w, as, reason);
@@ -374,9 +372,8 @@ void worker_unwind(worker& w) noexcept {
         // Who joins it is told to leave too, and is not to be woken any more.
         f.joiner = nullptr;
         // Who became ready by itself is told at its next park or yield: it may have been handed something.
-        f.flags.told = true;
-        f.flags.unwind = !f.is_parked();
-        if (f.flags.unwind)
+        f.flags.told = f.is_parked() ? telling::done : telling::due;
+        if (f.flags.told == telling::due)
           return;
         stop_waiting(f);
         unpark_in_turn(f, fiber_status::unwinding);

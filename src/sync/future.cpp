@@ -3,6 +3,8 @@
 
 #include <future>
 
+#include "sennit/stop_guard.hpp"
+
 namespace sennit::detail {
 
 bool future_state_base::wait_until(time_point deadline) {
@@ -62,11 +64,13 @@ void throw_already_satisfied() {
 std::exception_ptr coroutine_error() {
   try {
     throw;
+  } catch (const cancelled&) {
+    return std::current_exception();
   } catch (const forced_unwind&) {
     const worker* w = this_worker();
     if (w == nullptr || !w->ready.running() || !w->unwinding)
       throw;  // of a generator that is destroyed early, in the middle of the coroutine
-    w->ready.current->flags.unwind = true;
+    w->ready.current->flags.told = telling::due;
     return nullptr;
   } catch (...) {
     return std::current_exception();

@@ -100,10 +100,10 @@ private:
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
     fiber_->joiner = w.ready.current;
+    w.ready.current->word = reinterpret_cast<std::uintptr_t>(fiber_);
     if (deadline == detail::never)
       return reinterpret_cast<detail::fiber*>(
-          detail::park(w, detail::fiber_status::parked, detail::join_reason));
-    w.ready.current->word = reinterpret_cast<std::uintptr_t>(fiber_);
+          detail::park(w, detail::fiber_status::joining, detail::join_reason));
     detail::park_until(w, detail::fiber_status::joining, detail::join_reason, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }

@@ -40,6 +40,7 @@ enum class coroutine_state : std::uint8_t {
 };
 
 struct local_value;
+class stop_link;
 
 struct coroutine_frame {
   sennit_context resumer;            // who resumed us last; the backtrace's link: must be the first word
@@ -49,7 +50,10 @@ struct coroutine_frame {
   sennit_idle idle;                  // in a thread's pool
   union {
     std::uintptr_t mail[2];  // a generator's element; a coroutine's first argument, place of its result
-    local_value* locals;     // a fiber's (fiber_local.hpp)
+    struct {
+      local_value* locals;  // fiber_local.hpp
+      stop_link* stops;     // stop.hpp; while it is stoppable
+    } own;                  // a fiber's
   };
   coroutine_state state;
   std::uint32_t takes;                          // room in a pool: 1, or (no stack of the default size) all

@@ -29,6 +29,7 @@ enum class fiber_status : std::uint8_t {
   notified,   // what it waited for happened (or there was none yet); the word handed over says more
   timed_out,  // its deadline passed first
   unwinding,  // its runtime ends: it leaves by forced unwind
+  stopped,    // of a local runtime: a stop was requested (stop.hpp)
   finished
 };
 
@@ -47,8 +48,15 @@ struct wait_node {
   }
 };
 
-// Why a fiber that joins is parked. Without a deadline nothing else tells that it does.
+// Why a fiber that joins is parked.
 inline constexpr const char* join_reason = "join";
+
+// The runtime's end, to a fiber.
+enum class telling : std::uint8_t {
+  nothing,
+  due,  // to be told to leave, at its next wait
+  done  // it has been told: nothing more is to be told
+};
 
 enum class waiter_kind : std::uint8_t {
   fiber,
@@ -61,11 +69,11 @@ enum class waiter_kind : std::uint8_t {
 struct fiber_flags {
   fiber_status status = fiber_status::unused;
   bool owned = false;           // a handle refers to it: kept after its end until that is gone
-  bool unwind = false;          // to be told to leave
   bool in_park = false;         // parked for whoever unparks it
   bool unpark_pending = false;  // an unpark came before its park, or ended it
+  bool stoppable = false;       // has guards or shields (stop.hpp)
   bool unusual = false;  // has a name, an error, no stack, or one of another size: not to be reused as it is
-  bool told = false;     // the runtime ends: nothing more is to be told
+  telling told = telling::nothing;
   waiter_kind kind = waiter_kind::fiber;
 };
 static_assert(sizeof(fiber_flags) == 8);

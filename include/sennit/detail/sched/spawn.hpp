@@ -84,7 +84,7 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
 // Runs a fiber's function, and destroys it.
 template <class Body>
 [[gnu::always_inline]] inline void run_body(coroutine_frame& frame, fiber& self) noexcept {
-  if (!self.flags.unwind) [[likely]] {
+  if (self.flags.told != telling::due) [[likely]] {
     try {
       payload_get<Body>(frame)();
     } catch (const forced_unwind&) {
@@ -93,7 +93,7 @@ template <class Body>
     }
   }
   payload_destroy<Body>(frame);
-  if (frame.locals != nullptr) [[unlikely]]
+  if (frame.own.locals != nullptr) [[unlikely]]
     destroy_locals(frame);
 }
 

@@ -10,7 +10,7 @@
 #include <cassert>
 #include <cstdint>
 
-#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::detail {
 
@@ -55,11 +55,11 @@ public:
   claimed_wait& operator=(const claimed_wait&) = delete;
 
   claimed_waiter& node() noexcept { return node_; }
-  // False: the deadline passed first, or the runtime ends: once the lists are left, leave_if_told() is to be
-  // called. errno is kept.
+  // False: the deadline passed first, or the caller is to leave: once the lists are left, leave_if_told() is
+  // to be called. errno is kept.
   bool wait() noexcept;
   std::uintptr_t word() const noexcept { return node_.word; }
-  // Throws forced_unwind if the runtime ends.
+  // Throws forced_unwind if the runtime ends, or cancelled if a stop was requested.
   void leave_if_told() const;
 
 private:
@@ -73,8 +73,10 @@ private:
   site_type site_;
   claimed_waiter node_;
   fiber_timer timer_;
+  stop_watch stop_;
   time_point deadline_;
   bool told_ = false;
+  bool stopped_ = false;
 };
 
 // Who calls, for as long as it lives: the fiber, of whatever runtime, or outside of fibers the OS thread.
@@ -85,11 +87,13 @@ inline const void* caller() noexcept {
   return sennit_thread_self();
 }
 
-// The worker of a caller that may wait the quick way, or null. While its runtime ends it may not: it may be
-// told so before it has filed itself, and what it was to do after that (let a lock go) would not be done.
+// The worker of a caller that may wait the quick way, or null. One that can be told to stop may not. While
+// its runtime ends it may not: it may be told so before it has filed itself, and what it was to do after that
+// (let a lock go) would not be done.
 [[gnu::always_inline]] inline parallel_worker* may_file_itself(time_point deadline) noexcept {
   parallel_worker* w = this_parallel();
-  return w != nullptr && deadline == never && !w->unwinding ? w : nullptr;
+  return w != nullptr && deadline == never && !w->unwinding && !w->ready.current->flags.stoppable ? w
+                                                                                                  : nullptr;
 }
 
 // Blocks until the deadline. As this_fiber::sleep_until, or the thread's sleep.
@@ -133,7 +137,7 @@ bool wait_for_end(fiber& f, time_point deadline);
 // The same without a deadline.
 [[gnu::always_inline]] inline void wait_for_end(fiber& f) {
   parallel_worker* w = this_parallel();
-  if (w == nullptr) [[unlikely]] {
+  if (w == nullptr || w->ready.current->flags.stoppable) [[unlikely]] {
     wait_for_end(f, never);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself");

@@ -188,13 +188,8 @@ void host_goes(worker& w) noexcept;
 // The rest of a park while the runtime ends.
 [[gnu::cold]] void leave_if_told(const worker& w);
 
-// Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
-// waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `reason`:
-// what a debugger shows; a literal. Returns the waker's word; the fiber's status says whether it was a waker
-// at all.
-[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const char* reason) {
-  assert(w.ready.running() && w.shared == nullptr &&
-         "sennit: blocking in sennit::local outside of a local runtime's fiber");
+[[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as,
+                                                              const char* reason) {
   fiber* const self = w.ready.current;
   const int kept = *w.error_number;
   self->reason = reason;
@@ -207,6 +202,21 @@ void host_goes(worker& w) noexcept;
   if (here.unwinding) [[unlikely]]
     leave_if_told(here);
   return word;
+}
+
+// Where the fiber has guards: throws sennit::cancelled, too.
+[[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, const char* reason);
+
+// Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
+// waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `reason`:
+// what a debugger shows; a literal. Returns the waker's word; the fiber's status says whether it was a waker
+// at all.
+[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const char* reason) {
+  assert(w.ready.running() && w.shared == nullptr &&
+         "sennit: blocking in sennit::local outside of a local runtime's fiber");
+  if (w.ready.current->flags.stoppable) [[unlikely]]
+    return park_stoppable(w, as, reason);
+  return park_unstoppable(w, as, reason);
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.

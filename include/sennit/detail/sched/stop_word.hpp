@@ -1,0 +1,46 @@
+// Where a wait finds out that a stop is requested, and who requests it finds the wait:
+//
+//   0            nobody waits
+//   a stop_watch who waits                       by the waiter, and back to 0, by compare-and-swap
+//   1            its claim is being taken        by who requests the stop, an exchange
+//   2            nothing of the waiter's is touched any more        by the same, a store
+//
+// So it is told once, and a waiter whose word is gone waits for the 2 before its frame ends.
+#pragma once
+
+#include <cstdint>
+
+#include "sennit/detail/arch/native_memory.hpp"
+
+namespace sennit::detail {
+
+template <class Memory = native_memory>
+class basic_stop_word {
+public:
+  // False: it was told before.
+  bool enter(std::uintptr_t who) noexcept {
+    std::uintptr_t expected = nobody;
+    return word_.compare_exchange_strong(expected, who, std::memory_order_release, std::memory_order_acquire);
+  }
+  // False: it was told meanwhile, and who told it has done with us.
+  bool leave(std::uintptr_t who) noexcept {
+    if (word_.compare_exchange_strong(who, nobody, std::memory_order_relaxed, std::memory_order_relaxed))
+      return true;
+    while (word_.load(std::memory_order_acquire) != told)
+      Memory::give_way();
+    return false;
+  }
+  bool is_told() const noexcept { return word_.load(std::memory_order_acquire) - 1 < told; }
+
+  // Who waits, or 0.
+  std::uintptr_t begin_telling() noexcept { return word_.exchange(telling, std::memory_order_acq_rel); }
+  void end_telling() noexcept { word_.store(told, std::memory_order_release); }
+
+private:
+  static constexpr std::uintptr_t nobody = 0;
+  static constexpr std::uintptr_t telling = 1;
+  static constexpr std::uintptr_t told = 2;
+  typename Memory::template atomic<std::uintptr_t> word_{nobody};
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,63 @@
+// sennit::stop_guard: ends what a fiber waits for when somebody requests a stop.
+// room: sched
+//
+//   std::stop_source stop;
+//   auto fiber = sennit::spawn([token = stop.get_token()] {
+//     sennit::stop_guard guard(token);
+//     requests.receive();  // throws sennit::cancelled once stop is requested
+//   });
+//   stop.request_stop();
+//   fiber.join();
+//
+// Any number of waits, of any kind, end by one guard: of locks, channels, joins, sleep, I/O, ... So they need
+// no stop token each. sennit::scope has guards for its fibers.
+#pragma once
+
+#include <stop_token>
+#include <utility>
+
+#include "sennit/detail/sched/stop.hpp"
+
+namespace sennit {
+
+// What a wait throws when stop was requested. Where a fiber's function is left by it, the fiber just ends:
+// its join() returns. A handler that catches everything must rethrow it, as it must what a fiber is unwound
+// by when its runtime ends; who catches it on purpose goes on, but the next wait throws again.
+struct cancelled : detail::forced_unwind {};
+
+// While it lives, waits of the calling fiber or OS thread throw sennit::cancelled once the token's stop was
+// requested: those that go on then, on whichever worker, and those that begin later; a wait that need not
+// wait (a free mutex, bytes that are there) does not throw. What is waited for stays as if it had not been
+// waited for; a condition variable's lock is held again. Waits in destructors that run because of an
+// exception do not throw. A yield is no wait.
+//
+// Guards of one fiber are nested, and all of them count, up to the innermost stop_shield. They are used by
+// the fiber or thread that makes them, which is not to hold one in a generator or coroutine across its
+// yields. Works in fibers of every runtime and in OS threads (which waits of sennit:: types block). Throws
+// std::bad_alloc in a fiber of a local runtime.
+class stop_guard {
+public:
+  explicit stop_guard(std::stop_token token)
+      : link_(detail::stop_link::kind::guard), callback_(std::move(token), notify{link_}) {}
+
+private:
+  struct notify {
+    detail::stop_link& link;
+    void operator()() const noexcept { link.tell(); }
+  };
+
+  detail::stop_link link_;
+  std::stop_callback<notify> callback_;  // gone before the link
+};
+
+// While it lives, the calling fiber's or thread's waits do not end by guards that were made before it: for
+// what must be finished in any case.
+class stop_shield {
+private:
+  detail::stop_link link_{detail::stop_link::kind::shield};
+};
+
+// Whether a wait of the caller would throw sennit::cancelled: for loops that do not wait.
+bool stop_requested() noexcept;
+
+}  // namespace sennit

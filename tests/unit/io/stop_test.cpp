@@ -1,0 +1,157 @@
+// I/O that ends because a stop was requested: of fibers of both runtimes.
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <stop_token>
+#include <thread>
+#include <type_traits>
+
+#include "pool_support.hpp"
+#include "sennit/offload.hpp"
+#include "sennit/readiness.hpp"
+#include "sennit/runtime.hpp"
+#include "sennit/signal_set.hpp"
+#include "sennit/stop_guard.hpp"
+#include "support.hpp"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+using io_test::connection;
+using io_test::door;
+using io_test::make_connection;
+using io_test::pool_of;
+
+// Runs a function in a fiber of a runtime of that kind.
+void in_fiber_of(std::type_identity<runtime>, const std::function<void()>& function) {
+  runtime rt({.workers = 2});
+  rt.run(function);
+}
+void in_fiber_of(std::type_identity<local::runtime>, const std::function<void()>& function) {
+  local::runtime rt;
+  rt.run(function);
+}
+
+template <class Runtime>
+class StopOfIo : public testing::Test {
+protected:
+  // Calls what would block for good; another thread requests a stop meanwhile.
+  template <class Wait>
+  static void expect_cancelled(Wait wait) {
+    std::stop_source stop;
+    std::atomic<bool> begun = false;
+    const std::jthread stopper([&] {
+      while (!begun)
+        std::this_thread::yield();
+      stop.request_stop();
+    });
+    const stop_guard guard(stop.get_token());
+    begun = true;
+    EXPECT_THROW(wait(), cancelled);
+    EXPECT_THROW(wait(), cancelled);
+  }
+  static void run(const std::function<void()>& function) {
+    in_fiber_of(std::type_identity<Runtime>(), function);
+  }
+};
+
+using both_kinds = testing::Types<runtime, local::runtime>;
+struct kind_names {
+  template <class Runtime>
+  static std::string GetName(int) {
+    return std::is_same_v<Runtime, runtime> ? "Parallel" : "Local";
+  }
+};
+TYPED_TEST_SUITE(StopOfIo, both_kinds, kind_names);
+
+TYPED_TEST(StopOfIo, EndsReadsAndTheStreamGoesOn) {
+  this->run([] {
+    connection both = make_connection();
+    for (const auto deadline : {detail::never, io_test::generous()}) {
+      StopOfIo<TypeParam>::expect_cancelled([&] {
+        char buffer[10];
+        std::error_code error;
+        both.server.read_some(buffer, error, deadline);
+      });
+      both.client.write_all("text", io_test::generous());
+      char buffer[10];
+      EXPECT_EQ(both.server.read_some(buffer, io_test::generous()), 4u);
+    }
+  });
+}
+
+TYPED_TEST(StopOfIo, EndsWritesAccepts) {
+  this->run([] {
+    connection both = make_connection();
+    io_test::shrink_buffers(both.client);
+    StopOfIo<TypeParam>::expect_cancelled(
+        [&] { both.client.write_all(io_test::pattern(1 << 20), detail::never); });
+    tcp_listener listener("127.0.0.1", 0);
+    StopOfIo<TypeParam>::expect_cancelled([&] { listener.accept(); });
+    EXPECT_NO_THROW(io_test::connect_to(listener));
+  });
+}
+
+TYPED_TEST(StopOfIo, EndsReadinessAndSignals) {
+  this->run([] {
+    const int never_ready = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    {
+      readiness wanted(never_ready);
+      StopOfIo<TypeParam>::expect_cancelled([&] { wanted.wait_readable(); });
+      EXPECT_NO_THROW(wanted.wait_writable());
+    }
+    ::close(never_ready);
+    signal_set never_sent{SIGUSR2};
+    StopOfIo<TypeParam>::expect_cancelled([&] { never_sent.wait(); });
+  });
+}
+
+// A call that has begun is waited for, and then what it returned is lost; one that has not is withdrawn.
+TYPED_TEST(StopOfIo, EndsOffloadedCallsAsFarAsTheyMayEnd) {
+  this->run([] {
+    const pool_of one(1);
+    door end;
+    std::atomic<bool> returned = false;
+    std::atomic<bool> called = false;
+    std::stop_source stop;
+    std::atomic<bool> begun = false;
+    const std::jthread stopper([&] {
+      while (!begun)
+        std::this_thread::yield();
+      stop.request_stop();
+      std::this_thread::sleep_for(2ms);
+      end.open();
+    });
+    const stop_guard guard(stop.get_token());
+    EXPECT_THROW(offload([&] {
+                   begun = true;
+                   end.pass();
+                   returned = true;
+                 }),
+                 cancelled);
+    EXPECT_TRUE(returned);
+    std::jthread busy;
+    door free;
+    std::atomic<bool> taken = false;
+    busy = std::jthread([&] {
+      runtime other({.workers = 1});
+      other.run([&] {
+        offload([&] {
+          taken = true;
+          free.pass();
+        });
+      });
+    });
+    while (!taken)
+      std::this_thread::yield();
+    EXPECT_THROW(offload([&] { called = true; }), cancelled);
+    EXPECT_FALSE(called);
+    free.open();
+  });
+}
+
+}  // namespace
+}  // namespace sennit
