@@ -43,6 +43,7 @@ public:
   int native_handle() const noexcept { return source_.descriptor(); }
 
 private:
+  friend struct detail::source_access;
   detail::owned_source source_;
 };
 

@@ -67,6 +67,7 @@ public:
   int native_handle() const noexcept { return listener_ != nullptr ? listener_->source.descriptor() : -1; }
 
 private:
+  friend struct detail::source_access;
   std::unique_ptr<detail::listener> listener_;
 };
 

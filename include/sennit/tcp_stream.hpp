@@ -158,6 +158,7 @@ public:
 
 private:
   friend class tcp_listener;
+  friend struct detail::source_access;
 
   detail::owned_source source_;
 };

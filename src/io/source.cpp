@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "sennit/detail/io/epoll_driver.hpp"
+#include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -46,8 +47,8 @@ void close_descriptor(io_source& source) noexcept {
 // A fiber of a local runtime as a side's word.
 constexpr std::uintptr_t local_tag = 2;
 
-std::uintptr_t as_word(fiber& f) noexcept {
-  return reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&f)) | local_tag;
+std::uintptr_t as_word(waiter& w) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&w) | local_tag;
 }
 
 bool is_local(std::uintptr_t word) noexcept {
@@ -55,10 +56,11 @@ bool is_local(std::uintptr_t word) noexcept {
 }
 
 void wake_local(std::uintptr_t word) noexcept {
-  auto& f = static_cast<fiber&>(*reinterpret_cast<waiter*>(word - local_tag));
-  assert(this_worker() == f.home && "sennit: I/O of a local runtime is used on another thread");
-  if (f.is_parked())  // else its deadline or its runtime's end came first
-    unpark_in_turn(f, fiber_status::notified);
+  fiber* const who = end_slot_wait(*reinterpret_cast<waiter*>(word - local_tag), 0);
+  assert((who == nullptr || this_worker() == who->home) &&
+         "sennit: I/O of a local runtime is used on another thread");
+  if (who != nullptr && who->is_parked())  // else its deadline or its runtime's end came first
+    unpark_in_turn(*who, fiber_status::notified);
 }
 
 // Leaves its side when the wait ends, however it ends.
@@ -95,16 +97,30 @@ bool wait_local(worker& w, io_source& source, io_side& side, const char* reason,
   return self.flags.status != fiber_status::timed_out;
 }
 
-[[noreturn, gnu::cold]] void die_of_two() noexcept {
+}  // namespace
+
+void die_of_two() noexcept {
   std::fputs(
       "sennit: two fibers use the same direction of one file descriptor; one at a time reads (or accepts), "
-      "and "
-      "one writes\n",
+      "and one writes\n",
       stderr);
   std::abort();
 }
 
-}  // namespace
+bool source_enter(io_side& side, waiter& me) noexcept {
+  const bool local = running_worker().shared == nullptr;
+  std::uintptr_t seen = std::exchange(side.seen, 0);
+  if (slot_enter(side.word, seen, local ? as_word(me) : reinterpret_cast<std::uintptr_t>(&me)))
+    return true;
+  if (seen % 2 == 0) [[unlikely]]  // a waiter
+    die_of_two();
+  return false;
+}
+
+bool source_leave(io_side& side, waiter& me) noexcept {
+  return slot_leave(side.word, io_side::first, as_word(me)) ||
+         slot_leave(side.word, io_side::first, reinterpret_cast<std::uintptr_t>(&me));
+}
 
 io_source* source_take(int descriptor, bool borrowed) {
   source_pool& from = pool();

@@ -86,8 +86,10 @@ void shared_timers::fire_due(time_point now) noexcept {
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   who = nullptr;
   fiber* const waits = w.who;
-  std::atomic<claim_state>& word = w.claim.word();
-  const claim_result result = w.claim.take(claim_state::taken);
+  if (waits != nullptr && waits->home->shared == nullptr && !waits->is_parked())
+    return false;  // of a local runtime, and its deadline or the runtime's end came first
+  std::atomic<claim_state>& word = w.claim->word();
+  const claim_result result = w.claim->take(w.taken);
   if (result == claim_result::parked)
     who = waits;
   else if (result == claim_result::early && waits == nullptr)
@@ -95,34 +97,49 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   return result != claim_result::lost;
 }
 
-claimed_wait::claimed_wait(const char* reason, time_point deadline) noexcept
+claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) noexcept
     : site_{{reason, withdraw}, this}, deadline_(deadline) {
-  node_.flags.kind = waiter_kind::claimed;
-  if (parallel_worker* w = this_parallel())
-    node_.who = w->ready.current;
+  const worker* const w = this_worker();
+  if (w != nullptr && (w->shared != nullptr || among == kind::local))
+    who_ = w->ready.current;
+  own(node_);
 }
 
 bool claimed_wait::withdraw(wait_site& site, fiber&) noexcept {
-  return static_cast<site_type&>(site).self->node_.claim.take(claim_state::timed_out) == claim_result::parked;
+  return static_cast<site_type&>(site).self->claim_.take(claim_state::timed_out) == claim_result::parked;
 }
 
-bool claimed_wait::wait() noexcept {
-  stop_.arm(node_.who, node_.claim);
-  if (node_.who != nullptr)
-    wait_as_fiber();
-  else
-    wait_as_thread();
-  stopped_ = stop_.end();
-  return node_.claim.state() == claim_state::taken;
+bool claimed_wait::wait() {
+  if (who_ != nullptr && who_->home->shared == nullptr) {
+    wait_as_local_fiber();
+  } else {
+    stop_.arm(who_, claim_);
+    if (who_ != nullptr)
+      wait_as_fiber();
+    else
+      wait_as_thread();
+    stopped_ = stop_.end();
+  }
+  return is_taken(claim_.state());
+}
+
+// All is on one thread: it is parked, or it has ended.
+void claimed_wait::wait_as_local_fiber() {
+  struct ending {
+    wait_claim& claim;
+    ~ending() { claim.take(claim_state::timed_out); }
+  } const however{claim_};
+  if (claim_.park())
+    park_until(running_worker(), fiber_status::parked, site_.reason, deadline_);
 }
 
 void claimed_wait::wait_as_fiber() noexcept {
-  timer_.arm(*node_.who, node_.claim, deadline_);
+  timer_.arm(*who_, claim_, deadline_);
   try {
-    parallel_block(running_parallel(), site_, [this](fiber&) { return node_.claim.park(); });
+    parallel_block(running_parallel(), site_, [this](fiber&) { return claim_.park(); });
   } catch (const forced_unwind&) {
-    node_.claim.take(claim_state::timed_out);  // unless who told us has
-    told_ = node_.claim.state() != claim_state::taken;
+    claim_.take(claim_state::timed_out);  // unless who told us has
+    told_ = !is_taken(claim_.state());
     if (!told_)  // it has been handed something: to be told at its next wait
       running_parallel().ready.current->flags.told = telling::due;
   }
@@ -131,11 +148,11 @@ void claimed_wait::wait_as_fiber() noexcept {
 void claimed_wait::wait_as_thread() noexcept {
   const int kept = errno;
   const waiting_thread counted(deadline_);
-  while (node_.claim.state() == claim_state::open) {
+  while (claim_.state() == claim_state::open) {
     if (deadline_ != never && clock::now() >= deadline_)
-      node_.claim.take(claim_state::timed_out);
+      claim_.take(claim_state::timed_out);
     else
-      futex_wait(node_.claim.word(), claim_state::open, deadline_);
+      futex_wait(claim_.word(), claim_state::open, deadline_);
   }
   errno = kept;
 }

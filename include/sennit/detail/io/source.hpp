@@ -115,9 +115,17 @@ void source_tell(io_side& side, bool shared) noexcept;
 // promise; the source may have been closed.
 int source_wait(io_source& source, io_side io_source::* side, const char* reason, time_point deadline);
 
+// For a wait that may end by other things, too (select): enters and leaves a side. `source_enter`: false: an
+// event came since `side.seen`. `source_leave`: false: an event has taken it out, and ends its wait.
+bool source_enter(io_side& side, waiter& me) noexcept;
+bool source_leave(io_side& side, waiter& me) noexcept;
+[[noreturn, gnu::cold]] void die_of_two() noexcept;
+
 // A fiber that has made many transfers without waiting gives way to the others once, and has the worker look
 // for events.
 void source_give_way();
+
+struct source_access;  // select_io.hpp
 
 // Owns a source and, unless it is borrowed, its file descriptor.
 class owned_source {

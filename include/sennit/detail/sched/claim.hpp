@@ -14,7 +14,17 @@
 
 namespace sennit::detail {
 
+// Of several places in which it waits, `taken` says which: the upper bits are its number.
 enum class claim_state : std::uint32_t { open, taken, parked, timed_out };
+inline constexpr claim_state taken_at(std::uint32_t place) noexcept {
+  return claim_state{(place << 2) + static_cast<std::uint32_t>(claim_state::taken)};
+}
+inline constexpr bool is_taken(claim_state s) noexcept {
+  return static_cast<std::uint32_t>(s) % 4 == static_cast<std::uint32_t>(claim_state::taken);
+}
+inline constexpr std::uint32_t place_of(claim_state s) noexcept {
+  return static_cast<std::uint32_t>(s) >> 2;
+}
 
 enum class claim_result : std::uint8_t {
   lost,   // somebody else has ended the wait

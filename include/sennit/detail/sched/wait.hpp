@@ -14,10 +14,12 @@
 
 namespace sennit::detail {
 
+// A place in which a claimed_wait waits: in a list, or a word.
 struct claimed_waiter : waiter {
-  wait_claim claim;
-  fiber* who = nullptr;             // null: an OS thread, which waits for the claim's word
-  std::atomic<bool> let_go{false};  // by who lost the claim, where no lock says so
+  wait_claim* claim = nullptr;
+  fiber* who = nullptr;                    // null: an OS thread, which waits for the claim's word
+  claim_state taken = claim_state::taken;  // what the claim is when it was taken here
+  std::atomic<bool> let_go{false};         // by who lost the claim, where no lock says so
 };
 
 // Ends the wait of one that was taken out of its list, under the lock of that: one that is claimed may be
@@ -46,24 +48,39 @@ inline bool leave_list(waiter& w) noexcept {
   return true;
 }
 
-// A wait of the calling fiber or thread that may end by several things. Make it, enter node() into lists,
-// call wait(), and leave the lists again.
+// A wait of the calling fiber or thread that may end by several things. Make it, enter node(), or others that
+// belong to it, into lists, call wait(), and leave the lists again. A fiber of a local runtime waits as its
+// thread, or (kind::local) alone: then only its own thread may end the wait, and wait() may throw.
 class claimed_wait {
 public:
-  claimed_wait(const char* reason, time_point deadline) noexcept;
+  enum class kind : bool { any, local };
+  claimed_wait(const char* reason, time_point deadline, kind among = kind::any) noexcept;
   claimed_wait(const claimed_wait&) = delete;
   claimed_wait& operator=(const claimed_wait&) = delete;
 
   claimed_waiter& node() noexcept { return node_; }
+  // Makes `place` one of this wait's.
+  void own(claimed_waiter& place, std::uint32_t number = 0) noexcept {
+    place.flags.kind = waiter_kind::claimed;
+    place.claim = &claim_;
+    place.who = who_;
+    place.taken = taken_at(number);
+    place.let_go.store(false, std::memory_order_relaxed);
+  }
   // False: the deadline passed first, or the caller is to leave: once the lists are left, leave_if_told() is
   // to be called. errno is kept.
-  bool wait() noexcept;
+  bool wait();
+  // Before wait(), or in its place: gives up. False: it has ended.
+  bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
   std::uintptr_t word() const noexcept { return node_.word; }
+  // Where it was taken, if it was.
+  std::uint32_t place() const noexcept { return place_of(claim_.state()); }
   // Throws forced_unwind if the runtime ends, or cancelled if a stop was requested.
   void leave_if_told() const;
 
 private:
   void wait_as_fiber() noexcept;
+  void wait_as_local_fiber();
   void wait_as_thread() noexcept;
   static bool withdraw(wait_site& site, fiber& f) noexcept;
 
@@ -71,6 +88,8 @@ private:
     claimed_wait* self;
   };
   site_type site_;
+  wait_claim claim_;
+  fiber* who_ = nullptr;
   claimed_waiter node_;
   fiber_timer timer_;
   stop_watch stop_;

@@ -7,6 +7,7 @@
 //   wake(who, word), wake_all     makes ready; the lock was let go
 //   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
 //                                 word it was woken with, or 0
+//   mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
 #pragma once
 
 #include <cassert>
@@ -19,7 +20,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/word.hpp"
-#include "sennit/detail/sched/worker.hpp"
+#include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
 
@@ -27,7 +28,10 @@ namespace sennit::detail {
 struct local_waits {
   void lock() noexcept {}
   void unlock() noexcept {}
+  static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
   [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
+    if (w.flags.kind != waiter_kind::fiber) [[unlikely]]
+      return take_waiter(w, w.word, who);
     who = static_cast<fiber*>(&w);
     return true;
   }
@@ -74,7 +78,7 @@ public:
   // False: closed, or the deadline (steady clock) passed before anybody took the value.
   [[gnu::always_inline]] bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
     holder hold(waits_);
-    if (offer(value, hold))
+    if (offer(value, hand_over{hold}))
       return true;
     if (closed_)
       return false;
@@ -89,7 +93,7 @@ public:
   [[gnu::always_inline]] std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
     std::optional<T> value;
     holder hold(waits_);
-    if (!take(value, hold) && !closed_) {
+    if (!take(value, hand_over{hold}) && !closed_) {
       hold.kept = false;
       wait_for_value(value, deadline);
     }
@@ -100,14 +104,14 @@ public:
   std::optional<T> try_receive() {
     std::optional<T> value;
     holder hold(waits_);
-    take(value, hold);
+    take(value, hand_over{hold});
     return value;
   }
 
   // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
   [[gnu::always_inline]] bool try_send(T& value) {
     holder hold(waits_);
-    return offer(value, hold);
+    return offer(value, hand_over{hold});
   }
 
   // No more sends: those that wait return false, receivers get what is left and then nothing. May be
@@ -158,6 +162,7 @@ public:
   std::default_sentinel_t end() const noexcept { return {}; }
 
 private:
+  friend struct channel_cases;
   static constexpr std::uintptr_t taken = 1;  // the word with which a sender is woken
 
   struct holder {
@@ -176,6 +181,16 @@ private:
     bool kept = true;
   };
 
+  // What is done about a peer that was taken off a list. The lock is let go before anybody is woken: who is
+  // may destroy the channel.
+  struct hand_over {
+    holder& hold;
+    [[gnu::always_inline]] void operator()(fiber* who, std::uintptr_t word) const {
+      hold.release();
+      Waits::wake(who, word);
+    }
+  };
+
   // Who waits in a list, as long as it really does.
   [[gnu::always_inline]] static waiter* next_of(waiter_list& list, fiber*& who) {
     while (!list.empty()) {
@@ -186,16 +201,14 @@ private:
     return nullptr;
   }
 
-  // Gives the value to who waits for it, or into the buffer. False: neither is possible. The lock is let go
-  // before anybody is woken: who is may destroy the channel.
-  [[gnu::always_inline]] bool offer(T& value, holder& hold) {
+  // Gives the value to who waits for it, or into the buffer. False: neither is possible.
+  template <class Then>
+  [[gnu::always_inline]] bool offer(T& value, Then wake) {
     if (closed_)
       return false;
     fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
-      const std::uintptr_t word = land(*receiver, value);
-      hold.release();
-      Waits::wake(who, word);
+      wake(who, land(*receiver, value));
       return true;
     }
     if (size_ == capacity_)
@@ -238,7 +251,8 @@ private:
   }
 
   // The next value, from the buffer or of a waiting sender. False: there is none.
-  [[gnu::always_inline]] bool take(std::optional<T>& value, holder& hold) {
+  template <class Then>
+  [[gnu::always_inline]] bool take(std::optional<T>& value, Then wake) {
     const bool buffered = size_ != 0;
     if (buffered) {
       value.emplace(std::move(buffer_[first_]));
@@ -254,8 +268,7 @@ private:
     else
       value.emplace(std::move(offered));
     sender->word = taken;
-    hold.release();
-    Waits::wake(who, taken);
+    wake(who, taken);
     return true;
   }
 

@@ -9,6 +9,7 @@ namespace sennit::detail {
 // Used as basic_channel.hpp says.
 class shared_waits {
 public:
+  spin_lock* mutual_exclusion() noexcept { return &lock_; }
   [[gnu::always_inline]] void lock() noexcept { lock_.lock(); }
   [[gnu::always_inline]] void unlock() noexcept { lock_.unlock(); }
 

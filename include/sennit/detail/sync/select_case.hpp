@@ -1,0 +1,60 @@
+// The cases of a select, and how one of them is chosen.
+//
+// Two selects may be each other's peers, so a case is not simply tried again when something has changed: it
+// waits in its object's list, as any waiter does, and one claim says which case was taken. Nobody may take
+// part in two of them: so while the cases are tried, and then entered, the locks of all their objects are
+// held (in the order of their addresses), and once they are entered only others take them.
+//
+// What has no such lock (a file descriptor) cannot be handed over: it is looked at before and after, and when
+// it takes the claim the whole select is tried again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit::detail {
+
+// A peer whose wait an attempt has ended: it is woken once the locks are let go.
+struct later_wake {
+  void (*wake)(fiber* who, std::uintptr_t word) = nullptr;
+  fiber* who = nullptr;
+  std::uintptr_t word = 0;
+};
+
+// The case is the waiter of its object.
+class select_case : public claimed_waiter {
+public:
+  // Where the peers may be.
+  enum class family : std::uint8_t { any, shared, local };
+
+  select_case() = default;
+  select_case(const select_case&) = delete;
+  select_case& operator=(const select_case&) = delete;
+
+  virtual time_point deadline() const noexcept { return never; }
+  // Without locks, before every round. May throw.
+  virtual void look() {}
+  virtual spin_lock* lock() const noexcept { return nullptr; }
+  // Under the lock: true, if it could be done, and is. May throw, and then nothing has happened.
+  virtual bool attempt(later_wake&) { return false; }
+  // Under the lock.
+  virtual void enter() noexcept {}
+  virtual void leave() noexcept {}
+  // Without locks, after all others have entered. False: look again.
+  virtual bool watch() { return true; }
+  // Taken by a peer. False: look again.
+  virtual bool complete() { return true; }
+
+protected:
+  ~select_case() = default;
+};
+
+// Waits until a case can be done, does it, and returns its number. With `otherwise` it does not wait:
+// cases.size(), if none can be done. Throws as any wait, and what attempts throw.
+std::size_t select_one(std::span<select_case* const> cases, select_case::family among, bool otherwise);
+
+}  // namespace sennit::detail

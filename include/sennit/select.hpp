@@ -1,0 +1,209 @@
+// sennit::select: waits for several things and does one of them.
+// room: sync
+//
+//   sennit::select(
+//       sennit::on_receive(requests, [&](std::optional<request> r) { ... }),  // empty: closed
+//       sennit::on_send(log, line, [&](bool sent) { ... }),                   // false: closed
+//       sennit::on_timeout(1s, [&] { ... }));
+//
+// Cases that wait for file descriptors are in select_io.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/sync/basic_channel.hpp"
+#include "sennit/detail/sync/select_case.hpp"
+
+namespace sennit {
+
+namespace detail {
+
+template <class Waits>
+inline constexpr select_case::family family_of =
+    std::is_same_v<Waits, local_waits> ? select_case::family::local : select_case::family::shared;
+
+struct channel_cases {
+  template <class T, class Waits, class Then>
+  class receive final : public select_case {
+    using channel = basic_channel<T, Waits>;
+
+  public:
+    static constexpr family among = family_of<Waits>;
+    receive(channel& from, Then then) : from_(from), then_(std::move(then)) {}
+    spin_lock* lock() const noexcept override { return from_.waits_.mutual_exclusion(); }
+    bool attempt(later_wake& later) override {
+      return from_.take(value_, keep_for_later<Waits>(later)) || from_.closed_;
+    }
+    void enter() noexcept override {
+      word = reinterpret_cast<std::uintptr_t>(&place_);
+      list_push_back(from_.receivers_, *this);
+    }
+    void leave() noexcept override { detail::leave_list(*this); }
+    bool complete() override {
+      if constexpr (channel::in_register)
+        if (place_.filled)
+          value_.emplace(from_word<T>(word));
+      return true;
+    }
+    void finish() { then_(std::move(value_)); }
+
+  private:
+    channel& from_;
+    std::optional<T> value_;
+    typename channel::landing place_{value_};
+    Then then_;
+  };
+
+  template <class T, class Waits, class Then>
+  class send final : public select_case {
+    using channel = basic_channel<T, Waits>;
+
+  public:
+    static constexpr family among = family_of<Waits>;
+    send(channel& to, T&& value, Then then) : to_(to), value_(std::move(value)), then_(std::move(then)) {}
+    spin_lock* lock() const noexcept override { return to_.waits_.mutual_exclusion(); }
+    bool attempt(later_wake& later) override {
+      sent_ = to_.offer(value_, keep_for_later<Waits>(later));
+      return sent_ || to_.closed_;
+    }
+    void enter() noexcept override {
+      word = reinterpret_cast<std::uintptr_t>(&value_);
+      list_push_back(to_.senders_, *this);
+    }
+    void leave() noexcept override { detail::leave_list(*this); }
+    bool complete() override {
+      sent_ = word == channel::taken;
+      return true;
+    }
+    void finish() { then_(sent_); }
+
+  private:
+    channel& to_;
+    T value_;
+    bool sent_ = false;
+    Then then_;
+  };
+
+private:
+  template <class Waits>
+  static auto keep_for_later(later_wake& later) {
+    return [&later](fiber* who, std::uintptr_t word) {
+      later = {[](fiber* f, std::uintptr_t with) { Waits::wake(f, with); }, who, word};
+    };
+  }
+};
+
+template <class Then>
+class timeout_case final : public select_case {
+public:
+  static constexpr family among = family::any;
+  timeout_case(time_point at, Then then) : at_(at), then_(std::move(then)) {}
+  time_point deadline() const noexcept override { return at_; }
+  void finish() { then_(); }
+
+private:
+  time_point at_;
+  Then then_;
+};
+
+template <class Then>
+struct otherwise_case {
+  void finish() { then(); }
+  Then then;
+};
+template <class Case>
+inline constexpr bool is_otherwise = false;
+template <class Then>
+inline constexpr bool is_otherwise<otherwise_case<Then>> = true;
+
+template <class Case>
+inline constexpr select_case::family family_of_case = [] {
+  if constexpr (requires { std::remove_cvref_t<Case>::among; })
+    return std::remove_cvref_t<Case>::among;
+  else
+    return select_case::family::any;
+}();
+
+}  // namespace detail
+
+// ---- The cases. Each is made in the call of select, and calls its function when it was chosen, when all
+// others have been left: it may do anything.
+
+// A value of a channel (sennit:: or sennit::local::); or none: the channel is closed and nothing is left in
+// it.
+template <class T, class Waits, class Then>
+auto on_receive(detail::basic_channel<T, Waits>& from, Then then) {
+  return detail::channel_cases::receive<T, Waits, Then>(from, std::move(then));
+}
+
+// A value for a channel; false: it is closed. If the case is not chosen, the value is lost: move no only copy
+// into it.
+template <class T, class Waits, class Then>
+auto on_send(detail::basic_channel<T, Waits>& to, std::type_identity_t<T> value, Then then) {
+  return detail::channel_cases::send<T, Waits, Then>(to, std::move(value), std::move(then));
+}
+
+// Nothing else could be done until a time (steady clock), or for so long.
+template <class Then>
+auto on_timeout(std::chrono::steady_clock::time_point at, Then then) {
+  return detail::timeout_case<Then>(at, std::move(then));
+}
+template <class Rep, class Period, class Then>
+auto on_timeout(std::chrono::duration<Rep, Period> time, Then then) {
+  return on_timeout(std::chrono::steady_clock::now() + time, std::move(then));
+}
+
+// Nothing else can be done at once. The last case.
+template <class Then>
+auto otherwise(Then then) {
+  return detail::otherwise_case<Then>{std::move(then)};
+}
+
+// Waits until one of the cases can be done, does it, and calls its function. Returns the number of that case,
+// from 0. If several can be done, one of them, none of which is preferred for good; time-outs come last.
+//
+// It may be called where channels of its cases may be used: by fibers and OS threads, and by a fiber of a
+// local runtime, which only waits alone if its channels are sennit::local ones (not both kinds in one call).
+// One channel may be in several cases; a select does not send to itself. Throws sennit::cancelled as any
+// wait, and what moving a value throws, or the function.
+//
+// Costs: a lock of each channel, in the order of addresses; if it waits, a second time. Nothing is allocated.
+template <class... Cases>
+std::size_t select(Cases&&... cases) {
+  using family = detail::select_case::family;
+  constexpr std::array<bool, sizeof...(Cases)> otherwise_at{
+      detail::is_otherwise<std::remove_cvref_t<Cases>>...};
+  constexpr bool waits = !(false || ... || detail::is_otherwise<std::remove_cvref_t<Cases>>);
+  constexpr std::size_t count = sizeof...(Cases) - (waits ? 0 : 1);
+  static_assert(count > 0, "a select has a case to wait for");
+  static_assert(waits || (std::ranges::count(otherwise_at, true) == 1 && otherwise_at[count]),
+                "otherwise() is the last case");
+  constexpr bool local = (false || ... || (detail::family_of_case<Cases> == family::local));
+  constexpr bool shared = (false || ... || (detail::family_of_case<Cases> == family::shared));
+  static_assert(!local || !shared, "a select is over channels of sennit:: or over those of sennit::local::");
+
+  std::array<detail::select_case*, count> all{};
+  std::size_t added = 0;
+  const auto add = [&]<class Case>(Case& each) {
+    if constexpr (!detail::is_otherwise<Case>)
+      all[added++] = &each;
+  };
+  (add(cases), ...);
+  const std::size_t chosen = detail::select_one(all,
+                                                local    ? family::local
+                                                : shared ? family::shared
+                                                         : family::any,
+                                                !waits);
+  std::size_t number = 0;
+  ((number++ == chosen ? cases.finish() : void()), ...);
+  return chosen;
+}
+
+}  // namespace sennit

@@ -1,0 +1,95 @@
+// sennit::on_readable, sennit::on_writable: cases of a select that wait for file descriptors.
+// room: io
+//
+//   sennit::select(
+//       sennit::on_readable(stream, [&] { read_more(stream); }),
+//       sennit::on_receive(orders, [&](std::optional<order> o) { ... }));
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "sennit/readiness.hpp"
+#include "sennit/select.hpp"
+#include "sennit/tcp_listener.hpp"
+#include "sennit/tcp_stream.hpp"
+
+namespace sennit {
+
+namespace detail {
+
+struct source_access {
+  static io_source* of(const tcp_stream& stream) noexcept { return stream.source_.get(); }
+  static io_source* of(const readiness& ready) noexcept { return ready.source_.get(); }
+  static io_source* of(const tcp_listener& listener) noexcept {
+    return listener.listener_ != nullptr ? listener.listener_->source.get() : nullptr;
+  }
+};
+
+class readiness_case : public select_case {
+public:
+  static constexpr family among = family::any;
+  readiness_case(io_source* source, io_side io_source::* which, short events) noexcept;
+  void look() override;
+  bool attempt(later_wake&) override { return ready_ || failed_; }
+  bool watch() override;
+  void leave() noexcept override;
+  bool complete() override { return false; }  // an event came: it is looked what for
+
+protected:
+  ~readiness_case() = default;
+  std::optional<io_use> use;
+
+private:
+  bool is_open() const noexcept { return use && use->begun() && !source_->closed(); }
+
+  io_source* const source_;
+  io_side io_source::* const side_;
+  const short events_;
+  std::uintptr_t events_seen_ = 0;
+  bool ready_ = false;
+  bool failed_ = false;  // to be watched: the operation will say why
+  bool entered_ = false;
+};
+
+template <class Then>
+class readiness_then final : public readiness_case {
+public:
+  readiness_then(io_source* source, io_side io_source::* which, short events, Then then)
+      : readiness_case(source, which, events), then_(std::move(then)) {}
+  void finish() {
+    use.reset();  // it may be closed there
+    then_();
+  }
+
+private:
+  Then then_;
+};
+
+inline constexpr short poll_in = 1;
+inline constexpr short poll_out = 4;
+
+}  // namespace detail
+
+// A tcp_stream can be read, a tcp_listener has a connection, what a readiness watches can be read: an
+// operation would not wait; also because of the peer's end, an error, or that it is closed, which that
+// operation then reports. Only for fibers, and with channels of the caller's kind of runtime; the object is
+// used by nobody else in that direction meanwhile. Costs a system call when the select begins, and one more
+// each time it is woken.
+template <class Object, class Then>
+  requires requires(const Object& from) { detail::source_access::of(from); }
+auto on_readable(const Object& from, Then then) {
+  return detail::readiness_then<Then>(detail::source_access::of(from), &detail::io_source::reading,
+                                      detail::poll_in, std::move(then));
+}
+
+// A tcp_stream, or what a readiness watches, can be written. Otherwise as on_readable.
+template <class Object, class Then>
+  requires requires(const Object& to) { detail::source_access::of(to); }
+auto on_writable(const Object& to, Then then) {
+  return detail::readiness_then<Then>(detail::source_access::of(to), &detail::io_source::writing,
+                                      detail::poll_out, std::move(then));
+}
+
+}  // namespace sennit

@@ -1,0 +1,186 @@
+// Select over file descriptors, channels and time, in fibers of both kinds of runtime.
+#include <sys/eventfd.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "sennit/channel.hpp"
+#include "sennit/local/channel.hpp"
+#include "sennit/runtime.hpp"
+#include "sennit/select_io.hpp"
+#include "sennit/stop_guard.hpp"
+#include "support.hpp"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+using io_test::connection;
+using io_test::make_connection;
+
+struct parallel_kind {
+  template <class T>
+  using channel = sennit::channel<T>;
+  static void run(const std::function<void()>& function) {
+    for (const unsigned workers : {1u, 2u, 4u}) {
+      runtime rt({.workers = workers});
+      rt.run(function);
+    }
+  }
+  template <class Function>
+  static auto spawn(Function function) {
+    return sennit::spawn(std::move(function));
+  }
+  static void sleep(std::chrono::microseconds time) { sennit::this_fiber::sleep_for(time); }
+};
+
+struct local_kind {
+  template <class T>
+  using channel = local::channel<T>;
+  static void run(const std::function<void()>& function) {
+    local::runtime rt;
+    rt.run(function);
+  }
+  template <class Function>
+  static auto spawn(Function function) {
+    return local::spawn(std::move(function));
+  }
+  static void sleep(std::chrono::microseconds time) { local::this_fiber::sleep_for(time); }
+};
+
+template <class Kind>
+class SelectIo : public testing::Test {};
+struct kind_names {
+  template <class Kind>
+  static std::string GetName(int) {
+    return std::is_same_v<Kind, local_kind> ? "Local" : "Parallel";
+  }
+};
+using both_kinds = testing::Types<parallel_kind, local_kind>;
+TYPED_TEST_SUITE(SelectIo, both_kinds, kind_names);
+
+TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
+  TypeParam::run([] {
+    constexpr int count = 50;
+    connection both = make_connection();
+    typename TypeParam::template channel<int> numbers;
+    auto writer = TypeParam::spawn([&] {
+      for (int i = 0; i < count; ++i) {
+        both.client.write_all("x", io_test::generous());
+        if (i % 3 == 0)
+          TypeParam::sleep(50us);
+      }
+      both.client.close();
+    });
+    auto sender = TypeParam::spawn([&] {
+      for (int i = 0; i < count; ++i)
+        numbers.send(i);
+    });
+    int bytes = 0;
+    int sum = 0;
+    int received = 0;
+    for (bool open = true; open || received < count;)
+      select(on_readable(both.server,
+                         [&] {
+                           char buffer[3];
+                           const std::size_t got = both.server.read_some(buffer, io_test::generous());
+                           bytes += static_cast<int>(got);
+                           open = open && got != 0;
+                           if (!open)
+                             TypeParam::sleep(50us);
+                         }),
+             on_receive(numbers,
+                        [&](std::optional<int> n) {
+                          sum += n.value_or(0);
+                          ++received;
+                        }),
+             on_timeout(1h, [] { ADD_FAILURE(); }));
+    EXPECT_EQ(bytes, count);
+    EXPECT_EQ(sum, count * (count - 1) / 2);
+    writer.join();
+    sender.join();
+  });
+}
+
+TYPED_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
+  TypeParam::run([] {
+    connection both = make_connection();
+    const auto nothing = [] {};
+    EXPECT_EQ(select(on_readable(both.server, nothing), otherwise(nothing)), 1u);
+    EXPECT_EQ(select(on_readable(both.server, nothing), on_timeout(1ms, nothing)), 1u);
+    EXPECT_EQ(select(on_readable(both.server, nothing), on_writable(both.server, nothing)), 1u);
+    both.client.write_all("text", io_test::generous());
+    EXPECT_EQ(select(on_readable(both.server, nothing), on_timeout(1min, nothing)), 0u);
+    char buffer[10];
+    EXPECT_EQ(both.server.read_some(buffer, io_test::generous()), 4u);
+    EXPECT_EQ(select(on_readable(both.server, nothing), on_timeout(1ms, nothing)), 1u);
+    both.server.close();
+    EXPECT_EQ(select(on_readable(both.server, nothing), on_timeout(1min, nothing)), 0u);
+    EXPECT_EQ(select(on_readable(tcp_stream(), nothing), on_timeout(1min, nothing)), 0u);
+  });
+}
+
+TYPED_TEST(SelectIo, IsClosedWhileItWaits) {
+  TypeParam::run([] {
+    connection both = make_connection();
+    auto closer = TypeParam::spawn([&] { both.server.close(); });
+    EXPECT_EQ(select(on_readable(both.server, [] {}), on_timeout(1min, [] {})), 0u);
+    closer.join();
+  });
+}
+
+TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
+  TypeParam::run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    const int counter = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    {
+      readiness counted(counter);
+      int accepted = 0;
+      int events = 0;
+      auto peer = TypeParam::spawn([&] {
+        for (int i = 0; i < 10; ++i) {
+          auto stream = tcp_stream::connect("127.0.0.1", listener.port(), io_test::generous());
+          EXPECT_EQ(::eventfd_write(counter, 1), 0);
+          TypeParam::sleep(100us);
+        }
+      });
+      while (accepted < 10 || events < 10)
+        select(on_readable(listener,
+                           [&] {
+                             listener.accept(io_test::generous());
+                             ++accepted;
+                           }),
+               on_readable(counted,
+                           [&] {
+                             eventfd_t value = 0;
+                             EXPECT_EQ(::eventfd_read(counter, &value), 0);
+                             events += static_cast<int>(value);
+                           }),
+               on_timeout(1min, [] { ADD_FAILURE(); }));
+      peer.join();
+      EXPECT_EQ(select(on_readable(counted, [] {}), otherwise([] {})), 1u);
+    }
+    ::close(counter);
+  });
+}
+
+TYPED_TEST(SelectIo, EndsByAStop) {
+  TypeParam::run([] {
+    connection both = make_connection();
+    std::stop_source stop;
+    auto stopper = TypeParam::spawn([&] { stop.request_stop(); });
+    {
+      const stop_guard guard(stop.get_token());
+      EXPECT_THROW(select(on_readable(both.server, [] {})), cancelled);
+    }
+    stopper.join();
+    both.client.write_all("text", io_test::generous());
+    char buffer[10];
+    EXPECT_EQ(both.server.read_some(buffer, io_test::generous()), 4u);
+  });
+}
+
+}  // namespace
+}  // namespace sennit

@@ -1,0 +1,378 @@
+// Select: among fibers of parallel runtimes, of local ones, and OS threads.
+#include "sennit/select.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sennit/channel.hpp"
+#include "sennit/local/channel.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/runtime.hpp"
+#include "sennit/stop_guard.hpp"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+
+// ---- What is the same for both kinds of runtime.
+
+struct parallel_kind {
+  template <class T>
+  using channel = sennit::channel<T>;
+  using fiber = sennit::fiber;
+  template <class Function>
+  static void run(Function function) {
+    runtime rt({.workers = 2});
+    rt.run(function);
+  }
+  template <class Function>
+  static fiber spawn(Function function) {
+    return sennit::spawn(std::move(function));
+  }
+  static void yield() { sennit::this_fiber::yield(); }
+};
+
+struct local_kind {
+  template <class T>
+  using channel = local::channel<T>;
+  using fiber = local::fiber;
+  template <class Function>
+  static void run(Function function) {
+    local::runtime rt;
+    rt.run(function);
+  }
+  template <class Function>
+  static fiber spawn(Function function) {
+    return local::spawn(std::move(function));
+  }
+  static void yield() { local::this_fiber::yield(); }
+};
+
+template <class Kind>
+class Select : public testing::Test {};
+
+struct kind_names {
+  template <class Kind>
+  static std::string GetName(int) {
+    return std::is_same_v<Kind, local_kind> ? "Local" : "Parallel";
+  }
+};
+using both_kinds = testing::Types<parallel_kind, local_kind>;
+TYPED_TEST_SUITE(Select, both_kinds, kind_names);
+
+TYPED_TEST(Select, DoesWhatCanBeDone) {
+  TypeParam::run([] {
+    typename TypeParam::template channel<int> numbers(1);
+    typename TypeParam::template channel<std::string> words(1);
+    std::string heard;
+    const auto number = [&](std::optional<int> n) { heard += n ? std::to_string(*n) : "closed"; };
+    const auto word = [&](std::optional<std::string> w) { heard += w ? *w : "closed"; };
+
+    words.send("word");
+    EXPECT_EQ(select(on_receive(numbers, number), on_receive(words, word)), 1u);
+    EXPECT_EQ(heard, "word");
+
+    const auto sent = [&](bool was) { heard += was ? " sent" : " refused"; };
+    EXPECT_EQ(select(on_receive(words, word), on_send(numbers, 7, sent)), 1u);
+    EXPECT_EQ(heard, "word sent");
+    EXPECT_EQ(numbers.try_receive(), 7);
+
+    EXPECT_EQ(select(on_receive(words, word), otherwise([&] { heard += " none"; })), 1u);
+    EXPECT_EQ(heard, "word sent none");
+
+    EXPECT_EQ(select(on_receive(words, word), on_timeout(1ms, [&] { heard += " late"; })), 1u);
+    EXPECT_EQ(heard, "word sent none late");
+
+    numbers.close();
+    EXPECT_EQ(select(on_receive(words, word), on_send(numbers, 8, sent)), 1u);
+    EXPECT_EQ(select(on_receive(numbers, number), on_receive(words, word)), 0u);
+    EXPECT_EQ(heard, "word sent none late refusedclosed");
+  });
+}
+
+TYPED_TEST(Select, WaitsForSendersAndReceivers) {
+  TypeParam::run([] {
+    typename TypeParam::template channel<int> numbers;
+    typename TypeParam::template channel<std::unique_ptr<int>> owners;
+    int sum = 0;
+    auto peer = TypeParam::spawn([&] {
+      for (int i = 1; i <= 10; ++i)
+        numbers.send(i);
+      for (int i = 1; i <= 10; ++i)
+        owners.send(std::make_unique<int>(i));
+      for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(**owners.receive(), 5);
+      owners.close();
+    });
+    for (int i = 0; i < 20; ++i)
+      select(on_receive(numbers, [&](std::optional<int> n) { sum += *n; }),
+             on_receive(owners, [&](std::optional<std::unique_ptr<int>> n) { sum += **n; }));
+    EXPECT_EQ(sum, 110);
+    int taken = 0;
+    for (bool open = true; open;)
+      select(on_receive(numbers, [&](std::optional<int>) { ADD_FAILURE(); }),
+             on_send(owners, std::make_unique<int>(5), [&](bool sent) {
+               taken += sent ? 1 : 0;
+               open = sent;
+             }));
+    EXPECT_EQ(taken, 10);
+    peer.join();
+  });
+}
+
+TYPED_TEST(Select, IsClosedWhileItWaits) {
+  TypeParam::run([] {
+    typename TypeParam::template channel<int> numbers;
+    typename TypeParam::template channel<std::string> words;
+    for (const bool close_words : {true, false}) {
+      auto closer = TypeParam::spawn([&] { close_words ? words.close() : numbers.close(); });
+      std::optional<bool> sent;
+      std::optional<std::optional<std::string>> got;
+      select(on_send(numbers, 1, [&](bool was) { sent = was; }),
+             on_receive(words, [&](std::optional<std::string> w) { got = std::move(w); }));
+      EXPECT_TRUE((sent && !*sent) || (got && !*got));
+      closer.join();
+    }
+  });
+}
+
+// Two selects that both offer to send and to receive on one channel are each other's peers, and never their
+// own.
+TYPED_TEST(Select, MeetsAnotherSelect) {
+  TypeParam::run([] {
+    constexpr int fibers = 8;
+    constexpr int rounds = 100;
+    typename TypeParam::template channel<int> both;
+    std::atomic<int> sent = 0;
+    std::atomic<int> received = 0;
+    std::atomic<int> from_oneself = 0;
+    std::atomic<int> left = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int me = 0; me < fibers; ++me)
+      all.push_back(TypeParam::spawn([&, me] {
+        for (int round = 0; round < rounds; ++round)
+          select(on_send(both, me, [&](bool) { ++sent; }), on_receive(both, [&](std::optional<int> who) {
+                   ++received;
+                   from_oneself += who == me ? 1 : 0;
+                 }));
+        // The last ones may have nobody left.
+        ++left;
+        while (left < fibers)
+          select(on_send(both, me, [&](bool) { ++sent; }),
+                 on_receive(both, [&](std::optional<int>) { ++received; }), on_timeout(1ms, [] {}));
+      }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(sent, received);
+    EXPECT_GE(sent + received, fibers * rounds);
+    EXPECT_EQ(from_oneself, 0);
+  });
+}
+
+TYPED_TEST(Select, PrefersNoneForGood) {
+  TypeParam::run([] {
+    typename TypeParam::template channel<int> channels[3] = {typename TypeParam::template channel<int>(100),
+                                                             typename TypeParam::template channel<int>(100),
+                                                             typename TypeParam::template channel<int>(100)};
+    for (auto& each : channels)
+      for (int i = 0; i < 60; ++i)
+        each.send(i);
+    int counts[3] = {};
+    for (int i = 0; i < 60; ++i)
+      ++counts[select(on_receive(channels[0], [](std::optional<int>) {}),
+                      on_receive(channels[1], [](std::optional<int>) {}),
+                      on_receive(channels[2], [](std::optional<int>) {}))];
+    for (const int count : counts)
+      EXPECT_GE(count, 10);
+  });
+}
+
+TYPED_TEST(Select, LeavesNothingBehind) {
+  TypeParam::run([] {
+    typename TypeParam::template channel<std::string> words;
+    typename TypeParam::template channel<int> numbers;
+    std::stop_source stop;
+    auto stopped = TypeParam::spawn([&] {
+      const stop_guard guard(stop.get_token());
+      EXPECT_THROW(
+          select(on_receive(words, [](std::optional<std::string>) {}), on_send(numbers, 1, [](bool) {})),
+          cancelled);
+    });
+    for (int i = 0; i < 3; ++i)
+      TypeParam::yield();
+    stop.request_stop();
+    stopped.join();
+    select(on_receive(words, [](std::optional<std::string>) {}), on_send(numbers, 1, [](bool) {}),
+           on_timeout(1us, [] {}));
+    std::string lost = "nobody";
+    EXPECT_FALSE(words.try_send(lost));
+    EXPECT_FALSE(numbers.try_receive());
+  });
+}
+
+TYPED_TEST(Select, ThrowsWhatItsFunctionThrows) {
+  TypeParam::run([] {
+    typename TypeParam::template channel<int> numbers(1);
+    numbers.send(1);
+    EXPECT_THROW(select(on_receive(numbers, [](std::optional<int>) { throw std::string("what"); })),
+                 std::string);
+    numbers.send(2);
+    EXPECT_EQ(numbers.try_receive(), 2);
+  });
+}
+
+TYPED_TEST(Select, EndsWithItsRuntime) {
+  typename TypeParam::template channel<int> nothing;
+  typename TypeParam::template channel<std::string> nor_this;
+  int left = 0;
+  TypeParam::run([&] {
+    TypeParam::spawn([&] {
+      struct note {
+        int& at;
+        ~note() { ++at; }
+      } const on_leaving{left};
+      select(on_receive(nothing, [](std::optional<int>) {}), on_send(nor_this, "", [](bool) {}));
+    }).detach();
+    TypeParam::yield();
+  });
+  EXPECT_EQ(left, 1);
+}
+
+// Every number that is sent is received once.
+template <class Kind>
+void many_to_many(int senders, int receivers, int each_sends) {
+  typename Kind::template channel<int> a, c;
+  typename Kind::template channel<int> b(3);
+  std::vector<std::vector<int>> got(static_cast<std::size_t>(receivers));
+  std::vector<typename Kind::fiber> all;
+  std::vector<typename Kind::fiber> ends;
+  for (int me = 0; me < receivers; ++me)
+    ends.push_back(Kind::spawn([&, me] {
+      auto& mine = got[static_cast<std::size_t>(me)];
+      int open = 3;
+      const auto take = [&](std::optional<int> n) {
+        if (n)
+          mine.push_back(*n);
+        else
+          open = 0;
+      };
+      while (open != 0) {
+        if (me % 2 == 0)
+          select(on_receive(a, take), on_receive(b, take), on_receive(c, take), on_timeout(20us, [] {}));
+        else
+          select(on_receive(c, take), on_receive(a, take), on_receive(b, take));
+      }
+    }));
+  for (int me = 0; me < senders; ++me)
+    all.push_back(Kind::spawn([&, me] {
+      for (int i = 0; i < each_sends;) {
+        const int value = me * each_sends + i;
+        const auto sent = [&](bool) { ++i; };
+        if (i % 3 == 0)
+          a.send(value), ++i;
+        else
+          select(on_send(b, value, sent), on_send(a, value, sent), on_send(c, value, sent));
+      }
+    }));
+  for (auto& each : all)
+    each.join();
+  b.close();
+  // What is left in b is taken before it is seen closed, but perhaps not by who sees that first.
+  a.close();
+  c.close();
+  for (auto& each : ends)
+    each.join();
+  std::vector<int> sum;
+  for (const auto& each : got)
+    sum.insert(sum.end(), each.begin(), each.end());
+  while (std::optional<int> rest = b.try_receive())
+    sum.push_back(*rest);
+  std::ranges::sort(sum);
+  std::vector<int> wanted(static_cast<std::size_t>(senders * each_sends));
+  std::iota(wanted.begin(), wanted.end(), 0);
+  EXPECT_EQ(sum, wanted);
+}
+
+TYPED_TEST(Select, LosesAndDoublesNothing) {
+  TypeParam::run([] { many_to_many<TypeParam>(6, 5, 300); });
+}
+
+TEST(SelectOnManyWorkers, LosesAndDoublesNothing) {
+  for (const unsigned workers : {1u, 2u, 4u}) {
+    runtime rt({.workers = workers});
+    rt.run([] { many_to_many<parallel_kind>(8, 8, 500); });
+  }
+}
+
+TEST(SelectOnManyWorkers, WithOsThreads) {
+  runtime rt({.workers = 2});
+  channel<int> numbers;
+  channel<std::string> words;
+  std::atomic<int> sum = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      for (bool open = true; open;)
+        select(on_receive(numbers,
+                          [&](std::optional<int> n) {
+                            sum += n.value_or(0);
+                            open = n.has_value();
+                          }),
+               on_receive(words, [&](std::optional<std::string> w) { sum += static_cast<int>(w->size()); }),
+               on_timeout(1h, [] { ADD_FAILURE(); }));
+    });
+  rt.run([&] {
+    for (int i = 0; i < 200; ++i) {
+      numbers.send(1);
+      words.send("ab");
+    }
+    numbers.close();
+  });
+  for (auto& each : threads)
+    each.join();
+  EXPECT_EQ(sum, 600);
+}
+
+TEST(SelectOnManyWorkers, AgainstStops) {
+  runtime rt({.workers = 2});
+  channel<int> a, b;
+  std::atomic<int> sent = 0;
+  std::atomic<int> received = 0;
+  rt.run([&] {
+    std::vector<fiber> all;
+    for (int i = 0; i < 4; ++i)
+      all.push_back(spawn([&, i] {
+        for (int round = 0; round < 300; ++round) {
+          std::stop_source stop;
+          fiber selects = spawn([&] {
+            const stop_guard guard(stop.get_token());
+            const auto got = [&](std::optional<int>) { ++received; };
+            const auto gave = [&](bool) { ++sent; };
+            if (i % 2 == 0)
+              select(on_receive(a, got), on_receive(b, got));
+            else
+              select(on_send(a, 1, gave), on_send(b, 2, gave));
+          });
+          if (round % 3 != 0)
+            this_fiber::yield();
+          stop.request_stop();
+          selects.join();
+        }
+      }));
+    for (fiber& each : all)
+      each.join();
+  });
+  EXPECT_EQ(sent, received);
+}
+
+}  // namespace
+}  // namespace sennit
