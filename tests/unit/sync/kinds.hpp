@@ -132,8 +132,6 @@ struct on_one_thread {
 using every_kind =
     testing::Types<on_one_thread<run_policy::fifo>, on_one_thread<run_policy::lifo>,
                    on_one_thread<run_policy::hybrid>, on_workers<1>, on_workers<2>, on_workers<4>>;
-using every_local_kind = testing::Types<on_one_thread<run_policy::fifo>, on_one_thread<run_policy::lifo>,
-                                        on_one_thread<run_policy::hybrid>>;
 
 struct kind_name {
   template <class Kind>
