@@ -16,6 +16,10 @@ install(FILES "${PROJECT_SOURCE_DIR}/cmake/sennit-config.cmake"
   "${PROJECT_BINARY_DIR}/sennit-config-version.cmake" DESTINATION "${sennit_package_dir}")
 
 get_target_property(sennit_type sennit TYPE)
+set(SENNIT_PC_CFLAGS "-pthread")
+if(SENNIT_SPIN_WAIT_QUEUE)
+  string(APPEND SENNIT_PC_CFLAGS " -DSENNIT_SPIN_WAIT_QUEUE")
+endif()
 set(SENNIT_PC_LIBS "-pthread")
 if(NOT sennit_type STREQUAL "INTERFACE_LIBRARY")
   set(SENNIT_PC_LIBS "-L\${libdir} -lsennit -pthread")

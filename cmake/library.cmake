@@ -46,6 +46,10 @@ target_compile_features(sennit ${sennit_scope} cxx_std_20)
 target_include_directories(sennit ${sennit_scope}
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
 target_link_libraries(sennit ${sennit_scope} Threads::Threads)
+if(SENNIT_SPIN_WAIT_QUEUE)
+  # For all that use the library, too: inline code and it share the queues.
+  target_compile_definitions(sennit ${sennit_scope} SENNIT_SPIN_WAIT_QUEUE)
+endif()
 if(NOT BUILD_SHARED_LIBS)
   # Programs in C of projects that have no C++ are linked as C.
   target_link_libraries(sennit INTERFACE "$<$<LINK_LANGUAGE:C>:stdc++>")

@@ -8,65 +8,21 @@
 //   }
 #pragma once
 
-#include <cassert>
 #include <cstddef>
-#include <utility>
 
+#include "sennit/detail/sync/basic_barrier.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
-struct no_completion {
-  void operator()() noexcept {}
-};
-
-// As std::barrier. `Completion` is called by the last to arrive, before anybody goes on; it must not block.
+// As std::barrier. `Completion` is called by the last to arrive, before anybody goes on; it must not block,
+// nor throw. Who leaves its wait by an exception has arrived all the same.
 template <class Completion = no_completion>
-class barrier {
+class barrier : public detail::basic_barrier<detail::wait_queue, Completion> {
 public:
-  class arrival_token {
-    friend barrier;
-    explicit arrival_token(detail::wait_queue::state phase) : phase_(phase) {}
-    detail::wait_queue::state phase_;
-  };
-
-  explicit barrier(std::size_t expected, Completion completion = {})
-      : expected_(expected), missing_(expected), completion_(std::move(completion)) {
-    assert(expected != 0 && "sennit: a barrier for nobody");
-  }
-
-  [[nodiscard]] arrival_token arrive(std::size_t count = 1) { return arrive_and(count, 0); }
-  void wait(arrival_token&& token) {
-    if (queue_.peek(std::memory_order_acquire) == token.phase_)
-      queue_.wait("barrier", detail::never,
-                  [&token](detail::wait_queue::state& now) { return now != token.phase_; });
-  }
-  void arrive_and_wait() { wait(arrive()); }
-  // This and all later phases expect one less.
-  void arrive_and_drop() { static_cast<void>(arrive_and(1, 1)); }
-
-private:
-  arrival_token arrive_and(std::size_t count, std::size_t dropped) {
-    detail::wait_queue::state before = 0;
-    queue_.wake_all_if([&](detail::wait_queue::state& phase) {
-      before = phase;
-      assert(count <= missing_ && "sennit: more arrive at a barrier than it expects");
-      expected_ -= dropped;
-      missing_ -= count;
-      if (missing_ != 0)
-        return false;
-      completion_();
-      missing_ = expected_;
-      ++phase;
-      return true;
-    });
-    return arrival_token(before);
-  }
-
-  detail::wait_queue queue_;  // the state: the phase
-  std::size_t expected_;      // these under the queue's lock
-  std::size_t missing_;
-  Completion completion_;
+  using detail::basic_barrier<detail::wait_queue, Completion>::basic_barrier;
 };
+template <class Completion = no_completion>
+barrier(std::size_t, Completion = {}) -> barrier<Completion>;
 
 }  // namespace sennit

@@ -5,44 +5,15 @@
 //   sennit::call_once(opened, [] { open_log(); });  // others wait until it is done
 #pragma once
 
-#include <functional>
-#include <utility>
-
+#include "sennit/detail/sync/basic_once_flag.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
 // As std::once_flag: if the function throws, the next one tries.
-class once_flag {
-public:
-  constexpr once_flag() noexcept = default;
+class once_flag : public detail::basic_once_flag<detail::wait_queue> {};
 
-private:
-  template <class Function, class... Arguments>
-  friend void call_once(once_flag& flag, Function&& function, Arguments&&... arguments);
-
-  static constexpr detail::wait_queue::state undone = 0;
-  static constexpr detail::wait_queue::state begun = 1;
-  static constexpr detail::wait_queue::state done = 2;
-
-  bool is_done() const noexcept { return queue_.peek(std::memory_order_acquire) == done; }
-  bool begin();  // false: it was done meanwhile
-  void end(bool successful) noexcept { queue_.wake_all(successful ? done : undone); }
-
-  detail::wait_queue queue_;
-};
-
-template <class Function, class... Arguments>
-void call_once(once_flag& flag, Function&& function, Arguments&&... arguments) {
-  if (flag.is_done() || !flag.begin())
-    return;
-  struct ending {
-    once_flag& of;
-    bool successful = false;
-    ~ending() { of.end(successful); }
-  } at_end{flag};
-  std::invoke(std::forward<Function>(function), std::forward<Arguments>(arguments)...);
-  at_end.successful = true;
-}
+// call_once(once_flag&, function, arguments...), as std::call_once.
+using detail::call_once;
 
 }  // namespace sennit

@@ -1,27 +1,29 @@
 // Objects whose state is a number: semaphores, wait groups, events, what is done once.
 #include <cassert>
 
-#include "sennit/counting_semaphore.hpp"
-#include "sennit/event.hpp"
-#include "sennit/once.hpp"
-#include "sennit/wait_group.hpp"
+#include "sennit/detail/sync/basic_counting_semaphore.hpp"
+#include "sennit/detail/sync/basic_event.hpp"
+#include "sennit/detail/sync/basic_once_flag.hpp"
+#include "sennit/detail/sync/basic_wait_group.hpp"
+#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/wait_queue.hpp"
 
-namespace sennit {
+namespace sennit::detail {
 
-using state = detail::wait_queue::state;
-
-bool counting_semaphore::try_acquire() noexcept {
+template <class Queue>
+bool basic_counting_semaphore<Queue>::try_acquire() noexcept {
   for (state now = queue_.peek(); now != 0 && queue_.quiet(); now = queue_.peek())
     if (queue_.change(now, now - 1, std::memory_order_acquire))
       return true;
-  detail::wait_queue::guard hold(queue_);
+  typename Queue::guard hold(queue_);
   if (hold.get() == 0)
     return false;
   hold.set(hold.get() - 1);
   return true;
 }
 
-bool counting_semaphore::try_acquire_until(std::chrono::steady_clock::time_point deadline) {
+template <class Queue>
+bool basic_counting_semaphore<Queue>::try_acquire_until(std::chrono::steady_clock::time_point deadline) {
   const state now = queue_.peek();
   if (now != 0 && queue_.change(now, now - 1, std::memory_order_acquire))
     return true;
@@ -33,37 +35,41 @@ bool counting_semaphore::try_acquire_until(std::chrono::steady_clock::time_point
   });
 }
 
-void counting_semaphore::release(std::size_t permits) {
+template <class Queue>
+void basic_counting_semaphore<Queue>::release(std::size_t permits) {
   const state now = queue_.peek();
   assert(permits <= max() - now && "sennit: more permits than a semaphore can count");
   if (queue_.change(now, now + permits, std::memory_order_release))
     return;
   for (; permits != 0; --permits) {
-    detail::fiber* who = nullptr;
+    fiber* who = nullptr;
     {
-      detail::wait_queue::guard hold(queue_);
+      typename Queue::guard hold(queue_);
       if (!hold.pop(0, who)) {
         hold.set(hold.get() + permits);
         return;
       }
     }
-    detail::deliver(who);
+    Queue::deliver(who);
   }
 }
 
-bool event::wait_until(std::chrono::steady_clock::time_point deadline) {
+template <class Queue>
+bool basic_event<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
   return is_set() || queue_.wait("event", deadline, [](state& now) { return now == happened; });
 }
 
-void wait_group::add(std::size_t count) noexcept {
+template <class Queue>
+void basic_wait_group<Queue>::add(std::size_t count) noexcept {
   const state now = queue_.peek();
   if (queue_.change(now, now + count, std::memory_order_relaxed))
     return;
-  detail::wait_queue::guard hold(queue_);
+  typename Queue::guard hold(queue_);
   hold.set(hold.get() + count);
 }
 
-void wait_group::done(std::size_t count) noexcept {
+template <class Queue>
+void basic_wait_group<Queue>::done(std::size_t count) noexcept {
   const state now = queue_.peek();
   assert(now >= count && "sennit: more is done than was to do");
   if (queue_.change(now, now - count, std::memory_order_acq_rel))
@@ -74,14 +80,16 @@ void wait_group::done(std::size_t count) noexcept {
   });
 }
 
-bool wait_group::wait_until(std::chrono::steady_clock::time_point deadline) {
+template <class Queue>
+bool basic_wait_group<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
   return try_wait() || queue_.wait("wait group", deadline, [](state& left) { return left == 0; });
 }
 
-bool once_flag::begin() {
-  bool mine = false;
+template <class Queue>
+bool basic_once_flag<Queue>::begin() {
+  bool mine = queue_.change(undone, begun, std::memory_order_acquire);
   while (!mine && !is_done())
-    queue_.wait("call_once", detail::never, [&mine](state& now) {
+    queue_.wait("call_once", never, [&mine](state& now) {
       if (now == begun)
         return false;
       if (now == undone) {
@@ -93,4 +101,13 @@ bool once_flag::begin() {
   return mine;
 }
 
-}  // namespace sennit
+template class basic_counting_semaphore<wait_queue>;
+template class basic_counting_semaphore<local_wait_queue>;
+template class basic_event<wait_queue>;
+template class basic_event<local_wait_queue>;
+template class basic_wait_group<wait_queue>;
+template class basic_wait_group<local_wait_queue>;
+template class basic_once_flag<wait_queue>;
+template class basic_once_flag<local_wait_queue>;
+
+}  // namespace sennit::detail

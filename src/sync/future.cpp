@@ -1,55 +1,65 @@
 // Futures: what does not depend on their type.
-#include "sennit/future.hpp"
+#include "sennit/detail/sync/future_state.hpp"
 
 #include <future>
 
+#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit::detail {
 
-bool future_state_base::wait_until(time_point deadline) {
-  return is_ready() ||
-         queue_.wait("future", deadline, [](wait_queue::state& now) { return (now & ready) != 0; });
+template <class Queue>
+bool future_state_base<Queue>::wait_until(time_point deadline) {
+  return is_ready() || queue_.wait("future", deadline, [](state& now) { return (now & ready) != 0; });
 }
 
-bool future_state_base::await(std::coroutine_handle<> who) noexcept {
-  wait_queue::guard hold(queue_);
+template <class Queue>
+bool future_state_base<Queue>::await(std::coroutine_handle<> who) noexcept {
+  typename Queue::guard hold(queue_);
   if ((hold.get() & ready) != 0)
     return false;
   awaiting_ = who;
   return true;
 }
 
-void future_state_base::retrieve() {
-  wait_queue::guard hold(queue_);
+template <class Queue>
+void future_state_base<Queue>::retrieve() {
+  typename Queue::guard hold(queue_);
   if ((hold.get() & retrieved) != 0)
     throw std::future_error(std::future_errc::future_already_retrieved);
   hold.set(hold.get() | retrieved);
 }
 
-bool future_state_base::begin() noexcept {
+template <class Queue>
+bool future_state_base<Queue>::begin() noexcept {
   if ((queue_.peek() & begun) != 0)
     return false;
-  wait_queue::guard hold(queue_);
+  typename Queue::guard hold(queue_);
   const bool first = (hold.get() & begun) == 0;
   hold.set(hold.get() | begun);
   return first;
 }
 
-void future_state_base::give_up() noexcept {
-  wait_queue::guard hold(queue_);
+template <class Queue>
+void future_state_base<Queue>::give_up() noexcept {
+  typename Queue::guard hold(queue_);
   hold.set(hold.get() & ~begun);
 }
 
-std::coroutine_handle<> future_state_base::publish() noexcept {
+template <class Queue>
+std::coroutine_handle<> future_state_base<Queue>::publish() noexcept {
   std::coroutine_handle<> awaiting;
-  queue_.wake_all_if([&](wait_queue::state& now) {
+  queue_.wake_all_if([&](state& now) {
     now |= ready;
     awaiting = awaiting_;
     return true;
   });
   return awaiting;
 }
+
+template class future_state_base<wait_queue>;
+template class future_state_base<local_wait_queue>;
 
 void throw_no_state() {
   throw std::future_error(std::future_errc::no_state);

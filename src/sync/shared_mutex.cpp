@@ -1,33 +1,35 @@
 // The shared mutex when it is not to be had at once. It is handed over under the queue's lock, to the first
 // who wait: so it is never free while somebody waits.
-#include "sennit/shared_mutex.hpp"
+#include "sennit/detail/sync/basic_shared_mutex.hpp"
+#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/wait_queue.hpp"
 
-namespace sennit {
+namespace sennit::detail {
 
-using detail::wait_queue;
-
-bool shared_mutex::try_lock_slow(state wanted) noexcept {
-  wait_queue::guard hold(queue_);
+template <class Queue>
+bool basic_shared_mutex<Queue>::try_lock_slow(state wanted) noexcept {
+  typename Queue::guard hold(queue_);
   const bool free = hold.empty() && admits(hold.get(), wanted);
   if (free)
     hold.set(hold.get() + wanted);
   return free;
 }
 
-bool shared_mutex::lock_slow(state wanted, detail::time_point deadline) {
+template <class Queue>
+bool basic_shared_mutex<Queue>::lock_slow(state wanted, time_point deadline) {
   // Who leaves without the lock may have kept others out who could have it.
   struct leaving {
-    shared_mutex& of;
+    basic_shared_mutex& of;
     bool locked = false;
     ~leaving() {
       if (!locked) {
-        wait_queue::guard hold(of.queue_);
+        typename Queue::guard hold(of.queue_);
         of.let_in(hold);
       }
     }
   } at_end{*this};
   at_end.locked = queue_.wait(wanted == exclusive ? "shared mutex, to write" : "shared mutex, to read",
-                              deadline, [wanted](wait_queue::guard& hold, detail::waiter& me) {
+                              deadline, [wanted](typename Queue::guard& hold, waiter& me) {
                                 me.word = wanted;
                                 if (!hold.empty() || !admits(hold.get(), wanted))
                                   return false;
@@ -37,8 +39,9 @@ bool shared_mutex::lock_slow(state wanted, detail::time_point deadline) {
   return at_end.locked;
 }
 
-void shared_mutex::unlock_slow(state held) {
-  wait_queue::guard hold(queue_);
+template <class Queue>
+void basic_shared_mutex<Queue>::unlock_slow(state held) {
+  typename Queue::guard hold(queue_);
   assert((held == exclusive ? hold.get() == exclusive : hold.get() >= one_reader) &&
          "sennit: unlock of a shared mutex that is not locked so");
   hold.set(hold.get() - held);
@@ -46,20 +49,24 @@ void shared_mutex::unlock_slow(state held) {
 }
 
 // Hands over to the first who wait, as many as may have it now, and lets the queue go.
-void shared_mutex::let_in(wait_queue::guard& hold) noexcept {
-  detail::fiber_chain woken;
+template <class Queue>
+void basic_shared_mutex<Queue>::let_in(typename Queue::guard& hold) noexcept {
+  fiber_chain woken;
   while (!hold.empty()) {
     const state wanted = hold.first_word();
     if (!admits(hold.get(), wanted))
       break;
-    detail::fiber* who = nullptr;
+    fiber* who = nullptr;
     if (hold.pop_first(0, who))
       hold.set(hold.get() + wanted);
     if (who != nullptr)
       woken(who);
   }
   hold.unlock();
-  detail::deliver_all(woken);
+  Queue::deliver_all(woken);
 }
 
-}  // namespace sennit
+template class basic_shared_mutex<wait_queue>;
+template class basic_shared_mutex<local_wait_queue>;
+
+}  // namespace sennit::detail

@@ -1,6 +1,9 @@
 // The wait queue's slower ways.
 #include "sennit/detail/sync/wait_queue.hpp"
 
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sync/low_lock_waiters.hpp"
+
 namespace sennit::detail {
 
 void deliver_and_enter(fiber* who) {
@@ -10,7 +13,7 @@ void deliver_and_enter(fiber* who) {
     parallel_yield(*w);
 }
 
-std::uintptr_t wait_queue::lock_slow() noexcept {
+std::uintptr_t low_lock_waiters::lock_slow() noexcept {
   for (backoff pause;; pause()) {
     std::uintptr_t seen = word_.load(std::memory_order_relaxed);
     if ((seen & locked) == 0 && word_.compare_exchange_weak(seen, seen | locked, std::memory_order_acquire,

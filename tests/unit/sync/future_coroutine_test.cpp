@@ -1,4 +1,4 @@
-// C++20 coroutines that await futures, and that return them.
+// C++20 coroutines that await futures, and that return them, on several threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -95,71 +95,6 @@ TEST_P(CoroutineFuture, AwaitingRacesWithFulfilling) {
         }
       },
       1);
-}
-
-future<int> fails_after(future<void> when) {
-  co_await when;
-  throw std::runtime_error("failed");
-}
-future<std::string> what_of(future<int> from) {
-  try {
-    co_await from;
-  } catch (const std::exception& error) {
-    co_return error.what();
-  }
-  co_return "nothing";
-}
-
-TEST(FutureCoroutine, ErrorsGoThrough) {
-  promise<void> when;
-  future<std::string> what = what_of(fails_after(when.get_future()));
-  when.set_value();
-  EXPECT_EQ(what.get(), "failed");
-
-  std::optional<promise<int>> broken(std::in_place);
-  what = what_of(broken->get_future());
-  EXPECT_FALSE(what.ready());
-  broken.reset();
-  EXPECT_NE(what.get().find("roken"), std::string::npos);
-
-  EXPECT_THROW(fails_after([]() -> future<void> { co_return; }()).get(), std::runtime_error);
-  expect_future_error(std::future_errc::no_state, [] { add({}, {}).get(); });
-}
-
-struct says_when_gone {
-  explicit says_when_gone(bool& flag) : gone(flag) {}
-  says_when_gone(says_when_gone&& from) noexcept : gone(from.gone), mine(std::exchange(from.mine, false)) {}
-  ~says_when_gone() {
-    if (mine)
-      gone = true;
-  }
-  bool& gone;
-  bool mine = true;
-};
-
-future<int&> keeps(says_when_gone, int& value, future<void> when) {
-  co_await when;
-  co_return value;
-}
-future<bool> sees_gone(future<int&> from, const bool& gone) {
-  co_await from;
-  co_return gone;
-}
-
-TEST(FutureCoroutine, IsGoneBeforeItsFutureIsReady) {
-  bool gone = false;
-  int value = 1;
-  promise<void> when;
-  future<bool> seen = sees_gone(keeps(says_when_gone(gone), value, when.get_future()), gone);
-  EXPECT_FALSE(gone);
-  when.set_value();
-  EXPECT_TRUE(seen.get());
-
-  bool gone_too = false;
-  promise<void> nobody_waits;
-  (void)keeps(says_when_gone(gone_too), value, nobody_waits.get_future());
-  nobody_waits.set_value();
-  EXPECT_TRUE(gone_too);
 }
 
 // Each awaits the one before it; all end in one set_value.
@@ -299,32 +234,6 @@ TEST(FutureCoroutine, ACoroutineThatBlocksAFiberEndsWithIt) {
     EXPECT_TRUE(left);
     expect_future_error(std::future_errc::broken_promise, [&] { result.get(); });
   }
-}
-
-TEST(FutureCoroutine, ACoroutineThatBlocksALocalFiberEndsWithIt) {
-  bool left = false;
-  future<void> result;
-  const auto blocks = []() -> future<void> {
-    local::this_fiber::park();
-    co_return;
-  };
-  {
-    local::runtime rt;
-    rt.run([&] {
-      local::spawn([&] {
-        struct at_end {
-          bool& of;
-          ~at_end() { of = true; }
-        } note{left};
-        result = blocks();
-        local::this_fiber::yield();
-        ADD_FAILURE() << "it was not told";
-      }).detach();
-      local::this_fiber::yield();
-    });
-  }
-  EXPECT_TRUE(left);
-  expect_future_error(std::future_errc::broken_promise, [&] { result.get(); });
 }
 
 }  // namespace

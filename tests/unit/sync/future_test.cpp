@@ -1,4 +1,4 @@
-// Futures and promises of fibers on several workers and of OS threads.
+// Futures and promises, of both kinds.
 #include "sennit/future.hpp"
 
 #include <gtest/gtest.h>
@@ -19,11 +19,7 @@
 #include <vector>
 
 #include "future_support.hpp"
-#include "sennit/event.hpp"
-#include "sennit/local/runtime.hpp"
-#include "sennit/mutex.hpp"
-#include "sennit/runtime.hpp"
-#include "sync_fixture.hpp"
+#include "kinds.hpp"
 
 #if !defined(SENNIT_SANITIZED)  // sanitizers have allocators of their own
 
@@ -61,44 +57,47 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-class ParallelFuture : public sync_test {};
-INSTANTIATE_TEST_SUITE_P(Workers, ParallelFuture, every_worker_count);
+template <class Kind>
+class Futures : public kind_test<Kind> {};
+TYPED_TEST_SUITE(Futures, every_kind, kind_name);
 
-// ---- Values and errors, on one thread
+// ---- Values and errors
 
-TEST(Future, HandsOverWhatItIsGiven) {
-  promise<std::unique_ptr<int>> movable;
-  future<std::unique_ptr<int>> from_movable = movable.get_future();
-  EXPECT_TRUE(from_movable.valid());
-  EXPECT_FALSE(from_movable.ready());
-  EXPECT_FALSE(from_movable.wait_for(1ms));
-  movable.set_value(std::make_unique<int>(1));
-  EXPECT_TRUE(from_movable.ready());
-  EXPECT_TRUE(from_movable.wait_until(steady::time_point::min()));
-  EXPECT_EQ(*from_movable.get(), 1);
-  EXPECT_FALSE(from_movable.valid());
+TYPED_TEST(Futures, HandOverWhatTheyAreGiven) {
+  this->run([] {
+    typename TypeParam::template promise<std::unique_ptr<int>> movable;
+    auto from_movable = movable.get_future();
+    EXPECT_TRUE(from_movable.valid());
+    EXPECT_FALSE(from_movable.ready());
+    EXPECT_FALSE(from_movable.wait_for(1ms));
+    movable.set_value(std::make_unique<int>(1));
+    EXPECT_TRUE(from_movable.ready());
+    EXPECT_TRUE(from_movable.wait_until(steady::time_point::min()));
+    EXPECT_EQ(*from_movable.get(), 1);
+    EXPECT_FALSE(from_movable.valid());
+  });
 
   int referred = 2;
-  promise<int&> reference;
+  typename TypeParam::template promise<int&> reference;
   reference.set_value(referred);
-  EXPECT_EQ(&reference.get_future().get(), &referred);
+  EXPECT_EQ(&reference.get_future().get(), &referred) << "outside of fibers";
 
-  promise<void> nothing;
+  typename TypeParam::template promise<void> nothing;
   nothing.set_value();
   nothing.get_future().get();
 
-  promise<std::string> braced;
+  typename TypeParam::template promise<std::string> braced;
   braced.set_value({'a', 'b'});
   EXPECT_EQ(braced.get_future().get(), "ab");
 
-  promise<std::exception_ptr> error;
+  typename TypeParam::template promise<std::exception_ptr> error;
   error.set_value(nullptr);
   EXPECT_EQ(error.get_future().get(), nullptr);
 }
 
-TEST(Future, RethrowsWhatItIsGiven) {
-  promise<int> fails;
-  future<int> from = fails.get_future();
+TYPED_TEST(Futures, RethrowWhatTheyAreGiven) {
+  typename TypeParam::template promise<int> fails;
+  auto from = fails.get_future();
   fails.set_exception(std::make_exception_ptr(std::runtime_error("told")));
   from.wait();
   try {
@@ -110,9 +109,9 @@ TEST(Future, RethrowsWhatItIsGiven) {
   EXPECT_FALSE(from.valid());
 }
 
-TEST(Future, HasTheErrorsOfStd) {
-  promise<int> twice;
-  future<int> once = twice.get_future();
+TYPED_TEST(Futures, HaveTheErrorsOfStd) {
+  typename TypeParam::template promise<int> twice;
+  auto once = twice.get_future();
   expect_future_error(std::future_errc::future_already_retrieved, [&] { (void)twice.get_future(); });
   twice.set_value(1);
   expect_future_error(std::future_errc::promise_already_satisfied, [&] { twice.set_value(2); });
@@ -122,27 +121,27 @@ TEST(Future, HasTheErrorsOfStd) {
   expect_future_error(std::future_errc::no_state, [&] { once.get(); });
   expect_future_error(std::future_errc::no_state, [&] { once.wait(); });
   expect_future_error(std::future_errc::no_state, [&] { (void)once.ready(); });
-  expect_future_error(std::future_errc::no_state, [] { (void)future<void>().wait_for(1ms); });
+  expect_future_error(std::future_errc::no_state,
+                      [] { (void)typename TypeParam::template future<void>().wait_for(1ms); });
 
-  promise<int> moved = std::move(twice);
+  auto moved = std::move(twice);
   expect_future_error(std::future_errc::no_state, [&] { twice.set_value(3); });
   expect_future_error(std::future_errc::no_state, [&] { (void)twice.get_future(); });
 }
 
-TEST(Future, BrokenPromisesAreErrors) {
-  future<int> left;
-  {
-    promise<int> broken;
-    left = broken.get_future();
-  }
+TYPED_TEST(Futures, BrokenPromisesAreErrors) {
+  using promise_type = typename TypeParam::template promise<void>;
+  std::optional<promise_type> broken(std::in_place);
+  auto left = broken->get_future();
+  broken.reset();
   EXPECT_TRUE(left.ready());
   expect_future_error(std::future_errc::broken_promise, [&] { left.get(); });
 
-  promise<void> replaced;
-  future<void> of_replaced = replaced.get_future();
-  replaced = promise<void>();
+  promise_type replaced;
+  auto of_replaced = replaced.get_future();
+  replaced = promise_type();
   expect_future_error(std::future_errc::broken_promise, [&] { of_replaced.get(); });
-  future<void> of_new = replaced.get_future();
+  auto of_new = replaced.get_future();
   replaced.set_value();
   of_new.get();
 }
@@ -160,20 +159,21 @@ struct counted {
   static inline std::atomic<int> alive{0};
 };
 
-TEST(Future, AValueThatCannotBeCopiedLeavesThePromiseAsItWas) {
+TYPED_TEST(Futures, AValueThatCannotBeCopiedLeavesThePromiseAsItWas) {
+  using promise_type = typename TypeParam::template promise<counted>;
   {
     const counted fails(1);
-    promise<counted> asked;
-    future<counted> from = asked.get_future();
+    promise_type asked;
+    auto from = asked.get_future();
     EXPECT_THROW(asked.set_value(fails), std::runtime_error);
     EXPECT_FALSE(from.ready());
     asked.set_value(counted(0));
     EXPECT_EQ(from.get().fails_at, 0);
   }
   {
-    promise<counted> unasked;
+    promise_type unasked;
     unasked.set_value(counted(0));
-    promise<counted> given_up;
+    promise_type given_up;
     (void)given_up.get_future();
     given_up.set_value(counted(0));
   }
@@ -182,48 +182,57 @@ TEST(Future, AValueThatCannotBeCopiedLeavesThePromiseAsItWas) {
 
 // ---- Fibers and threads
 
-TEST_P(ParallelFuture, GoFromFibersAndThreadsToFibersAndThreads) {
-  constexpr int pairs = 20;
-  for (int round = 0; round < 20; ++round) {
-    std::vector<promise<int>> promises(pairs);
-    std::vector<future<int>> futures;
+// Promises, and what waits for them: fibers, and where these may OS threads.
+template <class Kind>
+struct pairs {
+  static constexpr int count = 20;
+  std::vector<typename Kind::template promise<int>> promises{count};
+  std::vector<typename Kind::template future<int>> futures;
+  std::atomic<long> sum{0};
+  std::vector<typename Kind::fiber> fibers;
+  std::vector<std::thread> threads;
+
+  template <class Function>
+  void begin(Function function, bool thread) {
+    if (thread && Kind::threads(1) != 0)
+      threads.emplace_back(std::move(function));
+    else
+      fibers.push_back(Kind::spawn(std::move(function)));
+  }
+  void run() {
     for (auto& each : promises)
       futures.push_back(each.get_future());
-    std::atomic<long> sum{0};
-    const auto give = [&](int i) {
-      promise<int> mine = std::move(promises[i]);
-      mine.set_value(i);
-    };
-    const auto take = [&](int i) { sum += std::move(futures[i]).get(); };
-    std::vector<std::thread> threads;
-    rt.run([&] {
-      std::vector<fiber> fibers;
-      for (int i = 0; i < pairs; ++i) {
-        if (i % 4 == 3)
-          threads.emplace_back(take, i);
-        else
-          fibers.push_back(spawn([&, i] { take(i); }));
-        if (i % 4 == 2)
-          threads.emplace_back(give, i);
-        else
-          fibers.push_back(spawn([&, i] { give(i); }));
-      }
-      for (fiber& each : fibers)
-        each.join();
-    });
-    for (std::thread& each : threads)
+    for (int i = 0; i < count; ++i) {
+      begin([&, i] { sum += std::move(futures[i]).get(); }, i % 4 == 3);
+      begin(
+          [&, i] {
+            auto mine = std::move(promises[i]);
+            mine.set_value(i);
+          },
+          i % 4 == 2);
+    }
+    for (auto& each : fibers)
       each.join();
-    EXPECT_EQ(sum, pairs * (pairs - 1) / 2);
+  }
+};
+
+TYPED_TEST(Futures, GoFromFibersAndThreadsToFibersAndThreads) {
+  for (int round = 0; round < 20; ++round) {
+    pairs<TypeParam> all;
+    this->run([&] { all.run(); });
+    for (std::thread& each : all.threads)
+      each.join();
+    EXPECT_EQ(all.sum, all.count * (all.count - 1) / 2);
   }
 }
 
-TEST_P(ParallelFuture, ErrorsGoFromFiberToFiber) {
-  rt.run([] {
-    promise<int> fails;
-    promise<int> broken;
-    future<int> first = fails.get_future();
-    future<int> second = broken.get_future();
-    fiber giver = spawn([fails = std::move(fails), broken = std::move(broken)]() mutable {
+TYPED_TEST(Futures, ErrorsGoFromFiberToFiber) {
+  this->run([] {
+    typename TypeParam::template promise<int> fails;
+    typename TypeParam::template promise<int> broken;
+    auto first = fails.get_future();
+    auto second = broken.get_future();
+    auto giver = TypeParam::spawn([fails = std::move(fails), broken = std::move(broken)]() mutable {
       try {
         throw std::out_of_range("far");
       } catch (...) {
@@ -236,13 +245,13 @@ TEST_P(ParallelFuture, ErrorsGoFromFiberToFiber) {
   });
 }
 
-TEST_P(ParallelFuture, OneOfManyFulfils) {
+TYPED_TEST(Futures, OneOfManyFulfils) {
   for (int round = 0; round < 50; ++round) {
-    promise<int> contended;
-    future<int> result = contended.get_future();
+    typename TypeParam::template promise<int> contended;
+    auto result = contended.get_future();
     std::atomic<int> winner{-1};
     std::atomic<int> refused{0};
-    run_all(
+    this->run_all(
         6,
         [&](int me) {
           try {
@@ -255,34 +264,34 @@ TEST_P(ParallelFuture, OneOfManyFulfils) {
         },
         1);
     EXPECT_EQ(result.get(), winner);
-    EXPECT_EQ(refused, 6);
+    EXPECT_EQ(refused, 5 + TypeParam::threads(1));
   }
 }
 
-TEST_P(ParallelFuture, DeadlinesRaceWithValues) {
-  run_all(
-      4,
-      [&](int me) {
-        for (int i = 0; i < 100; ++i) {
-          promise<int> late;
-          future<int> result = late.get_future();
-          std::thread outside;
-          std::optional<fiber> inside;
-          const auto give = [&late, i] { late.set_value(i); };
-          if (detail::this_parallel() == nullptr)
-            outside = std::thread(give);
-          else
-            inside = spawn(give);
-          while (!result.wait_for(std::chrono::microseconds((me * 7 + i) % 23))) {
-          }
-          EXPECT_EQ(result.get(), i);
-          if (inside)
-            inside->join();
-          else
-            outside.join();
-        }
-      },
-      1);
+TYPED_TEST(Futures, DeadlinesRaceWithValues) {
+  this->run_all(4, [&](int me) {
+    for (int i = 0; i < 100; ++i) {
+      typename TypeParam::template promise<int> late;
+      auto result = late.get_future();
+      auto gives = TypeParam::spawn([&late, i] { late.set_value(i); });
+      while (!result.wait_for(std::chrono::microseconds((me * 7 + i) % 23))) {
+      }
+      EXPECT_EQ(result.get(), i);
+      gives.join();
+    }
+  });
+}
+
+TEST(FutureOfThreads, DeadlinesRaceWithValues) {
+  for (int i = 0; i < 100; ++i) {
+    promise<int> late;
+    future<int> result = late.get_future();
+    std::thread gives([&late, i] { late.set_value(i); });
+    while (!result.wait_for(std::chrono::microseconds(i % 23))) {
+    }
+    EXPECT_EQ(result.get(), i);
+    gives.join();
+  }
 }
 
 // ---- Memory
@@ -293,17 +302,18 @@ future<void> note_thread(future<void> when, std::thread::id& resumed_on) {
   resumed_on = std::this_thread::get_id();
 }
 
-TEST(Future, OneAllocationIsMade) {
+TYPED_TEST(Futures, OneAllocationIsMade) {
+  using promise_type = typename TypeParam::template promise<int>;
   allocations = 0;
   {
-    promise<int> kept;
-    future<int> from = kept.get_future();
+    promise_type kept;
+    auto from = kept.get_future();
     kept.set_value(1);
     from.get();
   }
   EXPECT_EQ(allocations, 1);
   allocations_left = 0;
-  EXPECT_THROW(promise<int>(), std::bad_alloc);
+  EXPECT_THROW(promise_type(), std::bad_alloc);
   allocations_left = -1;
 }
 
@@ -324,61 +334,6 @@ TEST(Future, NoMemoryIsAnErrorOfCoroutinesToo) {
   }
 }
 #endif
-
-// ---- The runtime's end
-
-TEST(FutureEnd, ARuntimesEndTakesWaitersOut) {
-  for (unsigned workers : {1u, 2u}) {
-    std::atomic<int> waiting{0};
-    std::atomic<int> left{0};
-    promise<int> kept;
-    promise<int> kept_too;
-    future<int> result = kept.get_future();
-    future<int> result_too = kept_too.get_future();
-    {
-      runtime rt({.workers = workers});
-      const auto post = [&](auto wait) {
-        rt.post([&, wait] {
-          struct at_end {
-            std::atomic<int>& of;
-            ~at_end() { ++of; }
-          } note{left};
-          ++waiting;
-          wait();
-          ADD_FAILURE() << "it was not told";
-        });
-      };
-      post([&] { result.get(); });
-      post([&] { static_cast<void>(result_too.wait_for(1h)); });
-      while (waiting < 2)
-        std::this_thread::yield();
-      std::this_thread::sleep_for(5ms);
-    }
-    EXPECT_EQ(left, 2);
-    kept.set_value(1);
-    kept_too.set_value(2);
-    EXPECT_EQ(result.get(), 1);
-    EXPECT_EQ(result_too.get(), 2);
-  }
-}
-
-// A fiber that leaves breaks the promises it has made.
-TEST(FutureEnd, WhoLeavesBreaksItsPromises) {
-  promise<void> broken;
-  future<void> result = broken.get_future();
-  event never_set;
-  std::atomic<bool> waits{false};
-  {
-    runtime rt({.workers = 1});
-    rt.post([&, broken = std::move(broken)] {
-      waits = true;
-      never_set.wait();
-    });
-    while (!waits)
-      std::this_thread::yield();
-  }
-  expect_future_error(std::future_errc::broken_promise, [&] { result.get(); });
-}
 
 }  // namespace
 }  // namespace sennit

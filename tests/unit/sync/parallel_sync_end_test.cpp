@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <thread>
 
 #include "sennit/channel.hpp"
@@ -13,6 +14,7 @@
 #include "sennit/event.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
+#include "sennit/shared_mutex.hpp"
 
 namespace sennit {
 namespace {
@@ -121,6 +123,33 @@ TEST(SyncEnd, ARuntimesEndTakesWaitersOut) {
     EXPECT_TRUE(guard.try_lock());
     guard.unlock();
     EXPECT_FALSE(values.try_receive());
+  }
+}
+
+// An OS thread that waits behind writers gets in when these leave.
+TEST(SyncEnd, WritersThatLeaveLetReadersIn) {
+  for (unsigned workers : {1u, 2u}) {
+    shared_mutex guard;
+    guard.lock_shared();
+    std::atomic<bool> got{false};
+    std::thread reader;
+    {
+      runtime rt({.workers = workers});
+      rt.post([&] { guard.lock(); });
+      rt.post([&] { static_cast<void>(guard.try_lock_for(1h)); });
+      while (guard.try_lock_shared())
+        guard.unlock_shared();
+      reader = std::thread([&] {
+        const std::shared_lock reading(guard);
+        got = true;
+      });
+      std::this_thread::sleep_for(5ms);
+      EXPECT_FALSE(got);
+    }
+    reader.join();
+    guard.unlock_shared();
+    EXPECT_TRUE(guard.try_lock());
+    guard.unlock();
   }
 }
 

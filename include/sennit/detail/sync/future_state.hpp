@@ -1,19 +1,21 @@
-// What a promise and its future share: one allocation, which the last of the two gives back.
+// What a promise and its future share: one allocation, which the last of the two gives back. Over either wait
+// queue (basic_wait_queue.hpp).
 #pragma once
 
-#include <atomic>
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "sennit/detail/sync/wait_queue.hpp"
+#include "sennit/detail/sync/basic_wait_queue.hpp"
 
 namespace sennit::detail {
 
 // All of it but the result. That is written between begin() and publish(), by one, and read after it.
+template <class Queue>
 class future_state_base {
 public:
   future_state_base() noexcept = default;
@@ -31,20 +33,18 @@ public:
   // Wakes all who wait. Returns who is to be resumed as the last thing that the caller does, or null.
   std::coroutine_handle<> publish() noexcept;
 
-  void add_owner() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
-  bool drop_owner() noexcept {  // true: it was the last
-    return owners_.load(std::memory_order_acquire) == 1 ||
-           owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
+  void add_owner() noexcept { owners_.add(); }
+  bool drop_owner() noexcept { return owners_.drop(); }  // true: it was the last
 
 private:
   // Bits of the queue's state.
-  static constexpr wait_queue::state begun = 1;      // somebody writes the result, or has
-  static constexpr wait_queue::state ready = 2;      // it is there
-  static constexpr wait_queue::state retrieved = 4;  // there is, or was, a future
+  using state = typename Queue::state;
+  static constexpr state begun = 1;      // somebody writes the result, or has
+  static constexpr state ready = 2;      // it is there
+  static constexpr state retrieved = 4;  // there is, or was, a future
 
-  wait_queue queue_;
-  std::atomic<unsigned> owners_{1};
+  Queue queue_;
+  typename Queue::owners owners_;
   std::coroutine_handle<> awaiting_;  // under the queue's lock
 };
 
@@ -62,8 +62,8 @@ struct future_value<void> {
   using type = std::monostate;
 };
 
-template <class T>
-struct future_state : future_state_base {
+template <class T, class Queue>
+struct future_state : future_state_base<Queue> {
   enum : std::size_t { nothing, value, error };
 
   template <std::size_t kind, class... Arguments>
@@ -85,22 +85,22 @@ struct future_state : future_state_base {
 };
 
 struct future_state_drop {
-  template <class T>
-  void operator()(future_state<T>* state) const noexcept {
+  template <class T, class Queue>
+  void operator()(future_state<T, Queue>* state) const noexcept {
     if (state->drop_owner())
       delete state;
   }
 };
-template <class T>
-using future_state_owner = std::unique_ptr<future_state<T>, future_state_drop>;
+template <class T, class Queue>
+using future_state_owner = std::unique_ptr<future_state<T, Queue>, future_state_drop>;
 
 // Throw std::future_error.
 [[noreturn, gnu::cold]] void throw_no_state();
 [[noreturn, gnu::cold]] void throw_broken_promise();
 [[noreturn, gnu::cold]] void throw_already_satisfied();
 
-template <class T>
-future_state<T>& state_of(const future_state_owner<T>& owner) {
+template <class T, class Queue>
+future_state<T, Queue>& state_of(const std::unique_ptr<future_state<T, Queue>, future_state_drop>& owner) {
   if (owner == nullptr) [[unlikely]]
     throw_no_state();
   return *owner;

@@ -1,0 +1,69 @@
+// Barriers over either wait queue (basic_wait_queue.hpp).
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+
+#include "sennit/detail/sync/basic_wait_queue.hpp"
+
+namespace sennit {
+
+struct no_completion {
+  void operator()() noexcept {}
+};
+
+}  // namespace sennit
+
+namespace sennit::detail {
+
+template <class Queue, class Completion>
+class basic_barrier {
+  using state = typename Queue::state;
+
+public:
+  class arrival_token {
+    friend basic_barrier;
+    explicit arrival_token(state phase) : phase_(phase) {}
+    state phase_;
+  };
+
+  explicit basic_barrier(std::size_t expected, Completion completion = {})
+      : expected_(expected), missing_(expected), completion_(std::move(completion)) {
+    assert(expected != 0 && "sennit: a barrier for nobody");
+  }
+
+  [[nodiscard]] arrival_token arrive(std::size_t count = 1) { return arrive_and(count, 0); }
+  void wait(arrival_token&& token) {
+    if (queue_.peek(std::memory_order_acquire) == token.phase_)
+      queue_.wait("barrier", never, [&token](state& now) { return now != token.phase_; });
+  }
+  void arrive_and_wait() { wait(arrive()); }
+  // This and all later phases expect one less.
+  void arrive_and_drop() { static_cast<void>(arrive_and(1, 1)); }
+
+private:
+  arrival_token arrive_and(std::size_t count, std::size_t dropped) {
+    state before = 0;
+    queue_.wake_all_if([&](state& phase) {
+      before = phase;
+      assert(count <= missing_ && "sennit: more arrive at a barrier than it expects");
+      expected_ -= dropped;
+      missing_ -= count;
+      if (missing_ != 0)
+        return false;
+      completion_();
+      missing_ = expected_;
+      ++phase;
+      return true;
+    });
+    return arrival_token(before);
+  }
+
+  Queue queue_;           // the state: the phase
+  std::size_t expected_;  // these under the queue's lock
+  std::size_t missing_;
+  Completion completion_;
+};
+
+}  // namespace sennit::detail

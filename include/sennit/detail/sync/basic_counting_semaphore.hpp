@@ -1,0 +1,35 @@
+// Counting semaphores over either wait queue (basic_wait_queue.hpp).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "sennit/detail/sync/basic_wait_queue.hpp"
+
+namespace sennit::detail {
+
+template <class Queue>
+class basic_counting_semaphore {
+public:
+  // At most max().
+  explicit constexpr basic_counting_semaphore(std::size_t permits) noexcept : queue_(permits) {}
+  static constexpr std::size_t max() noexcept { return ~std::size_t{0} >> 3; }
+
+  void acquire() { try_acquire_until(never); }
+  bool try_acquire() noexcept;
+  // False: the deadline (steady clock) passed first.
+  bool try_acquire_until(std::chrono::steady_clock::time_point deadline);
+  template <class Rep, class Period>
+  bool try_acquire_for(std::chrono::duration<Rep, Period> time) {
+    return try_acquire_until(std::chrono::steady_clock::now() + time);
+  }
+
+  void release(std::size_t permits = 1);
+
+private:
+  using state = typename Queue::state;
+
+  Queue queue_;  // the state: how many permits are left
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,201 @@
+// Futures, promises, and coroutines that return futures, over either wait queue (basic_wait_queue.hpp).
+#pragma once
+
+#include "sennit/detail/arch/cplusplus.hpp"  // before <coroutine>, whose complaint says less
+
+#include <cassert>
+#include <chrono>
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "sennit/detail/sync/future_state.hpp"
+
+namespace sennit::detail {
+
+template <class T, class Queue>
+class basic_promise;
+template <class T, class Queue>
+class future_coroutine_base;
+template <class T, class Queue>
+class future_coroutine;
+
+template <class T, class Queue>
+class [[nodiscard]] basic_future {
+public:
+  using promise_type = future_coroutine<T, Queue>;
+
+  basic_future() noexcept = default;
+  basic_future(basic_future&&) noexcept = default;
+  basic_future& operator=(basic_future&&) noexcept = default;
+
+  // Whether there is a result to come, or that has come and was not taken.
+  bool valid() const noexcept { return state_ != nullptr; }
+  // Whether get() would not wait.
+  bool ready() const { return state_of(state_).is_ready(); }
+
+  // Waits until the result, or an error, is there. With a deadline (steady clock): false, if that passed
+  // first. (std::future returns a std::future_status.)
+  void wait() const { wait_until(never); }
+  bool wait_until(std::chrono::steady_clock::time_point deadline) const {
+    return state_of(state_).wait_until(deadline);
+  }
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> time) const {
+    return wait_until(std::chrono::steady_clock::now() + time);
+  }
+
+  // Waits, and returns the result, which is moved, or throws what the promise was given. The future is empty
+  // then.
+  T get() {
+    wait();
+    const auto state = std::move(state_);
+    if (auto* error = std::get_if<future_state<T, Queue>::error>(&state->result))
+      std::rethrow_exception(std::move(*error));
+    auto* value = std::get_if<future_state<T, Queue>::value>(&state->result);
+    if (value == nullptr)
+      throw_broken_promise();
+    if constexpr (std::is_reference_v<T>)
+      return **value;
+    else if constexpr (!std::is_void_v<T>)
+      return std::move(*value);
+  }
+
+  auto operator co_await() {
+    struct awaiter {
+      basic_future awaited;
+      bool await_ready() const { return awaited.ready(); }
+      bool await_suspend(std::coroutine_handle<> who) noexcept { return awaited.state_->await(who); }
+      T await_resume() { return awaited.get(); }
+    };
+    state_of(state_);
+    return awaiter{std::move(*this)};
+  }
+
+private:
+  friend basic_promise<T, Queue>;
+  explicit basic_future(future_state<T, Queue>& state) noexcept : state_(&state) { state.add_owner(); }
+
+  future_state_owner<T, Queue> state_;
+};
+
+template <class T, class Queue>
+class basic_promise {
+public:
+  basic_promise() : state_(new future_state<T, Queue>) {}
+  basic_promise(basic_promise&&) noexcept = default;
+  basic_promise& operator=(basic_promise&& other) noexcept {
+    basic_promise(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~basic_promise() {
+    if (state_ != nullptr && state_->begin())
+      publish();
+  }
+  void swap(basic_promise& other) noexcept { state_.swap(other.state_); }
+
+  // Once.
+  basic_future<T, Queue> get_future() {
+    state_of(state_).retrieve();
+    return basic_future<T, Queue>(*state_);
+  }
+
+  template <class Value = T>
+    requires std::convertible_to<Value, T>
+  void set_value(Value&& value) {
+    fulfil([&](state& to) { to.write_value(std::forward<Value>(value)); });
+  }
+  void set_value()
+    requires std::is_void_v<T>
+  {
+    fulfil([](state& to) { to.template write<state::value>(); });
+  }
+  // Precondition: there is one.
+  void set_exception(std::exception_ptr error) {
+    assert(error != nullptr && "sennit: a promise was given no exception");
+    fulfil([&](state& to) { to.template write<state::error>(std::move(error)); });
+  }
+
+private:
+  friend future_coroutine_base<T, Queue>;
+  using state = future_state<T, Queue>;
+
+  template <class Write>
+  void fulfil(Write write) {
+    state& to = state_of(state_);
+    if (!to.begin())
+      throw_already_satisfied();
+    try {
+      write(to);
+    } catch (...) {
+      to.template write<state::nothing>();
+      to.give_up();
+      throw;
+    }
+    publish();
+  }
+  void publish() {
+    if (const std::coroutine_handle<> awaiting = state_->publish())
+      awaiting.resume();
+  }
+
+  future_state_owner<T, Queue> state_;
+};
+
+// How a coroutine fulfils its promise.
+template <class T, class Queue>
+class future_coroutine_base {
+public:
+  basic_future<T, Queue> get_return_object() { return outcome_.get_future(); }
+  std::suspend_never initial_suspend() const noexcept { return {}; }
+
+  // The frame is destroyed first. Who awaits is resumed by a jump: a chain of coroutines that end takes no
+  // more stack than one.
+  auto final_suspend() const noexcept {
+    struct at_end {
+      bool await_ready() const noexcept { return false; }
+      std::coroutine_handle<> await_suspend(
+          std::coroutine_handle<future_coroutine<T, Queue>> finished) const noexcept {
+        const future_state_owner<T, Queue> state = std::move(finished.promise().outcome_.state_);
+        finished.destroy();
+        const std::coroutine_handle<> awaiting = state->publish();
+        return awaiting ? awaiting : std::noop_coroutine();
+      }
+      void await_resume() const noexcept {}
+    };
+    return at_end{};
+  }
+
+  void unhandled_exception() {
+    if (std::exception_ptr error = coroutine_error())
+      state().template write<future_state<T, Queue>::error>(std::move(error));
+    else
+      state().template write<future_state<T, Queue>::nothing>();
+  }
+
+protected:
+  future_state<T, Queue>& state() noexcept { return *outcome_.state_; }
+
+private:
+  basic_promise<T, Queue> outcome_;  // broken, if the frame is destroyed before its end
+};
+
+template <class T, class Queue>
+class future_coroutine : public future_coroutine_base<T, Queue> {
+public:
+  template <class Value = T>
+    requires std::convertible_to<Value, T>
+  void return_value(Value&& value) {
+    this->state().write_value(std::forward<Value>(value));
+  }
+};
+template <class Queue>
+class future_coroutine<void, Queue> : public future_coroutine_base<void, Queue> {
+public:
+  void return_void() { this->state().template write<future_state<void, Queue>::value>(); }
+};
+
+}  // namespace sennit::detail

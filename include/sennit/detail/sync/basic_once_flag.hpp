@@ -1,0 +1,45 @@
+// Flags of what is done once, over either wait queue (basic_wait_queue.hpp).
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "sennit/detail/sync/basic_wait_queue.hpp"
+
+namespace sennit::detail {
+
+template <class Queue>
+class basic_once_flag {
+public:
+  constexpr basic_once_flag() noexcept = default;
+
+private:
+  template <class Of, class Function, class... Arguments>
+  friend void call_once(basic_once_flag<Of>& flag, Function&& function, Arguments&&... arguments);
+
+  using state = typename Queue::state;
+  static constexpr state undone = 0;
+  static constexpr state begun = 1;
+  static constexpr state done = 2;
+
+  bool is_done() const noexcept { return queue_.peek(std::memory_order_acquire) == done; }
+  bool begin();  // false: it was done meanwhile
+  void end(bool successful) noexcept { queue_.wake_all(successful ? done : undone); }
+
+  Queue queue_;
+};
+
+template <class Queue, class Function, class... Arguments>
+void call_once(basic_once_flag<Queue>& flag, Function&& function, Arguments&&... arguments) {
+  if (flag.is_done() || !flag.begin())
+    return;
+  struct ending {
+    basic_once_flag<Queue>& of;
+    bool successful = false;
+    ~ending() { of.end(successful); }
+  } at_end{flag};
+  std::invoke(std::forward<Function>(function), std::forward<Arguments>(arguments)...);
+  at_end.successful = true;
+}
+
+}  // namespace sennit::detail

@@ -1,0 +1,90 @@
+// Shared mutexes over either wait queue (basic_wait_queue.hpp).
+#pragma once
+
+#include <cassert>
+#include <chrono>
+
+#include "sennit/detail/sync/basic_wait_queue.hpp"
+
+namespace sennit::detail {
+
+template <class Queue>
+class basic_shared_mutex {
+  // The sum of what its holders have. Also what a waiter wants, in its word.
+  using state = typename Queue::state;
+  static constexpr state unlocked = 0;
+  static constexpr state exclusive = 2;
+  static constexpr state one_reader = 4;
+
+public:
+  constexpr basic_shared_mutex() noexcept = default;
+  basic_shared_mutex(const basic_shared_mutex&) = delete;
+  basic_shared_mutex& operator=(const basic_shared_mutex&) = delete;
+  ~basic_shared_mutex() {
+    assert(queue_.peek() == unlocked && "sennit: a locked shared mutex was destroyed");
+  }
+
+  void lock() {
+    if (!queue_.change(unlocked, exclusive, std::memory_order_acquire))
+      lock_slow(exclusive, never);
+  }
+  bool try_lock() noexcept {
+    return queue_.change(unlocked, exclusive, std::memory_order_acquire) || try_lock_slow(exclusive);
+  }
+  // False: the deadline (steady clock) passed first.
+  bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
+    return queue_.change(unlocked, exclusive, std::memory_order_acquire) || lock_slow(exclusive, deadline);
+  }
+  template <class Rep, class Period>
+  bool try_lock_for(std::chrono::duration<Rep, Period> time) {
+    return try_lock_until(std::chrono::steady_clock::now() + time);
+  }
+  void unlock() {
+    if (!queue_.change(exclusive, unlocked, std::memory_order_release))
+      unlock_slow(exclusive);
+  }
+
+  void lock_shared() {
+    if (!quickly_share())
+      lock_slow(one_reader, never);
+  }
+  // False also when a writer waits.
+  bool try_lock_shared() noexcept { return quickly_share() || try_lock_slow(one_reader); }
+  // False: the deadline (steady clock) passed first.
+  bool try_lock_shared_until(std::chrono::steady_clock::time_point deadline) {
+    return quickly_share() || lock_slow(one_reader, deadline);
+  }
+  template <class Rep, class Period>
+  bool try_lock_shared_for(std::chrono::duration<Rep, Period> time) {
+    return try_lock_shared_until(std::chrono::steady_clock::now() + time);
+  }
+  void unlock_shared() {
+    while (queue_.quiet()) {
+      const state now = queue_.peek();
+      assert(now >= one_reader && "sennit: unlock_shared of a shared mutex that nobody shares");
+      if (queue_.change(now, now - one_reader, std::memory_order_release))
+        return;
+    }
+    unlock_slow(one_reader);
+  }
+
+private:
+  static bool admits(state now, state wanted) noexcept {
+    return now == unlocked || (wanted == one_reader && now != exclusive);
+  }
+  bool quickly_share() noexcept {
+    for (state now = queue_.peek(); now != exclusive && queue_.quiet(); now = queue_.peek())
+      if (queue_.change(now, now + one_reader, std::memory_order_acquire))
+        return true;
+    return false;
+  }
+
+  bool try_lock_slow(state wanted) noexcept;
+  bool lock_slow(state wanted, time_point deadline);
+  void unlock_slow(state held);
+  void let_in(typename Queue::guard& hold) noexcept;
+
+  Queue queue_;
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,42 @@
+// Wait groups over either wait queue (basic_wait_queue.hpp).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "sennit/detail/sync/basic_wait_queue.hpp"
+
+namespace sennit::detail {
+
+template <class Queue>
+class basic_wait_group {
+public:
+  explicit constexpr basic_wait_group(std::size_t count = 0) noexcept : queue_(count) {}
+
+  // More to wait for. Not when the count may come to 0 at the same time and somebody waits.
+  void add(std::size_t count = 1) noexcept;
+  // Precondition: count is not more than are pending.
+  void done(std::size_t count = 1) noexcept;
+  void count_down(std::size_t count = 1) noexcept { done(count); }
+  void arrive_and_wait(std::size_t count = 1) {
+    done(count);
+    wait();
+  }
+  bool try_wait() const noexcept { return queue_.peek(std::memory_order_acquire) == 0; }
+  std::size_t pending() const noexcept { return queue_.peek(); }
+
+  void wait() { wait_until(never); }
+  // False: the deadline (steady clock) passed first.
+  bool wait_until(std::chrono::steady_clock::time_point deadline);
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> time) {
+    return wait_until(std::chrono::steady_clock::now() + time);
+  }
+
+private:
+  using state = typename Queue::state;
+
+  Queue queue_;  // the state: how many are pending
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,87 @@
+// The wait queue of the fibers of one local runtime: a state and a list. Only one of them runs at a time, and
+// none is switched away from but where it parks: nothing is locked, no order needs to be kept.
+//
+// Who gives up, at its deadline or because it is told to leave, has been taken out of the list before it runs
+// again (stop_waiting): there is nothing to undo.
+//
+// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sennit/detail/sched/worker.hpp"
+#include "sennit/detail/sync/basic_wait_queue.hpp"
+
+namespace sennit::detail {
+
+// Used as basic_wait_queue.hpp says.
+class local_waiters {
+public:
+  using state = std::uintptr_t;
+
+  constexpr local_waiters() noexcept = default;
+  explicit constexpr local_waiters(state initial) noexcept : state_(initial) {}
+
+  [[gnu::always_inline]] bool change(state from, state to, std::memory_order) noexcept {
+    const bool may = state_ == from && list_.empty();
+    if (may) [[likely]]
+      state_ = to;
+    return may;
+  }
+  state peek(std::memory_order) const noexcept { return state_; }
+  bool quiet() const noexcept { return list_.empty(); }
+
+  state lock() const noexcept { return state_; }
+  void unlock(state now) noexcept { state_ = now; }
+  waiter_list& list() noexcept { return list_; }
+
+private:
+  state state_ = 0;
+  waiter_list list_;
+};
+
+struct local_wakes {
+  [[gnu::always_inline]] static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
+    w.word = word;
+    who = static_cast<fiber*>(&w);
+    return true;
+  }
+  [[gnu::always_inline]] static void deliver(fiber* who) noexcept {
+    if (who != nullptr)
+      unpark(*who, who->word);
+  }
+  static void deliver_all(fiber_chain& woken) noexcept {
+    while (fiber* f = woken.pop())
+      unpark_in_turn(*f, fiber_status::notified);
+  }
+};
+
+class local_wait_queue : public basic_wait_queue<local_waiters, local_wakes> {
+public:
+  using basic_wait_queue::basic_wait_queue;
+
+  class owners {
+  public:
+    void add() noexcept { ++count_; }
+    bool drop() noexcept { return --count_ == 0; }
+
+  private:
+    unsigned count_ = 1;
+  };
+
+  template <class Decide, class After>
+  bool wait(const char* reason, time_point deadline, Decide decide, After after) {
+    worker& w = running_worker_for(reason);
+    if (!enter(*w.ready.current, decide))
+      return true;
+    after();
+    return park_until(w, fiber_status::waiting, reason, deadline);
+  }
+  template <class Decide>
+  bool wait(const char* reason, time_point deadline, Decide decide) {
+    return wait(reason, deadline, decide, [] {});
+  }
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,65 @@
+// The state of a wait queue, the list of those who wait and a lock, of which one word says all that the quick
+// ways need to know, so that taking and giving back what nobody else wants is one compare-and-swap each:
+//
+//   bit 0       the queue is locked       set by compare-and-swap, cleared by the store that ends it
+//   bit 1       somebody waits            under the lock
+//   bits 2...   the object's state        by compare-and-swap while bits 0 and 1 are clear, or under the lock
+//
+// All else happens under the lock: one read-modify-write to take it, and the store that lets it go also
+// publishes the new state. That store is the last access to the object: who is woken may destroy it, so
+// waiters are made ready after it.
+//
+// Rejected: waiters that push themselves onto a list in the word by compare-and-swap, without the lock (the
+// seed's algorithm). Pushing is one read-modify-write then, but taking one off is two, for
+// the lock cannot be let go by a store while others push: three for a hand-over instead of two.
+//
+// Source: Dolan 2013, section 6.1 (the state and the queue in one word).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sennit/detail/sched/fiber.hpp"
+
+namespace sennit::detail {
+
+// Used as basic_wait_queue.hpp says.
+class low_lock_waiters {
+public:
+  using state = std::uintptr_t;
+
+  constexpr low_lock_waiters() noexcept = default;
+  explicit constexpr low_lock_waiters(state initial) noexcept : word_(initial << state_shift) {}
+
+  [[gnu::always_inline]] bool change(state from, state to, std::memory_order order) noexcept {
+    std::uintptr_t expected = from << state_shift;
+    return word_.compare_exchange_strong(expected, to << state_shift, order, std::memory_order_relaxed);
+  }
+  state peek(std::memory_order order) const noexcept { return word_.load(order) >> state_shift; }
+  bool quiet() const noexcept { return (word_.load(std::memory_order_relaxed) & (locked | waited_for)) == 0; }
+
+  [[gnu::always_inline]] state lock() noexcept {
+    std::uintptr_t seen = word_.load(std::memory_order_relaxed);
+    if ((seen & locked) != 0 || !word_.compare_exchange_strong(seen, seen | locked, std::memory_order_acquire,
+                                                               std::memory_order_relaxed)) [[unlikely]]
+      seen = lock_slow();
+    return seen >> state_shift;
+  }
+  [[gnu::always_inline]] void unlock(state now) noexcept {
+    const std::uintptr_t waited = list_.empty() ? 0 : waited_for;
+    word_.store((now << state_shift) | waited, std::memory_order_release);
+  }
+  waiter_list& list() noexcept { return list_; }
+
+private:
+  static constexpr unsigned state_shift = 2;
+  static constexpr std::uintptr_t locked = 1;
+  static constexpr std::uintptr_t waited_for = 2;
+
+  std::uintptr_t lock_slow() noexcept;
+
+  std::atomic<std::uintptr_t> word_{0};
+  waiter_list list_;
+};
+
+}  // namespace sennit::detail

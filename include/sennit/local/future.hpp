@@ -1,0 +1,37 @@
+// sennit::local::future, sennit::local::promise: results to come, among the fibers and C++20 coroutines of
+// one local runtime.
+// room: sync
+//
+//   sennit::local::promise<int> promise;
+//   sennit::local::future<int> answer = promise.get_future();
+//   sennit::local::spawn([promise = std::move(promise)]() mutable { promise.set_value(42); }).detach();
+//   answer.get();  // 42: blocks the fiber, not the thread
+//
+// A future is also what a C++20 coroutine returns. It can await futures, and whatever else can be awaited:
+//
+//   sennit::local::future<int> sum(sennit::local::future<int> a, sennit::local::future<int> b) {
+//     co_return co_await a + co_await b;
+//   }
+//   sum(std::move(answer), other()).get();  // a fiber waits for a coroutine
+//
+// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
+#pragma once
+
+#include "sennit/detail/sync/basic_future.hpp"
+#include "sennit/detail/sync/local_wait_queue.hpp"
+
+namespace sennit::local {
+
+// As sennit::future, also for coroutines, with one difference:
+//
+//   threads  A future, its promise and the coroutine that returns or awaits it belong to no runtime, but are
+//            used by fibers of one runtime at a time. Outside of fibers they may be used as long as nobody
+//            has to wait: to wait there ends the program (to co_await does not: the coroutine is suspended).
+template <class T>
+using future = detail::basic_future<T, detail::local_wait_queue>;
+
+// As sennit::promise, on one thread.
+template <class T>
+using promise = detail::basic_promise<T, detail::local_wait_queue>;
+
+}  // namespace sennit::local

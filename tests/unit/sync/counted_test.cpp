@@ -1,0 +1,256 @@
+// Semaphores, events, wait groups, barriers and once, of both kinds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "kinds.hpp"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+template <class Kind>
+class Counted : public kind_test<Kind> {};
+TYPED_TEST_SUITE(Counted, every_kind, kind_name);
+
+TYPED_TEST(Counted, SemaphoresCount) {
+  typename TypeParam::counting_semaphore permits(3);
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  this->run_all(
+      20,
+      [&](int me) {
+        for (int i = 0; i < 100; ++i) {
+          if (me % 3 == 0 && !permits.try_acquire_for(10us))
+            continue;
+          if (me % 3 != 0)
+            permits.acquire();
+          const int now = ++inside;
+          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+          }
+          if (i % 8 == 0)
+            TypeParam::yield();
+          --inside;
+          permits.release();
+        }
+      },
+      2);
+  EXPECT_LE(most, 3);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(permits.try_acquire());
+  EXPECT_FALSE(permits.try_acquire());
+  permits.release(3);
+}
+
+TYPED_TEST(Counted, SemaphoresServeInOrder) {
+  typename TypeParam::counting_semaphore permits(0);
+  std::vector<int> order;
+  this->run([&] {
+    typename TestFixture::fiber_list all;
+    for (int i = 0; i < 6; ++i)
+      all.push_back(start<TypeParam>([&, i] {
+        if (i == 2) {
+          EXPECT_FALSE(permits.try_acquire_until(steady::time_point::min()));
+        } else {
+          permits.acquire();
+          order.push_back(i);
+        }
+      }));
+    all[2].join();
+    for (std::size_t served = 1; served <= 5; ++served) {
+      permits.release();
+      EXPECT_FALSE(permits.try_acquire()) << "it is handed over";
+      while (order.size() < served)
+        TypeParam::yield();
+    }
+    permits.release();
+    this->join(all);
+    EXPECT_TRUE(permits.try_acquire());
+    EXPECT_FALSE(permits.try_acquire());
+  });
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 3, 4, 5}));
+}
+
+TYPED_TEST(Counted, EventsAreForAll) {
+  typename TypeParam::event happened;
+  std::atomic<int> seen{0};
+  this->run([&] {
+    EXPECT_FALSE(happened.wait_for(1ms));
+    typename TestFixture::fiber_list all;
+    for (int i = 0; i < 30; ++i)
+      all.push_back(TypeParam::spawn([&, i] {
+        if (i % 2 == 0)
+          happened.wait();
+        else
+          EXPECT_TRUE(happened.wait_for(10min));
+        ++seen;
+      }));
+    TypeParam::yield();
+    happened.set();
+    this->join(all);
+    happened.wait();
+    happened.reset();
+    EXPECT_FALSE(happened.is_set());
+    EXPECT_FALSE(happened.wait_until(steady::time_point::min()));
+  });
+  EXPECT_EQ(seen, 30);
+}
+
+TYPED_TEST(Counted, EventsWakeInOrder) {
+  typename TypeParam::event happened;
+  std::vector<int> order;
+  this->run([&] {
+    typename TestFixture::fiber_list all;
+    for (int i = 0; i < 5; ++i)
+      all.push_back(start<TypeParam>([&, i] {
+        happened.wait();
+        order.push_back(i);
+      }));
+    happened.set();
+    this->join(all);
+  });
+  // They are made ready in order. Which of the ready runs first is the policy's, and that of thieves.
+  if (TypeParam::name() != "LocalFifo" && TypeParam::name() != "Workers1")
+    std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TYPED_TEST(Counted, WaitGroupsWaitForAll) {
+  typename TypeParam::wait_group pending;
+  std::atomic<int> done{0};
+  EXPECT_TRUE(pending.try_wait());
+  pending.wait();
+  this->run([&] {
+    for (int round = 1; round <= 3; ++round) {
+      pending.add(20);
+      EXPECT_EQ(pending.pending(), 20u);
+      EXPECT_FALSE(pending.wait_for(100us));
+      typename TestFixture::fiber_list all;
+      for (int i = 0; i < 20; ++i)
+        all.push_back(TypeParam::spawn([&] {
+          TypeParam::yield();
+          ++done;
+          pending.done();
+        }));
+      if (round % 2 == 0)
+        EXPECT_TRUE(pending.wait_for(10min));
+      else
+        pending.wait();
+      EXPECT_EQ(done, 20 * round);
+      this->join(all);
+    }
+  });
+}
+
+// Who waits destroys the object at once.
+TYPED_TEST(Counted, WhoWaitsMayDestroyTheObject) {
+  this->run([] {
+    for (int i = 0; i < 300; ++i) {
+      auto pending = std::make_unique<typename TypeParam::wait_group>(2);
+      auto happened = std::make_unique<typename TypeParam::event>();
+      auto* const group = pending.get();
+      auto* const set = happened.get();
+      TypeParam::spawn([group] { group->done(); }).detach();
+      TypeParam::spawn([group, set] {
+        group->done();
+        set->set();
+      }).detach();
+      pending->wait();
+      pending.reset();
+      happened->wait();
+      happened.reset();
+    }
+  });
+}
+
+TYPED_TEST(Counted, LatchesAreArrivedAt) {
+  constexpr int fibers = 5;
+  const int parties = fibers + TypeParam::threads(1);
+  typename TypeParam::wait_group all(parties);
+  std::atomic<int> arrived{0};
+  this->run_all(
+      fibers,
+      [&](int) {
+        ++arrived;
+        all.arrive_and_wait();
+        EXPECT_EQ(arrived, parties);
+      },
+      1);
+  EXPECT_TRUE(all.try_wait());
+}
+
+TYPED_TEST(Counted, BarriersKeepInStep) {
+  constexpr int fibers = 5;
+  const int parties = fibers + TypeParam::threads(1);
+  int completions = 0;
+  std::vector<std::atomic<int>> step(parties);
+  auto together = TypeParam::barrier_with(parties, [&]() noexcept { ++completions; });
+  this->run_all(
+      fibers,
+      [&](int me) {
+        for (int i = 1; i <= 100; ++i) {
+          step[me] = i;
+          together.arrive_and_wait();
+          for (const auto& other : step)
+            EXPECT_GE(other, i);
+          together.arrive_and_wait();
+        }
+      },
+      1);
+  EXPECT_EQ(completions, 200);
+}
+
+TYPED_TEST(Counted, BarriersMayBeLeft) {
+  typename TypeParam::barrier together(3);
+  std::atomic<int> passed{0};
+  this->run([&] {
+    auto token = together.arrive(2);
+    auto drops = start<TypeParam>([&] { together.arrive_and_drop(); });
+    together.wait(std::move(token));
+    drops.join();
+    auto waits = start<TypeParam>([&] {
+      together.arrive_and_wait();
+      ++passed;
+    });
+    EXPECT_EQ(passed, 0);
+    together.arrive_and_wait();
+    waits.join();
+    EXPECT_EQ(passed, 1);
+  });
+}
+
+TYPED_TEST(Counted, OnceMeansOnce) {
+  typename TypeParam::once_flag flag;
+  int done = 0;
+  std::atomic<int> failed{0};
+  this->run_all(
+      20,
+      [&](int) {
+        try {
+          call_once(flag, [&] {
+            if (failed == 0) {
+              TypeParam::sleep_for(1ms);
+              ++failed;
+              throw std::runtime_error("first");
+            }
+            TypeParam::yield();
+            ++done;
+          });
+        } catch (const std::runtime_error&) {
+        }
+        if (failed.load() == 1)
+          call_once(flag, [&] { ++done; });
+        EXPECT_EQ(done, 1);
+      },
+      2);
+}
+
+}  // namespace
+}  // namespace sennit
