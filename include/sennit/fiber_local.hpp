@@ -26,6 +26,8 @@ struct local_value {
 std::uint64_t next_local_key() noexcept;
 // The values of the calling fiber, newest first; outside of fibers those of the calling thread.
 local_value*& local_values() noexcept;
+// Destroys them.
+void end_fiber_locals() noexcept;
 
 }  // namespace detail
 

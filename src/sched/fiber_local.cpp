@@ -36,6 +36,10 @@ local_value*& local_values() noexcept {
   return of_thread.first;
 }
 
+void end_fiber_locals() noexcept {
+  destroy_all(local_values());
+}
+
 void destroy_locals(coroutine_frame& frame) noexcept {
   destroy_all(frame.own.locals);
 }

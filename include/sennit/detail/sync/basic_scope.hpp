@@ -1,0 +1,125 @@
+// Scopes: what those of local runtimes and those of all have in common. `Kind` says how fibers begin, and
+// with what one waits for them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/fiber_local.hpp"
+#include "sennit/stop_guard.hpp"
+
+namespace sennit::detail {
+
+template <class Kind>
+class basic_scope {
+public:
+  using spawn_options = typename Kind::spawn_options;
+
+  basic_scope() = default;
+  basic_scope(const basic_scope&) = delete;
+  basic_scope& operator=(const basic_scope&) = delete;
+
+  // As join(); but where the scope is left by an exception, its fibers are told to stop, and only waited for.
+  ~basic_scope() noexcept(false) {
+    if (std::uncaught_exceptions() > exceptions_) {
+      end();
+      return;
+    }
+    try {
+      join();
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+
+  // Starts a fiber of the scope. Any fiber may, while the scope cannot end: its owner, or another of its
+  // fibers. Throws as the runtime's spawn.
+  template <class Function>
+  void spawn(Function&& function, const spawn_options& options = {}) {
+    Kind::spawn(child<std::decay_t<Function>>{ticket(*this), std::forward<Function>(function)}, options)
+        .detach();
+  }
+
+  // Waits until all fibers of the scope have ended, and throws what the first one threw, once. More may be
+  // started after it. Only the owner. Throws sennit::cancelled when the owner is told to stop.
+  void join() { join_until(never); }
+  // False: the deadline (steady clock) passed first.
+  bool join_until(std::chrono::steady_clock::time_point deadline) {
+    if (!running_.wait_until(deadline))
+      return false;
+    if (std::exception_ptr first = std::exchange(error_, nullptr))
+      std::rethrow_exception(std::move(first));
+    return true;
+  }
+  template <class Rep, class Period>
+  bool join_for(std::chrono::duration<Rep, Period> time) {
+    return join_until(std::chrono::steady_clock::now() + time);
+  }
+
+  // Has the waits of its fibers throw sennit::cancelled. Anywhere.
+  void request_stop() noexcept { stop_.request_stop(); }
+  bool stop_requested() const noexcept { return stop_.stop_requested(); }
+  // That request_stop() and the first error stop: for work that is no fiber of the scope.
+  std::stop_token get_token() const noexcept { return stop_.get_token(); }
+
+private:
+  // Each child has one. Whether it ran or not, or could not be started: it is counted until that is gone.
+  class ticket {
+  public:
+    explicit ticket(basic_scope& of) : of_(&of) { of.running_.add(1); }
+    ticket(ticket&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    ticket& operator=(ticket&&) = delete;
+    ~ticket() {
+      if (of_ != nullptr)
+        of_->running_.done();
+    }
+    basic_scope& operator*() const noexcept { return *of_; }
+
+  private:
+    basic_scope* of_;
+  };
+
+  template <class Function>
+  struct child {
+    ticket of;
+    Function function;  // gone before the ticket
+    void operator()() {
+      struct ending {
+        ~ending() { end_fiber_locals(); }
+      } const before_the_ticket;
+      try {
+        const stop_guard guard((*of).get_token());
+        function();
+      } catch (const forced_unwind&) {
+        throw;
+      } catch (...) {
+        (*of).fail(std::current_exception());
+      }
+    }
+  };
+
+  void fail(std::exception_ptr error) noexcept {
+    if (!failed_.exchange(true, std::memory_order_relaxed))
+      error_ = std::move(error);  // the owner sees it when it sees that the child is done
+    request_stop();
+  }
+
+  void end() noexcept {
+    request_stop();
+    const stop_shield in_any_case;
+    running_.wait();
+  }
+
+  const int exceptions_ = std::uncaught_exceptions();
+  std::stop_source stop_;
+  typename Kind::wait_group running_{0};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;
+};
+
+}  // namespace sennit::detail

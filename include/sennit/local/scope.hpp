@@ -1,0 +1,33 @@
+// sennit::local::scope: fibers of a local runtime that end before a block does.
+// room: sync
+//
+//   {
+//     sennit::local::scope scope;
+//     for (const std::string& host : hosts)
+//       scope.spawn([&] { fetch(host); });
+//   }  // all have ended; if one threw, the others were stopped, and its exception comes out here
+#pragma once
+
+#include <utility>
+
+#include "sennit/detail/sync/basic_scope.hpp"
+#include "sennit/local/fiber.hpp"
+#include "sennit/local/wait_group.hpp"
+
+namespace sennit::detail {
+struct local_scope {
+  using spawn_options = local::spawn_options;
+  using wait_group = local::wait_group;
+  template <class Function>
+  static auto spawn(Function&& function, const spawn_options& options) {
+    return local::spawn(std::forward<Function>(function), options);
+  }
+};
+}  // namespace sennit::detail
+
+namespace sennit::local {
+
+// As sennit::scope; its owner and all its fibers are fibers of one local runtime.
+class scope : public detail::basic_scope<detail::local_scope> {};
+
+}  // namespace sennit::local

@@ -1,0 +1,45 @@
+// sennit::scope: fibers that end before a block does.
+// room: sync
+//
+//   {
+//     sennit::scope scope;
+//     for (const std::string& host : hosts)
+//       scope.spawn([&] { fetch(host); });
+//   }  // all have ended; if one threw, the others were stopped, and its exception comes out here
+#pragma once
+
+#include <utility>
+
+#include "sennit/detail/sync/basic_scope.hpp"
+#include "sennit/fiber.hpp"
+#include "sennit/wait_group.hpp"
+
+namespace sennit {
+
+namespace detail {
+struct shared_scope {
+  using spawn_options = sennit::spawn_options;
+  using wait_group = sennit::wait_group;
+  template <class Function>
+  static auto spawn(Function&& function, const spawn_options& options) {
+    return sennit::spawn(std::forward<Function>(function), options);
+  }
+};
+}  // namespace detail
+
+// Made by a fiber, its owner, on whose stack it lives; neither copied nor moved. No fiber of it outlives it:
+// with their functions' objects and their fiber-locals they have ended before join() returns, or the
+// destructor.
+//
+//   first error   What a fiber's function throws first is kept for join(), or the destructor, and the other
+//                 fibers are told to stop: their waits throw sennit::cancelled (stop_guard.hpp). Further
+//                 errors are lost. The owner's own waits go on; a stop_guard with get_token() ends them, too.
+//   owner stops   An exception that leaves the scope's block, and so one by which the owner is told to stop,
+//                 stops the fibers, and is waited with. So scopes in fibers of scopes are stopped with them.
+//   stop          request_stop(): fibers end when they wait, or look at sennit::stop_requested(). One that is
+//                 left by sennit::cancelled has just ended: that is no error.
+//
+// The destructor may throw: what join() throws, if no exception is on its way.
+class scope : public detail::basic_scope<detail::shared_scope> {};
+
+}  // namespace sennit

@@ -1,0 +1,257 @@
+// Scopes of both kinds of runtime: nobody outlives them, the first error stops the others.
+#include "sennit/scope.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/channel.hpp"
+#include "sennit/fiber_local.hpp"
+#include "sennit/local/channel.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/local/scope.hpp"
+#include "sennit/runtime.hpp"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct parallel_kind {
+  using scope = sennit::scope;
+  using channel = sennit::channel<int>;
+  template <class Function>
+  static void run(Function function) {
+    for (const unsigned workers : {1u, 2u, 4u}) {
+      runtime rt({.workers = workers});
+      rt.run(function);
+    }
+  }
+  template <class Function>
+  static auto spawn(Function function) {
+    return sennit::spawn(std::move(function));
+  }
+  static void sleep(std::chrono::nanoseconds time) { this_fiber::sleep_for(time); }
+  static void yield() { this_fiber::yield(); }
+};
+
+struct local_kind {
+  using scope = local::scope;
+  using channel = local::channel<int>;
+  template <class Function>
+  static void run(Function function) {
+    local::runtime rt;
+    rt.run(function);
+  }
+  template <class Function>
+  static auto spawn(Function function) {
+    return local::spawn(std::move(function));
+  }
+  static void sleep(std::chrono::nanoseconds time) { local::this_fiber::sleep_for(time); }
+  static void yield() { local::this_fiber::yield(); }
+};
+
+template <class Kind>
+class Scope : public testing::Test {};
+using both_kinds = testing::Types<parallel_kind, local_kind>;
+struct kind_names {
+  template <class Kind>
+  static std::string GetName(int) {
+    return std::is_same_v<Kind, local_kind> ? "Local" : "Parallel";
+  }
+};
+TYPED_TEST_SUITE(Scope, both_kinds, kind_names);
+
+// Counts those that live, among copies too.
+struct counted {
+  explicit counted(std::atomic<int>& among) : alive(&among) { ++*alive; }
+  counted(const counted& other) : alive(other.alive) { ++*alive; }
+  counted& operator=(const counted&) = delete;
+  ~counted() { --*alive; }
+  std::atomic<int>* alive;
+};
+
+TYPED_TEST(Scope, EndsWhenAllHaveEnded) {
+  TypeParam::run([] {
+    std::atomic<int> alive = 0;
+    std::atomic<int> done = 0;
+    {
+      typename TypeParam::scope s;
+      for (int i = 0; i < 50; ++i)
+        s.spawn([&, mine = counted(alive), i] {
+          TypeParam::sleep(std::chrono::microseconds(i % 7 * 100));
+          ++done;
+        });
+    }
+    EXPECT_EQ(done, 50);
+    EXPECT_EQ(alive, 0);  // with their functions' objects
+  });
+}
+
+TYPED_TEST(Scope, EndsWhenItsFibersLocalsHaveEnded) {
+  static std::atomic<int> values = 0;
+  struct slow : counted {
+    slow() : counted(values) {}
+    ~slow() { TypeParam::sleep(200us); }
+  };
+  static fiber_local<slow> value;
+  TypeParam::run([] {
+    {
+      typename TypeParam::scope s;
+      for (int i = 0; i < 5; ++i)
+        s.spawn([] { value.get(); });
+    }
+    EXPECT_EQ(values, 0);
+  });
+}
+
+TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
+  TypeParam::run([] {
+    typename TypeParam::channel nothing;
+    std::atomic<int> stopped = 0;
+    const auto wait_in_vain = [&] {
+      try {
+        nothing.receive();
+      } catch (const cancelled&) {
+        ++stopped;
+        throw;
+      }
+    };
+    typename TypeParam::scope s;
+    for (int i = 0; i < 10; ++i)
+      s.spawn(wait_in_vain);
+    s.spawn([] {
+      TypeParam::sleep(1ms);
+      throw std::runtime_error("first");
+    });
+    try {
+      s.join();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "first");
+    }
+    EXPECT_EQ(stopped, 10);
+    EXPECT_TRUE(s.stop_requested());
+    EXPECT_NO_THROW(s.join());  // once
+  });
+}
+
+TYPED_TEST(Scope, ItsEndThrowsToo) {
+  TypeParam::run([] {
+    const auto failing = [] {
+      typename TypeParam::scope s;
+      s.spawn([] { throw std::runtime_error("inside"); });
+    };
+    EXPECT_THROW(failing(), std::runtime_error);
+  });
+}
+
+TYPED_TEST(Scope, ThatIsLeftByAnExceptionStopsItsFibers) {
+  TypeParam::run([] {
+    std::atomic<int> alive = 0;
+    try {
+      typename TypeParam::scope s;
+      for (int i = 0; i < 5; ++i)
+        s.spawn([mine = counted(alive)] { TypeParam::sleep(1h); });
+      s.spawn([] { throw std::logic_error("lost"); });
+      TypeParam::yield();
+      throw std::runtime_error("owner's");
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "owner's");
+    }
+    EXPECT_EQ(alive, 0);
+  });
+}
+
+TYPED_TEST(Scope, StopsWithTheScopeAroundIt) {
+  TypeParam::run([] {
+    std::atomic<int> alive = 0;
+    typename TypeParam::scope outer;
+    for (int i = 0; i < 3; ++i)
+      outer.spawn([&] {
+        typename TypeParam::scope inner;
+        for (int k = 0; k < 3; ++k)
+          inner.spawn([mine = counted(alive)] { TypeParam::sleep(1h); });
+        inner.join();
+        ADD_FAILURE() << "went on";
+      });
+    while (alive < 9)
+      TypeParam::yield();
+    outer.request_stop();
+    outer.join();
+    EXPECT_EQ(alive, 0);
+  });
+}
+
+TYPED_TEST(Scope, GrowsFromInside) {
+  TypeParam::run([] {
+    std::atomic<int> leaves = 0;
+    struct grower {
+      typename TypeParam::scope& in;
+      std::atomic<int>& leaves;
+      void operator()(int depth) const {
+        if (depth == 0) {
+          ++leaves;
+          return;
+        }
+        for (int i = 0; i < 2; ++i)
+          in.spawn([*this, depth] { (*this)(depth - 1); });
+      }
+    };
+    typename TypeParam::scope s;
+    grower{s, leaves}(7);
+    s.join();
+    EXPECT_EQ(leaves, 128);
+    s.spawn([&] { ++leaves; });
+    s.join();
+    EXPECT_EQ(leaves, 129);
+  });
+}
+
+TYPED_TEST(Scope, IsJoinedUntilADeadline) {
+  TypeParam::run([] {
+    typename TypeParam::scope s;
+    s.spawn([] { TypeParam::sleep(1h); });
+    EXPECT_FALSE(s.join_for(1ms));
+    s.request_stop();
+    EXPECT_TRUE(s.join_for(1min));
+  });
+}
+
+TYPED_TEST(Scope, LosesNothingWhereSpawnThrows) {
+  TypeParam::run([] {
+    struct thrower {
+      thrower() = default;
+      thrower(const thrower&) { throw std::runtime_error("copy"); }
+      void operator()() const {}
+    };
+    typename TypeParam::scope s;
+    const thrower cannot_be_copied;
+    EXPECT_THROW(s.spawn(cannot_be_copied), std::runtime_error);
+    s.spawn([] {});
+    s.join();
+  });
+}
+
+TYPED_TEST(Scope, EndsWithItsRuntime) {
+  std::atomic<int> alive = 0;
+  TypeParam::run([&] {
+    TypeParam::spawn([&] {
+      typename TypeParam::scope s;
+      for (int i = 0; i < 5; ++i)
+        s.spawn([mine = counted(alive)] { TypeParam::sleep(1h); });
+      s.join();
+    }).detach();
+    TypeParam::yield();
+  });
+  EXPECT_EQ(alive, 0);
+}
+
+}  // namespace
+}  // namespace sennit
