@@ -55,6 +55,12 @@ private:
   // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
   // hardly ever made.
   bool lock_slow(detail::time_point deadline);
+  // For a condition variable's waiter: it is told to leave only when it has the mutex again.
+  [[gnu::always_inline]] void lock_again() {
+    if (!queue_.change(unlocked, locked, std::memory_order_acquire)) [[unlikely]]
+      lock_again_slow();
+  }
+  void lock_again_slow();
   bool try_lock_slow() noexcept;
   void unlock_slow(wake_policy wake);
   // For a fiber that has left its stack.

@@ -1,10 +1,23 @@
 // The local mutex when it is not free.
 #include "sennit/local/mutex.hpp"
 
+#include "sennit/stop_guard.hpp"
+
 namespace sennit::local {
 
 void mutex::wait() {
   wait_until(detail::never);
+}
+
+void mutex::wait_again() {
+  const stop_shield in_any_case;
+  try {
+    wait();
+  } catch (const detail::forced_unwind&) {  // once: the next wait is none that is told
+    if (!try_lock())
+      wait();
+    throw;
+  }
 }
 
 bool mutex::wait_until(detail::time_point deadline) {

@@ -1,6 +1,8 @@
 // The mutex when it is not free.
 #include "sennit/mutex.hpp"
 
+#include "sennit/stop_guard.hpp"
+
 namespace sennit {
 
 bool mutex::try_lock_slow() noexcept {
@@ -24,6 +26,16 @@ bool mutex::lock_slow(detail::time_point deadline) {
       return taken;
     if (options_.fairness == fairness::fair)
       return true;  // it was handed to us
+  }
+}
+
+void mutex::lock_again_slow() {
+  const stop_shield in_any_case;
+  try {
+    lock_slow(detail::never);
+  } catch (const detail::forced_unwind&) {  // once: the next wait is none that is told
+    lock_slow(detail::never);
+    throw;
   }
 }
 

@@ -57,11 +57,20 @@ public:
   }
 
 private:
+  friend class condition_variable;
   enum class state : std::uint8_t { free, locked, wanted };  // wanted: locked, and somebody has waited for it
 
   // Return with the mutex handed to us; it stays locked in between. Out of line: a switch that is inlined
   // into a loop that locks takes all registers from it, though it is hardly ever made.
   void wait();
+  // For a condition variable's waiter: it is told to leave only when it has the mutex again.
+  [[gnu::always_inline]] void lock_again() {
+    if (state_ != state::free) [[unlikely]]
+      wait_again();
+    else
+      state_ = state::locked;
+  }
+  void wait_again();
   bool wait_until(detail::time_point deadline);
   void hand_over() noexcept;
 

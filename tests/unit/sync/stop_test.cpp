@@ -332,6 +332,33 @@ TEST_P(Stop, BeforeTheRuntimesEnd) {
   EXPECT_EQ(left, 20);
 }
 
+// Its deadline passes, and it waits for the lock, when the stop comes: it gets the lock first.
+TEST_P(Stop, OfAConditionVariableThatWaitsForItsLock) {
+  mutex m;
+  condition_variable changed;
+  std::stop_source stop;
+  std::atomic<bool> waits = false;
+  fiber waiter = rt.spawn([&] {
+    const stop_guard guard(stop.get_token());
+    std::unique_lock lock(m);
+    waits = true;
+    EXPECT_EQ(changed.wait_for(lock, 1us), std::cv_status::timeout);
+    EXPECT_TRUE(lock.owns_lock());
+    EXPECT_FALSE(m.try_lock());
+    EXPECT_TRUE(stop_requested());
+  });
+  while (!waits)
+    std::this_thread::yield();
+  m.lock();
+  std::this_thread::sleep_for(5ms);
+  stop.request_stop();
+  std::this_thread::sleep_for(1ms);
+  m.unlock();
+  waiter.join();
+  EXPECT_TRUE(m.try_lock());
+  m.unlock();
+}
+
 // A value that is sent is received, or its sender was told that it is not: whoever is stopped when.
 TEST_P(Stop, AgainstWakesLosesNothing) {
   constexpr int senders = 4;
