@@ -24,6 +24,8 @@ class Workload:
     timeout: int = 60
     # Options with which its instructions are counted, if other than those of a quick run; None: they are not.
     counted: tuple | None = ()
+    # The two counts of which the difference is taken.
+    counts: tuple = (1_000, 11_000)
 
     @property
     def options(self):
@@ -117,7 +119,7 @@ WORKLOADS = {
             workers=(1, 2),
             split=("n", (1_000, 10_000, 100_000, 1_000_000), (1_000, 10_000)),
             timeout=180,
-            counted=None,
+            counts=(5, 105),
         ),
         Workload(
             "waiters",
@@ -127,7 +129,7 @@ WORKLOADS = {
             workers=(1, 2),
             split=("n", (100, 1_000, 10_000, 100_000), (100, 1_000)),
             timeout=120,
-            counted=None,
+            counts=(5, 105),
         ),
         Workload(
             "threadring",
