@@ -28,6 +28,7 @@ def parse_arguments(arguments):
     parser.add_argument("--peers", default="installed", metavar="A,B|all|installed",
                         help="beside whom; Sennit is always measured (default: installed)")
     parser.add_argument("--workers", metavar="1,2", help="numbers of kernel threads (default: as the workload needs)")
+    parser.add_argument("--oversubscribe", action="store_true", help="measure more workers than there are CPUs, too")
     parser.add_argument("--quick", action="store_true", help=f"short runs, {QUICK_ROUNDS} rounds, small sizes")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="list workloads, peers and what is missing, and end")
@@ -96,7 +97,7 @@ def make_jobs(chosen, programs):
             sized = options + [f"--{split_name}", str(split[0])] if split else options
             params = tuple((split_name, value) for value in split)
             for workers in chosen.workers or workload.workers:
-                jobs += [measure.Job(program, workers, tuple(sized), params, workload.timeout)
+                jobs += [measure.Job(program, workers, tuple(sized), params, workload.timeout, chosen.oversubscribe)
                          for program in ordered if program.workload == workload.name]
     return jobs
 

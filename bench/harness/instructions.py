@@ -11,8 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from .workloads import workload_named
 
-FEW, MANY = 1000, 11000
-
 
 class NoValgrind(Exception):
     """Valgrind is not installed."""
@@ -46,10 +44,11 @@ def _measurements(program):
 def _entry(program, measured):
     params = ",".join(f"{name}={value}" for name, value in measured["params"].items()) or "none"
     command = [*program.command, *_sizes(program), "--variant", measured["variant"], "--only", params]
-    counts = [_count([*command, "--count", str(count)]) for count in (FEW, MANY)]
+    few, many = workload_named(program.workload).counts
+    counts = [_count([*command, "--count", str(count)]) for count in (few, many)]
     if None in counts:
         return None
-    per_operation = (counts[1] - counts[0]) / (MANY - FEW) / measured["operations"]
+    per_operation = (counts[1] - counts[0]) / (many - few) / measured["operations"]
     return {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
             "params": measured["params"], "metric": "instructions",
             "unit": measured["unit"].replace("ns/", "instructions/"), "value": round(per_operation, 1)}

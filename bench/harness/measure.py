@@ -23,6 +23,8 @@ class Job:
     # Shown to the user, and in results, beside a failure.
     params: tuple = ()
     timeout: int = 60
+    # May have more workers than this process has CPUs.
+    oversubscribes: bool = False
 
     @property
     def title(self):
@@ -146,6 +148,8 @@ def measure(jobs, rounds, clock, progress, collection, on_workload_done=lambda w
 
 def _run_pinned(job):
     cpus = machine.choose_cpus(job.workers)
+    if cpus is None and job.oversubscribes:
+        cpus = sorted(os.sched_getaffinity(0))
     if cpus is None:
         return Outcome(failure=f"needs {job.workers} CPUs, and this process may use fewer")
     command = ["taskset", "-c", ",".join(map(str, cpus)), *job.program.command, "--workers", str(job.workers)]

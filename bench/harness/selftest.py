@@ -115,6 +115,14 @@ class Aggregation(Harness):
         self.assertEqual(list(rate["params"]), ["n", "order"])
         self.assertIn("100,000,000", output)
 
+    def test_more_workers_than_cpus_only_when_asked_for(self):
+        many = len(os.sched_getaffinity(0)) + 1
+        self.add("yield", "libst", line(1, workers=many))
+        arguments = ("yield", "--peers", "libst", "--rounds", "1", "--workers", str(many))
+        reasons = [entry["reason"] for entry in self.run_bench(*arguments)[3]["not_measured"]]
+        self.assertTrue(any(reason.startswith(f"needs {many} CPUs") for reason in reasons), reasons)
+        self.assertEqual(self.run_bench(*arguments, "--oversubscribe")[3]["results"][0]["workers"], many)
+
     def test_each_size_of_a_split_parameter_has_its_process(self):
         self.add("threadring", "libst", line(1), script='test "$4" != 7 || kill -SEGV $$')
         self.add("threadring", "libpth", line(1))

@@ -24,6 +24,8 @@ class Workload:
     timeout: int = 60
     # Options with which its instructions are counted, if other than those of a quick run; None: they are not.
     counted: tuple | None = ()
+    # The two counts of which the difference is taken.
+    counts: tuple = (1_000, 11_000)
 
     @property
     def options(self):
@@ -105,9 +107,29 @@ WORKLOADS = {
             "one of n fibers that are all parked before they are all woken: from its beginning to its end",
             parameters=("n",),
             workers=(1, 2),
-            split=("n", (1_000, 100_000, 1_000_000), (1_000, 10_000)),
+            split=("n", (1_000, 10_000, 100_000, 1_000_000), (1_000, 10_000)),
             timeout=120,
             counted=None,
+        ),
+        Workload(
+            "timers",
+            "one timer of n that are pending: restarted, a wait's that is woken before, a sleep's",
+            parameters=("n", "work", "which"),
+            fixed=("work", "which"),
+            workers=(1, 2),
+            split=("n", (1_000, 10_000, 100_000, 1_000_000), (1_000, 10_000)),
+            timeout=180,
+            counts=(5, 105),
+        ),
+        Workload(
+            "waiters",
+            "one of n fibers that wait for one object: to queue, and to be woken or to leave by a deadline",
+            parameters=("n", "object", "ends"),
+            fixed=("object", "ends"),
+            workers=(1, 2),
+            split=("n", (100, 1_000, 10_000, 100_000), (100, 1_000)),
+            timeout=120,
+            counts=(5, 105),
         ),
         Workload(
             "threadring",
@@ -121,6 +143,7 @@ WORKLOADS = {
             "policy",
             "one token, or one step of another fiber: a lexer and a parser among n runnable fibers",
             parameters=("fibers", "bytes"),
+            workers=(1, 2),
             cannot={"erlang": "processes share no memory to work on"},
         ),
         Workload(

@@ -11,7 +11,7 @@ import (
 
 func main() {
 	program := gobench.New("a channel that is closed",
-		gobench.Parameter{Name: "n", Values: []int{1_000, 100_000, 1_000_000}, QuickValues: []int{1_000, 10_000}})
+		gobench.Parameter{Name: "n", Values: []int{1_000, 10_000, 100_000, 1_000_000}, QuickValues: []int{1_000, 10_000}})
 	for _, n := range program.Values("n") {
 		params := gobench.Params{"n": n}
 		program.Measure("", params, "fiber", n, func(count int) {

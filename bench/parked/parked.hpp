@@ -10,7 +10,7 @@
 namespace bench {
 
 inline parameter parked_fibers() {
-  return {"n", {1'000, 100'000, 1'000'000}, {1'000, 10'000}};
+  return {"n", {1'000, 10'000, 100'000, 1'000'000}, {1'000, 10'000}};
 }
 
 /// `start(function)` starts a fiber and returns what can be joined; `yield()` gives way. Fibers wait at a

@@ -28,8 +28,10 @@ class sennit_parallel {
 public:
   /// Runs `main` as a fiber, on a runtime of `workers`.
   template <class Main>
-  static void run(unsigned workers, second_worker second, Main&& main, std::size_t stack_size = 64 * 1024) {
-    sennit::runtime runtime({.workers = workers == 1 ? 2 : workers, .stack_size = stack_size});
+  static void run(unsigned workers, second_worker second, Main&& main, std::size_t stack_size = 64 * 1024,
+                  sennit::run_policy policy = sennit::run_policy::fifo) {
+    sennit::runtime runtime(
+        {.workers = workers == 1 ? 2 : workers, .policy = policy, .stack_size = stack_size});
     std::optional<holder> held;
     if (workers == 1 && second == second_worker::held)
       held.emplace(runtime);

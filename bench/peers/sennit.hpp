@@ -26,6 +26,9 @@ struct sennit_local {
         : fiber_(sennit::local::spawn([start, argument] { start(argument); }, {.stack_size = stack_size})) {}
     BENCH_INLINE void join() { fiber_.join(); }
 
+    /// For who wakes it.
+    sennit::local::fiber& handle() { return fiber_; }
+
   private:
     sennit::local::fiber fiber_;
   };

@@ -181,10 +181,12 @@ const std::vector<long>& program::values(const char* name) const {
   std::abort();
 }
 
+bool program::wants(std::string_view variant) const {
+  return variant_.empty() || variant_ == variant || variant_ == std::string(variant) + flavour_;
+}
+
 bool program::wants(std::string_view variant, const params& parameters) const {
-  const bool of_variant =
-      variant_.empty() || variant_ == variant || variant_ == std::string(variant) + flavour_;
-  return of_variant && (only_.empty() || only_ == listed(parameters));
+  return wants(variant) && (only_.empty() || only_ == listed(parameters));
 }
 
 std::string program::begin_line(std::string_view variant, const params& parameters) const {

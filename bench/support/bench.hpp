@@ -63,6 +63,8 @@ public:
 
   /// Whether `variant` with these parameters was asked for (all are, without --variant and --only).
   bool wants(std::string_view variant, const params& parameters) const;
+  /// Whether anything of `variant` was asked for.
+  bool wants(std::string_view variant) const;
 
   /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up and to find
   /// the count that takes long enough, then once timed; prints nanoseconds per operation. `operation` is its

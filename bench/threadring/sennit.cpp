@@ -48,6 +48,8 @@ void link(std::vector<raw_node>& nodes, const std::vector<std::size_t>& order) {
 }
 
 void measure_raw(bench::program& program, std::size_t stack_size) {
+  if (!program.wants("raw"))
+    return;
   for (const long n : program.values("n")) {
     std::vector<raw_node> nodes(static_cast<std::size_t>(n));
     std::vector<sennit::detail::stack_memory> stacks;

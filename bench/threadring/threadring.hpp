@@ -148,12 +148,17 @@ void measure_threadring(program& program, const char* variant, std::size_t stack
       program.unsupported(variant, {{"n", n}}, limit.reason);
       continue;
     }
+    const params in_memory_order = {{"n", n}, {"order", "memory"}};
+    const params at_random = {{"n", n}, {"order", "random"}};
+    if (!program.wants(variant, in_memory_order) && !program.wants(variant, at_random))
+      continue;
     try {
       ring<Library, Mailbox> nodes(static_cast<std::size_t>(n), stack_size);
       const auto lap = [&](std::uint64_t laps) { nodes.pass(laps * static_cast<std::uint64_t>(n)); };
-      program.measure_rate(variant, {{"n", n}, {"order", "memory"}}, "hop", static_cast<double>(n), lap);
+      program.measure_rate(variant, in_memory_order, "hop", static_cast<double>(n), lap);
+      program.report_memory(variant, in_memory_order, "fiber", static_cast<double>(n));
       nodes.link_in_random_order();
-      program.measure_rate(variant, {{"n", n}, {"order", "random"}}, "hop", static_cast<double>(n), lap);
+      program.measure_rate(variant, at_random, "hop", static_cast<double>(n), lap);
     } catch (const std::exception& error) {
       program.unsupported(variant, {{"n", n}}, error.what());
       std::fflush(stdout);
