@@ -81,7 +81,8 @@ TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
     int bytes = 0;
     int sum = 0;
     int received = 0;
-    for (bool open = true; open || received < count;)
+    bool open = true;
+    while (open || received < count)
       select(on_readable(both.server,
                          [&] {
                            char buffer[3];

@@ -118,7 +118,8 @@ TYPED_TEST(Select, WaitsForSendersAndReceivers) {
              on_receive(owners, [&](std::optional<std::unique_ptr<int>> n) { sum += **n; }));
     EXPECT_EQ(sum, 110);
     int taken = 0;
-    for (bool open = true; open;)
+    bool open = true;
+    while (open)
       select(on_receive(numbers, [&](std::optional<int>) { ADD_FAILURE(); }),
              on_send(owners, std::make_unique<int>(5), [&](bool sent) {
                taken += sent ? 1 : 0;
@@ -321,7 +322,8 @@ TEST(SelectOnManyWorkers, WithOsThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i)
     threads.emplace_back([&] {
-      for (bool open = true; open;)
+      bool open = true;
+      while (open)
         select(on_receive(numbers,
                           [&](std::optional<int> n) {
                             sum += n.value_or(0);

@@ -41,6 +41,10 @@ enum class coroutine_state : std::uint8_t {
 
 struct local_value;
 class stop_link;
+struct fiber_records {
+  local_value* locals;  // fiber_local.hpp
+  stop_link* stops;     // stop.hpp; while it is stoppable
+};
 
 struct coroutine_frame {
   sennit_context resumer;            // who resumed us last; the backtrace's link: must be the first word
@@ -50,10 +54,7 @@ struct coroutine_frame {
   sennit_idle idle;                  // in a thread's pool
   union {
     std::uintptr_t mail[2];  // a generator's element; a coroutine's first argument, place of its result
-    struct {
-      local_value* locals;  // fiber_local.hpp
-      stop_link* stops;     // stop.hpp; while it is stoppable
-    } own;                  // a fiber's
+    fiber_records own;       // a fiber's
   };
   coroutine_state state;
   std::uint32_t takes;                          // room in a pool: 1, or (no stack of the default size) all
