@@ -242,7 +242,8 @@ fiber* search_for_a_while(parallel_worker& w) noexcept {
 bool any_owed(const parallel_runtime& of) noexcept {
   bool found = false;
   for (const auto& each : of.workers)
-    fiber_for_each(*each, [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.told == telling::due; }, &found);
+    fiber_for_each(
+        *each, [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.told == telling::due; }, &found);
   return found;
 }
 

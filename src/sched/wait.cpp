@@ -86,7 +86,7 @@ void shared_timers::fire_due(time_point now) noexcept {
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   who = nullptr;
   fiber* const waits = w.who;
-  if (waits != nullptr && waits->home->shared == nullptr && !waits->is_parked())
+  if (w.local && !waits->is_parked())
     return false;  // of a local runtime, and its deadline or the runtime's end came first
   std::atomic<claim_state>& word = w.claim->word();
   const claim_result result = w.claim->take(w.taken);
@@ -100,8 +100,10 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
 claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) noexcept
     : site_{{reason, withdraw}, this}, deadline_(deadline) {
   const worker* const w = this_worker();
-  if (w != nullptr && (w->shared != nullptr || among == kind::local))
+  if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
     who_ = w->ready.current;
+    local_ = w->shared == nullptr;
+  }
   own(node_);
 }
 
@@ -110,7 +112,7 @@ bool claimed_wait::withdraw(wait_site& site, fiber&) noexcept {
 }
 
 bool claimed_wait::wait() {
-  if (who_ != nullptr && who_->home->shared == nullptr) {
+  if (local_) {
     wait_as_local_fiber();
   } else {
     stop_.arm(who_, claim_);

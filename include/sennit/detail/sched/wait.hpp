@@ -19,6 +19,7 @@ struct claimed_waiter : waiter {
   wait_claim* claim = nullptr;
   fiber* who = nullptr;                    // null: an OS thread, which waits for the claim's word
   claim_state taken = claim_state::taken;  // what the claim is when it was taken here
+  bool local = false;                      // `who` is parked on the same thread
   std::atomic<bool> let_go{false};         // by who lost the claim, where no lock says so
 };
 
@@ -64,6 +65,7 @@ public:
     place.flags.kind = waiter_kind::claimed;
     place.claim = &claim_;
     place.who = who_;
+    place.local = local_;
     place.taken = taken_at(number);
     place.let_go.store(false, std::memory_order_relaxed);
   }
@@ -90,6 +92,7 @@ private:
   site_type site_;
   wait_claim claim_;
   fiber* who_ = nullptr;
+  bool local_ = false;
   claimed_waiter node_;
   fiber_timer timer_;
   stop_watch stop_;
