@@ -1,17 +1,13 @@
 // Select over file descriptors, channels and time, in fibers of both kinds of runtime.
 #include <sys/eventfd.h>
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <type_traits>
 
-#include "sennit/channel.hpp"
-#include "sennit/local/channel.hpp"
-#include "sennit/runtime.hpp"
 #include "sennit/select_io.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {
@@ -20,49 +16,12 @@ using namespace std::chrono_literals;
 using io_test::connection;
 using io_test::make_connection;
 
-struct parallel_kind {
-  template <class T>
-  using channel = sennit::channel<T>;
-  static void run(const std::function<void()>& function) {
-    for (const unsigned workers : {1u, 2u, 4u}) {
-      runtime rt({.workers = workers});
-      rt.run(function);
-    }
-  }
-  template <class Function>
-  static auto spawn(Function function) {
-    return sennit::spawn(std::move(function));
-  }
-  static void sleep(std::chrono::microseconds time) { sennit::this_fiber::sleep_for(time); }
-};
-
-struct local_kind {
-  template <class T>
-  using channel = local::channel<T>;
-  static void run(const std::function<void()>& function) {
-    local::runtime rt;
-    rt.run(function);
-  }
-  template <class Function>
-  static auto spawn(Function function) {
-    return local::spawn(std::move(function));
-  }
-  static void sleep(std::chrono::microseconds time) { local::this_fiber::sleep_for(time); }
-};
-
 template <class Kind>
-class SelectIo : public testing::Test {};
-struct kind_names {
-  template <class Kind>
-  static std::string GetName(int) {
-    return std::is_same_v<Kind, local_kind> ? "Local" : "Parallel";
-  }
-};
-using both_kinds = testing::Types<parallel_kind, local_kind>;
-TYPED_TEST_SUITE(SelectIo, both_kinds, kind_names);
+class SelectIo : public kind_test<Kind> {};
+TYPED_TEST_SUITE(SelectIo, every_kind, kind_name);
 
 TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
-  TypeParam::run([] {
+  this->run([] {
     constexpr int count = 50;
     connection both = make_connection();
     typename TypeParam::template channel<int> numbers;
@@ -70,7 +29,7 @@ TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
       for (int i = 0; i < count; ++i) {
         both.client.write_all("x", io_test::generous());
         if (i % 3 == 0)
-          TypeParam::sleep(50us);
+          TypeParam::sleep_for(50us);
       }
       both.client.close();
     });
@@ -90,7 +49,7 @@ TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
                            bytes += static_cast<int>(got);
                            open = open && got != 0;
                            if (!open)
-                             TypeParam::sleep(50us);
+                             TypeParam::sleep_for(50us);
                          }),
              on_receive(numbers,
                         [&](std::optional<int> n) {
@@ -106,7 +65,7 @@ TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
 }
 
 TYPED_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
-  TypeParam::run([] {
+  this->run([] {
     connection both = make_connection();
     const auto nothing = [] {};
     EXPECT_EQ(select(on_readable(both.server, nothing), otherwise(nothing)), 1u);
@@ -124,7 +83,7 @@ TYPED_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
 }
 
 TYPED_TEST(SelectIo, IsClosedWhileItWaits) {
-  TypeParam::run([] {
+  this->run([] {
     connection both = make_connection();
     auto closer = TypeParam::spawn([&] { both.server.close(); });
     EXPECT_EQ(select(on_readable(both.server, [] {}), on_timeout(1min, [] {})), 0u);
@@ -133,7 +92,7 @@ TYPED_TEST(SelectIo, IsClosedWhileItWaits) {
 }
 
 TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
-  TypeParam::run([] {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     const int counter = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     {
@@ -144,7 +103,7 @@ TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
         for (int i = 0; i < 10; ++i) {
           auto stream = tcp_stream::connect("127.0.0.1", listener.port(), io_test::generous());
           EXPECT_EQ(::eventfd_write(counter, 1), 0);
-          TypeParam::sleep(100us);
+          TypeParam::sleep_for(100us);
         }
       });
       while (accepted < 10 || events < 10)
@@ -168,7 +127,7 @@ TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
 }
 
 TYPED_TEST(SelectIo, EndsByAStop) {
-  TypeParam::run([] {
+  this->run([] {
     connection both = make_connection();
     std::stop_source stop;
     auto stopper = TypeParam::spawn([&] { stop.request_stop(); });

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "future_support.hpp"
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {

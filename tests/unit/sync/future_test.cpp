@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "future_support.hpp"
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 #if !defined(SENNIT_SANITIZED)  // sanitizers have allocators of their own
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {

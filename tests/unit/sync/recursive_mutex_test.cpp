@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {

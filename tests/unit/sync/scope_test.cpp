@@ -5,68 +5,20 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
-#include <utility>
 
-#include "sennit/channel.hpp"
 #include "sennit/fiber_local.hpp"
-#include "sennit/local/channel.hpp"
-#include "sennit/local/runtime.hpp"
-#include "sennit/local/scope.hpp"
-#include "sennit/runtime.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct parallel_kind {
-  using scope = sennit::scope;
-  using channel = sennit::channel<int>;
-  template <class Function>
-  static void run(Function function) {
-    for (const unsigned workers : {1u, 2u, 4u}) {
-      runtime rt({.workers = workers});
-      rt.run(function);
-    }
-  }
-  template <class Function>
-  static auto spawn(Function function) {
-    return sennit::spawn(std::move(function));
-  }
-  static void sleep(std::chrono::nanoseconds time) { this_fiber::sleep_for(time); }
-  static void yield() { this_fiber::yield(); }
-};
-
-struct local_kind {
-  using scope = local::scope;
-  using channel = local::channel<int>;
-  template <class Function>
-  static void run(Function function) {
-    local::runtime rt;
-    rt.run(function);
-  }
-  template <class Function>
-  static auto spawn(Function function) {
-    return local::spawn(std::move(function));
-  }
-  static void sleep(std::chrono::nanoseconds time) { local::this_fiber::sleep_for(time); }
-  static void yield() { local::this_fiber::yield(); }
-};
-
 template <class Kind>
-class Scope : public testing::Test {};
-using both_kinds = testing::Types<parallel_kind, local_kind>;
-struct kind_names {
-  template <class Kind>
-  static std::string GetName(int) {
-    return std::is_same_v<Kind, local_kind> ? "Local" : "Parallel";
-  }
-};
-TYPED_TEST_SUITE(Scope, both_kinds, kind_names);
+class Scope : public kind_test<Kind> {};
+TYPED_TEST_SUITE(Scope, every_kind, kind_name);
 
 // Counts those that live, among copies too.
 struct counted {
@@ -78,14 +30,14 @@ struct counted {
 };
 
 TYPED_TEST(Scope, EndsWhenAllHaveEnded) {
-  TypeParam::run([] {
+  this->run([] {
     std::atomic<int> alive = 0;
     std::atomic<int> done = 0;
     {
       typename TypeParam::scope s;
       for (int i = 0; i < 50; ++i)
         s.spawn([&, mine = counted(alive), i] {
-          TypeParam::sleep(std::chrono::microseconds(i % 7 * 100));
+          TypeParam::sleep_for(std::chrono::microseconds(i % 7 * 100));
           ++done;
         });
     }
@@ -98,10 +50,10 @@ TYPED_TEST(Scope, EndsWhenItsFibersLocalsHaveEnded) {
   static std::atomic<int> values = 0;
   struct slow : counted {
     slow() : counted(values) {}
-    ~slow() { TypeParam::sleep(200us); }
+    ~slow() { TypeParam::sleep_for(200us); }
   };
   static fiber_local<slow> value;
-  TypeParam::run([] {
+  this->run([] {
     {
       typename TypeParam::scope s;
       for (int i = 0; i < 5; ++i)
@@ -112,8 +64,8 @@ TYPED_TEST(Scope, EndsWhenItsFibersLocalsHaveEnded) {
 }
 
 TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
-  TypeParam::run([] {
-    typename TypeParam::channel nothing;
+  this->run([] {
+    typename TypeParam::template channel<int> nothing;
     std::atomic<int> stopped = 0;
     const auto wait_in_vain = [&] {
       try {
@@ -127,7 +79,7 @@ TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
     for (int i = 0; i < 10; ++i)
       s.spawn(wait_in_vain);
     s.spawn([] {
-      TypeParam::sleep(1ms);
+      TypeParam::sleep_for(1ms);
       throw std::runtime_error("first");
     });
     try {
@@ -143,7 +95,7 @@ TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
 }
 
 TYPED_TEST(Scope, ItsEndThrowsToo) {
-  TypeParam::run([] {
+  this->run([] {
     const auto failing = [] {
       typename TypeParam::scope s;
       s.spawn([] { throw std::runtime_error("inside"); });
@@ -153,12 +105,12 @@ TYPED_TEST(Scope, ItsEndThrowsToo) {
 }
 
 TYPED_TEST(Scope, ThatIsLeftByAnExceptionStopsItsFibers) {
-  TypeParam::run([] {
+  this->run([] {
     std::atomic<int> alive = 0;
     try {
       typename TypeParam::scope s;
       for (int i = 0; i < 5; ++i)
-        s.spawn([mine = counted(alive)] { TypeParam::sleep(1h); });
+        s.spawn([mine = counted(alive)] { TypeParam::sleep_for(1h); });
       s.spawn([] { throw std::logic_error("lost"); });
       TypeParam::yield();
       throw std::runtime_error("owner's");
@@ -170,14 +122,14 @@ TYPED_TEST(Scope, ThatIsLeftByAnExceptionStopsItsFibers) {
 }
 
 TYPED_TEST(Scope, StopsWithTheScopeAroundIt) {
-  TypeParam::run([] {
+  this->run([] {
     std::atomic<int> alive = 0;
     typename TypeParam::scope outer;
     for (int i = 0; i < 3; ++i)
       outer.spawn([&] {
         typename TypeParam::scope inner;
         for (int k = 0; k < 3; ++k)
-          inner.spawn([mine = counted(alive)] { TypeParam::sleep(1h); });
+          inner.spawn([mine = counted(alive)] { TypeParam::sleep_for(1h); });
         inner.join();
         ADD_FAILURE() << "went on";
       });
@@ -190,7 +142,7 @@ TYPED_TEST(Scope, StopsWithTheScopeAroundIt) {
 }
 
 TYPED_TEST(Scope, GrowsFromInside) {
-  TypeParam::run([] {
+  this->run([] {
     std::atomic<int> leaves = 0;
     struct grower {
       typename TypeParam::scope& in;
@@ -215,9 +167,9 @@ TYPED_TEST(Scope, GrowsFromInside) {
 }
 
 TYPED_TEST(Scope, IsJoinedUntilADeadline) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::scope s;
-    s.spawn([] { TypeParam::sleep(1h); });
+    s.spawn([] { TypeParam::sleep_for(1h); });
     EXPECT_FALSE(s.join_for(1ms));
     s.request_stop();
     EXPECT_TRUE(s.join_for(1min));
@@ -225,7 +177,7 @@ TYPED_TEST(Scope, IsJoinedUntilADeadline) {
 }
 
 TYPED_TEST(Scope, LosesNothingWhereSpawnThrows) {
-  TypeParam::run([] {
+  this->run([] {
     struct thrower {
       thrower() = default;
       thrower(const thrower&) { throw std::runtime_error("copy"); }
@@ -241,11 +193,11 @@ TYPED_TEST(Scope, LosesNothingWhereSpawnThrows) {
 
 TYPED_TEST(Scope, EndsWithItsRuntime) {
   std::atomic<int> alive = 0;
-  TypeParam::run([&] {
+  TypeParam().run([&] {
     TypeParam::spawn([&] {
       typename TypeParam::scope s;
       for (int i = 0; i < 5; ++i)
-        s.spawn([mine = counted(alive)] { TypeParam::sleep(1h); });
+        s.spawn([mine = counted(alive)] { TypeParam::sleep_for(1h); });
       s.join();
     }).detach();
     TypeParam::yield();

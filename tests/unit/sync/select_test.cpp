@@ -12,65 +12,20 @@
 #include <thread>
 #include <vector>
 
-#include "sennit/channel.hpp"
-#include "sennit/local/channel.hpp"
-#include "sennit/local/runtime.hpp"
-#include "sennit/runtime.hpp"
 #include "sennit/stop_guard.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {
 
 using namespace std::chrono_literals;
 
-// ---- What is the same for both kinds of runtime.
-
-struct parallel_kind {
-  template <class T>
-  using channel = sennit::channel<T>;
-  using fiber = sennit::fiber;
-  template <class Function>
-  static void run(Function function) {
-    runtime rt({.workers = 2});
-    rt.run(function);
-  }
-  template <class Function>
-  static fiber spawn(Function function) {
-    return sennit::spawn(std::move(function));
-  }
-  static void yield() { sennit::this_fiber::yield(); }
-};
-
-struct local_kind {
-  template <class T>
-  using channel = local::channel<T>;
-  using fiber = local::fiber;
-  template <class Function>
-  static void run(Function function) {
-    local::runtime rt;
-    rt.run(function);
-  }
-  template <class Function>
-  static fiber spawn(Function function) {
-    return local::spawn(std::move(function));
-  }
-  static void yield() { local::this_fiber::yield(); }
-};
-
 template <class Kind>
-class Select : public testing::Test {};
-
-struct kind_names {
-  template <class Kind>
-  static std::string GetName(int) {
-    return std::is_same_v<Kind, local_kind> ? "Local" : "Parallel";
-  }
-};
-using both_kinds = testing::Types<parallel_kind, local_kind>;
-TYPED_TEST_SUITE(Select, both_kinds, kind_names);
+class Select : public kind_test<Kind> {};
+TYPED_TEST_SUITE(Select, every_kind, kind_name);
 
 TYPED_TEST(Select, DoesWhatCanBeDone) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::template channel<int> numbers(1);
     typename TypeParam::template channel<std::string> words(1);
     std::string heard;
@@ -100,7 +55,7 @@ TYPED_TEST(Select, DoesWhatCanBeDone) {
 }
 
 TYPED_TEST(Select, WaitsForSendersAndReceivers) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::template channel<int> numbers;
     typename TypeParam::template channel<std::unique_ptr<int>> owners;
     int sum = 0;
@@ -131,7 +86,7 @@ TYPED_TEST(Select, WaitsForSendersAndReceivers) {
 }
 
 TYPED_TEST(Select, IsClosedWhileItWaits) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::template channel<int> numbers;
     typename TypeParam::template channel<std::string> words;
     for (const bool close_words : {true, false}) {
@@ -149,7 +104,7 @@ TYPED_TEST(Select, IsClosedWhileItWaits) {
 // Two selects that both offer to send and to receive on one channel are each other's peers, and never their
 // own.
 TYPED_TEST(Select, MeetsAnotherSelect) {
-  TypeParam::run([] {
+  this->run([] {
     constexpr int fibers = 8;
     constexpr int rounds = 100;
     typename TypeParam::template channel<int> both;
@@ -167,9 +122,11 @@ TYPED_TEST(Select, MeetsAnotherSelect) {
                  }));
         // The last ones may have nobody left.
         ++left;
-        while (left < fibers)
+        while (left < fibers) {
           select(on_send(both, me, [&](bool) { ++sent; }),
                  on_receive(both, [&](std::optional<int>) { ++received; }), on_timeout(1ms, [] {}));
+          TypeParam::sleep_for(100us);  // others' turn, under any policy
+        }
       }));
     for (auto& each : all)
       each.join();
@@ -180,7 +137,7 @@ TYPED_TEST(Select, MeetsAnotherSelect) {
 }
 
 TYPED_TEST(Select, PrefersNoneForGood) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::template channel<int> channels[3] = {typename TypeParam::template channel<int>(100),
                                                              typename TypeParam::template channel<int>(100),
                                                              typename TypeParam::template channel<int>(100)};
@@ -198,7 +155,7 @@ TYPED_TEST(Select, PrefersNoneForGood) {
 }
 
 TYPED_TEST(Select, LeavesNothingBehind) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::template channel<std::string> words;
     typename TypeParam::template channel<int> numbers;
     std::stop_source stop;
@@ -221,7 +178,7 @@ TYPED_TEST(Select, LeavesNothingBehind) {
 }
 
 TYPED_TEST(Select, ThrowsWhatItsFunctionThrows) {
-  TypeParam::run([] {
+  this->run([] {
     typename TypeParam::template channel<int> numbers(1);
     numbers.send(1);
     EXPECT_THROW(select(on_receive(numbers, [](std::optional<int>) { throw std::string("what"); })),
@@ -235,7 +192,7 @@ TYPED_TEST(Select, EndsWithItsRuntime) {
   typename TypeParam::template channel<int> nothing;
   typename TypeParam::template channel<std::string> nor_this;
   int left = 0;
-  TypeParam::run([&] {
+  TypeParam().run([&] {
     TypeParam::spawn([&] {
       struct note {
         int& at;
@@ -304,13 +261,13 @@ void many_to_many(int senders, int receivers, int each_sends) {
 }
 
 TYPED_TEST(Select, LosesAndDoublesNothing) {
-  TypeParam::run([] { many_to_many<TypeParam>(6, 5, 300); });
+  this->run([] { many_to_many<TypeParam>(6, 5, 300); });
 }
 
 TEST(SelectOnManyWorkers, LosesAndDoublesNothing) {
   for (const unsigned workers : {1u, 2u, 4u}) {
     runtime rt({.workers = workers});
-    rt.run([] { many_to_many<parallel_kind>(8, 8, 500); });
+    rt.run([] { many_to_many<on_workers<2>>(8, 8, 500); });
   }
 }
 

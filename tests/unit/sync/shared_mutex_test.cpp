@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {

@@ -10,7 +10,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "kinds.hpp"
+#include "support/kinds.hpp"
 
 namespace sennit {
 namespace {

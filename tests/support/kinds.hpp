@@ -14,21 +14,25 @@
 #include <vector>
 
 #include "sennit/barrier.hpp"
+#include "sennit/channel.hpp"
 #include "sennit/counting_semaphore.hpp"
 #include "sennit/event.hpp"
 #include "sennit/future.hpp"
 #include "sennit/local/barrier.hpp"
+#include "sennit/local/channel.hpp"
 #include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/event.hpp"
 #include "sennit/local/future.hpp"
 #include "sennit/local/once.hpp"
 #include "sennit/local/recursive_mutex.hpp"
 #include "sennit/local/runtime.hpp"
+#include "sennit/local/scope.hpp"
 #include "sennit/local/shared_mutex.hpp"
 #include "sennit/local/wait_group.hpp"
 #include "sennit/once.hpp"
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
+#include "sennit/scope.hpp"
 #include "sennit/shared_mutex.hpp"
 #include "sennit/wait_group.hpp"
 
@@ -43,8 +47,11 @@ struct on_workers {
   using event = sennit::event;
   using once_flag = sennit::once_flag;
   using recursive_mutex = sennit::recursive_mutex;
+  using scope = sennit::scope;
   using shared_mutex = sennit::shared_mutex;
   using wait_group = sennit::wait_group;
+  template <class T>
+  using channel = sennit::channel<T>;
   template <class T>
   using future = sennit::future<T>;
   template <class T>
@@ -93,8 +100,11 @@ struct on_one_thread {
   using event = local::event;
   using once_flag = local::once_flag;
   using recursive_mutex = local::recursive_mutex;
+  using scope = local::scope;
   using shared_mutex = local::shared_mutex;
   using wait_group = local::wait_group;
+  template <class T>
+  using channel = local::channel<T>;
   template <class T>
   using future = local::future<T>;
   template <class T>
