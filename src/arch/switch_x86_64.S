@@ -135,7 +135,11 @@ FUNCTION sennit_suspend_decide
     .cfi_def_cfa rsp, RECORD
     CFI_CALLER_IN_RECORD    // the leaver, until we stand on the decider's stack
     LANDING
-    movq %rsp, %rdi
+    movq sennit_thread@gottpoff(%rip), %r10
+    movq %fs:(%r10), %r10
+    movq (%r10), %r11
+    addq 8(%r10), %r11
+    jnz sennit_suspend_busy@PLT
     movq %rdx, %rsp
     CFI_CALLER_IS_CONTEXT_AT_RSP
     callq *%rax
@@ -238,6 +242,7 @@ END \name
 .endm
 
 .macro LEAVE_FOR_DECIDER
+    movq %rsp, %rdi
     jmp sennit_suspend_decide@PLT
 .endm
 

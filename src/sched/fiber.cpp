@@ -67,7 +67,7 @@ void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
   frame->record.name = f.name;
   f.frame = frame;
   f.context = frame->context;
-  f.word = reinterpret_cast<std::uintptr_t>(frame);  // for fiber_loop
+  f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(frame);  // for fiber_loop
 }
 
 // A look: a parallel runtime's are counted while they come and go, each word in one piece.

@@ -78,7 +78,7 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t size)
     : sennit_worker(run_policy::fifo, size, &of),
-      direct(direct_entry && policy == run_policy::fifo && !of.scatters),
+      plain(policy == run_policy::fifo && !of.scatters && native_memory::prepare()),
       lifo(policy == run_policy::lifo),
       poll_every(of.scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
       runtime(of),

@@ -298,6 +298,30 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   return enter(w, &next);
 }
 
+// One gives way when it is time to look outside, somebody is in the slot, or always in an unusual runtime.
+[[gnu::noinline]] sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
+  f.word = w.unwinding && parallel_told(f);
+  if (f.word != 0)
+    return {f.context, std::exchange(f.word, 0)};
+  w.ready.current = nullptr;
+  if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
+    parallel_inject(f);
+    return parallel_next(w);
+  }
+  const bool poll = !parallel_dispatch(w);
+  fiber* next = poll ? look_outside(w) : nullptr;
+  if (next == nullptr)
+    next = take_own(w);  // before the one that gives way is anybody's
+  if (next == nullptr)
+    return enter(w, &f);
+  parallel_push(w, f);
+  return enter(w, next);
+}
+
+[[gnu::noinline, gnu::cold]] sennit_decision yield_contended(parallel_worker& w, fiber& f) noexcept {
+  return enter(w, w.ring.rotate_contended(&f));
+}
+
 }  // namespace
 
 sennit_decision parallel_next(parallel_worker& w) noexcept {
@@ -344,26 +368,21 @@ sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument)
   return parallel_next(w);
 }
 
-sennit_decision sennit_decide_parallel_yield(sennit_context self, void*) {
-  parallel_worker& w = running_parallel();
+sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument) {
+  using rotation = parallel_worker::ring_type::rotation;
+  auto& w = *static_cast<parallel_worker*>(argument);
   fiber& f = *w.ready.current;
   f.context = self;
-  f.word = w.unwinding && parallel_told(f);
-  if (f.word != 0)
-    return {f.context, f.word};
-  w.ready.current = nullptr;
-  if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
-    parallel_inject(f);
-    return parallel_next(w);
-  }
-  const bool poll = !parallel_dispatch(w);
-  fiber* next = poll ? look_outside(w) : nullptr;
-  if (next == nullptr)
-    next = take_own(w);  // before the one that gives way is anybody's
-  if (next == nullptr)
-    return enter(w, &f);
-  parallel_push(w, f);
-  return enter(w, next);
+  const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
+  if (!w.plain || w.ring.slot_taken() || count == w.poll_at) [[unlikely]]
+    return yield_slow(w, f);
+  w.dispatches.store(count, std::memory_order_relaxed);
+  fiber* next;
+  const rotation how = w.ring.rotate(&f, next);
+  if (how != rotation::done) [[unlikely]]
+    return how == rotation::nobody_else ? sennit_decision{self, 0} : yield_contended(w, f);
+  w.ready.current = next;
+  return {next->context, next->word};
 }
 
 // The running fiber has ended. Once its end is known, its descriptor and its stack may be used again.

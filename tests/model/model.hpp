@@ -222,6 +222,7 @@ struct memory {
   template <class T>
   using plain = model::plain<T>;
   static void light_fence(here where = here::current()) { model::light_fence(where); }
+  static void free_fence(here where = here::current()) { model::light_fence(where); }
   static void heavy_fence(here where = here::current()) { model::heavy_fence(where); }
   static void give_way(here where = here::current()) { machine::now->pause(where); }
 };

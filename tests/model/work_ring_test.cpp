@@ -16,6 +16,7 @@ namespace {
 //   +  pushes an item               s  puts one into the slot; pushes whom that displaces
 //   -  pops the oldest              t  takes the slot's occupant
 //   <  pops the newest              y  pushes one that is leaving, leaves it, and says so
+//   r  goes round by one, with a new one: takes the oldest
 // A thief, one letter a theft:
 //   h  half                         l  late          (in capitals: without a look before)
 struct cast {
@@ -95,6 +96,9 @@ private:
       case 't':
         take(ring_.take_slot(), last_);
         break;
+      case 'r':
+        rotate();
+        break;
       case 'y':
         ring_.say_leaving(made_ + 1);
         if (ring_.push(made_ + 1))
@@ -108,6 +112,18 @@ private:
     contexts_[made_ + 1] = 1;
     if (ring_.push(made_ + 1))
       ++made_;
+  }
+
+  void rotate() {
+    contexts_[made_ + 1] = 1;
+    int oldest = 0;
+    const auto how = ring_.rotate(made_ + 1, oldest);
+    if (how == ring<Memory>::rotation::nobody_else)
+      return;
+    if (how == ring<Memory>::rotation::contended)
+      oldest = ring_.rotate_contended(made_ + 1);
+    ++made_;
+    MODEL_CHECK(take(oldest, last_));
   }
 
   bool take(int item, int& last) {
@@ -165,6 +181,15 @@ TEST(work_ring, each_item_is_taken_once) {
                      {"work ring, full and round", {"+-+++--", {"h"}, 4}, bound},
                      {"work ring, 2 thieves", {"-+-", {"H", "H"}, 4}, bound},
                      {"work ring, 3 thieves", {"-", {"H", "H", "H"}, 4}, 1}});
+}
+
+TEST(work_ring, round) {
+  const unsigned bound = model::default_bound();
+  expect_none_fails({{"work ring, round", {"rr", {"h"}, 2}, bound + 1},
+                     {"work ring, round and pops", {"r-r+", {"h"}, 3}, bound},
+                     {"work ring, round, full", {"rr", {"h"}, 4}, bound},
+                     {"work ring, round, 2 thieves", {"rr", {"H", "H"}, 4}, bound},
+                     {"work ring, round, late", {"rrt", {"l"}, 2, true}, bound}});
 }
 
 TEST(work_ring, both_ends) {
@@ -236,14 +261,24 @@ TEST(work_ring, each_order_matters_to_late_thieves) {
   EXPECT_EQ(w.survivors, std::vector<std::string>{});
 }
 
+TEST(work_ring, each_order_matters_to_who_goes_round) {
+  const model::weakened w =
+      model::weaken_each("work ring, round behind pushes", "work_ring.hpp",
+                         {.bound = model::default_bound() - 1}, play({"r+r", {"H", "H"}, 3}));
+  EXPECT_FALSE(w.correct.failed) << w.correct;
+  EXPECT_EQ(w.survivors, std::vector<std::string>{});
+}
+
 TEST(work_ring, without_the_fences_an_item_is_taken_twice) {
   struct no_light : model::memory {
     static void light_fence() {}
+    static void free_fence() {}
   };
   struct no_heavy : model::memory {
     static void heavy_fence() {}
   };
-  for (const cast& c : {cast{"---", {"h"}, 3}, cast{"<<<", {"h"}, 3}, cast{"t", {"l"}, 0, true}}) {
+  for (const cast& c :
+       {cast{"---", {"h"}, 3}, cast{"<<<", {"h"}, 3}, cast{"t", {"l"}, 0, true}, cast{"rr", {"h"}, 3}}) {
     const model::report light = model::explore("work ring, no light fence", {}, play<no_light>(c));
     EXPECT_TRUE(light.failed);
     const model::report heavy = model::explore("work ring, no heavy fence", {}, play<no_heavy>(c));

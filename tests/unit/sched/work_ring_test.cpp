@@ -41,6 +41,26 @@ TEST(work_ring, gives_the_newest_too) {
   EXPECT_EQ(ring.pop_newest(), 0);
 }
 
+TEST(work_ring, goes_round) {
+  sennit::detail::native_memory::prepare();
+  using ring_type = sennit::detail::work_ring<int, 4>;
+  using rotation = ring_type::rotation;
+  ring_type ring;
+  int oldest = 0;
+  EXPECT_EQ(ring.rotate(1, oldest), rotation::nobody_else);
+  for (int i = 1; i <= 4; ++i)
+    ring.push(i);
+  for (int i = 5; i <= 12; ++i) {  // full all the time
+    EXPECT_EQ(ring.rotate(i, oldest), rotation::done);
+    EXPECT_EQ(oldest, i - 4);
+  }
+  EXPECT_EQ(ring.owned(), 4U);
+  EXPECT_EQ(ring.steal_late([](int) {}), 4U);
+  EXPECT_EQ(ring.rotate(13, oldest), rotation::contended);
+  EXPECT_EQ(ring.rotate_contended(13), 13);
+  EXPECT_EQ(ring.owned(), 0U);
+}
+
 TEST(work_ring, half_is_stolen_of_two_or_more) {
   sennit::detail::work_ring<int, 8> ring;
   std::vector<int> loot;

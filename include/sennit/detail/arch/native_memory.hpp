@@ -3,7 +3,7 @@
 //
 //   atomic<T>   all that other threads may touch at the same time; every operation names its order
 //   plain<T>    what the protocol orders: the checker reports an access to it that it does not
-//   light_fence, heavy_fence
+//   light_fence, heavy_fence, free_fence
 //               a store, one of them, a load: of two threads that do so, if not both have light ones, one
 //               sees the other's store. Nothing else: they neither acquire nor release.
 //   give_way    in each round of a loop that waits for another thread
@@ -54,6 +54,14 @@ struct native_memory {
     }
 #endif
     full_fence();
+  }
+  // A light one where prepare() was true: then it is but a compiler's.
+  [[gnu::always_inline]] static void free_fence() noexcept {
+#if defined(SENNIT_FENCES_UNSEEN)
+    full_fence();
+#else
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
   }
   static void heavy_fence() noexcept;
   static void give_way() noexcept { ::sched_yield(); }

@@ -162,9 +162,7 @@ SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "xorl %%edi, %%edi\n\t")
 
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
   uintptr_t value = (uintptr_t)argument;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
-                   "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_BUSY("sennit_suspend_busy")
-                       SENNIT_ASM_RESUMED
+  __asm__ volatile(SENNIT_ASM_SAVE "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED
                    : "+a"(decide), "+d"(stack), "+S"(value)
                    :
                    : "rdi", "rcx", "r8", SENNIT_CLOBBERS);

@@ -4,13 +4,14 @@
 // ring and a slot of their own (work_ring.hpp), and a fiber must not be seen by others before it has left its
 // stack. Two rules see to that:
 //
-//   A fiber that blocks or ends does so in a decider, on the worker's stack: only there it is put where its
-//   waker, or its joiner, finds it. From that moment on it may run elsewhere, and its stack be gone.
+//   A fiber that blocks, ends or yields does so in a decider, on the worker's stack: only there it is put
+//   where its waker, its joiner or a thief finds it. From that moment on it may run elsewhere, and its stack
+//   be gone. (A yield in code of its own, at each place that yields, takes no longer between two fibers, but
+//   twice as long between a hundred: then that code does not fit the cache.)
 //
-//   A fiber that only gives way (yield, spawn_now) enters its successor directly, having pushed itself onto
-//   the ring: nobody steals the newest of a ring, and nothing newer comes before the switch is over. (A thief
-//   that comes late, for a worker that has not dispatched for long, takes the newest too: unless it is said
-//   to be leaving.)
+//   A fiber that calls another (spawn_now) enters that directly, having pushed itself onto the ring: nobody
+//   steals the newest of a ring, and nothing newer comes before the switch is over. (A thief that comes late,
+//   for a worker that has not dispatched for long, takes the newest too: unless it is said to be leaving.)
 //
 // Whatever was read of a worker before a switch is stale after it: the fiber may have moved.
 //
@@ -94,11 +95,12 @@ struct parallel_worker final : sennit_worker {
   parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
 
   // The owner's, at every dispatch.
-  work_ring<fiber*, ring_capacity> ring;
+  using ring_type = work_ring<fiber*, ring_capacity>;
+  ring_type ring;
   std::atomic<unsigned> dispatches{0};  // others look whether it grows
   unsigned poll_at;
   unsigned slot_left = slot_budget;
-  const bool direct;  // a fiber that gives way may enter its successor directly
+  const bool plain;  // fifo, no test, free fences: to give way is to go round the ring
   const bool lifo;
   const unsigned poll_every;  // dispatches
   // The owner's, seldom.
@@ -274,30 +276,24 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   return w.dispatches.load(std::memory_order_relaxed) + 1 != w.poll_at;
 }
 
-// What a fiber does first when it was entered directly.
-[[gnu::always_inline]] inline void parallel_entered() noexcept {
-  running_parallel().ring.say_left();
+[[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
+  if (suspend(w, sennit_decide_parallel_yield, &w) != 0) [[unlikely]]
+    throw_forced_unwind();
 }
 
-[[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
-  fiber* const self = w.ready.current;
-  if (w.direct && parallel_may_dispatch(w) && !w.ring.slot_taken()) [[likely]] {
-    parallel_dispatch(w);
-    w.ring.say_leaving(self);
-    if (w.ring.push(self)) [[likely]] {
-      fiber* const next = w.ring.pop();  // oneself, if there is nobody else: the newest is not stolen
-      w.ready.current = next;
-      if (next != self)
-        enter_directly(*self, *next);
-      parallel_entered();
-      return;
+// As parallel_next. The usual case, inline: the one in the slot.
+[[gnu::always_inline]] inline sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
+  const unsigned left = w.slot_left;
+  if (parallel_may_dispatch(w) && (left != 0 || w.ring.owned() == 0)) [[likely]] {
+    if (fiber* const woken = w.ring.take_slot()) [[likely]] {
+      parallel_dispatch(w);
+      if (left != 0)
+        w.slot_left = left - 1;
+      w.ready.current = woken;
+      return {woken->context, woken->word};
     }
-    w.ring.say_left();
   }
-  const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, nullptr);
-  parallel_entered();
-  if (told != 0) [[unlikely]]
-    throw_forced_unwind();
+  return parallel_next(w);
 }
 
 // Why a fiber is parked, on its stack: for people, and for the runtime's end.
@@ -317,7 +313,7 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
     return {f.context, 0};
   w.ready.current = nullptr;
   if ((*static_cast<File*>(argument))(f)) [[likely]]
-    return parallel_next(w);
+    return parallel_next_quickly(w);
   w.ready.current = &f;
   f.flags.status = fiber_status::notified;
   return {f.context, f.word};
@@ -334,8 +330,7 @@ template <class File>
   self->flags.status = fiber_status::parked;
   const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
   parallel_worker& here = running_parallel();
-  here.ring.say_left();          // who gave way to us
-  here.ready.current->word = 0;  // it may have been anything
+  here.ready.current->word = 0;  // it may have been anything; who yields is told by it, or entered with it
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
     leave_if_told(here);
@@ -413,6 +408,8 @@ sennit_decision parallel_round(void* top) noexcept {
   parallel_worker& w = running_parallel();
   w.ring.say_left();
   fiber& self = *w.ready.current;
+  if constexpr (!direct_entry)
+    self.word = 0;  // it was fiber_loop's
   run_body<Body>(frame, self);
   if constexpr (direct_entry)
     return parallel_finish(self);
@@ -459,9 +456,7 @@ template <class Function>
       w.ready.current = &child;
       parallel_share(w);
       enter_directly(*self, child);
-      parallel_worker& here = running_parallel();
-      here.ring.say_left();
-      parallel_say_entered(*here.ready.current);
+      parallel_say_entered(*running_parallel().ready.current);
       return;
     }
     parallel_say_entered(*self);
@@ -469,9 +464,7 @@ template <class Function>
   }
   if (suspend(w, sennit_decide_parallel_enter_new, &child) == 1) [[unlikely]]  // told to leave
     throw_forced_unwind();
-  parallel_worker& here = running_parallel();
-  here.ring.say_left();
-  parallel_say_entered(*here.ready.current);
+  parallel_say_entered(*running_parallel().ready.current);
 }
 
 }  // namespace sennit::detail

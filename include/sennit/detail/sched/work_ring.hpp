@@ -53,47 +53,66 @@ public:
 
   // False: full. Entries that were stolen count until the owner has gone round them.
   bool push(T item) noexcept {
-    if (end_ - begin_ == Capacity) [[unlikely]]
+    const index end = tail();
+    if (end - head() == Capacity) [[unlikely]]
       return false;
-    place(end_) = item;
-    tail_.store(++end_, std::memory_order_release);
+    append(end, item);
     return true;
   }
 
   // The oldest, or none.
   T pop() noexcept {
-    while (begin_ != end_) {
-      const index mine = begin_;
+    for (index mine = head(); mine != tail(); mine = head()) {
       head_.store(mine + 1, std::memory_order_relaxed);
       Memory::light_fence();
-      if (steal_.load(std::memory_order_relaxed) == idle) [[likely]] {
-        begin_ = mine + 1;
-        return place(mine);
-      }
-      if (keeps_oldest(mine))
+      if (steal_.load(std::memory_order_relaxed) == idle || keeps_oldest(mine)) [[likely]]
         return place(mine);
     }
     return T();
   }
 
+  // Goes round by one: takes the oldest, and `item` becomes the newest. Precondition: Memory::prepare() was
+  // true. When a thief comes between, rotate_contended() must be called.
+  enum class rotation : std::uint8_t { done, nobody_else, contended };
+  [[gnu::always_inline]] rotation rotate(T item, T& oldest) noexcept {
+    const index mine = head();
+    const index end = tail();
+    if (mine == end) [[unlikely]]
+      return rotation::nobody_else;
+    head_.store(mine + 1, std::memory_order_relaxed);
+    Memory::free_fence();
+    if (steal_.load(std::memory_order_relaxed) != idle) [[unlikely]]
+      return rotation::contended;
+    oldest = place(mine);
+    append(end, item);
+    return rotation::done;
+  }
+  // The oldest, or `item` itself where all others were stolen.
+  T rotate_contended(T item) noexcept {
+    const index mine = head() - 1;
+    const T oldest = keeps_oldest(mine) ? T{place(mine)} : pop();
+    if (oldest == T())
+      return item;
+    append(tail(), item);
+    return oldest;
+  }
+
   // The newest: the one that newest() names; or none, also where that was stolen (and so all others).
   T pop_newest() noexcept {
-    if (begin_ == end_)
+    if (owned() == 0)
       return T();
-    const index mine = end_ - 1;
+    const index mine = tail() - 1;
     tail_.store(mine, std::memory_order_release);  // who reads it reads the entries below
     Memory::light_fence();
-    if (steal_.load(std::memory_order_relaxed) == idle) [[likely]] {
-      end_ = mine;
+    if (steal_.load(std::memory_order_relaxed) == idle) [[likely]]
       return place(mine);
-    }
     return keeps_newest(mine) ? T{place(mine)} : T();
   }
 
   // By the owner's count: it may have been stolen.
-  T newest() const noexcept { return begin_ != end_ ? T{place(end_ - 1)} : T(); }
-  T oldest() const noexcept { return begin_ != end_ ? T{place(begin_)} : T(); }
-  std::size_t owned() const noexcept { return end_ - begin_; }
+  T newest() const noexcept { return owned() != 0 ? T{place(tail() - 1)} : T(); }
+  T oldest() const noexcept { return owned() != 0 ? T{place(head())} : T(); }
+  std::size_t owned() const noexcept { return tail() - head(); }
 
   // Puts an item into the slot; returns whom it displaces, or none.
   T put_slot(T item) noexcept {
@@ -127,11 +146,10 @@ public:
   // Who looks after a heavy fence sees each push that the owner followed by an earlier light one
   // (sleepers.hpp).
   std::size_t might_have() const noexcept {
-    const index tail = tail_.load(std::memory_order_relaxed);
-    const index from = steal_.load(std::memory_order_relaxed) == left
-                           ? loot_end_.load(std::memory_order_relaxed)
-                           : head_.load(std::memory_order_relaxed);
-    const auto available = static_cast<std::int32_t>(tail - from);
+    const index end = tail();
+    const index from =
+        steal_.load(std::memory_order_relaxed) == left ? loot_end_.load(std::memory_order_relaxed) : head();
+    const auto available = static_cast<std::int32_t>(end - from);
     return available > 0 ? static_cast<std::size_t>(available) : 0;
   }
 
@@ -193,6 +211,14 @@ private:
   place_type& place(index i) noexcept { return places_[i & (Capacity - 1)]; }
   const place_type& place(index i) const noexcept { return places_[i & (Capacity - 1)]; }
 
+  // What the owner alone changes, it reads without ado.
+  index head() const noexcept { return head_.load(std::memory_order_relaxed); }
+  index tail() const noexcept { return tail_.load(std::memory_order_relaxed); }
+  void append(index end, T item) noexcept {
+    place(end) = item;
+    tail_.store(end + 1, std::memory_order_release);
+  }
+
   // ---- A thief.
 
   // False: another is at work.
@@ -211,10 +237,10 @@ private:
   };
   // What there is, claims and earlier loot left out.
   loot see(std::uint8_t found) const noexcept {
-    const index claimed = head_.load(std::memory_order_relaxed);
-    const index tail = tail_.load(std::memory_order_acquire);
+    const index claimed = head();
+    const index end = tail_.load(std::memory_order_acquire);
     const index from = found == left ? loot_end_.load(std::memory_order_relaxed) : claimed;
-    const auto available = static_cast<std::int32_t>(tail - from);
+    const auto available = static_cast<std::int32_t>(end - from);
     return {from, available > 0 ? static_cast<index>(available) : 0};
   }
 
@@ -235,10 +261,8 @@ private:
   // ---- The owner, when there was, or is, a thief. True: what it has claimed is its own.
 
   [[gnu::noinline, gnu::cold]] bool keeps_oldest(index mine) noexcept {
-    if (!catch_up()) {
-      begin_ = mine + 1;
+    if (!catch_up())
       return true;
-    }
     const index loot_end = loot_end_.load(std::memory_order_relaxed);
     const bool own = !is_loot(mine);
     go_round(loot_end != mine ? loot_end : mine + 1);
@@ -246,14 +270,12 @@ private:
   }
 
   [[gnu::noinline, gnu::cold]] bool keeps_newest(index mine) noexcept {
-    if (!catch_up()) {
-      end_ = mine;
+    if (!catch_up())
       return true;
-    }
     const bool own = !is_loot(mine);
+    if (!own)  // nothing is left
+      tail_.store(mine + 1, std::memory_order_relaxed);
     go_round(loot_end_.load(std::memory_order_relaxed));
-    if (own)
-      end_ = mine;  // else nothing is left, and tail_ one behind until the next push
     return own;
   }
 
@@ -285,7 +307,6 @@ private:
   }
 
   void go_round(index begin) noexcept {
-    begin_ = begin;
     head_.store(begin, std::memory_order_relaxed);
     if (loot_slot_) {
       slot_.store(T(), std::memory_order_relaxed);
@@ -294,9 +315,6 @@ private:
     steal_.store(idle, std::memory_order_release);
   }
 
-  // The owner's.
-  index begin_ = 0;
-  index end_ = 0;
   // Written by the owner, read by thieves.
   typename Memory::template atomic<index> head_{0};
   typename Memory::template atomic<index> tail_{0};
