@@ -408,6 +408,39 @@ TEST_P(Stop, AgainstWakesLosesNothing) {
   EXPECT_EQ(received + stopped, senders * rounds);
 }
 
+// What run() has started refers to the caller's variables.
+TEST_P(Stop, DoesNotEndRunsBeforeTheirFunctions) {
+  std::stop_source stop;
+  const stop_guard guard(stop.get_token());
+  bool ended = false;
+  EXPECT_EQ(rt.run([&] {
+    stop.request_stop();
+    this_fiber::sleep_for(5ms);
+    ended = true;
+    return 42;
+  }),
+            42);
+  EXPECT_TRUE(ended);
+}
+
+TEST_P(Stop, OfAFunctionWithAResultComesOutOfRun) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(rt.run([&] {
+    const stop_guard guard(stop.get_token());
+    this_fiber::sleep_for(1h);
+    return std::string("result");
+  }),
+               cancelled);
+  local::runtime on_this_thread;
+  EXPECT_THROW(on_this_thread.run([&] {
+    const stop_guard guard(stop.get_token());
+    local::this_fiber::sleep_for(1h);
+    return std::string("result");
+  }),
+               cancelled);
+}
+
 TEST(StopOfThreads, EndsEveryWait) {
   for (const time_point deadline : {detail::never, std::chrono::steady_clock::now() + 1h}) {
     std::vector<wait_kind> all = shared_waits(deadline);
