@@ -553,6 +553,58 @@ TEST(StopOfLocalFibers, ThatComesLateFindsNobody) {
   }
 }
 
+// Who is told before it waits has not waited: it is ready, as its runtime's end must see.
+TEST(StopOfLocalFibers, ThatIsKnownBeforeTheWaitLeavesItRunning) {
+  for (const wait_kind& each : local_waits()) {
+    SCOPED_TRACE(each.name);
+    bool left = false;
+    {
+      local::runtime rt;
+      rt.run([&] {
+        local::spawn([&] {
+          struct note {
+            bool& at;
+            ~note() { at = true; }
+          } const on_leaving{left};
+          {
+            std::stop_source stop;
+            stop.request_stop();
+            const stop_guard guard(stop.get_token());
+            EXPECT_THROW(each.wait(), cancelled);
+          }
+          for (;;)
+            local::this_fiber::yield();
+        }).detach();
+        local::this_fiber::yield();
+        each.after();
+      });
+    }
+    EXPECT_TRUE(left);
+  }
+}
+
+TEST(StopOfLocalFibers, InAParkIsOverForWhoUnparks) {
+  local::runtime rt;
+  rt.run([&] {
+    local::channel<int> values;
+    local::fiber waits = local::spawn([&] {
+      std::stop_source stop;
+      stop.request_stop();
+      {
+        const stop_guard guard(stop.get_token());
+        EXPECT_THROW(local::this_fiber::park(), cancelled);
+      }
+      EXPECT_EQ(values.receive(), 7);
+      local::this_fiber::park();  // was unparked meanwhile
+    });
+    local::this_fiber::yield();
+    waits.unpark();
+    local::this_fiber::yield();
+    values.send(7);
+    waits.join();
+  });
+}
+
 TEST(StopOfLocalFibers, ShieldsHideGuardsAndDestructorsAreNotReached) {
   local::runtime rt;
   bool waited = false;
