@@ -22,7 +22,8 @@ namespace sennit {
 //            order, and with them only their fibers.
 //   errors   std::system_error when there is no thread and none can be started.
 //   unwind   When the runtime of the fiber ends: a call that has not begun is withdrawn; one that has is
-//            waited for, since nothing can stop it and it may use the fiber's variables.
+//            waited for, since nothing can stop it and it may use the fiber's variables. So it is when a stop
+//            is requested (stop_guard.hpp); what the call returned is lost then.
 template <class Function>
 std::invoke_result_t<Function&> offload(Function&& function) {
   using result = std::invoke_result_t<Function&>;

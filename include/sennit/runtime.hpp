@@ -79,15 +79,19 @@ public:
   // be called by a fiber of its own; nor may anybody outside wake, join or start its fibers any more.
   ~runtime() = default;
 
-  // Runs `function` as a fiber and waits until it ends. Returns its result or throws what it threw.
+  // Runs `function` as a fiber and waits until it ends, whatever stop_guards the caller has: `function` may
+  // refer to the caller's variables. Returns its result or throws what it threw; sennit::cancelled, where
+  // that has left it, if there is a result to return.
   template <class Function>
   std::invoke_result_t<Function&> run(Function&& function) {
     using result = std::invoke_result_t<Function&>;
     if constexpr (std::is_void_v<result>) {
-      spawn(std::ref(function), {.name = "main"}).join();
+      wait_for(spawn(std::ref(function), {.name = "main"}));
     } else {
       std::optional<result> value;
-      spawn([&] { value.emplace(function()); }, {.name = "main"}).join();
+      wait_for(spawn([&] { value.emplace(function()); }, {.name = "main"}));
+      if (!value) [[unlikely]]
+        detail::throw_cancelled();
       return std::move(*value);
     }
   }
@@ -113,6 +117,7 @@ public:
   std::size_t size() const noexcept { return shared_.fibers(); }
 
 private:
+  static void wait_for(fiber main);
   detail::parallel_worker* worker_here() const noexcept {
     detail::parallel_worker* w = detail::this_parallel();
     return w != nullptr && &w->runtime == &shared_ ? w : nullptr;

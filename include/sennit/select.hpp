@@ -172,7 +172,7 @@ auto otherwise(Then then) {
 // It may be called where channels of its cases may be used: by fibers and OS threads, and by a fiber of a
 // local runtime, which only waits alone if its channels are sennit::local ones (not both kinds in one call).
 // One channel may be in several cases; a select does not send to itself. Throws sennit::cancelled as any
-// wait, and what moving a value throws, or the function.
+// wait, and what the function throws, or moving a value (which channels' values had better not).
 //
 // Costs: a lock of each channel, in the order of addresses; if it waits, a second time. Nothing is allocated.
 template <class... Cases>

@@ -110,6 +110,8 @@ void die_of_two() noexcept {
 bool source_enter(io_side& side, waiter& me) noexcept {
   const bool local = running_worker().shared == nullptr;
   std::uintptr_t seen = std::exchange(side.seen, 0);
+  if (seen % 2 == 0) [[unlikely]]  // a waiter, whom we must not take the place of
+    die_of_two();
   if (slot_enter(side.word, seen, local ? as_word(me) : reinterpret_cast<std::uintptr_t>(&me)))
     return true;
   if (seen % 2 == 0) [[unlikely]]  // a waiter

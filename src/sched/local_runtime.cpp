@@ -40,10 +40,14 @@ bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::worker& w = detail::running_worker_for("this_fiber::park");
   detail::fiber& self = *w.ready.current;
   if (!self.flags.unpark_pending) {
-    self.flags.in_park = true;
-    detail::park_until(w, detail::fiber_status::parked, "park",
-                       deadline);  // unpark, the deadline, or forced unwind
-    self.flags.in_park = false;
+    struct parking {
+      explicit parking(detail::fiber& f) : in_park(f.flags.in_park) { in_park = true; }
+      ~parking() { in_park = false; }
+      parking(const parking&) = delete;
+      parking& operator=(const parking&) = delete;
+      bool& in_park;
+    } const until_it_ends{self};  // by unpark, the deadline, or an exception
+    detail::park_until(w, detail::fiber_status::parked, "park", deadline);
   }
   return std::exchange(self.flags.unpark_pending, false);
 }

@@ -398,7 +398,8 @@ sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context se
       fiber_terminate(done, *static_cast<std::exception_ptr*>(done.error));
     parallel_give(done);
   } else if (observer != ended_not_yet) {
-    deliver(end_slot_wait(*reinterpret_cast<waiter*>(observer), reinterpret_cast<std::uintptr_t>(&done)));
+    deliver(end_slot_wait(*reinterpret_cast<waiter*>(observer & ~ended_claimed),
+                          reinterpret_cast<std::uintptr_t>(&done)));
   }
   fiber* const parent = was_entered ? w.ring.pop_newest() : nullptr;
   return parent != nullptr ? dispatch(w, *parent) : parallel_next(w);

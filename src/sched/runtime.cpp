@@ -8,6 +8,7 @@
 
 #include "sennit/detail/sched/cpus.hpp"
 #include "sennit/fiber.hpp"
+#include "sennit/stop_guard.hpp"
 
 namespace sennit {
 
@@ -22,6 +23,11 @@ unsigned worker_count(unsigned wanted) {
 runtime::runtime(const runtime_options& options)
     : shared_(worker_count(options.workers), options.policy, options.stack_size,
               {.stuck_after = options.report_stuck_after, .deadlock = options.report_deadlock}) {}
+
+void runtime::wait_for(fiber main) {
+  const stop_shield in_any_case;
+  main.join();
+}
 
 bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
   if (!detail::wait_for_end(some(), deadline))

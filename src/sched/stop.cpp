@@ -154,6 +154,11 @@ void throw_cancelled() {
   throw cancelled{};
 }
 
+void tell_again() noexcept {
+  if (fiber* const me = running_fiber())
+    me->flags.told = telling::due;
+}
+
 }  // namespace sennit::detail
 
 namespace sennit {

@@ -176,25 +176,25 @@ namespace {
 
 using slot_word = std::atomic<std::uintptr_t>;
 
-bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me) noexcept {
-  const bool entered = slot_enter(slot, expected, reinterpret_cast<std::uintptr_t>(&me));
+bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me, std::uintptr_t tag = 0) noexcept {
+  const bool entered = slot_enter(slot, expected, reinterpret_cast<std::uintptr_t>(&me) + tag);
   assert((entered || expected % 2 != 0) &&
          "sennit: two fibers wait where one can: two join one fiber, or use the same direction of one file "
          "descriptor");
   return entered;
 }
 
-bool leave_slot(slot_word& slot, std::uintptr_t left, waiter& me) noexcept {
-  return slot_leave(slot, left, reinterpret_cast<std::uintptr_t>(&me));
+bool leave_slot(slot_word& slot, std::uintptr_t left, waiter& me, std::uintptr_t tag = 0) noexcept {
+  return slot_leave(slot, left, reinterpret_cast<std::uintptr_t>(&me) + tag);
 }
 
 bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,
-                  time_point deadline) {
+                  time_point deadline, std::uintptr_t tag) {
   claimed_wait wait(reason, deadline);
-  if (!enter_slot(slot, expected, wait.node()) || wait.wait())
+  if (!enter_slot(slot, expected, wait.node(), tag) || wait.wait())
     return true;
   // Who wakes has taken our node out already: it lets go of it very soon.
-  const bool in_time = !leave_slot(slot, left, wait.node());
+  const bool in_time = !leave_slot(slot, left, wait.node(), tag);
   if (in_time)
     for (backoff pause; !wait.node().let_go.load(std::memory_order_acquire);)
       pause();
@@ -210,10 +210,10 @@ bool slot_site::withdraw_from_slot(wait_site& site, fiber& f) noexcept {
 }
 
 bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,
-                  time_point deadline) {
+                  time_point deadline, std::uintptr_t claimed_tag) {
   parallel_worker* const w = may_file_itself(deadline);
   if (w == nullptr)
-    return wait_claimed(slot, expected, left, reason, deadline);
+    return wait_claimed(slot, expected, left, reason, deadline, claimed_tag);
   slot_site site(reason, slot, left);
   parallel_block(*w, site, [&slot, expected](fiber& self) { return enter_slot(slot, expected, self); });
   return true;
@@ -228,7 +228,7 @@ fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
 }
 
 bool wait_for_end(fiber& f, time_point deadline) {
-  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, join_reason, deadline);
+  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, join_reason, deadline, ended_claimed);
 }
 
 }  // namespace sennit::detail

@@ -341,6 +341,7 @@ std::uintptr_t park_stoppable(worker& w, fiber_status as, const char* reason) {
   if (watch.told()) {
     self.flags.status = as;
     stop_waiting(self);
+    self.flags.status = fiber_status::stopped;  // it runs, and has not parked
     throw_cancelled();
   }
   const std::uintptr_t word = park_unstoppable(w, as, reason);

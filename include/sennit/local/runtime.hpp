@@ -20,6 +20,7 @@
 
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/stop.hpp"
 #include "sennit/detail/sched/watchdog.hpp"
 #include "sennit/local/fiber.hpp"
 #include "sennit/run_policy.hpp"
@@ -51,8 +52,8 @@ public:
   ~runtime() = default;
 
   // Runs `function` as a fiber and all others beside it, until it ends. Returns its result or throws what it
-  // threw. Fibers that are left wait for the next run() or run_once(), or for the destructor. Not to be
-  // called inside of a fiber.
+  // threw; sennit::cancelled, where that has left it, if there is a result to return. Fibers that are left
+  // wait for the next run() or run_once(), or for the destructor. Not to be called inside of a fiber.
   template <class Function>
   std::invoke_result_t<Function&> run(Function&& function) {
     using result = std::invoke_result_t<Function&>;
@@ -61,6 +62,8 @@ public:
     } else {
       std::optional<result> value;
       finish(spawn([&] { value.emplace(function()); }, {.name = "main"}));
+      if (!value) [[unlikely]]
+        detail::throw_cancelled();
       return std::move(*value);
     }
   }

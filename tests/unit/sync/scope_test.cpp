@@ -205,5 +205,37 @@ TYPED_TEST(Scope, EndsWithItsRuntime) {
   EXPECT_EQ(alive, 0);
 }
 
+// It is told to leave while its end waits for those that it has stopped.
+TYPED_TEST(Scope, EndsWithItsRuntimeWhileItIsLeft) {
+  std::atomic<int> alive = 0;
+  std::atomic<bool> leaves = false;
+  bool left = false;
+  bool went_on = false;
+  TypeParam().run([&] {
+    TypeParam::spawn([&] {
+      try {
+        typename TypeParam::scope s;
+        s.spawn([mine = counted(alive)] {
+          const stop_shield in_any_case;
+          TypeParam::sleep_for(1h);
+        });
+        TypeParam::yield();
+        leaves = true;
+        throw std::runtime_error("owner's");
+      } catch (const std::runtime_error&) {
+        left = true;
+      }
+      TypeParam::sleep_for(1h);
+      went_on = true;
+    }).detach();
+    while (!leaves)
+      TypeParam::yield();
+    TypeParam::sleep_for(1ms);
+  });
+  EXPECT_EQ(alive, 0);
+  EXPECT_TRUE(left);
+  EXPECT_FALSE(went_on);
+}
+
 }  // namespace
 }  // namespace sennit

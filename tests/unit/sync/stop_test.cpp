@@ -408,6 +408,39 @@ TEST_P(Stop, AgainstWakesLosesNothing) {
   EXPECT_EQ(received + stopped, senders * rounds);
 }
 
+// What run() has started refers to the caller's variables.
+TEST_P(Stop, DoesNotEndRunsBeforeTheirFunctions) {
+  std::stop_source stop;
+  const stop_guard guard(stop.get_token());
+  bool ended = false;
+  EXPECT_EQ(rt.run([&] {
+    stop.request_stop();
+    this_fiber::sleep_for(5ms);
+    ended = true;
+    return 42;
+  }),
+            42);
+  EXPECT_TRUE(ended);
+}
+
+TEST_P(Stop, OfAFunctionWithAResultComesOutOfRun) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(rt.run([&] {
+    const stop_guard guard(stop.get_token());
+    this_fiber::sleep_for(1h);
+    return std::string("result");
+  }),
+               cancelled);
+  local::runtime on_this_thread;
+  EXPECT_THROW(on_this_thread.run([&] {
+    const stop_guard guard(stop.get_token());
+    local::this_fiber::sleep_for(1h);
+    return std::string("result");
+  }),
+               cancelled);
+}
+
 TEST(StopOfThreads, EndsEveryWait) {
   for (const time_point deadline : {detail::never, std::chrono::steady_clock::now() + 1h}) {
     std::vector<wait_kind> all = shared_waits(deadline);
@@ -518,6 +551,58 @@ TEST(StopOfLocalFibers, ThatComesLateFindsNobody) {
     });
     stopper.join();
   }
+}
+
+// Who is told before it waits has not waited: it is ready, as its runtime's end must see.
+TEST(StopOfLocalFibers, ThatIsKnownBeforeTheWaitLeavesItRunning) {
+  for (const wait_kind& each : local_waits()) {
+    SCOPED_TRACE(each.name);
+    bool left = false;
+    {
+      local::runtime rt;
+      rt.run([&] {
+        local::spawn([&] {
+          struct note {
+            bool& at;
+            ~note() { at = true; }
+          } const on_leaving{left};
+          {
+            std::stop_source stop;
+            stop.request_stop();
+            const stop_guard guard(stop.get_token());
+            EXPECT_THROW(each.wait(), cancelled);
+          }
+          for (;;)
+            local::this_fiber::yield();
+        }).detach();
+        local::this_fiber::yield();
+        each.after();
+      });
+    }
+    EXPECT_TRUE(left);
+  }
+}
+
+TEST(StopOfLocalFibers, InAParkIsOverForWhoUnparks) {
+  local::runtime rt;
+  rt.run([&] {
+    local::channel<int> values;
+    local::fiber waits = local::spawn([&] {
+      std::stop_source stop;
+      stop.request_stop();
+      {
+        const stop_guard guard(stop.get_token());
+        EXPECT_THROW(local::this_fiber::park(), cancelled);
+      }
+      EXPECT_EQ(values.receive(), 7);
+      local::this_fiber::park();  // was unparked meanwhile
+    });
+    local::this_fiber::yield();
+    waits.unpark();
+    local::this_fiber::yield();
+    values.send(7);
+    waits.join();
+  });
 }
 
 TEST(StopOfLocalFibers, ShieldsHideGuardsAndDestructorsAreNotReached) {

@@ -343,6 +343,8 @@ template <class File>
 inline constexpr std::uintptr_t ended_not_yet = 0;
 inline constexpr std::uintptr_t ended_already = 1;
 inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody will ask
+// Set where it is a claimed_waiter: that one may give up, and be gone, until it is taken out of the word.
+inline constexpr std::uintptr_t ended_claimed = 4;
 
 // Whom a fiber has entered by spawn_now, and has not come back from: in its word. It may be another worker's
 // by now, which writes there: the look is confirmed by taking it off the ring. (ThreadSanitizer, which would
@@ -366,7 +368,7 @@ inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody wi
 // so that nobody else can know either of the two.
 [[gnu::always_inline]] inline fiber* parallel_joiner(parallel_worker& w, fiber& ends) noexcept {
   const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
-  if (!direct_entry || observer <= ended_unobserved || w.slot_left == 0)
+  if (!direct_entry || observer <= ended_unobserved || (observer & ended_claimed) != 0 || w.slot_left == 0)
     return nullptr;
   auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
   if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime ||

@@ -104,4 +104,8 @@ void wake_thread(std::atomic<claim_state>& word) noexcept;
 
 [[noreturn, gnu::cold]] void throw_cancelled();
 
+// For a fiber that was told to leave, by its runtime's end, and had to go on: it is told again at its next
+// wait.
+void tell_again() noexcept;
+
 }  // namespace sennit::detail

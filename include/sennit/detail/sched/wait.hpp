@@ -135,9 +135,10 @@ struct slot_site : wait_site {
 
 // Waits in a word that should be `expected`; if it is not, or no more, that is what was waited for. Anywhere.
 // False: the deadline passed first, and the word is `left`, unless it was changed at the same time. Throws
-// forced_unwind, too, with nobody left in the word.
+// forced_unwind, too, with nobody left in the word. `claimed_tag`: what is added to the waiter's address if
+// its wait may also end by something else.
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
-                  const char* reason, time_point deadline);
+                  const char* reason, time_point deadline, std::uintptr_t claimed_tag = 0);
 
 // Ends the wait of one that was taken out of such a word. Returns who is to be made ready, or null: nobody.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;

@@ -112,7 +112,12 @@ private:
   void end() noexcept {
     request_stop();
     const stop_shield in_any_case;
-    running_.wait();
+    try {
+      running_.wait();
+    } catch (const forced_unwind&) {  // once: the next wait is none that is told
+      running_.wait();
+      tell_again();
+    }
   }
 
   const int exceptions_ = std::uncaught_exceptions();

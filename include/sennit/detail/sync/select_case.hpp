@@ -39,7 +39,8 @@ public:
   // Without locks, before every round. May throw.
   virtual void look() {}
   virtual spin_lock* lock() const noexcept { return nullptr; }
-  // Under the lock: true, if it could be done, and is. May throw, and then nothing has happened.
+  // Under the lock: true, if it could be done, and is. Throws what moving a value does: then nothing has
+  // happened, but that a peer may have been taken, who is not woken (as with the channel's own operations).
   virtual bool attempt(later_wake&) { return false; }
   // Under the lock.
   virtual void enter() noexcept {}
