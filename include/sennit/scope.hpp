@@ -39,6 +39,7 @@ struct shared_scope {
 //   stop          request_stop(): fibers end when they wait, or look at sennit::stop_requested(). One that is
 //                 left by sennit::cancelled has just ended: that is no error.
 //
+// With such a guard, catch sennit::cancelled inside of the block and join(): that throws the first error.
 // The destructor may throw: what join() throws, if no exception is on its way.
 class scope : public detail::basic_scope<detail::shared_scope> {};
 

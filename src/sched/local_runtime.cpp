@@ -23,6 +23,7 @@ void fiber::collect_unusual(detail::fiber& f) {
   detail::fiber_give(*f.home, f);
   if (error != nullptr)
     detail::fiber_rethrow(error);
+  detail::leave_if_due();
 }
 
 namespace this_fiber {

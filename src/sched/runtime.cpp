@@ -56,6 +56,7 @@ void fiber::collect_unusual(detail::fiber& done) {
   detail::parallel_give(done);
   if (error != nullptr)
     detail::fiber_rethrow(error);
+  detail::leave_if_due();
 }
 
 namespace detail {

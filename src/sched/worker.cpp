@@ -330,6 +330,14 @@ void host_run(worker& w) noexcept {
   host_goes(w);
 }
 
+void leave_if_due() {
+  const worker* const w = this_worker();
+  if (w == nullptr || !w->unwinding || !w->ready.running() || w->ready.current->flags.told != telling::due)
+    return;
+  w->ready.current->flags.told = telling::done;
+  throw_forced_unwind();
+}
+
 void leave_if_told(const worker& w) {
   if (w.ready.current->flags.status == fiber_status::unwinding)
     throw_forced_unwind();

@@ -1,6 +1,8 @@
 // The local mutex when it is not free.
 #include "sennit/local/mutex.hpp"
 
+#include <exception>
+
 #include "sennit/stop_guard.hpp"
 
 namespace sennit::local {
@@ -16,7 +18,9 @@ void mutex::wait_again() {
   } catch (const detail::forced_unwind&) {  // once: the next wait is none that is told
     if (!try_lock())
       wait();
-    throw;
+    if (std::uncaught_exceptions() == 0)  // else it cannot be thrown, by a destructor
+      throw;
+    detail::tell_again();
   }
 }
 

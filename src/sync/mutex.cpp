@@ -1,6 +1,8 @@
 // The mutex when it is not free.
 #include "sennit/mutex.hpp"
 
+#include <exception>
+
 #include "sennit/stop_guard.hpp"
 
 namespace sennit {
@@ -35,7 +37,9 @@ void mutex::lock_again_slow() {
     lock_slow(detail::never);
   } catch (const detail::forced_unwind&) {  // once: the next wait is none that is told
     lock_slow(detail::never);
-    throw;
+    if (std::uncaught_exceptions() == 0)  // else it cannot be thrown, by a destructor
+      throw;
+    detail::tell_again();
   }
 }
 

@@ -119,22 +119,30 @@ void be_one_of_two(market& m, random_source& random) {
   hop(m.e, random);
 }
 
+// Counts one while it lives.
+struct counted {
+  explicit counted(std::atomic<int>& among) : all_of_them(among) { ++all_of_them; }
+  ~counted() { --all_of_them; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  std::atomic<int>& all_of_them;
+};
+
 void read_or_write(market& m, random_source& random) {
   if (random.one_in(3)) {
     const std::unique_lock hold(m.book, soon(random));
     if (!hold.owns_lock())
       return;
-    check(m.e, ++m.writers == 1 && m.readers == 0, "a writer is not alone");
+    const counted writer(m.writers);
+    check(m.e, m.writers == 1 && m.readers == 0, "a writer is not alone");
     this_fiber::yield();
-    --m.writers;
   } else {
     const std::shared_lock hold(m.book, soon(random));
     if (!hold.owns_lock())
       return;
-    ++m.readers;
+    const counted reader(m.readers);
     check(m.e, m.writers == 0, "a reader is beside a writer");
     this_fiber::yield();
-    --m.readers;
   }
 }
 

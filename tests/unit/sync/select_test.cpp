@@ -286,7 +286,8 @@ TEST(SelectOnManyWorkers, WithOsThreads) {
                             sum += n.value_or(0);
                             open = n.has_value();
                           }),
-               on_receive(words, [&](std::optional<std::string> w) { sum += static_cast<int>(w->size()); }),
+               on_receive(words,
+                          [&](std::optional<std::string> w) { sum += w ? static_cast<int>(w->size()) : 0; }),
                on_timeout(1h, [] { ADD_FAILURE(); }));
     });
   rt.run([&] {

@@ -88,9 +88,12 @@ template <class Body>
     try {
       payload_get<Body>(frame)();
     } catch (const forced_unwind&) {
+      self.flags.unusual = true;
     } catch (...) {
       fiber_fail(self);
     }
+  } else {
+    self.flags.unusual = true;
   }
   payload_destroy<Body>(frame);
   if (frame.own.locals != nullptr) [[unlikely]]

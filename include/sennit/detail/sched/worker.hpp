@@ -188,6 +188,10 @@ void host_goes(worker& w) noexcept;
 // The rest of a park while the runtime ends.
 [[gnu::cold]] void leave_if_told(const worker& w);
 
+// A fiber that is to be told so at its next wait is told here: what it has waited for was not done, since who
+// was to do it has left.
+[[gnu::cold]] void leave_if_due();
+
 [[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as,
                                                               const char* reason) {
   fiber* const self = w.ready.current;
