@@ -47,8 +47,9 @@ void close_descriptor(io_source& source) noexcept {
 // A fiber of a local runtime as a side's word.
 constexpr std::uintptr_t local_tag = 2;
 
-std::uintptr_t as_word(waiter& w) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&w) | local_tag;
+// One of the calling fiber's.
+std::uintptr_t word_of(waiter& w) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&w) | (running_worker().shared == nullptr ? local_tag : 0);
 }
 
 bool is_local(std::uintptr_t word) noexcept {
@@ -65,7 +66,7 @@ void wake_local(std::uintptr_t word) noexcept {
 
 // Leaves its side when the wait ends, however it ends.
 struct local_wait {
-  local_wait(io_side& in, fiber& self) : side(in), me(as_word(self)) {
+  local_wait(io_side& in, fiber& self) : side(in), me(word_of(self)) {
     side.word.store(me, std::memory_order_relaxed);
   }
   ~local_wait() {
@@ -108,11 +109,10 @@ void die_of_two() noexcept {
 }
 
 bool source_enter(io_side& side, waiter& me) noexcept {
-  const bool local = running_worker().shared == nullptr;
   std::uintptr_t seen = std::exchange(side.seen, 0);
   if (seen % 2 == 0) [[unlikely]]  // a waiter, whom we must not take the place of
     die_of_two();
-  if (slot_enter(side.word, seen, local ? as_word(me) : reinterpret_cast<std::uintptr_t>(&me)))
+  if (slot_enter(side.word, seen, word_of(me)))
     return true;
   if (seen % 2 == 0) [[unlikely]]  // a waiter
     die_of_two();
@@ -120,8 +120,7 @@ bool source_enter(io_side& side, waiter& me) noexcept {
 }
 
 bool source_leave(io_side& side, waiter& me) noexcept {
-  return slot_leave(side.word, io_side::first, as_word(me)) ||
-         slot_leave(side.word, io_side::first, reinterpret_cast<std::uintptr_t>(&me));
+  return slot_leave(side.word, io_side::first, word_of(me));
 }
 
 io_source* source_take(int descriptor, bool borrowed) {
