@@ -73,7 +73,7 @@ public:
 private:
   struct relock {
     mutex& held;
-    [[gnu::always_inline]] ~relock() noexcept(false) { held.lock_again(); }
+    [[gnu::always_inline]] ~relock() { held.lock_again(); }
   };
 
   void wake_one();

@@ -55,7 +55,7 @@ private:
   // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
   // hardly ever made.
   bool lock_slow(detail::time_point deadline);
-  // For a condition variable's waiter: it is told to leave only when it has the mutex again.
+  // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
   [[gnu::always_inline]] void lock_again() {
     if (!queue_.change(unlocked, locked, std::memory_order_acquire)) [[unlikely]]
       lock_again_slow();

@@ -1,9 +1,7 @@
 // The local mutex when it is not free.
 #include "sennit/local/mutex.hpp"
 
-#include <exception>
-
-#include "sennit/stop_guard.hpp"
+#include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::local {
 
@@ -12,16 +10,10 @@ void mutex::wait() {
 }
 
 void mutex::wait_again() {
-  const stop_shield in_any_case;
-  try {
-    wait();
-  } catch (const detail::forced_unwind&) {  // once: the next wait is none that is told
+  detail::wait_in_any_case([this] {
     if (!try_lock())
       wait();
-    if (std::uncaught_exceptions() == 0)  // else it cannot be thrown, by a destructor
-      throw;
-    detail::tell_again();
-  }
+  });
 }
 
 bool mutex::wait_until(detail::time_point deadline) {

@@ -1,10 +1,6 @@
 // The mutex when it is not free.
 #include "sennit/mutex.hpp"
 
-#include <exception>
-
-#include "sennit/stop_guard.hpp"
-
 namespace sennit {
 
 bool mutex::try_lock_slow() noexcept {
@@ -32,15 +28,7 @@ bool mutex::lock_slow(detail::time_point deadline) {
 }
 
 void mutex::lock_again_slow() {
-  const stop_shield in_any_case;
-  try {
-    lock_slow(detail::never);
-  } catch (const detail::forced_unwind&) {  // once: the next wait is none that is told
-    lock_slow(detail::never);
-    if (std::uncaught_exceptions() == 0)  // else it cannot be thrown, by a destructor
-      throw;
-    detail::tell_again();
-  }
+  detail::wait_in_any_case([this] { lock_slow(detail::never); });
 }
 
 void mutex::unlock_slow(wake_policy wake) {

@@ -79,7 +79,7 @@ private:
       assert(held.owns_lock() && "sennit: waiting without the lock");
       held_mutex.unlock();
     }
-    [[gnu::always_inline]] ~relock() noexcept(false) { held_mutex.lock_again(); }
+    [[gnu::always_inline]] ~relock() { held_mutex.lock_again(); }
     mutex& held_mutex;
   };
 

@@ -63,7 +63,7 @@ private:
   // Return with the mutex handed to us; it stays locked in between. Out of line: a switch that is inlined
   // into a loop that locks takes all registers from it, though it is hardly ever made.
   void wait();
-  // For a condition variable's waiter: it is told to leave only when it has the mutex again.
+  // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
   [[gnu::always_inline]] void lock_again() {
     if (state_ != state::free) [[unlikely]]
       wait_again();

@@ -60,7 +60,7 @@ enum class telling : std::uint8_t {
 
 enum class waiter_kind : std::uint8_t {
   fiber,
-  claimed,         // a claimed_waiter (parallel.hpp): one of several things that may end a wait
+  claimed,         // a claimed_waiter (wait.hpp): one of several things that may end a wait
   pinned_fiber,    // of a parallel runtime: runs on one worker only
   scattered_fiber  // of one under test: goes to another worker whenever it becomes ready
 };
@@ -72,7 +72,8 @@ struct fiber_flags {
   bool in_park = false;         // parked for whoever unparks it
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool stoppable = false;       // has guards or shields (stop.hpp)
-  bool unusual = false;  // has a name, an error, no stack, or one of another size: not to be reused as it is
+  bool unusual = false;  // has a name, an error, no stack, or one of another size, or has left: not to be
+                         // reused as it is
   telling told = telling::nothing;
   waiter_kind kind = waiter_kind::fiber;
 };

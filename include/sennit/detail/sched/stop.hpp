@@ -104,8 +104,21 @@ void wake_thread(std::atomic<claim_state>& word) noexcept;
 
 [[noreturn, gnu::cold]] void throw_cancelled();
 
-// For a fiber that was told to leave, by its runtime's end, and had to go on: it is told again at its next
+// The calling fiber was told to leave, by its runtime's end, and must go on: it is told again at its next
 // wait.
 void tell_again() noexcept;
+
+// Calls `wait`, and once more if the caller is told to leave in it, which happens once: what must have been
+// waited for in any case, in destructors above all.
+template <class Wait>
+void wait_in_any_case(Wait wait) {
+  const stop_link shield(stop_link::kind::shield);
+  try {
+    wait();
+  } catch (const forced_unwind&) {
+    wait();
+    tell_again();
+  }
+}
 
 }  // namespace sennit::detail

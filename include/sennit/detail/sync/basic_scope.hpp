@@ -111,13 +111,7 @@ private:
 
   void end() noexcept {
     request_stop();
-    const stop_shield in_any_case;
-    try {
-      running_.wait();
-    } catch (const forced_unwind&) {  // once: the next wait is none that is told
-      running_.wait();
-      tell_again();
-    }
+    wait_in_any_case([this] { running_.wait(); });
   }
 
   const int exceptions_ = std::uncaught_exceptions();
