@@ -41,7 +41,7 @@ void readiness_case::leave() noexcept {
   if (!entered_)
     return;
   entered_ = false;
-  if (!source_leave(source_->*side_, *this) && claim->state() != taken)
+  if (!source_leave(source_->*side_, *this) && !of->was_taken_at(*this))
     for (backoff pause; !let_go.load(std::memory_order_acquire);)
       pause();
 }

@@ -85,11 +85,12 @@ void shared_timers::fire_due(time_point now) noexcept {
 
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   who = nullptr;
-  fiber* const waits = w.who;
-  if (w.local && !waits->is_parked())
-    return false;  // of a local runtime, and its deadline or the runtime's end came first
-  std::atomic<claim_state>& word = w.claim->word();
-  const claim_result result = w.claim->take(w.taken);
+  claimed_wait& of = *w.of;
+  fiber* const waits = of.who_;
+  if (of.local_ && !waits->is_parked())
+    return false;  // its deadline or its runtime's end came first
+  std::atomic<claim_state>& word = of.claim_.word();
+  const claim_result result = of.claim_.take(taken_at(w.number));
   if (result == claim_result::parked)
     who = waits;
   else if (result == claim_result::early && waits == nullptr)

@@ -14,13 +14,13 @@
 
 namespace sennit::detail {
 
+class claimed_wait;
+
 // A place in which a claimed_wait waits: in a list, or a word.
 struct claimed_waiter : waiter {
-  wait_claim* claim = nullptr;
-  fiber* who = nullptr;                    // null: an OS thread, which waits for the claim's word
-  claim_state taken = claim_state::taken;  // what the claim is when it was taken here
-  bool local = false;                      // `who` is parked on the same thread
-  std::atomic<bool> let_go{false};         // by who lost the claim, where no lock says so
+  claimed_wait* of = nullptr;
+  std::uint32_t number = 0;         // among the places of that wait
+  std::atomic<bool> let_go{false};  // by who lost the claim, where no lock says so
 };
 
 // Ends the wait of one that was taken out of its list, under the lock of that: one that is claimed may be
@@ -63,10 +63,8 @@ public:
   // Makes `place` one of this wait's.
   void own(claimed_waiter& place, std::uint32_t number = 0) noexcept {
     place.flags.kind = waiter_kind::claimed;
-    place.claim = &claim_;
-    place.who = who_;
-    place.local = local_;
-    place.taken = taken_at(number);
+    place.of = this;
+    place.number = number;
     place.let_go.store(false, std::memory_order_relaxed);
   }
   // False: the deadline passed first, or the caller is to leave: once the lists are left, leave_if_told() is
@@ -77,10 +75,14 @@ public:
   std::uintptr_t word() const noexcept { return node_.word; }
   // Where it was taken, if it was.
   std::uint32_t place() const noexcept { return place_of(claim_.state()); }
+  bool was_taken_at(const claimed_waiter& place) const noexcept {
+    return claim_.state() == taken_at(place.number);
+  }
   // Throws forced_unwind if the runtime ends, or cancelled if a stop was requested.
   void leave_if_told() const;
 
 private:
+  friend bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
   void wait_as_fiber() noexcept;
   void wait_as_local_fiber();
   void wait_as_thread() noexcept;
@@ -91,8 +93,8 @@ private:
   };
   site_type site_;
   wait_claim claim_;
-  fiber* who_ = nullptr;
-  bool local_ = false;
+  fiber* who_ = nullptr;  // null: an OS thread, which waits for the claim's word
+  bool local_ = false;    // parked on the thread of who ends the wait
   claimed_waiter node_;
   fiber_timer timer_;
   stop_watch stop_;
