@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "pool_support.hpp"
 #include "sennit/offload.hpp"
@@ -35,6 +36,17 @@ void in_fiber_of(std::type_identity<local::runtime>, const std::function<void()>
   rt.run(function);
 }
 
+// A thread that requests a stop as soon as something has begun.
+std::jthread stops_when(
+    const std::atomic<bool>& begun, std::stop_source& stop, std::function<void()> then = [] {}) {
+  return std::jthread([&begun, &stop, then = std::move(then)] {
+    while (!begun)
+      std::this_thread::yield();
+    stop.request_stop();
+    then();
+  });
+}
+
 template <class Runtime>
 class StopOfIo : public testing::Test {
 protected:
@@ -43,11 +55,7 @@ protected:
   static void expect_cancelled(Wait wait) {
     std::stop_source stop;
     std::atomic<bool> begun = false;
-    const std::jthread stopper([&] {
-      while (!begun)
-        std::this_thread::yield();
-      stop.request_stop();
-    });
+    const std::jthread stopper = stops_when(begun, stop);
     const stop_guard guard(stop.get_token());
     begun = true;
     EXPECT_THROW(wait(), cancelled);
@@ -118,10 +126,7 @@ TYPED_TEST(StopOfIo, EndsOffloadedCallsAsFarAsTheyMayEnd) {
     std::atomic<bool> called = false;
     std::stop_source stop;
     std::atomic<bool> begun = false;
-    const std::jthread stopper([&] {
-      while (!begun)
-        std::this_thread::yield();
-      stop.request_stop();
+    const std::jthread stopper = stops_when(begun, stop, [&] {
       std::this_thread::sleep_for(2ms);
       end.open();
     });
