@@ -138,10 +138,9 @@ TYPED_TEST(StopOfIo, EndsOffloadedCallsAsFarAsTheyMayEnd) {
                  }),
                  cancelled);
     EXPECT_TRUE(returned);
-    std::jthread busy;
     door free;
     std::atomic<bool> taken = false;
-    busy = std::jthread([&] {
+    const std::jthread busy([&] {
       runtime other({.workers = 1});
       other.run([&] {
         offload([&] {
