@@ -81,14 +81,16 @@ public:
   void unpark() noexcept;
 
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
-  std::string_view name() const noexcept { return some().name; }
+  std::string_view name() const noexcept { return detail::fiber_name(some()); }
 
 private:
   friend class runtime;
+  friend struct detail::join_access;
   template <class Function>
   friend fiber spawn(Function&& function, const spawn_options& options);
   template <class Function>
   friend fiber spawn_now(Function&& function);
+  friend fiber spawn(continuation begins);
 
   explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
   [[gnu::always_inline]] void collect() {
@@ -133,6 +135,10 @@ template <class Function>
     detail::parallel_begin_as(of, w, f, options);
   return fiber(f);
 }
+
+// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp). Precondition:
+// it is not empty. Throws std::bad_alloc.
+fiber spawn(continuation begins);
 
 // Starts a fiber and runs it at once, as a call; the caller goes on when it ends or blocks, or before that on
 // another worker. For divide and conquer: what is spawned runs first, so that few fibers are alive, and the

@@ -83,8 +83,8 @@ public:
   // refer to the caller's variables. Returns its result or throws what it threw; sennit::cancelled, where
   // that has left it, if there is a result to return.
   template <class Function>
-  std::invoke_result_t<Function&> run(Function&& function) {
-    using result = std::invoke_result_t<Function&>;
+  detail::fiber_result<Function> run(Function&& function) {
+    using result = detail::fiber_result<Function>;
     if constexpr (std::is_void_v<result>) {
       wait_for(spawn(std::ref(function), {.name = "main"}));
     } else {

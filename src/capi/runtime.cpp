@@ -179,7 +179,7 @@ int sennit_fiber_unpark(sennit_fiber* fiber) {
 }
 
 const char* sennit_fiber_name(const sennit_fiber* fiber) {
-  return fiber != nullptr ? descriptor_of(fiber)->name : "";
+  return fiber != nullptr ? detail::fiber_name(*descriptor_of(fiber)) : "";
 }
 
 uint64_t sennit_fiber_id(sennit_fiber* fiber) {

@@ -127,8 +127,9 @@ private:
       return;
     seen->at = &f;
     seen->worker = static_cast<std::size_t>(place - workers_.begin());
-    for (std::size_t i = 0; i < sizeof seen->name; ++i)
-      seen->name[i] = look(f.name[i]);
+    const char* const name = fiber_name(f);
+    for (std::size_t i = 0; i < sizeof seen->name && (i == 0 || seen->name[i - 1] != 0); ++i)
+      seen->name[i] = look(name[i]);
     seen->name[sizeof seen->name - 1] = 0;
     seen->state = seen_state::unknown;
     seen->id = look(f.id);
@@ -151,6 +152,8 @@ private:
   SENNIT_UNSANITIZED void see_held(seen_fiber& seen, fiber& f, fiber_status status) noexcept {
     seen.id = id_of(f);
     seen.joiner = reinterpret_cast<std::uintptr_t>(look(f.joiner));
+    if (look(f.flags.stackless))
+      return see_stackless(seen, f, status);
     if (const coroutine_frame* frame = look(f.frame); frame != nullptr) {
       seen.low = reinterpret_cast<std::uintptr_t>(frame->record.memory.low);
       seen.high = seen.low + frame->record.memory.size;
@@ -169,6 +172,13 @@ private:
       seen.state = seen_state::not_begun;
     if (seen.state != seen_state::not_begun && f.frame != nullptr && clock::now() < until_)
       seen.depth = backtrace_of(f.context, scratch_, {seen.addresses(), backtrace_depth});
+  }
+
+  SENNIT_UNSANITIZED static void see_stackless(seen_fiber& seen, fiber& f, fiber_status status) noexcept {
+    const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
+    seen.state = parked ? seen_state::parked : seen_state::ready;
+    seen.reason = continuation_of(f).reason;
+    seen.goes_on = continuation_of(f).entry(continuation_place(f));
   }
 
   // Whoever's stack a thread stands on; or the one that a worker names, if it stands on no fiber's: it is in

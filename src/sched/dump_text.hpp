@@ -40,6 +40,7 @@ struct seen_fiber {
   std::uintptr_t joiner;  // who joins it: a descriptor, or a place on a fiber's stack
   std::uintptr_t low, high;
   const char* reason;
+  std::uintptr_t goes_on;  // the function it goes on in, if it has no stack
   seen_state state;
   char name[sizeof fiber::name];
   std::size_t depth;
@@ -151,6 +152,10 @@ private:
       case seen_state::unknown:
         text_ += "not looked at: a worker could not be stopped";
         break;
+    }
+    if (f.goes_on != 0) {
+      text_ += ", without a stack; goes on in ";
+      describe_address(text_, f.goes_on + 1);  // it takes them for return addresses
     }
     text_ += "\n";
     for (std::size_t i = 0; i < f.depth; ++i) {

@@ -47,27 +47,24 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
   for (;;) {
     frame.round(&frame);
     worker& w = *this_worker();
-    w.ready.current->flags.status = fiber_status::finished;
-    suspend(w, w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish, &w, false);
+    fiber& self = *w.ready.current;
+    const bool goes_on = self.flags.stackless;
+    if (!goes_on)
+      self.flags.status = fiber_status::finished;
+    suspend(w, goes_on ? decider_of_become(w) : decider_of_end(w), &w, false);
   }
 }
 #else
 constexpr sennit_entry fiber_loop = nullptr;
 #endif
 
-// A stack with a fiber's run loop on it, for a descriptor that has none.
+// For a descriptor that has none.
 void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
-  coroutine_frame* frame = w.spare_frames;
-  if (frame != nullptr && frame->record.memory.size == stack_size) {
-    w.spare_frames = frame->next;
-  } else {
-    frame = &coroutine_make(stack_size, fiber_loop);
-    frame->record.kind = "fiber";
-  }
-  frame->record.name = f.name;
-  f.frame = frame;
-  f.context = frame->context;
-  f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(frame);  // for fiber_loop
+  coroutine_frame& frame = frame_take(w, stack_size);
+  frame.record.name = f.name;
+  f.frame = &frame;
+  f.context = frame.context;
+  f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame);  // for fiber_loop
 }
 
 // A look: a parallel runtime's are counted while they come and go, each word in one piece.
@@ -151,6 +148,32 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size) {
   return f;
 }
 
+coroutine_frame& frame_take(worker& w, std::size_t stack_size) {
+  // From another thread, nothing of the worker's may be touched.
+  const bool mine = w.shared == nullptr || this_worker() == &w;
+  coroutine_frame* frame = mine ? w.spare_frames : nullptr;
+  if (frame != nullptr && frame->record.memory.size == stack_size) {
+    w.spare_frames = frame->next;
+    --w.spare_frame_count;
+  } else if (mine && w.idle != nullptr && stack_size == w.stack_size) {
+    fiber* const f = std::exchange(w.idle, w.idle->next);
+    frame = std::exchange(f->frame, nullptr);
+    frame->context = f->context;
+    fiber_free(f);
+  } else {
+    frame = &coroutine_make(stack_size, fiber_loop);
+    frame->record.kind = "fiber";
+  }
+  return *frame;
+}
+
+void frame_keep(worker& w, coroutine_frame& frame) noexcept {
+  if (frame.record.memory.size != w.stack_size || w.spare_frame_count == most_spare_frames)
+    return frame_drop(frame);
+  frame.next = std::exchange(w.spare_frames, &frame);
+  ++w.spare_frame_count;
+}
+
 void frame_drop(coroutine_frame& frame) noexcept {
   drop_identity(frame.identity);
   stack_give(frame.record.memory);
@@ -167,10 +190,7 @@ void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
   f.flags.unusual = true;
   frame.context = f.context;
-  if (frame.record.memory.size == w.stack_size)
-    frame.next = std::exchange(w.spare_frames, &frame);
-  else
-    frame_drop(frame);
+  frame_keep(w, frame);
 }
 
 void fiber_give_slow(worker& w, fiber& f) noexcept {
@@ -185,7 +205,7 @@ void fiber_give_slow(worker& w, fiber& f) noexcept {
 
 void fiber_unpark(fiber& f) noexcept {
   f.flags.unpark_pending = true;
-  if (f.is_parked() && f.flags.in_park)
+  if (f.flags.status == fiber_status::unpark)
     unpark(f, 0);
 }
 
@@ -214,7 +234,7 @@ void fiber_would_not_end(const fiber& f, const char* reason) noexcept {
   std::fprintf(stderr,
                "sennit: a runtime ended while fiber \"%s\" (%s) would not: it caught its unwinding, or waits "
                "in a destructor for something that never comes\n",
-               f.name, reason);
+               fiber_name(f), reason);
   std::abort();
 }
 

@@ -26,6 +26,17 @@ void fiber::collect_unusual(detail::fiber& f) {
   detail::leave_if_due();
 }
 
+fiber spawn(continuation begins) {
+  detail::worker& w = detail::running_worker_for("spawn");
+  detail::fiber& f = detail::stackless_make(w, std::move(begins));
+  f.joiner = nullptr;
+  if (!detail::continuation_of(f).file(detail::continuation_place(f), f)) {
+    f.flags.status = detail::fiber_status::notified;
+    w.ready.add(&f);
+  }
+  return fiber(f);
+}
+
 namespace this_fiber {
 
 void sleep_until(std::chrono::steady_clock::time_point deadline) {
@@ -40,16 +51,8 @@ void park() {
 bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::worker& w = detail::running_worker_for("this_fiber::park");
   detail::fiber& self = *w.ready.current;
-  if (!self.flags.unpark_pending) {
-    struct parking {
-      explicit parking(detail::fiber& f) : in_park(f.flags.in_park) { in_park = true; }
-      ~parking() { in_park = false; }
-      parking(const parking&) = delete;
-      parking& operator=(const parking&) = delete;
-      bool& in_park;
-    } const until_it_ends{self};  // by unpark, the deadline, or an exception
-    detail::park_until(w, detail::fiber_status::parked, "park", deadline);
-  }
+  if (!self.flags.unpark_pending)
+    detail::park_until(w, detail::fiber_status::unpark, "park", deadline);
   return std::exchange(self.flags.unpark_pending, false);
 }
 

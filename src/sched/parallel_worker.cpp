@@ -21,7 +21,7 @@ constexpr clock::duration longest_watch = 64ms;
 
 sennit_decision enter(worker& w, fiber* next) noexcept {
   w.ready.current = next == &w.host ? nullptr : next;
-  return {next->context, next->word};
+  return entering(w, *next);
 }
 
 // ---- Where work comes from.
@@ -305,7 +305,7 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
     return {f.context, std::exchange(f.word, 0)};
   w.ready.current = nullptr;
   if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
-    parallel_inject(f);
+    parallel_requeue(w, f);
     return parallel_next(w);
   }
   const bool poll = !parallel_dispatch(w);
@@ -352,6 +352,14 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
   w.runtime.inject(moved);
 }
 
+void parallel_requeue(parallel_worker& w, fiber& f) noexcept {
+  parallel_say_ready(f, fiber_status::notified);
+  if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding)
+    parallel_inject(f);
+  else
+    parallel_push(w, f);
+}
+
 bool parallel_told(fiber& f) noexcept {
   if (std::exchange(f.flags.told, telling::done) == telling::done)
     return false;
@@ -382,7 +390,21 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
   if (how != rotation::done) [[unlikely]]
     return how == rotation::nobody_else ? sennit_decision{self, 0} : yield_contended(w, f);
   w.ready.current = next;
-  return {next->context, next->word};
+  return entering(w, *next);
+}
+
+// The running fiber blocks without a stack.
+sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
+  parallel_worker& w = running_parallel();
+  fiber& f = *std::exchange(w.ready.current, nullptr);
+  stack_detach(w, f, self);
+  if (w.unwinding && parallel_told(f)) [[unlikely]]
+    return enter(w, &f);
+  f.flags.status = fiber_status::parked;
+  if (continuation_of(f).file(continuation_place(f), f))
+    return parallel_next_quickly(w);
+  f.flags.status = fiber_status::notified;
+  return enter(w, &f);
 }
 
 // The running fiber has ended. Once its end is known, its descriptor and its stack may be used again.

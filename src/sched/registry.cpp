@@ -10,7 +10,7 @@ using namespace sennit::detail;
 extern "C" {
 
 constinit sennit_debug_table sennit_debug = {
-    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '1'},
+    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '2'},
     .blocks = nullptr,
     .workers = nullptr,
 #if defined(__x86_64__) && !defined(SENNIT_BACKEND_UCONTEXT)
@@ -43,6 +43,8 @@ constinit sennit_debug_table sennit_debug = {
     .worker_shared = offsetof(worker, shared),
     .worker_thread = offsetof(worker, thread),
     .worker_index = offsetof(parallel_worker, index),
+    .fiber_stackless = offsetof(fiber, flags) + offsetof(fiber_flags, stackless),
+    .code_run = offsetof(continuation_code, run),
 };
 
 }  // extern "C"

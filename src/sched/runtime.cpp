@@ -51,6 +51,18 @@ void fiber::unpark() noexcept {
     detail::parallel_ready(*fiber_, detail::fiber_status::notified);
 }
 
+fiber spawn(continuation begins) {
+  detail::parallel_worker& w = detail::running_parallel();
+  detail::fiber& f = detail::stackless_make(w, std::move(begins));
+  if (w.runtime.scatters)
+    f.flags.kind = detail::waiter_kind::scattered_fiber;
+  ::new (&f.permit) detail::wait_claim;
+  f.ended.store(detail::ended_not_yet, std::memory_order_relaxed);
+  if (!detail::continuation_of(f).file(detail::continuation_place(f), f))
+    detail::parallel_requeue(w, f);
+  return fiber(f);
+}
+
 void fiber::collect_unusual(detail::fiber& done) {
   void* error = std::exchange(done.error, nullptr);
   detail::parallel_give(done);

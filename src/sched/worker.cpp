@@ -22,27 +22,12 @@ namespace sennit::detail {
 
 namespace {
 
-// The running fiber is already current.
-sennit_decision enter(const fiber* next) noexcept {
-  return {next->context, next->word};
-}
-
 void run_posts(worker& w) noexcept {
   for (posted* next = w.inbox.take(); next != nullptr;) {
     posted* post = std::exchange(next, next->next);
     post->run();
   }
 }
-
-// A fiber's deadline, as long as it waits.
-struct local_timer : timer_node {
-  local_timer(timer_wheel& among, fiber& waits, time_point deadline) : wheel(among), who(waits) {
-    wheel.add(*this, deadline);
-  }
-  ~local_timer() { wheel.remove(*this); }
-  timer_wheel& wheel;
-  fiber& who;
-};
 
 void wake_due(worker& w) noexcept {
   if (w.deadlines.empty())
@@ -176,7 +161,7 @@ sennit_decision decide_host_leaves(sennit_context self, void* argument) {
   look_outside(w);
   if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
     limit_run(w);
-  return enter(next_fiber(w));
+  return entering(w, *next_fiber(w));
 }
 
 // Whether a fiber that parks or yields is to be told now that the runtime ends. Who was spawned since then is
@@ -199,10 +184,10 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
       w.ready.put_back();
-      return enter(host);
+      return entering(w, *host);
     }
   }
-  return enter(w.ready.rotate());
+  return entering(w, *w.ready.rotate());
 }
 
 sennit_decision sennit_decide_park(sennit_context self, void* argument) {
@@ -214,7 +199,23 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
     stop_waiting(*running);
     unpark_in_turn(*running, fiber_status::unwinding);
   }
-  return enter(next_fiber(w));
+  return entering(w, *next_fiber(w));
+}
+
+// The running fiber blocks without a stack.
+sennit_decision sennit_decide_become(sennit_context self, void* argument) {
+  worker& w = *static_cast<worker*>(argument);
+  fiber& f = *w.ready.current;
+  stack_detach(w, f, self);
+  w.ready.remove_running();
+  if (tell_now(w, f)) [[unlikely]] {
+    f.flags.status = fiber_status::unwinding;
+    w.ready.add(&f);
+  } else if (!continuation_of(f).file(continuation_place(f), f)) {
+    f.flags.status = fiber_status::notified;
+    w.ready.add_woken(&f);
+  }
+  return entering(w, *next_fiber(w));
 }
 
 // The running fiber has ended and been filed, but for what must wait until its stack is left. Where it can be
@@ -232,9 +233,9 @@ sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void*
     fiber_give(w, done);
   if (&done == w.host_waits_for) [[unlikely]] {
     w.host_waits_for = nullptr;
-    return enter(&w.host);
+    return entering(w, w.host);
   }
-  return enter(next_fiber(w));
+  return entering(w, *next_fiber(w));
 }
 
 }  // extern "C"
@@ -280,7 +281,11 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
 #endif
 
 void fiber_finish_slow(worker& w, fiber&) noexcept {
-  suspend(w, w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish, &w, false);
+  suspend(w, decider_of_end(w), &w, false);
+}
+
+void fiber_become(worker& w) noexcept {
+  suspend(w, decider_of_become(w), &w, false);
 }
 
 unsigned process_generation() noexcept {

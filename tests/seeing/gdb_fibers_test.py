@@ -19,11 +19,13 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/gdb/sennit.py"
 EXPECTED = {
     "at-mutex": ("parallel", 64, "parked: mutex", ["waits_for_the_mutex"]),
     "at-channel": ("parallel", 128, "parked: channel receive", ["waits_for_the_channel"]),
+    "stackless": ("parallel", 0, "parked: channel receive, without a stack", []),
     "in-catch": ("parallel", 64, "parked: channel receive", ["waits_in_a_catch"]),
     "sleeper": ("parallel", 64, "parked: sleep", ["sleeps_long"]),
     "joiner": ("parallel", 64, "parked: join of {sleeper}", ["joins_the_sleeper"]),
     "runner": ("parallel", 64, "running on thread", ["runs_on"]),
     "local-channel": ("local", 64, "parked: channel receive", ["local_waits_for_the_channel"]),
+    "local-stackless": ("local", 0, "parked: channel receive, without a stack", []),
     "local-generator": ("local", 64, "parked: sleep", ["local_sleeps_long", "parks_in_a_generator"]),
     "local-joiner": ("local", 64, "parked: join of {local-generator}", []),
     "not-begun": ("local", 64, "ready, not begun", []),
@@ -67,7 +69,7 @@ def faults_of(output, stripped):
         if list(dict.fromkeys(found)) != functions:
             faults.append(f"{name}: no {functions} in its backtrace:\n{body}")
         ends = re.findall(r"^#\d+ .*$", body, re.M)[-1:]
-        if not ends or not re.search(r"<signal handler called>|has not begun", ends[0]):
+        if not ends or not re.search(r"<signal handler called>|has not begun|has no stack, and goes on in", ends[0]):
             faults.append(f"{name}: its backtrace does not end at its beginning:\n{body}")
         if not body.startswith("#0 "):
             faults.append(f"{name}: its backtrace does not begin with #0:\n{body}")

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sennit/become.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/generator.hpp"
 #include "sennit/local/channel.hpp"
@@ -30,6 +31,10 @@ template <class Wait>
 }
 
 }  // namespace
+
+[[gnu::noinline]] void goes_on_without(std::optional<int>) {
+  __asm__ volatile("");
+}
 
 extern "C" {
 
@@ -94,6 +99,8 @@ int main(int count, char** words) {
   auto at_mutex = runtime.spawn([&] { outer([&] { waits_for_the_mutex(mutex); }); }, {.name = "at-mutex"});
   auto at_channel = runtime.spawn([&] { outer([&] { waits_for_the_channel(channel); }); },
                                   {.name = "at-channel", .stack_size = 128 * 1024});
+  auto stackless = runtime.spawn([&] { return sennit::become(channel.receiving(), goes_on_without); },
+                                 {.name = "stackless"});
   auto in_catch = runtime.spawn([&] { outer([&] { waits_in_a_catch(channel); }); }, {.name = "in-catch"});
   auto sleeper = runtime.spawn([] { outer([] { sleeps_long(); }); }, {.name = "sleeper"});
   auto joiner = runtime.spawn([&] { outer([&] { joins_the_sleeper(sleeper); }); }, {.name = "joiner"});
@@ -103,6 +110,8 @@ int main(int count, char** words) {
     auto local_channel =
         sennit::local::spawn([&] { local_waits_for_the_channel(nothing); }, {.name = "local-channel"});
     auto generating = sennit::local::spawn([] { parks_in_a_generator(); }, {.name = "local-generator"});
+    auto local_stackless = sennit::local::spawn(
+        [&] { return sennit::become(nothing.receiving(), goes_on_without); }, {.name = "local-stackless"});
     auto local_joiner = sennit::local::spawn([&] { generating.join(); }, {.name = "local-joiner"});
     sennit::local::this_fiber::sleep_for(200ms);
     auto ready = sennit::local::spawn([] {}, {.name = "not-begun"});

@@ -15,20 +15,24 @@
 
 #include "sennit/barrier.hpp"
 #include "sennit/channel.hpp"
+#include "sennit/condition_variable.hpp"
 #include "sennit/counting_semaphore.hpp"
 #include "sennit/event.hpp"
 #include "sennit/future.hpp"
 #include "sennit/local/barrier.hpp"
 #include "sennit/local/channel.hpp"
+#include "sennit/local/condition_variable.hpp"
 #include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/event.hpp"
 #include "sennit/local/future.hpp"
+#include "sennit/local/mutex.hpp"
 #include "sennit/local/once.hpp"
 #include "sennit/local/recursive_mutex.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/scope.hpp"
 #include "sennit/local/shared_mutex.hpp"
 #include "sennit/local/wait_group.hpp"
+#include "sennit/mutex.hpp"
 #include "sennit/once.hpp"
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
@@ -43,11 +47,14 @@ template <unsigned worker_count>
 struct on_workers {
   using fiber = sennit::fiber;
   using barrier = sennit::barrier<>;
+  using condition_variable = sennit::condition_variable;
   using counting_semaphore = sennit::counting_semaphore;
   using event = sennit::event;
+  using mutex = sennit::mutex;
   using once_flag = sennit::once_flag;
   using recursive_mutex = sennit::recursive_mutex;
   using scope = sennit::scope;
+  using spawn_options = sennit::spawn_options;
   using shared_mutex = sennit::shared_mutex;
   using wait_group = sennit::wait_group;
   template <class T>
@@ -69,9 +76,10 @@ struct on_workers {
     rt.spawn(std::move(function), {.pinned = 0}).join();
   }
   template <class Function>
-  static fiber spawn(Function function) {
-    return sennit::spawn(std::move(function));
+  static fiber spawn(Function function, const spawn_options& options = {}) {
+    return sennit::spawn(std::move(function), options);
   }
+  static fiber spawn(continuation begins) { return sennit::spawn(std::move(begins)); }
   template <class Function>
   static fiber spawn_here(Function function) {
     return sennit::spawn(std::move(function), {.pinned = 0});
@@ -96,11 +104,14 @@ template <run_policy policy>
 struct on_one_thread {
   using fiber = local::fiber;
   using barrier = local::barrier<>;
+  using condition_variable = local::condition_variable;
   using counting_semaphore = local::counting_semaphore;
   using event = local::event;
+  using mutex = local::mutex;
   using once_flag = local::once_flag;
   using recursive_mutex = local::recursive_mutex;
   using scope = local::scope;
+  using spawn_options = local::spawn_options;
   using shared_mutex = local::shared_mutex;
   using wait_group = local::wait_group;
   template <class T>
@@ -126,9 +137,10 @@ struct on_one_thread {
     rt.run(std::move(function));
   }
   template <class Function>
-  static fiber spawn(Function function) {
-    return local::spawn(std::move(function));
+  static fiber spawn(Function function, const spawn_options& options = {}) {
+    return local::spawn(std::move(function), options);
   }
+  static fiber spawn(continuation begins) { return local::spawn(std::move(begins)); }
   template <class Function>
   static fiber spawn_here(Function function) {
     return spawn(std::move(function));

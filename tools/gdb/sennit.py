@@ -19,9 +19,9 @@ WORDS = """
 blocks workers record block_size block_fiber_size block_older block_index registration_worker
 registration_older fiber_context fiber_home fiber_id fiber_reason fiber_frame fiber_joiner fiber_name
 fiber_status status_parked status_joining status_finished site_reason frame_context frame_memory_low
-frame_memory_size worker_current worker_shared worker_thread worker_index
+frame_memory_size worker_current worker_shared worker_thread worker_index fiber_stackless code_run
 """.split()
-MAGIC = b"sennit 1"
+MAGIC = b"sennit 2"
 NAME_SIZE = 32
 RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
 WORD = 2**64 - 1
@@ -111,11 +111,12 @@ class Fiber:
         self.context = word(address + known["fiber_context"])
         self.home = word(address + known["fiber_home"])
         self.id = struct.unpack("<I", read(address + known["fiber_id"], 4))[0]
-        self.name = text(address + known["fiber_name"], NAME_SIZE)
+        self.stackless = read(address + known["fiber_stackless"], 1)[0] != 0
+        self.name = text(self.context if self.stackless else address + known["fiber_name"], NAME_SIZE)
         self.status = read(address + known["fiber_status"], 1)[0]
         self.thread = None
         self.low = self.size = 0
-        frame = word(address + known["fiber_frame"])
+        frame = 0 if self.stackless else word(address + known["fiber_frame"])
         self.begun = True
         if frame:
             self.low = word(frame + known["frame_memory_low"])
@@ -186,7 +187,7 @@ class Process:
 
     def reason(self, fiber):
         at = word(fiber.address + self.table["fiber_reason"])
-        if word(fiber.home + self.table["worker_shared"]):  # it is the place of a wait_site
+        if fiber.stackless or word(fiber.home + self.table["worker_shared"]):  # it is the place of a wait_site
             at = word(at + self.table["site_reason"])
         return text(at)
 
@@ -201,6 +202,8 @@ class Process:
     def state(self, fiber):
         if fiber.thread is not None:
             return f"running on thread {fiber.thread.number}"
+        if fiber.stackless:
+            return (f"parked: {self.reason(fiber)}" if fiber.parked else "ready") + ", without a stack"
         if not fiber.parked:
             return "ready" if fiber.begun else "ready, not begun"
         reason = self.reason(fiber)
@@ -276,6 +279,12 @@ def print_suspended(process, fiber):
         raise Trouble("sennit: contexts are not of a kind that this script knows")
     if not fiber.begun:
         print("#0  (it has not begun)")
+        return
+    if fiber.stackless:
+        code = word(fiber.address + process.table["fiber_reason"])
+        run = word(code + process.table["code_run"])
+        symbol = gdb.execute(f"info symbol {run:#x}", to_string=True).partition(" in section")[0]
+        print(f"#0  (it has no stack, and goes on in {symbol.strip()})")
         return
     thread = process.threads[0]
     thread.thread.switch()

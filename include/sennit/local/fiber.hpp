@@ -84,13 +84,15 @@ public:
   void unpark() noexcept { detail::fiber_unpark(some()); }
 
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
-  std::string_view name() const noexcept { return some().name; }
+  std::string_view name() const noexcept { return detail::fiber_name(some()); }
 
 private:
   friend class runtime;
+  friend struct detail::join_access;
   friend struct detail::handle_access;
   template <class Function>
   friend fiber spawn(Function&& function, const spawn_options& options);
+  friend fiber spawn(continuation begins);
 
   [[gnu::always_inline]] explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
   // Returns the fiber when it has ended, else null. It tells its joiner who it is in the register that the
@@ -141,6 +143,10 @@ template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function) {
   return spawn(std::forward<Function>(function), spawn_options{});
 }
+
+// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp). Precondition:
+// it is not empty. Throws std::bad_alloc.
+fiber spawn(continuation begins);
 
 namespace this_fiber {
 

@@ -55,8 +55,8 @@ public:
   // threw; sennit::cancelled, where that has left it, if there is a result to return. Fibers that are left
   // wait for the next run() or run_once(), or for the destructor. Not to be called inside of a fiber.
   template <class Function>
-  std::invoke_result_t<Function&> run(Function&& function) {
-    using result = std::invoke_result_t<Function&>;
+  detail::fiber_result<Function> run(Function&& function) {
+    using result = detail::fiber_result<Function>;
     if constexpr (std::is_void_v<result>) {
       finish(spawn(std::ref(function), {.name = "main"}));
     } else {

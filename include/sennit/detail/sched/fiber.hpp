@@ -24,6 +24,7 @@ enum class fiber_status : std::uint8_t {
   unused,
   parked,
   waiting,  // parked in a list
+  unpark,   // parked for whoever unparks it
   joining,  // parked until the fiber that its word names ends, or a deadline passes
   // Ready or running; its last park ended because
   notified,   // what it waited for happened (or there was none yet); the word handed over says more
@@ -34,7 +35,9 @@ enum class fiber_status : std::uint8_t {
 };
 
 struct fiber;
-struct wait_site;
+
+// Bytes of a continuation that a descriptor has room for (continuation.hpp).
+inline constexpr std::size_t continuation_room = 48;
 
 // A place in a ring of waiters: a waiter's, or the list's own, which stands between last and first. A list is
 // empty when its own place is alone. No test, for null or for the ends, is needed to enter or to leave.
@@ -69,7 +72,7 @@ enum class waiter_kind : std::uint8_t {
 struct fiber_flags {
   fiber_status status = fiber_status::unused;
   bool owned = false;           // a handle refers to it: kept after its end until that is gone
-  bool in_park = false;         // parked for whoever unparks it
+  bool stackless = false;       // has blocked with a continuation (continuation.hpp)
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool stoppable = false;       // has guards or shields (stop.hpp)
   bool unusual = false;  // has a name, an error, no stack, or one of another size, or has left: not to be
@@ -93,29 +96,44 @@ struct waiter_list : wait_node {
   bool empty() const { return next == this; }
 };
 
-// Two lines, next to each other: the processor fetches such pairs together.
+// Why a fiber is parked, on its stack: for people, and for the runtime's end.
+struct wait_site {
+  const char* reason;
+  // Takes the fiber out of what it waits for. False: somebody else has, and makes it ready. Only while no
+  // other fiber of its runtime runs.
+  bool (*withdraw)(wait_site& site, fiber& f) noexcept;
+};
+
+struct continuation_far;
+
+// Two lines, next to each other: the processor fetches such pairs together. One that is stackless has its
+// continuation where others have what belongs to a stack.
 struct alignas(128) fiber : waiter {
   // First line: what blocking, waking and a switch touch. The word is what its resume hands over.
-  sennit_context context = nullptr;  // where it is suspended
-  fiber* next = nullptr;             // in the ring, or among the idle ones
+  union {
+    sennit_context context = nullptr;  // where it is suspended
+    continuation_far* far;             // stackless: what has no room here, or null
+  };
+  fiber* next = nullptr;  // in the ring, or among the idle ones
   sennit_worker* home = nullptr;
   wait_claim permit;     // of a parallel runtime: this_fiber::park and unpark
   std::uint32_t id = 0;  // 0: nobody has asked yet
   // Second line: what its beginning and its end touch.
   union {
     const char* reason = "";  // what it waits for while parked
-    wait_site* site;          // the same, of a parallel runtime
+    wait_site* site;          // the same, of a parallel runtime, and of one that is stackless: its code
   };
-  coroutine_frame* frame = nullptr;  // its stack; null: none
   union {
     fiber* joiner = nullptr;
     std::atomic<std::uintptr_t> ended;  // of a parallel runtime: see parallel.hpp
   };
-  void* error = nullptr;  // std::exception_ptr*: what its function ended with
-  // What people want to see.
-  char name[32] = {};
+  // The rest is its continuation, while it is stackless.
+  coroutine_frame* frame = nullptr;  // its stack; null: none
+  void* error = nullptr;             // std::exception_ptr*: what its function ended with
+  char name[32] = {};                // what people want to see
 
   fiber() noexcept {}
+  void* room() noexcept { return reinterpret_cast<char*>(this) + sizeof(fiber) - continuation_room; }
   bool is_parked() const {
     return flags.status >= fiber_status::parked && flags.status <= fiber_status::joining;
   }
@@ -148,6 +166,8 @@ inline void stop_waiting(fiber& f) {
   else if (f.flags.status == fiber_status::joining)
     reinterpret_cast<fiber*>(f.word)->joiner = nullptr;
 }
+
+struct join_access;  // whose a handle is (waits.hpp)
 
 // Fibers that are neither parked nor queued, first in, first out, through `next`.
 struct fiber_chain {

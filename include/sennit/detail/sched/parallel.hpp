@@ -172,6 +172,8 @@ struct parallel_runtime {
 
 // Who runs next, now that nobody does.
 sennit_decision parallel_next(parallel_worker& w) noexcept;
+// A fiber that gives way, and has left its stack, is anybody's from now on.
+void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 // Pushes onto a ring that is full.
 [[gnu::cold]] void parallel_overflow(parallel_worker& w, fiber& f) noexcept;
 // There is work for more workers: wakes one, if one sleeps and none looks for work already.
@@ -192,7 +194,16 @@ extern "C" {
 sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
+sennit_decision sennit_decide_parallel_become(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
+}
+
+// Who decides when a fiber ends, or blocks without a stack.
+[[gnu::always_inline]] inline sennit_decider decider_of_end(const worker& w) noexcept {
+  return w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish;
+}
+[[gnu::always_inline]] inline sennit_decider decider_of_become(const worker& w) noexcept {
+  return w.shared == nullptr ? sennit_decide_become : sennit_decide_parallel_become;
 }
 
 // ---- Ready fibers.
@@ -290,19 +301,11 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
       if (left != 0)
         w.slot_left = left - 1;
       w.ready.current = woken;
-      return {woken->context, woken->word};
+      return entering(w, *woken);
     }
   }
   return parallel_next(w);
 }
-
-// Why a fiber is parked, on its stack: for people, and for the runtime's end.
-struct wait_site {
-  const char* reason;
-  // Takes the fiber out of what it waits for. False: somebody else has, and makes it ready. Only while no
-  // other fiber of its runtime runs.
-  bool (*withdraw)(wait_site& site, fiber& f) noexcept;
-};
 
 template <class File>
 sennit_decision parallel_decide_block(sennit_context self, void* argument) {
@@ -397,8 +400,9 @@ inline constexpr std::uintptr_t ended_claimed = 4;
     self.context = self.frame->context;
     self.ended.store(ended_already, std::memory_order_relaxed);
     joiner->flags.status = fiber_status::notified;
+    joiner->word = reinterpret_cast<std::uintptr_t>(&self);
     w.ready.current = joiner;
-    return {joiner->context, reinterpret_cast<std::uintptr_t>(&self)};
+    return entering(w, *joiner);
   }
   fiber_finish_slow(w, self);
   return {};
@@ -412,11 +416,12 @@ sennit_decision parallel_round(void* top) noexcept {
   fiber& self = *w.ready.current;
   if constexpr (!direct_entry)
     self.word = 0;  // it was fiber_loop's
-  run_body<Body>(frame, self);
-  if constexpr (direct_entry)
-    return parallel_finish(self);
-  else
+  const bool goes_on = run_body<Body>(frame, self);
+  if constexpr (!direct_entry)
     return {};
+  if (may_become<Body> && goes_on)
+    fiber_become(running_parallel());
+  return parallel_finish(self);
 }
 
 // A new fiber that has not begun, with a function. `w` null: the caller is no worker of the runtime's.

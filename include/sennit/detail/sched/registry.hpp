@@ -55,6 +55,7 @@ struct sennit_debug_table {
   std::uint64_t site_reason;
   std::uint64_t frame_context, frame_memory_low, frame_memory_size;
   std::uint64_t worker_current, worker_shared, worker_thread, worker_index;
+  std::uint64_t fiber_stackless, code_run;
 };
 extern sennit_debug_table sennit_debug;
 }

@@ -63,6 +63,9 @@ public:
       push_tail(f);
   }
 
+  // One that gives way, and is in the queue no more.
+  void add_last(fiber* f) { push_tail(f); }
+
   // A fiber that was woken by the running one.
   [[gnu::always_inline]] void add_woken(fiber* f) {
     if (slot_ != nullptr) [[unlikely]]

@@ -38,7 +38,10 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size);
 
 // A finished fiber that a handle still refers to gives its stack up, to the worker.
 void fiber_detach_frame(worker& w, fiber& f) noexcept;
-// A stack that no fiber uses goes back to the stack room.
+// A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn.
+coroutine_frame& frame_take(worker& w, std::size_t stack_size);
+// A stack that no fiber uses: the worker keeps it, or it goes back to the stack room.
+void frame_keep(worker& w, coroutine_frame& frame) noexcept;
 void frame_drop(coroutine_frame& frame) noexcept;
 
 // Ends the fiber's park, or its next one.
@@ -65,12 +68,13 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
       const auto word = reinterpret_cast<std::uintptr_t>(&self);
       awaken(*joiner, word, fiber_status::notified);
       w.ready.replace_running(joiner);
-      return {joiner->context, word};
+      return entering(w, *joiner);
     }
     if (!self.flags.owned) {  // nor does the host wait for it
       if (fiber* next = w.ready.step_off()) {
+        const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
         fiber_give(w, self);
-        return {next->context, next->word};
+        return decision;
       }
     }
   }
@@ -81,12 +85,47 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
 // A fiber's own values, if it has any. Defined beside fiber_local.
 [[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
 
-// Runs a fiber's function, and destroys it.
+// Whether a fiber's function may return a continuation.
 template <class Body>
-[[gnu::always_inline]] inline void run_body(coroutine_frame& frame, fiber& self) noexcept {
-  if (self.flags.told != telling::due) [[likely]] {
+inline constexpr bool may_become =
+    std::is_same_v<std::invoke_result_t<std::remove_reference_t<Body>&>, continuation>;
+// What is left of its result: a continuation is none.
+template <class Function>
+using fiber_result =
+    std::conditional_t<may_become<Function>, void, std::invoke_result_t<std::remove_reference_t<Function>&>>;
+
+// Whether a fiber that got a stack is to do anything: where its runtime ends, one that has not begun is not,
+// nor one that waited without a stack. (One that was woken before that may have been handed something.)
+template <class Body>
+[[gnu::always_inline]] inline bool is_to_run(coroutine_frame& frame, const fiber& self) noexcept {
+  if constexpr (std::is_same_v<Body, resumed>)
+    return payload_get<resumed>(frame).why != fiber_status::unwinding;
+  else
+    return self.flags.told != telling::due;
+}
+
+// Calls a fiber's function.
+template <class Body>
+[[gnu::always_inline]] inline continuation call_body(coroutine_frame& frame,
+                                                     [[maybe_unused]] const fiber& self) {
+  if constexpr (may_become<Body>) {
+    continuation next = payload_get<Body>(frame)();
+    if (next)
+      continuation_access::keep(next, self);
+    return next;
+  } else {
+    payload_get<Body>(frame)();
+    return {};
+  }
+}
+
+// Runs a fiber's function, and destroys it. True: the fiber is to go on, and its continuation is the payload.
+template <class Body>
+[[gnu::always_inline]] inline bool run_body(coroutine_frame& frame, fiber& self) noexcept {
+  continuation next;
+  if (is_to_run<Body>(frame, self)) [[likely]] {
     try {
-      payload_get<Body>(frame)();
+      next = call_body<Body>(frame, self);
     } catch (const forced_unwind&) {
       self.flags.unusual = true;
     } catch (...) {
@@ -96,20 +135,30 @@ template <class Body>
     self.flags.unusual = true;
   }
   payload_destroy<Body>(frame);
+  if (may_become<Body> && next) {
+    ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
+    self.flags.stackless = true;
+    return true;
+  }
   if (frame.own.locals != nullptr) [[unlikely]]
     destroy_locals(frame);
+  return false;
 }
+
+// The rest of a round that ends by a continuation. Where switches are not direct, fiber_loop does it.
+[[gnu::cold]] void fiber_become(worker& w) noexcept;
 
 // A fiber's life.
 template <class Body>
 sennit_decision fiber_round(void* top) noexcept {
   worker& w = *this_worker();
   fiber& self = *w.ready.current;
-  run_body<Body>(*static_cast<coroutine_frame*>(top), self);
-  if constexpr (direct_entry)
-    return fiber_finish(w, self);
-  else
-    return {};  // fiber_loop finishes it
+  const bool goes_on = run_body<Body>(*static_cast<coroutine_frame*>(top), self);
+  if constexpr (!direct_entry)
+    return {};  // fiber_loop does the rest
+  if (may_become<Body> && goes_on)
+    fiber_become(w);
+  return fiber_finish(w, self);
 }
 
 // A finished fiber, which has got a function, begins anew.

@@ -23,6 +23,7 @@
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/thread.h"
+#include "sennit/detail/sched/continuation.hpp"
 #include "sennit/detail/sched/driver.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/sched/inbox.hpp"
@@ -75,8 +76,9 @@ struct sennit_worker {
   const unsigned process = sennit::detail::process_generation();  // that it was made in
   // The rest.
   alignas(128) sennit::detail::timer_wheel deadlines;  // a local runtime's
-  sennit::detail::coroutine_frame* spare_frames =
-      nullptr;                 // stacks of fibers that ended before they were joined
+  // Stacks of fibers that ended before they were joined, or blocked without.
+  sennit::detail::coroutine_frame* spare_frames = nullptr;
+  std::size_t spare_frame_count = 0;
   std::atomic<int> thread{0};  // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
@@ -98,6 +100,21 @@ struct sennit_worker {
 namespace sennit::detail {
 
 using worker = sennit_worker;
+
+// How many stacks that no fiber uses a worker keeps.
+inline constexpr std::size_t most_spare_frames = 4096;
+
+// The deadline of a fiber of a local runtime, as long as it waits.
+struct local_timer : timer_node {
+  local_timer(timer_wheel& among, fiber& waits, time_point deadline) : wheel(among), who(waits) {
+    wheel.add(*this, deadline);
+  }
+  ~local_timer() { wheel.remove(*this); }
+  local_timer(const local_timer&) = delete;
+  local_timer& operator=(const local_timer&) = delete;
+  timer_wheel& wheel;
+  fiber& who;
+};
 
 // The worker that the calling thread is, or null.
 [[gnu::always_inline]] inline worker* this_worker() noexcept {
@@ -135,6 +152,15 @@ extern "C" {
 sennit_decision sennit_decide_yield(sennit_context self, void* argument);
 sennit_decision sennit_decide_park(sennit_context self, void* argument);
 sennit_decision sennit_decide_finish(sennit_context self, void* argument);
+sennit_decision sennit_decide_become(sennit_context self, void* argument);
+}
+
+// A switch to one that is current already. One that is stackless gets a stack; not the one that is left now,
+// so that must not be the worker's yet.
+[[gnu::always_inline]] inline sennit_decision entering(worker& w, fiber& next) noexcept {
+  if (next.flags.stackless) [[unlikely]]
+    stack_attach(w, next);
+  return {next.context, next.word};
 }
 
 // It is time to look outside. True: there is nothing to see, and that it was looked for is noted. False: a
@@ -150,6 +176,8 @@ inline std::uintptr_t enter_directly(fiber&, fiber&) {
 inline constexpr bool direct_entry = true;
 // Switches from the fiber `self`, which has been filed, to `next`, which is current.
 [[gnu::always_inline]] inline std::uintptr_t enter_directly(fiber& self, fiber& next) {
+  if (next.flags.stackless) [[unlikely]]
+    stack_attach(*this_worker(), next);
   return sennit_swapstack_saving(next.context, next.word, &self.context);
 }
 #endif
@@ -234,6 +262,11 @@ bool park_until(worker& w, fiber_status as, const char* reason, time_point deadl
   f.flags.status = why;
 }
 
+// One that is stackless has no such place: what is fetched then does not matter.
+[[gnu::always_inline]] inline void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(f.context) + offset));
+}
+
 // Prepares the cache for who runs next: its stack, and the descriptor of who runs after it. To be called when
 // there is still work to do, not right before a system call: a prefetch that misses the TLB, as it does with
 // a thousand stacks, is lost when the kernel is entered before the page is found. Measured with 1,000
@@ -248,9 +281,8 @@ inline void prefetch_successor(const worker& w) noexcept {
   const fiber* next = w.ready.head();
   if (next == nullptr)
     return;
-  const char* top = reinterpret_cast<const char*>(next->context);
   for (std::ptrdiff_t offset = 0; offset < frames; offset += line)
-    __builtin_prefetch(top + offset);
+    prefetch_stack(*next, offset);
   __builtin_prefetch(next->next);
 }
 
@@ -258,9 +290,8 @@ inline void prefetch_successor(const worker& w) noexcept {
 // Only on the worker's own thread.
 [[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
   worker& w = *f.home;
-  const char* const top = reinterpret_cast<const char*>(f.context);
-  __builtin_prefetch(top);
-  __builtin_prefetch(top + 192);
+  prefetch_stack(f, 0);
+  prefetch_stack(f, 192);
   awaken(f, word, fiber_status::notified);
   w.ready.add_woken(&f);
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/sched/spawn.hpp"
 #include "sennit/fiber_local.hpp"
 #include "sennit/stop_guard.hpp"
 
@@ -41,6 +42,7 @@ public:
   // fibers. Throws as the runtime's spawn.
   template <class Function>
   void spawn(Function&& function, const spawn_options& options = {}) {
+    static_assert(!may_become<std::decay_t<Function>>, "a scope's fiber keeps its stack while it blocks");
     Kind::spawn(child<std::decay_t<Function>>{ticket(*this), std::forward<Function>(function)}, options)
         .detach();
   }

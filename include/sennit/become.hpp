@@ -1,0 +1,101 @@
+// sennit::become: blocking without a stack.
+// room: cont
+//
+// A fiber whose function returns sennit::continuation may block by returning one. Its frames return, with
+// their destructors; its stack serves others meanwhile, and 128 bytes are left of it. When what it waits for
+// has come, it goes on in the function that it has named, on a stack that is empty:
+//
+//   sennit::continuation serve(sennit::tcp_stream client);
+//
+//   sennit::continuation wait_for_work(worker_state state) {
+//     return sennit::become(rest, state);        // until somebody calls unpark(); then: rest(state)
+//   }
+//
+// A loop by continuations runs in constant stack, and a fiber may block either way from one time to the next.
+//
+// Source: Draves et al. 1991, sections 2.1 to 2.3 (blocking with a continuation, stack discarding and
+// handoff; Figure 1), and 6 (at the level of the application).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/cont/waits.hpp"
+
+namespace sennit {
+
+namespace this_fiber {
+
+// What become() may wait by, for fibers of both kinds of runtimes.
+
+// unpark() on the fiber's handle; or one that came since its last park. What become() waits by if nothing
+// else is said.
+inline detail::park_wait parking() noexcept {
+  return {};
+}
+// Other ready fibers run first.
+inline detail::yield_wait yielding() noexcept {
+  return {};
+}
+// The time (steady clock).
+inline detail::sleep_wait sleeping_until(std::chrono::steady_clock::time_point deadline) noexcept {
+  return detail::sleep_wait(deadline);
+}
+template <class Rep, class Period>
+detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
+  return sleeping_until(std::chrono::steady_clock::now() + time);
+}
+
+}  // namespace this_fiber
+
+// The end of a fiber: it is joined. What it threw is thrown where the one that waits has gone on, and leaves
+// that.
+inline detail::join_wait<fiber> joining(fiber joined) noexcept {
+  return detail::join_wait<fiber>(std::move(joined));
+}
+inline detail::join_wait<local::fiber> joining(local::fiber joined) noexcept {
+  return detail::join_wait<local::fiber>(std::move(joined));
+}
+
+// To be returned by a fiber's function. The fiber waits, and goes on by function(state), or by
+// function(state, result) if the wait brings a result; by function() or function(result) without a state.
+// That returns void, or a continuation. What it throws leaves the fiber as what its first function throws.
+//
+// `function` and `state` are kept as they are, in the descriptor if they and what the wait needs are no more
+// than 48 bytes together (a function pointer takes 8, a lambda without captures none), else in memory that is
+// allocated: then this may throw std::bad_alloc. They may be of any type that moves without throwing. At the
+// runtime's end a fiber that has no stack just ends, and its state is destroyed.
+//
+// Guards that the frames held are let go when they return: a stop_guard, a lock.
+template <class Function, class State>
+continuation become(Function function, State state) {
+  return detail::block(this_fiber::parking(), std::move(function), std::move(state));
+}
+template <class Function>
+continuation become(Function function) {
+  return detail::block(this_fiber::parking(), std::move(function), detail::no_state{});
+}
+template <detail::is_continuation_wait Wait, class Function, class State>
+continuation become(Wait wait, Function function, State state) {
+  return detail::block(std::move(wait), std::move(function), std::move(state));
+}
+template <detail::is_continuation_wait Wait, class Function>
+continuation become(Wait wait, Function function) {
+  return detail::block(std::move(wait), std::move(function), detail::no_state{});
+}
+
+// The same, where the wait is for something in the state: `wait_of(state)` is called first, and says what
+// is waited for; the state is moved after that, as a stream may be that is waited for. A member function will
+// do:
+//
+//   return sennit::become(&sennit::tcp_stream::reading, serve, std::move(client));
+template <class WaitOf, class Function, class State>
+  requires detail::is_continuation_wait<std::invoke_result_t<WaitOf, State&>>
+continuation become(WaitOf wait_of, Function function, State state) {
+  auto wait = std::invoke(std::move(wait_of), state);
+  return detail::block(std::move(wait), std::move(function), std::move(state));
+}
+
+}  // namespace sennit

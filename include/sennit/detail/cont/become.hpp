@@ -1,0 +1,113 @@
+// How a continuation is made of a wait, a function and a state, and taken apart again.
+//
+// A wait is what a fiber without a stack waits by. It lies where the continuation does, at one place from
+// file() on until it has ended:
+//
+//   struct some_wait : continuation_wait {
+//     static constexpr const char* reason = "...";  // for people
+//     bool file(fiber& f) noexcept;           // as continuation_code's
+//     bool withdraw(fiber& f) noexcept;       // as wait_site's: of a parallel runtime only
+//     result end(fiber& self, std::uintptr_t word, fiber_status why) noexcept;  // on a stack again
+//   };
+//
+// It may be moved before file(), and after its end, and then as often as you like; that must not throw.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::detail {
+
+struct continuation_wait {};
+template <class T>
+concept is_continuation_wait = std::derived_from<T, continuation_wait>;
+
+struct no_state {};
+
+// Calls what a fiber goes on with: with its state, if it has one, and then what its wait has brought.
+template <class Function, class State, class... Result>
+continuation go_on(Function& function, State& state, Result&&... result) {
+  const auto call = [&](auto&&... state_if_any) -> decltype(auto) {
+    return std::invoke(function, std::forward<decltype(state_if_any)>(state_if_any)...,
+                       std::forward<Result>(result)...);
+  };
+  const auto finish = [&](auto&&... state_if_any) -> continuation {
+    using returned = std::invoke_result_t<Function&, decltype(state_if_any)..., Result...>;
+    static_assert(std::is_void_v<returned> || std::is_same_v<returned, continuation>,
+                  "a fiber goes on with a function that returns void or sennit::continuation");
+    if constexpr (std::is_void_v<returned>) {
+      call(std::forward<decltype(state_if_any)>(state_if_any)...);
+      return {};
+    } else {
+      return call(std::forward<decltype(state_if_any)>(state_if_any)...);
+    }
+  };
+  if constexpr (std::is_same_v<State, no_state>) {
+    return finish();
+  } else if constexpr (std::invocable<Function&, State&, Result...>) {
+    return finish(state);
+  } else {
+    static_assert(std::invocable<Function&, State, Result...>,
+                  "the function takes the state, and what the wait brings");
+    return finish(std::move(state));
+  }
+}
+
+template <class Wait, class Function, class State>
+struct blocked {
+  [[no_unique_address]] Wait wait;
+  [[no_unique_address]] Function function;
+  [[no_unique_address]] State state;
+
+  static blocked& at(void* place) noexcept { return *static_cast<blocked*>(place); }
+
+  static continuation run(void* place, std::uintptr_t word, fiber_status why) {
+    fiber& self = *this_worker()->ready.current;
+    blocked mine(std::move(at(place)));
+    at(place).~blocked();
+    if constexpr (std::is_void_v<decltype(mine.wait.end(self, word, why))>) {
+      mine.wait.end(self, word, why);
+      return go_on(mine.function, mine.state);
+    } else {
+      auto result = mine.wait.end(self, word, why);
+      return go_on(mine.function, mine.state, std::move(result));
+    }
+  }
+  static bool file(void* place, fiber& f) noexcept { return at(place).wait.file(f); }
+  static bool withdraw(wait_site&, fiber& f) noexcept { return at(continuation_place(f)).wait.withdraw(f); }
+  static void move(void* from, void* to) noexcept {
+    ::new (to) blocked(std::move(at(from)));
+    at(from).~blocked();
+  }
+  static void drop(void* place) noexcept { at(place).~blocked(); }
+
+  static std::uintptr_t entry([[maybe_unused]] const void* place) noexcept {
+    if constexpr (std::is_pointer_v<Function>)
+      return reinterpret_cast<std::uintptr_t>(static_cast<const blocked*>(place)->function);
+    else
+      return reinterpret_cast<std::uintptr_t>(run);  // its name has the function's type in it
+  }
+
+  inline static continuation_code code{{Wait::reason, withdraw}, run, file, move, drop, entry};
+};
+
+template <class Wait, class Function, class State>
+continuation block(Wait wait, Function function, State state) {
+  using kept = blocked<Wait, Function, State>;
+  static_assert(std::is_nothrow_move_constructible_v<Function> && std::is_nothrow_move_constructible_v<State>,
+                "what a fiber keeps while it has no stack is moved there and back, and must not throw");
+  static_assert(alignof(kept) <= 16,
+                "what a fiber keeps while it has no stack is aligned to 16 bytes at most");
+  continuation made;
+  continuation_access::begin(made, sizeof(kept));
+  ::new (continuation_access::place(made)) kept{std::move(wait), std::move(function), std::move(state)};
+  continuation_access::finish(made, kept::code);
+  return made;
+}
+
+}  // namespace sennit::detail

@@ -1,0 +1,84 @@
+// What a fiber waits by, without a stack, that needs no object: its own unpark, its turn, the time.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/fiber.hpp"
+#include "sennit/local/fiber.hpp"
+
+namespace sennit::detail {
+
+struct park_wait : continuation_wait {
+  static constexpr const char* reason = "park";
+  bool file(fiber& f) noexcept;
+  bool withdraw(fiber& f) noexcept;
+  void end(fiber& self, std::uintptr_t, fiber_status) noexcept;
+};
+
+struct yield_wait : continuation_wait {
+  static constexpr const char* reason = "yield";
+  bool file(fiber& f) noexcept;
+  bool withdraw(fiber&) noexcept { return false; }
+  void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
+};
+
+class sleep_wait : public continuation_wait {
+public:
+  static constexpr const char* reason = "sleep";
+  explicit sleep_wait(time_point until) noexcept : until_(until) {}
+  sleep_wait(sleep_wait&& other) noexcept : until_(other.until_) {}
+  bool file(fiber& f) noexcept;
+  bool withdraw(fiber& f) noexcept;
+  void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
+
+private:
+  struct shared_timer {
+    wait_claim claim;
+    fiber_timer timer;
+  };
+  time_point until_;
+  std::variant<std::monostate, local_timer, shared_timer> timer_;
+};
+
+struct join_access {
+  template <class Handle>
+  static fiber& of(const Handle& handle) noexcept {
+    return *handle.fiber_;
+  }
+};
+
+// `Handle`: a sennit::fiber, or one of a local runtime.
+template <class Handle>
+class join_wait : public continuation_wait {
+public:
+  static constexpr const char* reason = join_reason;
+  explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
+    assert(joined_.joinable() && "sennit: join of a fiber that is not joinable");
+  }
+  bool file(fiber& f) noexcept {
+    if constexpr (std::is_same_v<Handle, sennit::fiber>)
+      return file_parallel(join_access::of(joined_), f);
+    else
+      return file_local(join_access::of(joined_), f);
+  }
+  bool withdraw(fiber& f) noexcept { return withdraw_parallel(join_access::of(joined_), f); }
+  void end(fiber&, std::uintptr_t, fiber_status) { joined_.join(); }  // it has ended: throws what it threw
+
+private:
+  static bool file_parallel(fiber& joined, fiber& f) noexcept;
+  static bool file_local(fiber& joined, fiber& f) noexcept;
+  static bool withdraw_parallel(fiber& joined, fiber& f) noexcept;
+
+  Handle joined_;
+};
+
+extern template class join_wait<sennit::fiber>;
+extern template class join_wait<sennit::local::fiber>;
+
+}  // namespace sennit::detail

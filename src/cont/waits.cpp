@@ -1,0 +1,79 @@
+// Waits without a stack that need no object.
+#include "sennit/detail/cont/waits.hpp"
+
+#include "sennit/detail/sched/slot.hpp"
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit::detail {
+
+bool park_wait::file(fiber& f) noexcept {
+  if (f.home->shared != nullptr)
+    return f.permit.park();
+  if (!f.flags.unpark_pending)
+    f.flags.status = fiber_status::unpark;
+  return !f.flags.unpark_pending;
+}
+
+bool park_wait::withdraw(fiber& f) noexcept {
+  return f.permit.take(claim_state::timed_out) == claim_result::parked;
+}
+
+void park_wait::end(fiber& self, std::uintptr_t, fiber_status) noexcept {
+  if (self.home->shared != nullptr)
+    self.permit.reopen();
+  else
+    self.flags.unpark_pending = false;
+}
+
+bool yield_wait::file(fiber& f) noexcept {
+  if (f.home->shared != nullptr) {
+    parallel_requeue(running_parallel(), f);
+  } else {
+    f.flags.status = fiber_status::notified;
+    f.home->ready.add_last(&f);
+  }
+  return true;
+}
+
+bool sleep_wait::file(fiber& f) noexcept {
+  if (f.home->shared == nullptr) {
+    f.flags.status = fiber_status::parked;
+    timer_.emplace<local_timer>(f.home->deadlines, f, until_);
+    return true;
+  }
+  auto& mine = timer_.emplace<shared_timer>();
+  mine.timer.arm(f, mine.claim, until_);
+  return mine.claim.park();
+}
+
+bool sleep_wait::withdraw(fiber&) noexcept {
+  return std::get<shared_timer>(timer_).claim.take(claim_state::timed_out) == claim_result::parked;
+}
+
+template <class Handle>
+bool join_wait<Handle>::file_parallel(fiber& joined, fiber& f) noexcept {
+  must_be_of_kind(f, true, reason);
+  return observe_end(joined, f);
+}
+
+template <class Handle>
+bool join_wait<Handle>::file_local(fiber& joined, fiber& f) noexcept {
+  must_be_of_kind(f, false, reason);
+  if (joined.flags.status == fiber_status::finished)
+    return false;
+  assert(joined.joiner == nullptr && "sennit: two fibers join one");
+  joined.joiner = &f;
+  f.word = reinterpret_cast<std::uintptr_t>(&joined);
+  f.flags.status = fiber_status::joining;
+  return true;
+}
+
+template <class Handle>
+bool join_wait<Handle>::withdraw_parallel(fiber& joined, fiber& f) noexcept {
+  return slot_leave(joined.ended, ended_not_yet, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&f)));
+}
+
+template class join_wait<sennit::fiber>;
+template class join_wait<sennit::local::fiber>;
+
+}  // namespace sennit::detail

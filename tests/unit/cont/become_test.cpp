@@ -1,0 +1,319 @@
+// Fibers that block without a stack.
+#include "sennit/become.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sennit/fiber_local.hpp"
+#include "support/kinds.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using sennit::become;
+using sennit::continuation;
+namespace this_fiber = sennit::this_fiber;
+
+template <class Kind>
+class Become : public sennit::kind_test<Kind> {};
+TYPED_TEST_SUITE(Become, sennit::every_kind, sennit::kind_name);
+
+std::string_view running_name() {
+  return sennit::detail::fiber_name(*sennit::detail::this_worker()->ready.current);
+}
+
+struct counted {
+  explicit counted(std::atomic<int>& n) : alive(&n) { ++*alive; }
+  counted(counted&& other) noexcept : alive(other.alive) { ++*alive; }
+  ~counted() { --*alive; }
+  std::atomic<int>* alive;
+};
+
+TYPED_TEST(Become, GoesOnWithItsState) {
+  int seen = 0;
+  this->run([&] {
+    TypeParam::spawn([&seen] {
+      return become(this_fiber::yielding(), [](int* to) { *to = 7; }, &seen);
+    }).join();
+  });
+  EXPECT_EQ(seen, 7);
+}
+
+TYPED_TEST(Become, DestroysItsFramesBeforeItBlocks) {
+  std::atomic<int> alive = 0;
+  this->run([&] {
+    std::atomic<int> at_its_end = -1;
+    auto fiber = TypeParam::spawn([&] {
+      const counted in_the_frame(alive);
+      return become([&] { at_its_end = alive.load(); });
+    });
+    while (fiber.join_for(1ms))
+      FAIL() << "it does not wait";
+    EXPECT_EQ(alive, 0);
+    EXPECT_EQ(at_its_end, -1);
+    fiber.unpark();
+    fiber.join();
+    EXPECT_EQ(at_its_end, 0);
+  });
+}
+
+TYPED_TEST(Become, TakesAnUnparkThatCameBefore) {
+  this->run([&] {
+    std::atomic<int> steps = 0;
+    auto fiber = TypeParam::spawn([&] { return become([&] { return become([&] { ++steps; }); }); });
+    fiber.unpark();
+    EXPECT_FALSE(fiber.join_for(5ms));
+    fiber.unpark();
+    fiber.join();
+    EXPECT_EQ(steps, 1);
+  });
+}
+
+continuation count_down(std::uint64_t left) {
+  return left == 0 ? continuation() : become(this_fiber::yielding(), count_down, left - 1);
+}
+
+// A stack of 64 KiB would not hold a frame for each.
+TYPED_TEST(Become, LoopsInConstantStack) {
+  this->run([] {
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 8; ++i)
+      all.push_back(TypeParam::spawn([] { return count_down(20'000); }));
+    for (auto& each : all)
+      each.join();
+  });
+}
+
+TYPED_TEST(Become, LetsOthersRunByYielding) {
+  this->run([] {
+    std::atomic<bool> stop = false;
+    struct spin {
+      static continuation on(std::atomic<bool>* stop) {
+        return *stop ? continuation() : become(this_fiber::yielding(), on, stop);
+      }
+    };
+    auto spinner = TypeParam::spawn([&] { return spin::on(&stop); });
+    for (int i = 0; i < 100; ++i)
+      TypeParam::yield();
+    stop = true;
+    spinner.join();
+  });
+}
+
+TYPED_TEST(Become, SleepsWithoutAStack) {
+  this->run([] {
+    const auto begin = std::chrono::steady_clock::now();
+    std::atomic<int> woken = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 50; ++i)
+      all.push_back(TypeParam::spawn([&woken, i] {
+        return become(
+            this_fiber::sleeping_for(i % 2 == 0 ? 20ms : 10ms), [](std::atomic<int>* n) { ++*n; }, &woken);
+      }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(woken, 50);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+  });
+}
+
+template <std::size_t Size>
+struct sized {
+  std::array<unsigned char, Size> bytes;
+};
+
+template <class Kind, std::size_t Size>
+void keeps_bytes() {
+  Kind().run([] {
+    sized<Size> state{};
+    for (std::size_t i = 0; i < Size; ++i)
+      state.bytes[i] = static_cast<unsigned char>(i * 7 + 1);
+    std::vector<typename Kind::fiber> all;
+    std::atomic<int> right = 0;
+    static std::atomic<int>* count;
+    count = &right;
+    for (int i = 0; i < 20; ++i)
+      all.push_back(Kind::spawn([state] {
+        return become(
+            this_fiber::yielding(),
+            [](const sized<Size>& kept) {
+              bool same = true;
+              for (std::size_t at = 0; at < Size; ++at)
+                same &= kept.bytes[at] == static_cast<unsigned char>(at * 7 + 1);
+              *count += same;
+            },
+            state);
+      }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(right, 20);
+  });
+}
+
+TYPED_TEST(Become, KeepsStatesOfAllSizes) {
+  keeps_bytes<TypeParam, 1>();
+  keeps_bytes<TypeParam, 47>();
+  keeps_bytes<TypeParam, 48>();
+  keeps_bytes<TypeParam, 49>();
+  keeps_bytes<TypeParam, 1000>();
+}
+
+TYPED_TEST(Become, MovesWhatOwns) {
+  std::atomic<int> alive = 0;
+  this->run([&] {
+    auto fiber = TypeParam::spawn([&] {
+      return become(
+          this_fiber::yielding(),
+          [](std::unique_ptr<counted> mine) {
+            return become(
+                this_fiber::yielding(), [](std::unique_ptr<counted>& still) { EXPECT_EQ(*still->alive, 1); },
+                std::move(mine));
+          },
+          std::make_unique<counted>(alive));
+    });
+    fiber.join();
+    EXPECT_EQ(alive, 0);
+  });
+}
+
+TYPED_TEST(Become, ItsExceptionsComeOutOfJoin) {
+  this->run([] {
+    auto fiber = TypeParam::spawn([] {
+      return become(this_fiber::yielding(), []() -> continuation { throw std::runtime_error("late"); });
+    });
+    EXPECT_THROW(fiber.join(), std::runtime_error);
+    auto early = TypeParam::spawn([]() -> continuation { throw std::runtime_error("early"); });
+    EXPECT_THROW(early.join(), std::runtime_error);
+  });
+}
+
+TYPED_TEST(Become, KeepsItsNameAndItsLocals) {
+  static sennit::fiber_local<int> local;
+  this->run([] {
+    std::atomic<bool> right = false;
+    auto fiber = TypeParam::spawn(
+        [&] {
+          *local = 42;
+          return become([&] { right = *local == 42 && running_name() == "keeper"; });
+        },
+        {.name = "keeper"});
+    EXPECT_FALSE(fiber.join_for(2ms));
+    EXPECT_EQ(fiber.name(), "keeper");
+    fiber.unpark();
+    fiber.join();
+    EXPECT_TRUE(right);
+  });
+}
+
+TYPED_TEST(Become, KeepsTheSizeOfItsStack) {
+  this->run([] {
+    std::atomic<long> sum = 0;
+    auto fiber = TypeParam::spawn(
+        [&] {
+          return become(this_fiber::yielding(), [&] {
+            volatile char much[200'000];
+            for (std::size_t i = 0; i < sizeof much; i += 100)
+              much[i] = 1;
+            for (std::size_t i = 0; i < sizeof much; i += 100)
+              sum += much[i];
+          });
+        },
+        {.stack_size = 512 * 1024});
+    fiber.join();
+    EXPECT_EQ(sum, 2000);
+  });
+}
+
+TYPED_TEST(Become, BeginsWithoutAStack) {
+  this->run([] {
+    std::atomic<int> ran = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 1000; ++i)
+      all.push_back(TypeParam::spawn(become([](std::atomic<int>* n) { ++*n; }, &ran)));
+    TypeParam::yield();
+    EXPECT_EQ(ran, 0);
+    for (auto& each : all)
+      each.unpark();
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(ran, 1000);
+  });
+}
+
+// Either way from one time to the next.
+TYPED_TEST(Become, BlocksEitherWay) {
+  struct step {
+    static continuation on(int left) {
+      for (int i = 0; i < left % 3; ++i)
+        TypeParam::yield();
+      return left == 0 ? continuation() : become(this_fiber::yielding(), on, left - 1);
+    }
+  };
+  this->run([] {
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 20; ++i)
+      all.push_back(TypeParam::spawn([] { return step::on(300); }));
+    for (auto& each : all)
+      each.join();
+  });
+}
+
+TYPED_TEST(Become, TheRuntimesEndDestroysStates) {
+  std::atomic<int> alive = 0;
+  std::atomic<int> went_on = 0;
+  {
+    TypeParam().run([&] {
+      for (int i = 0; i < 10; ++i) {
+        TypeParam::spawn([&] {
+          return become([&](std::unique_ptr<counted>) { ++went_on; }, std::make_unique<counted>(alive));
+        }).detach();
+        TypeParam::spawn([&] {
+          return become(
+              this_fiber::sleeping_for(1h), [&](std::unique_ptr<counted>) { ++went_on; },
+              std::make_unique<counted>(alive));
+        }).detach();
+      }
+      while (alive != 20)
+        TypeParam::yield();
+    });
+  }
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(went_on, 0);
+}
+
+TYPED_TEST(Become, EndsWithAnEmptyContinuation) {
+  this->run([] {
+    auto fiber = TypeParam::spawn([] { return continuation(); });
+    fiber.join();
+  });
+}
+
+TYPED_TEST(Become, IsJoinedByWhoHasNoStackToo) {
+  this->run([] {
+    std::atomic<int> at = 0;
+    auto first = TypeParam::spawn([&] { return become([&] { at = 1; }); });
+    auto second = TypeParam::spawn([&] {
+      first.join();
+      EXPECT_EQ(at, 1);
+    });
+    TypeParam::yield();
+    first.unpark();
+    second.join();
+  });
+}
+
+TYPED_TEST(Become, RunsAsTheFirstFunctionOfARuntime) {
+  int seen = 0;
+  this->run([&] { return become(this_fiber::yielding(), [&] { seen = 3; }); });
+  EXPECT_EQ(seen, 3);
+}
+
+}  // namespace
