@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/mutex.hpp"
 
@@ -70,7 +71,30 @@ public:
     return wait_until(lock, std::chrono::steady_clock::now() + time, std::move(done)...);
   }
 
+  // wait() without a stack: for become(), whose function gets the lock.
+  auto waiting(std::unique_lock<mutex> lock) noexcept { return notified(*this, std::move(lock)); }
+
 private:
+  class notified : public detail::continuation_wait {
+  public:
+    static constexpr const char* reason = "condition variable";
+    notified(condition_variable& of, std::unique_lock<mutex>&& lock) noexcept
+        : queue_(&of.queue_), mutex_(lock.mutex()), lock_(std::move(lock)) {
+      assert(lock_.owns_lock() && "sennit: waiting without the lock");
+    }
+    bool file(detail::fiber& f) noexcept;
+    bool withdraw(detail::fiber& f) noexcept { return queue_->withdraw(f); }
+    std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) {
+      mutex_->lock_again();
+      return {*mutex_, std::adopt_lock};
+    }
+
+  private:
+    detail::wait_queue* queue_;
+    mutex* mutex_;
+    std::unique_lock<mutex> lock_;  // until it waits
+  };
+
   struct relock {
     mutex& held;
     [[gnu::always_inline]] ~relock() { held.lock_again(); }

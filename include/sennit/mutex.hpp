@@ -10,6 +10,7 @@
 #include <cassert>
 #include <chrono>
 
+#include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/wait_options.hpp"
 
@@ -42,6 +43,10 @@ public:
     return try_lock_until(std::chrono::steady_clock::now() + time);
   }
 
+  // lock() without a stack: for become(). It goes on with the mutex locked. (If another came first when it
+  // was woken, it waits once more, with its stack.)
+  auto locking() noexcept { return detail::queue_wait<detail::wait_queue, until_locked>(queue_, {this}); }
+
   [[gnu::always_inline]] void unlock() {
     if (!queue_.change(locked, unlocked, std::memory_order_release)) [[unlikely]]
       unlock_slow(options_.wake);
@@ -51,6 +56,21 @@ private:
   friend class condition_variable;
   static constexpr detail::wait_queue::state unlocked = 0;
   static constexpr detail::wait_queue::state locked = 1;
+  struct until_locked {
+    static constexpr const char* reason = "mutex";
+    mutex* of;
+    bool taken = false;
+    bool operator()(detail::wait_queue::state& now) noexcept {
+      if (now != unlocked)
+        return false;
+      now = locked;
+      return taken = true;
+    }
+    void end() const {
+      if (!taken && of->options_.fairness != fairness::fair)  // else it was handed over
+        of->lock();
+    }
+  };
 
   // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
   // hardly ever made.

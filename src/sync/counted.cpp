@@ -27,12 +27,7 @@ bool basic_counting_semaphore<Queue>::try_acquire_until(std::chrono::steady_cloc
   const state now = queue_.peek();
   if (now != 0 && queue_.change(now, now - 1, std::memory_order_acquire))
     return true;
-  return queue_.wait("semaphore", deadline, [](state& left) {
-    if (left == 0)
-      return false;
-    --left;
-    return true;
-  });
+  return queue_.wait(until_acquired::reason, deadline, until_acquired());
 }
 
 template <class Queue>
@@ -56,7 +51,7 @@ void basic_counting_semaphore<Queue>::release(std::size_t permits) {
 
 template <class Queue>
 bool basic_event<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
-  return is_set() || queue_.wait("event", deadline, [](state& now) { return now == happened; });
+  return is_set() || queue_.wait(until_set::reason, deadline, until_set());
 }
 
 template <class Queue>
@@ -82,7 +77,7 @@ void basic_wait_group<Queue>::done(std::size_t count) noexcept {
 
 template <class Queue>
 bool basic_wait_group<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
-  return try_wait() || queue_.wait("wait group", deadline, [](state& left) { return left == 0; });
+  return try_wait() || queue_.wait(until_done::reason, deadline, until_done());
 }
 
 template <class Queue>

@@ -11,7 +11,12 @@ namespace sennit::detail {
 
 template <class Queue>
 bool future_state_base<Queue>::wait_until(time_point deadline) {
-  return is_ready() || queue_.wait("future", deadline, [](state& now) { return (now & ready) != 0; });
+  return is_ready() || queue_.wait("future", deadline, need_not_wait);
+}
+
+template <class Queue>
+bool future_state_base<Queue>::file(fiber& f) noexcept {
+  return queue_.file(f, need_not_wait, "future");
 }
 
 template <class Queue>

@@ -9,6 +9,16 @@ void mutex::wait() {
   wait_until(detail::never);
 }
 
+bool mutex::until_locked::file(detail::fiber& f) noexcept {
+  detail::must_be_of_kind(f, false, reason);
+  if (of->try_lock())
+    return false;
+  f.flags.status = detail::fiber_status::waiting;
+  detail::list_push_back(of->waiters_, f);
+  of->state_ = state::wanted;
+  return true;
+}
+
 void mutex::wait_again() {
   detail::wait_in_any_case([this] {
     if (!try_lock())

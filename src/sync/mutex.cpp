@@ -13,15 +13,11 @@ bool mutex::try_lock_slow() noexcept {
 
 bool mutex::lock_slow(detail::time_point deadline) {
   for (;;) {
-    bool taken = false;
-    const bool woken = queue_.wait("mutex", deadline, [&taken](detail::wait_queue::state& now) {
-      if (now != unlocked)
-        return false;
-      now = locked;
-      return taken = true;
-    });
-    if (taken || !woken)
-      return taken;
+    until_locked wanted{this};
+    const bool woken = queue_.wait(until_locked::reason, deadline,
+                                   [&wanted](detail::wait_queue::state& now) { return wanted(now); });
+    if (wanted.taken || !woken)
+      return wanted.taken;
     if (options_.fairness == fairness::fair)
       return true;  // it was handed to us
   }

@@ -10,6 +10,11 @@ bool shared_waits::withdraw(wait_site& from, fiber& f) noexcept {
   return leave_list(f);
 }
 
+bool shared_waits::leave(fiber& f) noexcept {
+  const std::lock_guard hold(lock_);
+  return leave_list(f);
+}
+
 std::uintptr_t shared_waits::wait_claimed(waiter_list& list, std::uintptr_t word, const char* reason,
                                           time_point deadline) {
   claimed_wait wait(reason, deadline);

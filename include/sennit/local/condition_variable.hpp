@@ -73,7 +73,35 @@ public:
     return wait_until(lock, std::chrono::steady_clock::now() + time, std::move(done)...);
   }
 
+  // wait() without a stack: for become(), whose function gets the lock.
+  auto waiting(std::unique_lock<mutex> lock) noexcept { return notified(*this, std::move(lock)); }
+
 private:
+  class notified : public detail::continuation_wait {
+  public:
+    static constexpr const char* reason = "condition variable";
+    notified(condition_variable& of, std::unique_lock<mutex>&& lock) noexcept
+        : of_(&of), lock_(std::move(lock)) {
+      assert(lock_.owns_lock() && "sennit: waiting without the lock");
+    }
+    bool file(detail::fiber& f) noexcept {
+      detail::must_be_of_kind(f, false, reason);
+      f.flags.status = detail::fiber_status::waiting;
+      detail::list_push_back(of_->waiters_, f);
+      lock_.unlock();
+      return true;
+    }
+    static bool withdraw(detail::fiber&) noexcept { return false; }
+    std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) {
+      lock_.mutex()->lock_again();
+      return {*lock_.release(), std::adopt_lock};
+    }
+
+  private:
+    condition_variable* of_;
+    std::unique_lock<mutex> lock_;
+  };
+
   struct relock {
     [[gnu::always_inline]] explicit relock(std::unique_lock<mutex>& held) : held_mutex(*held.mutex()) {
       assert(held.owns_lock() && "sennit: waiting without the lock");

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::local {
@@ -49,6 +50,9 @@ public:
     return try_lock_until(std::chrono::steady_clock::now() + time);
   }
 
+  // lock() without a stack: for become(). It goes on with the mutex locked.
+  auto locking() noexcept { return until_locked(*this); }
+
   [[gnu::always_inline]] void unlock() {
     if (state_ != state::locked) [[unlikely]]
       hand_over();
@@ -59,6 +63,15 @@ public:
 private:
   friend class condition_variable;
   enum class state : std::uint8_t { free, locked, wanted };  // wanted: locked, and somebody has waited for it
+
+  struct until_locked : detail::continuation_wait {
+    static constexpr const char* reason = "mutex";
+    explicit until_locked(mutex& wanted) noexcept : of(&wanted) {}
+    bool file(detail::fiber& f) noexcept;
+    static bool withdraw(detail::fiber&) noexcept { return false; }
+    static void end(detail::fiber&, std::uintptr_t, detail::fiber_status) noexcept {}
+    mutex* of;
+  };
 
   // Return with the mutex handed to us; it stays locked in between. Out of line: a switch that is inlined
   // into a loop that locks takes all registers from it, though it is hardly ever made.

@@ -7,6 +7,9 @@
 //   wake(who, word), wake_all     makes ready; the lock was let go
 //   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
 //                                 word it was woken with, or 0
+//   enter(list, fiber)            with the lock held: the same of a fiber without a stack, which is not to be
+//                                 touched any more once the lock is let go
+//   leave(list, fiber)            takes it out again; false: it has been taken out
 //   mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
 #pragma once
 
@@ -20,6 +23,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/word.hpp"
+#include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -40,6 +44,12 @@ struct local_waits {
     while (fiber* f = woken.pop())
       unpark_in_turn(*f, fiber_status::notified);
   }
+  static void enter(waiter_list& list, fiber& f) noexcept {
+    must_be_of_kind(f, false, "channel");
+    f.flags.status = fiber_status::waiting;
+    list_push_back(list, f);
+  }
+  static bool leave(fiber&) noexcept { return false; }  // stop_waiting() does it
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
                                              time_point deadline) {
     worker& w = running_worker();
@@ -99,6 +109,10 @@ public:
     }
     return value;
   }
+
+  // send() and receive() without a stack: for become(), whose function gets their result.
+  auto sending(T value) { return send_wait(*this, std::move(value)); }
+  auto receiving() noexcept { return receive_wait(*this); }
 
   // Takes a value if there is one now.
   std::optional<T> try_receive() {
@@ -249,6 +263,62 @@ private:
     receiver.word = word;
     return word;
   }
+
+  class receive_wait : public continuation_wait {
+  public:
+    static constexpr const char* reason = "channel receive";
+    explicit receive_wait(basic_channel& from) noexcept : from_(&from) {}
+    receive_wait(receive_wait&& other) noexcept : from_(other.from_), value_(std::move(other.value_)) {
+      static_assert(std::is_nothrow_move_constructible_v<T>);
+      if constexpr (in_register)
+        filled_ = other.filled_ || (other.place_ && other.place_->filled);
+    }
+    bool file(fiber& f) noexcept {
+      holder hold(from_->waits_);
+      if (from_->take(value_, hand_over{hold}) || from_->closed_)
+        return false;
+      f.word = reinterpret_cast<std::uintptr_t>(&place_.emplace(value_));
+      from_->waits_.enter(from_->receivers_, f);
+      return true;
+    }
+    bool withdraw(fiber& f) noexcept { return from_->waits_.leave(f); }
+    std::optional<T> end(fiber&, [[maybe_unused]] std::uintptr_t word, fiber_status) noexcept {
+      if constexpr (in_register)
+        if (filled_)
+          value_.emplace(from_word<T>(word));
+      return std::move(value_);
+    }
+
+  private:
+    basic_channel* from_;
+    std::optional<T> value_;
+    std::optional<landing> place_;
+    bool filled_ = false;
+  };
+
+  class send_wait : public continuation_wait {
+  public:
+    static constexpr const char* reason = "channel send";
+    send_wait(basic_channel& to, T&& value) : to_(&to), value_(std::move(value)) {}
+    bool file(fiber& f) noexcept {
+      holder hold(to_->waits_);
+      sent_ = to_->offer(value_, hand_over{hold});
+      if (sent_ || to_->closed_)
+        return false;
+      f.word = reinterpret_cast<std::uintptr_t>(&value_);
+      waits_ = true;
+      to_->waits_.enter(to_->senders_, f);
+      return true;
+    }
+    bool withdraw(fiber& f) noexcept { return to_->waits_.leave(f); }
+    bool end(fiber&, std::uintptr_t word, fiber_status) noexcept { return waits_ ? word == taken : sent_; }
+
+  private:
+    basic_channel* to_;
+    T value_;
+    bool sent_ = false;
+    bool waits_ = false;
+  };
 
   // The next value, from the buffer or of a waiting sender. False: there is none.
   template <class Then>

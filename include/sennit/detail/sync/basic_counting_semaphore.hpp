@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
 
@@ -24,10 +24,23 @@ public:
     return try_acquire_until(std::chrono::steady_clock::now() + time);
   }
 
+  // acquire() without a stack: for become().
+  auto acquiring() noexcept { return queue_wait<Queue, until_acquired>(queue_); }
+
   void release(std::size_t permits = 1);
 
 private:
   using state = typename Queue::state;
+  struct until_acquired {
+    static constexpr const char* reason = "semaphore";
+    bool operator()(state& left) const noexcept {
+      if (left == 0)
+        return false;
+      --left;
+      return true;
+    }
+    void end() const noexcept {}
+  };
 
   Queue queue_;  // the state: how many permits are left
 };

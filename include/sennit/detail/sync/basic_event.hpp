@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
 
@@ -21,12 +21,20 @@ public:
     return wait_until(std::chrono::steady_clock::now() + time);
   }
 
+  // wait() without a stack: for become().
+  auto waiting() noexcept { return queue_wait<Queue, until_set>(queue_); }
+
   void set() noexcept { queue_.wake_all(happened); }
   void reset() noexcept { typename Queue::guard(queue_).set(0); }
 
 private:
   using state = typename Queue::state;
   static constexpr state happened = 1;
+  struct until_set {
+    static constexpr const char* reason = "event";
+    bool operator()(state& now) const noexcept { return now == happened; }
+    void end() const noexcept {}
+  };
   Queue queue_;
 };
 

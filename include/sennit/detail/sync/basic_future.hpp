@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sync/future_state.hpp"
 
 namespace sennit::detail {
@@ -64,6 +65,9 @@ public:
       return std::move(*value);
   }
 
+  // wait() without a stack: for become(), whose function gets the future again, ready.
+  auto waiting() && { return made_ready(std::move(*this)); }
+
   auto operator co_await() {
     struct awaiter {
       basic_future awaited;
@@ -77,6 +81,18 @@ public:
 
 private:
   friend basic_promise<T, Queue>;
+  class made_ready : public continuation_wait {
+  public:
+    static constexpr const char* reason = "future";
+    explicit made_ready(basic_future&& awaited) : awaited_(std::move(awaited)) { state_of(awaited_.state_); }
+    bool file(fiber& f) noexcept { return awaited_.state_->file(f); }
+    bool withdraw(fiber& f) noexcept { return awaited_.state_->withdraw(f); }
+    basic_future end(fiber&, std::uintptr_t, fiber_status) noexcept { return std::move(awaited_); }
+
+  private:
+    basic_future awaited_;
+  };
+
   explicit basic_future(future_state<T, Queue>& state) noexcept : state_(&state) { state.add_owner(); }
 
   future_state_owner<T, Queue> state_;

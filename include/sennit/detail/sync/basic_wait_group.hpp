@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
 
@@ -32,9 +32,16 @@ public:
   bool wait_for(std::chrono::duration<Rep, Period> time) {
     return wait_until(std::chrono::steady_clock::now() + time);
   }
+  // wait() without a stack: for become().
+  auto waiting() noexcept { return queue_wait<Queue, until_done>(queue_); }
 
 private:
   using state = typename Queue::state;
+  struct until_done {
+    static constexpr const char* reason = "wait group";
+    bool operator()(state& left) const noexcept { return left == 0; }
+    void end() const noexcept {}
+  };
 
   Queue queue_;  // the state: how many are pending
 };

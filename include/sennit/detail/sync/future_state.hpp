@@ -24,6 +24,9 @@ public:
 
   bool is_ready() const noexcept { return (queue_.peek(std::memory_order_acquire) & ready) != 0; }
   bool wait_until(time_point deadline);
+  // For a fiber without a stack: as a wait queue's.
+  bool file(fiber& f) noexcept;
+  bool withdraw(fiber& f) noexcept { return queue_.withdraw(f); }
   // Has a coroutine resumed by who publishes. False: the result is there. Nothing may be touched after it.
   bool await(std::coroutine_handle<> who) noexcept;
 
@@ -42,6 +45,8 @@ private:
   static constexpr state begun = 1;      // somebody writes the result, or has
   static constexpr state ready = 2;      // it is there
   static constexpr state retrieved = 4;  // there is, or was, a future
+
+  static bool need_not_wait(state& now) noexcept { return (now & ready) != 0; }
 
   Queue queue_;
   typename Queue::owners owners_;

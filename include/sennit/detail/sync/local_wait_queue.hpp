@@ -82,6 +82,14 @@ public:
   bool wait(const char* reason, time_point deadline, Decide decide) {
     return wait(reason, deadline, decide, [] {});
   }
+
+  template <class Decide>
+  bool file(fiber& f, Decide& decide, const char* reason) noexcept {
+    must_be_of_kind(f, false, reason);
+    f.flags.status = fiber_status::waiting;
+    return enter(f, decide);
+  }
+  static bool withdraw(fiber&) noexcept { return false; }  // stop_waiting() does it
 };
 
 }  // namespace sennit::detail

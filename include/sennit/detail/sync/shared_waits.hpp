@@ -20,6 +20,12 @@ public:
   [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t) noexcept { deliver(who); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
 
+  static void enter(waiter_list& list, fiber& f) noexcept {
+    must_be_of_kind(f, true, "channel");
+    list_push_back(list, f);
+  }
+  bool leave(fiber& f) noexcept;
+
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
                                              time_point deadline) {
     const auto word = reinterpret_cast<std::uintptr_t>(offered);

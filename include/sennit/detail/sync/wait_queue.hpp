@@ -55,7 +55,7 @@ public:
   template <class Decide, class After>
   [[gnu::always_inline]] bool wait(const char* reason, time_point deadline, Decide decide, After after) {
     if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
-      site here{{reason, withdraw}, this};
+      site here{{reason, withdraw_from}, this};
       parallel_block(*w, here, [this, &decide, after](fiber& self) {
         const After then = after;
         const bool waits = enter(self, decide);
@@ -73,13 +73,22 @@ public:
     return wait(reason, deadline, decide, [] {});
   }
 
+  template <class Decide>
+  bool file(fiber& f, Decide& decide, const char* reason) noexcept {
+    must_be_of_kind(f, true, reason);
+    return enter(f, decide);
+  }
+  bool withdraw(fiber& f) noexcept {
+    const guard hold(*this);
+    return leave_list(f);
+  }
+
 private:
   struct site : wait_site {
     wait_queue* queue;
   };
-  static bool withdraw(wait_site& from, fiber& f) noexcept {
-    const guard hold(*static_cast<site&>(from).queue);
-    return leave_list(f);
+  static bool withdraw_from(wait_site& from, fiber& f) noexcept {
+    return static_cast<site&>(from).queue->withdraw(f);
   }
 
   template <class Decide, class After>

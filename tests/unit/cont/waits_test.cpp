@@ -1,0 +1,376 @@
+// Every wait's second form: without a stack.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sennit/become.hpp"
+#include "support/kinds.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using sennit::become;
+using sennit::continuation;
+
+template <class Kind>
+class BecomeWaits : public sennit::kind_test<Kind> {};
+TYPED_TEST_SUITE(BecomeWaits, sennit::every_kind, sennit::kind_name);
+
+// Long enough that all who can have run have.
+template <class Kind>
+void let_all_run() {
+  const auto until = std::chrono::steady_clock::now() + 3ms;
+  while (std::chrono::steady_clock::now() < until)
+    Kind::yield();
+}
+
+TYPED_TEST(BecomeWaits, Event) {
+  this->run([] {
+    typename TypeParam::event happened;
+    std::atomic<int> woken = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 10; ++i)
+      all.push_back(TypeParam::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }));
+    let_all_run<TypeParam>();
+    EXPECT_EQ(woken, 0);
+    happened.set();
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(woken, 10);
+    // It has happened: nobody waits.
+    TypeParam::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }).join();
+    EXPECT_EQ(woken, 11);
+  });
+}
+
+TYPED_TEST(BecomeWaits, Semaphore) {
+  this->run([] {
+    typename TypeParam::counting_semaphore permits(2);
+    std::atomic<int> inside = 0;
+    std::atomic<int> most = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 50; ++i)
+      all.push_back(TypeParam::spawn([&] {
+        return become(permits.acquiring(), [&] {
+          const int now = ++inside;
+          for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+          }
+          TypeParam::yield();
+          --inside;
+          permits.release();
+        });
+      }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(most, 2);
+  });
+}
+
+TYPED_TEST(BecomeWaits, WaitGroup) {
+  this->run([] {
+    typename TypeParam::wait_group pending(3);
+    std::atomic<bool> done = false;
+    auto waits = TypeParam::spawn([&] { return become(pending.waiting(), [&] { done = true; }); });
+    pending.done();
+    pending.done();
+    let_all_run<TypeParam>();
+    EXPECT_FALSE(done);
+    pending.done();
+    waits.join();
+    EXPECT_TRUE(done);
+  });
+}
+
+TYPED_TEST(BecomeWaits, Mutex) {
+  this->run([] {
+    typename TypeParam::mutex mutex;
+    int inside = 0;
+    int sum = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 50; ++i)
+      all.push_back(TypeParam::spawn([&] {
+        return become(mutex.locking(), [&] {
+          EXPECT_EQ(++inside, 1);
+          TypeParam::yield();
+          sum += inside--;
+          mutex.unlock();
+        });
+      }));
+    for (int i = 0; i < 50; ++i) {
+      const std::lock_guard hold(mutex);
+      EXPECT_EQ(++inside, 1);
+      TypeParam::yield();
+      --inside;
+    }
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(sum, 50);
+  });
+}
+
+TYPED_TEST(BecomeWaits, ConditionVariable) {
+  this->run([] {
+    struct shared {
+      typename TypeParam::mutex mutex;
+      typename TypeParam::condition_variable changed;
+      int turn = 0;
+      std::vector<int> order;
+    } board;
+    struct player {
+      shared* at;
+      int number;
+      static continuation on(player me, std::unique_lock<typename TypeParam::mutex> lock) {
+        if (me.at->turn != me.number)
+          return become(me.at->changed.waiting(std::move(lock)), on, me);
+        me.at->order.push_back(me.number);
+        ++me.at->turn;
+        me.at->changed.notify_all();
+        return {};
+      }
+    };
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 9; i >= 0; --i)
+      all.push_back(
+          TypeParam::spawn([&board, i] { return player::on({&board, i}, std::unique_lock(board.mutex)); }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(board.order, (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  });
+}
+
+template <class Kind, class T>
+struct adder {
+  using channel = typename Kind::template channel<T>;
+  channel* from;
+  std::atomic<long>* sum;
+  static continuation on(adder me, std::optional<T> value) {
+    if (!value)
+      return {};
+    if constexpr (std::is_same_v<T, long>)
+      *me.sum += *value;
+    else
+      *me.sum += std::stol(*value);
+    return become(me.from->receiving(), on, me);
+  }
+};
+
+template <class Kind, class T>
+void receives(std::size_t capacity) {
+  Kind().run([capacity] {
+    typename Kind::template channel<T> values(capacity);
+    std::atomic<long> sum = 0;
+    std::vector<typename Kind::fiber> all;
+    for (int i = 0; i < 3; ++i)
+      all.push_back(Kind::spawn(
+          [&] { return become(values.receiving(), adder<Kind, T>::on, adder<Kind, T>{&values, &sum}); }));
+    for (long i = 1; i <= 300; ++i)
+      if constexpr (std::is_same_v<T, long>)
+        values.send(i);
+      else
+        values.send(std::to_string(i));
+    values.close();
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(sum, 300 * 301 / 2);
+  });
+}
+
+// In the descriptor, and in memory of its own.
+TYPED_TEST(BecomeWaits, ChannelReceiveWithStatesOfAllSizes) {
+  this->run([] {
+    const auto receive = [](auto state, auto value) {
+      typename TypeParam::template channel<decltype(value)> values;
+      int right = 0;
+      auto waits = TypeParam::spawn([&] {
+        return become(
+            values.receiving(),
+            [&](const decltype(state)&, std::optional<decltype(value)> got) { right += got == value; },
+            state);
+      });
+      let_all_run<TypeParam>();
+      values.send(value);
+      waits.join();
+      EXPECT_EQ(right, 1) << sizeof state << " " << sizeof value;
+    };
+    const auto with = [&](auto state) {
+      receive(state, 'c');
+      receive(state, 7);
+      receive(state, -9L);
+      receive(state, std::string("a text too long to lie in the object"));
+    };
+    with(std::array<char, 1>{});
+    with(std::array<char, 8>{});
+    with(std::array<char, 16>{});
+    with(std::array<char, 40>{});
+    with(std::array<char, 100>{});
+  });
+}
+
+TYPED_TEST(BecomeWaits, ChannelReceive) {
+  receives<TypeParam, long>(0);
+  receives<TypeParam, long>(7);
+  receives<TypeParam, std::string>(0);
+  receives<TypeParam, std::string>(7);
+}
+
+// What it was woken with must not be taken for what a yield, or a spawn, is told.
+TYPED_TEST(BecomeWaits, WaitsAfterAnyWord) {
+  this->run([] {
+    typename TypeParam::template channel<long> values;
+    std::atomic<int> steps = 0;
+    struct step {
+      static void on(std::atomic<int>* count, std::optional<long> value) {
+        TypeParam::yield();
+        auto child = TypeParam::spawn([] {});
+        TypeParam::yield();
+        child.join();
+        *count += static_cast<int>(*value);
+      }
+    };
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 8; ++i)
+      all.push_back(TypeParam::spawn([&] { return become(values.receiving(), step::on, &steps); }));
+    for (long i = 1; i <= 8; ++i)
+      values.send(i);
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(steps, 36);
+  });
+}
+
+TYPED_TEST(BecomeWaits, ChannelSend) {
+  this->run([] {
+    typename TypeParam::template channel<std::string> values;
+    struct sender {
+      decltype(values)* to;
+      int left;
+      static continuation on(sender me, bool sent) {
+        EXPECT_TRUE(sent);
+        return me.left == 0 ? continuation()
+                            : become(me.to->sending(std::to_string(me.left)), on, sender{me.to, me.left - 1});
+      }
+    };
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 4; ++i)
+      all.push_back(TypeParam::spawn([&] { return sender::on({&values, 50}, true); }));
+    long sum = 0;
+    for (int i = 0; i < 200; ++i)
+      sum += std::stol(*values.receive());
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(sum, 4 * 50 * 51 / 2);
+  });
+}
+
+TYPED_TEST(BecomeWaits, ClosedChannels) {
+  this->run([] {
+    typename TypeParam::template channel<int> values;
+    std::atomic<int> refused = 0;
+    std::vector<typename TypeParam::fiber> all;
+    for (int i = 0; i < 2; ++i)  // one pair waits, the other comes late
+    {
+      all.push_back(
+          TypeParam::spawn([&] { return become(values.sending(1), [&](bool sent) { refused += !sent; }); }));
+      let_all_run<TypeParam>();
+      values.close();
+    }
+    all.push_back(TypeParam::spawn(
+        [&] { return become(values.receiving(), [&](std::optional<int> value) { refused += !value; }); }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(refused, 3);
+  });
+}
+
+TYPED_TEST(BecomeWaits, Join) {
+  this->run([] {
+    typename TypeParam::event go;
+    std::atomic<int> seen = 0;
+    auto first = TypeParam::spawn([&] { go.wait(); });
+    auto second =
+        TypeParam::spawn([&] { return become(sennit::joining(std::move(first)), [&] { seen = 1; }); });
+    let_all_run<TypeParam>();
+    EXPECT_EQ(seen, 0);
+    go.set();
+    second.join();
+    EXPECT_EQ(seen, 1);
+    // One that has ended, and threw.
+    auto throws = TypeParam::spawn([] { throw std::runtime_error("thrown"); });
+    let_all_run<TypeParam>();
+    auto gets_it =
+        TypeParam::spawn([&] { return become(sennit::joining(std::move(throws)), [&] { seen = 2; }); });
+    EXPECT_THROW(gets_it.join(), std::runtime_error);
+    EXPECT_EQ(seen, 1);
+  });
+}
+
+TYPED_TEST(BecomeWaits, ManyJoinOneAfterAnother) {
+  this->run([] {
+    std::atomic<int> steps = 0;
+    auto last = TypeParam::spawn([&] { ++steps; });
+    for (int i = 0; i < 300; ++i)
+      last = TypeParam::spawn([&steps, before = std::move(last)]() mutable {
+        return become(sennit::joining(std::move(before)), [&steps] { ++steps; });
+      });
+    last.join();
+    EXPECT_EQ(steps, 301);
+  });
+}
+
+TYPED_TEST(BecomeWaits, Future) {
+  this->run([] {
+    typename TypeParam::template promise<std::string> promise;
+    std::string got;
+    auto waits = TypeParam::spawn([&, future = promise.get_future()]() mutable {
+      return become(std::move(future).waiting(),
+                    [&](typename TypeParam::template future<std::string> ready) { got = ready.get(); });
+    });
+    let_all_run<TypeParam>();
+    promise.set_value("kept");
+    waits.join();
+    EXPECT_EQ(got, "kept");
+  });
+}
+
+// Their runtime ends while they wait, each for something else.
+TYPED_TEST(BecomeWaits, TheRuntimesEnd) {
+  typename TypeParam::event happened;
+  typename TypeParam::counting_semaphore permits(0);
+  typename TypeParam::wait_group pending(1);
+  typename TypeParam::mutex mutex;
+  typename TypeParam::condition_variable changed;
+  typename TypeParam::template channel<std::string> values;
+  typename TypeParam::template channel<int> to;
+  typename TypeParam::template promise<int> promise;
+  std::atomic<int> went_on = 0;
+  {
+    TypeParam().run([&] {
+      const auto on = [&](auto&&...) { ++went_on; };
+      const auto waits_for = [&](auto make) {
+        TypeParam::spawn([&, make]() mutable { return become(make(), on); }).detach();
+      };
+      mutex.lock();
+      waits_for([&] { return happened.waiting(); });
+      waits_for([&] { return permits.acquiring(); });
+      waits_for([&] { return pending.waiting(); });
+      waits_for([&] { return mutex.locking(); });
+      waits_for([&] { return values.receiving(); });
+      waits_for([&] { return to.sending(1); });
+      waits_for([&] { return promise.get_future().waiting(); });
+      waits_for([&] { return sennit::joining(TypeParam::spawn([&] { happened.wait(); })); });
+      let_all_run<TypeParam>();
+    });
+  }
+  mutex.unlock();
+  EXPECT_EQ(went_on, 0);
+}
+
+}  // namespace
