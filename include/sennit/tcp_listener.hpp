@@ -50,6 +50,11 @@ public:
   tcp_stream accept(time_point deadline = detail::never);
   tcp_stream accept(std::error_code& error, time_point deadline = detail::never);
 
+  // For become(): to wait without a stack until there is a connection, or accept would fail at once.
+  auto accepting() const noexcept {
+    return detail::ready_wait<true>(listener_ != nullptr ? listener_->source.get() : nullptr);
+  }
+
   // Connections that were closed unserved for want of a file descriptor.
   std::uint64_t refused() const noexcept { return listener_ != nullptr ? listener_->refused.load() : 0; }
 

@@ -29,6 +29,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/socket.hpp"
 
 namespace sennit {
@@ -138,6 +139,12 @@ public:
   auto write_all(std::span<Char, Extent> from, More&&... more) {
     return write_all(std::as_bytes(from), std::forward<More>(more)...);
   }
+
+  // For become(): to wait without a stack until a read, or a write, would not have to wait; also because of
+  // the peer's end, an error, or that the stream is closed, which the read or write then reports. The stream
+  // may be moved meanwhile: into the state that its fiber goes on with.
+  auto reading() const noexcept { return detail::ready_wait<true>(source_.get()); }
+  auto writing() const noexcept { return detail::ready_wait<false>(source_.get()); }
 
   // Tells the peer that no more will be written; it reads to the end. Reading goes on.
   void shutdown_write();

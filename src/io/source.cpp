@@ -47,9 +47,10 @@ void close_descriptor(io_source& source) noexcept {
 // A fiber of a local runtime as a side's word.
 constexpr std::uintptr_t local_tag = 2;
 
-// One of the calling fiber's.
+// One of a fiber of the calling worker, or of a parallel runtime.
 std::uintptr_t word_of(waiter& w) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&w) | (running_worker().shared == nullptr ? local_tag : 0);
+  const worker* const here = this_worker();
+  return reinterpret_cast<std::uintptr_t>(&w) | (here != nullptr && here->shared == nullptr ? local_tag : 0);
 }
 
 bool is_local(std::uintptr_t word) noexcept {

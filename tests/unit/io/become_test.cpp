@@ -1,0 +1,187 @@
+// Waiting for I/O without a stack.
+#include "sennit/become.hpp"
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+#include "support/kinds.hpp"
+
+namespace sennit {
+namespace {
+
+using io_test::connection;
+using io_test::generous;
+using io_test::make_connection;
+
+template <class Kind>
+class BecomeIo : public kind_test<Kind> {};
+TYPED_TEST_SUITE(BecomeIo, every_kind, kind_name);
+
+// An echo server's connection: without a stack whenever it waits for the client.
+struct echoing {
+  static continuation on(tcp_stream client) {
+    char buffer[64];
+    const std::size_t size = client.read_some(buffer, generous());
+    if (size == 0)
+      return {};
+    client.write_all(std::string_view(buffer, size), generous());
+    return become(&tcp_stream::reading, on, std::move(client));
+  }
+};
+
+std::string echo_of(tcp_stream& with, const std::string& text) {
+  with.write_all(text, generous());
+  std::string reply;
+  char buffer[64];
+  while (reply.size() < text.size()) {
+    const std::size_t size = with.read_some(buffer, generous());
+    if (size == 0)
+      break;
+    reply.append(buffer, size);
+  }
+  return reply;
+}
+
+// How many fibers of the process have no stack just now.
+std::size_t stackless() {
+  std::size_t found = 0;
+  for (const detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
+    for (const detail::fiber& each : block->fibers)
+      found += each.is_parked() && each.flags.stackless;
+  return found;
+}
+
+template <class Kind>
+void until_stackless(std::size_t count) {
+  for (int i = 0; stackless() != count && i < 5000; ++i)
+    Kind::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(stackless(), count);
+}
+
+TYPED_TEST(BecomeIo, Echoes) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    auto serving = TypeParam::spawn([stream = std::move(server)]() mutable {
+      return become(&tcp_stream::reading, echoing::on, std::move(stream));
+    });
+    for (const char* text : {"hello", "again", "x"}) {
+      until_stackless<TypeParam>(1);
+      EXPECT_EQ(echo_of(client, text), text);
+    }
+    client.shutdown_write();
+    serving.join();
+  });
+}
+
+TYPED_TEST(BecomeIo, ManyIdleConnectionsHoldNoStack) {
+  this->run([] {
+    constexpr std::size_t count = 100;
+    tcp_listener listener("127.0.0.1", 0);
+    std::vector<tcp_stream> clients;
+    typename BecomeIo<TypeParam>::fiber_list serving;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto [client, server] = io_test::connect_to(listener);
+      clients.push_back(std::move(client));
+      serving.push_back(TypeParam::spawn(
+          [stream = std::move(server)]() mutable { return echoing::on(std::move(stream)); }));
+    }
+    for (int round = 0; round < 3; ++round)
+      for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(echo_of(clients[i], std::to_string(i)), std::to_string(i));
+    until_stackless<TypeParam>(count);
+    clients.clear();
+    BecomeIo<TypeParam>::join(serving);
+  });
+}
+
+TYPED_TEST(BecomeIo, WaitsUntilItCanWrite) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    io_test::shrink_buffers(server);
+    const std::string all = io_test::pattern(1 << 20);
+    struct sending {
+      tcp_stream to;
+      std::string_view rest;
+      static continuation on(sending me) {
+        me.rest.remove_prefix(me.to.write_some(me.rest, generous()));
+        if (me.rest.empty())
+          return {};
+        return become([](const sending& its) { return its.to.writing(); }, on, std::move(me));
+      }
+    };
+    auto writer = TypeParam::spawn(
+        [stream = std::move(server), &all]() mutable { return sending::on({std::move(stream), all}); });
+    EXPECT_EQ(io_test::read_to_end(client), all);
+    writer.join();
+  });
+}
+
+TYPED_TEST(BecomeIo, Accepts) {
+  this->run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    struct accepting {
+      tcp_listener* from;
+      int left;
+      static continuation on(accepting me) {
+        tcp_stream stream = me.from->accept(generous());
+        stream.write_all("hello", generous());
+        return --me.left == 0 ? continuation() : become(me.from->accepting(), on, me);
+      }
+    };
+    auto server = TypeParam::spawn(
+        [&] { return become(listener.accepting(), accepting::on, accepting{&listener, 3}); });
+    for (int i = 0; i < 3; ++i) {
+      until_stackless<TypeParam>(1);
+      tcp_stream client = tcp_stream::connect("127.0.0.1", listener.port(), generous());
+      EXPECT_EQ(io_test::read_to_end(client), "hello");
+    }
+    server.join();
+  });
+}
+
+TYPED_TEST(BecomeIo, IsWokenWhenTheStreamIsClosed) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    std::error_code error;
+    auto waits = TypeParam::spawn([&stream = server, &error] {
+      return become(stream.reading(), [&] {
+        char buffer[4];
+        stream.read_some(buffer, error);
+      });
+    });
+    until_stackless<TypeParam>(1);
+    server.close();
+    waits.join();
+    EXPECT_TRUE(error);
+    // One that is closed already.
+    TypeParam::spawn([&stream = server] { return become(stream.reading(), [] {}); }).join();
+  });
+}
+
+// Who waits in one direction leaves the other alone, and the file descriptor is closed with its fiber's
+// state.
+TYPED_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
+  const std::size_t before = io_test::open_descriptors();
+  {
+    TypeParam its;
+    const std::size_t running = io_test::open_descriptors();
+    its.run([] {
+      auto both = make_connection();
+      for (tcp_stream* each : {&both.client, &both.server})
+        TypeParam::spawn([stream = std::move(*each)]() mutable {
+          return become(
+              &tcp_stream::reading, [](tcp_stream) { ADD_FAILURE() << "it went on"; }, std::move(stream));
+        }).detach();
+      until_stackless<TypeParam>(2);
+    });
+    EXPECT_EQ(io_test::open_descriptors(), running + 2);
+  }
+  EXPECT_EQ(io_test::open_descriptors(), before);
+}
+
+}  // namespace
+}  // namespace sennit
