@@ -14,7 +14,7 @@ inline parameter parked_fibers() {
 }
 
 /// `start(function)` starts a fiber and returns what can be joined; `yield()` gives way. Fibers wait at a
-/// `Gate`, by `wait()`, until its `open()`.
+/// `Gate`, by `wait()`, until its `open()`; what that returns is what their functions return.
 template <class Gate, class Start, class Yield>
 void measure_parked(program& program, const char* variant, Start start, Yield yield) {
   for (const long n : program.values("n")) {
@@ -27,7 +27,7 @@ void measure_parked(program& program, const char* variant, Start start, Yield yi
         for (long i = 0; i < n; ++i)
           all.push_back(start([&gate, &begun] {
             begun.fetch_add(1, std::memory_order_relaxed);
-            gate.wait();
+            return gate.wait();
           }));
         while (begun.load(std::memory_order_relaxed) != n)
           yield();

@@ -1,11 +1,14 @@
-// Sennit: see parked.hpp. Stacks of 8 KiB, of which a page is touched.
+// Sennit: see parked.hpp. Stacks of 8 KiB, of which a page is touched; or none, where they begin and wait
+// with continuations.
 #include "parked.hpp"
 
 #include <mutex>
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
+#include "sennit/become.hpp"
 #include "sennit/event.hpp"
+#include "sennit/local/event.hpp"
 
 namespace {
 
@@ -31,6 +34,20 @@ struct gate {
   sennit::event event;
 };
 
+template <class Event>
+struct stackless_gate {
+  sennit::continuation wait() {
+    return sennit::become(event.waiting(), [] {});
+  }
+  void open() { event.set(); }
+  Event event;
+};
+
+template <class Function>
+sennit::continuation at_once(Function function) {
+  return sennit::become(sennit::this_fiber::yielding(), function);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +58,10 @@ int main(int argc, char** argv) {
           bench::measure_parked<local_gate>(
               program, "local", [](auto function) { return sennit::local::spawn(function); },
               [] { sennit::local::this_fiber::yield(); });
+          bench::measure_parked<stackless_gate<sennit::local::event>>(
+              program, "local-continuation",
+              [](auto function) { return sennit::local::spawn(at_once(function)); },
+              [] { sennit::local::this_fiber::yield(); });
         },
         sennit::run_policy::fifo, stack_size);
   else
@@ -49,6 +70,10 @@ int main(int argc, char** argv) {
         [&] {
           bench::measure_parked<gate>(
               program, "parallel", [](auto function) { return sennit::spawn(function); },
+              [] { sennit::this_fiber::yield(); });
+          bench::measure_parked<stackless_gate<sennit::event>>(
+              program, "parallel-continuation",
+              [](auto function) { return sennit::spawn(at_once(function)); },
               [] { sennit::this_fiber::yield(); });
         },
         stack_size);

@@ -1,13 +1,20 @@
 // Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel; on the parallel runtime,
-// a mailbox of park and unpark. `raw` is no runtime: a ring of bare contexts on the same stacks, each of
-// which switches to the next; what the others cost above it is scheduling.
+// a mailbox of park and unpark. `continuation`: the token lies in the node, and who has passed it on blocks
+// without a stack until it is unparked. `raw` is no runtime: a ring of bare contexts on the same stacks, each
+// of which switches to the next; what the others cost above it is scheduling.
 #include "threadring.hpp"
+
+#include <array>
+#include <utility>
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
+#include "sennit/become.hpp"
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/stack/stack.hpp"
+#include "sennit/event.hpp"
 #include "sennit/local/channel.hpp"
+#include "sennit/local/event.hpp"
 
 namespace {
 
@@ -40,6 +47,90 @@ struct raw_node {
     auto* const node = reinterpret_cast<raw_node*>(self);
     bench::distinct_entry<raw_node>(node->index)(node);
   }
+};
+
+// Fibers without a stack. `Kind`: its `fiber`, `event` and `spawn`.
+template <class Kind>
+class stackless_ring {
+public:
+  explicit stackless_ring(std::size_t n) : nodes_(n) {
+    link_in_memory_order();
+    for (std::size_t i = 0; i < n; ++i)
+      nodes_[i].fiber = Kind::spawn(sennit::become(functions[i % functions.size()], &nodes_[i]));
+  }
+  ~stackless_ring() {
+    give(nodes_.front(), stop);
+    for (node& each : nodes_)
+      each.fiber.join();
+  }
+  void link_in_memory_order() { link(order()); }
+  void link_in_random_order() {
+    std::vector<std::size_t> shuffled = order();
+    std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937_64(1));
+    link(shuffled);
+  }
+  void pass(std::uint64_t hops) {
+    give(nodes_.front(), hops);
+    done_.wait();
+    done_.reset();
+  }
+
+private:
+  static constexpr std::uint64_t stop = UINT64_MAX;
+  struct node {
+    std::uint64_t token = 0;
+    node* next = nullptr;
+    stackless_ring* owner = nullptr;
+    typename Kind::fiber fiber;
+  };
+
+  static void give(node& to, std::uint64_t token) {
+    to.token = token;
+    to.fiber.unpark();
+  }
+
+  template <std::size_t Number>
+  static sennit::continuation step(node* self) {
+    const std::uint64_t token = self->token;
+    if (token == 0)
+      self->owner->done_.set();
+    else if (token != stop)
+      give(*self->next, token - 1);
+    else if (self->next != &self->owner->nodes_.front())
+      give(*self->next, stop);
+    return token != stop ? sennit::become(step<Number>, self) : sennit::continuation();
+  }
+  template <std::size_t... Numbers>
+  static constexpr auto steps(std::index_sequence<Numbers...>) {
+    return std::array{step<Numbers>...};
+  }
+  static constexpr auto functions = steps(std::make_index_sequence<16>());
+
+  std::vector<std::size_t> order() const {
+    std::vector<std::size_t> all(nodes_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+  void link(const std::vector<std::size_t>& order) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      nodes_[order[i]].owner = this;
+      nodes_[order[i]].next = &nodes_[order[(i + 1) % order.size()]];
+    }
+  }
+
+  std::vector<node> nodes_;
+  typename Kind::event done_;
+};
+
+struct local_kind {
+  using fiber = sennit::local::fiber;
+  using event = sennit::local::event;
+  static fiber spawn(sennit::continuation begins) { return sennit::local::spawn(std::move(begins)); }
+};
+struct parallel_kind {
+  using fiber = sennit::fiber;
+  using event = sennit::event;
+  static fiber spawn(sennit::continuation begins) { return sennit::spawn(std::move(begins)); }
 };
 
 void link(std::vector<raw_node>& nodes, const std::vector<std::size_t>& order) {
@@ -88,6 +179,7 @@ int main(int argc, char** argv) {
   const auto measure = [&] {
     bench::measure_threadring<local>(program, "local", stack_size);
     bench::measure_threadring<local, channel_mailbox>(program, "local-channel", stack_size);
+    bench::measure_ring<stackless_ring<local_kind>>(program, "local-continuation", {INT64_MAX, ""});
   };
   if (program.workers() == 1) {
     local::run(measure, sennit::run_policy::fifo, stack_size);
@@ -95,6 +187,7 @@ int main(int argc, char** argv) {
   }
   const auto measure_parallel = [&] {
     bench::measure_threadring<parallel, bench::park_mailbox>(program, "parallel", stack_size);
+    bench::measure_ring<stackless_ring<parallel_kind>>(program, "parallel-continuation", {INT64_MAX, ""});
   };
   parallel::run(program.workers(), bench::second_worker::sleeps, measure_parallel, stack_size);
 }

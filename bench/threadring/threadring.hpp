@@ -139,10 +139,9 @@ struct ring_limit {
   const char* reason;
 };
 
-/// Call it from a fiber. `stack_size` is the least the library's fibers can live on here.
-template <class Library, class Mailbox = mailbox<Library>>
-void measure_threadring(program& program, const char* variant, std::size_t stack_size,
-                        const ring_limit& limit = {INT64_MAX, ""}) {
+/// Call it from a fiber. `Ring` is made of n and `arguments`, and has what ring has.
+template <class Ring, class... Arguments>
+void measure_ring(program& program, const char* variant, const ring_limit& limit, Arguments... arguments) {
   for (const long n : program.values("n")) {
     if (n > limit.n) {
       program.unsupported(variant, {{"n", n}}, limit.reason);
@@ -153,7 +152,7 @@ void measure_threadring(program& program, const char* variant, std::size_t stack
     if (!program.wants(variant, in_memory_order) && !program.wants(variant, at_random))
       continue;
     try {
-      ring<Library, Mailbox> nodes(static_cast<std::size_t>(n), stack_size);
+      Ring nodes(static_cast<std::size_t>(n), arguments...);
       const auto lap = [&](std::uint64_t laps) { nodes.pass(laps * static_cast<std::uint64_t>(n)); };
       program.measure_rate(variant, in_memory_order, "hop", static_cast<double>(n), lap);
       program.report_memory(variant, in_memory_order, "fiber", static_cast<double>(n));
@@ -165,6 +164,13 @@ void measure_threadring(program& program, const char* variant, std::size_t stack
       std::_Exit(0);  // those fibers that were made wait for ever
     }
   }
+}
+
+/// The same of fibers with stacks. `stack_size` is the least the library's fibers can live on here.
+template <class Library, class Mailbox = mailbox<Library>>
+void measure_threadring(program& program, const char* variant, std::size_t stack_size,
+                        const ring_limit& limit = {INT64_MAX, ""}) {
+  measure_ring<ring<Library, Mailbox>>(program, variant, limit, stack_size);
 }
 
 }  // namespace bench
