@@ -98,6 +98,7 @@ template <class Body>
   payload_destroy<Body>(frame);
   if (frame.own.locals != nullptr) [[unlikely]]
     destroy_locals(frame);
+  sennit_should_hold_no_lock("ends", nullptr);
 }
 
 // A fiber's life.
