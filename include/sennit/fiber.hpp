@@ -11,7 +11,8 @@
 // A fiber moves from worker to worker: after a call that may block, yield or spawn_now, it may be on another
 // thread. What is bound to a thread (thread_local variables, pthread locks, std::this_thread::get_id()) must
 // not be kept across such a call; errno, exceptions being handled, and what Sennit itself keeps are. A fiber
-// that cannot live with that is pinned to a worker (spawn_options).
+// that cannot live with that is pinned to a worker (spawn_options). docs/migration.md says more; who waits
+// with a pthread lock held is reported in debug builds.
 //
 // Source: Dolan 2013, section 5 (fibers); Mohr, Kranz, Halstead 1991, by way of Dolan (spawn_now).
 #pragma once
