@@ -109,6 +109,8 @@ private:
 };
 
 namespace detail {
+// Throws std::system_error (EINVAL) where there is no such worker to pin a fiber to.
+[[gnu::cold]] void parallel_must_have(const parallel_runtime& of, unsigned number);
 // Names, pins and publishes a fiber that parallel_make has made. `w`: the caller's, if of its runtime.
 [[gnu::cold]] void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
                                      const spawn_options& options) noexcept;
@@ -116,7 +118,8 @@ namespace detail {
 
 // Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
 // moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
-// memory or mappings ran out, and then nothing was started.
+// memory or mappings ran out, or (EINVAL) it is to be pinned to a worker that there is not, and then nothing
+// was started.
 template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function) {
   return spawn(std::forward<Function>(function), spawn_options{});
@@ -126,6 +129,8 @@ template <class Function>
   detail::parallel_worker* w = detail::this_parallel();
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
   detail::parallel_runtime& of = w->runtime;
+  if (options.pinned) [[unlikely]]
+    detail::parallel_must_have(of, *options.pinned);
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), options.stack_size, true);
   w = detail::this_parallel();  // to copy `function` may have blocked
   if (options.name.empty() && !options.pinned && !options.near && !of.scatters) [[likely]]
