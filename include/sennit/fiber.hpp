@@ -11,7 +11,8 @@
 // A fiber moves from worker to worker: after a call that may block, yield or spawn_now, it may be on another
 // thread. What is bound to a thread (thread_local variables, pthread locks, std::this_thread::get_id()) must
 // not be kept across such a call; errno, exceptions being handled, and what Sennit itself keeps are. A fiber
-// that cannot live with that is pinned to a worker (spawn_options).
+// that cannot live with that is pinned to a worker (spawn_options). docs/migration.md says more; who waits
+// with a pthread lock held is reported in debug builds.
 //
 // Source: Dolan 2013, section 5 (fibers); Mohr, Kranz, Halstead 1991, by way of Dolan (spawn_now).
 #pragma once
@@ -110,6 +111,8 @@ private:
 };
 
 namespace detail {
+// Throws std::system_error (EINVAL) where there is no such worker to pin a fiber to.
+[[gnu::cold]] void parallel_must_have(const parallel_runtime& of, unsigned number);
 // Names, pins and publishes a fiber that parallel_make has made. `w`: the caller's, if of its runtime.
 [[gnu::cold]] void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
                                      const spawn_options& options) noexcept;
@@ -117,7 +120,8 @@ namespace detail {
 
 // Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
 // moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
-// memory or mappings ran out, and then nothing was started.
+// memory or mappings ran out, or (EINVAL) it is to be pinned to a worker that there is not, and then nothing
+// was started.
 template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function) {
   return spawn(std::forward<Function>(function), spawn_options{});
@@ -127,6 +131,8 @@ template <class Function>
   detail::parallel_worker* w = detail::this_parallel();
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
   detail::parallel_runtime& of = w->runtime;
+  if (options.pinned) [[unlikely]]
+    detail::parallel_must_have(of, *options.pinned);
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), options.stack_size, true);
   w = detail::this_parallel();  // to copy `function` may have blocked
   if (options.name.empty() && !options.pinned && !options.near && !of.scatters) [[likely]]

@@ -99,6 +99,8 @@ public:
   // Starts a fiber. Throws as sennit::spawn.
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
+    if (options.pinned)
+      detail::parallel_must_have(shared_, *options.pinned);
     detail::fiber& f = detail::parallel_make(shared_, worker_here(), std::forward<Function>(function),
                                              options.stack_size, true);
     detail::parallel_begin_as(shared_, worker_here(), f, options);  // to copy `function` may have blocked

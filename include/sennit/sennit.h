@@ -47,6 +47,7 @@
 #include <sys/types.h>
 
 #include "sennit/detail/capi/yield.h"
+#include "sennit/version.h"
 
 #ifdef __cplusplus
 extern "C" {

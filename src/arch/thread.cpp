@@ -30,7 +30,7 @@ extern "C" {
 int* sennit_errno_location();  // sennit/errno.h, which would redefine errno here
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
-[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}};
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}, nullptr};
 
 // Called by the switches' slow path: the calling thread's exception globals, remembered in its block.
 [[gnu::noinline]] sennit_exception_state* sennit_exceptions_lookup() noexcept {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <system_error>
 
 #include "sennit/detail/sched/cpus.hpp"
 #include "sennit/fiber.hpp"
@@ -73,14 +76,20 @@ void fiber::collect_unusual(detail::fiber& done) {
 
 namespace detail {
 
+void parallel_must_have(const parallel_runtime& of, unsigned number) {
+  if (number >= of.workers.size())
+    throw std::system_error(EINVAL, std::generic_category(),
+                            "sennit: a fiber cannot be pinned to worker " + std::to_string(number) +
+                                ": the runtime has " + std::to_string(of.workers.size()) + ", from 0");
+}
+
 void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
                        const spawn_options& options) noexcept {
   if (!options.name.empty())
     fiber_set_name(f, options.name);
   const std::size_t count = of.workers.size();
   if (options.pinned) {
-    assert(*options.pinned < count && "sennit: a fiber is pinned to a worker that there is not");
-    f.home = of.workers[*options.pinned % count].get();
+    f.home = of.workers[*options.pinned].get();
     f.flags.kind = waiter_kind::pinned_fiber;
     f.flags.unusual = true;
   } else if (of.scatters) {

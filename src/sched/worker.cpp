@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "sennit/detail/fault/overflow.hpp"
+#include "sennit/detail/sched/held_locks.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
@@ -406,6 +407,7 @@ using namespace sennit::detail;
 
 sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
     : ready(policy), shared(of), stack_size(stack_class(size)) {
+  watch_locks();
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
   char* top = stack_memory.high() - 64;

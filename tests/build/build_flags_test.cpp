@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <climits>
+#include <string>
+
+#include "sennit/version.h"
 
 #if defined(__has_feature)
 #define HAS_FEATURE(name) __has_feature(name)
@@ -29,6 +32,11 @@ TEST(BuildFlags, thread_sanitizer_is_on_exactly_when_asked_for) {
 #else
   EXPECT_EQ(WANT_THREAD_SANITIZER, 0);
 #endif
+}
+
+TEST(BuildFlags, version_is_the_projects) {
+  EXPECT_EQ(std::string(SENNIT_VERSION_STRING), WANT_VERSION);
+  EXPECT_EQ(SENNIT_VERSION, WANT_VERSION_NUMBER);
 }
 
 // No macro tells of this one on gcc, so it is asked to find a signed overflow.

@@ -3,6 +3,8 @@
 
 #include "sennit/sennit.h"
 
+_Static_assert(SENNIT_VERSION >= 100, "the header's version");
+
 static struct sennit_channel* numbers;
 
 static void produce(void* argument) {

@@ -55,6 +55,16 @@ class CheckDocs(unittest.TestCase):
     def test_block_that_is_never_closed_is_found(self):
         self.assert_wrong("never closed", "```cpp\nint main() {}\n")
 
+    def test_what_is_in_docs_is_checked_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "README.md").write_text(block("cpp", GOOD), encoding="utf-8")
+            (Path(folder) / "docs").mkdir()
+            (Path(folder) / "docs" / "ropes.md").write_text(block("cpp", "int main() { return rope; }\n"), encoding="utf-8")
+            ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertIn("ropes.md:3: this example does not compile", ran.stdout)
+        self.assertIn("2 examples compiled", ran.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "check.h"
+#include "sennit/detail/sched/held_locks.hpp"
 #include "support/child.hpp"
 
 int capi_failed_line = 0;
@@ -48,6 +49,16 @@ TEST(C, YieldFromCpp) {
                 nullptr),
             0);
   EXPECT_EQ(sennit_self_yield(), -EINVAL);
+}
+
+TEST(C, YieldsWithAPthreadLockHeldAreReported) {
+  const support::outcome said = support::in_child([] { EXPECT_EQ(capi_run(yield_with_mutex, nullptr), 0); });
+  EXPECT_TRUE(said.exited(0)) << said;
+#if defined(SENNIT_KNOWS_HELD_LOCKS)
+  EXPECT_TRUE(said.says(" \"main\" yields and holds pthread mutex 0x")) << said;
+#else
+  EXPECT_EQ(said.said, "");
+#endif
 }
 
 TEST(C, ExceptionsBecomeNumbers) {

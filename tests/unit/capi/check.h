@@ -48,6 +48,9 @@ int capi_run(sennit_function function, void* argument);
 void capi_throw_runtime_error(void* argument);
 void capi_throw_no_space(void* argument);
 
+/* Yields with a pthread mutex held. */
+void yield_with_mutex(void* argument);
+
 /* In plain_test.c, which is compiled without -fexceptions: parks, and counts in *argument if it is cleaned
  * up. */
 void plain_park(void* argument);

@@ -27,6 +27,15 @@ int runtime_lives(void) {
   return 0;
 }
 
+void yield_with_mutex(void* argument) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  (void)argument;
+  pthread_mutex_lock(&mutex);
+  EXPECT(sennit_self_yield() == 0);
+  pthread_mutex_unlock(&mutex);
+  EXPECT(sennit_self_yield() == 0);
+}
+
 static void misuse_inside(void* argument) {
   struct sennit_runtime* runtime = (struct sennit_runtime*)argument;
   EXPECT(sennit_runtime_run(runtime, count_up, NULL) == -EINVAL);

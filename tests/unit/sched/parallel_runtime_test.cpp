@@ -11,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -285,6 +286,26 @@ TEST_P(Parallel, PinnedFibersStay) {
     }
     for (fiber& each : all)
       each.join();
+  });
+}
+
+TEST_P(Parallel, NobodyIsPinnedToAWorkerThatThereIsNot) {
+  const auto refused = [&](auto spawn_pinned) {
+    try {
+      spawn_pinned(spawn_options{.pinned = workers});
+      ADD_FAILURE() << "it was started";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code().value(), EINVAL);
+      const std::string text = error.what();
+      EXPECT_NE(text.find("worker " + std::to_string(workers)), std::string::npos) << text;
+      EXPECT_NE(text.find("the runtime has " + std::to_string(workers)), std::string::npos) << text;
+    }
+  };
+  refused([&](const spawn_options& options) { rt.spawn([] {}, options).join(); });
+  rt.run([&] {
+    refused([](const spawn_options& options) { spawn([] {}, options).join(); });
+    spawn([] {}, {.pinned = workers - 1}).join();
+    EXPECT_EQ(rt.size(), 1u);
   });
 }
 

@@ -42,6 +42,9 @@ struct sennit_thread_block {
   struct sennit_exception_state* exceptions;
   struct sennit_worker* worker; /* the worker this thread is, or null */
   struct sennit_pool pool;
+  /* As sennit_should_hold_no_lock, if the fiber that runs holds one; null: it does not, or nobody knows of it
+   * (sched's; held_locks.hpp says who does). */
+  void (*report_held_locks)(const char* does, const char* reason);
 };
 
 /* Has a function called on every thread before its first switch, other than a raw one. One function, set
@@ -86,6 +89,20 @@ static inline __attribute__((always_inline, unused)) struct sennit_worker* senni
   return worker;
 #else
   return sennit_thread_self()->worker;
+#endif
+}
+
+/* The fiber that runs is about to give its thread to others. `does`: how; `reason`: what it waits for, or
+ * null. */
+static inline __attribute__((always_inline, unused)) void sennit_should_hold_no_lock(const char* does,
+                                                                                     const char* reason) {
+#if defined(NDEBUG)
+  (void)does;
+  (void)reason;
+#else
+  void (*const report)(const char*, const char*) = sennit_thread_self()->report_held_locks;
+  if (__builtin_expect(report != 0, 0))
+    report(does, reason);
 #endif
 }
 

@@ -57,6 +57,7 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
   struct sennit_fiber_front* next;
   if (__builtin_expect(worker == NULL, 0))
     return sennit_self_yield_call();
+  sennit_should_hold_no_lock("yields", NULL);
   if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_quiet(running))
     return sennit_self_yield_decide(running);
   self = worker->current;

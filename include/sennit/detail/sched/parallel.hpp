@@ -288,6 +288,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 }
 
 [[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
+  sennit_should_hold_no_lock("yields", nullptr);
   if (suspend(w, sennit_decide_parallel_yield, &w) != 0) [[unlikely]]
     throw_forced_unwind();
 }
@@ -327,6 +328,7 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
 // Returns the word it was woken with; throws forced_unwind when the runtime ends. errno is kept.
 template <class File>
 [[gnu::always_inline]] inline std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
+  sennit_should_hold_no_lock("waits", site.reason);
   fiber* const self = w.ready.current;
   const int kept = *w.error_number;
   self->site = &site;
@@ -454,6 +456,7 @@ template <class Function>
 
 // Runs a new fiber at once; the caller goes on when it ends or blocks, or elsewhere before that.
 [[gnu::always_inline]] inline void parallel_enter_new(parallel_worker& w, fiber& child) {
+  sennit_should_hold_no_lock("calls spawn_now", nullptr);
   fiber* const self = w.ready.current;
   if (direct_entry && parallel_may_dispatch(w)) [[likely]] {
     w.ring.say_leaving(self);

@@ -136,12 +136,14 @@ template <class Body>
   }
   payload_destroy<Body>(frame);
   if (may_become<Body> && next) {
+    sennit_should_hold_no_lock("blocks without its stack", nullptr);
     ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
     self.flags.stackless = true;
     return true;
   }
   if (frame.own.locals != nullptr) [[unlikely]]
     destroy_locals(frame);
+  sennit_should_hold_no_lock("ends", nullptr);
   return false;
 }
 

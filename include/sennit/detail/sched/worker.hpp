@@ -195,6 +195,7 @@ inline constexpr bool direct_entry = true;
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
          "sennit: local yield outside of a local runtime's fiber");
+  sennit_should_hold_no_lock("yields", nullptr);
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
     fiber* next = w->ready.rotate();
@@ -222,6 +223,7 @@ void host_goes(worker& w) noexcept;
 
 [[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as,
                                                               const char* reason) {
+  sennit_should_hold_no_lock("waits", reason);
   fiber* const self = w.ready.current;
   const int kept = *w.error_number;
   self->reason = reason;
