@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 #if !defined(SENNIT_BACKEND_UCONTEXT) && !(defined(__x86_64__) && defined(__LP64__)) && \
-    !(defined(__aarch64__) && defined(__LP64__))
+    !(defined(__aarch64__) && defined(__LP64__)) && !(defined(__riscv) && defined(__LP64__))
 #define SENNIT_BACKEND_UCONTEXT 1
 #endif
 

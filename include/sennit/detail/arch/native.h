@@ -24,8 +24,10 @@
 
 #if defined(__x86_64__)
 #include "sennit/detail/arch/x86_64.h"
-#else
+#elif defined(__aarch64__)
 #include "sennit/detail/arch/aarch64.h"
+#else
+#include "sennit/detail/arch/riscv64.h"
 #endif
 
 #define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */

@@ -68,6 +68,11 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
       "ldr %1, [%1, #:gottprel_lo12:sennit_thread]\n\t"
       "add %0, %0, %1"
       : "=&r"(self), "=&r"(offset));
+#elif defined(__riscv) && defined(__LP64__)
+  __asm__ volatile(
+      "la.tls.ie %0, sennit_thread\n\t"
+      "add %0, %0, tp"
+      : "=&r"(self));
 #else
   extern struct sennit_thread_block* sennit_thread_lookup(void); /* never inlined */
   self = sennit_thread_lookup();
