@@ -53,7 +53,7 @@ void sennit_before_first_switch(void (*prepare)()) {
   return location;
 }
 
-[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept {
+[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() {
   return &sennit_thread;
 }
 

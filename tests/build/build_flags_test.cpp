@@ -54,6 +54,8 @@ TEST(BuildFlags, instruction_set_is_the_one_sources_were_chosen_for) {
   FAIL() << "sources were chosen for AArch64, the compiler makes something else";
 #elif defined(WANT_ISA_riscv64) && !defined(__riscv)
   FAIL() << "sources were chosen for RISC-V 64, the compiler makes something else";
+#elif defined(WANT_ISA_ppc64le) && !defined(__powerpc64__)
+  FAIL() << "sources were chosen for PowerPC 64 LE, the compiler makes something else";
 #endif
 }
 

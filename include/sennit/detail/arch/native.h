@@ -26,8 +26,10 @@
 #include "sennit/detail/arch/x86_64.h"
 #elif defined(__aarch64__)
 #include "sennit/detail/arch/aarch64.h"
-#else
+#elif defined(__riscv)
 #include "sennit/detail/arch/riscv64.h"
+#else
+#include "sennit/detail/arch/ppc64le.h"
 #endif
 
 #define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */
