@@ -15,7 +15,7 @@ TORTURE_OBJECTS(DECLARE)
 #undef DECLARE
 
 // trash_*.S: sennit_swapstack_call from a frame whose every register holds rubbish.
-extern "C" sennit_transfer torture_trash_and_swap(sennit_context target, uint64_t value,
+extern "C" sennit_transfer torture_trash_and_swap(sennit_context target, uintptr_t value,
                                                   int has_wide_registers);
 
 // Called by -finstrument-functions.
