@@ -6,6 +6,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(SENNIT_ISA x86_64)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(SENNIT_ISA aarch64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  set(SENNIT_ISA arm)
 else()
   set(SENNIT_ISA "${CMAKE_SYSTEM_PROCESSOR}")
 endif()
@@ -15,7 +17,7 @@ file(GLOB sennit_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/arch/*/*.cpp" "${PROJECT_SOURCE_DIR}/src/arch/*/*.c"
   "${PROJECT_SOURCE_DIR}/src/arch/*/*.S")
 # name_<isa>.ext and src/arch/<isa>/ belong to that instruction set alone.
-foreach(isa IN ITEMS x86_64 aarch64 riscv64 ppc64le)
+foreach(isa IN ITEMS x86_64 aarch64 riscv64 ppc64le arm)
   if(NOT isa STREQUAL SENNIT_ISA)
     list(FILTER sennit_sources EXCLUDE REGEX "/src/(arch/${isa}/|.*_${isa}\\.[^/]*$)")
   endif()

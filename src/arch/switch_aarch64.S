@@ -2,6 +2,7 @@
 // include/sennit/detail/arch/aarch64.h draws the record and lists the registers.
 
 #define RECORD 32           // SENNIT_RECORD_SIZE
+#define RESUME 0
 #define PAIR 16
 #define FRAME 0
 #define WORD 8
@@ -64,8 +65,8 @@
     mov \destination, xzr
 .endm
 
-.macro SET_OR destination, first, second
-    orr \destination, \first, \second
+.macro SET_OR destination, other
+    orr \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

@@ -2,6 +2,7 @@
 // include/sennit/detail/arch/ppc64le.h draws the record and lists the registers.
 
 #define RECORD 320          // SENNIT_RECORD_SIZE
+#define RESUME 0
 #define PAIR 16
 #define FRAME 32            // back chain, and room for cr, lr and r2
 #define WORD 8
@@ -57,8 +58,8 @@
     li \destination, 0
 .endm
 
-.macro SET_OR destination, first, second
-    or \destination, \first, \second
+.macro SET_OR destination, other
+    or \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

@@ -2,6 +2,7 @@
 // include/sennit/detail/arch/riscv64.h draws the record and lists the registers.
 
 #define RECORD 32           // SENNIT_RECORD_SIZE
+#define RESUME 0
 #define PAIR 16
 #define FRAME 0
 #define WORD 8
@@ -50,8 +51,8 @@
     li \destination, 0
 .endm
 
-.macro SET_OR destination, first, second
-    or \destination, \first, \second
+.macro SET_OR destination, other
+    or \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

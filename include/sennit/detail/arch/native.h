@@ -28,8 +28,10 @@
 #include "sennit/detail/arch/aarch64.h"
 #elif defined(__riscv)
 #include "sennit/detail/arch/riscv64.h"
-#else
+#elif defined(__powerpc64__)
 #include "sennit/detail/arch/ppc64le.h"
+#else
+#include "sennit/detail/arch/arm.h"
 #endif
 
 #define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */

@@ -18,7 +18,7 @@ extern "C" {
 struct sennit_exception_state {
   void* caught;       /* innermost exception being handled, or null */
   uintptr_t uncaught; /* how many are thrown and not yet caught (32 bits used, the rest is zero) */
-#if defined(__ARM_EABI_UNWINDER__)
+#if defined(__ARM_EABI__) && !defined(__ARM_DWARF_EH__) && !defined(__USING_SJLJ_EXCEPTIONS__)
   void* propagating; /* exceptions whose cleanups are running */
 #endif
 };
