@@ -17,7 +17,7 @@ file(GLOB sennit_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/arch/*/*.cpp" "${PROJECT_SOURCE_DIR}/src/arch/*/*.c"
   "${PROJECT_SOURCE_DIR}/src/arch/*/*.S")
 # name_<isa>.ext and src/arch/<isa>/ belong to that instruction set alone.
-foreach(isa IN ITEMS x86_64 aarch64 riscv64 ppc64le arm)
+foreach(isa IN ITEMS x86_64 aarch64 riscv64 ppc64le arm s390x)
   if(NOT isa STREQUAL SENNIT_ISA)
     list(FILTER sennit_sources EXCLUDE REGEX "/src/(arch/${isa}/|.*_${isa}\\.[^/]*$)")
   endif()

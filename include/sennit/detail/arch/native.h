@@ -30,8 +30,10 @@
 #include "sennit/detail/arch/riscv64.h"
 #elif defined(__powerpc64__)
 #include "sennit/detail/arch/ppc64le.h"
-#else
+#elif defined(__arm__)
 #include "sennit/detail/arch/arm.h"
+#else
+#include "sennit/detail/arch/s390x.h"
 #endif
 
 #define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */

@@ -73,6 +73,17 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
       "la.tls.ie %0, sennit_thread\n\t"
       "add %0, %0, tp"
       : "=&r"(self));
+#elif defined(__s390x__)
+  uintptr_t offset;
+  __asm__ volatile(
+      "ear %0, %%a0\n\t"
+      "sllg %0, %0, 32\n\t"
+      "ear %0, %%a1\n\t"
+      "larl %1, sennit_thread@indntpoff\n\t"
+      "ag %0, 0(%1)"
+      : "=&a"(self), "=&a"(offset)
+      :
+      : "cc");
 #else
   extern struct sennit_thread_block* sennit_thread_lookup(void); /* never inlined */
   self = sennit_thread_lookup();
