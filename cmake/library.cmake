@@ -6,6 +6,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(SENNIT_ISA x86_64)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(SENNIT_ISA aarch64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  set(SENNIT_ISA arm)
 else()
   set(SENNIT_ISA "${CMAKE_SYSTEM_PROCESSOR}")
 endif()
@@ -15,11 +17,15 @@ file(GLOB sennit_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/arch/*/*.cpp" "${PROJECT_SOURCE_DIR}/src/arch/*/*.c"
   "${PROJECT_SOURCE_DIR}/src/arch/*/*.S")
 # name_<isa>.ext and src/arch/<isa>/ belong to that instruction set alone.
-foreach(isa IN ITEMS x86_64 aarch64)
+foreach(isa IN ITEMS x86_64 aarch64 riscv64 ppc64le arm s390x)
   if(NOT isa STREQUAL SENNIT_ISA)
     list(FILTER sennit_sources EXCLUDE REGEX "/src/(arch/${isa}/|.*_${isa}\\.[^/]*$)")
   endif()
 endforeach()
+if(SENNIT_ROOMS)
+  list(JOIN SENNIT_ROOMS "|" rooms)
+  list(FILTER sennit_sources INCLUDE REGEX "/src/(${rooms})/")
+endif()
 
 if(sennit_sources)
   set(sennit_scope PUBLIC)
@@ -46,6 +52,9 @@ target_compile_features(sennit ${sennit_scope} cxx_std_20)
 target_include_directories(sennit ${sennit_scope}
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
 target_link_libraries(sennit ${sennit_scope} Threads::Threads)
+if(SENNIT_ISA STREQUAL riscv64)
+  target_link_libraries(sennit ${sennit_scope} atomic)  # gcc 12 calls it for atomics of one byte
+endif()
 if(SENNIT_SPIN_WAIT_QUEUE)
   # For all that use the library, too: inline code and it share the queues.
   target_compile_definitions(sennit ${sennit_scope} SENNIT_SPIN_WAIT_QUEUE)

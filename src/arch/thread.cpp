@@ -9,8 +9,15 @@
 
 namespace {
 
-// Looks busy for ever, so that a thread's first switch goes the way that looks its own pair up.
-constinit sennit_exception_state unknown = {.caught = &unknown, .uncaught = 1};
+constexpr sennit_exception_state busy_with(void* exception) {
+  sennit_exception_state state{};
+  state.caught = exception;
+  state.uncaught = 1;
+  return state;
+}
+
+// Looks busy for ever, so that a thread's first switch goes the way that looks its own globals up.
+constinit sennit_exception_state unknown = busy_with(&unknown);
 
 constinit sennit_idle closed = {.next = nullptr, .room = 0};
 
@@ -53,7 +60,7 @@ void sennit_before_first_switch(void (*prepare)()) {
   return location;
 }
 
-[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() noexcept {
+[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() {
   return &sennit_thread;
 }
 

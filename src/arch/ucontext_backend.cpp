@@ -15,7 +15,10 @@ namespace {
 // In the frame of the function that switches, or on top of a new stack. Whoever resumes us fills in the
 // transfer.
 struct alignas(16) record {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"  // in glibc's for RISC-V lies an array of no elements
   ucontext_t context;
+#pragma GCC diagnostic pop
   sennit_transfer4 transfer;
   sennit_entry entry;
   void* top;

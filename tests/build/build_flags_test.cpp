@@ -60,6 +60,14 @@ TEST(BuildFlags, instruction_set_is_the_one_sources_were_chosen_for) {
   FAIL() << "sources were chosen for x86-64, the compiler makes something else";
 #elif defined(WANT_ISA_aarch64) && !defined(__aarch64__)
   FAIL() << "sources were chosen for AArch64, the compiler makes something else";
+#elif defined(WANT_ISA_riscv64) && !defined(__riscv)
+  FAIL() << "sources were chosen for RISC-V 64, the compiler makes something else";
+#elif defined(WANT_ISA_ppc64le) && !defined(__powerpc64__)
+  FAIL() << "sources were chosen for PowerPC 64 LE, the compiler makes something else";
+#elif defined(WANT_ISA_arm) && !defined(__arm__)
+  FAIL() << "sources were chosen for ARM 32, the compiler makes something else";
+#elif defined(WANT_ISA_s390x) && !defined(__s390x__)
+  FAIL() << "sources were chosen for s390x, the compiler makes something else";
 #endif
 }
 

@@ -58,16 +58,16 @@ template <class T>
 
 // Checks the word we are resumed with, and notes where the other side is.
 template <side me>
-[[gnu::always_inline]] inline void arrived(session& s, sennit_context from, uint64_t value) {
+[[gnu::always_inline]] inline void arrived(session& s, sennit_context from, uintptr_t value) {
   s.at[1 - me] = from;
-  s.wrong_words += value != word(s.seed[1 - me], s.received[me]);
+  s.wrong_words += value != static_cast<uintptr_t>(word(s.seed[1 - me], s.received[me]));
   ++s.received[me];
 }
 
 inline sennit_decision decide_relay(sennit_context self, void* argument) {
   auto& s = *static_cast<session*>(argument);
   s.relay_to = self;
-  return {s.relay, s.received[0]};
+  return {s.relay, static_cast<uintptr_t>(s.received[0])};
 }
 
 enum class form { by_inline, by_call, all_in_turn };

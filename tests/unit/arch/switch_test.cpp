@@ -14,6 +14,8 @@ namespace {
 
 using support::stack;
 
+constexpr int half = 4 * sizeof(uintptr_t);  // of a word's bits
+
 // Answers each word by 3 * word + 1, for ever.
 void triple(sennit_context from, uintptr_t value, uintptr_t, uintptr_t, uintptr_t) {
   for (;;) {
@@ -57,8 +59,9 @@ TEST(Switch, PassesWordsBothWaysInEveryPairOfForms) {
       stack s;
       sennit_context c = sennit_newstack(s.top(), entry);
       for (uintptr_t i = 0; i < 1000; ++i) {
-        const sennit_transfer out = swap(c, i * 0x100000001);
-        ASSERT_EQ(out.value, 3 * (i * 0x100000001) + 1);
+        const uintptr_t value = i + (i << half);
+        const sennit_transfer out = swap(c, value);
+        ASSERT_EQ(out.value, 3 * value + 1);
         ASSERT_NE(out.from, nullptr);
         c = out.from;
       }
@@ -159,11 +162,11 @@ TEST(Switch, FourWordsBothWays) {
   stack s;
   sennit_context c = sennit_newstack(s.top(), sum_of_four);
   for (uintptr_t i = 0; i < 1000; ++i) {
-    const sennit_transfer4 out = sennit_swapstack4(c, i, i * i, ~i, i << 40);
+    const sennit_transfer4 out = sennit_swapstack4(c, i, i * i, ~i, i << half);
     ASSERT_EQ(out.value[0], i + 1);
     ASSERT_EQ(out.value[1], i * i + 2);
     ASSERT_EQ(out.value[2], ~i + 3);
-    ASSERT_EQ(out.value[3], i + i * i + ~i + (i << 40));
+    ASSERT_EQ(out.value[3], i + i * i + ~i + (i << half));
     c = out.from;
   }
 }
@@ -175,11 +178,11 @@ TEST(Switch, WordsOfBusySwitchesArriveToo) {
     try {
       throw i;
     } catch (uintptr_t) {
-      const sennit_transfer4 out = sennit_swapstack4(c, i, i * i, ~i, i << 40);
+      const sennit_transfer4 out = sennit_swapstack4(c, i, i * i, ~i, i << half);
       ASSERT_EQ(out.value[0], i + 1);
       ASSERT_EQ(out.value[1], i * i + 2);
       ASSERT_EQ(out.value[2], ~i + 3);
-      ASSERT_EQ(out.value[3], i + i * i + ~i + (i << 40));
+      ASSERT_EQ(out.value[3], i + i * i + ~i + (i << half));
       ASSERT_TRUE(out.from);
       c = out.from;
     }

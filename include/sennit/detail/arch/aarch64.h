@@ -45,15 +45,21 @@ struct sennit_context_record {
 #define SENNIT_LANDING ""
 #endif
 
-/* Suspend. x6 to x15 are free. */
+#define SENNIT_FROM "x0"
+#define SENNIT_VALUE0 "x1"
+#define SENNIT_VALUE1 "x2"
+#define SENNIT_VALUE2 "x3"
+#define SENNIT_VALUE3 "x4"
+#define SENNIT_TARGET "x5"
+
+/* x6 to x15 are free. */
 #define SENNIT_ASM_SAVE   \
   "adr x9, 1f\n\t"        \
   "sub sp, sp, #32\n\t"   \
   "stp x9, x29, [sp]\n\t" \
   "str x19, [sp, #16]\n\t"
 
-/* Go to 2, which leaves by the busy path, when the exception globals are not zero. A conditional branch
- * reaches 1 MiB only, and no linker extends it. */
+/* A conditional branch reaches 1 MiB only, and no linker extends it: hence label 2. */
 #define SENNIT_ASM_TEST_EXCEPTIONS                    \
   "mrs x10, tpidr_el0\n\t"                            \
   "adrp x11, :gottprel:sennit_thread\n\t"             \
@@ -63,17 +69,18 @@ struct sennit_context_record {
   "orr x10, x10, x11\n\t"                             \
   "cbnz x10, 2f\n\t"
 
-/* Resume x5, with x0 as who left. */
-#define SENNIT_ASM_ENTER_FROM(from) \
-  "ldp x16, x29, [x5]\n\t"          \
-  "ldr x19, [x5, #16]\n\t"          \
-  "mov x0, " from                   \
-  "\n\t"                            \
-  "add sp, x5, #32\n\t"             \
-  "br x16\n\t"
-#define SENNIT_ASM_ENTER SENNIT_ASM_ENTER_FROM("sp")
+#define SENNIT_ASM_TELL_SELF "mov x0, sp\n\t"
+#define SENNIT_ASM_TELL_NOBODY "mov x0, xzr\n\t"
+#define SENNIT_ASM_STORE_SELF "str x0, [x2]\n\t"
 
-#define SENNIT_ASM_BUSY(busy) "2:\n\tb " busy "\n\t"
+#define SENNIT_ASM_ENTER   \
+  "ldp x16, x29, [x5]\n\t" \
+  "ldr x19, [x5, #16]\n\t" \
+  "add sp, x5, #32\n\t"    \
+  "br x16\n\t"
+
+#define SENNIT_ASM_JUMP(function) "b " function "\n\t"
+#define SENNIT_ASM_BUSY(function) "2:\n\tb " function "\n\t"
 
 #define SENNIT_ASM_RESUMED ".p2align 4\n1:\n\t" SENNIT_LANDING
 
@@ -92,106 +99,6 @@ struct sennit_context_record {
       "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15", "cc",                         \
       "memory" SENNIT_CLOBBER_FFR
 
-SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
-  sennit_transfer out;
-  register uintptr_t x0 __asm__("x0");
-  register uintptr_t x1 __asm__("x1") = value;
-  register sennit_context x5 __asm__("x5") = target;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
-                       "sennit_swapstack_busy") SENNIT_ASM_RESUMED
-                   : "=&r"(x0), "+r"(x1), "+r"(x5)
-                   :
-                   : "x2", "x3", "x4", SENNIT_CLOBBERS);
-  out.from = (sennit_context)x0;
-  out.value = x1;
-  return out;
-}
-
-SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_raw(sennit_context target, uintptr_t value) {
-  sennit_transfer out;
-  register uintptr_t x0 __asm__("x0");
-  register uintptr_t x1 __asm__("x1") = value;
-  register sennit_context x5 __asm__("x5") = target;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
-                   : "=&r"(x0), "+r"(x1), "+r"(x5)
-                   :
-                   : "x2", "x3", "x4", SENNIT_CLOBBERS);
-  out.from = (sennit_context)x0;
-  out.value = x1;
-  return out;
-}
-
-SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, uintptr_t value0,
-                                                        uintptr_t value1, uintptr_t value2,
-                                                        uintptr_t value3) {
-  sennit_transfer4 out;
-  register uintptr_t x0 __asm__("x0");
-  register uintptr_t x1 __asm__("x1") = value0;
-  register uintptr_t x2 __asm__("x2") = value1;
-  register uintptr_t x3 __asm__("x3") = value2;
-  register uintptr_t x4 __asm__("x4") = value3;
-  register sennit_context x5 __asm__("x5") = target;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
-                       "sennit_swapstack_busy") SENNIT_ASM_RESUMED
-                   : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x3), "+r"(x4), "+r"(x5)
-                   :
-                   : SENNIT_CLOBBERS);
-  out.from = (sennit_context)x0;
-  out.value[0] = x1;
-  out.value[1] = x2;
-  out.value[2] = x3;
-  out.value[3] = x4;
-  return out;
-}
-
-/* `left`: who left, as the target is told. */
-#define SENNIT_DEFINE_SAVING(verb, left)                                                                    \
-  SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
-    sennit_transfer out;                                                                                    \
-    register uintptr_t x0 __asm__("x0");                                                                    \
-    register uintptr_t x1 __asm__("x1") = value;                                                            \
-    register sennit_context* x2 __asm__("x2") = self;                                                       \
-    register sennit_context x5 __asm__("x5") = target;                                                      \
-    __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS                                             \
-                     "mov x16, sp\n\t"                                                                      \
-                     "str x16, [x2]\n\t" SENNIT_ASM_ENTER_FROM(left) SENNIT_ASM_BUSY(#verb "_busy")         \
-                         SENNIT_ASM_RESUMED                                                                 \
-                     : "=&r"(x0), "+r"(x1), "+r"(x2), "+r"(x5)                                              \
-                     :                                                                                      \
-                     : "x3", "x4", SENNIT_CLOBBERS);                                                        \
-    out.from = (sennit_context)x0;                                                                          \
-    out.value = x1;                                                                                         \
-    return out;                                                                                             \
-  }
-
-SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "sp")
-SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "xzr")
-
-SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
-  register uintptr_t x1 __asm__("x1") = (uintptr_t)argument;
-  register void* x2 __asm__("x2") = stack;
-  register sennit_decider x5 __asm__("x5") = decide;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS
-                   "b sennit_suspend_decide\n\t" SENNIT_ASM_BUSY("sennit_suspend_busy") SENNIT_ASM_RESUMED
-                   : "+r"(x1), "+r"(x2), "+r"(x5)
-                   :
-                   : "x0", "x3", "x4", SENNIT_CLOBBERS);
-  return x1;
-}
-
-SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {
-  register uintptr_t x1 __asm__("x1") = value;
-  register sennit_context x5 __asm__("x5") = target;
-  __asm__ volatile(
-      "ldp x16, x29, [x5]\n\t"
-      "ldr x19, [x5, #16]\n\t"
-      "mov x0, xzr\n\t"
-      "add sp, x5, #32\n\t"
-      "br x16"
-      :
-      : "r"(x1), "r"(x5)
-      : "memory");
-  __builtin_unreachable();
-}
+#include "sennit/detail/arch/inline_verbs.h"
 
 #endif

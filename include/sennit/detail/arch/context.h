@@ -42,8 +42,10 @@
 extern "C" {
 #endif
 
-#if !defined(SENNIT_BACKEND_UCONTEXT) && !(defined(__x86_64__) && defined(__LP64__)) && \
-    !(defined(__aarch64__) && defined(__LP64__))
+#if !defined(SENNIT_BACKEND_UCONTEXT) &&                                                          \
+    !(defined(__LP64__) &&                                                                        \
+      (defined(__x86_64__) || defined(__aarch64__) || defined(__riscv) || defined(__s390x__))) && \
+    !(defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)) && !(defined(__ARM_EABI__) && __ARM_ARCH >= 7)
 #define SENNIT_BACKEND_UCONTEXT 1
 #endif
 

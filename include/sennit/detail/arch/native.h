@@ -24,8 +24,16 @@
 
 #if defined(__x86_64__)
 #include "sennit/detail/arch/x86_64.h"
-#else
+#elif defined(__aarch64__)
 #include "sennit/detail/arch/aarch64.h"
+#elif defined(__riscv)
+#include "sennit/detail/arch/riscv64.h"
+#elif defined(__powerpc64__)
+#include "sennit/detail/arch/ppc64le.h"
+#elif defined(__arm__)
+#include "sennit/detail/arch/arm.h"
+#else
+#include "sennit/detail/arch/s390x.h"
 #endif
 
 #define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */

@@ -18,7 +18,7 @@ extern "C" {
 struct sennit_exception_state {
   void* caught;       /* innermost exception being handled, or null */
   uintptr_t uncaught; /* how many are thrown and not yet caught (32 bits used, the rest is zero) */
-#if defined(__ARM_EABI_UNWINDER__)
+#if defined(__ARM_EABI__) && !defined(__ARM_DWARF_EH__) && !defined(__USING_SJLJ_EXCEPTIONS__)
   void* propagating; /* exceptions whose cleanups are running */
 #endif
 };
@@ -71,6 +71,22 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
       "ldr %1, [%1, #:gottprel_lo12:sennit_thread]\n\t"
       "add %0, %0, %1"
       : "=&r"(self), "=&r"(offset));
+#elif defined(__riscv) && defined(__LP64__)
+  __asm__ volatile(
+      "la.tls.ie %0, sennit_thread\n\t"
+      "add %0, %0, tp"
+      : "=&r"(self));
+#elif defined(__s390x__)
+  uintptr_t offset;
+  __asm__ volatile(
+      "ear %0, %%a0\n\t"
+      "sllg %0, %0, 32\n\t"
+      "ear %0, %%a1\n\t"
+      "larl %1, sennit_thread@indntpoff\n\t"
+      "ag %0, 0(%1)"
+      : "=&a"(self), "=&a"(offset)
+      :
+      : "cc");
 #else
   extern struct sennit_thread_block* sennit_thread_lookup(void); /* never inlined */
   self = sennit_thread_lookup();

@@ -1,0 +1,117 @@
+/* The inline verbs, for instruction sets whose registers a compiler lets us choose by name. Included by their
+ * headers, which define, all but the first group as strings of assembly that end in "\n\t":
+ *
+ *   SENNIT_FROM, SENNIT_VALUE0 to SENNIT_VALUE3, SENNIT_TARGET
+ *                               names of registers: who left and the words, both ways; whom we resume
+ *   SENNIT_ASM_SAVE             suspend: write our record, whose resume address is label 1, and lower the
+ *                               stack pointer to it
+ *   SENNIT_ASM_TEST_EXCEPTIONS  go to label 2 when the exception globals are not zero
+ *   SENNIT_ASM_TELL_SELF        FROM = our record; SENNIT_ASM_TELL_NOBODY: null
+ *   SENNIT_ASM_STORE_SELF       store FROM where VALUE1 points
+ *   SENNIT_ASM_ENTER            resume TARGET; what the asm has nowhere else to put (literals) goes after it
+ *   SENNIT_ASM_JUMP(function)   jump to a function of src/arch/switch_<isa>.S
+ *   SENNIT_ASM_BUSY(function)   label 2, and the jump
+ *   SENNIT_ASM_RESUMED          label 1, where we go on
+ *   SENNIT_CLOBBERS             what else changes
+ *
+ * The registers are those of the C ABI's first five arguments, in their order, so that a first entry needs no
+ * moves, and TARGET any other.
+ */
+#ifndef SENNIT_DETAIL_ARCH_INLINE_VERBS_H
+#define SENNIT_DETAIL_ARCH_INLINE_VERBS_H
+
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
+  sennit_transfer out;
+  register uintptr_t from __asm__(SENNIT_FROM);
+  register uintptr_t value0 __asm__(SENNIT_VALUE0) = value;
+  register sennit_context to __asm__(SENNIT_TARGET) = target;
+  __asm__ volatile(
+      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_TELL_SELF SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+          "sennit_swapstack_busy") SENNIT_ASM_RESUMED
+      : "=&r"(from), "+r"(value0), "+r"(to)
+      :
+      : SENNIT_VALUE1, SENNIT_VALUE2, SENNIT_VALUE3, SENNIT_CLOBBERS);
+  out.from = (sennit_context)from;
+  out.value = value0;
+  return out;
+}
+
+SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack_raw(sennit_context target, uintptr_t value) {
+  sennit_transfer out;
+  register uintptr_t from __asm__(SENNIT_FROM);
+  register uintptr_t value0 __asm__(SENNIT_VALUE0) = value;
+  register sennit_context to __asm__(SENNIT_TARGET) = target;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TELL_SELF SENNIT_ASM_ENTER SENNIT_ASM_RESUMED
+                   : "=&r"(from), "+r"(value0), "+r"(to)
+                   :
+                   : SENNIT_VALUE1, SENNIT_VALUE2, SENNIT_VALUE3, SENNIT_CLOBBERS);
+  out.from = (sennit_context)from;
+  out.value = value0;
+  return out;
+}
+
+SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, uintptr_t value0,
+                                                        uintptr_t value1, uintptr_t value2,
+                                                        uintptr_t value3) {
+  sennit_transfer4 out;
+  register uintptr_t from __asm__(SENNIT_FROM);
+  register uintptr_t v0 __asm__(SENNIT_VALUE0) = value0;
+  register uintptr_t v1 __asm__(SENNIT_VALUE1) = value1;
+  register uintptr_t v2 __asm__(SENNIT_VALUE2) = value2;
+  register uintptr_t v3 __asm__(SENNIT_VALUE3) = value3;
+  register sennit_context to __asm__(SENNIT_TARGET) = target;
+  __asm__ volatile(
+      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_TELL_SELF SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+          "sennit_swapstack_busy") SENNIT_ASM_RESUMED
+      : "=&r"(from), "+r"(v0), "+r"(v1), "+r"(v2), "+r"(v3), "+r"(to)
+      :
+      : SENNIT_CLOBBERS);
+  out.from = (sennit_context)from;
+  out.value[0] = v0;
+  out.value[1] = v1;
+  out.value[2] = v2;
+  out.value[3] = v3;
+  return out;
+}
+
+/* `forget`: what the target is not to be told. */
+#define SENNIT_DEFINE_SAVING(verb, forget)                                                                  \
+  SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
+    sennit_transfer out;                                                                                    \
+    register uintptr_t from __asm__(SENNIT_FROM);                                                           \
+    register uintptr_t value0 __asm__(SENNIT_VALUE0) = value;                                               \
+    register sennit_context* place __asm__(SENNIT_VALUE1) = self;                                           \
+    register sennit_context to __asm__(SENNIT_TARGET) = target;                                             \
+    __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_TELL_SELF SENNIT_ASM_STORE_SELF  \
+                         forget SENNIT_ASM_ENTER SENNIT_ASM_BUSY(#verb "_busy") SENNIT_ASM_RESUMED          \
+                     : "=&r"(from), "+r"(value0), "+r"(place), "+r"(to)                                     \
+                     :                                                                                      \
+                     : SENNIT_VALUE2, SENNIT_VALUE3, SENNIT_CLOBBERS);                                      \
+    out.from = (sennit_context)from;                                                                        \
+    out.value = value0;                                                                                     \
+    return out;                                                                                             \
+  }
+
+SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "")
+SENNIT_DEFINE_SAVING(sennit_swapstack_filed, SENNIT_ASM_TELL_NOBODY)
+
+SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
+  register uintptr_t value0 __asm__(SENNIT_VALUE0) = (uintptr_t)argument;
+  register void* place __asm__(SENNIT_VALUE1) = stack;
+  register sennit_decider decider __asm__(SENNIT_TARGET) = decide;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_JUMP("sennit_suspend_decide")
+                       SENNIT_ASM_BUSY("sennit_suspend_busy") SENNIT_ASM_RESUMED
+                   : "+r"(value0), "+r"(place), "+r"(decider)
+                   :
+                   : SENNIT_FROM, SENNIT_VALUE2, SENNIT_VALUE3, SENNIT_CLOBBERS);
+  return value0;
+}
+
+SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {
+  register uintptr_t value0 __asm__(SENNIT_VALUE0) = value;
+  register sennit_context to __asm__(SENNIT_TARGET) = target;
+  __asm__ volatile(SENNIT_ASM_TELL_NOBODY SENNIT_ASM_ENTER : : "r"(value0), "r"(to) : "memory");
+  __builtin_unreachable();
+}
+
+#endif
