@@ -116,6 +116,7 @@ void stack_attach(worker& w, fiber& f) noexcept {
   f.error = nullptr;
   f.context = frame.context;
   f.flags.stackless = false;
+  f.flags.unusual = true;                                                // its stack is not to stay with it
   f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame);  // for fiber_loop
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 }

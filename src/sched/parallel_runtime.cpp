@@ -257,6 +257,8 @@ fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t 
 void parallel_give(fiber& f) noexcept {
   parallel_runtime& of = *f.home->shared;
   f.name[0] = 0;
+  if (f.frame == nullptr)
+    return fiber_free(&f);
   if (f.frame->record.memory.size != of.stack_size)
     return destroy(f);
   parallel_worker* w = this_parallel();

@@ -248,6 +248,27 @@ TYPED_TEST(Become, BeginsWithoutAStack) {
   });
 }
 
+// The runtime's stacks, as many as there were fibers with one at a time, not as many as there were fibers.
+TYPED_TEST(Become, OnesThatHaveEndedHoldNoStack) {
+  this->run([] {
+    constexpr int count = 2000;
+    std::vector<typename TypeParam::fiber> all;
+    std::atomic<int> ended = 0;
+    for (int i = 0; i < count; ++i)
+      all.push_back(TypeParam::spawn(become(this_fiber::yielding(), [&ended] { ++ended; })));
+    while (ended != count)
+      TypeParam::yield();
+    std::size_t stacks = 0;
+    for (const sennit::detail::fiber_block* block = sennit_debug.blocks; block != nullptr;
+         block = block->older)
+      for (const sennit::detail::fiber& each : block->fibers)
+        stacks += !each.flags.stackless && each.frame != nullptr;
+    EXPECT_LT(stacks, 100u);
+    for (auto& each : all)
+      each.join();
+  });
+}
+
 // Either way from one time to the next.
 TYPED_TEST(Become, BlocksEitherWay) {
   struct step {
