@@ -156,7 +156,7 @@ NOINLINE uint64_t large_frame(session& s, uint64_t seed) {
 template <class C, class vector>
 [[gnu::always_inline]] inline uint64_t vectors_of(session& s, uint64_t seed) {
   vector v[18];
-  constexpr size_t lanes = sizeof(vector) / sizeof(uint64_t);
+  constexpr size_t lanes = sizeof(vector) / sizeof(uintptr_t);
 #pragma GCC unroll 18
   for (uint64_t i = 0; i < 18; ++i) {
 #pragma GCC unroll 8
@@ -179,8 +179,8 @@ template <class C, class vector>
   return sum;
 }
 
-typedef uint64_t vector16 __attribute__((vector_size(16)));
-typedef uint64_t vector64 __attribute__((vector_size(64)));
+typedef uintptr_t vector16 __attribute__((vector_size(16)));
+typedef uintptr_t vector64 __attribute__((vector_size(64)));
 
 template <class C>
 NOINLINE uint64_t narrow_vectors(session& s, uint64_t seed) {
