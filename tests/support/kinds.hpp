@@ -155,6 +155,9 @@ using every_kind =
     testing::Types<on_one_thread<run_policy::fifo>, on_one_thread<run_policy::lifo>,
                    on_one_thread<run_policy::hybrid>, on_workers<1>, on_workers<2>, on_workers<4>>;
 
+// For tests that take long to compile, of what does not depend on the policy.
+using few_kinds = testing::Types<on_one_thread<run_policy::fifo>, on_workers<1>, on_workers<4>>;
+
 struct kind_name {
   template <class Kind>
   static std::string GetName(int) {
