@@ -82,6 +82,7 @@ public:
   void unpark() noexcept;
 
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
+  // Of one that blocks without a stack (become.hpp): not while it may go on, or block so, on another thread.
   std::string_view name() const noexcept { return detail::fiber_name(some()); }
 
 private:

@@ -17,6 +17,7 @@
 #include "sennit/channel.hpp"
 #include "sennit/condition_variable.hpp"
 #include "sennit/counting_semaphore.hpp"
+#include "sennit/detail/sched/registry.hpp"
 #include "sennit/event.hpp"
 #include "sennit/future.hpp"
 #include "sennit/local/barrier.hpp"
@@ -164,6 +165,22 @@ struct kind_name {
     return Kind::name();
   }
 };
+
+// How many fibers of the process are parked without a stack just now.
+inline std::size_t stackless() {
+  std::size_t found = 0;
+  for (const detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
+    for (const detail::fiber& each : block->fibers)
+      found += each.is_parked() && each.flags.stackless;
+  return found;
+}
+
+template <class Kind>
+void until_stackless(std::size_t count) {
+  for (int i = 0; stackless() != count && i < 5000; ++i)
+    Kind::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(stackless(), count);
+}
 
 // A fiber next to the calling one, which has run until it waits when this returns.
 template <class Kind, class Function>

@@ -205,7 +205,7 @@ TYPED_TEST(Become, KeepsItsNameAndItsLocals) {
           return become([&] { right = *local == 42 && running_name() == "keeper"; });
         },
         {.name = "keeper"});
-    EXPECT_FALSE(fiber.join_for(2ms));
+    sennit::until_stackless<TypeParam>(1);
     EXPECT_EQ(fiber.name(), "keeper");
     fiber.unpark();
     fiber.join();

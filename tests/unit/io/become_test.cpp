@@ -46,22 +46,6 @@ std::string echo_of(tcp_stream& with, const std::string& text) {
   return reply;
 }
 
-// How many fibers of the process have no stack just now.
-std::size_t stackless() {
-  std::size_t found = 0;
-  for (const detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (const detail::fiber& each : block->fibers)
-      found += each.is_parked() && each.flags.stackless;
-  return found;
-}
-
-template <class Kind>
-void until_stackless(std::size_t count) {
-  for (int i = 0; stackless() != count && i < 5000; ++i)
-    Kind::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(stackless(), count);
-}
-
 TYPED_TEST(BecomeIo, Echoes) {
   this->run([] {
     auto [client, server] = make_connection();
