@@ -2,6 +2,8 @@
 #include "sennit/detail/sched/continuation.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -34,9 +36,24 @@ continuation continuation_access::run(continuation& made, std::uintptr_t word, f
   return std::exchange(made.code_, nullptr)->run(made.at(), word, why);
 }
 
+namespace {
+
+// A dump may stop this thread between any two instructions, and looks at a descriptor that says that it is
+// stackless, or names a frame: those two come last, and go first.
+void say_stackless(fiber& f, bool is) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.flags.stackless = is;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
 void continuation_access::put(continuation& made, fiber& f) noexcept {
+  f.frame = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   f.far = std::exchange(made.far_, nullptr);
   f.site = made.code_;
+  say_stackless(f, true);
   if (f.far == nullptr)
     made.code_->move(made.room_, f.room());
   made.code_ = nullptr;
@@ -71,10 +88,11 @@ void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept
 }
 
 fiber& stackless_make(worker& w, continuation&& begins) {
+  assert(begins && "sennit: a fiber is to begin with an empty continuation");
   fiber& f = *fiber_make(w);
+  continuation_access::put(begins, f);
   f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
   f.id = 0;
-  continuation_access::put(begins, f);
   return f;
 }
 
@@ -112,10 +130,12 @@ void stack_attach(worker& w, fiber& f) noexcept {
     std::copy_n(far->name, sizeof f.name, f.name);
   else
     f.name[0] = 0;
-  f.frame = &frame;
+  f.frame = nullptr;
   f.error = nullptr;
+  say_stackless(f, false);
   f.context = frame.context;
-  f.flags.stackless = false;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.frame = &frame;
   f.flags.unusual = true;                                                // its stack is not to stay with it
   f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame);  // for fiber_loop
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);

@@ -73,12 +73,6 @@ private:
   piece* newest_ = nullptr;
 };
 
-// A look at what its owner may be changing, each word in one piece.
-template <class T>
-SENNIT_UNSANITIZED T look(const T& at) noexcept {
-  return *const_cast<const volatile T*>(&at);
-}
-
 class look_round {
 public:
   look_round(std::vector<seen_worker>& workers, arena& to, const stack_memory& scratch) noexcept
@@ -127,7 +121,7 @@ private:
       return;
     seen->at = &f;
     seen->worker = static_cast<std::size_t>(place - workers_.begin());
-    const char* const name = fiber_name(f);
+    const char* const name = place->held ? fiber_name(f) : look(f.flags.stackless) ? "" : f.name;
     for (std::size_t i = 0; i < sizeof seen->name && (i == 0 || seen->name[i - 1] != 0); ++i)
       seen->name[i] = look(name[i]);
     seen->name[sizeof seen->name - 1] = 0;

@@ -45,12 +45,10 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
   entered_new_stack(from);
   this_worker()->host_context = from;
   for (;;) {
-    frame.round(&frame);
+    const bool goes_on = frame.round(&frame).value != 0;
     worker& w = *this_worker();
-    fiber& self = *w.ready.current;
-    const bool goes_on = self.flags.stackless;
     if (!goes_on)
-      self.flags.status = fiber_status::finished;
+      w.ready.current->flags.status = fiber_status::finished;
     suspend(w, goes_on ? decider_of_become(w) : decider_of_end(w), &w, false);
   }
 }

@@ -28,12 +28,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A look at what its owner may be changing, in one piece.
-template <class T>
-SENNIT_UNSANITIZED T look(const T& at) noexcept {
-  return *const_cast<const volatile T*>(&at);
-}
-
 void write_all(const std::string& text) noexcept {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(STDERR_FILENO, text.data() + done, text.size() - done);

@@ -262,7 +262,7 @@ TYPED_TEST(Become, OnesThatHaveEndedHoldNoStack) {
     for (const sennit::detail::fiber_block* block = sennit_debug.blocks; block != nullptr;
          block = block->older)
       for (const sennit::detail::fiber& each : block->fibers)
-        stacks += !each.flags.stackless && each.frame != nullptr;
+        stacks += !sennit::detail::look(each.flags.stackless) && sennit::detail::look(each.frame) != nullptr;
     EXPECT_LT(stacks, 100u);
     for (auto& each : all)
       each.join();

@@ -151,7 +151,7 @@ fiber& stackless_make(sennit_worker& w, continuation&& begins);
 void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept;
 
 // People's: any thread that may look at the fiber.
-inline const char* fiber_name(const fiber& f) noexcept {
+SENNIT_UNSANITIZED inline const char* fiber_name(const fiber& f) noexcept {
   return !f.flags.stackless ? f.name : f.far != nullptr ? f.far->name : "";
 }
 

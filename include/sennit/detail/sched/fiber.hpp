@@ -68,6 +68,12 @@ enum class waiter_kind : std::uint8_t {
   scattered_fiber  // of one under test: goes to another worker whenever it becomes ready
 };
 
+// A look at what its owner may be changing, each word in one piece.
+template <class T>
+SENNIT_UNSANITIZED T look(const T& at) noexcept {
+  return *const_cast<const volatile T*>(&at);
+}
+
 // What a spawn resets, in one store.
 struct fiber_flags {
   fiber_status status = fiber_status::unused;

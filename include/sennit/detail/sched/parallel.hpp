@@ -420,7 +420,7 @@ sennit_decision parallel_round(void* top) noexcept {
     self.word = 0;  // it was fiber_loop's
   const bool goes_on = run_body<Body>(frame, self);
   if constexpr (!direct_entry)
-    return {};
+    return round_ended(goes_on);
   if (may_become<Body> && goes_on)
     fiber_become(running_parallel());
   return parallel_finish(self);

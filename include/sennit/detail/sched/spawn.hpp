@@ -138,7 +138,6 @@ template <class Body>
   if (may_become<Body> && next) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);
     ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
-    self.flags.stackless = true;
     return true;
   }
   if (frame.own.locals != nullptr) [[unlikely]]
@@ -147,7 +146,11 @@ template <class Body>
   return false;
 }
 
-// The rest of a round that ends by a continuation. Where switches are not direct, fiber_loop does it.
+// What a round leaves to fiber_loop, where switches are not direct: which way it has ended.
+inline sennit_decision round_ended(bool goes_on) noexcept {
+  return {nullptr, goes_on};
+}
+// The rest of a round that ends by a continuation, where they are.
 [[gnu::cold]] void fiber_become(worker& w) noexcept;
 
 // A fiber's life.
@@ -157,7 +160,7 @@ sennit_decision fiber_round(void* top) noexcept {
   fiber& self = *w.ready.current;
   const bool goes_on = run_body<Body>(*static_cast<coroutine_frame*>(top), self);
   if constexpr (!direct_entry)
-    return {};  // fiber_loop does the rest
+    return round_ended(goes_on);
   if (may_become<Body> && goes_on)
     fiber_become(w);
   return fiber_finish(w, self);
