@@ -1,8 +1,11 @@
-// Tests of what sennit:: and sennit::local:: have in common: typed tests over runtimes of both kinds.
+// Tests of what sennit:: and sennit::local:: have in common: compiled for both kinds of runtime, and run with
+// each run-queue policy and with 1, 2 and 4 workers.
 //
 //   template <class Kind>
 //   class Events : public kind_test<Kind> {};
-//   TYPED_TEST_SUITE(Events, every_kind, kind_name);
+//   KIND_TEST(Events, Wakes) {
+//     this->run([] { typename Kind::event wanted; ... });
+//   }
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,9 +46,16 @@
 
 namespace sennit {
 
-// A runtime with so many workers. What runs here, or was started, runs on one of them.
-template <unsigned worker_count>
-struct on_workers {
+// A runtime as a test is to have it.
+struct kind_wish {
+  const char* name;
+  run_policy policy = run_policy::fifo;
+  unsigned workers = 0;
+};
+
+// A runtime with some workers. What runs here, or was started, runs on one of them.
+struct parallel_kind {
+  static constexpr kind_wish wishes[] = {{"Workers1", {}, 1}, {"Workers2", {}, 2}, {"Workers4", {}, 4}};
   using fiber = sennit::fiber;
   using barrier = sennit::barrier<>;
   using condition_variable = sennit::condition_variable;
@@ -69,7 +79,6 @@ struct on_workers {
     return sennit::barrier(expected, std::move(completion));
   }
 
-  static std::string name() { return "Workers" + std::to_string(worker_count); }
   static constexpr int threads(int wanted) { return wanted; }  // OS threads that may take part
 
   template <class Function>
@@ -98,11 +107,13 @@ struct on_workers {
       std::this_thread::sleep_for(time);
   }
 
-  runtime rt{{.workers = worker_count}};
+  static inline kind_wish wish = wishes[0];  // of the test that runs
+  runtime rt{{.workers = wish.workers}};
 };
 
-template <run_policy policy>
-struct on_one_thread {
+struct local_kind {
+  static constexpr kind_wish wishes[] = {
+      {"LocalFifo", run_policy::fifo}, {"LocalLifo", run_policy::lifo}, {"LocalHybrid", run_policy::hybrid}};
   using fiber = local::fiber;
   using barrier = local::barrier<>;
   using condition_variable = local::condition_variable;
@@ -126,11 +137,6 @@ struct on_one_thread {
     return local::barrier(expected, std::move(completion));
   }
 
-  static std::string name() {
-    return policy == run_policy::fifo   ? "LocalFifo"
-           : policy == run_policy::lifo ? "LocalLifo"
-                                        : "LocalHybrid";
-  }
   static constexpr int threads(int) { return 0; }
 
   template <class Function>
@@ -149,21 +155,8 @@ struct on_one_thread {
   static void yield() { local::this_fiber::yield(); }
   static void sleep_for(std::chrono::microseconds time) { local::this_fiber::sleep_for(time); }
 
-  local::runtime rt{{.policy = policy}};
-};
-
-using every_kind =
-    testing::Types<on_one_thread<run_policy::fifo>, on_one_thread<run_policy::lifo>,
-                   on_one_thread<run_policy::hybrid>, on_workers<1>, on_workers<2>, on_workers<4>>;
-
-// For tests that take long to compile, of what does not depend on the policy.
-using few_kinds = testing::Types<on_one_thread<run_policy::fifo>, on_workers<1>, on_workers<4>>;
-
-struct kind_name {
-  template <class Kind>
-  static std::string GetName(int) {
-    return Kind::name();
-  }
+  static inline kind_wish wish = wishes[0];
+  local::runtime rt{{.policy = wish.policy}};
 };
 
 // How many fibers of the process are parked without a stack just now.
@@ -231,5 +224,31 @@ protected:
 
   Kind kind;
 };
+
+// Makes a test known to GoogleTest: once for each way in which a runtime of the kind is to be had.
+template <class Fixture, class Test, class Kind>
+void add_kind_test(const std::string& suite, const char* name, const char* file, int line) {
+  for (const kind_wish& wish : Kind::wishes)
+    testing::RegisterTest((suite + "/" + wish.name).c_str(), name, nullptr, nullptr, file, line,
+                          [&wish]() -> Fixture* {
+                            Kind::wish = wish;
+                            return new Test;
+                          });
+}
+
+#define KIND_TEST(suite, name)                                                                          \
+  template <class Kind>                                                                                 \
+  class suite##_##name : public suite<Kind> {                                                           \
+  public:                                                                                               \
+    void TestBody() override;                                                                           \
+  };                                                                                                    \
+  [[maybe_unused]] const bool suite##_##name##_is_known =                                               \
+      (::sennit::add_kind_test<suite<::sennit::local_kind>, suite##_##name<::sennit::local_kind>,       \
+                               ::sennit::local_kind>(#suite, #name, __FILE__, __LINE__),                \
+       ::sennit::add_kind_test<suite<::sennit::parallel_kind>, suite##_##name<::sennit::parallel_kind>, \
+                               ::sennit::parallel_kind>(#suite, #name, __FILE__, __LINE__),             \
+       true);                                                                                           \
+  template <class Kind>                                                                                 \
+  void suite##_##name<Kind>::TestBody()
 
 }  // namespace sennit

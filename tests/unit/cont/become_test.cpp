@@ -24,7 +24,6 @@ namespace this_fiber = sennit::this_fiber;
 
 template <class Kind>
 class Become : public sennit::kind_test<Kind> {};
-TYPED_TEST_SUITE(Become, sennit::every_kind, sennit::kind_name);
 
 std::string_view running_name() {
   return sennit::detail::fiber_name(*sennit::detail::this_worker()->ready.current);
@@ -37,21 +36,19 @@ struct counted {
   std::atomic<int>* alive;
 };
 
-TYPED_TEST(Become, GoesOnWithItsState) {
+KIND_TEST(Become, GoesOnWithItsState) {
   int seen = 0;
   this->run([&] {
-    TypeParam::spawn([&seen] {
-      return become(this_fiber::yielding(), [](int* to) { *to = 7; }, &seen);
-    }).join();
+    Kind::spawn([&seen] { return become(this_fiber::yielding(), [](int* to) { *to = 7; }, &seen); }).join();
   });
   EXPECT_EQ(seen, 7);
 }
 
-TYPED_TEST(Become, DestroysItsFramesBeforeItBlocks) {
+KIND_TEST(Become, DestroysItsFramesBeforeItBlocks) {
   std::atomic<int> alive = 0;
   this->run([&] {
     std::atomic<int> at_its_end = -1;
-    auto fiber = TypeParam::spawn([&] {
+    auto fiber = Kind::spawn([&] {
       const counted in_the_frame(alive);
       return become([&] { at_its_end = alive.load(); });
     });
@@ -65,10 +62,10 @@ TYPED_TEST(Become, DestroysItsFramesBeforeItBlocks) {
   });
 }
 
-TYPED_TEST(Become, TakesAnUnparkThatCameBefore) {
+KIND_TEST(Become, TakesAnUnparkThatCameBefore) {
   this->run([&] {
     std::atomic<int> steps = 0;
-    auto fiber = TypeParam::spawn([&] { return become([&] { return become([&] { ++steps; }); }); });
+    auto fiber = Kind::spawn([&] { return become([&] { return become([&] { ++steps; }); }); });
     fiber.unpark();
     EXPECT_FALSE(fiber.join_for(5ms));
     fiber.unpark();
@@ -82,17 +79,17 @@ continuation count_down(std::uint64_t left) {
 }
 
 // A stack of 64 KiB would not hold a frame for each.
-TYPED_TEST(Become, LoopsInConstantStack) {
+KIND_TEST(Become, LoopsInConstantStack) {
   this->run([] {
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 8; ++i)
-      all.push_back(TypeParam::spawn([] { return count_down(20'000); }));
+      all.push_back(Kind::spawn([] { return count_down(20'000); }));
     for (auto& each : all)
       each.join();
   });
 }
 
-TYPED_TEST(Become, LetsOthersRunByYielding) {
+KIND_TEST(Become, LetsOthersRunByYielding) {
   this->run([] {
     std::atomic<bool> stop = false;
     struct spin {
@@ -100,21 +97,21 @@ TYPED_TEST(Become, LetsOthersRunByYielding) {
         return *stop ? continuation() : become(this_fiber::yielding(), on, stop);
       }
     };
-    auto spinner = TypeParam::spawn([&] { return spin::on(&stop); });
+    auto spinner = Kind::spawn([&] { return spin::on(&stop); });
     for (int i = 0; i < 100; ++i)
-      TypeParam::yield();
+      Kind::yield();
     stop = true;
     spinner.join();
   });
 }
 
-TYPED_TEST(Become, SleepsWithoutAStack) {
+KIND_TEST(Become, SleepsWithoutAStack) {
   this->run([] {
     const auto begin = std::chrono::steady_clock::now();
     std::atomic<int> woken = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 50; ++i)
-      all.push_back(TypeParam::spawn([&woken, i] {
+      all.push_back(Kind::spawn([&woken, i] {
         return become(
             this_fiber::sleeping_for(i % 2 == 0 ? 20ms : 10ms), [](std::atomic<int>* n) { ++*n; }, &woken);
       }));
@@ -158,18 +155,18 @@ void keeps_bytes() {
   });
 }
 
-TYPED_TEST(Become, KeepsStatesOfAllSizes) {
-  keeps_bytes<TypeParam, 1>();
-  keeps_bytes<TypeParam, 47>();
-  keeps_bytes<TypeParam, 48>();
-  keeps_bytes<TypeParam, 49>();
-  keeps_bytes<TypeParam, 1000>();
+KIND_TEST(Become, KeepsStatesOfAllSizes) {
+  keeps_bytes<Kind, 1>();
+  keeps_bytes<Kind, 47>();
+  keeps_bytes<Kind, 48>();
+  keeps_bytes<Kind, 49>();
+  keeps_bytes<Kind, 1000>();
 }
 
-TYPED_TEST(Become, MovesWhatOwns) {
+KIND_TEST(Become, MovesWhatOwns) {
   std::atomic<int> alive = 0;
   this->run([&] {
-    auto fiber = TypeParam::spawn([&] {
+    auto fiber = Kind::spawn([&] {
       return become(
           this_fiber::yielding(),
           [](std::unique_ptr<counted> mine) {
@@ -184,28 +181,28 @@ TYPED_TEST(Become, MovesWhatOwns) {
   });
 }
 
-TYPED_TEST(Become, ItsExceptionsComeOutOfJoin) {
+KIND_TEST(Become, ItsExceptionsComeOutOfJoin) {
   this->run([] {
-    auto fiber = TypeParam::spawn([] {
+    auto fiber = Kind::spawn([] {
       return become(this_fiber::yielding(), []() -> continuation { throw std::runtime_error("late"); });
     });
     EXPECT_THROW(fiber.join(), std::runtime_error);
-    auto early = TypeParam::spawn([]() -> continuation { throw std::runtime_error("early"); });
+    auto early = Kind::spawn([]() -> continuation { throw std::runtime_error("early"); });
     EXPECT_THROW(early.join(), std::runtime_error);
   });
 }
 
-TYPED_TEST(Become, KeepsItsNameAndItsLocals) {
+KIND_TEST(Become, KeepsItsNameAndItsLocals) {
   static sennit::fiber_local<int> local;
   this->run([] {
     std::atomic<bool> right = false;
-    auto fiber = TypeParam::spawn(
+    auto fiber = Kind::spawn(
         [&] {
           *local = 42;
           return become([&] { right = *local == 42 && running_name() == "keeper"; });
         },
         {.name = "keeper"});
-    sennit::until_stackless<TypeParam>(1);
+    sennit::until_stackless<Kind>(1);
     EXPECT_EQ(fiber.name(), "keeper");
     fiber.unpark();
     fiber.join();
@@ -213,10 +210,10 @@ TYPED_TEST(Become, KeepsItsNameAndItsLocals) {
   });
 }
 
-TYPED_TEST(Become, KeepsTheSizeOfItsStack) {
+KIND_TEST(Become, KeepsTheSizeOfItsStack) {
   this->run([] {
     std::atomic<long> sum = 0;
-    auto fiber = TypeParam::spawn(
+    auto fiber = Kind::spawn(
         [&] {
           return become(this_fiber::yielding(), [&] {
             volatile char much[200'000];
@@ -232,13 +229,13 @@ TYPED_TEST(Become, KeepsTheSizeOfItsStack) {
   });
 }
 
-TYPED_TEST(Become, BeginsWithoutAStack) {
+KIND_TEST(Become, BeginsWithoutAStack) {
   this->run([] {
     std::atomic<int> ran = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 1000; ++i)
-      all.push_back(TypeParam::spawn(become([](std::atomic<int>* n) { ++*n; }, &ran)));
-    TypeParam::yield();
+      all.push_back(Kind::spawn(become([](std::atomic<int>* n) { ++*n; }, &ran)));
+    Kind::yield();
     EXPECT_EQ(ran, 0);
     for (auto& each : all)
       each.unpark();
@@ -249,15 +246,15 @@ TYPED_TEST(Become, BeginsWithoutAStack) {
 }
 
 // The runtime's stacks, as many as there were fibers with one at a time, not as many as there were fibers.
-TYPED_TEST(Become, OnesThatHaveEndedHoldNoStack) {
+KIND_TEST(Become, OnesThatHaveEndedHoldNoStack) {
   this->run([] {
     constexpr int count = 2000;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     std::atomic<int> ended = 0;
     for (int i = 0; i < count; ++i)
-      all.push_back(TypeParam::spawn(become(this_fiber::yielding(), [&ended] { ++ended; })));
+      all.push_back(Kind::spawn(become(this_fiber::yielding(), [&ended] { ++ended; })));
     while (ended != count)
-      TypeParam::yield();
+      Kind::yield();
     std::size_t stacks = 0;
     for (const sennit::detail::fiber_block* block = sennit_debug.blocks; block != nullptr;
          block = block->older)
@@ -270,68 +267,68 @@ TYPED_TEST(Become, OnesThatHaveEndedHoldNoStack) {
 }
 
 // Either way from one time to the next.
-TYPED_TEST(Become, BlocksEitherWay) {
+KIND_TEST(Become, BlocksEitherWay) {
   struct step {
     static continuation on(int left) {
       for (int i = 0; i < left % 3; ++i)
-        TypeParam::yield();
+        Kind::yield();
       return left == 0 ? continuation() : become(this_fiber::yielding(), on, left - 1);
     }
   };
   this->run([] {
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 20; ++i)
-      all.push_back(TypeParam::spawn([] { return step::on(300); }));
+      all.push_back(Kind::spawn([] { return step::on(300); }));
     for (auto& each : all)
       each.join();
   });
 }
 
-TYPED_TEST(Become, TheRuntimesEndDestroysStates) {
+KIND_TEST(Become, TheRuntimesEndDestroysStates) {
   std::atomic<int> alive = 0;
   std::atomic<int> went_on = 0;
   {
-    TypeParam().run([&] {
+    Kind().run([&] {
       for (int i = 0; i < 10; ++i) {
-        TypeParam::spawn([&] {
+        Kind::spawn([&] {
           return become([&](std::unique_ptr<counted>) { ++went_on; }, std::make_unique<counted>(alive));
         }).detach();
-        TypeParam::spawn([&] {
+        Kind::spawn([&] {
           return become(
               this_fiber::sleeping_for(1h), [&](std::unique_ptr<counted>) { ++went_on; },
               std::make_unique<counted>(alive));
         }).detach();
       }
       while (alive != 20)
-        TypeParam::yield();
+        Kind::yield();
     });
   }
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(went_on, 0);
 }
 
-TYPED_TEST(Become, EndsWithAnEmptyContinuation) {
+KIND_TEST(Become, EndsWithAnEmptyContinuation) {
   this->run([] {
-    auto fiber = TypeParam::spawn([] { return continuation(); });
+    auto fiber = Kind::spawn([] { return continuation(); });
     fiber.join();
   });
 }
 
-TYPED_TEST(Become, IsJoinedByWhoHasNoStackToo) {
+KIND_TEST(Become, IsJoinedByWhoHasNoStackToo) {
   this->run([] {
     std::atomic<int> at = 0;
-    auto first = TypeParam::spawn([&] { return become([&] { at = 1; }); });
-    auto second = TypeParam::spawn([&] {
+    auto first = Kind::spawn([&] { return become([&] { at = 1; }); });
+    auto second = Kind::spawn([&] {
       first.join();
       EXPECT_EQ(at, 1);
     });
-    TypeParam::yield();
+    Kind::yield();
     first.unpark();
     second.join();
   });
 }
 
-TYPED_TEST(Become, RunsAsTheFirstFunctionOfARuntime) {
+KIND_TEST(Become, RunsAsTheFirstFunctionOfARuntime) {
   int seen = 0;
   this->run([&] { return become(this_fiber::yielding(), [&] { seen = 3; }); });
   EXPECT_EQ(seen, 3);

@@ -20,16 +20,15 @@ namespace {
 
 template <class Kind>
 class StacklessDump : public kind_test<Kind> {};
-TYPED_TEST_SUITE(StacklessDump, every_kind, kind_name);
 
-TYPED_TEST(StacklessDump, SaysWhatItWaitsForAndWhereItGoesOn) {
+KIND_TEST(StacklessDump, SaysWhatItWaitsForAndWhereItGoesOn) {
   std::string dump;
   int value = 0;
   this->run([&] {
-    typename TypeParam::template channel<int> channel;
-    auto waits = TypeParam::spawn([&] { return become(channel.receiving(), dump_test_goes_on, &value); },
-                                  {.name = "waits"});
-    until_stackless<TypeParam>(1);
+    typename Kind::template channel<int> channel;
+    auto waits = Kind::spawn([&] { return become(channel.receiving(), dump_test_goes_on, &value); },
+                             {.name = "waits"});
+    until_stackless<Kind>(1);
     const memory_file file;
     sennit::dump(file.fd());
     dump = file.text();

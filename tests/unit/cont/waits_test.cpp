@@ -22,7 +22,6 @@ using sennit::continuation;
 
 template <class Kind>
 class BecomeWaits : public sennit::kind_test<Kind> {};
-TYPED_TEST_SUITE(BecomeWaits, sennit::few_kinds, sennit::kind_name);
 
 // Long enough that all who can have run have.
 template <class Kind>
@@ -32,39 +31,39 @@ void let_all_run() {
     Kind::yield();
 }
 
-TYPED_TEST(BecomeWaits, Event) {
+KIND_TEST(BecomeWaits, Event) {
   this->run([] {
-    typename TypeParam::event happened;
+    typename Kind::event happened;
     std::atomic<int> woken = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 10; ++i)
-      all.push_back(TypeParam::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }));
-    let_all_run<TypeParam>();
+      all.push_back(Kind::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }));
+    let_all_run<Kind>();
     EXPECT_EQ(woken, 0);
     happened.set();
     for (auto& each : all)
       each.join();
     EXPECT_EQ(woken, 10);
     // It has happened: nobody waits.
-    TypeParam::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }).join();
+    Kind::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }).join();
     EXPECT_EQ(woken, 11);
   });
 }
 
-TYPED_TEST(BecomeWaits, Semaphore) {
+KIND_TEST(BecomeWaits, Semaphore) {
   this->run([] {
-    typename TypeParam::counting_semaphore permits(2);
+    typename Kind::counting_semaphore permits(2);
     std::atomic<int> inside = 0;
     std::atomic<int> most = 0;
     std::atomic<int> entered = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 50; ++i)
-      all.push_back(TypeParam::spawn([&] {
+      all.push_back(Kind::spawn([&] {
         return become(permits.acquiring(), [&] {
           const int now = ++inside;
           for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
           }
-          TypeParam::yield();
+          Kind::yield();
           --inside;
           ++entered;
           permits.release();
@@ -78,14 +77,14 @@ TYPED_TEST(BecomeWaits, Semaphore) {
   });
 }
 
-TYPED_TEST(BecomeWaits, WaitGroup) {
+KIND_TEST(BecomeWaits, WaitGroup) {
   this->run([] {
-    typename TypeParam::wait_group pending(3);
+    typename Kind::wait_group pending(3);
     std::atomic<bool> done = false;
-    auto waits = TypeParam::spawn([&] { return become(pending.waiting(), [&] { done = true; }); });
+    auto waits = Kind::spawn([&] { return become(pending.waiting(), [&] { done = true; }); });
     pending.done();
     pending.done();
-    let_all_run<TypeParam>();
+    let_all_run<Kind>();
     EXPECT_FALSE(done);
     pending.done();
     waits.join();
@@ -93,17 +92,17 @@ TYPED_TEST(BecomeWaits, WaitGroup) {
   });
 }
 
-TYPED_TEST(BecomeWaits, Mutex) {
+KIND_TEST(BecomeWaits, Mutex) {
   this->run([] {
-    typename TypeParam::mutex mutex;
+    typename Kind::mutex mutex;
     int inside = 0;
     int sum = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 50; ++i)
-      all.push_back(TypeParam::spawn([&] {
+      all.push_back(Kind::spawn([&] {
         return become(mutex.locking(), [&] {
           EXPECT_EQ(++inside, 1);
-          TypeParam::yield();
+          Kind::yield();
           sum += inside--;
           mutex.unlock();
         });
@@ -111,7 +110,7 @@ TYPED_TEST(BecomeWaits, Mutex) {
     for (int i = 0; i < 50; ++i) {
       const std::lock_guard hold(mutex);
       EXPECT_EQ(++inside, 1);
-      TypeParam::yield();
+      Kind::yield();
       --inside;
     }
     for (auto& each : all)
@@ -120,18 +119,18 @@ TYPED_TEST(BecomeWaits, Mutex) {
   });
 }
 
-TYPED_TEST(BecomeWaits, ConditionVariable) {
+KIND_TEST(BecomeWaits, ConditionVariable) {
   this->run([] {
     struct shared {
-      typename TypeParam::mutex mutex;
-      typename TypeParam::condition_variable changed;
+      typename Kind::mutex mutex;
+      typename Kind::condition_variable changed;
       int turn = 0;
       std::vector<int> order;
     } board;
     struct player {
       shared* at;
       int number;
-      static continuation on(player me, std::unique_lock<typename TypeParam::mutex> lock) {
+      static continuation on(player me, std::unique_lock<typename Kind::mutex> lock) {
         if (me.at->turn != me.number)
           return become(me.at->changed.waiting(std::move(lock)), on, me);
         me.at->order.push_back(me.number);
@@ -140,10 +139,10 @@ TYPED_TEST(BecomeWaits, ConditionVariable) {
         return {};
       }
     };
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 9; i >= 0; --i)
       all.push_back(
-          TypeParam::spawn([&board, i] { return player::on({&board, i}, std::unique_lock(board.mutex)); }));
+          Kind::spawn([&board, i] { return player::on({&board, i}, std::unique_lock(board.mutex)); }));
     for (auto& each : all)
       each.join();
     EXPECT_EQ(board.order, (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
@@ -188,18 +187,18 @@ void receives(std::size_t capacity) {
 }
 
 // In the descriptor, and in memory of its own.
-TYPED_TEST(BecomeWaits, ChannelReceiveWithStatesOfAllSizes) {
+KIND_TEST(BecomeWaits, ChannelReceiveWithStatesOfAllSizes) {
   this->run([] {
     const auto receive = [](auto state, auto value) {
-      typename TypeParam::template channel<decltype(value)> values;
+      typename Kind::template channel<decltype(value)> values;
       int right = 0;
-      auto waits = TypeParam::spawn([&] {
+      auto waits = Kind::spawn([&] {
         return become(
             values.receiving(),
             [&](const decltype(state)&, std::optional<decltype(value)> got) { right += got == value; },
             state);
       });
-      let_all_run<TypeParam>();
+      let_all_run<Kind>();
       values.send(value);
       waits.join();
       EXPECT_EQ(right, 1) << sizeof state << " " << sizeof value;
@@ -218,30 +217,30 @@ TYPED_TEST(BecomeWaits, ChannelReceiveWithStatesOfAllSizes) {
   });
 }
 
-TYPED_TEST(BecomeWaits, ChannelReceive) {
-  receives<TypeParam, long>(0);
-  receives<TypeParam, long>(7);
-  receives<TypeParam, std::string>(0);
-  receives<TypeParam, std::string>(7);
+KIND_TEST(BecomeWaits, ChannelReceive) {
+  receives<Kind, long>(0);
+  receives<Kind, long>(7);
+  receives<Kind, std::string>(0);
+  receives<Kind, std::string>(7);
 }
 
 // What it was woken with must not be taken for what a yield, or a spawn, is told.
-TYPED_TEST(BecomeWaits, WaitsAfterAnyWord) {
+KIND_TEST(BecomeWaits, WaitsAfterAnyWord) {
   this->run([] {
-    typename TypeParam::template channel<long> values;
+    typename Kind::template channel<long> values;
     std::atomic<int> steps = 0;
     struct step {
       static void on(std::atomic<int>* count, std::optional<long> value) {
-        TypeParam::yield();
-        auto child = TypeParam::spawn([] {});
-        TypeParam::yield();
+        Kind::yield();
+        auto child = Kind::spawn([] {});
+        Kind::yield();
         child.join();
         *count += static_cast<int>(*value);
       }
     };
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 8; ++i)
-      all.push_back(TypeParam::spawn([&] { return become(values.receiving(), step::on, &steps); }));
+      all.push_back(Kind::spawn([&] { return become(values.receiving(), step::on, &steps); }));
     for (long i = 1; i <= 8; ++i)
       values.send(i);
     for (auto& each : all)
@@ -250,9 +249,9 @@ TYPED_TEST(BecomeWaits, WaitsAfterAnyWord) {
   });
 }
 
-TYPED_TEST(BecomeWaits, ChannelSend) {
+KIND_TEST(BecomeWaits, ChannelSend) {
   this->run([] {
-    typename TypeParam::template channel<std::string> values;
+    typename Kind::template channel<std::string> values;
     struct sender {
       decltype(values)* to;
       int left;
@@ -262,9 +261,9 @@ TYPED_TEST(BecomeWaits, ChannelSend) {
                             : become(me.to->sending(std::to_string(me.left)), on, sender{me.to, me.left - 1});
       }
     };
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 4; ++i)
-      all.push_back(TypeParam::spawn([&] { return sender::on({&values, 50}, true); }));
+      all.push_back(Kind::spawn([&] { return sender::on({&values, 50}, true); }));
     long sum = 0;
     for (int i = 0; i < 200; ++i)
       sum += std::stol(*values.receive());
@@ -274,19 +273,19 @@ TYPED_TEST(BecomeWaits, ChannelSend) {
   });
 }
 
-TYPED_TEST(BecomeWaits, ClosedChannels) {
+KIND_TEST(BecomeWaits, ClosedChannels) {
   this->run([] {
-    typename TypeParam::template channel<int> values;
+    typename Kind::template channel<int> values;
     std::atomic<int> refused = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 2; ++i)  // one pair waits, the other comes late
     {
       all.push_back(
-          TypeParam::spawn([&] { return become(values.sending(1), [&](bool sent) { refused += !sent; }); }));
-      let_all_run<TypeParam>();
+          Kind::spawn([&] { return become(values.sending(1), [&](bool sent) { refused += !sent; }); }));
+      let_all_run<Kind>();
       values.close();
     }
-    all.push_back(TypeParam::spawn(
+    all.push_back(Kind::spawn(
         [&] { return become(values.receiving(), [&](std::optional<int> value) { refused += !value; }); }));
     for (auto& each : all)
       each.join();
@@ -294,34 +293,32 @@ TYPED_TEST(BecomeWaits, ClosedChannels) {
   });
 }
 
-TYPED_TEST(BecomeWaits, Join) {
+KIND_TEST(BecomeWaits, Join) {
   this->run([] {
-    typename TypeParam::event go;
+    typename Kind::event go;
     std::atomic<int> seen = 0;
-    auto first = TypeParam::spawn([&] { go.wait(); });
-    auto second =
-        TypeParam::spawn([&] { return become(sennit::joining(std::move(first)), [&] { seen = 1; }); });
-    let_all_run<TypeParam>();
+    auto first = Kind::spawn([&] { go.wait(); });
+    auto second = Kind::spawn([&] { return become(sennit::joining(std::move(first)), [&] { seen = 1; }); });
+    let_all_run<Kind>();
     EXPECT_EQ(seen, 0);
     go.set();
     second.join();
     EXPECT_EQ(seen, 1);
     // One that has ended, and threw.
-    auto throws = TypeParam::spawn([] { throw std::runtime_error("thrown"); });
-    let_all_run<TypeParam>();
-    auto gets_it =
-        TypeParam::spawn([&] { return become(sennit::joining(std::move(throws)), [&] { seen = 2; }); });
+    auto throws = Kind::spawn([] { throw std::runtime_error("thrown"); });
+    let_all_run<Kind>();
+    auto gets_it = Kind::spawn([&] { return become(sennit::joining(std::move(throws)), [&] { seen = 2; }); });
     EXPECT_THROW(gets_it.join(), std::runtime_error);
     EXPECT_EQ(seen, 1);
   });
 }
 
-TYPED_TEST(BecomeWaits, ManyJoinOneAfterAnother) {
+KIND_TEST(BecomeWaits, ManyJoinOneAfterAnother) {
   this->run([] {
     std::atomic<int> steps = 0;
-    auto last = TypeParam::spawn([&] { ++steps; });
+    auto last = Kind::spawn([&] { ++steps; });
     for (int i = 0; i < 300; ++i)
-      last = TypeParam::spawn([&steps, before = std::move(last)]() mutable {
+      last = Kind::spawn([&steps, before = std::move(last)]() mutable {
         return become(sennit::joining(std::move(before)), [&steps] { ++steps; });
       });
     last.join();
@@ -329,15 +326,15 @@ TYPED_TEST(BecomeWaits, ManyJoinOneAfterAnother) {
   });
 }
 
-TYPED_TEST(BecomeWaits, Future) {
+KIND_TEST(BecomeWaits, Future) {
   this->run([] {
-    typename TypeParam::template promise<std::string> promise;
+    typename Kind::template promise<std::string> promise;
     std::string got;
-    auto waits = TypeParam::spawn([&, future = promise.get_future()]() mutable {
+    auto waits = Kind::spawn([&, future = promise.get_future()]() mutable {
       return become(std::move(future).waiting(),
-                    [&](typename TypeParam::template future<std::string> ready) { got = ready.get(); });
+                    [&](typename Kind::template future<std::string> ready) { got = ready.get(); });
     });
-    let_all_run<TypeParam>();
+    let_all_run<Kind>();
     promise.set_value("kept");
     waits.join();
     EXPECT_EQ(got, "kept");
@@ -345,21 +342,21 @@ TYPED_TEST(BecomeWaits, Future) {
 }
 
 // Their runtime ends while they wait, each for something else.
-TYPED_TEST(BecomeWaits, TheRuntimesEnd) {
-  typename TypeParam::event happened;
-  typename TypeParam::counting_semaphore permits(0);
-  typename TypeParam::wait_group pending(1);
-  typename TypeParam::mutex mutex;
-  typename TypeParam::condition_variable changed;
-  typename TypeParam::template channel<std::string> values;
-  typename TypeParam::template channel<int> to;
-  typename TypeParam::template promise<int> promise;
+KIND_TEST(BecomeWaits, TheRuntimesEnd) {
+  typename Kind::event happened;
+  typename Kind::counting_semaphore permits(0);
+  typename Kind::wait_group pending(1);
+  typename Kind::mutex mutex;
+  typename Kind::condition_variable changed;
+  typename Kind::template channel<std::string> values;
+  typename Kind::template channel<int> to;
+  typename Kind::template promise<int> promise;
   std::atomic<int> went_on = 0;
   {
-    TypeParam().run([&] {
+    Kind().run([&] {
       const auto on = [&](auto&&...) { ++went_on; };
       const auto waits_for = [&](auto make) {
-        TypeParam::spawn([&, make]() mutable { return become(make(), on); }).detach();
+        Kind::spawn([&, make]() mutable { return become(make(), on); }).detach();
       };
       mutex.lock();
       waits_for([&] { return happened.waiting(); });
@@ -369,8 +366,8 @@ TYPED_TEST(BecomeWaits, TheRuntimesEnd) {
       waits_for([&] { return values.receiving(); });
       waits_for([&] { return to.sending(1); });
       waits_for([&] { return promise.get_future().waiting(); });
-      waits_for([&] { return sennit::joining(TypeParam::spawn([&] { happened.wait(); })); });
-      let_all_run<TypeParam>();
+      waits_for([&] { return sennit::joining(Kind::spawn([&] { happened.wait(); })); });
+      let_all_run<Kind>();
     });
   }
   mutex.unlock();

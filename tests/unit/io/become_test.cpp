@@ -19,7 +19,6 @@ using io_test::make_connection;
 
 template <class Kind>
 class BecomeIo : public kind_test<Kind> {};
-TYPED_TEST_SUITE(BecomeIo, every_kind, kind_name);
 
 // An echo server's connection: without a stack whenever it waits for the client.
 struct echoing {
@@ -46,14 +45,14 @@ std::string echo_of(tcp_stream& with, const std::string& text) {
   return reply;
 }
 
-TYPED_TEST(BecomeIo, Echoes) {
+KIND_TEST(BecomeIo, Echoes) {
   this->run([] {
     auto [client, server] = make_connection();
-    auto serving = TypeParam::spawn([stream = std::move(server)]() mutable {
+    auto serving = Kind::spawn([stream = std::move(server)]() mutable {
       return become(&tcp_stream::reading, echoing::on, std::move(stream));
     });
     for (const char* text : {"hello", "again", "x"}) {
-      until_stackless<TypeParam>(1);
+      until_stackless<Kind>(1);
       EXPECT_EQ(echo_of(client, text), text);
     }
     client.shutdown_write();
@@ -61,28 +60,28 @@ TYPED_TEST(BecomeIo, Echoes) {
   });
 }
 
-TYPED_TEST(BecomeIo, ManyIdleConnectionsHoldNoStack) {
+KIND_TEST(BecomeIo, ManyIdleConnectionsHoldNoStack) {
   this->run([] {
     constexpr std::size_t count = 100;
     tcp_listener listener("127.0.0.1", 0);
     std::vector<tcp_stream> clients;
-    typename BecomeIo<TypeParam>::fiber_list serving;
+    std::vector<typename Kind::fiber> serving;
     for (std::size_t i = 0; i < count; ++i) {
       auto [client, server] = io_test::connect_to(listener);
       clients.push_back(std::move(client));
-      serving.push_back(TypeParam::spawn(
-          [stream = std::move(server)]() mutable { return echoing::on(std::move(stream)); }));
+      serving.push_back(
+          Kind::spawn([stream = std::move(server)]() mutable { return echoing::on(std::move(stream)); }));
     }
     for (int round = 0; round < 3; ++round)
       for (std::size_t i = 0; i < count; ++i)
         EXPECT_EQ(echo_of(clients[i], std::to_string(i)), std::to_string(i));
-    until_stackless<TypeParam>(count);
+    until_stackless<Kind>(count);
     clients.clear();
-    BecomeIo<TypeParam>::join(serving);
+    BecomeIo<Kind>::join(serving);
   });
 }
 
-TYPED_TEST(BecomeIo, WaitsUntilItCanWrite) {
+KIND_TEST(BecomeIo, WaitsUntilItCanWrite) {
   this->run([] {
     auto [client, server] = make_connection();
     io_test::shrink_buffers(server);
@@ -97,14 +96,14 @@ TYPED_TEST(BecomeIo, WaitsUntilItCanWrite) {
         return become([](const sending& its) { return its.to.writing(); }, on, std::move(me));
       }
     };
-    auto writer = TypeParam::spawn(
+    auto writer = Kind::spawn(
         [stream = std::move(server), &all]() mutable { return sending::on({std::move(stream), all}); });
     EXPECT_EQ(io_test::read_to_end(client), all);
     writer.join();
   });
 }
 
-TYPED_TEST(BecomeIo, Accepts) {
+KIND_TEST(BecomeIo, Accepts) {
   this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     struct accepting {
@@ -116,10 +115,10 @@ TYPED_TEST(BecomeIo, Accepts) {
         return --me.left == 0 ? continuation() : become(me.from->accepting(), on, me);
       }
     };
-    auto server = TypeParam::spawn(
-        [&] { return become(listener.accepting(), accepting::on, accepting{&listener, 3}); });
+    auto server =
+        Kind::spawn([&] { return become(listener.accepting(), accepting::on, accepting{&listener, 3}); });
     for (int i = 0; i < 3; ++i) {
-      until_stackless<TypeParam>(1);
+      until_stackless<Kind>(1);
       tcp_stream client = tcp_stream::connect("127.0.0.1", listener.port(), generous());
       EXPECT_EQ(io_test::read_to_end(client), "hello");
     }
@@ -127,40 +126,40 @@ TYPED_TEST(BecomeIo, Accepts) {
   });
 }
 
-TYPED_TEST(BecomeIo, IsWokenWhenTheStreamIsClosed) {
+KIND_TEST(BecomeIo, IsWokenWhenTheStreamIsClosed) {
   this->run([] {
     auto [client, server] = make_connection();
     std::error_code error;
-    auto waits = TypeParam::spawn([&stream = server, &error] {
+    auto waits = Kind::spawn([&stream = server, &error] {
       return become(stream.reading(), [&] {
         char buffer[4];
         stream.read_some(buffer, error);
       });
     });
-    until_stackless<TypeParam>(1);
+    until_stackless<Kind>(1);
     server.close();
     waits.join();
     EXPECT_TRUE(error);
     // One that is closed already.
-    TypeParam::spawn([&stream = server] { return become(stream.reading(), [] {}); }).join();
+    Kind::spawn([&stream = server] { return become(stream.reading(), [] {}); }).join();
   });
 }
 
 // Who waits in one direction leaves the other alone, and the file descriptor is closed with its fiber's
 // state.
-TYPED_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
+KIND_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
   const std::size_t before = io_test::open_descriptors();
   {
-    TypeParam its;
+    Kind its;
     const std::size_t running = io_test::open_descriptors();
     its.run([] {
       auto both = make_connection();
       for (tcp_stream* each : {&both.client, &both.server})
-        TypeParam::spawn([stream = std::move(*each)]() mutable {
+        Kind::spawn([stream = std::move(*each)]() mutable {
           return become(
               &tcp_stream::reading, [](tcp_stream) { ADD_FAILURE() << "it went on"; }, std::move(stream));
         }).detach();
-      until_stackless<TypeParam>(2);
+      until_stackless<Kind>(2);
     });
     EXPECT_EQ(io_test::open_descriptors(), running + 2);
   }

@@ -18,22 +18,21 @@ using io_test::make_connection;
 
 template <class Kind>
 class SelectIo : public kind_test<Kind> {};
-TYPED_TEST_SUITE(SelectIo, every_kind, kind_name);
 
-TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
+KIND_TEST(SelectIo, WaitsForAStreamOrAChannel) {
   this->run([] {
     constexpr int count = 50;
     connection both = make_connection();
-    typename TypeParam::template channel<int> numbers;
-    auto writer = TypeParam::spawn([&] {
+    typename Kind::template channel<int> numbers;
+    auto writer = Kind::spawn([&] {
       for (int i = 0; i < count; ++i) {
         both.client.write_all("x", io_test::generous());
         if (i % 3 == 0)
-          TypeParam::sleep_for(50us);
+          Kind::sleep_for(50us);
       }
       both.client.close();
     });
-    auto sender = TypeParam::spawn([&] {
+    auto sender = Kind::spawn([&] {
       for (int i = 0; i < count; ++i)
         numbers.send(i);
     });
@@ -49,7 +48,7 @@ TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
                            bytes += static_cast<int>(got);
                            open = open && got != 0;
                            if (!open)
-                             TypeParam::sleep_for(50us);
+                             Kind::sleep_for(50us);
                          }),
              on_receive(numbers,
                         [&](std::optional<int> n) {
@@ -64,7 +63,7 @@ TYPED_TEST(SelectIo, WaitsForAStreamOrAChannel) {
   });
 }
 
-TYPED_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
+KIND_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
   this->run([] {
     connection both = make_connection();
     const auto nothing = [] {};
@@ -82,16 +81,16 @@ TYPED_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
   });
 }
 
-TYPED_TEST(SelectIo, IsClosedWhileItWaits) {
+KIND_TEST(SelectIo, IsClosedWhileItWaits) {
   this->run([] {
     connection both = make_connection();
-    auto closer = TypeParam::spawn([&] { both.server.close(); });
+    auto closer = Kind::spawn([&] { both.server.close(); });
     EXPECT_EQ(select(on_readable(both.server, [] {}), on_timeout(1min, [] {})), 0u);
     closer.join();
   });
 }
 
-TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
+KIND_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
   this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     const int counter = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -99,11 +98,11 @@ TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
       readiness counted(counter);
       int accepted = 0;
       int events = 0;
-      auto peer = TypeParam::spawn([&] {
+      auto peer = Kind::spawn([&] {
         for (int i = 0; i < 10; ++i) {
           auto stream = tcp_stream::connect("127.0.0.1", listener.port(), io_test::generous());
           EXPECT_EQ(::eventfd_write(counter, 1), 0);
-          TypeParam::sleep_for(100us);
+          Kind::sleep_for(100us);
         }
       });
       while (accepted < 10 || events < 10)
@@ -126,11 +125,11 @@ TYPED_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
   });
 }
 
-TYPED_TEST(SelectIo, EndsByAStop) {
+KIND_TEST(SelectIo, EndsByAStop) {
   this->run([] {
     connection both = make_connection();
     std::stop_source stop;
-    auto stopper = TypeParam::spawn([&] { stop.request_stop(); });
+    auto stopper = Kind::spawn([&] { stop.request_stop(); });
     {
       const stop_guard guard(stop.get_token());
       EXPECT_THROW(select(on_readable(both.server, [] {})), cancelled);

@@ -19,7 +19,6 @@ using promise_of = typename Kind::template promise<T>;
 
 template <class Kind>
 class Coroutines : public kind_test<Kind> {};
-TYPED_TEST_SUITE(Coroutines, every_kind, kind_name);
 
 template <class Future>
 Future add(Future first, Future second) {
@@ -27,13 +26,13 @@ Future add(Future first, Future second) {
   co_return left + co_await std::move(second);
 }
 
-TYPED_TEST(Coroutines, AFiberWaitsForOne) {
+KIND_TEST(Coroutines, AFiberWaitsForOne) {
   this->run([] {
-    promise_of<TypeParam, int> first;
-    promise_of<TypeParam, int> second;
+    promise_of<Kind, int> first;
+    promise_of<Kind, int> second;
     auto sum = add(first.get_future(), second.get_future());
-    auto one = TypeParam::spawn([&] { first.set_value(1); });
-    auto other = TypeParam::spawn([&] { second.set_value(2); });
+    auto one = Kind::spawn([&] { first.set_value(1); });
+    auto other = Kind::spawn([&] { second.set_value(2); });
     EXPECT_EQ(sum.get(), 3);
     one.join();
     other.join();
@@ -55,21 +54,21 @@ future_of<Kind, std::string> what_of(future_of<Kind, int> from) {
   co_return "nothing";
 }
 
-TYPED_TEST(Coroutines, ErrorsGoThrough) {
-  promise_of<TypeParam, void> when;
-  auto what = what_of<TypeParam>(fails_after<TypeParam>(when.get_future()));
+KIND_TEST(Coroutines, ErrorsGoThrough) {
+  promise_of<Kind, void> when;
+  auto what = what_of<Kind>(fails_after<Kind>(when.get_future()));
   when.set_value();
   EXPECT_EQ(what.get(), "failed");
 
-  std::optional<promise_of<TypeParam, int>> broken(std::in_place);
-  what = what_of<TypeParam>(broken->get_future());
+  std::optional<promise_of<Kind, int>> broken(std::in_place);
+  what = what_of<Kind>(broken->get_future());
   EXPECT_FALSE(what.ready());
   broken.reset();
   EXPECT_NE(what.get().find("roken"), std::string::npos);
 
-  const auto at_once = []() -> future_of<TypeParam, void> { co_return; };
-  EXPECT_THROW(fails_after<TypeParam>(at_once()).get(), std::runtime_error);
-  expect_future_error(std::future_errc::no_state, [] { add<future_of<TypeParam, int>>({}, {}).get(); });
+  const auto at_once = []() -> future_of<Kind, void> { co_return; };
+  EXPECT_THROW(fails_after<Kind>(at_once()).get(), std::runtime_error);
+  expect_future_error(std::future_errc::no_state, [] { add<future_of<Kind, int>>({}, {}).get(); });
 }
 
 struct says_when_gone {
@@ -94,35 +93,35 @@ future_of<Kind, bool> sees_gone(future_of<Kind, int&> from, const bool& gone) {
   co_return gone;
 }
 
-TYPED_TEST(Coroutines, AreGoneBeforeTheirFuturesAreReady) {
+KIND_TEST(Coroutines, AreGoneBeforeTheirFuturesAreReady) {
   bool gone = false;
   int value = 1;
-  promise_of<TypeParam, void> when;
-  auto kept = keeps<TypeParam>(says_when_gone(gone), value, when.get_future());
-  auto seen = sees_gone<TypeParam>(std::move(kept), gone);
+  promise_of<Kind, void> when;
+  auto kept = keeps<Kind>(says_when_gone(gone), value, when.get_future());
+  auto seen = sees_gone<Kind>(std::move(kept), gone);
   EXPECT_FALSE(gone);
   when.set_value();
   EXPECT_TRUE(seen.get());
 
   bool gone_too = false;
-  promise_of<TypeParam, void> nobody_waits;
-  (void)keeps<TypeParam>(says_when_gone(gone_too), value, nobody_waits.get_future());
+  promise_of<Kind, void> nobody_waits;
+  (void)keeps<Kind>(says_when_gone(gone_too), value, nobody_waits.get_future());
   nobody_waits.set_value();
   EXPECT_TRUE(gone_too);
 }
 
-TYPED_TEST(Coroutines, BlockTheFiberThatRunsThem) {
+KIND_TEST(Coroutines, BlockTheFiberThatRunsThem) {
   this->run([] {
-    promise_of<TypeParam, void> when;
-    typename TypeParam::event happens;
-    const auto blocks = [](auto first, auto& awaited) -> future_of<TypeParam, int> {
+    promise_of<Kind, void> when;
+    typename Kind::event happens;
+    const auto blocks = [](auto first, auto& awaited) -> future_of<Kind, int> {
       co_await first;
       awaited.wait();
       co_return 1;
     };
     auto result = blocks(when.get_future(), happens);
     bool returned = false;
-    auto gives = start<TypeParam>([&] {
+    auto gives = start<Kind>([&] {
       when.set_value();
       returned = true;
     });
@@ -136,17 +135,17 @@ TYPED_TEST(Coroutines, BlockTheFiberThatRunsThem) {
 }
 
 // One that blocks a fiber ends when that is told to leave, and so does the fiber: at its next wait.
-TYPED_TEST(Coroutines, EndWithTheFiberThatTheyBlock) {
+KIND_TEST(Coroutines, EndWithTheFiberThatTheyBlock) {
   bool left = false;
-  std::optional<TypeParam> ending(std::in_place);
-  typename TypeParam::event never_set;
-  future_of<TypeParam, void> result;
-  const auto blocks = [](auto& awaited) -> future_of<TypeParam, void> {
+  std::optional<Kind> ending(std::in_place);
+  typename Kind::event never_set;
+  future_of<Kind, void> result;
+  const auto blocks = [](auto& awaited) -> future_of<Kind, void> {
     awaited.wait();
     co_return;
   };
   ending->run([&] {
-    start<TypeParam>([&] {
+    start<Kind>([&] {
       const says_when_gone note(left);
       result = blocks(never_set);
       never_set.wait();

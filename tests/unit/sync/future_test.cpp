@@ -59,13 +59,12 @@ using steady = std::chrono::steady_clock;
 
 template <class Kind>
 class Futures : public kind_test<Kind> {};
-TYPED_TEST_SUITE(Futures, every_kind, kind_name);
 
 // ---- Values and errors
 
-TYPED_TEST(Futures, HandOverWhatTheyAreGiven) {
+KIND_TEST(Futures, HandOverWhatTheyAreGiven) {
   this->run([] {
-    typename TypeParam::template promise<std::unique_ptr<int>> movable;
+    typename Kind::template promise<std::unique_ptr<int>> movable;
     auto from_movable = movable.get_future();
     EXPECT_TRUE(from_movable.valid());
     EXPECT_FALSE(from_movable.ready());
@@ -78,25 +77,25 @@ TYPED_TEST(Futures, HandOverWhatTheyAreGiven) {
   });
 
   int referred = 2;
-  typename TypeParam::template promise<int&> reference;
+  typename Kind::template promise<int&> reference;
   reference.set_value(referred);
   EXPECT_EQ(&reference.get_future().get(), &referred) << "outside of fibers";
 
-  typename TypeParam::template promise<void> nothing;
+  typename Kind::template promise<void> nothing;
   nothing.set_value();
   nothing.get_future().get();
 
-  typename TypeParam::template promise<std::string> braced;
+  typename Kind::template promise<std::string> braced;
   braced.set_value({'a', 'b'});
   EXPECT_EQ(braced.get_future().get(), "ab");
 
-  typename TypeParam::template promise<std::exception_ptr> error;
+  typename Kind::template promise<std::exception_ptr> error;
   error.set_value(nullptr);
   EXPECT_EQ(error.get_future().get(), nullptr);
 }
 
-TYPED_TEST(Futures, RethrowWhatTheyAreGiven) {
-  typename TypeParam::template promise<int> fails;
+KIND_TEST(Futures, RethrowWhatTheyAreGiven) {
+  typename Kind::template promise<int> fails;
   auto from = fails.get_future();
   fails.set_exception(std::make_exception_ptr(std::runtime_error("told")));
   from.wait();
@@ -109,8 +108,8 @@ TYPED_TEST(Futures, RethrowWhatTheyAreGiven) {
   EXPECT_FALSE(from.valid());
 }
 
-TYPED_TEST(Futures, HaveTheErrorsOfStd) {
-  typename TypeParam::template promise<int> twice;
+KIND_TEST(Futures, HaveTheErrorsOfStd) {
+  typename Kind::template promise<int> twice;
   auto once = twice.get_future();
   expect_future_error(std::future_errc::future_already_retrieved, [&] { (void)twice.get_future(); });
   twice.set_value(1);
@@ -122,15 +121,15 @@ TYPED_TEST(Futures, HaveTheErrorsOfStd) {
   expect_future_error(std::future_errc::no_state, [&] { once.wait(); });
   expect_future_error(std::future_errc::no_state, [&] { (void)once.ready(); });
   expect_future_error(std::future_errc::no_state,
-                      [] { (void)typename TypeParam::template future<void>().wait_for(1ms); });
+                      [] { (void)typename Kind::template future<void>().wait_for(1ms); });
 
   auto moved = std::move(twice);
   expect_future_error(std::future_errc::no_state, [&] { twice.set_value(3); });
   expect_future_error(std::future_errc::no_state, [&] { (void)twice.get_future(); });
 }
 
-TYPED_TEST(Futures, BrokenPromisesAreErrors) {
-  using promise_type = typename TypeParam::template promise<void>;
+KIND_TEST(Futures, BrokenPromisesAreErrors) {
+  using promise_type = typename Kind::template promise<void>;
   std::optional<promise_type> broken(std::in_place);
   auto left = broken->get_future();
   broken.reset();
@@ -159,8 +158,8 @@ struct counted {
   static inline std::atomic<int> alive{0};
 };
 
-TYPED_TEST(Futures, AValueThatCannotBeCopiedLeavesThePromiseAsItWas) {
-  using promise_type = typename TypeParam::template promise<counted>;
+KIND_TEST(Futures, AValueThatCannotBeCopiedLeavesThePromiseAsItWas) {
+  using promise_type = typename Kind::template promise<counted>;
   {
     const counted fails(1);
     promise_type asked;
@@ -216,9 +215,9 @@ struct pairs {
   }
 };
 
-TYPED_TEST(Futures, GoFromFibersAndThreadsToFibersAndThreads) {
+KIND_TEST(Futures, GoFromFibersAndThreadsToFibersAndThreads) {
   for (int round = 0; round < 20; ++round) {
-    pairs<TypeParam> all;
+    pairs<Kind> all;
     this->run([&] { all.run(); });
     for (std::thread& each : all.threads)
       each.join();
@@ -226,13 +225,13 @@ TYPED_TEST(Futures, GoFromFibersAndThreadsToFibersAndThreads) {
   }
 }
 
-TYPED_TEST(Futures, ErrorsGoFromFiberToFiber) {
+KIND_TEST(Futures, ErrorsGoFromFiberToFiber) {
   this->run([] {
-    typename TypeParam::template promise<int> fails;
-    typename TypeParam::template promise<int> broken;
+    typename Kind::template promise<int> fails;
+    typename Kind::template promise<int> broken;
     auto first = fails.get_future();
     auto second = broken.get_future();
-    auto giver = TypeParam::spawn([fails = std::move(fails), broken = std::move(broken)]() mutable {
+    auto giver = Kind::spawn([fails = std::move(fails), broken = std::move(broken)]() mutable {
       try {
         throw std::out_of_range("far");
       } catch (...) {
@@ -245,9 +244,9 @@ TYPED_TEST(Futures, ErrorsGoFromFiberToFiber) {
   });
 }
 
-TYPED_TEST(Futures, OneOfManyFulfils) {
+KIND_TEST(Futures, OneOfManyFulfils) {
   for (int round = 0; round < 50; ++round) {
-    typename TypeParam::template promise<int> contended;
+    typename Kind::template promise<int> contended;
     auto result = contended.get_future();
     std::atomic<int> winner{-1};
     std::atomic<int> refused{0};
@@ -264,16 +263,16 @@ TYPED_TEST(Futures, OneOfManyFulfils) {
         },
         1);
     EXPECT_EQ(result.get(), winner);
-    EXPECT_EQ(refused, 5 + TypeParam::threads(1));
+    EXPECT_EQ(refused, 5 + Kind::threads(1));
   }
 }
 
-TYPED_TEST(Futures, DeadlinesRaceWithValues) {
+KIND_TEST(Futures, DeadlinesRaceWithValues) {
   this->run_all(4, [&](int me) {
     for (int i = 0; i < 100; ++i) {
-      typename TypeParam::template promise<int> late;
+      typename Kind::template promise<int> late;
       auto result = late.get_future();
-      auto gives = TypeParam::spawn([&late, i] { late.set_value(i); });
+      auto gives = Kind::spawn([&late, i] { late.set_value(i); });
       while (!result.wait_for(std::chrono::microseconds((me * 7 + i) % 23))) {
       }
       EXPECT_EQ(result.get(), i);
@@ -302,8 +301,8 @@ future<void> note_thread(future<void> when, std::thread::id& resumed_on) {
   resumed_on = std::this_thread::get_id();
 }
 
-TYPED_TEST(Futures, OneAllocationIsMade) {
-  using promise_type = typename TypeParam::template promise<int>;
+KIND_TEST(Futures, OneAllocationIsMade) {
+  using promise_type = typename Kind::template promise<int>;
   allocations = 0;
   {
     promise_type kept;

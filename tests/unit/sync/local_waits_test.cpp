@@ -80,7 +80,7 @@ TEST(LocalWaits, AnObjectServesOneRuntimeAfterAnother) {
     int taken = 0;
     rt.run([&] {
       for (int i = 0; i < 3; ++i)
-        start<on_one_thread<run_policy::fifo>>([&] {
+        start<local_kind>([&] {
           permits.acquire();
           ++taken;
         }).detach();
@@ -118,8 +118,8 @@ void expect_misuse_asserts() {
   EXPECT_DEATH(static_cast<void>(barrier_type(1).arrive(2)), "more arrive");
 }
 TEST(CountedDeathTest, MisuseAsserts) {
-  expect_misuse_asserts<on_one_thread<run_policy::fifo>>();
-  expect_misuse_asserts<on_workers<1>>();
+  expect_misuse_asserts<local_kind>();
+  expect_misuse_asserts<parallel_kind>();
 }
 #endif
 

@@ -17,10 +17,9 @@ using steady = std::chrono::steady_clock;
 
 template <class Kind>
 class RecursiveMutex : public kind_test<Kind> {};
-TYPED_TEST_SUITE(RecursiveMutex, every_kind, kind_name);
 
-TYPED_TEST(RecursiveMutex, OnlyItsOwnerLocksItAgain) {
-  typename TypeParam::recursive_mutex guard;
+KIND_TEST(RecursiveMutex, OnlyItsOwnerLocksItAgain) {
+  typename Kind::recursive_mutex guard;
   int counter = 0;
   this->run_all(
       20,
@@ -29,7 +28,7 @@ TYPED_TEST(RecursiveMutex, OnlyItsOwnerLocksItAgain) {
           std::lock_guard hold(guard);
           const int before = counter;
           if ((i + me) % 8 == 0)
-            TypeParam::yield();  // and goes on, perhaps, on another worker
+            Kind::yield();  // and goes on, perhaps, on another worker
           const std::scoped_lock again(guard);
           EXPECT_TRUE(guard.try_lock());
           EXPECT_TRUE(guard.try_lock_for(1ms));
@@ -39,21 +38,21 @@ TYPED_TEST(RecursiveMutex, OnlyItsOwnerLocksItAgain) {
         }
       },
       2);
-  EXPECT_EQ(counter, (20 + TypeParam::threads(2)) * 100);
+  EXPECT_EQ(counter, (20 + Kind::threads(2)) * 100);
 }
 
 // Fibers of one worker, and the OS thread that made them, are not one owner.
-TYPED_TEST(RecursiveMutex, AnotherFiberIsAnotherOwner) {
-  typename TypeParam::recursive_mutex guard;
+KIND_TEST(RecursiveMutex, AnotherFiberIsAnotherOwner) {
+  typename Kind::recursive_mutex guard;
   this->run([&] {
     guard.lock();
     guard.lock();
-    TypeParam::spawn_here([&] { EXPECT_FALSE(guard.try_lock()); }).join();
-    TypeParam::spawn([&] { EXPECT_FALSE(guard.try_lock_for(1ms)); }).join();
+    Kind::spawn_here([&] { EXPECT_FALSE(guard.try_lock()); }).join();
+    Kind::spawn([&] { EXPECT_FALSE(guard.try_lock_for(1ms)); }).join();
     guard.unlock();
-    TypeParam::spawn([&] { EXPECT_FALSE(guard.try_lock()) << "locked once more"; }).join();
+    Kind::spawn([&] { EXPECT_FALSE(guard.try_lock()) << "locked once more"; }).join();
     guard.unlock();
-    TypeParam::spawn([&] {
+    Kind::spawn([&] {
       EXPECT_TRUE(guard.try_lock_until(steady::now() + 10min));
       guard.unlock();
     }).join();
@@ -67,8 +66,8 @@ TYPED_TEST(RecursiveMutex, AnotherFiberIsAnotherOwner) {
   guard.unlock();
 }
 
-TYPED_TEST(RecursiveMutex, DeadlinesRaceWithUnlocks) {
-  typename TypeParam::recursive_mutex guard;
+KIND_TEST(RecursiveMutex, DeadlinesRaceWithUnlocks) {
+  typename Kind::recursive_mutex guard;
   int inside = 0;
   this->run_all(
       8,
@@ -78,7 +77,7 @@ TYPED_TEST(RecursiveMutex, DeadlinesRaceWithUnlocks) {
             const std::unique_lock again(guard);
             EXPECT_EQ(++inside, 1);
             if (i % 8 == 0)
-              TypeParam::yield();
+              Kind::yield();
             --inside;
             guard.unlock();
           }

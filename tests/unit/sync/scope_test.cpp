@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 
 template <class Kind>
 class Scope : public kind_test<Kind> {};
-TYPED_TEST_SUITE(Scope, every_kind, kind_name);
 
 // Counts those that live, among copies too.
 struct counted {
@@ -29,15 +28,15 @@ struct counted {
   std::atomic<int>* alive;
 };
 
-TYPED_TEST(Scope, EndsWhenAllHaveEnded) {
+KIND_TEST(Scope, EndsWhenAllHaveEnded) {
   this->run([] {
     std::atomic<int> alive = 0;
     std::atomic<int> done = 0;
     {
-      typename TypeParam::scope s;
+      typename Kind::scope s;
       for (int i = 0; i < 50; ++i)
         s.spawn([&, mine = counted(alive), i] {
-          TypeParam::sleep_for(std::chrono::microseconds(i % 7 * 100));
+          Kind::sleep_for(std::chrono::microseconds(i % 7 * 100));
           ++done;
         });
     }
@@ -46,16 +45,16 @@ TYPED_TEST(Scope, EndsWhenAllHaveEnded) {
   });
 }
 
-TYPED_TEST(Scope, EndsWhenItsFibersLocalsHaveEnded) {
+KIND_TEST(Scope, EndsWhenItsFibersLocalsHaveEnded) {
   static std::atomic<int> values = 0;
   struct slow : counted {
     slow() : counted(values) {}
-    ~slow() { TypeParam::sleep_for(200us); }
+    ~slow() { Kind::sleep_for(200us); }
   };
   static fiber_local<slow> value;
   this->run([] {
     {
-      typename TypeParam::scope s;
+      typename Kind::scope s;
       for (int i = 0; i < 5; ++i)
         s.spawn([] { value.get(); });
     }
@@ -63,9 +62,9 @@ TYPED_TEST(Scope, EndsWhenItsFibersLocalsHaveEnded) {
   });
 }
 
-TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
+KIND_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
   this->run([] {
-    typename TypeParam::template channel<int> nothing;
+    typename Kind::template channel<int> nothing;
     std::atomic<int> stopped = 0;
     const auto wait_in_vain = [&] {
       try {
@@ -75,11 +74,11 @@ TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
         throw;
       }
     };
-    typename TypeParam::scope s;
+    typename Kind::scope s;
     for (int i = 0; i < 10; ++i)
       s.spawn(wait_in_vain);
     s.spawn([] {
-      TypeParam::sleep_for(1ms);
+      Kind::sleep_for(1ms);
       throw std::runtime_error("first");
     });
     try {
@@ -94,25 +93,25 @@ TYPED_TEST(Scope, FirstErrorStopsTheOthersAndComesOut) {
   });
 }
 
-TYPED_TEST(Scope, ItsEndThrowsToo) {
+KIND_TEST(Scope, ItsEndThrowsToo) {
   this->run([] {
     const auto failing = [] {
-      typename TypeParam::scope s;
+      typename Kind::scope s;
       s.spawn([] { throw std::runtime_error("inside"); });
     };
     EXPECT_THROW(failing(), std::runtime_error);
   });
 }
 
-TYPED_TEST(Scope, ThatIsLeftByAnExceptionStopsItsFibers) {
+KIND_TEST(Scope, ThatIsLeftByAnExceptionStopsItsFibers) {
   this->run([] {
     std::atomic<int> alive = 0;
     try {
-      typename TypeParam::scope s;
+      typename Kind::scope s;
       for (int i = 0; i < 5; ++i)
-        s.spawn([mine = counted(alive)] { TypeParam::sleep_for(1h); });
+        s.spawn([mine = counted(alive)] { Kind::sleep_for(1h); });
       s.spawn([] { throw std::logic_error("lost"); });
-      TypeParam::yield();
+      Kind::yield();
       throw std::runtime_error("owner's");
     } catch (const std::runtime_error& error) {
       EXPECT_STREQ(error.what(), "owner's");
@@ -121,31 +120,31 @@ TYPED_TEST(Scope, ThatIsLeftByAnExceptionStopsItsFibers) {
   });
 }
 
-TYPED_TEST(Scope, StopsWithTheScopeAroundIt) {
+KIND_TEST(Scope, StopsWithTheScopeAroundIt) {
   this->run([] {
     std::atomic<int> alive = 0;
-    typename TypeParam::scope outer;
+    typename Kind::scope outer;
     for (int i = 0; i < 3; ++i)
       outer.spawn([&] {
-        typename TypeParam::scope inner;
+        typename Kind::scope inner;
         for (int k = 0; k < 3; ++k)
-          inner.spawn([mine = counted(alive)] { TypeParam::sleep_for(1h); });
+          inner.spawn([mine = counted(alive)] { Kind::sleep_for(1h); });
         inner.join();
         ADD_FAILURE() << "went on";
       });
     while (alive < 9)
-      TypeParam::yield();
+      Kind::yield();
     outer.request_stop();
     outer.join();
     EXPECT_EQ(alive, 0);
   });
 }
 
-TYPED_TEST(Scope, GrowsFromInside) {
+KIND_TEST(Scope, GrowsFromInside) {
   this->run([] {
     std::atomic<int> leaves = 0;
     struct grower {
-      typename TypeParam::scope& in;
+      typename Kind::scope& in;
       std::atomic<int>& leaves;
       void operator()(int depth) const {
         if (depth == 0) {
@@ -156,7 +155,7 @@ TYPED_TEST(Scope, GrowsFromInside) {
           in.spawn([*this, depth] { (*this)(depth - 1); });
       }
     };
-    typename TypeParam::scope s;
+    typename Kind::scope s;
     grower{s, leaves}(7);
     s.join();
     EXPECT_EQ(leaves, 128);
@@ -166,24 +165,24 @@ TYPED_TEST(Scope, GrowsFromInside) {
   });
 }
 
-TYPED_TEST(Scope, IsJoinedUntilADeadline) {
+KIND_TEST(Scope, IsJoinedUntilADeadline) {
   this->run([] {
-    typename TypeParam::scope s;
-    s.spawn([] { TypeParam::sleep_for(1h); });
+    typename Kind::scope s;
+    s.spawn([] { Kind::sleep_for(1h); });
     EXPECT_FALSE(s.join_for(1ms));
     s.request_stop();
     EXPECT_TRUE(s.join_for(1min));
   });
 }
 
-TYPED_TEST(Scope, LosesNothingWhereSpawnThrows) {
+KIND_TEST(Scope, LosesNothingWhereSpawnThrows) {
   this->run([] {
     struct thrower {
       thrower() = default;
       thrower(const thrower&) { throw std::runtime_error("copy"); }
       void operator()() const {}
     };
-    typename TypeParam::scope s;
+    typename Kind::scope s;
     const thrower cannot_be_copied;
     EXPECT_THROW(s.spawn(cannot_be_copied), std::runtime_error);
     s.spawn([] {});
@@ -191,46 +190,46 @@ TYPED_TEST(Scope, LosesNothingWhereSpawnThrows) {
   });
 }
 
-TYPED_TEST(Scope, EndsWithItsRuntime) {
+KIND_TEST(Scope, EndsWithItsRuntime) {
   std::atomic<int> alive = 0;
-  TypeParam().run([&] {
-    TypeParam::spawn([&] {
-      typename TypeParam::scope s;
+  Kind().run([&] {
+    Kind::spawn([&] {
+      typename Kind::scope s;
       for (int i = 0; i < 5; ++i)
-        s.spawn([mine = counted(alive)] { TypeParam::sleep_for(1h); });
+        s.spawn([mine = counted(alive)] { Kind::sleep_for(1h); });
       s.join();
     }).detach();
-    TypeParam::yield();
+    Kind::yield();
   });
   EXPECT_EQ(alive, 0);
 }
 
 // It is told to leave while its end waits for those that it has stopped.
-TYPED_TEST(Scope, EndsWithItsRuntimeWhileItIsLeft) {
+KIND_TEST(Scope, EndsWithItsRuntimeWhileItIsLeft) {
   std::atomic<int> alive = 0;
   std::atomic<bool> leaves = false;
   bool left = false;
   bool went_on = false;
-  TypeParam().run([&] {
-    TypeParam::spawn([&] {
+  Kind().run([&] {
+    Kind::spawn([&] {
       try {
-        typename TypeParam::scope s;
+        typename Kind::scope s;
         s.spawn([mine = counted(alive)] {
           const stop_shield in_any_case;
-          TypeParam::sleep_for(1h);
+          Kind::sleep_for(1h);
         });
-        TypeParam::yield();
+        Kind::yield();
         leaves = true;
         throw std::runtime_error("owner's");
       } catch (const std::runtime_error&) {
         left = true;
       }
-      TypeParam::sleep_for(1h);
+      Kind::sleep_for(1h);
       went_on = true;
     }).detach();
     while (!leaves)
-      TypeParam::yield();
-    TypeParam::sleep_for(1ms);
+      Kind::yield();
+    Kind::sleep_for(1ms);
   });
   EXPECT_EQ(alive, 0);
   EXPECT_TRUE(left);

@@ -22,12 +22,11 @@ using namespace std::chrono_literals;
 
 template <class Kind>
 class Select : public kind_test<Kind> {};
-TYPED_TEST_SUITE(Select, every_kind, kind_name);
 
-TYPED_TEST(Select, DoesWhatCanBeDone) {
+KIND_TEST(Select, DoesWhatCanBeDone) {
   this->run([] {
-    typename TypeParam::template channel<int> numbers(1);
-    typename TypeParam::template channel<std::string> words(1);
+    typename Kind::template channel<int> numbers(1);
+    typename Kind::template channel<std::string> words(1);
     std::string heard;
     const auto number = [&](std::optional<int> n) { heard += n ? std::to_string(*n) : "closed"; };
     const auto word = [&](std::optional<std::string> w) { heard += w ? *w : "closed"; };
@@ -54,12 +53,12 @@ TYPED_TEST(Select, DoesWhatCanBeDone) {
   });
 }
 
-TYPED_TEST(Select, WaitsForSendersAndReceivers) {
+KIND_TEST(Select, WaitsForSendersAndReceivers) {
   this->run([] {
-    typename TypeParam::template channel<int> numbers;
-    typename TypeParam::template channel<std::unique_ptr<int>> owners;
+    typename Kind::template channel<int> numbers;
+    typename Kind::template channel<std::unique_ptr<int>> owners;
     int sum = 0;
-    auto peer = TypeParam::spawn([&] {
+    auto peer = Kind::spawn([&] {
       for (int i = 1; i <= 10; ++i)
         numbers.send(i);
       for (int i = 1; i <= 10; ++i)
@@ -85,12 +84,12 @@ TYPED_TEST(Select, WaitsForSendersAndReceivers) {
   });
 }
 
-TYPED_TEST(Select, IsClosedWhileItWaits) {
+KIND_TEST(Select, IsClosedWhileItWaits) {
   this->run([] {
-    typename TypeParam::template channel<int> numbers;
-    typename TypeParam::template channel<std::string> words;
+    typename Kind::template channel<int> numbers;
+    typename Kind::template channel<std::string> words;
     for (const bool close_words : {true, false}) {
-      auto closer = TypeParam::spawn([&] { close_words ? words.close() : numbers.close(); });
+      auto closer = Kind::spawn([&] { close_words ? words.close() : numbers.close(); });
       std::optional<bool> sent;
       std::optional<std::optional<std::string>> got;
       select(on_send(numbers, 1, [&](bool was) { sent = was; }),
@@ -103,18 +102,18 @@ TYPED_TEST(Select, IsClosedWhileItWaits) {
 
 // Two selects that both offer to send and to receive on one channel are each other's peers, and never their
 // own.
-TYPED_TEST(Select, MeetsAnotherSelect) {
+KIND_TEST(Select, MeetsAnotherSelect) {
   this->run([] {
     constexpr int fibers = 8;
     constexpr int rounds = 100;
-    typename TypeParam::template channel<int> both;
+    typename Kind::template channel<int> both;
     std::atomic<int> sent = 0;
     std::atomic<int> received = 0;
     std::atomic<int> from_oneself = 0;
     std::atomic<int> left = 0;
-    std::vector<typename TypeParam::fiber> all;
+    std::vector<typename Kind::fiber> all;
     for (int me = 0; me < fibers; ++me)
-      all.push_back(TypeParam::spawn([&, me] {
+      all.push_back(Kind::spawn([&, me] {
         for (int round = 0; round < rounds; ++round)
           select(on_send(both, me, [&](bool) { ++sent; }), on_receive(both, [&](std::optional<int> who) {
                    ++received;
@@ -125,7 +124,7 @@ TYPED_TEST(Select, MeetsAnotherSelect) {
         while (left < fibers) {
           select(on_send(both, me, [&](bool) { ++sent; }),
                  on_receive(both, [&](std::optional<int>) { ++received; }), on_timeout(1ms, [] {}));
-          TypeParam::sleep_for(100us);  // others' turn, under any policy
+          Kind::sleep_for(100us);  // others' turn, under any policy
         }
       }));
     for (auto& each : all)
@@ -136,11 +135,11 @@ TYPED_TEST(Select, MeetsAnotherSelect) {
   });
 }
 
-TYPED_TEST(Select, PrefersNoneForGood) {
+KIND_TEST(Select, PrefersNoneForGood) {
   this->run([] {
-    typename TypeParam::template channel<int> channels[3] = {typename TypeParam::template channel<int>(100),
-                                                             typename TypeParam::template channel<int>(100),
-                                                             typename TypeParam::template channel<int>(100)};
+    typename Kind::template channel<int> channels[3] = {typename Kind::template channel<int>(100),
+                                                        typename Kind::template channel<int>(100),
+                                                        typename Kind::template channel<int>(100)};
     for (auto& each : channels)
       for (int i = 0; i < 60; ++i)
         each.send(i);
@@ -154,19 +153,19 @@ TYPED_TEST(Select, PrefersNoneForGood) {
   });
 }
 
-TYPED_TEST(Select, LeavesNothingBehind) {
+KIND_TEST(Select, LeavesNothingBehind) {
   this->run([] {
-    typename TypeParam::template channel<std::string> words;
-    typename TypeParam::template channel<int> numbers;
+    typename Kind::template channel<std::string> words;
+    typename Kind::template channel<int> numbers;
     std::stop_source stop;
-    auto stopped = TypeParam::spawn([&] {
+    auto stopped = Kind::spawn([&] {
       const stop_guard guard(stop.get_token());
       EXPECT_THROW(
           select(on_receive(words, [](std::optional<std::string>) {}), on_send(numbers, 1, [](bool) {})),
           cancelled);
     });
     for (int i = 0; i < 3; ++i)
-      TypeParam::yield();
+      Kind::yield();
     stop.request_stop();
     stopped.join();
     select(on_receive(words, [](std::optional<std::string>) {}), on_send(numbers, 1, [](bool) {}),
@@ -177,9 +176,9 @@ TYPED_TEST(Select, LeavesNothingBehind) {
   });
 }
 
-TYPED_TEST(Select, ThrowsWhatItsFunctionThrows) {
+KIND_TEST(Select, ThrowsWhatItsFunctionThrows) {
   this->run([] {
-    typename TypeParam::template channel<int> numbers(1);
+    typename Kind::template channel<int> numbers(1);
     numbers.send(1);
     EXPECT_THROW(select(on_receive(numbers, [](std::optional<int>) { throw std::string("what"); })),
                  std::string);
@@ -188,19 +187,19 @@ TYPED_TEST(Select, ThrowsWhatItsFunctionThrows) {
   });
 }
 
-TYPED_TEST(Select, EndsWithItsRuntime) {
-  typename TypeParam::template channel<int> nothing;
-  typename TypeParam::template channel<std::string> nor_this;
+KIND_TEST(Select, EndsWithItsRuntime) {
+  typename Kind::template channel<int> nothing;
+  typename Kind::template channel<std::string> nor_this;
   int left = 0;
-  TypeParam().run([&] {
-    TypeParam::spawn([&] {
+  Kind().run([&] {
+    Kind::spawn([&] {
       struct note {
         int& at;
         ~note() { ++at; }
       } const on_leaving{left};
       select(on_receive(nothing, [](std::optional<int>) {}), on_send(nor_this, "", [](bool) {}));
     }).detach();
-    TypeParam::yield();
+    Kind::yield();
   });
   EXPECT_EQ(left, 1);
 }
@@ -260,14 +259,14 @@ void many_to_many(int senders, int receivers, int each_sends) {
   EXPECT_EQ(sum, wanted);
 }
 
-TYPED_TEST(Select, LosesAndDoublesNothing) {
-  this->run([] { many_to_many<TypeParam>(6, 5, 300); });
+KIND_TEST(Select, LosesAndDoublesNothing) {
+  this->run([] { many_to_many<Kind>(6, 5, 300); });
 }
 
 TEST(SelectOnManyWorkers, LosesAndDoublesNothing) {
   for (const unsigned workers : {1u, 2u, 4u}) {
     runtime rt({.workers = workers});
-    rt.run([] { many_to_many<on_workers<2>>(8, 8, 500); });
+    rt.run([] { many_to_many<parallel_kind>(8, 8, 500); });
   }
 }
 

@@ -21,7 +21,6 @@ using steady = std::chrono::steady_clock;
 
 template <class Kind>
 class SharedMutex : public kind_test<Kind> {};
-TYPED_TEST_SUITE(SharedMutex, every_kind, kind_name);
 
 // Two numbers that only a writer may see differ.
 template <class Kind>
@@ -52,8 +51,8 @@ struct guarded {
   }
 };
 
-TYPED_TEST(SharedMutex, WritersAreAloneAndReadersSeeWhole) {
-  guarded<TypeParam> data;
+KIND_TEST(SharedMutex, WritersAreAloneAndReadersSeeWhole) {
+  guarded<Kind> data;
   std::atomic<int> writes{0};
   this->run_all(
       20,
@@ -75,16 +74,16 @@ TYPED_TEST(SharedMutex, WritersAreAloneAndReadersSeeWhole) {
   data.guard.unlock();
 }
 
-TYPED_TEST(SharedMutex, ReadersAreTogether) {
-  typename TypeParam::shared_mutex guard;
+KIND_TEST(SharedMutex, ReadersAreTogether) {
+  typename Kind::shared_mutex guard;
   std::atomic<int> inside{0};
   this->run_all(
       10,
       [&](int) {
         const std::shared_lock reading(guard);
         ++inside;
-        while (inside < 10 + TypeParam::threads(2))
-          TypeParam::sleep_for(100us);
+        while (inside < 10 + Kind::threads(2))
+          Kind::sleep_for(100us);
         EXPECT_FALSE(guard.try_lock());
         EXPECT_FALSE(guard.try_lock_for(10us));
       },
@@ -117,10 +116,10 @@ struct in_order {
   }
 };
 
-TYPED_TEST(SharedMutex, WhoWaitsIsServedInOrderAndReadersNextToEachOtherTogether) {
-  in_order<TypeParam> line;
+KIND_TEST(SharedMutex, WhoWaitsIsServedInOrderAndReadersNextToEachOtherTogether) {
+  in_order<Kind> line;
   this->run([&] {
-    typename TestFixture::fiber_list all;
+    std::vector<typename Kind::fiber> all;
     line.guard.lock_shared();
     all.push_back(line.comes('r'));
     all.push_back(line.comes('w'));
@@ -136,8 +135,8 @@ TYPED_TEST(SharedMutex, WhoWaitsIsServedInOrderAndReadersNextToEachOtherTogether
 }
 
 // Readers that overlap all the time do not keep a writer out.
-TYPED_TEST(SharedMutex, WritersDoNotStarve) {
-  typename TypeParam::shared_mutex guard;
+KIND_TEST(SharedMutex, WritersDoNotStarve) {
+  typename Kind::shared_mutex guard;
   std::atomic<bool> written{false};
   this->run_all(
       6,
@@ -149,7 +148,7 @@ TYPED_TEST(SharedMutex, WritersDoNotStarve) {
         }
         std::shared_lock mine(guard);
         while (!written) {
-          TypeParam::yield();
+          Kind::yield();
           mine.unlock();
           mine.lock();
         }
@@ -158,15 +157,15 @@ TYPED_TEST(SharedMutex, WritersDoNotStarve) {
   EXPECT_TRUE(written);
 }
 
-TYPED_TEST(SharedMutex, LocksGiveUpAtTheirDeadlines) {
-  typename TypeParam::shared_mutex guard;
+KIND_TEST(SharedMutex, LocksGiveUpAtTheirDeadlines) {
+  typename Kind::shared_mutex guard;
   this->run([&] {
     std::unique_lock writing(guard);
     EXPECT_FALSE(guard.try_lock_for(1ms));
     EXPECT_FALSE(guard.try_lock_shared_for(1ms));
     EXPECT_FALSE(guard.try_lock_shared_until(steady::time_point::min()));
-    auto reads = start<TypeParam>([&] { EXPECT_TRUE(std::shared_lock(guard, 10min)); });
-    auto writes = start<TypeParam>([&] { EXPECT_TRUE(std::unique_lock(guard, 10min)); });
+    auto reads = start<Kind>([&] { EXPECT_TRUE(std::shared_lock(guard, 10min)); });
+    auto writes = start<Kind>([&] { EXPECT_TRUE(std::unique_lock(guard, 10min)); });
     writing.unlock();
     reads.join();
     writes.join();
@@ -186,29 +185,29 @@ TEST(SharedMutexOfThreads, LocksGiveUpAtTheirDeadlines) {
 
 // A reader that waits behind a writer which gives up must not wait for the readers that hold it: they may
 // wait for it.
-TYPED_TEST(SharedMutex, AWriterThatGivesUpLetsReadersIn) {
+KIND_TEST(SharedMutex, AWriterThatGivesUpLetsReadersIn) {
   for (int round = 0; round < 10; ++round)
     this->run([&] {
-      typename TypeParam::shared_mutex guard;
-      typename TypeParam::event in;
+      typename Kind::shared_mutex guard;
+      typename Kind::event in;
       const std::shared_lock mine(guard);
       std::atomic<bool> gone{false};
-      auto writer = TypeParam::spawn([&] {
+      auto writer = Kind::spawn([&] {
         EXPECT_FALSE(guard.try_lock_for(3ms));
         gone = true;
       });
       while (!gone && guard.try_lock_shared()) {
         guard.unlock_shared();
-        TypeParam::sleep_for(100us);
+        Kind::sleep_for(100us);
       }
       const auto reads = [&] {
         const std::shared_lock theirs(guard);
         in.set();
       };
       std::thread thread;
-      if (TypeParam::threads(1) != 0)
+      if (Kind::threads(1) != 0)
         thread = std::thread(reads);
-      auto other = TypeParam::spawn(reads);
+      auto other = Kind::spawn(reads);
       in.wait();
       other.join();
       writer.join();
@@ -217,8 +216,8 @@ TYPED_TEST(SharedMutex, AWriterThatGivesUpLetsReadersIn) {
     });
 }
 
-TYPED_TEST(SharedMutex, DeadlinesRaceWithUnlocks) {
-  guarded<TypeParam> data;
+KIND_TEST(SharedMutex, DeadlinesRaceWithUnlocks) {
+  guarded<Kind> data;
   std::atomic<int> writes{0};
   this->run_all(
       8,
@@ -242,13 +241,13 @@ TYPED_TEST(SharedMutex, DeadlinesRaceWithUnlocks) {
 }
 
 // Who is handed the mutex last destroys it at once.
-TYPED_TEST(SharedMutex, WhoHasItLastMayDestroyIt) {
+KIND_TEST(SharedMutex, WhoHasItLastMayDestroyIt) {
   this->run([] {
     for (int i = 0; i < 100; ++i) {
-      auto guard = std::make_unique<typename TypeParam::shared_mutex>();
+      auto guard = std::make_unique<typename Kind::shared_mutex>();
       auto* const shared = guard.get();
       shared->lock();
-      auto last = start<TypeParam>([shared, own = std::shared_ptr(std::move(guard)), i]() mutable {
+      auto last = start<Kind>([shared, own = std::shared_ptr(std::move(guard)), i]() mutable {
         if (i % 2 == 0) {
           shared->lock();
           shared->unlock();

@@ -45,10 +45,9 @@ protected:
   std::atomic<int> alive{0};
   std::optional<Kind> kind{std::in_place};
 };
-TYPED_TEST_SUITE(EndOfWaits, every_kind, kind_name);
 
-TYPED_TEST(EndOfWaits, Semaphores) {
-  typename TypeParam::counting_semaphore permits(0);
+KIND_TEST(EndOfWaits, Semaphores) {
+  typename Kind::counting_semaphore permits(0);
   this->run([&] {
     this->waits([&] { permits.acquire(); });
     this->waits([&] { permits.try_acquire_for(1h); });
@@ -60,9 +59,9 @@ TYPED_TEST(EndOfWaits, Semaphores) {
   EXPECT_FALSE(permits.try_acquire());
 }
 
-TYPED_TEST(EndOfWaits, EventsAndWaitGroups) {
-  typename TypeParam::event happened;
-  typename TypeParam::wait_group pending(1);
+KIND_TEST(EndOfWaits, EventsAndWaitGroups) {
+  typename Kind::event happened;
+  typename Kind::wait_group pending(1);
   this->run([&] {
     this->waits([&] { happened.wait(); });
     this->waits([&] { happened.wait_for(1h); });
@@ -77,8 +76,8 @@ TYPED_TEST(EndOfWaits, EventsAndWaitGroups) {
   pending.wait();
 }
 
-TYPED_TEST(EndOfWaits, WhoLeavesABarrierHasArrived) {
-  typename TypeParam::barrier together(3);
+KIND_TEST(EndOfWaits, WhoLeavesABarrierHasArrived) {
+  typename Kind::barrier together(3);
   this->run([&] {
     this->waits([&] { together.arrive_and_wait(); });
     this->waits([&] { together.arrive_and_wait(); });
@@ -87,9 +86,9 @@ TYPED_TEST(EndOfWaits, WhoLeavesABarrierHasArrived) {
 }
 
 // One is in the function, another waits for it.
-TYPED_TEST(EndOfWaits, WhatWasBegunIsDoneByTheNext) {
-  typename TypeParam::once_flag flag;
-  typename TypeParam::event never_set;
+KIND_TEST(EndOfWaits, WhatWasBegunIsDoneByTheNext) {
+  typename Kind::once_flag flag;
+  typename Kind::event never_set;
   this->run([&] {
     this->waits([&] { call_once(flag, [&] { never_set.wait(); }); });
     this->waits([&] {
@@ -104,10 +103,10 @@ TYPED_TEST(EndOfWaits, WhatWasBegunIsDoneByTheNext) {
 }
 
 // Those that wait leave without the lock; those that have it let it go.
-TYPED_TEST(EndOfWaits, SharedMutexes) {
-  typename TypeParam::shared_mutex held;
-  typename TypeParam::shared_mutex left;
-  typename TypeParam::event never_set;
+KIND_TEST(EndOfWaits, SharedMutexes) {
+  typename Kind::shared_mutex held;
+  typename Kind::shared_mutex left;
+  typename Kind::event never_set;
   held.lock_shared();
   this->run([&] {
     this->waits([&] { held.lock(); });
@@ -140,10 +139,10 @@ TYPED_TEST(EndOfWaits, SharedMutexes) {
   left.unlock();
 }
 
-TYPED_TEST(EndOfWaits, RecursiveMutexes) {
-  typename TypeParam::recursive_mutex held;
-  typename TypeParam::recursive_mutex left;
-  typename TypeParam::event never_set;
+KIND_TEST(EndOfWaits, RecursiveMutexes) {
+  typename Kind::recursive_mutex held;
+  typename Kind::recursive_mutex left;
+  typename Kind::event never_set;
   held.lock();  // outside of fibers: its owner is the thread
   this->run([&] {
     this->waits([&] { held.lock(); });
@@ -166,11 +165,11 @@ TYPED_TEST(EndOfWaits, RecursiveMutexes) {
 }
 
 // A fiber that leaves breaks the promises it has made.
-TYPED_TEST(EndOfWaits, Futures) {
-  typename TypeParam::template promise<int> kept;
-  typename TypeParam::template promise<int> kept_too;
-  typename TypeParam::template promise<int> broken;
-  typename TypeParam::event never_set;
+KIND_TEST(EndOfWaits, Futures) {
+  typename Kind::template promise<int> kept;
+  typename Kind::template promise<int> kept_too;
+  typename Kind::template promise<int> broken;
+  typename Kind::event never_set;
   auto result = kept.get_future();
   auto result_too = kept_too.get_future();
   auto never_given = broken.get_future();
@@ -191,8 +190,8 @@ TYPED_TEST(EndOfWaits, Futures) {
 }
 
 // One that has been handed something when the runtime ends is told at its next wait.
-TYPED_TEST(EndOfWaits, WhoWasWokenIsToldAtItsNextWait) {
-  typename TypeParam::counting_semaphore permits(0);
+KIND_TEST(EndOfWaits, WhoWasWokenIsToldAtItsNextWait) {
+  typename Kind::counting_semaphore permits(0);
   bool handed = false;
   this->run([&] {
     this->waits([&] {
