@@ -8,7 +8,7 @@ namespace kv {
 
 session::session(server_state& server, workspace& shared, std::uint64_t id, front* side)
     : server_(server),
-      shared_(shared),
+      shared_(&shared),
       client_(server.config.max_output),
       parser_(server.config.protocol),
       input_(server.config.protocol.max_request + most_received),
@@ -27,18 +27,18 @@ session::~session() {
 
 std::span<char> session::receive_space() {
   if (input_.size() == 0) {
-    return shared_.receive_block;
+    return shared_->receive_block;
   }
-  const std::span<char> space = input_.free_space(shared_.receive_block.size());
+  const std::span<char> space = input_.free_space(shared_->receive_block.size());
   if (space.empty()) {
-    return shared_.receive_block;  // process() will close
+    return shared_->receive_block;  // process() will close
   }
   return space.first(std::min(space.size(), most_received));
 }
 
 void session::received(std::size_t count) {
   if (input_.size() == 0) {
-    unread_ = {shared_.receive_block.data(), count};
+    unread_ = {shared_->receive_block.data(), count};
   } else if (!input_.overflowed()) {
     input_.commit(count);
     unread_ = input_.view();
@@ -67,7 +67,7 @@ void session::time_out() {
 
 session::outcome session::process() {
   if (output_.capacity() == 0) {
-    output_.swap_storage(shared_.spare_output);
+    output_.swap_storage(shared_->spare_output);
   }
   outcome result = outcome::close;
   try {
@@ -150,8 +150,8 @@ bool session::within_memory() {
 
 void session::output_sent() {
   output_.clear();
-  if (output_.capacity() <= own_allowance && shared_.spare_output.capacity() == 0) {
-    output_.swap_storage(shared_.spare_output);
+  if (output_.capacity() <= own_allowance && shared_->spare_output.capacity() == 0) {
+    output_.swap_storage(shared_->spare_output);
   } else {
     output_.release();
   }

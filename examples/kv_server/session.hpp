@@ -16,9 +16,9 @@
 // does. process() leaves nothing in the shared block, so its caller may wait as long as it likes to send.
 // The output block is handed from session to session, through workspace::spare_output.
 //
-// Threads. Sessions of several threads, each with a workspace of its own, need a lock around all that looks
-// at other clients: the constructor, the destructor, process(), is_in_company(), has_news(), deadline() and
-// time_out().
+// Threads. Sessions of several threads, each with a workspace that is its own for the time, need a lock
+// around all that looks at other clients: the constructor, the destructor, process(), is_in_company(),
+// has_news(), deadline() and time_out().
 //
 // Bounds. process() stops at flush_size bytes of replies: an endless pipeline is paid for by its sender's
 // reading. What a session holds beyond own_allowance counts against settings::max_memory_clients for all
@@ -49,6 +49,9 @@ public:
   session& operator=(const session&) = delete;
   ~session();
 
+  // From now on, another workspace. Between process() and what is received next.
+  void use(workspace& shared) { shared_ = &shared; }
+
   // Where to put received bytes; never empty. Nobody else's bytes may be put anywhere before received().
   std::span<char> receive_space();
   void received(std::size_t count);
@@ -73,7 +76,7 @@ private:
   bool within_memory();
 
   server_state& server_;
-  workspace& shared_;
+  workspace* shared_;
   client client_;
   request_parser parser_;
   buffer input_;             // the session's own: the beginning of a request that is not complete

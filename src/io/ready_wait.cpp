@@ -9,58 +9,58 @@
 
 namespace sennit::detail {
 
-static_assert(POLLIN == 1 && POLLOUT == 4);
-
 // Where nothing has come since the last attempt, which was in vain, that is known; else the kernel is asked.
-bool ready_wait_base::is_ready(io_side& side) const noexcept {
-  const std::uintptr_t events = side.look();
-  if (events == side.seen)
+bool ready_wait_base::is_ready() const noexcept {
+  io_side& in = side();
+  const std::uintptr_t events = in.look();
+  if (events == in.seen)
     return false;
-  pollfd wanted{source_->descriptor.load(std::memory_order_relaxed), events_, 0};
+  pollfd wanted{source_->descriptor.load(std::memory_order_relaxed),
+                static_cast<short>(reads_ ? POLLIN : POLLOUT), 0};
   const int kept = errno;
   const bool ready = ::poll(&wanted, 1, 0) != 0;
   errno = kept;
   if (!ready)
-    side.seen = events;
+    in.seen = events;
   return ready;
 }
 
 bool ready_wait_base::file(fiber& f) noexcept {
   if (source_ == nullptr)
     return false;
-  const bool shared = f.home->shared != nullptr;
+  shared_ = f.home->shared != nullptr;
   epoll_driver& driver = driver_of(*this_worker());
-  use_.emplace(*source_, shared);
+  io_use use(*source_, shared_);
   // What cannot be waited for is ready: the operation will say why.
-  if (!use_->begun() ||
-      (source_->driver.load(std::memory_order_relaxed) != driver.id() && driver.watch(*source_) != 0)) {
-    use_.reset();
+  if (!use.begun() ||
+      (source_->driver.load(std::memory_order_relaxed) != driver.id() && driver.watch(*source_) != 0) ||
+      is_ready() || source_->closed())
     return false;
-  }
-  io_side& side = source_->*side_;
-  if (is_ready(side) || source_->closed()) {
-    use_.reset();
-    return false;
-  }
   driver.transfers = 0;
-  if (!shared) {
+  if (!shared_) {
     f.flags.status = fiber_status::parked;
     local_ = &f;
   }
-  if (source_enter(side, f))  // and we may be gone
+  waits_ = true;
+  if (source_enter(side(), f)) {  // and we may be gone
+    use.go();
     return true;
+  }
+  waits_ = false;
   local_ = nullptr;
-  use_.reset();
   return false;
 }
 
 bool ready_wait_base::withdraw(fiber& f) noexcept {
-  return source_leave(source_->*side_, f);
+  return source_leave(side(), f);
 }
 
-void ready_wait_base::leave() noexcept {
+ready_wait_base::~ready_wait_base() {
+  if (!waits_)
+    return;
+  const io_use ends(io_use::going_on{}, *source_, shared_);
   if (local_ != nullptr)
-    source_leave(source_->*side_, *local_);  // where its runtime ends
+    source_leave(side(), *local_);  // where its runtime ends
 }
 
 }  // namespace sennit::detail

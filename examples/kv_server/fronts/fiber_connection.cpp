@@ -11,11 +11,12 @@ using clock = std::chrono::steady_clock;
 
 template <class Kind>
 fiber_connection<Kind>::fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server,
-                                         mutex& guard)
+                                         mutex& guard, workspaces& spaces)
     : stream_(std::move(stream)),
       server_(server),
       guard_(guard),
-      session_(server, memory_.space(server), server.stats.connections_received + 1, this) {}
+      spaces_(spaces),
+      session_(server, server.shared, server.stats.connections_received + 1, this) {}
 
 template <class Kind>
 fiber_connection<Kind>::~fiber_connection() {
@@ -26,9 +27,22 @@ fiber_connection<Kind>::~fiber_connection() {
 }
 
 template <class Kind>
-void fiber_connection<Kind>::serve(lock& held) {
+bool fiber_connection<Kind>::serve(lock& held) {
+  typename Kind::receiving memory(server_, spaces_);
+  session_.use(memory.space());
   while (receive(held) && answer(held)) {
+    if (may_rest()) {
+      return true;
+    }
   }
+  return false;
+}
+
+// Only what the client sends can be news, and there is none yet, as far as we know. One that is closed when
+// it is idle for too long has to wait with its deadline, on the stack.
+template <class Kind>
+bool fiber_connection<Kind>::may_rest() const {
+  return !more_has_come_ && !session_.has_news() && !is_in_company() && server_.config.timeout.count() == 0;
 }
 
 template <class Kind>
@@ -66,7 +80,7 @@ bool fiber_connection<Kind>::receive_alone(lock& held) {
 template <class Kind>
 bool fiber_connection<Kind>::receive_in_company(lock& held) {
   if (shared_ == nullptr) {
-    shared_.reset(new listening{stream_, &session_, server_, guard_});
+    shared_.reset(new listening{stream_, &session_, server_, guard_, spaces_});
   }
   if (!shared_->under_way) {
     shared_->under_way = true;
@@ -86,11 +100,13 @@ bool fiber_connection<Kind>::receive_in_company(lock& held) {
 
 template <class Kind>
 void fiber_connection<Kind>::listen(listening& shared) {
-  typename Kind::receiving memory;
-  const std::span<char> space(memory.space(shared.server).receive_block);
+  lock held(shared.guard);
+  typename Kind::receiving memory(shared.server, shared.spaces);
+  const std::span<char> space(memory.space().receive_block);
   std::error_code error;
+  held.unlock();
   const std::size_t count = shared.stream->read_some(space, error);  // closed, if the connection has ended
-  const lock held(shared.guard);
+  held.lock();
   shared.under_way = false;
   if (shared.to == nullptr) {
     return;

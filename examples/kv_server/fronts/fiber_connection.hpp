@@ -1,9 +1,10 @@
 // A connection: one client's stream and session, and the fiber that serves it.
 //
 // As long as nobody but the client itself can make the session say anything, one fiber reads, processes and
-// writes in a plain loop. A client that is blocked or has subscribed is in company: then the fiber waits for
-// word from other fibers, and another one, the listener, waits for what the client sends. It reads once, says
-// so, and ends; a new one is started if there is still need.
+// writes, and rests without a stack until there is something to read again. A client that is blocked or has
+// subscribed is in company: then the fiber waits for word from other fibers, and another one, the listener,
+// waits for what the client sends. It reads once, says so, and ends; a new one is started if there is still
+// need.
 //
 //   other clients' fibers --wake()--> |                     |
 //   listener              ----------> | channel, capacity 1 | --> the connection's fiber: process, write
@@ -30,18 +31,25 @@ public:
   using mutex = typename Kind::mutex;
   using lock = std::unique_lock<mutex>;
 
+  using workspaces = typename Kind::workspaces;
+
   // Both with the lock held.
-  fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server, mutex& guard);
+  fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server, mutex& guard,
+                   workspaces& spaces);
   ~fiber_connection();
   fiber_connection(const fiber_connection&) = delete;
   fiber_connection& operator=(const fiber_connection&) = delete;
 
-  // Returns when the client has ended it, or is to be closed. Throws std::system_error, as the stream does.
-  // `held`: the lock, before and after.
-  void serve(lock& held);
+  // Called when there is something to read. True: it rests, until reading() has been waited for. False: the
+  // client has ended it, or is to be closed. Throws std::system_error, as the stream does. `held`: the lock,
+  // before and after.
+  bool serve(lock& held);
+  auto reading() const { return stream_->reading(); }
+  // With the lock held: whether it need not be served before that.
+  bool may_rest() const;
 
-  // Receive no more than has come: serve() returns once that is executed and the replies are sent. With the
-  // lock held, like what follows.
+  // Receive no more than has come: serve() returns false once that is executed and the replies are sent. With
+  // the lock held, like what follows.
   void end_input() { end_of_input(stream_->native_handle()); }
 
   void wake() override;
@@ -58,6 +66,7 @@ private:
     session* to;  // nullptr: the connection has ended
     server_state& server;
     mutex& guard;
+    workspaces& spaces;
     typename Kind::channel news{1};
     bool under_way = false;  // a listener reads
     bool ended = false;      // the client has ended its stream
@@ -91,7 +100,7 @@ private:
   std::shared_ptr<sennit::tcp_stream> stream_;
   server_state& server_;
   mutex& guard_;
-  typename Kind::receiving memory_;
+  workspaces& spaces_;
   session session_;
   bool more_has_come_ = false;
   std::shared_ptr<listening> shared_;  // once there was need of it

@@ -1,11 +1,13 @@
 // The fibers of one thread, and those of several: what the front on fibers takes from Sennit, for each.
 //
 // One lock guards the server's state. Fibers of one thread do not need it: none waits while it looks at that
-// state.
+// state. `receiving` is made, and goes, with
+// the lock held.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "sennit/channel.hpp"
@@ -25,18 +27,24 @@ struct one_worker {
   using channel = sennit::local::channel<bool>;
 
   // Between receiving and processing no other fiber of the thread runs: all sessions share one.
-  struct receiving {
-    workspace& space(server_state& server) { return server.shared; }
+  struct workspaces {};
+  class receiving {
+  public:
+    receiving(server_state& server, workspaces&) : space_(server.shared) {}
+    workspace& space() { return space_; }
+
+  private:
+    workspace& space_;
   };
 
   template <class Function>
   static void spawn(Function&& function, std::string_view name) {
     sennit::local::spawn(std::forward<Function>(function), {.name = name});
   }
-  // `number`: of the connection.
+  // `number`: of the connection. It has no name, which would have to be kept while it has no stack.
   template <class Function>
   static void spawn_connection(Function&& function, std::size_t) {
-    spawn(std::forward<Function>(function), "connection");
+    sennit::local::spawn(std::forward<Function>(function));
   }
   static void yield() { sennit::local::this_fiber::yield(); }
   static void sleep_until(std::chrono::steady_clock::time_point time) {
@@ -48,13 +56,30 @@ struct several_workers {
   using mutex = sennit::mutex;
   using channel = sennit::channel<bool>;
 
-  // Not filled with zeroes: of what is never written, there is no memory.
+  // As many as have received at once. Not filled with zeroes: of what is never written, there is no memory.
+  struct own_workspace : workspace {
+    std::unique_ptr<own_workspace> next;
+  };
+  struct workspaces {
+    std::unique_ptr<own_workspace> free;
+  };
   class receiving {
   public:
-    workspace& space(server_state&) { return *own_; }
+    receiving(server_state&, workspaces& all)
+        : all_(all), own_(all.free ? std::move(all.free) : std::make_unique_for_overwrite<own_workspace>()) {
+      all.free = std::move(own_->next);
+    }
+    ~receiving() {
+      own_->next = std::move(all_.free);
+      all_.free = std::move(own_);
+    }
+    receiving(const receiving&) = delete;
+    receiving& operator=(const receiving&) = delete;
+    workspace& space() { return *own_; }
 
   private:
-    std::unique_ptr<workspace> own_ = std::make_unique_for_overwrite<workspace>();
+    workspaces& all_;
+    std::unique_ptr<own_workspace> own_;
   };
 
   template <class Function>
@@ -64,9 +89,7 @@ struct several_workers {
   // To the workers in turn: its events come to where it first waits.
   template <class Function>
   static void spawn_connection(Function&& function, std::size_t number) {
-    sennit::spawn(std::forward<Function>(function),
-                  {.name = "connection", .near = static_cast<unsigned>(number)})
-        .detach();
+    sennit::spawn(std::forward<Function>(function), {.near = static_cast<unsigned>(number)}).detach();
   }
   static void yield() { sennit::this_fiber::yield(); }
   static void sleep_until(std::chrono::steady_clock::time_point time) {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "fiber_connection.hpp"
+#include "sennit/become.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
@@ -32,10 +33,32 @@ private:
   using mutex = typename Kind::mutex;
   using connection = fiber_connection<Kind>;
 
+  // A connection in the list of all. With the lock held.
+  struct guest {
+    guest(std::shared_ptr<sennit::tcp_stream> stream, fiber_server& server)
+        : of(server),
+          served(std::move(stream), server.server_, server.guard_, server.spaces_),
+          place(server.connections_.insert(server.connections_.end(), &served)) {}
+    ~guest() {
+      of.connections_.erase(place);
+      if (of.connections_.empty()) {
+        of.say_changed();
+      }
+    }
+    guest(const guest&) = delete;
+    guest& operator=(const guest&) = delete;
+    auto reading() const { return served.reading(); }
+
+    fiber_server& of;
+    connection served;
+    typename std::list<connection*>::iterator place;
+  };
+
   void remove_keys();
   void accept_until_closed();
   void accept_one();
-  void serve_connection(std::shared_ptr<sennit::tcp_stream> stream);
+  sennit::continuation begin(std::shared_ptr<sennit::tcp_stream> stream);
+  static sennit::continuation serve_connection(std::unique_ptr<guest> rested);
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
   void say_changed();
@@ -44,6 +67,7 @@ private:
   sennit::tcp_listener listener_;
   std::optional<sennit::signal_set> signals_;
   mutex guard_;  // of the server's state, and of what follows
+  typename Kind::workspaces spaces_;
   std::list<connection*> connections_;
   bool ending_ = false;
   bool hurry_ = false;                 // a second signal has come
@@ -98,31 +122,37 @@ void fiber_server<Kind>::accept_one() {
   }
   const std::size_t number = server_.stats.connections_received;
   hold.unlock();
-  Kind::spawn_connection(
-      [stream = std::move(stream), this]() mutable { serve_connection(std::move(stream)); }, number);
+  Kind::spawn_connection([stream = std::move(stream), this]() mutable { return begin(std::move(stream)); },
+                         number);
 }
 
 template <class Kind>
-void fiber_server<Kind>::serve_connection(std::shared_ptr<sennit::tcp_stream> stream) {
+sennit::continuation fiber_server<Kind>::begin(std::shared_ptr<sennit::tcp_stream> stream) {
   std::unique_lock hold(guard_);
-  connection served(std::move(stream), server_, guard_);
-  const auto place = connections_.insert(connections_.end(), &served);
-  // Also when the fiber is ended from outside.
-  const auto leave = [&](void*) {
-    connections_.erase(place);
-    if (connections_.empty()) {
-      say_changed();
-    }
-  };
-  const std::unique_ptr<connection, decltype(leave)> listed(&served, leave);
+  auto arrived = std::make_unique<guest>(std::move(stream), *this);
   if (ending_) {
-    served.end_input();
+    arrived->served.end_input();
   }
+  const bool rests = arrived->served.may_rest();
+  hold.unlock();
+  return rests ? sennit::become(&guest::reading, serve_connection, std::move(arrived))
+               : serve_connection(std::move(arrived));
+}
+
+// Who rests holds no stack, and no memory to receive into.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::serve_connection(std::unique_ptr<guest> rested) {
+  std::unique_lock hold(rested->of.guard_);
+  auto here = std::move(rested);  // goes with the lock held
   try {
-    served.serve(hold);
+    if (here->served.serve(hold)) {
+      hold.unlock();
+      return sennit::become(&guest::reading, serve_connection, std::move(here));
+    }
   } catch (const std::system_error&) {
     // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
   }
+  return {};
 }
 
 template <class Kind>

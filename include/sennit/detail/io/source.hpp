@@ -68,6 +68,10 @@ public:
   // That which closes it, or gives it up: begun, if it was not closed before.
   io_use(io_source& source, bool shared, std::uint32_t how) noexcept
       : source_(source), shared_(shared), begun_(source.uses.begin_end(how, shared)), counted_(true) {}
+  // Takes over one that goes on, from who let it go().
+  struct going_on {};
+  io_use(going_on, io_source& source, bool shared) noexcept
+      : source_(source), shared_(shared), begun_(true), counted_(true) {}
   ~io_use() {
     if (counted_ && !source_.uses.end(shared_)) [[unlikely]]
       end_last();
@@ -77,6 +81,7 @@ public:
 
   // False: the source was closed before.
   bool begun() const noexcept { return begun_; }
+  void go() noexcept { counted_ = false; }
 
 private:
   [[gnu::cold]] void end_last() noexcept;

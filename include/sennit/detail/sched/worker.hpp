@@ -102,7 +102,7 @@ namespace sennit::detail {
 using worker = sennit_worker;
 
 // How many stacks that no fiber uses a worker keeps.
-inline constexpr std::size_t most_spare_frames = 4096;
+inline constexpr std::size_t most_spare_frames = 128;
 
 // The deadline of a fiber of a local runtime, as long as it waits.
 struct local_timer : timer_node {
