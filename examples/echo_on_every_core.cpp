@@ -1,9 +1,12 @@
 // An echo server on every core:
 //   echo_on_every_core [--port PORT]     PORT 0, the default: the kernel chooses one
 //
-// A fiber for each connection, in blocking code; the runtime has a worker for each CPU, and each takes fibers
-// from the others when it has none. The only thing that says so is `sennit::runtime`: in a
-// sennit::local::runtime, with sennit::local::spawn, the same code is one thread's.
+// A fiber for each connection; the runtime has a worker for each CPU, and each takes fibers from the others
+// when it has none. The only thing that says so is `sennit::runtime`: in a sennit::local::runtime, with
+// sennit::local::spawn, the same code is one thread's.
+//
+// While a client is silent its fiber holds no stack: it blocks by returning what it goes on with. What it
+// does when there is something to read, writing among it, is blocking code.
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -12,19 +15,20 @@
 #include <system_error>
 #include <utility>
 
+#include "sennit/become.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
 
-static void echo(sennit::tcp_stream& client) {
+static sennit::continuation echo(sennit::tcp_stream client) {
   char block[4096];
   std::error_code error;
-  while (const std::size_t size = client.read_some(block, error)) {
-    client.write_all({block, size}, error);
-    if (error)
-      break;
-  }
+  const std::size_t size = client.read_some(block, error);  // 0: its end, or an error
+  client.write_all({block, size}, error);
+  if (size == 0 || error)
+    return {};
+  return sennit::become(&sennit::tcp_stream::reading, echo, std::move(client));
 }
 
 static void accept_all(sennit::tcp_listener& listener) {
@@ -33,7 +37,7 @@ static void accept_all(sennit::tcp_listener& listener) {
     sennit::tcp_stream client = listener.accept(error);
     if (error)  // it was closed
       return;
-    sennit::spawn([client = std::move(client)]() mutable { echo(client); }, {.name = "client"}).detach();
+    sennit::spawn(sennit::become(&sennit::tcp_stream::reading, echo, std::move(client))).detach();
   }
 }
 
