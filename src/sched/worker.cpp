@@ -118,10 +118,10 @@ private:
 };
 
 // Nobody can run: waits until somebody can. The host, if it need not wait or will not wait longer. The driver
-// is not asked to look before it waits: that would be a system call for nothing.
+// is not asked to look before it waits: that would be a system call for nothing. But a fiber whose deadlines
+// have always passed must not keep it from being asked at all.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
   const bool once = w.host_waits_for == nullptr;
-  renew_poll(w);
   for (bool waited = false;; waited = true) {
     if (!w.inbox.empty())
       run_posts(w);
@@ -129,6 +129,12 @@ private:
     if (w.host_wanted)
       return &w.host;
     if (!w.ready.empty()) {
+      if (waited)
+        renew_poll(w);
+      else if (w.until_poll > 1)
+        --w.until_poll;
+      else if (look_outside(w) != nullptr)
+        return &w.host;
       if (once && !w.unwinding)
         limit_run(w);
       w.rest.store(w.rest.load(std::memory_order_relaxed) + 2, std::memory_order_relaxed);

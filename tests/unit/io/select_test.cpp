@@ -1,8 +1,11 @@
 // Select over file descriptors, channels and time, in fibers of both kinds of runtime.
 #include <sys/eventfd.h>
 
+#include <atomic>
 #include <optional>
+#include <span>
 #include <string>
+#include <system_error>
 
 #include "sennit/select_io.hpp"
 #include "sennit/stop_guard.hpp"
@@ -122,6 +125,39 @@ KIND_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
       EXPECT_EQ(select(on_readable(counted, [] {}), otherwise([] {})), 1u);
     }
     ::close(counter);
+  });
+}
+
+// Who only ever makes attempts, or sleeps until times that have passed, keeps nobody from their events.
+KIND_TEST(SelectIo, ExpiredDeadlinesStarveNobody) {
+  this->run([] {
+    connection both = make_connection();
+    connection never_sent = make_connection();
+    std::atomic<bool> read = false;
+    auto reader = Kind::spawn([&] {
+      char byte;
+      EXPECT_EQ(both.server.read_some(std::span(&byte, 1), io_test::generous()), 1u);
+      read = true;
+    });
+    Kind::sleep_for(1ms);
+    both.client.write_all("x", io_test::generous());
+    while (!read) {
+      char byte;
+      std::error_code late;
+      never_sent.server.read_some(std::span(&byte, 1), late, io_test::steady::now());
+      EXPECT_EQ(late, std::errc::timed_out);
+    }
+    reader.join();
+    auto again = Kind::spawn([&] {
+      char byte;
+      EXPECT_EQ(both.server.read_some(std::span(&byte, 1), io_test::generous()), 1u);
+      read = false;
+    });
+    Kind::sleep_for(1ms);
+    both.client.write_all("x", io_test::generous());
+    while (read)
+      Kind::sleep_for(0us);
+    again.join();
   });
 }
 
