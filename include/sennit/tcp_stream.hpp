@@ -146,6 +146,18 @@ public:
   auto reading() const noexcept { return detail::ready_wait<true>(source_.get()); }
   auto writing() const noexcept { return detail::ready_wait<false>(source_.get()); }
 
+  // The same until a deadline. The function that goes on is told whether it was ready in time:
+  //
+  //   sennit::continuation serve(sennit::tcp_stream client, bool in_time);
+  //
+  // Such a wait lies in memory that is allocated, a quarter of a kilobyte.
+  auto reading_until(time_point deadline) const noexcept {
+    return detail::timed_ready_wait<true>(source_.get(), deadline);
+  }
+  auto writing_until(time_point deadline) const noexcept {
+    return detail::timed_ready_wait<false>(source_.get(), deadline);
+  }
+
   // Tells the peer that no more will be written; it reads to the end. Reading goes on.
   void shutdown_write();
   void shutdown_write(std::error_code& error) noexcept;

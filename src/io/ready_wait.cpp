@@ -25,7 +25,7 @@ bool ready_wait_base::is_ready() const noexcept {
   return ready;
 }
 
-bool ready_wait_base::file(fiber& f) noexcept {
+bool ready_wait_base::file_as(waiter& me, fiber& f) noexcept {
   if (source_ == nullptr)
     return false;
   shared_ = f.home->shared != nullptr;
@@ -37,30 +37,55 @@ bool ready_wait_base::file(fiber& f) noexcept {
       is_ready() || source_->closed())
     return false;
   driver.transfers = 0;
-  if (!shared_) {
+  if (!shared_)
     f.flags.status = fiber_status::parked;
-    local_ = &f;
-  }
+  me_ = &me;
   waits_ = true;
-  if (source_enter(side(), f)) {  // and we may be gone
+  if (source_enter(side(), me)) {  // and we may be gone
     use.go();
     return true;
   }
   waits_ = false;
-  local_ = nullptr;
   return false;
 }
 
-bool ready_wait_base::withdraw(fiber& f) noexcept {
-  return source_leave(side(), f);
+bool ready_wait_base::leave() noexcept {
+  return source_leave(side(), *me_);
 }
 
 ready_wait_base::~ready_wait_base() {
   if (!waits_)
     return;
   const io_use ends(io_use::going_on{}, *source_, shared_);
-  if (local_ != nullptr)
-    source_leave(side(), *local_);  // where its runtime ends
+  if (!shared_)
+    leave();  // where its runtime ends
+}
+
+// Who ends a wait that its deadline or its runtime has ended, too, has taken the waiter out already: it lets
+// go of it very soon.
+std::optional<bool> timed_ready_wait_base::leave() noexcept {
+  if (!claim_)
+    return in_time_;
+  in_time_ = claim_->was_taken() || !wait_.waits();
+  if (!*in_time_ && !wait_.leave()) {
+    for (backoff pause; !claim_->node().let_go.load(std::memory_order_acquire);)
+      pause();
+    in_time_ = true;
+  }
+  claim_.reset();
+  return in_time_;
+}
+
+bool timed_ready_wait_base::file_as(fiber& f, const char* reason) noexcept {
+  if (f.home->shared != nullptr) {
+    claim_.emplace(reason, deadline_, f);
+    return wait_.file_as(claim_->node(), f) && claim_->file();
+  }
+  if (!wait_.file(f))
+    return false;
+  if (deadline_ != never)
+    timer_.emplace(f.home->deadlines, f, deadline_);
+  return true;
 }
 
 }  // namespace sennit::detail

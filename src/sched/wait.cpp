@@ -99,7 +99,7 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
 }
 
 claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) noexcept
-    : site_{{reason, withdraw}, this}, deadline_(deadline) {
+    : site_{{reason, withdraw_from}, this}, deadline_(deadline) {
   const worker* const w = this_worker();
   if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
     who_ = w->ready.current;
@@ -108,8 +108,13 @@ claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) 
   own(node_);
 }
 
-bool claimed_wait::withdraw(wait_site& site, fiber&) noexcept {
-  return static_cast<site_type&>(site).self->claim_.take(claim_state::timed_out) == claim_result::parked;
+claimed_wait::claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept
+    : site_{{reason, withdraw_from}, this}, who_(&who), deadline_(deadline) {
+  own(node_);
+}
+
+bool claimed_wait::withdraw_from(wait_site& site, fiber&) noexcept {
+  return static_cast<site_type&>(site).self->withdraw();
 }
 
 bool claimed_wait::wait() {

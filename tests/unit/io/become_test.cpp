@@ -2,7 +2,9 @@
 #include "sennit/become.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@ namespace {
 using io_test::connection;
 using io_test::generous;
 using io_test::make_connection;
+using io_test::steady;
+using namespace std::chrono_literals;
 
 template <class Kind>
 class BecomeIo : public kind_test<Kind> {};
@@ -103,6 +107,122 @@ KIND_TEST(BecomeIo, WaitsUntilItCanWrite) {
   });
 }
 
+// Until there is something to read, or not; and then it may wait again.
+KIND_TEST(BecomeIo, WaitsUntilADeadline) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    struct reading {
+      tcp_stream from;
+      std::string* said;
+      static continuation on(reading me, bool in_time) {
+        *me.said += in_time ? "read " : "late ";
+        char buffer[8];
+        if (in_time && me.from.read_some(buffer, generous()) == 0)
+          return {};
+        return until(std::move(me), in_time ? steady::now() + 1ms : generous());
+      }
+      static continuation until(reading me, steady::time_point deadline) {
+        return become([deadline](const reading& its) { return its.from.reading_until(deadline); }, on,
+                      std::move(me));
+      }
+    };
+    std::string said;
+    auto reader = Kind::spawn([&said, stream = std::move(server)]() mutable {
+      return reading::until({std::move(stream), &said}, steady::now() + 1ms);
+    });
+    while (said != "late ")
+      Kind::sleep_for(100us);
+    until_stackless<Kind>(1);
+    client.write_all("x", generous());
+    while (said != "late read late ")
+      Kind::sleep_for(100us);
+    until_stackless<Kind>(1);
+    client.shutdown_write();
+    reader.join();
+    EXPECT_EQ(said, "late read late read ");
+  });
+}
+
+KIND_TEST(BecomeIo, WaitsToWriteUntilADeadline) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    io_test::shrink_buffers(server);
+    std::error_code full;
+    while (!full)
+      server.write_some(io_test::pattern(1 << 16), full, steady::now());
+    bool in_time = true;
+    Kind::spawn([&] {
+      return become(server.writing_until(steady::now() + 1ms), [&](bool was) { in_time = was; });
+    }).join();
+    EXPECT_FALSE(in_time);
+    auto writer = Kind::spawn(
+        [&] { return become(server.writing_until(generous()), [&](bool was) { in_time = was; }); });
+    until_stackless<Kind>(1);
+    char buffer[4096];
+    for (bool ended = false; !ended;) {
+      std::error_code error;
+      client.read_some(buffer, error, steady::now());
+      Kind::yield();
+      ended = in_time;
+    }
+    writer.join();
+    EXPECT_TRUE(in_time);
+    // One that is closed is ready: to say so.
+    in_time = false;
+    server.close();
+    Kind::spawn([&] {
+      return become(server.reading_until(generous()), [&](bool was) { in_time = was; });
+    }).join();
+    EXPECT_TRUE(in_time);
+  });
+}
+
+// Bytes and deadlines that come at the same time: every byte is read, and every fiber goes on.
+KIND_TEST(BecomeIo, DeadlinesRaceWithEvents) {
+  this->run([] {
+    constexpr int count = 20;
+    constexpr int rounds = 50;
+    struct reading {
+      tcp_stream from;
+      std::atomic<int>* read;
+      int left = rounds;
+      static continuation on(reading me, bool) {
+        char byte;
+        std::error_code none;
+        const auto got = static_cast<int>(me.from.read_some(std::span(&byte, 1), none, steady::now()));
+        *me.read += got;
+        me.left -= got;
+        if (me.left == 0)
+          return {};
+        return become(
+            [](const reading& its) {
+              return its.from.reading_until(steady::now() + std::chrono::microseconds(its.left % 7 * 20));
+            },
+            on, std::move(me));
+      }
+    };
+    std::atomic<int> read = 0;
+    std::vector<tcp_stream> clients;
+    std::vector<typename Kind::fiber> all;
+    for (int i = 0; i < count; ++i) {
+      auto [client, server] = make_connection();
+      clients.push_back(std::move(client));
+      all.push_back(Kind::spawn([&read, stream = std::move(server)]() mutable {
+        return reading::on({std::move(stream), &read}, true);
+      }));
+    }
+    for (int round = 0; round < rounds; ++round)
+      for (tcp_stream& each : clients) {
+        each.write_all("x", generous());
+        if (round % 3 == 0)
+          Kind::sleep_for(std::chrono::microseconds(round));
+      }
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(read, count * rounds);
+  });
+}
+
 KIND_TEST(BecomeIo, Accepts) {
   this->run([] {
     tcp_listener listener("127.0.0.1", 0);
@@ -159,9 +279,15 @@ KIND_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
           return become(
               &tcp_stream::reading, [](tcp_stream) { ADD_FAILURE() << "it went on"; }, std::move(stream));
         }).detach();
-      until_stackless<Kind>(2);
+      both = make_connection();
+      for (tcp_stream* each : {&both.client, &both.server})
+        Kind::spawn([stream = std::move(*each)]() mutable {
+          return become([](const tcp_stream& of) { return of.reading_until(generous()); },
+                        [](tcp_stream, bool) { ADD_FAILURE() << "it went on"; }, std::move(stream));
+        }).detach();
+      until_stackless<Kind>(4);
     });
-    EXPECT_EQ(io_test::open_descriptors(), running + 2);
+    EXPECT_EQ(io_test::open_descriptors(), running + 4);
   }
   EXPECT_EQ(io_test::open_descriptors(), before);
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/io/source.hpp"
+#include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
 
@@ -16,16 +18,22 @@ public:
   ready_wait_base(ready_wait_base&& other) noexcept : ready_wait_base(other.source_, other.reads_) {}
   ~ready_wait_base();
 
-  bool file(fiber& f) noexcept;
-  bool withdraw(fiber& f) noexcept;
+  bool file(fiber& f) noexcept { return file_as(f, f); }
+  bool withdraw(fiber&) noexcept { return leave(); }
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
+
+  // `me`: the fiber, or a claimed_waiter of its wait.
+  bool file_as(waiter& me, fiber& f) noexcept;
+  // Ends the wait from here. False: an event does, or has.
+  bool leave() noexcept;
+  bool waits() const noexcept { return waits_; }
 
 private:
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
   bool is_ready() const noexcept;
 
   io_source* source_;
-  fiber* local_ = nullptr;  // who waits, of a local runtime
+  waiter* me_ = nullptr;
   bool reads_;
   bool shared_ = false;
   bool waits_ = false;  // an operation on the source goes on
@@ -35,6 +43,41 @@ template <bool Reading>
 struct ready_wait : ready_wait_base {
   static constexpr const char* reason = Reading ? "readable" : "writable";
   explicit ready_wait(io_source* source) noexcept : ready_wait_base(source, Reading) {}
+};
+
+// The same until a deadline. Brings whether it was ready in time.
+class timed_ready_wait_base : public continuation_wait {
+public:
+  timed_ready_wait_base(io_source* source, bool reads, time_point deadline) noexcept
+      : wait_(source, reads), deadline_(deadline) {}
+  timed_ready_wait_base(timed_ready_wait_base&& other) noexcept
+      : wait_(std::move(other.wait_)), deadline_(other.deadline_), in_time_(other.leave()) {}
+  ~timed_ready_wait_base() { leave(); }
+
+  bool withdraw(fiber&) noexcept { return claim_->withdraw(); }
+  bool end(fiber&, std::uintptr_t, fiber_status why) noexcept {
+    return in_time_.value_or(why != fiber_status::timed_out);
+  }
+
+protected:
+  bool file_as(fiber& f, const char* reason) noexcept;
+
+private:
+  std::optional<bool> leave() noexcept;
+
+  ready_wait_base wait_;
+  time_point deadline_;
+  std::optional<bool> in_time_;        // of one that has ended, if the fiber's status does not say so
+  std::optional<local_timer> timer_;   // of a local runtime
+  std::optional<claimed_wait> claim_;  // of a parallel one
+};
+
+template <bool Reading>
+struct timed_ready_wait : timed_ready_wait_base {
+  static constexpr const char* reason = ready_wait<Reading>::reason;
+  timed_ready_wait(io_source* source, time_point deadline) noexcept
+      : timed_ready_wait_base(source, Reading, deadline) {}
+  bool file(fiber& f) noexcept { return file_as(f, reason); }
 };
 
 }  // namespace sennit::detail

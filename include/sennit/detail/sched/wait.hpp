@@ -56,6 +56,8 @@ class claimed_wait {
 public:
   enum class kind : bool { any, local };
   claimed_wait(const char* reason, time_point deadline, kind among = kind::any) noexcept;
+  // Of a fiber of a parallel runtime that has no stack.
+  claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept;
   claimed_wait(const claimed_wait&) = delete;
   claimed_wait& operator=(const claimed_wait&) = delete;
 
@@ -70,6 +72,14 @@ public:
   // False: the deadline passed first, or the caller is to leave: once the lists are left, leave_if_told() is
   // to be called. errno is kept.
   bool wait();
+  // In place of wait(), without a stack. False: the wait has ended; else it may be gone.
+  bool file() noexcept {
+    timer_.arm(*who_, claim_, deadline_);
+    return claim_.park();
+  }
+  // Of who waits so. False: somebody else makes it ready.
+  bool withdraw() noexcept { return claim_.take(claim_state::timed_out) == claim_result::parked; }
+  bool was_taken() const noexcept { return is_taken(claim_.state()); }
   // Before wait(), or in its place: gives up. False: it has ended.
   bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
   std::uintptr_t word() const noexcept { return node_.word; }
@@ -86,7 +96,7 @@ private:
   void wait_as_fiber() noexcept;
   void wait_as_local_fiber();
   void wait_as_thread() noexcept;
-  static bool withdraw(wait_site& site, fiber& f) noexcept;
+  static bool withdraw_from(wait_site& site, fiber& f) noexcept;
 
   struct site_type : wait_site {
     claimed_wait* self;
