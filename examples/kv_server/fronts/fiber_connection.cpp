@@ -38,11 +38,10 @@ bool fiber_connection<Kind>::serve(lock& held) {
   return false;
 }
 
-// Only what the client sends can be news, and there is none yet, as far as we know. One that is closed when
-// it is idle for too long has to wait with its deadline, on the stack.
+// Only what the client sends can be news, and there is none yet, as far as we know.
 template <class Kind>
 bool fiber_connection<Kind>::may_rest() const {
-  return !more_has_come_ && !session_.has_news() && !is_in_company() && server_.config.timeout.count() == 0;
+  return !more_has_come_ && !session_.has_news() && !is_in_company();
 }
 
 template <class Kind>

@@ -32,6 +32,7 @@ public:
   using lock = std::unique_lock<mutex>;
 
   using workspaces = typename Kind::workspaces;
+  using time_point = std::chrono::steady_clock::time_point;
 
   // Both with the lock held.
   fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server, mutex& guard,
@@ -45,8 +46,9 @@ public:
   // before and after.
   bool serve(lock& held);
   auto reading() const { return stream_->reading(); }
-  // With the lock held: whether it need not be served before that.
-  bool may_rest() const;
+  auto reading_until(time_point deadline) const { return stream_->reading_until(deadline); }
+  // When it is to be closed, if it says nothing.
+  time_point idle_deadline() const;
 
   // Receive no more than has come: serve() returns false once that is executed and the replies are sent. With
   // the lock held, like what follows.
@@ -57,8 +59,6 @@ public:
   bool is_gone() override;
 
 private:
-  using time_point = std::chrono::steady_clock::time_point;
-
   // What a listener and its connection share. Either may end first. Used with the lock held, but for the
   // stream and the channel.
   struct listening {
@@ -89,8 +89,8 @@ private:
 
   static void listen(listening& shared);
 
-  time_point idle_deadline() const;
   bool is_in_company() const;
+  bool may_rest() const;
   bool receive(lock& held);
   bool receive_alone(lock& held);
   bool receive_in_company(lock& held);

@@ -58,7 +58,9 @@ private:
   void accept_until_closed();
   void accept_one();
   sennit::continuation begin(std::shared_ptr<sennit::tcp_stream> stream);
+  static sennit::continuation rest(std::unique_ptr<guest> served);
   static sennit::continuation serve_connection(std::unique_ptr<guest> rested);
+  static sennit::continuation serve_in_time(std::unique_ptr<guest> rested, bool in_time);
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
   void say_changed();
@@ -133,13 +135,31 @@ sennit::continuation fiber_server<Kind>::begin(std::shared_ptr<sennit::tcp_strea
   if (ending_) {
     arrived->served.end_input();
   }
-  const bool rests = arrived->served.may_rest();
   hold.unlock();
-  return rests ? sennit::become(&guest::reading, serve_connection, std::move(arrived))
-               : serve_connection(std::move(arrived));
+  return rest(std::move(arrived));
 }
 
 // Who rests holds no stack, and no memory to receive into.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::rest(std::unique_ptr<guest> served) {
+  const clock::time_point deadline = served->served.idle_deadline();
+  if (deadline == clock::time_point::max()) {
+    return sennit::become(&guest::reading, serve_connection, std::move(served));
+  }
+  const auto reading = [deadline](const auto& its) { return its->served.reading_until(deadline); };
+  return sennit::become(reading, serve_in_time, std::move(served));
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::serve_in_time(std::unique_ptr<guest> rested, bool in_time) {
+  if (in_time) {
+    return serve_connection(std::move(rested));
+  }
+  const std::lock_guard hold(rested->of.guard_);
+  const auto closed = std::move(rested);
+  return {};
+}
+
 template <class Kind>
 sennit::continuation fiber_server<Kind>::serve_connection(std::unique_ptr<guest> rested) {
   std::unique_lock hold(rested->of.guard_);
@@ -147,7 +167,7 @@ sennit::continuation fiber_server<Kind>::serve_connection(std::unique_ptr<guest>
   try {
     if (here->served.serve(hold)) {
       hold.unlock();
-      return sennit::become(&guest::reading, serve_connection, std::move(here));
+      return rest(std::move(here));
     }
   } catch (const std::system_error&) {
     // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
