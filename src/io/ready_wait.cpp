@@ -61,19 +61,24 @@ ready_wait_base::~ready_wait_base() {
     leave();  // where its runtime ends
 }
 
-// Who ends a wait that its deadline or its runtime has ended, too, has taken the waiter out already: it lets
-// go of it very soon.
-std::optional<bool> timed_ready_wait_base::leave() noexcept {
-  if (!claim_)
-    return in_time_;
-  in_time_ = claim_->was_taken() || !wait_.waits();
-  if (!*in_time_ && !wait_.leave()) {
+// In time is who was ended by an event. If one comes together with the deadline, who brings it has taken the
+// waiter out already, and lets go of it very soon.
+void timed_ready_wait_base::leave() noexcept {
+  if (left_ || !wait_.waits())
+    return;
+  left_ = true;
+  in_time_ = (claim_ && claim_->was_taken()) || !wait_.leave();
+  if (claim_ && !claim_->was_taken() && in_time_)
     for (backoff pause; !claim_->node().let_go.load(std::memory_order_acquire);)
       pause();
-    in_time_ = true;
-  }
   claim_.reset();
-  return in_time_;
+}
+
+// A worker that was late, and looks at its timers first, does not make late what came in time.
+bool timed_ready_wait_base::ended_in_time() noexcept {
+  const bool ends = !left_ && wait_.waits();
+  leave();
+  return in_time_ || (ends && wait_.is_ready());
 }
 
 bool timed_ready_wait_base::file_as(fiber& f, const char* reason) noexcept {

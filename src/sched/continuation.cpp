@@ -38,8 +38,8 @@ continuation continuation_access::run(continuation& made, std::uintptr_t word, f
 
 namespace {
 
-// A dump may stop this thread between any two instructions, and looks at a descriptor that says that it is
-// stackless, or names a frame: those two come last, and go first.
+// A dump may stop this thread between any two instructions, and follows what a descriptor that says that it
+// is stackless, or names a frame, points to: those two come after that, and go before it.
 void say_stackless(fiber& f, bool is) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.flags.stackless = is;

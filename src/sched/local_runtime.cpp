@@ -30,7 +30,11 @@ fiber spawn(continuation begins) {
   detail::worker& w = detail::running_worker_for("spawn");
   detail::fiber& f = detail::stackless_make(w, std::move(begins));
   f.joiner = nullptr;
-  if (!detail::continuation_of(f).file(detail::continuation_place(f), f)) {
+  if (w.unwinding) [[unlikely]] {
+    f.flags.told = detail::telling::done;
+    f.flags.status = detail::fiber_status::unwinding;
+    w.ready.add(&f);
+  } else if (!detail::continuation_of(f).file(detail::continuation_place(f), f)) {
     f.flags.status = detail::fiber_status::notified;
     w.ready.add(&f);
   }

@@ -61,7 +61,9 @@ fiber spawn(continuation begins) {
     f.flags.kind = detail::waiter_kind::scattered_fiber;
   ::new (&f.permit) detail::wait_claim;
   f.ended.store(detail::ended_not_yet, std::memory_order_relaxed);
-  if (!detail::continuation_of(f).file(detail::continuation_place(f), f))
+  if (w.unwinding && detail::parallel_told(f)) [[unlikely]]
+    detail::parallel_push(w, f);
+  else if (!detail::continuation_of(f).file(detail::continuation_place(f), f))
     detail::parallel_requeue(w, f);
   return fiber(f);
 }

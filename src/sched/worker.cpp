@@ -215,6 +215,8 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   fiber& f = *w.ready.current;
   stack_detach(w, f, self);
   w.ready.remove_running();
+  if (w.until_poll > 0)  // one dispatch more
+    --w.until_poll;
   if (tell_now(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);

@@ -284,6 +284,48 @@ KIND_TEST(Become, BlocksEitherWay) {
   });
 }
 
+// Who only yields keeps nobody from the time, or from what comes from outside.
+KIND_TEST(Become, YieldingStarvesNobody) {
+  struct spinning {
+    static continuation on(std::atomic<bool>* enough) {
+      return *enough ? continuation() : become(this_fiber::yielding(), on, enough);
+    }
+  };
+  this->run([] {
+    std::atomic<bool> enough = false;
+    auto spins = Kind::spawn([&] { return spinning::on(&enough); });
+    Kind::sleep_for(std::chrono::milliseconds(1));
+    enough = true;
+    spins.join();
+  });
+}
+
+// Begun by a fiber that is about to be told that the runtime ends: it just ends.
+KIND_TEST(Become, BeginsWhileTheRuntimeEnds) {
+  std::atomic<int> alive = 0;
+  std::atomic<int> went_on = 0;
+  {
+    Kind().run([&] {
+      Kind::spawn([&] {
+        struct spawning {
+          std::atomic<int>& alive;
+          std::atomic<int>& went_on;
+          ~spawning() {
+            Kind::spawn(become(
+                            this_fiber::parking(), [this](std::unique_ptr<counted>) { ++went_on; },
+                            std::make_unique<counted>(alive)))
+                .detach();
+          }
+        } const at_its_end{alive, went_on};
+        Kind::sleep_for(std::chrono::hours(1));
+      }).detach();
+      Kind::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(went_on, 0);
+}
+
 KIND_TEST(Become, TheRuntimesEndDestroysStates) {
   std::atomic<int> alive = 0;
   std::atomic<int> went_on = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -111,11 +112,16 @@ KIND_TEST(BecomeIo, WaitsUntilItCanWrite) {
 KIND_TEST(BecomeIo, WaitsUntilADeadline) {
   this->run([] {
     auto [client, server] = make_connection();
+    struct record {
+      std::string said;
+      std::atomic<int> turns = 0;  // what main may look at
+    };
     struct reading {
       tcp_stream from;
-      std::string* said;
+      record* to;
       static continuation on(reading me, bool in_time) {
-        *me.said += in_time ? "read " : "late ";
+        me.to->said += in_time ? "read " : "late ";
+        ++me.to->turns;
         char buffer[8];
         if (in_time && me.from.read_some(buffer, generous()) == 0)
           return {};
@@ -126,20 +132,38 @@ KIND_TEST(BecomeIo, WaitsUntilADeadline) {
                       std::move(me));
       }
     };
-    std::string said;
-    auto reader = Kind::spawn([&said, stream = std::move(server)]() mutable {
-      return reading::until({std::move(stream), &said}, steady::now() + 1ms);
+    record its;
+    auto reader = Kind::spawn([&its, stream = std::move(server)]() mutable {
+      return reading::until({std::move(stream), &its}, steady::now() + 1ms);
     });
-    while (said != "late ")
+    while (its.turns < 1)
       Kind::sleep_for(100us);
     until_stackless<Kind>(1);
     client.write_all("x", generous());
-    while (said != "late read late ")
+    while (its.turns < 3)
       Kind::sleep_for(100us);
     until_stackless<Kind>(1);
     client.shutdown_write();
     reader.join();
-    EXPECT_EQ(said, "late read late read ");
+    EXPECT_EQ(its.said, "late read late read ");
+  });
+}
+
+// A worker that looks late does not make late what came in time.
+KIND_TEST(BecomeIo, WhatCameInTimeIsNotLate) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    std::atomic<int> in_time = 0;
+    auto reader = Kind::spawn_here([&, stream = std::move(server)]() mutable {
+      return become([](const tcp_stream& its) { return its.reading_until(steady::now() + 30ms); },
+                    [&](tcp_stream, bool was) { in_time = was ? 1 : -1; }, std::move(stream));
+    });
+    Kind::sleep_for(1ms);
+    client.write_all("x", generous());
+    // Nobody else serves a local runtime, or the only worker of a parallel one.
+    std::this_thread::sleep_for(60ms);
+    reader.join();
+    EXPECT_EQ(in_time, 1);
   });
 }
 
@@ -150,7 +174,7 @@ KIND_TEST(BecomeIo, WaitsToWriteUntilADeadline) {
     std::error_code full;
     while (!full)
       server.write_some(io_test::pattern(1 << 16), full, steady::now());
-    bool in_time = true;
+    std::atomic<bool> in_time = true;
     Kind::spawn([&] {
       return become(server.writing_until(steady::now() + 1ms), [&](bool was) { in_time = was; });
     }).join();

@@ -22,6 +22,8 @@ public:
   bool withdraw(fiber&) noexcept { return leave(); }
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 
+  // Whether there is something now, as far as can be known without an attempt.
+  bool is_ready() const noexcept;
   // `me`: the fiber, or a claimed_waiter of its wait.
   bool file_as(waiter& me, fiber& f) noexcept;
   // Ends the wait from here. False: an event does, or has.
@@ -30,7 +32,6 @@ public:
 
 private:
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
-  bool is_ready() const noexcept;
 
   io_source* source_;
   waiter* me_ = nullptr;
@@ -51,23 +52,23 @@ public:
   timed_ready_wait_base(io_source* source, bool reads, time_point deadline) noexcept
       : wait_(source, reads), deadline_(deadline) {}
   timed_ready_wait_base(timed_ready_wait_base&& other) noexcept
-      : wait_(std::move(other.wait_)), deadline_(other.deadline_), in_time_(other.leave()) {}
+      : wait_(std::move(other.wait_)), deadline_(other.deadline_), in_time_(other.ended_in_time()) {}
   ~timed_ready_wait_base() { leave(); }
 
   bool withdraw(fiber&) noexcept { return claim_->withdraw(); }
-  bool end(fiber&, std::uintptr_t, fiber_status why) noexcept {
-    return in_time_.value_or(why != fiber_status::timed_out);
-  }
+  bool end(fiber&, std::uintptr_t, fiber_status) noexcept { return in_time_; }
 
 protected:
   bool file_as(fiber& f, const char* reason) noexcept;
 
 private:
-  std::optional<bool> leave() noexcept;
+  bool ended_in_time() noexcept;
+  void leave() noexcept;
 
   ready_wait_base wait_;
   time_point deadline_;
-  std::optional<bool> in_time_;        // of one that has ended, if the fiber's status does not say so
+  bool in_time_ = true;
+  bool left_ = false;                  // the wait has ended, and nobody knows of it any more
   std::optional<local_timer> timer_;   // of a local runtime
   std::optional<claimed_wait> claim_;  // of a parallel one
 };
