@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <system_error>
+#include <utility>
 
 namespace kv {
 
@@ -38,10 +39,11 @@ bool fiber_connection<Kind>::serve(lock& held) {
   return false;
 }
 
-// Only what the client sends can be news, and there is none yet, as far as we know.
+// Only what the client sends can be news, and none of it has been read already.
 template <class Kind>
 bool fiber_connection<Kind>::may_rest() const {
-  return !more_has_come_ && !session_.has_news() && !is_in_company();
+  return !more_has_come_ && !session_.has_news() && !is_in_company() &&
+         (shared_ == nullptr || !shared_->heard);
 }
 
 template <class Kind>
@@ -61,6 +63,9 @@ bool fiber_connection<Kind>::receive(lock& held) {
   more_has_come_ = false;
   if (session_.has_news()) {  // since we last looked, while we wrote
     return true;
+  }
+  if (shared_ != nullptr && std::exchange(shared_->heard, false)) {
+    return !shared_->ended;
   }
   return is_in_company() ? receive_in_company(held) : receive_alone(held);
 }
@@ -88,6 +93,7 @@ bool fiber_connection<Kind>::receive_in_company(lock& held) {
   const bool waits = session_.is_in_company();
   const time_point deadline = waits ? session_.deadline() : idle_deadline();
   const bool news = without(held, [&] { return shared_->news.receive_until(deadline).has_value(); });
+  shared_->heard = false;
   if (shared_->ended) {
     return false;
   }
@@ -111,6 +117,7 @@ void fiber_connection<Kind>::listen(listening& shared) {
     return;
   }
   shared.ended = count == 0;
+  shared.heard = true;
   shared.to->set_aside({space.data(), count});
   bool news = true;
   shared.news.try_send(news);

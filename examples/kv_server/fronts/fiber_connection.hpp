@@ -41,7 +41,8 @@ public:
   fiber_connection(const fiber_connection&) = delete;
   fiber_connection& operator=(const fiber_connection&) = delete;
 
-  // Called when there is something to read. True: it rests, until reading() has been waited for. False: the
+  // Called when there is something to read. True: it rests, until reading(), or reading_until(), has been
+  // waited for. False: the
   // client has ended it, or is to be closed. Throws std::system_error, as the stream does. `held`: the lock,
   // before and after.
   bool serve(lock& held);
@@ -70,6 +71,7 @@ private:
     typename Kind::channel news{1};
     bool under_way = false;  // a listener reads
     bool ended = false;      // the client has ended its stream
+    bool heard = false;      // it has read something since we last looked
   };
 
   // Transfers, or waits, without the lock. Who is told there that the runtime ends leaves without it: then

@@ -62,6 +62,12 @@ struct several_workers {
   };
   struct workspaces {
     std::unique_ptr<own_workspace> free;
+    workspaces() = default;
+    ~workspaces() {
+      while (free != nullptr) {
+        free = std::move(free->next);
+      }
+    }
   };
   class receiving {
   public:

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -58,7 +59,7 @@ private:
   void accept_until_closed();
   void accept_one();
   sennit::continuation begin(std::shared_ptr<sennit::tcp_stream> stream);
-  static sennit::continuation rest(std::unique_ptr<guest> served);
+  static sennit::continuation rest(std::unique_ptr<guest> served, std::unique_lock<mutex>& held);
   static sennit::continuation serve_connection(std::unique_ptr<guest> rested);
   static sennit::continuation serve_in_time(std::unique_ptr<guest> rested, bool in_time);
   void refuse(sennit::tcp_stream& stream);
@@ -131,23 +132,28 @@ void fiber_server<Kind>::accept_one() {
 template <class Kind>
 sennit::continuation fiber_server<Kind>::begin(std::shared_ptr<sennit::tcp_stream> stream) {
   std::unique_lock hold(guard_);
-  auto arrived = std::make_unique<guest>(std::move(stream), *this);
-  if (ending_) {
-    arrived->served.end_input();
+  try {
+    auto arrived = std::make_unique<guest>(std::move(stream), *this);
+    if (ending_) {
+      arrived->served.end_input();
+    }
+    return rest(std::move(arrived), hold);
+  } catch (const std::bad_alloc&) {
+    return {};  // the client is let go
   }
-  hold.unlock();
-  return rest(std::move(arrived));
 }
 
-// Who rests holds no stack, and no memory to receive into.
+// With the lock held, and without it when there is a continuation. Who rests holds no stack, and no memory to
+// receive into.
 template <class Kind>
-sennit::continuation fiber_server<Kind>::rest(std::unique_ptr<guest> served) {
+sennit::continuation fiber_server<Kind>::rest(std::unique_ptr<guest> served, std::unique_lock<mutex>& held) {
   const clock::time_point deadline = served->served.idle_deadline();
-  if (deadline == clock::time_point::max()) {
-    return sennit::become(&guest::reading, serve_connection, std::move(served));
-  }
   const auto reading = [deadline](const auto& its) { return its->served.reading_until(deadline); };
-  return sennit::become(reading, serve_in_time, std::move(served));
+  auto next = deadline == clock::time_point::max()
+                  ? sennit::become(&guest::reading, serve_connection, std::move(served))
+                  : sennit::become(reading, serve_in_time, std::move(served));
+  held.unlock();
+  return next;
 }
 
 template <class Kind>
@@ -166,11 +172,12 @@ sennit::continuation fiber_server<Kind>::serve_connection(std::unique_ptr<guest>
   auto here = std::move(rested);  // goes with the lock held
   try {
     if (here->served.serve(hold)) {
-      hold.unlock();
-      return rest(std::move(here));
+      return rest(std::move(here), hold);
     }
   } catch (const std::system_error&) {
     // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
+  } catch (const std::bad_alloc&) {
+    // No memory to rest in.
   }
   return {};
 }

@@ -4,10 +4,7 @@
 Asserts no time beyond generous time-outs.
 """
 
-import contextlib
-import os
 import resource
-import select
 import signal
 import socket
 import sys
@@ -15,7 +12,7 @@ import time
 
 import hostile_company
 from hostile_support import (
-    MIB, PROMPT, Failure, check, check_answers, check_resident, receive, receive_all, reset, send_until_blocked, wait_until)
+    MIB, PROMPT, Failure, check, check_answers, check_resident, pumps, receive, receive_all, reset, send_until_blocked, wait_until)
 from server_process import ServerError, ServerProcess, connect, kv_server_command, parse_arguments, server_title
 
 def bad_lengths(start):
@@ -103,32 +100,9 @@ def endless_pipelines(start):
 def busy_pipelines(start):
     """Clients that send for ever and do read: others are served all the same."""
     with start() as server:
-        children = []
-        for _ in range(4):
-            child = os.fork()
-            if child == 0:
-                pump(server.port)
-            children.append(child)
-        try:
+        with pumps(server.port, 4):
             for _ in range(200):
                 check_answers(server)
-        finally:
-            for child in children:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-
-
-def pump(port):
-    """Never returns: sends requests and reads replies as fast as it can."""
-    client = connect(port)
-    client.setblocking(False)
-    while True:
-        readable, writable, _ = select.select([client], [client], [])
-        with contextlib.suppress(BlockingIOError):
-            if readable and not client.recv(1 << 18):
-                os._exit(1)
-            if writable:
-                client.send(b"PING\r\n" * 10000)
 
 
 def idle_connections(start):

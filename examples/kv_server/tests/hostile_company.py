@@ -7,7 +7,7 @@ import signal
 import time
 
 from hostile_support import (
-    MIB, PROMPT, Failure, check, check_answers, check_resident, receive, receive_all, reset, send_until_blocked, wait_until)
+    MIB, PROMPT, Failure, check, check_answers, check_resident, pumps, receive, receive_all, reset, send_until_blocked, wait_until)
 from server_process import connect
 
 
@@ -28,6 +28,23 @@ def pumped(port, data, rounds):
                 client.sendall(data if left else b"PING\r\n")
                 client.setblocking(False)
                 left -= 1
+
+
+def asks_right_after_waiting(start):
+    """A client that was blocked asks again as soon as it is answered, or before: nothing that it sends is forgotten."""
+    rounds = 400
+    with start() as server, pumps(server.port, 2), connect(server.port) as blocked, connect(server.port) as other:
+        for turn in range(rounds):
+            blocked.sendall(b"BLPOP list 0\r\n")
+            other.sendall(b"PING\r\nRPUSH list x\r\n")
+            if turn % 2:
+                blocked.sendall(b"PING\r\n")
+            check(receive(other, 11) == b"+PONG\r\n:1\r\n", "not pushed")
+            check(receive(blocked, 21) == b"*2\r\n$4\r\nlist\r\n$1\r\nx\r\n", "not handed")
+            if turn % 2 == 0:
+                blocked.sendall(b"PING\r\n")
+            check(receive(blocked, 7) == b"+PONG\r\n", "what it sent behind is forgotten")
+        return f"{rounds} times"
 
 
 def deaf_subscribers(start):
@@ -231,5 +248,5 @@ def full_of_every_type(start):
             check(receive(client, 4) == b":1\r\n", "still refused after everything was deleted")
 
 
-SCENARIOS = [deaf_subscribers, many_deaf_subscribers, endless_subscriptions, thousands_blocked, killed_children,
-             requests_behind_a_blocked_one, a_million_keys_run_out, full_of_every_type]
+SCENARIOS = [asks_right_after_waiting, deaf_subscribers, many_deaf_subscribers, endless_subscriptions,
+             thousands_blocked, killed_children, requests_behind_a_blocked_one, a_million_keys_run_out, full_of_every_type]

@@ -1,7 +1,9 @@
 """What the scenarios of hostile clients share. Used by hostile.py and hostile_company.py."""
 
 import contextlib
+import os
 import select
+import signal
 import socket
 import struct
 import time
@@ -77,3 +79,33 @@ def reset(client):
     """Closes with a reset instead of a FIN."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
+
+
+def pump(port):
+    """Never returns: sends requests and reads replies as fast as it can."""
+    client = connect(port)
+    client.setblocking(False)
+    while True:
+        readable, writable, _ = select.select([client], [client], [])
+        with contextlib.suppress(BlockingIOError):
+            if readable and not client.recv(1 << 18):
+                os._exit(1)
+            if writable:
+                client.send(b"PING\r\n" * 10000)
+
+
+@contextlib.contextmanager
+def pumps(port, count):
+    """So many processes that do it, as long as the block lasts."""
+    children = []
+    try:
+        for _ in range(count):
+            child = os.fork()
+            if child == 0:
+                pump(port)
+            children.append(child)
+        yield
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
