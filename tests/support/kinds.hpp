@@ -163,11 +163,8 @@ struct local_kind {
 inline std::size_t stackless() {
   std::size_t found = 0;
   for (const detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (const detail::fiber& each : block->fibers) {
-      const detail::fiber_status status = detail::look(each.flags.status);
-      found += status >= detail::fiber_status::parked && status <= detail::fiber_status::joining &&
-               detail::look(each.flags.stackless);
-    }
+    for (const detail::fiber& each : block->fibers)
+      found += says_parked(detail::look(each.flags.status)) && detail::look(each.flags.stackless);
   return found;
 }
 

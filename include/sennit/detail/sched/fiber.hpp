@@ -68,6 +68,10 @@ enum class waiter_kind : std::uint8_t {
   scattered_fiber  // of one under test: goes to another worker whenever it becomes ready
 };
 
+inline constexpr bool says_parked(fiber_status s) noexcept {
+  return s >= fiber_status::parked && s <= fiber_status::joining;
+}
+
 // A look at what its owner may be changing, each word in one piece.
 template <class T>
 SENNIT_UNSANITIZED T look(const T& at) noexcept {
@@ -140,9 +144,7 @@ struct alignas(128) fiber : waiter {
 
   fiber() noexcept {}
   void* room() noexcept { return reinterpret_cast<char*>(this) + sizeof(fiber) - continuation_room; }
-  bool is_parked() const {
-    return flags.status >= fiber_status::parked && flags.status <= fiber_status::joining;
-  }
+  bool is_parked() const { return says_parked(flags.status); }
 };
 static_assert(sizeof(fiber) == 128);
 
