@@ -304,24 +304,31 @@ KIND_TEST(Become, YieldingStarvesNobody) {
 KIND_TEST(Become, BeginsWhileTheRuntimeEnds) {
   std::atomic<int> alive = 0;
   std::atomic<int> went_on = 0;
+  std::atomic<int> spawned = 0;
   {
     Kind().run([&] {
+      std::atomic<bool> begun = false;
       Kind::spawn([&] {
         struct spawning {
           std::atomic<int>& alive;
           std::atomic<int>& went_on;
+          std::atomic<int>& spawned;
           ~spawning() {
+            ++spawned;
             Kind::spawn(become(
                             this_fiber::parking(), [this](std::unique_ptr<counted>) { ++went_on; },
                             std::make_unique<counted>(alive)))
                 .detach();
           }
-        } const at_its_end{alive, went_on};
+        } const at_its_end{alive, went_on, spawned};
+        begun = true;
         Kind::sleep_for(std::chrono::hours(1));
       }).detach();
-      Kind::sleep_for(std::chrono::milliseconds(1));
+      while (!begun)
+        Kind::yield();
     });
   }
+  EXPECT_EQ(spawned, 1);
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(went_on, 0);
 }

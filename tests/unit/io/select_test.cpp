@@ -133,31 +133,27 @@ KIND_TEST(SelectIo, ExpiredDeadlinesStarveNobody) {
   this->run([] {
     connection both = make_connection();
     connection never_sent = make_connection();
-    std::atomic<bool> read = false;
-    auto reader = Kind::spawn([&] {
-      char byte;
-      EXPECT_EQ(both.server.read_some(std::span(&byte, 1), io_test::generous()), 1u);
-      read = true;
-    });
-    Kind::sleep_for(1ms);
-    both.client.write_all("x", io_test::generous());
-    while (!read) {
+    // Calls `spin` until another fiber has read a byte.
+    const auto spin_while_a_byte_is_read = [&](auto spin) {
+      std::atomic<bool> read = false;
+      auto reader = Kind::spawn([&] {
+        char byte;
+        EXPECT_EQ(both.server.read_some(std::span(&byte, 1), io_test::generous()), 1u);
+        read = true;
+      });
+      Kind::sleep_for(1ms);  // most often it waits then, which is what can starve
+      both.client.write_all("x", io_test::generous());
+      while (!read)
+        spin();
+      reader.join();
+    };
+    spin_while_a_byte_is_read([&] {
       char byte;
       std::error_code late;
       never_sent.server.read_some(std::span(&byte, 1), late, io_test::steady::now());
       EXPECT_EQ(late, std::errc::timed_out);
-    }
-    reader.join();
-    auto again = Kind::spawn([&] {
-      char byte;
-      EXPECT_EQ(both.server.read_some(std::span(&byte, 1), io_test::generous()), 1u);
-      read = false;
     });
-    Kind::sleep_for(1ms);
-    both.client.write_all("x", io_test::generous());
-    while (read)
-      Kind::sleep_for(0us);
-    again.join();
+    spin_while_a_byte_is_read([] { Kind::sleep_for(0us); });
   });
 }
 
