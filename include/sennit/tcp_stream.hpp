@@ -150,7 +150,7 @@ public:
   //
   //   sennit::continuation serve(sennit::tcp_stream client, bool in_time);
   //
-  // Such a wait lies in memory that is allocated, a quarter of a kilobyte.
+  // Such a wait lies in memory that is allocated, some 400 bytes.
   auto reading_until(time_point deadline) const noexcept {
     return detail::timed_ready_wait<true>(source_.get(), deadline);
   }
