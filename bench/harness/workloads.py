@@ -75,6 +75,8 @@ WORKLOADS = {
         ),
         Workload("condvar", "hand over a turn to another fiber",
                  cannot={"erlang": "it has no condition variables: see channel, a hand-over by messages"}),
+        Workload("exception", "one fault that somebody mends: an illegal instruction left out, a closed page opened",
+                 counted=None),
         Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers",
                  cannot={"erlang": "a mailbox has one reader and no bound"}),
         Workload(
@@ -87,6 +89,14 @@ WORKLOADS = {
                 "pthread": "it has no channel",
                 "std": "it has no channel",
             },
+        ),
+        Workload(
+            "rpc",
+            "one call of a server that answers at once, and its reply, of n clients",
+            parameters=("clients",),
+            workers=(1, 2),
+            split=("clients", (1, 100_000), (1, 1_000)),
+            timeout=120,
         ),
         Workload(
             "crosscore",
@@ -160,7 +170,7 @@ WORKLOADS = {
 
 PEERS = (
     "sennit call cxx20 corosensei boost-context boost-fiber libpth libst pthread ucontext setjmp go may tokio ghc "
-    "erlang redis std tbb"
+    "erlang redis std tbb handler"
 ).split()
 
 

@@ -35,6 +35,10 @@ namespace this_fiber {
 inline detail::park_wait parking() noexcept {
   return {};
 }
+// The same until a deadline (steady clock); the function gets whether it was unparked.
+inline detail::timed_park_wait parking_until(std::chrono::steady_clock::time_point deadline) noexcept {
+  return detail::timed_park_wait(deadline);
+}
 // Other ready fibers run first.
 inline detail::yield_wait yielding() noexcept {
   return {};
@@ -64,9 +68,10 @@ inline detail::join_wait<local::fiber> joining(local::fiber joined) noexcept {
 // That returns void, or a continuation. What it throws leaves the fiber as what its first function throws.
 //
 // `function` and `state` are kept as they are, in the descriptor if they and what the wait needs are no more
-// than 48 bytes together (a function pointer takes 8, a lambda without captures none), else in memory that is
-// allocated: then this may throw std::bad_alloc. They may be of any type that moves without throwing. At the
-// runtime's end a fiber that has no stack just ends, and its state is destroyed.
+// than 48 bytes together (a function pointer takes 8, a lambda without captures none; a wait until a deadline
+// always takes more), else in memory that is allocated: then this may throw std::bad_alloc. They may be of
+// any type that moves without throwing. At the runtime's end a fiber that has no stack just ends, and its
+// state is destroyed.
 //
 // Guards that the frames held are let go when they return: a stop_guard, a lock.
 template <class Function, class State>

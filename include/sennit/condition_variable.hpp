@@ -83,7 +83,7 @@ private:
       assert(lock_.owns_lock() && "sennit: waiting without the lock");
     }
     bool file(detail::fiber& f) noexcept;
-    bool withdraw(detail::fiber& f) noexcept { return queue_->withdraw(f); }
+    bool withdraw(detail::fiber& f) noexcept { return queue_->leave(f); }
     std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) {
       mutex_->lock_again();
       return {*mutex_, std::adopt_lock};

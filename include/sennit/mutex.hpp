@@ -45,7 +45,13 @@ public:
 
   // lock() without a stack: for become(). It goes on with the mutex locked. (If another came first when it
   // was woken, it waits once more, with its stack.)
-  auto locking() noexcept { return detail::queue_wait<detail::wait_queue, until_locked>(queue_, {this}); }
+  auto locking() noexcept {
+    return detail::queue_wait<detail::wait_queue, until_locked>(queue_, until_locked(*this));
+  }
+  // try_lock_until() without a stack; the function gets its result.
+  auto locking_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return detail::timed_wait(locking(), deadline);
+  }
 
   [[gnu::always_inline]] void unlock() {
     if (!queue_.change(locked, unlocked, std::memory_order_release)) [[unlikely]]
@@ -56,8 +62,9 @@ private:
   friend class condition_variable;
   static constexpr detail::wait_queue::state unlocked = 0;
   static constexpr detail::wait_queue::state locked = 1;
-  struct until_locked {
+  struct until_locked : detail::queue_rule {
     static constexpr const char* reason = "mutex";
+    explicit until_locked(mutex& wanted) noexcept : of(&wanted) {}
     mutex* of;
     bool taken = false;
     bool operator()(detail::wait_queue::state& now) noexcept {
@@ -66,9 +73,9 @@ private:
       now = locked;
       return taken = true;
     }
-    void end() const {
-      if (!taken && of->options_.fairness != fairness::fair)  // else it was handed over
-        of->lock();
+    bool end(detail::time_point deadline) const {
+      const bool handed_over = of->options_.fairness == fairness::fair;
+      return taken || handed_over || of->try_lock_until(deadline);
     }
   };
 

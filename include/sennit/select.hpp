@@ -20,6 +20,7 @@
 
 #include "sennit/detail/sync/basic_channel.hpp"
 #include "sennit/detail/sync/select_case.hpp"
+#include "sennit/detail/sync/select_wait.hpp"
 
 namespace sennit {
 
@@ -37,6 +38,10 @@ struct channel_cases {
   public:
     static constexpr family among = family_of<Waits>;
     receive(channel& from, Then then) : from_(from), then_(std::move(then)) {}
+    receive(receive&& other) noexcept
+        : from_(other.from_), value_(std::move(other.value_)), then_(std::move(other.then_)) {
+      static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
+    }
     spin_lock* lock() const noexcept override { return from_.waits_.mutual_exclusion(); }
     bool attempt(later_wake& later) override {
       return from_.take(value_, keep_for_later<Waits>(later)) || from_.closed_;
@@ -68,6 +73,10 @@ struct channel_cases {
   public:
     static constexpr family among = family_of<Waits>;
     send(channel& to, T&& value, Then then) : to_(to), value_(std::move(value)), then_(std::move(then)) {}
+    send(send&& other) noexcept
+        : to_(other.to_), value_(std::move(other.value_)), sent_(other.sent_), then_(std::move(other.then_)) {
+      static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
+    }
     spin_lock* lock() const noexcept override { return to_.waits_.mutual_exclusion(); }
     bool attempt(later_wake& later) override {
       sent_ = to_.offer(value_, keep_for_later<Waits>(later));
@@ -105,6 +114,9 @@ class timeout_case final : public select_case {
 public:
   static constexpr family among = family::any;
   timeout_case(time_point at, Then then) : at_(at), then_(std::move(then)) {}
+  timeout_case(timeout_case&& other) noexcept : at_(other.at_), then_(std::move(other.then_)) {
+    static_assert(std::is_nothrow_move_constructible_v<Then>);
+  }
   time_point deadline() const noexcept override { return at_; }
   void finish() { then_(); }
 
@@ -130,6 +142,15 @@ inline constexpr select_case::family family_of_case = [] {
   else
     return select_case::family::any;
 }();
+
+template <class... Cases>
+constexpr select_case::family family_of_cases() noexcept {
+  using family = select_case::family;
+  constexpr bool local = (false || ... || (family_of_case<Cases> == family::local));
+  constexpr bool shared = (false || ... || (family_of_case<Cases> == family::shared));
+  static_assert(!local || !shared, "a select is over channels of sennit:: or over those of sennit::local::");
+  return local ? family::local : shared ? family::shared : family::any;
+}
 
 }  // namespace detail
 
@@ -177,7 +198,6 @@ auto otherwise(Then then) {
 // Costs: a lock of each channel, in the order of addresses; if it waits, a second time. Nothing is allocated.
 template <class... Cases>
 std::size_t select(Cases&&... cases) {
-  using family = detail::select_case::family;
   constexpr std::array<bool, sizeof...(Cases)> otherwise_at{
       detail::is_otherwise<std::remove_cvref_t<Cases>>...};
   constexpr bool waits = !(false || ... || detail::is_otherwise<std::remove_cvref_t<Cases>>);
@@ -185,9 +205,6 @@ std::size_t select(Cases&&... cases) {
   static_assert(count > 0, "a select has a case to wait for");
   static_assert(waits || (std::ranges::count(otherwise_at, true) == 1 && otherwise_at[count]),
                 "otherwise() is the last case");
-  constexpr bool local = (false || ... || (detail::family_of_case<Cases> == family::local));
-  constexpr bool shared = (false || ... || (detail::family_of_case<Cases> == family::shared));
-  static_assert(!local || !shared, "a select is over channels of sennit:: or over those of sennit::local::");
 
   std::array<detail::select_case*, count> all{};
   std::size_t added = 0;
@@ -196,14 +213,37 @@ std::size_t select(Cases&&... cases) {
       all[added++] = &each;
   };
   (add(cases), ...);
-  const std::size_t chosen = detail::select_one(all,
-                                                local    ? family::local
-                                                : shared ? family::shared
-                                                         : family::any,
-                                                !waits);
+  const std::size_t chosen = detail::select_one(all, detail::family_of_cases<Cases...>(), !waits);
   std::size_t number = 0;
   ((number++ == chosen ? cases.finish() : void()), ...);
   return chosen;
+}
+
+// select() without a stack: for become(), whose function gets the number of the case. The case's function is
+// called before that. It is kept with the state: what it refers to must not lie on the stack that was left.
+//
+//   struct worker {
+//     sennit::channel<job>* jobs;
+//     sennit::channel<int>* stops;
+//     bool* stopped;
+//   };
+//   sennit::continuation work(worker me, std::size_t) {
+//     if (*me.stopped)
+//       return {};
+//     return sennit::become(
+//         sennit::selecting(sennit::on_receive(*me.jobs, [](std::optional<job> next) { run(next); }),
+//                           sennit::on_receive(*me.stops, [me](auto) { *me.stopped = true; })),
+//         work, me);
+//   }
+//
+// The channels must be of the fiber's kind of runtime. Values, and the functions, move without throwing.
+// Memory is allocated for what is kept. If an event was nothing after all, it waits once more, with its
+// stack.
+template <class... Cases>
+auto selecting(Cases&&... cases) {
+  static_assert(!(false || ... || std::is_lvalue_reference_v<Cases>), "cases are made in the call");
+  static_assert(!(false || ... || detail::is_otherwise<Cases>), "to look without waiting, call select()");
+  return detail::select_wait<Cases...>(detail::family_of_cases<Cases...>(), std::move(cases)...);
 }
 
 }  // namespace sennit

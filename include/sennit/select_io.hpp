@@ -31,6 +31,8 @@ class readiness_case : public select_case {
 public:
   static constexpr family among = family::any;
   readiness_case(io_source* source, io_side io_source::* which, short events) noexcept;
+  readiness_case(readiness_case&& other) noexcept
+      : readiness_case(other.use ? other.source_ : nullptr, other.side_, other.events_) {}
   void look() override;
   bool attempt(later_wake&) override { return ready_ || failed_; }
   bool watch() override;
@@ -58,6 +60,10 @@ class readiness_then final : public readiness_case {
 public:
   readiness_then(io_source* source, io_side io_source::* which, short events, Then then)
       : readiness_case(source, which, events), then_(std::move(then)) {}
+  readiness_then(readiness_then&& other) noexcept
+      : readiness_case(std::move(other)), then_(std::move(other.then_)) {
+    static_assert(std::is_nothrow_move_constructible_v<Then>);
+  }
   void finish() {
     use.reset();  // it may be closed there
     then_();

@@ -18,11 +18,17 @@ bool park_wait::withdraw(fiber& f) noexcept {
   return f.permit.take(claim_state::timed_out) == claim_result::parked;
 }
 
-void park_wait::end(fiber& self, std::uintptr_t, fiber_status) noexcept {
-  if (self.home->shared != nullptr)
-    self.permit.reopen();
-  else
-    self.flags.unpark_pending = false;
+bool park_wait::was_unparked(fiber& self) noexcept {
+  return self.home->shared != nullptr ? self.permit.reopen() == claim_state::taken
+                                      : std::exchange(self.flags.unpark_pending, false);
+}
+
+bool timed_park_wait::file(fiber& f) noexcept {
+  if (f.home->shared != nullptr)
+    timer_.emplace<fiber_timer>().arm(f, f.permit, until_);
+  else if (until_ != never)
+    timer_.emplace<local_timer>(f.home->deadlines, f, until_);
+  return park_wait::file(f);
 }
 
 bool yield_wait::file(fiber& f) noexcept {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "sennit/detail/fault/overflow.hpp"
+#include "sennit/detail/fault/handler.hpp"
 
 namespace sennit::detail {
 

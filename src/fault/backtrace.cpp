@@ -50,16 +50,6 @@ SENNIT_UNSANITIZED void go(void* argument) {
   _Unwind_Backtrace(note_frame, argument);
 }
 
-std::uintptr_t interrupted_pc([[maybe_unused]] const void* context) noexcept {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
-#else
-  return 0;
-#endif
-}
-
 #if !defined(SENNIT_BACKEND_UCONTEXT)
 
 SENNIT_UNSANITIZED sennit_decision go_there(sennit_context self, void* argument) {
@@ -114,6 +104,16 @@ SENNIT_UNSANITIZED std::size_t backtrace_here(const void* frame, std::span<std::
   what.high = reinterpret_cast<std::uintptr_t>(frame);
   fault_survived(go, &what);
   return what.count;
+}
+
+std::uintptr_t interrupted_pc([[maybe_unused]] const void* context) noexcept {
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  return 0;
+#endif
 }
 
 std::uintptr_t interrupted_stack_pointer([[maybe_unused]] const void* context) noexcept {

@@ -12,12 +12,8 @@
 
 namespace sennit::detail {
 
-void continuation_access::keep(continuation& made, const fiber& f) {
+void continuation_access::keep_far(continuation& made, const fiber& f) {
   const coroutine_frame& frame = *f.frame;
-  const std::size_t size = frame.record.memory.size;
-  const bool usual_size = size == f.home->stack_size;
-  if (f.name[0] == 0 && frame.own.locals == nullptr && usual_size) [[likely]]
-    return;
   if (made.far_ == nullptr) {
     continuation_far* const far = continuation_far::make(continuation_room);
     made.code_->move(made.room_, far->room());
@@ -25,38 +21,7 @@ void continuation_access::keep(continuation& made, const fiber& f) {
   }
   std::copy_n(f.name, sizeof f.name, made.far_->name);
   made.far_->locals = frame.own.locals;
-  made.far_->stack_size = usual_size ? 0 : size;
-}
-
-continuation continuation_access::run(continuation& made, std::uintptr_t word, fiber_status why) {
-  struct ending {
-    continuation& gone;
-    ~ending() { gone.drop(); }
-  } const its_room_goes{made};
-  return std::exchange(made.code_, nullptr)->run(made.at(), word, why);
-}
-
-namespace {
-
-// A dump may stop this thread between any two instructions, and follows what a descriptor that says that it
-// is stackless, or names a frame, points to: those two come after that, and go before it.
-void say_stackless(fiber& f, bool is) noexcept {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.flags.stackless = is;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-}
-
-}  // namespace
-
-void continuation_access::put(continuation& made, fiber& f) noexcept {
-  f.frame = nullptr;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.far = std::exchange(made.far_, nullptr);
-  f.site = made.code_;
-  say_stackless(f, true);
-  if (f.far == nullptr)
-    made.code_->move(made.room_, f.room());
-  made.code_ = nullptr;
+  made.far_->stack_size = frame.record.memory.size;
 }
 
 void continuation_access::get(fiber& f, continuation& empty) noexcept {
@@ -66,21 +31,18 @@ void continuation_access::get(fiber& f, continuation& empty) noexcept {
     empty.code_->move(f.room(), empty.room_);
 }
 
-void stack_detach(worker& w, fiber& f, [[maybe_unused]] sennit_context self) noexcept {
+void stack_give_up(worker& w, fiber& f, [[maybe_unused]] sennit_context self) noexcept {
   coroutine_frame& frame = *f.frame;
 #if defined(SENNIT_SANITIZED)
   frame.context = self;  // in fiber_loop
 #endif
   auto& next = payload_get<continuation>(frame);
-  continuation_access::put(next, f);
+  stack_detach(f, next);
   payload_destroy<continuation>(frame);
-  frame.own.locals = nullptr;
   frame_keep(w, frame);
 }
 
-void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept {
-  if ((f.home->shared != nullptr) == parallel) [[likely]]
-    return;
+void is_of_other_kind(bool parallel, const char* reason) noexcept {
   std::fprintf(stderr,
                "sennit: %s: a fiber of a %s runtime cannot wait for this without a stack; take sennit::%s\n",
                reason, parallel ? "local" : "parallel", parallel ? "local" : "..., not sennit::local::...");
@@ -117,28 +79,52 @@ coroutine_frame& take_frame(worker& w, std::size_t stack_size) noexcept {
 
 }  // namespace
 
-void stack_attach(worker& w, fiber& f) noexcept {
+void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   continuation_far* const far = f.far;
-  const std::size_t size = far != nullptr && far->stack_size != 0 ? far->stack_size : w.stack_size;
-  coroutine_frame& frame = take_frame(w, size);
-  auto& next = *::new (static_cast<void*>(frame.payload)) resumed{{}, f.word, f.flags.status};
-  continuation_access::get(f, next.what);
-  frame.own.locals = far != nullptr ? far->locals : nullptr;
-  frame.round = w.shared == nullptr ? fiber_round<resumed> : parallel_round<resumed>;
-  frame.record.name = f.name;
-  if (far != nullptr)
-    std::copy_n(far->name, sizeof f.name, f.name);
-  else
-    f.name[0] = 0;
   f.frame = nullptr;
   f.error = nullptr;
+  f.name[0] = 0;
+  frame.own.locals = nullptr;
+  if (far != nullptr) [[unlikely]] {
+    frame.own.locals = far->locals;
+    std::copy_n(far->name, sizeof f.name, f.name);
+  }
   say_stackless(f, false);
   f.context = frame.context;
+  frame.record.name = f.name;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.frame = &frame;
-  f.flags.unusual = true;                                                // its stack is not to stay with it
-  f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame);  // for fiber_loop
+  f.flags.unusual = true;  // its stack is not to stay with it
+  f.word = 0;
+}
+
+continuation call_continuation(fiber& f, coroutine_frame& frame) {
+  if (!f.flags.stackless) [[unlikely]]
+    return {};  // it was called, and is discarded
+  struct room {
+    continuation_far* far;
+    ~room() {
+      if (far != nullptr)
+        continuation_far::destroy(far);
+    }
+  } gone{f.far};
+  if (f.flags.status != fiber_status::unwinding) [[likely]]
+    return continuation_of(f).run(f, frame);
+  gone.far = nullptr;
+  continuation dropped;
+  continuation_access::get(f, dropped);
+  stack_attach(f, frame);
+  return {};
+}
+
+sennit_decision stack_for(worker& w, fiber& f) noexcept {
+  coroutine_frame& frame = take_frame(w, stack_size_of(w, f));
+  frame.round = w.shared == nullptr ? fiber_round<resumed> : parallel_round<resumed>;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
+#if defined(SENNIT_SANITIZED)
+  w.attached = &frame;
+#endif
+  return {frame.context, direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame)};  // fiber_loop's
 }
 
 }  // namespace sennit::detail

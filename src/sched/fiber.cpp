@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sennit/detail/fault/hook.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
 
@@ -160,19 +161,23 @@ coroutine_frame& frame_take(worker& w, std::size_t stack_size) {
     fiber_free(f);
   } else {
     frame = &coroutine_make(stack_size, fiber_loop);
-    frame->record.kind = "fiber";
+    frame->record.kind = fiber_kind;
   }
   return *frame;
 }
 
 void frame_keep(worker& w, coroutine_frame& frame) noexcept {
-  if (frame.record.memory.size != w.stack_size || w.spare_frame_count == most_spare_frames)
+  if (!may_keep(w, frame))
     return frame_drop(frame);
   frame.next = std::exchange(w.spare_frames, &frame);
   ++w.spare_frame_count;
 }
 
 void frame_drop(coroutine_frame& frame) noexcept {
+  if (frame.record.memory.size == 0)
+    return;  // a fiber was discarded there
+  if (frame.record.emergency != nullptr)
+    fault_give_emergency(frame.record);
   drop_identity(frame.identity);
   stack_give(frame.record.memory);
 }

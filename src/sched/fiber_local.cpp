@@ -30,8 +30,9 @@ std::uint64_t next_local_key() noexcept {
 
 local_value*& local_values() noexcept {
   const worker* const w = this_worker();
-  if (w != nullptr && w->ready.running() && w->ready.current->frame != nullptr)
-    return w->ready.current->frame->own.locals;
+  if (w != nullptr && w->ready.running())
+    if (coroutine_frame* const frame = fiber_frame(*w->ready.current))
+      return frame->own.locals;
   static thread_local thread_values of_thread;
   return of_thread.first;
 }

@@ -397,14 +397,14 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
 sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
   parallel_worker& w = running_parallel();
   fiber& f = *std::exchange(w.ready.current, nullptr);
-  stack_detach(w, f, self);
+  stack_give_up(w, f, self);
   if (w.unwinding && parallel_told(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
   if (continuation_of(f).file(continuation_place(f), f))
     return parallel_next_quickly(w);
   f.flags.status = fiber_status::notified;
-  return enter(w, &f);
+  return dispatch(w, f);
 }
 
 // The running fiber has ended. Once its end is known, its descriptor and its stack may be used again.
@@ -462,5 +462,36 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 }
 
 }  // extern "C"
+
+sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noexcept {
+  for (;;) {
+    parallel_worker& w = running_parallel();
+    if (w.unwinding || !parallel_may_dispatch(w) || !may_keep(w, frame)) [[unlikely]] {
+      round_ended(frame, next);
+      suspend(w, sennit_decide_parallel_become, &w, false);
+    }
+    parallel_dispatch(w);
+    fiber& f = *std::exchange(w.ready.current, nullptr);
+    stack_detach(f, next);
+    f.flags.status = fiber_status::parked;
+    fiber* entered = &f;
+    if (continuation_of(f).file(continuation_place(f), f))
+      entered = take_own(w);
+    else
+      f.flags.status = fiber_status::notified;
+    if (entered == nullptr)
+      suspend(w, sennit_decide_after_handoff, &frame, false);
+    w.ready.current = entered;
+    if (!may_have(w, *entered, frame)) {
+      frame_keep(w, frame);
+      return entering(w, *entered);
+    }
+    frame.round = parallel_round<resumed>;
+    next.~continuation();
+    ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, *entered));
+    if (!next)
+      return parallel_finish(*entered);
+  }
+}
 
 }  // namespace sennit::detail

@@ -33,8 +33,11 @@ void run_queue::make_way(fiber* f) {
 // Who was woken last enters the ring: at its head, or, the budget being spent, behind those who are there.
 void run_queue::empty_slot() {
   fiber* woken = std::exchange(slot_, nullptr);
-  if (budget_ != 0 || tail_ == nullptr) {
-    budget_ -= budget_ != 0;
+  if (tail_ == nullptr) {  // it keeps nobody waiting
+    budget_ = slot_budget;
+    push_head(woken);
+  } else if (budget_ != 0) {
+    --budget_;
     push_head(woken);
   } else {
     budget_ = slot_budget;
@@ -68,7 +71,7 @@ fiber* run_queue::step_off_slow() {
   return current;
 }
 
-fiber* run_queue::next() {
+fiber* run_queue::next_slow() {
   if (slot_taken()) {
     empty_slot();
   } else if (plain()) {

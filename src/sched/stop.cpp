@@ -14,8 +14,8 @@ namespace {
 // The fiber that the calling thread runs, or null.
 fiber* running_fiber() noexcept {
   const worker* const w = this_worker();
-  return w != nullptr && w->ready.running() && w->ready.current->frame != nullptr ? w->ready.current
-                                                                                  : nullptr;
+  return w != nullptr && w->ready.running() && fiber_frame(*w->ready.current) != nullptr ? w->ready.current
+                                                                                         : nullptr;
 }
 
 // Ends a wait of a local runtime, on its worker's thread.
@@ -72,6 +72,15 @@ stop_link::stop_link(kind what)
     notice_->link = this;
   }
   set_innermost(me, this);
+}
+
+void stop_link::give_up(const void* low, const void* high) noexcept {
+  const fiber* const me = running_fiber();
+  for (stop_link* link = innermost(me); link != nullptr && link >= low && link < high; link = innermost(me))
+    if (link->kind_ == kind::guard)
+      reinterpret_cast<stop_guard*>(link)->~stop_guard();  // whose first member it is
+    else
+      link->~stop_link();
 }
 
 stop_link::~stop_link() {

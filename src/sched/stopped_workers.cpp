@@ -11,7 +11,7 @@
 #include <climits>
 #include <ctime>
 
-#include "sennit/detail/fault/overflow.hpp"
+#include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/sched/registry.hpp"
 
 namespace sennit::detail {

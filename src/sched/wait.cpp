@@ -109,7 +109,10 @@ claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) 
 }
 
 claimed_wait::claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept
-    : site_{{reason, withdraw_from}, this}, who_(&who), deadline_(deadline) {
+    : site_{{reason, withdraw_from}, this},
+      who_(&who),
+      local_(who.home->shared == nullptr),
+      deadline_(deadline) {
   own(node_);
 }
 

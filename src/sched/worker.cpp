@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-#include "sennit/detail/fault/overflow.hpp"
+#include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/sched/held_locks.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
@@ -209,11 +209,11 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   return entering(w, *next_fiber(w));
 }
 
-// The running fiber blocks without a stack.
+// The running fiber blocks without a stack, which is left: at `self`. Its continuation is the payload.
 sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& f = *w.ready.current;
-  stack_detach(w, f, self);
+  stack_give_up(w, f, self);
   w.ready.remove_running();
   if (w.until_poll > 0)  // one dispatch more
     --w.until_poll;
@@ -225,6 +225,13 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
     w.ready.add_woken(&f);
   }
   return entering(w, *next_fiber(w));
+}
+
+// A stack was left that no fiber has, and nobody runs.
+sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
+  worker& w = *this_worker();
+  frame_keep(w, *static_cast<coroutine_frame*>(left));
+  return w.shared != nullptr ? parallel_next(static_cast<parallel_worker&>(w)) : entering(w, *next_fiber(w));
 }
 
 // The running fiber has ended and been filed, but for what must wait until its stack is left. Where it can be
@@ -268,14 +275,18 @@ struct request {
   return transfer.value;
 }
 
+SENNIT_UNSANITIZED static coroutine_frame& entered_stack(worker& w) noexcept {
+  coroutine_frame* const attached = std::exchange(w.attached, nullptr);
+  return attached != nullptr ? *attached : *w.ready.current->frame;
+}
+
 // Runs fibers until a decider names the host.
 SENNIT_UNSANITIZED void host_leaves(worker& w, sennit_decider decide) noexcept {
   sennit_context marker = reinterpret_cast<sennit_context>(&w.host);
   w.host_identity = current_identity();
   sennit_decision decision = decide(marker, &w);
   while (decision.target != marker) {
-    const sennit_transfer transfer =
-        swap(decision.target, decision.value, w.ready.current->frame->active_identity);
+    const sennit_transfer transfer = swap(decision.target, decision.value, entered_stack(w).active_identity);
     const auto* wanted = reinterpret_cast<const request*>(transfer.value);
     decision = wanted->decide(transfer.from, wanted->argument);
   }
@@ -293,8 +304,32 @@ void fiber_finish_slow(worker& w, fiber&) noexcept {
   suspend(w, decider_of_end(w), &w, false);
 }
 
-void fiber_become(worker& w) noexcept {
-  suspend(w, decider_of_become(w), &w, false);
+sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& next) noexcept {
+  while (w.until_poll > 1 && may_keep(w, frame)) {
+    fiber& f = *w.ready.current;
+    stack_detach(f, next);
+    w.ready.remove_running();
+    --w.until_poll;
+    if (!continuation_of(f).file(continuation_place(f), f)) {
+      f.flags.status = fiber_status::notified;
+      w.ready.add_woken(&f);
+    }
+    fiber* const entered = w.ready.next();
+    if (entered == nullptr)
+      suspend(w, sennit_decide_after_handoff, &frame, false);
+    if (!may_have(w, *entered, frame)) {
+      frame_keep(w, frame);
+      return entering(w, *entered);
+    }
+    frame.round = fiber_round<resumed>;
+    next.~continuation();
+    ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, *entered));
+    if (!next)
+      return fiber_finish(w, *entered);
+  }
+  round_ended(frame, next);
+  suspend(w, sennit_decide_become, &w, false);
+  __builtin_unreachable();
 }
 
 unsigned process_generation() noexcept {

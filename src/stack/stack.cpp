@@ -27,7 +27,7 @@ namespace sennit::detail {
 
 // What is kept of each stack of a slab.
 struct stack_cell {
-  std::atomic<const stack_record*> record{nullptr};
+  std::atomic<stack_record*> record{nullptr};
   stack_slab* slab = nullptr;
   stack_cell* next_idle = nullptr;
 };
@@ -184,7 +184,7 @@ void stack_trim_below(const stack_memory& memory, const void* used) noexcept {
   ::madvise(memory.low, bytes & ~(page_size - 1), MADV_DONTNEED);
 }
 
-void stack_name(const stack_memory& memory, const stack_record* record) noexcept {
+void stack_name(const stack_memory& memory, stack_record* record) noexcept {
   memory.slab->cells[memory.index].record.store(record, std::memory_order_release);
 }
 

@@ -16,7 +16,7 @@ void condition_variable::wake_one() {
 bool condition_variable::notified::file(detail::fiber& f) noexcept {
   mutex* const held = lock_.release();  // once we are in the queue, this may be gone
   auto always = [](detail::wait_queue::state&) { return false; };
-  queue_->file(f, always, reason);
+  queue_->file(f, f, always, reason);
   held->unlock_behind();
   return true;
 }

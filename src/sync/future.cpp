@@ -15,8 +15,8 @@ bool future_state_base<Queue>::wait_until(time_point deadline) {
 }
 
 template <class Queue>
-bool future_state_base<Queue>::file(fiber& f) noexcept {
-  return queue_.file(f, need_not_wait, "future");
+bool future_state_base<Queue>::file(fiber& f, waiter& me) noexcept {
+  return queue_.file(f, me, need_not_wait, "future");
 }
 
 template <class Queue>

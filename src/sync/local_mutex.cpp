@@ -9,12 +9,12 @@ void mutex::wait() {
   wait_until(detail::never);
 }
 
-bool mutex::until_locked::file(detail::fiber& f) noexcept {
+bool mutex::until_locked::file(detail::fiber& f, detail::waiter& me) noexcept {
   detail::must_be_of_kind(f, false, reason);
   if (of->try_lock())
     return false;
   f.flags.status = detail::fiber_status::waiting;
-  detail::list_push_back(of->waiters_, f);
+  detail::list_push_back(of->waiters_, me);
   of->state_ = state::wanted;
   return true;
 }

@@ -13,7 +13,7 @@ bool mutex::try_lock_slow() noexcept {
 
 bool mutex::lock_slow(detail::time_point deadline) {
   for (;;) {
-    until_locked wanted{this};
+    until_locked wanted(*this);
     const bool woken = queue_.wait(until_locked::reason, deadline,
                                    [&wanted](detail::wait_queue::state& now) { return wanted(now); });
     if (wanted.taken || !woken)

@@ -1,5 +1,5 @@
 // Which case of a select is chosen.
-#include "sennit/detail/sync/select_case.hpp"
+#include "sennit/detail/sync/select_wait.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,7 +9,7 @@ namespace sennit::detail {
 
 namespace {
 
-using case_list = std::span<select_case* const>;
+using case_list = select_case::list;
 
 // The locks of all cases, in the order of their addresses, each once. Few: they are looked for anew each
 // time.
@@ -57,7 +57,7 @@ private:
   return ++last % cases;
 }
 
-constexpr std::size_t none = ~std::size_t{0};
+constexpr std::size_t none = select_case::none;
 
 std::size_t attempt_each(case_list cases, later_wake& woken) {
   const std::size_t first = first_to_try(cases.size());
@@ -84,21 +84,31 @@ bool watch_each(case_list cases) {
   return std::ranges::all_of(cases, [](select_case* each) { return each->watch(); });
 }
 
-// Entered, under the locks. However it ends, all are left.
-struct entered {
-  explicit entered(case_list all) : cases(all) {
+// Does one of the cases, if one can be done now, and returns its number; else enters them all, for `wait`,
+// or, without a wait, leaves it at that.
+std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
+  all_locks hold(cases);
+  later_wake woken;
+  if (const std::size_t done = attempt_each(cases, woken); done != none) {
+    hold.release();
+    if (woken.wake != nullptr)
+      woken.wake(woken.who, woken.word);
+    return done;
+  }
+  if (wait != nullptr) {
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      wait->own(*cases[i], static_cast<std::uint32_t>(i));
     for (select_case* each : cases)
       each->enter();
   }
-  entered(const entered&) = delete;
-  entered& operator=(const entered&) = delete;
-  ~entered() {
-    const all_locks hold(cases);
-    for (select_case* each : cases)
-      each->leave();
-  }
-  case_list cases;
-};
+  return none;
+}
+
+void leave_each(case_list cases) noexcept {
+  const all_locks hold(cases);
+  for (select_case* each : cases)
+    each->leave();
+}
 
 }  // namespace
 
@@ -113,23 +123,17 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
     for (select_case* each : cases)
       each->look();
     claimed_wait wait("select", earliest(cases), kind);
+    if (const std::size_t done = attempt_or_enter(cases, otherwise ? nullptr : &wait); done != none)
+      return done;
+    if (otherwise)
+      return cases.size();
     bool watched = false;
     bool taken = false;
     {
-      all_locks hold(cases);
-      later_wake woken;
-      if (const std::size_t done = attempt_each(cases, woken); done != none) {
-        hold.release();
-        if (woken.wake != nullptr)
-          woken.wake(woken.who, woken.word);
-        return done;
-      }
-      if (otherwise)
-        return cases.size();
-      for (std::size_t i = 0; i < cases.size(); ++i)
-        wait.own(*cases[i], static_cast<std::uint32_t>(i));
-      const entered all(cases);
-      hold.release();
+      struct entered {
+        case_list cases;
+        ~entered() { leave_each(cases); }
+      } const however{cases};
       watched = watch_each(cases);
       taken = watched ? wait.wait() : !wait.cancel();
     }
@@ -140,6 +144,61 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
     wait.leave_if_told();
     return due(cases);
   }
+}
+
+bool select_wait_base::file(fiber& f, case_list cases) noexcept {
+  if (among_ != select_case::family::any)
+    must_be_of_kind(f, among_ == select_case::family::shared, reason);
+  for (;;) {
+    for (select_case* each : cases)
+      each->look();
+    const time_point deadline = earliest(cases);
+    claimed_wait& wait = claim_.emplace(reason, deadline, f);
+    chosen_ = attempt_or_enter(cases, &wait);
+    if (chosen_ != none) {
+      claim_.reset();
+      return false;
+    }
+    if (watch_each(cases)) {
+      if (f.home->shared == nullptr && deadline != never)
+        timer_.emplace(f.home->deadlines, f, deadline);
+      return wait.file();
+    }
+    if (!wait.cancel())
+      return false;
+    leave_each(cases);
+  }
+}
+
+bool select_wait_base::withdraw(case_list cases) noexcept {
+  const bool withdrawn = claim_->withdraw();
+  if (withdrawn)
+    forget(cases);
+  return withdrawn;
+}
+
+// Where what has come must be looked for once more, it is not chosen yet.
+void select_wait_base::leave(case_list cases) noexcept {
+  timer_.reset();
+  if (!claim_)
+    return;
+  leave_each(cases);
+  const bool taken = claim_->was_taken();
+  const std::size_t number = taken ? claim_->place() : due(cases);
+  if (!taken || cases[number]->complete())
+    chosen_ = number;
+  claim_.reset();
+}
+
+std::size_t select_wait_base::finish(case_list cases) {
+  return chosen_ != none ? chosen_ : select_one(cases, among_, false);
+}
+
+void select_wait_base::forget(case_list cases) noexcept {
+  if (!claim_)
+    return;
+  leave_each(cases);
+  claim_.reset();
 }
 
 }  // namespace sennit::detail

@@ -8,7 +8,7 @@ namespace sennit::detail {
 
 template <class Queue>
 bool basic_shared_mutex<Queue>::try_lock_slow(state wanted) noexcept {
-  typename Queue::guard hold(queue_);
+  guard hold(queue_);
   const bool free = hold.empty() && admits(hold.get(), wanted);
   if (free)
     hold.set(hold.get() + wanted);
@@ -17,31 +17,29 @@ bool basic_shared_mutex<Queue>::try_lock_slow(state wanted) noexcept {
 
 template <class Queue>
 bool basic_shared_mutex<Queue>::lock_slow(state wanted, time_point deadline) {
-  // Who leaves without the lock may have kept others out who could have it.
   struct leaving {
     basic_shared_mutex& of;
     bool locked = false;
     ~leaving() {
-      if (!locked) {
-        typename Queue::guard hold(of.queue_);
-        of.let_in(hold);
-      }
+      if (!locked)
+        of.gave_up();
     }
   } at_end{*this};
-  at_end.locked = queue_.wait(wanted == exclusive ? "shared mutex, to write" : "shared mutex, to read",
-                              deadline, [wanted](typename Queue::guard& hold, waiter& me) {
-                                me.word = wanted;
-                                if (!hold.empty() || !admits(hold.get(), wanted))
-                                  return false;
-                                hold.set(hold.get() + wanted);
-                                return true;
-                              });
+  at_end.locked = queue_.wait(reason_of(wanted), deadline,
+                              [wanted](guard& hold, waiter& me) { return enters(hold, me, wanted); });
   return at_end.locked;
+}
+
+// Who leaves without the lock may have kept others out who could have it.
+template <class Queue>
+void basic_shared_mutex<Queue>::gave_up() noexcept {
+  guard hold(queue_);
+  let_in(hold);
 }
 
 template <class Queue>
 void basic_shared_mutex<Queue>::unlock_slow(state held) {
-  typename Queue::guard hold(queue_);
+  guard hold(queue_);
   assert((held == exclusive ? hold.get() == exclusive : hold.get() >= one_reader) &&
          "sennit: unlock of a shared mutex that is not locked so");
   hold.set(hold.get() - held);
@@ -50,7 +48,7 @@ void basic_shared_mutex<Queue>::unlock_slow(state held) {
 
 // Hands over to the first who wait, as many as may have it now, and lets the queue go.
 template <class Queue>
-void basic_shared_mutex<Queue>::let_in(typename Queue::guard& hold) noexcept {
+void basic_shared_mutex<Queue>::let_in(guard& hold) noexcept {
   fiber_chain woken;
   while (!hold.empty()) {
     const state wanted = hold.first_word();

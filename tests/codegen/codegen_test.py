@@ -89,7 +89,7 @@ class Loops(unittest.TestCase):
         # Every 61st yield looks outside; a yield beside a woken fiber, or under another policy than fifo, asks who
         # is next; one to a fiber that blocked without a stack finds one for it. All are declared cold or unlikely,
         # and stand outside of the straight way.
-        cold = ("quiet_outside", "rotate_slow", "stack_attach")
+        cold = ("quiet_outside", "rotate_slow", "stack_for")
         for compiler in COMPILERS:
             found = compile(compiler, "loops.cpp")
             for name in wanted:

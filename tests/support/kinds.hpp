@@ -22,15 +22,18 @@
 #include "sennit/counting_semaphore.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/event.hpp"
+#include "sennit/exception_server.hpp"
 #include "sennit/future.hpp"
 #include "sennit/local/barrier.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/event.hpp"
+#include "sennit/local/exception_server.hpp"
 #include "sennit/local/future.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/once.hpp"
+#include "sennit/local/port.hpp"
 #include "sennit/local/recursive_mutex.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/scope.hpp"
@@ -38,6 +41,7 @@
 #include "sennit/local/wait_group.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/once.hpp"
+#include "sennit/port.hpp"
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/scope.hpp"
@@ -61,6 +65,9 @@ struct parallel_kind {
   using condition_variable = sennit::condition_variable;
   using counting_semaphore = sennit::counting_semaphore;
   using event = sennit::event;
+  using exception_server = sennit::exception_server;
+  using exception_guard = sennit::exception_guard;
+  using runtime_exception_guard = sennit::runtime_exception_guard;
   using mutex = sennit::mutex;
   using once_flag = sennit::once_flag;
   using recursive_mutex = sennit::recursive_mutex;
@@ -72,6 +79,8 @@ struct parallel_kind {
   using channel = sennit::channel<T>;
   template <class T>
   using future = sennit::future<T>;
+  template <class Request, class Reply>
+  using port = sennit::port<Request, Reply>;
   template <class T>
   using promise = sennit::promise<T>;
   template <class Completion>
@@ -119,6 +128,9 @@ struct local_kind {
   using condition_variable = local::condition_variable;
   using counting_semaphore = local::counting_semaphore;
   using event = local::event;
+  using exception_server = local::exception_server;
+  using exception_guard = local::exception_guard;
+  using runtime_exception_guard = local::runtime_exception_guard;
   using mutex = local::mutex;
   using once_flag = local::once_flag;
   using recursive_mutex = local::recursive_mutex;
@@ -130,6 +142,8 @@ struct local_kind {
   using channel = local::channel<T>;
   template <class T>
   using future = local::future<T>;
+  template <class Request, class Reply>
+  using port = local::port<Request, Reply>;
   template <class T>
   using promise = local::promise<T>;
   template <class Completion>

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::local {
@@ -52,6 +52,10 @@ public:
 
   // lock() without a stack: for become(). It goes on with the mutex locked.
   auto locking() noexcept { return until_locked(*this); }
+  // try_lock_until() without a stack; the function gets its result.
+  auto locking_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return detail::timed_wait(locking(), deadline);
+  }
 
   [[gnu::always_inline]] void unlock() {
     if (state_ != state::locked) [[unlikely]]
@@ -67,9 +71,13 @@ private:
   struct until_locked : detail::continuation_wait {
     static constexpr const char* reason = "mutex";
     explicit until_locked(mutex& wanted) noexcept : of(&wanted) {}
-    bool file(detail::fiber& f) noexcept;
+    bool file(detail::fiber& f) noexcept { return file(f, f); }
     static bool withdraw(detail::fiber&) noexcept { return false; }
     static void end(detail::fiber&, std::uintptr_t, detail::fiber_status) noexcept {}
+    // For timed_wait.
+    bool file(detail::fiber& f, detail::waiter& me) noexcept;
+    static bool leave(detail::waiter&) noexcept { return true; }  // stop_waiting() has done it
+    static bool end_by(detail::time_point, bool in_time) noexcept { return in_time; }
     mutex* of;
   };
 

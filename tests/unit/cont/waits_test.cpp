@@ -119,6 +119,80 @@ KIND_TEST(BecomeWaits, Mutex) {
   });
 }
 
+KIND_TEST(BecomeWaits, SharedMutex) {
+  this->run([] {
+    typename Kind::shared_mutex mutex;
+    std::atomic<int> readers = 0;
+    std::atomic<int> most_readers = 0;
+    std::atomic<int> writers = 0;
+    std::atomic<int> entered = 0;
+    std::vector<typename Kind::fiber> all;
+    mutex.lock();
+    for (int i = 0; i < 40; ++i)
+      if (i % 4 == 0)
+        all.push_back(Kind::spawn([&] {
+          return become(mutex.locking(), [&] {
+            EXPECT_EQ(++writers, 1);
+            EXPECT_EQ(readers, 0);
+            Kind::yield();
+            --writers;
+            ++entered;
+            mutex.unlock();
+          });
+        }));
+      else
+        all.push_back(Kind::spawn([&] {
+          return become(mutex.locking_shared(), [&] {
+            const int now = ++readers;
+            EXPECT_EQ(writers, 0);
+            for (int seen = most_readers; seen < now && !most_readers.compare_exchange_weak(seen, now);) {
+            }
+            Kind::yield();
+            --readers;
+            ++entered;
+            mutex.unlock_shared();
+          });
+        }));
+    sennit::until_stackless<Kind>(all.size());
+    EXPECT_EQ(entered, 0);
+    mutex.unlock();
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(entered, 40);
+    EXPECT_GE(most_readers, 1);
+  });
+}
+
+KIND_TEST(BecomeWaits, Barrier) {
+  struct stepping {
+    typename Kind::barrier* all;
+    std::atomic<int>* steps;
+    int count;
+    int round = 0;
+    static continuation on(stepping me) {
+      EXPECT_GE(*me.steps, me.round * me.count);
+      if (me.round++ == 20)
+        return {};
+      ++*me.steps;
+      return me.round % 2 == 0 ? become(me.all->arriving(), on, me)
+                               : become(me.all->waiting(me.all->arrive()), on, me);
+    }
+  };
+  this->run([] {
+    constexpr int count = 5;
+    typename Kind::barrier all(count + 1);
+    std::atomic<int> steps = 0;
+    std::vector<typename Kind::fiber> stepping_all;
+    for (int i = 0; i < count; ++i)
+      stepping_all.push_back(Kind::spawn([&] { return stepping::on({&all, &steps, count}); }));
+    for (int i = 0; i < 20; ++i)
+      all.arrive_and_wait();  // with a stack among them
+    for (auto& each : stepping_all)
+      each.join();
+    EXPECT_EQ(steps, 20 * count);
+  });
+}
+
 KIND_TEST(BecomeWaits, ConditionVariable) {
   this->run([] {
     struct shared {
@@ -347,6 +421,8 @@ KIND_TEST(BecomeWaits, TheRuntimesEnd) {
   typename Kind::counting_semaphore permits(0);
   typename Kind::wait_group pending(1);
   typename Kind::mutex mutex;
+  typename Kind::shared_mutex shared;
+  typename Kind::barrier together(5);
   typename Kind::condition_variable changed;
   typename Kind::template channel<std::string> values;
   typename Kind::template channel<int> to;
@@ -363,6 +439,10 @@ KIND_TEST(BecomeWaits, TheRuntimesEnd) {
       waits_for([&] { return permits.acquiring(); });
       waits_for([&] { return pending.waiting(); });
       waits_for([&] { return mutex.locking(); });
+      shared.lock();
+      waits_for([&] { return shared.locking(); });
+      waits_for([&] { return shared.locking_shared(); });
+      waits_for([&] { return together.arriving(); });
       waits_for([&] { return values.receiving(); });
       waits_for([&] { return to.sending(1); });
       waits_for([&] { return promise.get_future().waiting(); });
@@ -371,7 +451,34 @@ KIND_TEST(BecomeWaits, TheRuntimesEnd) {
     });
   }
   mutex.unlock();
+  shared.unlock();
+  EXPECT_TRUE(shared.try_lock());
+  shared.unlock();
   EXPECT_EQ(went_on, 0);
+}
+
+// A writer that waits keeps readers out; when it ends with its runtime, those of another are let in.
+TEST(BecomeWaitsForASharedMutex, AWriterThatEndsLetsReadersIn) {
+  sennit::shared_mutex mutex;
+  sennit::runtime stays({.workers = 1});
+  std::atomic<bool> read = false;
+  mutex.lock_shared();
+  std::optional<sennit::runtime> ends;
+  ends.emplace(sennit::runtime_options{.workers = 1});
+  ends->spawn([&] { return become(mutex.locking(), [] { ADD_FAILURE() << "it went on"; }); }).detach();
+  sennit::until_stackless<sennit::parallel_kind>(1);
+  auto reader = stays.spawn([&] {
+    return become(mutex.locking_shared(), [&] {
+      read = true;
+      mutex.unlock_shared();
+    });
+  });
+  sennit::until_stackless<sennit::parallel_kind>(2);
+  EXPECT_FALSE(read);
+  ends.reset();
+  reader.join();
+  EXPECT_TRUE(read);
+  mutex.unlock_shared();
 }
 
 }  // namespace

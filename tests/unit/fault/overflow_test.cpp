@@ -1,5 +1,6 @@
-// Each overflow happens in a child process, whose last words and end are looked at.
-#include "sennit/detail/fault/overflow.hpp"
+// Each overflow happens in a child process, whose last words and end are looked at. So does all else here
+// that has our handler installed: it is there for good.
+#include "sennit/detail/fault/handler.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -276,22 +277,25 @@ TEST(OtherFaults, ASentSignalReachesAPreviousHandler) {
 }
 
 TEST(AlternateStack, AThreadThatBroughtOneKeepsIt) {
-  std::thread([] {
-    std::vector<char> mine(256 * 1024);
-    stack_t ours = {};
-    ours.ss_sp = mine.data();
-    ours.ss_size = mine.size();
-    stack_t before;
-    ASSERT_EQ(sigaltstack(&ours, &before), 0);
-    detail::fault_watch_thread();
-    generator<int> one([](auto& yield) { yield(1); });
-    EXPECT_EQ(*one.begin(), 1);
-    stack_t now;
-    ASSERT_EQ(sigaltstack(nullptr, &now), 0);
-    EXPECT_EQ(now.ss_sp, mine.data());
-    EXPECT_EQ(now.ss_size, mine.size());
-    sigaltstack(&before, nullptr);
-  }).join();
+  const outcome result = in_child([] {
+    std::thread([] {
+      std::vector<char> mine(256 * 1024);
+      stack_t ours = {};
+      ours.ss_sp = mine.data();
+      ours.ss_size = mine.size();
+      stack_t before;
+      ASSERT_EQ(sigaltstack(&ours, &before), 0);
+      detail::fault_watch_thread();
+      generator<int> one([](auto& yield) { yield(1); });
+      EXPECT_EQ(*one.begin(), 1);
+      stack_t now;
+      ASSERT_EQ(sigaltstack(nullptr, &now), 0);
+      EXPECT_EQ(now.ss_sp, mine.data());
+      EXPECT_EQ(now.ss_size, mine.size());
+      sigaltstack(&before, nullptr);
+    }).join();
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 TEST(AlternateStack, AnOverflowIsReportedOnTheOneThatTheThreadBrought) {
@@ -308,13 +312,16 @@ TEST(AlternateStack, AnOverflowIsReportedOnTheOneThatTheThreadBrought) {
 }
 
 TEST(AlternateStack, AThreadWithoutOneGetsOne) {
-  std::thread([] {
-    detail::fault_watch_thread();
-    stack_t now;
-    ASSERT_EQ(sigaltstack(nullptr, &now), 0);
-    EXPECT_EQ(now.ss_flags & SS_DISABLE, 0);
-    EXPECT_GE(now.ss_size, 16u * 1024);
-  }).join();
+  const outcome result = in_child([] {
+    std::thread([] {
+      detail::fault_watch_thread();
+      stack_t now;
+      ASSERT_EQ(sigaltstack(nullptr, &now), 0);
+      EXPECT_EQ(now.ss_flags & SS_DISABLE, 0);
+      EXPECT_GE(now.ss_size, 16u * 1024);
+    }).join();
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 }  // namespace

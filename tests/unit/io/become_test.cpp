@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sennit/select_io.hpp"
 #include "support.hpp"
 #include "support/kinds.hpp"
 
@@ -251,6 +252,60 @@ KIND_TEST(BecomeIo, DeadlinesRaceWithEvents) {
   });
 }
 
+KIND_TEST(BecomeIo, SelectsAStreamOrAChannel) {
+  this->run([] {
+    struct state {
+      tcp_stream stream;
+      typename Kind::template channel<int> numbers;
+      std::string read;
+      int sum = 0;
+      int late = 0;
+      bool open = true;
+    };
+    struct turn {
+      static continuation on(state* its, std::size_t) {
+        if (!its->open)
+          return {};
+        return become(
+            selecting(on_readable(its->stream,
+                                  [its] {
+                                    char buffer[3];
+                                    const std::size_t got = its->stream.read_some(buffer, generous());
+                                    its->read.append(buffer, got);
+                                    its->open = got != 0;
+                                  }),
+                      on_receive(its->numbers, [its](std::optional<int> n) { its->sum += n.value_or(1000); }),
+                      on_timeout(10min, [its] { ++its->late; })),
+            on, its);
+      }
+    };
+    auto [client, server] = make_connection();
+    state its{std::move(server), {}, {}};
+    auto selects = Kind::spawn_here([&] { return turn::on(&its, 0); });
+    for (int i = 1; i <= 20; ++i) {
+      if (i % 3 != 0)
+        until_stackless<Kind>(1);
+      client.write_all("x", generous());
+      if (i % 5 == 0)
+        Kind::sleep_for(50us);
+      its.numbers.send(i);
+    }
+    client.close();
+    selects.join();
+    EXPECT_EQ(its.read, std::string(20, 'x'));
+    EXPECT_EQ(its.sum, 210);
+    EXPECT_EQ(its.late, 0);
+    // One that is closed is ready: its operation says why.
+    std::size_t chosen = 9;
+    its.stream.close();
+    Kind::spawn([&] {
+      return become(selecting(on_receive(its.numbers, [](auto) {}), on_readable(its.stream, [] {})),
+                    [&](std::size_t number) { chosen = number; });
+    }).join();
+    EXPECT_EQ(chosen, 1u);
+  });
+}
+
 KIND_TEST(BecomeIo, Accepts) {
   this->run([] {
     tcp_listener listener("127.0.0.1", 0);
@@ -313,9 +368,15 @@ KIND_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
           return become([](const tcp_stream& of) { return of.reading_until(generous()); },
                         [](tcp_stream, bool) { ADD_FAILURE() << "it went on"; }, std::move(stream));
         }).detach();
-      until_stackless<Kind>(4);
+      both = make_connection();
+      for (tcp_stream* each : {&both.client, &both.server})
+        Kind::spawn([stream = std::move(*each)]() mutable {
+          return become([](const tcp_stream& of) { return selecting(on_readable(of, [] {})); },
+                        [](tcp_stream, std::size_t) { ADD_FAILURE() << "it went on"; }, std::move(stream));
+        }).detach();
+      until_stackless<Kind>(6);
     });
-    EXPECT_EQ(io_test::open_descriptors(), running + 4);
+    EXPECT_EQ(io_test::open_descriptors(), running + 6);
   }
   EXPECT_EQ(io_test::open_descriptors(), before);
 }

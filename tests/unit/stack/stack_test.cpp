@@ -191,7 +191,7 @@ TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
 
 TEST(Stack, GivenBackIsKnownUnderNoRecord) {
   const stack_memory memory = stack_take(16384);
-  const stack_record record{.name = "gone", .memory = memory};
+  stack_record record{.name = "gone", .memory = memory};
   stack_name(memory, &record);
   stack_give(memory);
   EXPECT_EQ(stack_find(reinterpret_cast<std::uintptr_t>(memory.low)).record, nullptr);

@@ -10,7 +10,11 @@
 //     result end(fiber& self, std::uintptr_t word, fiber_status why) noexcept;  // on a stack again
 //   };
 //
-// It may be moved before file(), and after its end, and then as often as you like; that must not throw.
+// It may be moved before file(), and after its end, and then as often as you like; that must not throw. One
+// that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
+// descriptor:
+//
+//     void leave(std::uintptr_t& word, fiber_status& why) noexcept;  // on a stack, where it has lain
 #pragma once
 
 #include <concepts>
@@ -26,6 +30,10 @@ namespace sennit::detail {
 struct continuation_wait {};
 template <class T>
 concept is_continuation_wait = std::derived_from<T, continuation_wait>;
+
+template <class T>
+concept waits_in_place =
+    requires(T& wait, std::uintptr_t& word, fiber_status& why) { wait.leave(word, why); };
 
 struct no_state {};
 
@@ -60,16 +68,21 @@ continuation go_on(Function& function, State& state, Result&&... result) {
 
 template <class Wait, class Function, class State>
 struct blocked {
-  [[no_unique_address]] Wait wait;
-  [[no_unique_address]] Function function;
   [[no_unique_address]] State state;
+  [[no_unique_address]] Function function;
+  [[no_unique_address]] Wait wait;  // gone first: it may be for what the state owns
 
   static blocked& at(void* place) noexcept { return *static_cast<blocked*>(place); }
 
-  static continuation run(void* place, std::uintptr_t word, fiber_status why) {
-    fiber& self = *this_worker()->ready.current;
-    blocked mine(std::move(at(place)));
-    at(place).~blocked();
+  static continuation run(fiber& self, coroutine_frame& frame) {
+    std::uintptr_t word = self.word;
+    fiber_status why = self.flags.status;
+    blocked& kept = at(continuation_place(self));
+    if constexpr (waits_in_place<Wait>)
+      kept.wait.leave(word, why);
+    blocked mine(std::move(kept));
+    kept.~blocked();
+    stack_attach(self, frame);
     if constexpr (std::is_void_v<decltype(mine.wait.end(self, word, why))>) {
       mine.wait.end(self, word, why);
       return go_on(mine.function, mine.state);
@@ -97,15 +110,17 @@ struct blocked {
 };
 
 template <class Wait, class Function, class State>
-continuation block(Wait wait, Function function, State state) {
+continuation block(Wait&& wait, Function&& function, State&& state) {
+  static_assert(!std::is_reference_v<Wait> && !std::is_reference_v<Function> && !std::is_reference_v<State>);
   using kept = blocked<Wait, Function, State>;
+  static_assert(!waits_in_place<Wait> || sizeof(kept) > continuation_room);
   static_assert(std::is_nothrow_move_constructible_v<Function> && std::is_nothrow_move_constructible_v<State>,
                 "what a fiber keeps while it has no stack is moved there and back, and must not throw");
   static_assert(alignof(kept) <= 16,
                 "what a fiber keeps while it has no stack is aligned to 16 bytes at most");
   continuation made;
   continuation_access::begin(made, sizeof(kept));
-  ::new (continuation_access::place(made)) kept{std::move(wait), std::move(function), std::move(state)};
+  ::new (continuation_access::place(made)) kept{std::move(state), std::move(function), std::move(wait)};
   continuation_access::finish(made, kept::code);
   return made;
 }

@@ -16,9 +16,25 @@ namespace sennit::detail {
 
 struct park_wait : continuation_wait {
   static constexpr const char* reason = "park";
+  static bool file(fiber& f) noexcept;
+  static bool withdraw(fiber& f) noexcept;
+  static bool was_unparked(fiber& self) noexcept;
+  void end(fiber& self, std::uintptr_t, fiber_status) noexcept { was_unparked(self); }
+};
+
+// The same until a deadline. Brings whether it was unparked. (Its timer is gone when it ends: it was moved.)
+class timed_park_wait : public continuation_wait {
+public:
+  static constexpr const char* reason = park_wait::reason;
+  explicit timed_park_wait(time_point until) noexcept : until_(until) {}
+  timed_park_wait(timed_park_wait&& other) noexcept : until_(other.until_) {}
   bool file(fiber& f) noexcept;
-  bool withdraw(fiber& f) noexcept;
-  void end(fiber& self, std::uintptr_t, fiber_status) noexcept;
+  static bool withdraw(fiber& f) noexcept { return park_wait::withdraw(f); }
+  bool end(fiber& self, std::uintptr_t, fiber_status) noexcept { return park_wait::was_unparked(self); }
+
+private:
+  time_point until_;
+  std::variant<std::monostate, local_timer, fiber_timer> timer_;
 };
 
 struct yield_wait : continuation_wait {

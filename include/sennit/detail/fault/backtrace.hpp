@@ -25,8 +25,9 @@ std::size_t backtrace_of(sennit_context context, const stack_memory& scratch,
 std::size_t backtrace_interrupted(const void* ucontext, std::span<std::uintptr_t> at) noexcept;
 std::size_t backtrace_here(const void* frame, std::span<std::uintptr_t> at) noexcept;
 
-// The stack pointer of what a signal interrupted.
+// The stack pointer and the program counter of what a signal interrupted; 0 where they are not known.
 std::uintptr_t interrupted_stack_pointer(const void* ucontext) noexcept;
+std::uintptr_t interrupted_pc(const void* ucontext) noexcept;
 
 // Appends a line: the function, as far as its name can be found out, and its place in its file.
 void describe_address(std::string& to, std::uintptr_t address);

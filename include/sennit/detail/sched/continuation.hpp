@@ -5,8 +5,9 @@
 // goes on, and up to 48 bytes of what that code wants kept. Who is about to enter such a fiber attaches a
 // stack to it first, most often the one that its predecessor has just given up.
 //
-//   round (on its stack) -> become (a decider): stack_detach, file -> ... woken, queued as any other ...
-//     -> entering: stack_attach -> round, of a `resumed`, which calls the continuation
+//   round (on its stack) -> fiber_become: stack_detach, file -> ... woken, queued as any other ...
+//     -> who runs next has no stack, either: call_continuation, stack_attach, right here (handoff)
+//     or entering: stack_for -> round, of a `resumed`: call_continuation
 //
 // What does not fit, and what belongs to a fiber beside its continuation (its name, its fiber-local values,
 // the size of its stack), lies in memory of its own: continuation_far.
@@ -14,6 +15,7 @@
 // Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6 (Figures 3 and 4: stack_attach, stack_detach).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -30,8 +32,9 @@ namespace detail {
 // One for each combination of wait, function and state. Its address says which it is; it is no constant, so
 // that no linker folds it with an equal one.
 struct continuation_code : wait_site {
-  // Takes what lies there out, onto the stack, and goes on. The word, and why the wait has ended.
-  continuation (*run)(void* at, std::uintptr_t word, fiber_status why);
+  // On the stack that the fiber is to have: takes what lies in its place out, attaches the stack, and goes
+  // on.
+  continuation (*run)(fiber& f, coroutine_frame& frame);
   // The fiber has no stack any more: puts it where its waker finds it, and must not touch it after that.
   // False: it need not wait.
   bool (*file)(void* at, fiber& f) noexcept;
@@ -101,6 +104,14 @@ private:
 
 namespace detail {
 
+// A dump may stop this thread between any two instructions, and follows what a descriptor that says that it
+// is stackless, or names a frame, points to: those two come after that, and go before it.
+inline void say_stackless(fiber& f, bool is) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.flags.stackless = is;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 struct continuation_access {
   // A continuation of `code`; what it wants kept is to be made at its place(). Throws std::bad_alloc.
   static void begin(continuation& made, std::size_t size) {
@@ -110,14 +121,24 @@ struct continuation_access {
   static void* place(continuation& made) noexcept { return made.at(); }
   static void finish(continuation& made, continuation_code& code) noexcept { made.code_ = &code; }
 
-  // Keeps what a fiber has beside its stack. Throws std::bad_alloc.
-  static void keep(continuation& made, const fiber& f);
-  // On a stack: goes on.
-  static continuation run(continuation& made, std::uintptr_t word, fiber_status why);
-  // Between a frame's payload and a descriptor.
-  static void put(continuation& made, fiber& f) noexcept;
+  // Keeps what a fiber has beside its stack, if it has. Throws std::bad_alloc.
+  [[gnu::always_inline]] static void keep(continuation& made, const fiber& f);
+  static void keep_far(continuation& made, const fiber& f);
+  // Into a descriptor, and out of it.
+  [[gnu::always_inline]] static void put(continuation& made, fiber& f) noexcept;
   static void get(fiber& f, continuation& empty) noexcept;
 };
+
+inline void continuation_access::put(continuation& made, fiber& f) noexcept {
+  f.frame = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.far = std::exchange(made.far_, nullptr);
+  f.site = made.code_;
+  say_stackless(f, true);
+  if (f.far == nullptr)
+    made.code_->move(made.room_, f.room());
+  made.code_ = nullptr;
+}
 
 // Where what its code wants kept lies.
 inline void* continuation_place(fiber& f) noexcept {
@@ -127,28 +148,46 @@ inline continuation_code& continuation_of(fiber& f) noexcept {
   return static_cast<continuation_code&>(*f.site);
 }
 
-// What a fiber does that got a stack again.
+// What a fiber that gets a stack again does on it (call_continuation), where others have their function.
 struct resumed {
-  continuation what;
-  std::uintptr_t word;
-  fiber_status why;
-  continuation operator()() { return continuation_access::run(what, word, why); }
+  continuation operator()();
 };
 
-// The fiber, which runs, has left its stack for good: `self` is where it was left, its continuation is the
-// payload. The stack is the worker's; the fiber is not filed yet.
-void stack_detach(sennit_worker& w, fiber& f, sennit_context self) noexcept;
+// The frames of a fiber's function have returned: takes its stack from it, and leaves it its continuation. It
+// is not filed yet.
+inline void stack_detach(fiber& f, continuation& next) noexcept {
+  f.frame->own.locals = nullptr;
+  f.frame->record.name = nullptr;
+  continuation_access::put(next, f);
+}
+// Of the running fiber, which has left its stack for good: at `self`. Its continuation is the payload, the
+// stack is the worker's.
+void stack_give_up(sennit_worker& w, fiber& f, sennit_context self) noexcept;
+// Gives a stack to a fiber whose continuation has been taken out of its place, and that runs.
+void stack_attach(fiber& f, coroutine_frame& frame) noexcept;
 
-// A stack of the worker's for a fiber that has none and is about to be entered. Ends the program when there
-// is no memory for one.
-[[gnu::cold]] void stack_attach(sennit_worker& w, fiber& f) noexcept;
+// Calls the continuation of a fiber on the stack that it is to have, which it gets so. (Where the runtime
+// ends, destroys it.)
+continuation call_continuation(fiber& f, coroutine_frame& frame);
+
+// Where a fiber that has no stack, and is current, is to be entered: at the beginning of one of the worker's.
+// Ends the program when there is no memory for one.
+[[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
+
+// Whether it may go on on a stack that another fiber has given up instead (stack handoff): it has none, and
+// wants one of that size.
+inline std::size_t stack_size_of(const sennit_worker& w, const fiber& f) noexcept;
+inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_frame& frame) noexcept {
+  return f.flags.stackless && stack_size_of(w, f) == frame.record.memory.size;
+}
 
 // A fiber that begins with a continuation: neither filed nor known to anybody yet. Throws std::bad_alloc.
 fiber& stackless_make(sennit_worker& w, continuation&& begins);
 
 // Ends the program, with a message, if a fiber without a stack waits for what is for fibers of the other kind
 // of runtime: nobody's thread could wait in its place.
-void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept;
+inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept;
+[[noreturn, gnu::cold]] void is_of_other_kind(bool parallel, const char* reason) noexcept;
 
 // People's: any thread that may look at the fiber.
 SENNIT_UNSANITIZED inline const char* fiber_name(const fiber& f) noexcept {

@@ -51,6 +51,10 @@ struct wait_node {
   }
 };
 
+// What a fiber's stack is known as: this very address. (An array: of a pointer to a literal, each file would
+// have a literal of its own.)
+inline constexpr char fiber_kind[] = "fiber";
+
 // Why a fiber that joins is parked.
 inline constexpr const char* join_reason = "join";
 
@@ -147,6 +151,11 @@ struct alignas(128) fiber : waiter {
   bool is_parked() const { return says_parked(flags.status); }
 };
 static_assert(sizeof(fiber) == 128);
+
+// Its stack, or null: a host, or one that has none (yet: moves of its state run before it is attached).
+inline coroutine_frame* fiber_frame(const fiber& f) noexcept {
+  return f.flags.stackless ? nullptr : f.frame;
+}
 
 [[gnu::always_inline]] inline void list_push_back(waiter_list& list, waiter& w) {
   wait_node* last = list.previous;

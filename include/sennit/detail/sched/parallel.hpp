@@ -410,19 +410,22 @@ inline constexpr std::uintptr_t ended_claimed = 4;
   return {};
 }
 
+// As fiber_become.
+[[gnu::cold]] sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noexcept;
+
 template <class Body>
 sennit_decision parallel_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
   parallel_worker& w = running_parallel();
   w.ring.say_left();
   fiber& self = *w.ready.current;
-  if constexpr (!direct_entry)
+  if constexpr (!direct_entry && !std::is_same_v<Body, resumed>)
     self.word = 0;  // it was fiber_loop's
-  const bool goes_on = run_body<Body>(frame, self);
+  continuation next = run_body<Body>(frame, self);
   if constexpr (!direct_entry)
-    return round_ended(goes_on);
-  if (may_become<Body> && goes_on)
-    fiber_become(running_parallel());
+    return round_ended(frame, next);
+  if (may_become<Body> && next)
+    return parallel_become(frame, next);
   return parallel_finish(self);
 }
 

@@ -124,7 +124,17 @@ public:
   }
 
   // While nobody runs: who runs next, already current; null: nobody can.
-  fiber* next();
+  [[gnu::always_inline]] fiber* next() {
+    fiber* const woken = slot_;
+    if (woken == nullptr || budget_ == 0) [[unlikely]]
+      return next_slow();
+    slot_ = nullptr;
+    --budget_;
+    fiber* const tail = tail_ != nullptr ? tail_ : tail_ = woken->next = woken;
+    woken->next = tail->next;
+    tail->next = woken;
+    return current = woken;
+  }
 
   // Nobody runs any more; who was running is the tail.
   void put_back() { tail_ = std::exchange(current, nullptr); }
@@ -150,6 +160,7 @@ private:
   void count_dispatch();
   fiber* rotate_slow();
   fiber* step_off_slow();
+  fiber* next_slow();
 
   static fiber by_policy_;
 

@@ -22,6 +22,10 @@ namespace sennit::detail {
 // A new descriptor and a stack, of a worker.
 fiber* fiber_make_with_stack(worker& w, std::size_t stack_size);
 
+// The running fiber ends here and now: its function object is destroyed, but nothing of what is on its stack,
+// which nobody uses again: others may still refer to it. Native switches only.
+[[noreturn, gnu::cold]] void fiber_discard() noexcept;
+
 // At the end of its runtime: a fiber has not ended, nor can it.
 [[noreturn, gnu::cold]] void fiber_would_not_end(const fiber& f, const char* reason) noexcept;
 
@@ -94,75 +98,85 @@ template <class Function>
 using fiber_result =
     std::conditional_t<may_become<Function>, void, std::invoke_result_t<std::remove_reference_t<Function>&>>;
 
-// Whether a fiber that got a stack is to do anything: where its runtime ends, one that has not begun is not,
-// nor one that waited without a stack. (One that was woken before that may have been handed something.)
+// Calls a fiber's function. (A continuation is made where it is wanted: to move one costs more than all else
+// in giving up a stack.)
 template <class Body>
-[[gnu::always_inline]] inline bool is_to_run(coroutine_frame& frame, const fiber& self) noexcept {
-  if constexpr (std::is_same_v<Body, resumed>)
-    return payload_get<resumed>(frame).why != fiber_status::unwinding;
-  else
-    return self.flags.told != telling::due;
-}
-
-// Calls a fiber's function.
-template <class Body>
-[[gnu::always_inline]] inline continuation call_body(coroutine_frame& frame,
-                                                     [[maybe_unused]] const fiber& self) {
-  if constexpr (may_become<Body>) {
-    continuation next = payload_get<Body>(frame)();
-    if (next)
-      continuation_access::keep(next, self);
-    return next;
+[[gnu::always_inline]] inline continuation call_body(coroutine_frame& frame, [[maybe_unused]] fiber& self) {
+  if constexpr (std::is_same_v<Body, resumed>) {
+    return call_continuation(self, frame);
+  } else if constexpr (may_become<Body>) {
+    return payload_get<Body>(frame)();
   } else {
     payload_get<Body>(frame)();
     return {};
   }
 }
-
-// Runs a fiber's function, and destroys it. True: the fiber is to go on, and its continuation is the payload.
 template <class Body>
-[[gnu::always_inline]] inline bool run_body(coroutine_frame& frame, fiber& self) noexcept {
-  continuation next;
-  if (is_to_run<Body>(frame, self)) [[likely]] {
-    try {
-      next = call_body<Body>(frame, self);
-    } catch (const forced_unwind&) {
-      self.flags.unusual = true;
-    } catch (...) {
-      fiber_fail(self);
-    }
-  } else {
+[[gnu::always_inline]] inline continuation try_body(coroutine_frame& frame, fiber& self) noexcept {
+  try {
+    continuation next = call_body<Body>(frame, self);
+    if (may_become<Body> && next)
+      continuation_access::keep(next, self);
+    return next;
+  } catch (const forced_unwind&) {
     self.flags.unusual = true;
+    frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
+  } catch (...) {
+    fiber_fail(self);
   }
+  return {};
+}
+template <class Body>
+[[gnu::always_inline]] inline continuation begin_body(coroutine_frame& frame, fiber& self) noexcept {
+  if (std::is_same_v<Body, resumed> || self.flags.told != telling::due) [[likely]]
+    return try_body<Body>(frame, self);
+  self.flags.unusual = true;  // its runtime ends
+  return {};
+}
+
+// Runs a fiber's function, and destroys it. Returns how it goes on, if it does.
+template <class Body>
+[[gnu::always_inline]] inline continuation run_body(coroutine_frame& frame, fiber& self) noexcept {
+  continuation next = begin_body<Body>(frame, self);
   payload_destroy<Body>(frame);
   if (may_become<Body> && next) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);
-    ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
-    return true;
+  } else {
+    if (frame.own.locals != nullptr) [[unlikely]]
+      destroy_locals(frame);
+    sennit_should_hold_no_lock("ends", nullptr);
   }
-  if (frame.own.locals != nullptr) [[unlikely]]
-    destroy_locals(frame);
-  sennit_should_hold_no_lock("ends", nullptr);
-  return false;
+  return next;
 }
 
-// What a round leaves to fiber_loop, where switches are not direct: which way it has ended.
-inline sennit_decision round_ended(bool goes_on) noexcept {
+// What a round leaves to fiber_loop, where switches are not direct: which way it has ended. The continuation
+// is the payload.
+inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) noexcept {
+  const bool goes_on(next);
+  if (goes_on)
+    ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
   return {nullptr, goes_on};
 }
-// The rest of a round that ends by a continuation, where they are.
-[[gnu::cold]] void fiber_become(worker& w) noexcept;
+// The rest of a round that ends by a continuation, where they are: the fiber is filed, on what was its stack,
+// and if who runs next has none that goes on right here, by a call, and so on (stack handoff). Who is to be
+// entered in the end.
+[[gnu::cold]] sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& next) noexcept;
+// Whether frame_keep() would keep it: it is not to be given away by who still stands on it.
+inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
+  return frame.record.memory.size == w.stack_size && w.spare_frame_count != most_spare_frames;
+}
 
 // A fiber's life.
 template <class Body>
 sennit_decision fiber_round(void* top) noexcept {
+  auto& frame = *static_cast<coroutine_frame*>(top);
   worker& w = *this_worker();
   fiber& self = *w.ready.current;
-  const bool goes_on = run_body<Body>(*static_cast<coroutine_frame*>(top), self);
+  continuation next = run_body<Body>(frame, self);
   if constexpr (!direct_entry)
-    return round_ended(goes_on);
-  if (may_become<Body> && goes_on)
-    fiber_become(w);
+    return round_ended(frame, next);
+  if (may_become<Body> && next)
+    return fiber_become(w, frame, next);
   return fiber_finish(w, self);
 }
 

@@ -29,6 +29,10 @@ public:
   stop_link(const stop_link&) = delete;
   stop_link& operator=(const stop_link&) = delete;
 
+  // Destroys the guards and shields of the running fiber that lie there, in frames that nobody will destroy:
+  // who requests a stop would look there.
+  static void give_up(const void* low, const void* high) noexcept;
+
   // Stop is requested. Once; any thread, while the link is there.
   void tell() noexcept;
 

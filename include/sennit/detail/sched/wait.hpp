@@ -56,7 +56,7 @@ class claimed_wait {
 public:
   enum class kind : bool { any, local };
   claimed_wait(const char* reason, time_point deadline, kind among = kind::any) noexcept;
-  // Of a fiber of a parallel runtime that has no stack.
+  // Of a fiber that has no stack.
   claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept;
   claimed_wait(const claimed_wait&) = delete;
   claimed_wait& operator=(const claimed_wait&) = delete;
@@ -72,9 +72,13 @@ public:
   // False: the deadline passed first, or the caller is to leave: once the lists are left, leave_if_told() is
   // to be called. errno is kept.
   bool wait();
-  // In place of wait(), without a stack. False: the wait has ended; else it may be gone.
+  // In place of wait(), without a stack. False: the wait has ended; else it may be gone. (One of a local
+  // runtime has its deadline besides.)
   bool file() noexcept {
-    timer_.arm(*who_, claim_, deadline_);
+    if (local_)
+      who_->flags.status = fiber_status::parked;
+    else
+      timer_.arm(*who_, claim_, deadline_);
     return claim_.park();
   }
   // Of who waits so. False: somebody else makes it ready.

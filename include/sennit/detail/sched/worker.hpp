@@ -73,7 +73,8 @@ struct sennit_worker {
   std::size_t stack_size;
   sennit::detail::stack_memory stack_memory;
   std::unique_ptr<sennit::detail::driver> driver;
-  const unsigned process = sennit::detail::process_generation();  // that it was made in
+  std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // of fibers that have none
+  const unsigned process = sennit::detail::process_generation();       // that it was made in
   // The rest.
   alignas(128) sennit::detail::timer_wheel deadlines;  // a local runtime's
   // Stacks of fibers that ended before they were joined, or blocked without.
@@ -89,6 +90,9 @@ struct sennit_worker {
   sennit::detail::inbox<sennit::detail::posted> inbox;       // a sleeping worker is woken through its driver
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
+#if defined(SENNIT_SANITIZED)
+  sennit::detail::coroutine_frame* attached = nullptr;  // the stack of who is entered, while it has none yet
+#endif
 
   sennit_worker(sennit::run_policy policy, std::size_t stack_size,
                 sennit::detail::parallel_runtime* of = nullptr);
@@ -100,6 +104,20 @@ struct sennit_worker {
 namespace sennit::detail {
 
 using worker = sennit_worker;
+
+inline std::size_t stack_size_of(const worker& w, const fiber& f) noexcept {
+  return f.far != nullptr && f.far->stack_size != 0 ? f.far->stack_size : w.stack_size;
+}
+inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept {
+  if ((f.home->shared != nullptr) != parallel) [[unlikely]]
+    is_of_other_kind(parallel, reason);
+}
+inline void continuation_access::keep(continuation& made, const fiber& f) {
+  const coroutine_frame& frame = *f.frame;
+  if (f.name[0] != 0 || frame.own.locals != nullptr || frame.record.memory.size != f.home->stack_size)
+      [[unlikely]]
+    keep_far(made, f);
+}
 
 // How many stacks that no fiber uses a worker keeps.
 inline constexpr std::size_t most_spare_frames = 128;
@@ -153,13 +171,14 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument);
 sennit_decision sennit_decide_park(sennit_context self, void* argument);
 sennit_decision sennit_decide_finish(sennit_context self, void* argument);
 sennit_decision sennit_decide_become(sennit_context self, void* argument);
+sennit_decision sennit_decide_after_handoff(sennit_context self, void* left);
 }
 
 // A switch to one that is current already. One that is stackless gets a stack; not the one that is left now,
 // so that must not be the worker's yet.
 [[gnu::always_inline]] inline sennit_decision entering(worker& w, fiber& next) noexcept {
   if (next.flags.stackless) [[unlikely]]
-    stack_attach(w, next);
+    return stack_for(w, next);
   return {next.context, next.word};
 }
 
@@ -176,9 +195,8 @@ inline std::uintptr_t enter_directly(fiber&, fiber&) {
 inline constexpr bool direct_entry = true;
 // Switches from the fiber `self`, which has been filed, to `next`, which is current.
 [[gnu::always_inline]] inline std::uintptr_t enter_directly(fiber& self, fiber& next) {
-  if (next.flags.stackless) [[unlikely]]
-    stack_attach(*this_worker(), next);
-  return sennit_swapstack_saving(next.context, next.word, &self.context);
+  const sennit_decision to = entering(*this_worker(), next);
+  return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
 

@@ -33,10 +33,16 @@ struct stack_memory {
   char* high() const { return low + size; }
 };
 
-// By what a stack is known to an overflow report. Kept by the stack's user, at the top of the stack itself.
+struct fault_hook;
+struct emergency_stack;
+
+// By what a stack is known when something on it faults. Kept by the stack's user, at the top of the stack
+// itself.
 struct stack_record {
-  const char* name = nullptr;      // of the coroutine or fiber on it; null: it has none
-  const char* kind = "coroutine";  // "coroutine" or "fiber"
+  const char* name = nullptr;            // of the coroutine or fiber on it; null: it has none
+  const char* kind = "coroutine";        // "coroutine" or "fiber"
+  const fault_hook* hook = nullptr;      // whom its faults go to (fault's); null: to the process's hook
+  emergency_stack* emergency = nullptr;  // what its overflows are served on, since the first (fault's)
   stack_memory memory;
 };
 
@@ -63,7 +69,7 @@ std::size_t stack_class(std::size_t size) noexcept;
 void stack_trim_below(const stack_memory& memory, const void* used) noexcept;
 
 // Says under which record a stack is known from now on; null: unused.
-void stack_name(const stack_memory& memory, const stack_record* record) noexcept;
+void stack_name(const stack_memory& memory, stack_record* record) noexcept;
 
 // What lies at an address: for fault reports. Async-signal-safe.
 struct stack_place {
@@ -71,7 +77,7 @@ struct stack_place {
   bool guard = false;   // it is in the guard
   char* low = nullptr;  // that stack's bounds
   std::size_t size = 0;
-  const stack_record* record = nullptr;  // null: nobody uses the stack
+  stack_record* record = nullptr;  // null: nobody uses the stack
 };
 stack_place stack_find(std::uintptr_t address) noexcept;
 

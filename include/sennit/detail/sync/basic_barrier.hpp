@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit {
 
@@ -36,13 +36,25 @@ public:
   [[nodiscard]] arrival_token arrive(std::size_t count = 1) { return arrive_and(count, 0); }
   void wait(arrival_token&& token) {
     if (queue_.peek(std::memory_order_acquire) == token.phase_)
-      queue_.wait("barrier", never, [&token](state& now) { return now != token.phase_; });
+      queue_.wait(until_over::reason, never, until_over(token.phase_));
   }
   void arrive_and_wait() { wait(arrive()); }
+  // wait() and arrive_and_wait() without a stack: for become(). It has arrived when the call returns.
+  auto waiting(arrival_token&& token) noexcept {
+    return queue_wait<Queue, until_over>(queue_, until_over(token.phase_));
+  }
+  auto arriving() { return waiting(arrive()); }
   // This and all later phases expect one less.
   void arrive_and_drop() { static_cast<void>(arrive_and(1, 1)); }
 
 private:
+  struct until_over : queue_rule {
+    static constexpr const char* reason = "barrier";
+    explicit until_over(state begun) noexcept : phase(begun) {}
+    state phase;
+    bool operator()(state& now) const noexcept { return now != phase; }
+  };
+
   arrival_token arrive_and(std::size_t count, std::size_t dropped) {
     state before = 0;
     queue_.wake_all_if([&](state& phase) {

@@ -1,16 +1,5 @@
 // Channels: what those of local runtimes and those of all have in common. `Waits` says how one waits and
-// wakes, and whether there is a lock: local_waits here has none, shared_waits (shared_waits.hpp) has.
-//
-//   lock(), unlock()
-//   take(waiter, who&)            ends the wait of one taken off a list; false: it had stopped waiting. `who`
-//                                 is to be made ready, or null: nobody
-//   wake(who, word), wake_all     makes ready; the lock was let go
-//   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
-//                                 word it was woken with, or 0
-//   enter(list, fiber)            with the lock held: the same of a fiber without a stack, which is not to be
-//                                 touched any more once the lock is let go
-//   leave(list, fiber)            takes it out again; false: it has been taken out
-//   mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
+// wakes, and whether there is a lock: local_waits (local_waits.hpp) or shared_waits (shared_waits.hpp).
 #pragma once
 
 #include <cassert>
@@ -23,43 +12,10 @@
 #include <utility>
 
 #include "sennit/detail/arch/word.hpp"
-#include "sennit/detail/cont/become.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
+#include "sennit/detail/sync/local_waits.hpp"
 
 namespace sennit::detail {
-
-// Among the fibers of one local runtime.
-struct local_waits {
-  void lock() noexcept {}
-  void unlock() noexcept {}
-  static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
-  [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
-    if (w.flags.kind != waiter_kind::fiber) [[unlikely]]
-      return take_waiter(w, w.word, who);
-    who = static_cast<fiber*>(&w);
-    return true;
-  }
-  [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t word) { unpark(*who, word); }
-  static void wake_all(fiber_chain& woken) {
-    while (fiber* f = woken.pop())
-      unpark_in_turn(*f, fiber_status::notified);
-  }
-  static void enter(waiter_list& list, fiber& f) noexcept {
-    must_be_of_kind(f, false, "channel");
-    f.flags.status = fiber_status::waiting;
-    list_push_back(list, f);
-  }
-  static bool leave(fiber&) noexcept { return false; }  // stop_waiting() does it
-  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
-                                             time_point deadline) {
-    worker& w = running_worker();
-    w.ready.current->word = reinterpret_cast<std::uintptr_t>(offered);
-    list_push_back(list, *w.ready.current);
-    if (deadline == never)
-      return park(w, fiber_status::waiting, reason);
-    return park_until(w, fiber_status::waiting, reason, deadline) ? this_worker()->ready.current->word : 0;
-  }
-};
 
 template <class T, class Waits>
 class basic_channel {
@@ -113,6 +69,13 @@ public:
   // send() and receive() without a stack: for become(), whose function gets their result.
   auto sending(T value) { return send_wait(*this, std::move(value)); }
   auto receiving() noexcept { return receive_wait(*this); }
+  // The same of send_until() and receive_until().
+  auto sending_until(T value, std::chrono::steady_clock::time_point deadline) {
+    return timed_wait(sending(std::move(value)), deadline);
+  }
+  auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(receiving(), deadline);
+  }
 
   // Takes a value if there is one now.
   std::optional<T> try_receive() {
@@ -273,15 +236,18 @@ private:
       if constexpr (in_register)
         filled_ = other.filled_ || (other.place_ && other.place_->filled);
     }
-    bool file(fiber& f) noexcept {
+    bool file(fiber& f) noexcept { return file(f, f); }
+    bool withdraw(fiber& f) noexcept { return leave(f); }
+    // For timed_wait.
+    bool file(fiber& f, waiter& me) noexcept {
       holder hold(from_->waits_);
       if (from_->take(value_, hand_over{hold}) || from_->closed_)
         return false;
-      f.word = reinterpret_cast<std::uintptr_t>(&place_.emplace(value_));
-      from_->waits_.enter(from_->receivers_, f);
+      me.word = reinterpret_cast<std::uintptr_t>(&place_.emplace(value_));
+      from_->waits_.enter(from_->receivers_, f, me);
       return true;
     }
-    bool withdraw(fiber& f) noexcept { return from_->waits_.leave(f); }
+    bool leave(waiter& me) noexcept { return from_->waits_.leave(me); }
     std::optional<T> end(fiber&, [[maybe_unused]] std::uintptr_t word, fiber_status) noexcept {
       if constexpr (in_register)
         if (filled_)
@@ -300,17 +266,20 @@ private:
   public:
     static constexpr const char* reason = "channel send";
     send_wait(basic_channel& to, T&& value) : to_(&to), value_(std::move(value)) {}
-    bool file(fiber& f) noexcept {
+    bool file(fiber& f) noexcept { return file(f, f); }
+    bool withdraw(fiber& f) noexcept { return leave(f); }
+    // For timed_wait.
+    bool file(fiber& f, waiter& me) noexcept {
       holder hold(to_->waits_);
       sent_ = to_->offer(value_, hand_over{hold});
       if (sent_ || to_->closed_)
         return false;
-      f.word = reinterpret_cast<std::uintptr_t>(&value_);
+      me.word = reinterpret_cast<std::uintptr_t>(&value_);
       waits_ = true;
-      to_->waits_.enter(to_->senders_, f);
+      to_->waits_.enter(to_->senders_, f, me);
       return true;
     }
-    bool withdraw(fiber& f) noexcept { return to_->waits_.leave(f); }
+    bool leave(waiter& me) noexcept { return to_->waits_.leave(me); }
     bool end(fiber&, std::uintptr_t word, fiber_status) noexcept { return waits_ ? word == taken : sent_; }
 
   private:

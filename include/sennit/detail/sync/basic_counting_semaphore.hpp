@@ -24,14 +24,17 @@ public:
     return try_acquire_until(std::chrono::steady_clock::now() + time);
   }
 
-  // acquire() without a stack: for become().
+  // acquire() and try_acquire_until() without a stack: for become(), whose function gets the latter's result.
   auto acquiring() noexcept { return queue_wait<Queue, until_acquired>(queue_); }
+  auto acquiring_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(acquiring(), deadline);
+  }
 
   void release(std::size_t permits = 1);
 
 private:
   using state = typename Queue::state;
-  struct until_acquired {
+  struct until_acquired : queue_rule {
     static constexpr const char* reason = "semaphore";
     bool operator()(state& left) const noexcept {
       if (left == 0)
@@ -39,7 +42,6 @@ private:
       --left;
       return true;
     }
-    void end() const noexcept {}
   };
 
   Queue queue_;  // the state: how many permits are left

@@ -21,8 +21,11 @@ public:
     return wait_until(std::chrono::steady_clock::now() + time);
   }
 
-  // wait() without a stack: for become().
+  // wait() and wait_until() without a stack: for become(), whose function gets the latter's result.
   auto waiting() noexcept { return queue_wait<Queue, until_set>(queue_); }
+  auto waiting_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(waiting(), deadline);
+  }
 
   void set() noexcept { queue_.wake_all(happened); }
   void reset() noexcept { typename Queue::guard(queue_).set(0); }
@@ -30,10 +33,9 @@ public:
 private:
   using state = typename Queue::state;
   static constexpr state happened = 1;
-  struct until_set {
+  struct until_set : queue_rule {
     static constexpr const char* reason = "event";
     bool operator()(state& now) const noexcept { return now == happened; }
-    void end() const noexcept {}
   };
   Queue queue_;
 };

@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/future_state.hpp"
 
 namespace sennit::detail {
@@ -67,6 +67,10 @@ public:
 
   // wait() without a stack: for become(), whose function gets the future again, ready.
   auto waiting() && { return made_ready(std::move(*this)); }
+  // wait_until() without a stack; the function gets the future again: ready, or the deadline has passed.
+  auto waiting_until(std::chrono::steady_clock::time_point deadline) && {
+    return timed_wait(made_ready(std::move(*this)), deadline);
+  }
 
   auto operator co_await() {
     struct awaiter {
@@ -85,9 +89,13 @@ private:
   public:
     static constexpr const char* reason = "future";
     explicit made_ready(basic_future&& awaited) : awaited_(std::move(awaited)) { state_of(awaited_.state_); }
-    bool file(fiber& f) noexcept { return awaited_.state_->file(f); }
-    bool withdraw(fiber& f) noexcept { return awaited_.state_->withdraw(f); }
+    bool file(fiber& f) noexcept { return file(f, f); }
+    bool withdraw(fiber& f) noexcept { return leave(f); }
     basic_future end(fiber&, std::uintptr_t, fiber_status) noexcept { return std::move(awaited_); }
+
+    // For timed_wait.
+    bool file(fiber& f, waiter& me) noexcept { return awaited_.state_->file(f, me); }
+    bool leave(waiter& me) noexcept { return awaited_.state_->leave(me); }
 
   private:
     basic_future awaited_;

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <chrono>
 
-#include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
 
@@ -68,9 +68,43 @@ public:
     unlock_slow(one_reader);
   }
 
+  // lock(), lock_shared(), and both until a deadline, without a stack: for become(). It goes on with the
+  // mutex locked so; with a deadline the function gets whether it is.
+  auto locking() noexcept { return lock_wait<exclusive>(queue_, until_locked<exclusive>(*this)); }
+  auto locking_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(locking(), deadline);
+  }
+  auto locking_shared() noexcept { return lock_wait<one_reader>(queue_, until_locked<one_reader>(*this)); }
+  auto locking_shared_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(locking_shared(), deadline);
+  }
+
 private:
+  using guard = typename Queue::guard;
+  static constexpr const char* reason_of(state wanted) noexcept {
+    return wanted == exclusive ? "shared mutex, to write" : "shared mutex, to read";
+  }
+  template <state wanted>
+  struct until_locked : queue_rule {
+    static constexpr const char* reason = reason_of(wanted);
+    explicit until_locked(basic_shared_mutex& mutex) noexcept : of(&mutex) {}
+    basic_shared_mutex* of;
+    bool operator()(guard& hold, waiter& me) const noexcept { return enters(hold, me, wanted); }
+    void gave_up() const noexcept { of->gave_up(); }
+  };
+  template <state wanted>
+  using lock_wait = queue_wait<Queue, until_locked<wanted>>;
+
   static bool admits(state now, state wanted) noexcept {
     return now == unlocked || (wanted == one_reader && now != exclusive);
+  }
+  // As a wait queue's decider. True: it has the mutex; else it is to wait for it.
+  static bool enters(guard& hold, waiter& me, state wanted) noexcept {
+    me.word = wanted;
+    const bool may = hold.empty() && admits(hold.get(), wanted);
+    if (may)
+      hold.set(hold.get() + wanted);
+    return may;
   }
   bool quickly_share() noexcept {
     for (state now = queue_.peek(); now != exclusive && queue_.quiet(); now = queue_.peek())
@@ -82,7 +116,8 @@ private:
   bool try_lock_slow(state wanted) noexcept;
   bool lock_slow(state wanted, time_point deadline);
   void unlock_slow(state held);
-  void let_in(typename Queue::guard& hold) noexcept;
+  void gave_up() noexcept;
+  void let_in(guard& hold) noexcept;
 
   Queue queue_;
 };

@@ -32,15 +32,17 @@ public:
   bool wait_for(std::chrono::duration<Rep, Period> time) {
     return wait_until(std::chrono::steady_clock::now() + time);
   }
-  // wait() without a stack: for become().
+  // wait() and wait_until() without a stack: for become(), whose function gets the latter's result.
   auto waiting() noexcept { return queue_wait<Queue, until_done>(queue_); }
+  auto waiting_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(waiting(), deadline);
+  }
 
 private:
   using state = typename Queue::state;
-  struct until_done {
+  struct until_done : queue_rule {
     static constexpr const char* reason = "wait group";
     bool operator()(state& left) const noexcept { return left == 0; }
-    void end() const noexcept {}
   };
 
   Queue queue_;  // the state: how many are pending

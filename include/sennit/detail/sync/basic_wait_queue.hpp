@@ -97,11 +97,11 @@ public:
   // `after()` is called when the caller is in the queue, from where it may already have been woken: it is
   // copied, must not refer to the caller's stack, and must not throw.
   //
-  //   bool file(fiber, decide, reason)
-  //   bool withdraw(fiber)
+  //   bool file(fiber, waiter, decide, reason)
+  //   bool leave(waiter)
   //
-  // The same of a fiber that has no stack (queue_wait.hpp): it waits from now on, and is not to be touched
-  // any more. And out of the queue; false: it has been taken out.
+  // The same of a fiber that has no stack (queue_wait.hpp), as itself or as a claimed_waiter: it waits from
+  // now on, and is not to be touched any more. And out of the queue; false: it has been taken out.
   //
   //   owners
   //

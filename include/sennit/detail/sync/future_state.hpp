@@ -25,8 +25,8 @@ public:
   bool is_ready() const noexcept { return (queue_.peek(std::memory_order_acquire) & ready) != 0; }
   bool wait_until(time_point deadline);
   // For a fiber without a stack: as a wait queue's.
-  bool file(fiber& f) noexcept;
-  bool withdraw(fiber& f) noexcept { return queue_.withdraw(f); }
+  bool file(fiber& f, waiter& me) noexcept;
+  bool leave(waiter& me) noexcept { return queue_.leave(me); }
   // Has a coroutine resumed by who publishes. False: the result is there. Nothing may be touched after it.
   bool await(std::coroutine_handle<> who) noexcept;
 

@@ -84,12 +84,12 @@ public:
   }
 
   template <class Decide>
-  bool file(fiber& f, Decide& decide, const char* reason) noexcept {
+  bool file(fiber& f, waiter& me, Decide& decide, const char* reason) noexcept {
     must_be_of_kind(f, false, reason);
     f.flags.status = fiber_status::waiting;
-    return enter(f, decide);
+    return enter(me, decide);
   }
-  static bool withdraw(fiber&) noexcept { return false; }  // stop_waiting() does it
+  static bool leave(waiter&) noexcept { return true; }  // stop_waiting() has done it
 };
 
 }  // namespace sennit::detail

@@ -1,9 +1,9 @@
-// Waiting in a wait queue without a stack (become.hpp).
+// Waiting in a wait queue without a stack (become.hpp), and until a deadline.
 #pragma once
 
 #include <cstdint>
 
-#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 
 namespace sennit::detail {
@@ -12,15 +12,31 @@ namespace sennit::detail {
 //
 //   static constexpr const char* reason
 //   bool operator()(state& now)   under the lock; true: it need not wait
-//   result end()                  on a stack again
+//   bool end(time_point deadline) on a stack again, when it was woken: false, if it could not have it by then
+//   void gave_up()                it has left the queue, and was not woken
+struct queue_rule {
+  static bool end(time_point) noexcept { return true; }
+  static void gave_up() noexcept {}
+};
+
 template <class Queue, class Rule>
 class queue_wait : public continuation_wait {
 public:
   static constexpr const char* reason = Rule::reason;
   explicit queue_wait(Queue& queue, Rule rule = {}) noexcept : queue_(&queue), rule_(rule) {}
-  bool file(fiber& f) noexcept { return queue_->file(f, rule_, reason); }
-  bool withdraw(fiber& f) noexcept { return queue_->withdraw(f); }
-  auto end(fiber&, std::uintptr_t, fiber_status) { return rule_.end(); }
+  bool file(fiber& f) noexcept { return file(f, f); }
+  bool withdraw(fiber& f) noexcept { return leave(f); }
+  void end(fiber&, std::uintptr_t, fiber_status) { rule_.end(never); }
+
+  // For timed_wait.
+  bool file(fiber& f, waiter& me) noexcept { return queue_->file(f, me, rule_, reason); }
+  bool leave(waiter& me) noexcept {
+    const bool left = queue_->leave(me);
+    if (left)
+      rule_.gave_up();
+    return left;
+  }
+  bool end_by(time_point deadline, bool in_time) { return in_time && rule_.end(deadline); }
 
 private:
   Queue* queue_;

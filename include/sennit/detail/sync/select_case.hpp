@@ -31,6 +31,9 @@ public:
   // Where the peers may be.
   enum class family : std::uint8_t { any, shared, local };
 
+  using list = std::span<select_case* const>;
+  static constexpr std::size_t none = ~std::size_t{0};  // no case's number
+
   select_case() = default;
   select_case(const select_case&) = delete;
   select_case& operator=(const select_case&) = delete;
@@ -56,6 +59,6 @@ protected:
 
 // Waits until a case can be done, does it, and returns its number. With `otherwise` it does not wait:
 // cases.size(), if none can be done. Throws as any wait, and what attempts throw.
-std::size_t select_one(std::span<select_case* const> cases, select_case::family among, bool otherwise);
+std::size_t select_one(select_case::list cases, select_case::family among, bool otherwise);
 
 }  // namespace sennit::detail

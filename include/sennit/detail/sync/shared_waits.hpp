@@ -1,12 +1,15 @@
 // Waiting in lists under a lock, of objects with more than one list: fibers on any worker and OS threads.
 #pragma once
 
+#include <mutex>
+
 #include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sync/local_waits.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit::detail {
 
-// Used as basic_channel.hpp says.
+// Used as local_waits.hpp says.
 class shared_waits {
 public:
   spin_lock* mutual_exclusion() noexcept { return &lock_; }
@@ -20,26 +23,41 @@ public:
   [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t) noexcept { deliver(who); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
 
-  static void enter(waiter_list& list, fiber& f) noexcept {
-    must_be_of_kind(f, true, "channel");
-    list_push_back(list, f);
+  static void prepare(const fiber& f, const char* reason) noexcept { must_be_of_kind(f, true, reason); }
+  static void enter(waiter_list& list, const fiber& f, waiter& me) noexcept {
+    prepare(f, "channel");
+    list_push_back(list, me);
   }
-  bool leave(fiber& f) noexcept;
+  static bool stands(const waiter& w) noexcept { return w.next != nullptr; }
+  template <class Gone = nothing_to_do>
+  bool leave(waiter& me, Gone gone = {}) noexcept {
+    const std::lock_guard hold(lock_);
+    const bool left = leave_list(me);
+    if (left)
+      gone();
+    return left;
+  }
 
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
                                              time_point deadline) {
-    const auto word = reinterpret_cast<std::uintptr_t>(offered);
+    return wait_by(reason, deadline, [this, &list, offered](waiter& w) {
+      w.word = reinterpret_cast<std::uintptr_t>(offered);
+      list_push_back(list, w);
+      unlock();
+      return true;
+    });
+  }
+  template <class File, class Gone = nothing_to_do>
+  [[gnu::always_inline]] std::uintptr_t wait_by(const char* reason, time_point deadline, File file,
+                                                Gone gone = {}) {
     if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
       site here{{reason, withdraw}, &lock_};
-      return parallel_block(*w, here, [&list, word, lock = &lock_](fiber& self) {
-        spin_lock* const held = lock;
-        self.word = word;
-        list_push_back(list, self);
-        held->unlock();
-        return true;
+      return parallel_block(*w, here, [file](fiber& self) {
+        const File then = file;
+        return then(self);
       });
     }
-    return wait_claimed(list, word, reason, deadline);
+    return wait_claimed(reason, deadline, file, gone);
   }
 
 private:
@@ -47,8 +65,19 @@ private:
     spin_lock* lock;
   };
   static bool withdraw(wait_site& from, fiber& f) noexcept;
-  std::uintptr_t wait_claimed(waiter_list& list, std::uintptr_t word, const char* reason,
-                              time_point deadline);
+  template <class File, class Gone>
+  [[gnu::noinline]] std::uintptr_t wait_claimed(const char* reason, time_point deadline, File file,
+                                                Gone gone) {
+    claimed_wait wait(reason, deadline);
+    if (!file(wait.node()))
+      return 0;
+    const bool ended = wait.wait();
+    leave(wait.node(), gone);
+    if (ended)
+      return wait.word();
+    wait.leave_if_told();
+    return 0;
+  }
 
   spin_lock lock_;
 };

@@ -74,13 +74,13 @@ public:
   }
 
   template <class Decide>
-  bool file(fiber& f, Decide& decide, const char* reason) noexcept {
+  bool file(const fiber& f, waiter& me, Decide& decide, const char* reason) noexcept {
     must_be_of_kind(f, true, reason);
-    return enter(f, decide);
+    return enter(me, decide);
   }
-  bool withdraw(fiber& f) noexcept {
+  bool leave(waiter& me) noexcept {
     const guard hold(*this);
-    return leave_list(f);
+    return leave_list(me);
   }
 
 private:
@@ -88,7 +88,7 @@ private:
     wait_queue* queue;
   };
   static bool withdraw_from(wait_site& from, fiber& f) noexcept {
-    return static_cast<site&>(from).queue->withdraw(f);
+    return static_cast<site&>(from).queue->leave(f);
   }
 
   template <class Decide, class After>
@@ -98,10 +98,7 @@ private:
       return true;
     after();
     const bool woken = wait.wait();
-    {
-      const guard hold(*this);
-      leave_list(wait.node());
-    }
+    leave(wait.node());
     if (!woken)
       wait.leave_if_told();
     return woken;

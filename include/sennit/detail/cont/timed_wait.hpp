@@ -1,0 +1,71 @@
+// Waiting without a stack until a deadline.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit::detail {
+
+// `Wait` is the one without a deadline, which lets another waiter stand for the fiber: of a parallel runtime
+// a deadline and a waker may come at the same time, and the claim says who came first.
+//
+//   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a claimed_waiter of its wait
+//   bool leave(waiter& me) noexcept;           // it does not wait any more; false: it was taken out before
+//   bool end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
+//
+// It is known where it lies, and too large for a descriptor: it is not moved while it is.
+template <class Wait>
+class timed_wait : public continuation_wait {
+public:
+  static constexpr const char* reason = Wait::reason;
+  timed_wait(Wait&& wait, time_point deadline) noexcept : wait_(std::move(wait)), deadline_(deadline) {}
+  timed_wait(timed_wait&& other) noexcept : timed_wait(std::move(other.wait_), other.deadline_) {}
+
+  bool file(fiber& f) noexcept {
+    if (f.home->shared == nullptr) {
+      const bool waits = wait_.file(f, f);
+      if (waits && deadline_ != never)
+        known_.template emplace<local_timer>(f.home->deadlines, f, deadline_);
+      return waits;
+    }
+    auto& claim = known_.template emplace<claimed_wait>(reason, deadline_, f);
+    if (wait_.file(f, claim.node()))
+      return claim.file();
+    known_.template emplace<std::monostate>();
+    return false;
+  }
+  bool withdraw(fiber&) noexcept {
+    claimed_wait& claim = *std::get_if<claimed_wait>(&known_);
+    const bool withdrawn = claim.withdraw();
+    if (withdrawn)
+      wait_.leave(claim.node());
+    return withdrawn;
+  }
+  void leave(std::uintptr_t& word, fiber_status& why) noexcept {
+    if (auto* claim = std::get_if<claimed_wait>(&known_)) {
+      wait_.leave(claim->node());
+      word = claim->word();
+      why = claim->was_taken() ? fiber_status::notified : fiber_status::timed_out;
+    } else if (why == fiber_status::timed_out) {
+      wait_.leave(std::get_if<local_timer>(&known_)->who);
+    }
+    known_.template emplace<std::monostate>();
+  }
+  auto end(fiber& self, std::uintptr_t word, fiber_status why) {
+    if constexpr (requires { wait_.end_by(deadline_, true); })
+      return wait_.end_by(deadline_, why == fiber_status::notified);
+    else
+      return wait_.end(self, word, why);
+  }
+
+private:
+  Wait wait_;
+  time_point deadline_;
+  std::variant<std::monostate, local_timer, claimed_wait> known_;
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,18 @@
+// The one handler for the fault signals (SIGSEGV, SIGBUS, SIGILL, SIGFPE), on an alternate stack of the
+// thread.
+//
+// What a fiber's or a coroutine's own code does wrong goes to who wants it (hook.hpp). All else, and what
+// nobody wants, is reported with the name of the fiber or coroutine (a stack overflow with its stack's size
+// and depth, instead of silent corruption: that the guard page prevents), and goes to the handler that was
+// there before. It works for a plain generator with no runtime.
+#pragma once
+
+namespace sennit::detail {
+
+// Makes the calling thread able to handle faults (an alternate signal stack, unless it has one) and installs
+// the process's handler once. Cheap when done already. Never fails: without memory the fault stays bare.
+// Whoever makes a stack calls it; from then on it is called by itself on every thread that switches for the
+// first time, so that a thread that is handed a generator reports, too.
+void fault_watch_thread() noexcept;
+
+}  // namespace sennit::detail

@@ -1,0 +1,96 @@
+// Exception servers of either kind of runtime.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "sennit/detail/rpc/exception_desk.hpp"
+
+namespace sennit::detail {
+
+template <class Kind>
+class basic_exception_server {
+  using desk = exception_desk<Kind>;
+
+public:
+  // A fault that was received, and waits. While it lives, the fiber that has received it is served by nobody.
+  class fault {
+  public:
+    ~fault() { reply(verdict::pass); }
+    fault(const fault&) = delete;
+    fault& operator=(const fault&) = delete;
+
+    fault_kind kind() const noexcept { return received_.kind; }
+    // What was touched, or (fault_kind::instruction and arithmetic) the instruction's. Null where the
+    // processor does not say.
+    void* address() const noexcept { return received_.address; }
+    // The name of the fiber, if it has one.
+    std::string_view fiber() const noexcept { return received_.fiber; }
+    // What the fiber goes on with, if it goes on. General registers and flags.
+    machine_registers& registers() noexcept { return received_.registers; }
+    // Once. Nothing happens if the fiber has left meanwhile, because its runtime ends.
+    void reply(verdict answer) noexcept { of_.reply(received_, answer); }
+
+  private:
+    friend basic_exception_server;
+    explicit fault(desk& of) : of_(of) { of.receive(received_); }
+    desk& of_;
+    typename desk::holder received_;
+    const hook_of_fiber nobody_{unserved};
+  };
+
+  basic_exception_server() : desk_(std::make_shared<desk>()) {}
+  ~basic_exception_server() { close(); }
+  basic_exception_server(const basic_exception_server&) = delete;
+  basic_exception_server& operator=(const basic_exception_server&) = delete;
+
+  fault receive() { return fault(*desk_); }
+  void close() noexcept { desk_->close(); }
+
+private:
+  template <class>
+  friend class basic_exception_guard;
+  template <class>
+  friend class basic_runtime_exception_guard;
+  const std::shared_ptr<desk> desk_;
+};
+
+template <class Kind>
+class basic_exception_guard {
+public:
+  explicit basic_exception_guard(basic_exception_server<Kind>& server) : desk_(server.desk_), hook_(*desk_) {}
+
+private:
+  const std::shared_ptr<exception_desk<Kind>> desk_;
+  const hook_of_fiber hook_;
+};
+
+// Calls the function, with a guard.
+template <class Kind, class Function>
+decltype(auto) guarded(basic_exception_server<Kind>& server, Function&& function) {
+  using result = std::invoke_result_t<Function&>;
+  const basic_exception_guard<Kind> guard(server);
+  if constexpr (std::is_void_v<result>) {
+    call_guarded([](void* f) { (*static_cast<std::remove_reference_t<Function>*>(f))(); },
+                 const_cast<void*>(static_cast<const void*>(std::addressof(function))));
+  } else {
+    std::optional<result> value;
+    auto keep = [&] { value.emplace(function()); };
+    call_guarded([](void* f) { (*static_cast<decltype(keep)*>(f))(); }, &keep);
+    return result(std::move(*value));
+  }
+}
+
+template <class Kind>
+class basic_runtime_exception_guard {
+public:
+  explicit basic_runtime_exception_guard(basic_exception_server<Kind>& server) : hook_(server.desk_) {}
+
+private:
+  const hook_of_runtime hook_;
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,88 @@
+// What a call holds from its beginning to its end: the request until a server has it, the answer after that.
+// They share their room, since where a caller has no stack this lies in its descriptor.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace sennit::detail {
+
+enum class call_phase : std::uint8_t {
+  asked,      // holds the request, and waits for its reply
+  sent,       // holds the request, which is one way
+  entered,    // holds the request: its caller runs the server's function
+  closed,     // holds the request: nobody has taken it, and nobody will
+  taken,      // a server has the request, and owes the answer
+  received,   // a server has the request, and nothing is owed
+  replied,    // holds the reply
+  failed,     // holds what the server failed with
+  abandoned,  // the server has gone without an answer
+  late,       // its deadline has passed
+};
+
+template <class Request, class Reply>
+class call_state {
+public:
+  call_state(call_phase begins, Request&& request) noexcept : phase_(begins), request_(std::move(request)) {}
+  // Of one that holds the same, and may hold nothing but what can be destroyed after that.
+  call_state(call_state&& other) noexcept : phase_(other.phase_) {
+    if (holds_request())
+      ::new (static_cast<void*>(std::addressof(request_))) Request(std::move(other.request_));
+    else if (phase_ == call_phase::replied)
+      ::new (static_cast<void*>(std::addressof(reply_))) Reply(std::move(other.reply_));
+    else if (phase_ == call_phase::failed)
+      ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(other.error_));
+  }
+  ~call_state() { destroy(); }
+
+  call_phase phase() const noexcept { return phase_; }
+  bool has_ended() const noexcept { return phase_ >= call_phase::received || phase_ == call_phase::closed; }
+
+  Request& request() noexcept { return request_; }
+  Reply& reply() noexcept { return reply_; }
+  std::exception_ptr& error() noexcept { return error_; }
+
+  // Whatever it holds is destroyed.
+  void go_to(call_phase next) noexcept {
+    destroy();
+    phase_ = next;
+  }
+  // It goes on holding the request.
+  void enter() noexcept { phase_ = call_phase::entered; }
+  void refuse() noexcept { phase_ = call_phase::closed; }
+  // It holds nothing.
+  void reply_with(Reply&& value) noexcept {
+    phase_ = call_phase::replied;
+    ::new (static_cast<void*>(std::addressof(reply_))) Reply(std::move(value));
+  }
+  void fail_with(std::exception_ptr&& error) noexcept {
+    phase_ = call_phase::failed;
+    ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(error));
+  }
+
+private:
+  bool holds_request() const noexcept { return phase_ <= call_phase::closed; }
+  void destroy() noexcept {
+    if (phase_ == call_phase::failed) [[unlikely]]
+      error_.~exception_ptr();
+    if constexpr (!std::is_trivially_destructible_v<Request>)
+      if (holds_request())
+        request_.~Request();
+    if constexpr (!std::is_trivially_destructible_v<Reply>)
+      if (phase_ == call_phase::replied)
+        reply_.~Reply();
+  }
+
+  call_phase phase_;
+  union {
+    Request request_;
+    Reply reply_;
+    std::exception_ptr error_;
+  };
+};
+
+}  // namespace sennit::detail

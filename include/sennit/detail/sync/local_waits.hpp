@@ -1,0 +1,84 @@
+// Waiting in lists, of objects that have more than one: among the fibers of one local runtime, without a
+// lock. shared_waits (shared_waits.hpp) is used alike, and has one:
+//
+//   lock(), unlock()
+//   take(waiter, who&)            ends the wait of one taken off a list; false: it had stopped waiting. `who`
+//                                 is to be made ready, or null: nobody
+//   wake(who, word), wake_all     makes ready; the lock was let go
+//   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
+//                                 word it was woken with, or 0
+//   wait_by(..., file)            the same, where `file(waiter&)` enters what it wants and lets the lock go:
+//   the
+//                                 waiter may be gone then. False: it need not wait. And `gone`, as leave()'s,
+//                                 where the waiter is not the fiber itself
+//   enter(list, fiber, waiter)    with the lock held: the same of a fiber without a stack, as itself or as a
+//                                 claimed_waiter, which is not to be touched any more once the lock is let go
+//   prepare(fiber, reason)        what enter() does before it enters the list; without the lock
+//   stands(waiter)                with the lock held: whether it still waits, of one that has not been taken
+//   leave(waiter[, gone])         takes it out again; false: it has been taken out. `gone()`, else: under the
+//   lock mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
+#pragma once
+
+#include <cstdint>
+
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/sched/wait.hpp"
+
+namespace sennit::detail {
+
+struct nothing_to_do {
+  void operator()() const noexcept {}
+};
+
+struct local_waits {
+  void lock() noexcept {}
+  void unlock() noexcept {}
+  static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
+  [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
+    if (w.flags.kind != waiter_kind::fiber) [[unlikely]]
+      return take_waiter(w, w.word, who);
+    who = static_cast<fiber*>(&w);
+    return true;
+  }
+  [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t word) { unpark(*who, word); }
+  static void wake_all(fiber_chain& woken) {
+    while (fiber* f = woken.pop())
+      unpark_in_turn(*f, fiber_status::notified);
+  }
+  static void prepare(fiber& f, const char* reason) noexcept {
+    must_be_of_kind(f, false, reason);
+    f.flags.status = fiber_status::waiting;
+  }
+  static void enter(waiter_list& list, fiber& f, waiter& me) noexcept {
+    prepare(f, "channel");
+    list_push_back(list, me);
+  }
+  static bool stands(const waiter& w) noexcept { return w.flags.status == fiber_status::waiting; }
+  static bool leave(waiter&) noexcept { return true; }  // stop_waiting() has done it
+  template <class Gone>
+  static bool leave(waiter&, Gone gone) noexcept {
+    gone();
+    return true;
+  }
+  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
+                                             time_point deadline) {
+    return wait_by(reason, deadline, [&list, offered](waiter& w) {
+      w.word = reinterpret_cast<std::uintptr_t>(offered);
+      list_push_back(list, w);
+      return true;
+    });
+  }
+  template <class File, class Gone = nothing_to_do>
+  [[gnu::always_inline]] std::uintptr_t wait_by(const char* reason, time_point deadline, File file,
+                                                Gone = {}) {
+    worker& w = running_worker();
+    if (!file(*w.ready.current))
+      return 0;
+    if (deadline == never)
+      return park(w, fiber_status::waiting, reason);
+    return park_until(w, fiber_status::waiting, reason, deadline) ? this_worker()->ready.current->word : 0;
+  }
+};
+
+}  // namespace sennit::detail

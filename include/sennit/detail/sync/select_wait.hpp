@@ -1,0 +1,68 @@
+// Waiting for one of several things without a stack (become.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/sync/select_case.hpp"
+
+namespace sennit::detail {
+
+// All of it but the cases, which it is given. It waits in place: its cases are known to others.
+class select_wait_base : public continuation_wait {
+public:
+  static constexpr const char* reason = "select";
+
+protected:
+  explicit select_wait_base(select_case::family among) noexcept : among_(among) {}
+  select_wait_base(select_wait_base&& other) noexcept : among_(other.among_), chosen_(other.chosen_) {}
+  ~select_wait_base() = default;
+
+  bool file(fiber& f, select_case::list cases) noexcept;
+  bool withdraw(select_case::list cases) noexcept;
+  void leave(select_case::list cases) noexcept;
+  // The number of the case that was done.
+  std::size_t finish(select_case::list cases);
+  // Nobody knows the cases any more.
+  void forget(select_case::list cases) noexcept;
+
+private:
+  select_case::family among_;
+  std::size_t chosen_ = select_case::none;
+  std::optional<local_timer> timer_;  // of a local runtime
+  std::optional<claimed_wait> claim_;
+};
+
+template <class... Cases>
+class select_wait : public select_wait_base {
+public:
+  explicit select_wait(select_case::family among, Cases&&... cases) noexcept
+      : select_wait_base(among), cases_(std::move(cases)...) {}
+  select_wait(select_wait&&) noexcept = default;
+  ~select_wait() { forget(all()); }
+
+  bool file(fiber& f) noexcept { return select_wait_base::file(f, all()); }
+  bool withdraw(fiber&) noexcept { return select_wait_base::withdraw(all()); }
+  void leave(std::uintptr_t&, fiber_status&) noexcept { select_wait_base::leave(all()); }
+  std::size_t end(fiber&, std::uintptr_t, fiber_status) {
+    const std::size_t chosen = finish(all());
+    std::size_t number = 0;
+    std::apply([&](auto&... each) { ((number++ == chosen ? each.finish() : void()), ...); }, cases_);
+    return chosen;
+  }
+
+private:
+  std::array<select_case*, sizeof...(Cases)> all() noexcept {
+    return std::apply([](auto&... each) { return std::array<select_case*, sizeof...(Cases)>{&each...}; },
+                      cases_);
+  }
+
+  std::tuple<Cases...> cases_;
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,224 @@
+// The handler of the fault signals: see include/sennit/detail/fault/handler.hpp.
+//
+// Everything it calls is async-signal-safe: the stack is looked up in a list that only grows, the text is put
+// together in a local buffer and written with write(2). Afterwards the fault goes to the handler that was
+// installed before ours, or by default happens again and ends the process with a core dump that shows the
+// frame that faulted.
+#include "sennit/detail/fault/handler.hpp"
+
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+
+#include "sennit/detail/arch/thread.h"
+#include "sennit/detail/fault/backtrace.hpp"
+#include "sennit/detail/fault/hook.hpp"
+#include "sennit/detail/fault/survive.hpp"
+#include "sennit/detail/stack/stack.hpp"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+namespace sennit::detail {
+
+namespace {
+
+struct fault_signal {
+  int number;
+  const char* text;
+  struct sigaction previous;      // what was installed before ours
+  std::atomic<bool> over{false};  // the process is to end by it
+};
+
+fault_signal signals[] = {{SIGSEGV, "memory fault (SIGSEGV)", {}},
+                          {SIGBUS, "bus error (SIGBUS)", {}},
+                          {SIGILL, "illegal instruction (SIGILL)", {}},
+                          {SIGFPE, "arithmetic fault (SIGFPE)", {}}};
+
+fault_signal& signal_of(int number) noexcept {
+  return *std::ranges::find(signals, number, &fault_signal::number);
+}
+
+struct hexadecimal {
+  std::uintptr_t value;
+};
+
+class message {
+public:
+  message& operator<<(std::string_view text) noexcept {
+    const std::size_t count = std::min(sizeof(buffer_) - length_, text.size());
+    std::memcpy(buffer_ + length_, text.data(), count);
+    length_ += count;
+    return *this;
+  }
+  message& operator<<(std::size_t number) noexcept {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    return *this << std::string_view(digits, static_cast<std::size_t>(end - digits));
+  }
+  message& operator<<(const stack_record& record) noexcept {
+    *this << record.kind << " ";
+    if (record.name == nullptr || record.name[0] == 0)
+      return *this << "(unnamed)";
+    return *this << "\"" << record.name << "\"";
+  }
+  message& operator<<(hexadecimal number) noexcept {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number.value, 16).ptr;
+    return *this << "0x" << std::string_view(digits, static_cast<std::size_t>(end - digits));
+  }
+  void print() const noexcept { [[maybe_unused]] auto written = ::write(STDERR_FILENO, buffer_, length_); }
+
+private:
+  char buffer_[512];
+  std::size_t length_ = 0;
+};
+
+void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintptr_t sp) noexcept {
+  const auto high = reinterpret_cast<std::uintptr_t>(place.low) + place.size;
+  const std::uintptr_t deepest = sp != 0 ? std::min(sp, fault) : fault;
+  message text;
+  text << "sennit: stack overflow in ";
+  if (place.record != nullptr)
+    text << *place.record;
+  else
+    text << "a stack nobody uses (unnamed)";
+  text << ": its stack has " << place.size << " bytes and is " << high - deepest
+       << " bytes deep; give it a larger stack, or less recursion and smaller local variables\n";
+  text.print();
+}
+
+// Where nobody else is going to say anything.
+void report_end(const fault_signal& signal, const siginfo_t& info, const stack_record& of) noexcept {
+  if (signal.previous.sa_handler != SIG_DFL && signal.previous.sa_handler != SIG_IGN)
+    return;
+  message text;
+  text << "sennit: " << signal.text << " at " << hexadecimal{reinterpret_cast<std::uintptr_t>(info.si_addr)}
+       << " in " << of << "\n";
+  text.print();
+}
+
+// `sent`: by kill(), raise() and the like: no instruction faulted.
+void hand_on(int signal, siginfo_t* info, void* context, bool sent) noexcept {
+  struct sigaction& installed = signal_of(signal).previous;
+  const struct sigaction previous = installed;
+  if ((previous.sa_flags & SA_RESETHAND) != 0 && previous.sa_handler != SIG_IGN) {
+    installed.sa_handler = SIG_DFL;  // as the kernel would have
+    installed.sa_flags = 0;
+  }
+  if (previous.sa_handler == SIG_IGN && sent)
+    return;
+  if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
+    signal_of(signal).over.store(true, std::memory_order_seq_cst);
+    ::signal(signal, SIG_DFL);  // the instruction faults again and ends the process
+    if (sent)
+      ::raise(signal);  // comes when we return
+  } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else {
+    previous.sa_handler(signal);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) noexcept {
+  // BUS_MCEERR_AO: memory that is broken somewhere, not where anybody touched it.
+  const bool sent = info->si_code <= 0 || (signal == SIGBUS && info->si_code == BUS_MCEERR_AO);
+  if (!sent) {
+    fault_escape();
+    const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    const stack_place touched = signal == SIGSEGV || signal == SIGBUS ? stack_find(fault) : stack_place{};
+    if (fault_redirect(signal, info->si_addr, touched, context))
+      return;
+    const std::uintptr_t sp = interrupted_stack_pointer(context);
+    if (touched.guard)
+      report_overflow(touched, fault, sp);
+    else if (const stack_place on = fault_stack(touched, sp); on.record != nullptr)
+      report_end(signal_of(signal), *info, *on.record);
+  }
+  hand_on(signal, info, context, sent);
+}
+
+// What there was is remembered, unless it is ours: in the child of a fork that another thread was in the
+// middle of this at, it is done again.
+void install(fault_signal& of) noexcept {
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  struct sigaction before = {};
+  sigaction(of.number, &action, &before);
+  if ((before.sa_flags & SA_SIGINFO) == 0 || before.sa_sigaction != on_fault)
+    of.previous = before;
+}
+
+void install_handler() noexcept {
+  for (fault_signal& each : signals)
+    install(each);
+  sennit_before_first_switch(fault_watch_thread);
+}
+
+// A fork copies the handlers before it copies the memory. A child may so know of handlers, which another
+// thread has installed in between, that it has not got. Those of others are left alone.
+void install_what_is_missing() noexcept {
+  for (fault_signal& each : signals) {
+    struct sigaction now = {};
+    if (sigaction(each.number, nullptr, &now) == 0 && now.sa_handler == SIG_DFL &&
+        !each.over.load(std::memory_order_seq_cst))
+      install(each);
+  }
+}
+
+// A thread's alternate signal stack, unless it brought one.
+struct alternate_stack {
+  void* memory = MAP_FAILED;
+  std::size_t size = 0;
+
+  alternate_stack() noexcept {
+    stack_t current = {};
+    if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0)
+      return;
+    size = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ), 2048) + 32 * 1024;
+    memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      return;
+    stack_t ours = {};
+    ours.ss_sp = memory;
+    ours.ss_size = size;
+    sigaltstack(&ours, nullptr);
+  }
+
+  ~alternate_stack() {
+    if (memory == MAP_FAILED)
+      return;
+    stack_t current = {};
+    if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == memory) {
+      current.ss_flags = SS_DISABLE;
+      sigaltstack(&current, nullptr);
+    }
+    ::munmap(memory, size);
+  }
+};
+
+}  // namespace
+
+void fault_watch_thread() noexcept {
+  static std::once_flag installed;
+  std::call_once(installed, install_handler);
+  static thread_local struct {
+    alternate_stack stack;
+    bool checked = (install_what_is_missing(), true);
+  } mine;
+  static_cast<void>(mine);
+}
+
+}  // namespace sennit::detail

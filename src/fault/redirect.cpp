@@ -1,0 +1,183 @@
+// From a fault to its hook: see include/sennit/detail/fault/hook.hpp.
+#include <signal.h>
+
+#include <atomic>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "sennit/detail/fault/backtrace.hpp"
+#include "sennit/detail/fault/hook.hpp"
+#include "sennit/errno.h"
+
+namespace sennit::detail {
+
+// Lies at the top of one.
+struct emergency_stack {
+  stack_memory memory;
+};
+
+namespace {
+
+constinit std::atomic<const fault_hook*> process_hook{nullptr};
+
+// Where a fault happens again that its hook has passed on. Nothing else runs on the thread before it does.
+struct passing {
+  bool due = false;
+  std::uintptr_t at = 0;  // may be 0: who calls a null pointer gets there
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local passing passed;
+
+// ---- Emergency stacks.
+
+constexpr std::size_t emergency_size = 64 * 1024;
+
+constinit std::atomic<emergency_stack*> reserve[8]{};
+
+// What faults there is nobody's to serve.
+constinit const fault_hook nobody{[](const fault_hook&, const fault_site&) noexcept { return false; },
+                                  nullptr};
+constinit stack_record emergency_record{.kind = "an emergency stack", .hook = &nobody, .memory = {}};
+
+emergency_stack* make_emergency() noexcept {
+  try {
+    const stack_memory memory = stack_take(emergency_size);
+    stack_name(memory, &emergency_record);
+    return ::new (memory.high() - sizeof(emergency_stack)) emergency_stack{memory};
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void drop_emergency(emergency_stack* dropped) noexcept {
+  if (dropped != nullptr)
+    stack_give(stack_memory(dropped->memory));
+}
+
+emergency_stack* take_emergency() noexcept {
+  for (auto& each : reserve)
+    if (emergency_stack* const taken = each.exchange(nullptr, std::memory_order_acquire))
+      return taken;
+  return nullptr;
+}
+
+// Returns what there is no room for.
+emergency_stack* put_into_reserve(emergency_stack* put) noexcept {
+  for (auto& each : reserve) {
+    emergency_stack* none = nullptr;
+    if (put == nullptr ||
+        each.compare_exchange_strong(none, put, std::memory_order_release, std::memory_order_relaxed))
+      return nullptr;
+  }
+  return put;
+}
+
+// ---- Serving.
+
+// What a hook may need: to wait, to throw, to say something.
+constexpr std::size_t serving_room = 12 * 1024;
+
+struct service {
+  const fault_hook* hook;
+  fault_site site;
+};
+
+[[gnu::noinline]] void pass_at(std::uintptr_t pc) noexcept {
+  passed = {true, pc};
+}
+
+// In the place of the instruction. The hook may throw.
+void serve(redirection& what) {
+  auto& wanted = *static_cast<service*>(what.argument);
+  const int kept = errno;
+  wanted.site.registers = &what.registers;
+  const fault_answer answer = wanted.hook->serve(*wanted.hook, wanted.site);
+  errno = kept;
+  if (answer == fault_answer::pass)
+    pass_at(program_counter(what.registers));
+}
+
+fault_kind kind_of(int signal) noexcept {
+  switch (signal) {
+    case SIGBUS:
+      return fault_kind::bus;
+    case SIGILL:
+      return fault_kind::instruction;
+    case SIGFPE:
+      return fault_kind::arithmetic;
+    default:
+      return fault_kind::memory;
+  }
+}
+
+// Where to serve: below what the interrupted code uses, or elsewhere. Null: nowhere.
+char* place_for(fault_site& site, const stack_place& on, std::uintptr_t sp, std::size_t room) noexcept {
+  const auto low = reinterpret_cast<std::uintptr_t>(on.low);
+  if (site.kind != fault_kind::overflow && sp >= low + red_zone + room + serving_room)
+    return reinterpret_cast<char*>(sp - red_zone);
+  site.emergency = true;
+  if (site.stack->emergency == nullptr)
+    site.stack->emergency = take_emergency();
+  return reinterpret_cast<char*>(site.stack->emergency);
+}
+
+}  // namespace
+
+void fault_set_hook(const fault_hook* hook) noexcept {
+  process_hook.store(hook, std::memory_order_release);
+}
+
+void fault_fill_reserve() noexcept {
+  if constexpr (!fault_redirects)
+    return;
+  for (auto& each : reserve)
+    if (each.load(std::memory_order_relaxed) == nullptr)
+      drop_emergency(put_into_reserve(make_emergency()));
+}
+
+void fault_give_emergency(stack_record& of) noexcept {
+  drop_emergency(put_into_reserve(std::exchange(of.emergency, nullptr)));
+}
+
+stack_place fault_stack(const stack_place& touched, std::uintptr_t stack_pointer) noexcept {
+  if (touched.guard) {
+    // A frame may be larger than the guard, which then lies above the stack pointer.
+    constexpr std::uintptr_t largest_frame = 1 << 20;
+    const auto high = reinterpret_cast<std::uintptr_t>(touched.low) + touched.size;
+    if (stack_pointer <= high && high - stack_pointer <= touched.size + largest_frame)
+      return touched;
+  }
+  const stack_place on = stack_find(stack_pointer);
+  return on.guard ? stack_place{} : on;
+}
+
+bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext) noexcept {
+  if (!fault_redirects || (std::exchange(passed.due, false) && passed.at == interrupted_pc(ucontext)))
+    return false;
+  const std::uintptr_t sp = interrupted_stack_pointer(ucontext);
+  const stack_place on = fault_stack(touched, sp);
+  if (on.record == nullptr)
+    return false;
+  // A thread that has no alternate stack: what is to be written there is what we stand on.
+  if (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) -
+          reinterpret_cast<std::uintptr_t>(on.low) <
+      on.size)
+    return false;
+  const fault_hook* const hook =
+      on.record->hook != nullptr ? on.record->hook : process_hook.load(std::memory_order_acquire);
+  fault_site site{.kind = on.guard ? fault_kind::overflow : kind_of(signal),
+                  .address = const_cast<void*>(address),
+                  .stack = on.record};
+  const std::size_t room = redirection_room(ucontext) + sizeof(service);
+  if (hook == nullptr || room == sizeof(service) || !hook->wants(*hook, site))
+    return false;
+  char* top = place_for(site, on, sp, room);
+  if (top == nullptr)
+    return false;
+  top -= sizeof(service);
+  top -= reinterpret_cast<std::uintptr_t>(top) % alignof(service);
+  redirect(ucontext, top, serve, ::new (top) service{hook, site});
+  return true;
+}
+
+}  // namespace sennit::detail

@@ -1,0 +1,227 @@
+// From where an exception may be thrown after a fault: see
+// include/sennit/detail/fault/unwind.hpp.
+#include "sennit/detail/fault/unwind.hpp"
+
+#include <unwind.h>
+
+#include <cstring>
+#include <utility>
+
+#include "sennit/detail/arch/context.h"
+#include "sennit/detail/fault/hook.hpp"
+
+namespace sennit::detail {
+
+#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_UCONTEXT)
+
+namespace {
+
+// libgcc's, which no header declares. Without a table it would look at the instruction, which may not be
+// there.
+struct table_bases {
+  void* text;
+  void* data;
+  void* function;
+};
+extern "C" const void* _Unwind_Find_FDE(void* pc, table_bases* bases);
+
+bool has_table(std::uintptr_t pc) noexcept {
+  table_bases bases;
+  return pc != 0 && _Unwind_Find_FDE(reinterpret_cast<void*>(pc), &bases) != nullptr;
+}
+
+// A function's table of calls (Itanium C++ ABI, exception handling tables).
+class call_table {
+public:
+  explicit call_table(const unsigned char* at) noexcept : at_(at) {
+    if (byte() != omitted)  // where landing pads begin
+      known_ = false;       // no compiler of ours says
+    if (byte() != omitted)  // the types
+      number();
+    encoding_ = byte();
+    const std::uintptr_t size = number();
+    end_ = at_ + size;
+  }
+
+  bool covers(std::uintptr_t offset) noexcept {
+    while (known_ && at_ < end_) {
+      const std::uintptr_t begin = encoded();
+      const std::uintptr_t size = encoded();
+      encoded();  // landing pad
+      number();   // action
+      if (known_ && offset >= begin && offset - begin < size)
+        return true;
+    }
+    return false;
+  }
+
+private:
+  static constexpr unsigned char omitted = 0xff;
+
+  unsigned char byte() noexcept { return *at_++; }
+  std::uintptr_t number() noexcept {
+    std::uintptr_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const unsigned char next = byte();
+      value |= static_cast<std::uintptr_t>(next & 0x7f) << shift;
+      if ((next & 0x80) == 0)
+        return value;
+    }
+  }
+  template <class T>
+  std::uintptr_t fixed() noexcept {
+    T value;
+    std::memcpy(&value, at_, sizeof value);
+    at_ += sizeof value;
+    return static_cast<std::uintptr_t>(value);
+  }
+  std::uintptr_t encoded() noexcept {
+    switch (encoding_) {
+      case 0x01:
+        return number();
+      case 0x02:
+        return fixed<std::uint16_t>();
+      case 0x03:
+        return fixed<std::uint32_t>();
+      case 0x00:
+      case 0x04:
+        return fixed<std::uint64_t>();
+      default:
+        known_ = false;
+        return 0;
+    }
+  }
+
+  const unsigned char* at_;
+  const unsigned char* end_ = nullptr;
+  unsigned char encoding_ = omitted;
+  bool known_ = true;
+};
+
+// Whether an exception may leave the function where it is.
+bool may_be_left(_Unwind_Context* frame) noexcept {
+  const auto* table = reinterpret_cast<const unsigned char*>(_Unwind_GetLanguageSpecificData(frame));
+  if (table == nullptr)
+    return true;
+  int exact = 0;
+  const std::uintptr_t pc = _Unwind_GetIPInfo(frame, &exact) - 1 + static_cast<std::uintptr_t>(exact);
+  return call_table(table).covers(pc - _Unwind_GetRegionStart(frame));
+}
+
+struct frames {
+  machine_registers& registers;
+  const std::uintptr_t lowest;
+  const std::uintptr_t give_up_to = 0;  // a function; 0: look at tables
+  bool at_fault = false;                // the walk has come to the instruction
+  bool at_root = false;                 // and to the end
+  bool at_serve = false;                // to a generator's or coroutine's first frame
+  bool in_caller = false;               // beyond one
+  throws_from from = throws_from::here;
+  bool give_up = false;  // this frame, so that its caller is the candidate
+  machine_registers candidate{};
+};
+
+constexpr int rbx = 3, rbp = 6, r12 = 12, r13 = 13, r14 = 14, r15 = 15;
+
+// The caller's registers as they are once what it has called returns, but for the stack pointer and the
+// program counter: those are of the return.
+void remember(frames& all, _Unwind_Context* frame) noexcept {
+  all.candidate = all.registers;
+  all.candidate.rbx = _Unwind_GetGR(frame, rbx);
+  all.candidate.rbp = _Unwind_GetGR(frame, rbp);
+  all.candidate.r12 = _Unwind_GetGR(frame, r12);
+  all.candidate.r13 = _Unwind_GetGR(frame, r13);
+  all.candidate.r14 = _Unwind_GetGR(frame, r14);
+  all.candidate.r15 = _Unwind_GetGR(frame, r15);
+  all.candidate.rsp = _Unwind_GetCFA(frame) - sizeof(std::uintptr_t);
+}
+
+_Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
+  auto& all = *static_cast<frames*>(argument);
+  int exact = 0;
+  const std::uintptr_t pc = _Unwind_GetIPInfo(frame, &exact);
+  if (!all.at_fault) {
+    if (exact == 0 || pc != all.registers.rip || _Unwind_GetCFA(frame) != all.registers.rsp)
+      return _URC_NO_REASON;
+    all.at_fault = true;
+  } else if (all.give_up) {
+    all.from = all.in_caller ? throws_from::nowhere : throws_from::outside;
+    remember(all, frame);
+  }
+  const auto function = static_cast<std::uintptr_t>(_Unwind_GetRegionStart(frame));
+  if (function == reinterpret_cast<std::uintptr_t>(sennit_enter_rounds)) {
+    all.at_root = true;
+    return _URC_END_OF_STACK;
+  }
+  // A generator hands its exception to its resumer, which throws it by a call: not where it was left.
+  const bool resumes =
+      std::exchange(all.at_serve, function == reinterpret_cast<std::uintptr_t>(sennit_serve));
+  all.in_caller |= all.at_serve;
+  if (all.give_up_to != 0) {
+    all.at_root = all.from == throws_from::outside;
+    all.give_up = function == all.give_up_to;
+    return all.at_root ? _URC_END_OF_STACK : _URC_NO_REASON;
+  }
+  all.give_up = !(resumes || may_be_left(frame)) || (!all.in_caller && _Unwind_GetCFA(frame) < all.lowest);
+  if (all.give_up && all.in_caller)
+    all.from = throws_from::nowhere;
+  return all.from == throws_from::nowhere ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+void go_on_in(void (*thrower)(), frames& all) noexcept {
+  all.registers = all.candidate;
+  all.registers.rip = reinterpret_cast<std::uintptr_t>(thrower);
+  all.registers.rflags &= ~std::uint64_t{1 << 10};  // forwards, as functions expect
+}
+
+}  // namespace
+
+bool fault_in_known_code(machine_registers& registers, const stack_memory& stack) noexcept {
+  if (has_table(registers.rip))
+    return true;
+  if (registers.rsp - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
+    return false;
+  std::memcpy(&registers.rip, reinterpret_cast<const void*>(registers.rsp), sizeof registers.rip);
+  registers.rsp += sizeof registers.rip;
+  return has_table(registers.rip);
+}
+
+bool fault_gives_up(machine_registers& registers, std::uintptr_t lowest, const void* function,
+                    void (*thrower)()) noexcept {
+  frames all{
+      .registers = registers, .lowest = lowest, .give_up_to = reinterpret_cast<std::uintptr_t>(function)};
+  _Unwind_Backtrace(look_at, &all);
+  if (all.from != throws_from::outside || all.candidate.rsp < lowest)
+    return false;
+  go_on_in(thrower, all);
+  return true;
+}
+
+throws_from fault_throws_from(machine_registers& registers, std::uintptr_t lowest,
+                              void (*thrower)()) noexcept {
+  frames all{.registers = registers, .lowest = lowest};
+  _Unwind_Backtrace(look_at, &all);
+  if (!all.at_root || all.give_up)
+    return throws_from::nowhere;
+  if (all.from == throws_from::outside)
+    go_on_in(thrower, all);
+  return all.from;
+}
+
+#else
+
+bool fault_in_known_code(machine_registers&, const stack_memory&) noexcept {
+  return false;
+}
+
+bool fault_gives_up(machine_registers&, std::uintptr_t, const void*, void (*)()) noexcept {
+  return false;
+}
+
+throws_from fault_throws_from(machine_registers&, std::uintptr_t, void (*)()) noexcept {
+  return throws_from::nowhere;
+}
+
+#endif
+
+}  // namespace sennit::detail

@@ -1,0 +1,20 @@
+// Ports: what does not depend on their types.
+#include <system_error>
+
+#include "sennit/detail/rpc/basic_port.hpp"
+
+namespace sennit::detail {
+
+void throw_answer(call_phase what, std::exception_ptr& error) {
+  if (what == call_phase::failed)
+    std::rethrow_exception(std::move(error));
+  if (what == call_phase::closed)
+    throw std::system_error(std::make_error_code(std::errc::broken_pipe), "sennit: call: the port is closed");
+  if (what == call_phase::late)
+    throw std::system_error(std::make_error_code(std::errc::timed_out),
+                            "sennit: call: the deadline has passed");
+  throw std::system_error(std::make_error_code(std::errc::connection_reset),
+                          "sennit: call: the server has ended, or dropped the request, without an answer");
+}
+
+}  // namespace sennit::detail

@@ -1,0 +1,489 @@
+// Waits without a stack until a deadline.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sennit/become.hpp"
+#include "support/kinds.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using sennit::become;
+using sennit::continuation;
+using sennit::until_stackless;
+using steady = std::chrono::steady_clock;
+
+template <class Kind>
+class BecomeTimedWaits : public sennit::kind_test<Kind> {};
+
+steady::time_point past() {
+  return steady::now() - 1s;
+}
+steady::time_point soon() {
+  return steady::now() + 1ms;
+}
+steady::time_point generous() {
+  return steady::now() + 10min;
+}
+
+// What is waited for, of each kind that has a deadline; `wait` says which, and brings what it says in one
+// word.
+template <class Kind>
+struct things {
+  typename Kind::event event;
+  typename Kind::counting_semaphore semaphore{0};
+  typename Kind::wait_group group{1};
+  typename Kind::mutex mutex;
+  typename Kind::shared_mutex read;
+  typename Kind::shared_mutex written;
+  typename Kind::template channel<int> numbers;
+  typename Kind::template channel<std::string> texts;
+  typename Kind::template channel<int> taken;
+  typename Kind::template promise<int> promise;
+
+  static constexpr int count = 10;
+
+  // A fiber for each of them, from 0; the result is +1 if it came in time, else -1.
+  template <class Begin>
+  void each(std::atomic<int>* results, steady::time_point deadline, Begin begin) {
+    const auto waits = [&](std::atomic<int>& result, auto make) {
+      begin([make, &result]() mutable {
+        return become(make(), [&result](auto what) { result = in_time(what) ? 1 : -1; });
+      });
+    };
+    waits(results[0], [this, deadline] { return event.waiting_until(deadline); });
+    waits(results[1], [this, deadline] { return semaphore.acquiring_until(deadline); });
+    waits(results[2], [this, deadline] { return group.waiting_until(deadline); });
+    waits(results[3], [this, deadline] { return mutex.locking_until(deadline); });
+    waits(results[4], [this, deadline] { return numbers.receiving_until(deadline); });
+    waits(results[5], [this, deadline] { return texts.receiving_until(deadline); });
+    waits(results[6], [this, deadline] { return taken.sending_until(1, deadline); });
+    waits(results[7], [this, deadline] { return promise.get_future().waiting_until(deadline); });
+    waits(results[8], [this, deadline] { return read.locking_shared_until(deadline); });
+    waits(results[9], [this, deadline] { return written.locking_until(deadline); });
+  }
+
+  static bool in_time(bool was) { return was; }
+  template <class T>
+  static bool in_time(const std::optional<T>& value) {
+    return value.has_value();
+  }
+  static bool in_time(typename Kind::template future<int>& result) { return result.ready(); }
+
+  void lock_all() {
+    mutex.lock();
+    read.lock();
+    written.lock_shared();
+  }
+  // After lock_all(). Those that wait have the mutexes then.
+  void bring_all() {
+    event.set();
+    semaphore.release();
+    group.done();
+    mutex.unlock();
+    read.unlock();
+    written.unlock_shared();
+    EXPECT_TRUE(numbers.send(7));
+    EXPECT_TRUE(texts.send("a text too long to lie in the object"));
+    EXPECT_EQ(taken.receive(), 1);
+    promise.set_value(9);
+  }
+
+  void unlock_all() {
+    mutex.unlock();
+    read.unlock_shared();
+    written.unlock();
+  }
+
+  // After lock_all(): nobody waits for any of them any more, and none has been lost.
+  void nobody_waits() {
+    event.set();
+    semaphore.release();
+    EXPECT_TRUE(semaphore.try_acquire());
+    group.done();
+    mutex.unlock();
+    read.unlock();
+    written.unlock_shared();
+    EXPECT_TRUE(mutex.try_lock());
+    EXPECT_TRUE(read.try_lock_shared());
+    EXPECT_TRUE(written.try_lock());
+    unlock_all();
+    int number = 1;
+    EXPECT_FALSE(numbers.try_send(number));
+    std::string text;
+    EXPECT_FALSE(texts.try_send(text));
+    EXPECT_FALSE(taken.try_receive());
+    promise.set_value(9);
+  }
+};
+
+template <class Kind>
+struct running {
+  std::vector<typename Kind::fiber> all;
+  template <class Function>
+  void operator()(Function function) {
+    all.push_back(Kind::spawn(std::move(function)));
+  }
+  void join() {
+    for (auto& each : all)
+      each.join();
+  }
+};
+
+KIND_TEST(BecomeTimedWaits, TheDeadlinePasses) {
+  this->run([] {
+    things<Kind> of;
+    of.lock_all();
+    std::atomic<int> results[of.count] = {};
+    const steady::time_point deadline = soon();
+    running<Kind> waiting;
+    of.each(results, deadline, std::ref(waiting));
+    waiting.join();
+    EXPECT_GE(steady::now(), deadline);
+    for (const auto& each : results)
+      EXPECT_EQ(each, -1) << &each - results;
+    of.nobody_waits();
+  });
+}
+
+KIND_TEST(BecomeTimedWaits, WokenBeforeTheDeadline) {
+  this->run([] {
+    things<Kind> of;
+    of.lock_all();
+    std::atomic<int> results[of.count] = {};
+    running<Kind> waiting;
+    of.each(results, generous(), std::ref(waiting));
+    until_stackless<Kind>(of.count);
+    for (const auto& each : results)
+      EXPECT_EQ(each, 0) << &each - results;
+    of.bring_all();
+    waiting.join();
+    for (const auto& each : results)
+      EXPECT_EQ(each, 1) << &each - results;
+    of.unlock_all();
+  });
+}
+
+// With a deadline that is `never`, too.
+KIND_TEST(BecomeTimedWaits, ADeadlineThatNeverComes) {
+  this->run([] {
+    things<Kind> of;
+    of.lock_all();
+    std::atomic<int> results[of.count] = {};
+    running<Kind> waiting;
+    of.each(results, steady::time_point::max(), std::ref(waiting));
+    until_stackless<Kind>(of.count);
+    of.bring_all();
+    waiting.join();
+    for (const auto& each : results)
+      EXPECT_EQ(each, 1) << &each - results;
+    of.unlock_all();
+  });
+}
+
+// As the waits with a stack: what is there is had, late as it may be.
+KIND_TEST(BecomeTimedWaits, WhatIsThereIsHadAfterTheDeadline) {
+  this->run([] {
+    things<Kind> of;
+    of.event.set();
+    of.semaphore.release();
+    of.group.done();
+    of.promise.set_value(9);
+    std::vector<typename Kind::fiber> peers;
+    peers.push_back(sennit::start<Kind>([&] { of.numbers.send(7); }));
+    peers.push_back(sennit::start<Kind>([&] { of.texts.send("a text too long to lie in the object"); }));
+    peers.push_back(sennit::start<Kind>([&] { of.taken.receive(); }));
+    std::atomic<int> results[of.count] = {};
+    running<Kind> waiting;
+    of.each(results, past(), std::ref(waiting));
+    waiting.join();
+    for (const auto& each : results)
+      EXPECT_EQ(each, 1) << &each - results;
+    for (auto& each : peers)
+      each.join();
+    of.unlock_all();
+  });
+}
+
+// Its runtime ends while it waits: it just ends, and is in no list any more.
+KIND_TEST(BecomeTimedWaits, TheRuntimesEnd) {
+  things<Kind> of;
+  std::atomic<int> results[of.count] = {};
+  const auto alive = std::make_shared<int>(0);
+  Kind().run([&] {
+    of.lock_all();
+    of.each(results, generous(), [](auto function) { Kind::spawn(std::move(function)).detach(); });
+    Kind::spawn([&] {
+      return become(
+          sennit::this_fiber::parking_until(generous()), [&](std::shared_ptr<int>, bool) { ++results[0]; },
+          alive);
+    }).detach();
+    Kind::spawn([&] {
+      return become(
+          of.event.waiting_until(generous()), [&](std::shared_ptr<int>, bool) { ++results[0]; }, alive);
+    }).detach();
+    until_stackless<Kind>(of.count + 2);
+  });
+  for (const auto& each : results)
+    EXPECT_EQ(each, 0) << &each - results;
+  EXPECT_EQ(alive.use_count(), 1);
+  of.nobody_waits();
+}
+
+KIND_TEST(BecomeTimedWaits, Parks) {
+  this->run([] {
+    std::atomic<int> result = 0;
+    const auto on = [&](bool unparked) { result = unparked ? 1 : -1; };
+    const auto parks = [&](steady::time_point deadline) {
+      return Kind::spawn([&, deadline] { return become(sennit::this_fiber::parking_until(deadline), on); });
+    };
+    auto late = parks(soon());
+    late.join();
+    EXPECT_EQ(result, -1);
+    auto woken = parks(generous());
+    until_stackless<Kind>(1);
+    woken.unpark();
+    woken.join();
+    EXPECT_EQ(result, 1);
+    result = 0;
+    std::atomic<bool> waits_anew = false;
+    auto again = Kind::spawn([&] {  // the permit is used up
+      return become(sennit::this_fiber::parking_until(soon()), [&](bool first) {
+        EXPECT_FALSE(first);
+        waits_anew = true;
+        return become(sennit::this_fiber::parking_until(generous()), on);
+      });
+    });
+    while (!waits_anew)
+      Kind::sleep_for(1ms);
+    again.unpark();
+    again.join();
+    EXPECT_EQ(result, 1);
+  });
+}
+
+// A writer that waits keeps readers out, until it gives up.
+KIND_TEST(BecomeTimedWaits, AWriterThatGivesUpLetsReadersIn) {
+  this->run([] {
+    typename Kind::shared_mutex mutex;
+    mutex.lock_shared();
+    std::atomic<int> result = 0;
+    auto writes = Kind::spawn([&] {
+      return become(mutex.locking_until(steady::now() + 20ms),
+                    [&](bool locked) { result = locked ? 1 : -1; });
+    });
+    while (sennit::stackless() == 0 && result == 0)
+      Kind::yield();
+    auto reads = Kind::spawn([&] {
+      return become(mutex.locking_shared_until(generous()), [&](bool locked) {
+        EXPECT_TRUE(locked);
+        mutex.unlock_shared();
+      });
+    });
+    writes.join();
+    reads.join();
+    EXPECT_EQ(result, -1);
+    mutex.unlock_shared();
+  });
+}
+
+// Deadlines and wakes that come at the same time: what one does not get, another does.
+template <class Kind>
+struct racing {
+  typename Kind::counting_semaphore permits{0};
+  typename Kind::template channel<long> numbers;
+  typename Kind::template channel<std::string> texts{2};
+  typename Kind::mutex mutex;
+  typename Kind::shared_mutex shared;
+  std::atomic<long> acquired = 0;
+  std::atomic<long> sum = 0;
+  std::atomic<long> length = 0;
+  long inside = 0;
+  std::atomic<long> reading = 0;
+  std::atomic<long> writing = 0;
+  std::atomic<bool> enough = false;
+
+  static steady::time_point close(int round) {
+    return steady::now() + std::chrono::microseconds(round % 7 * 10);
+  }
+
+  struct turn {
+    racing* in;
+    int round;
+    static continuation acquires(turn me, bool had) {
+      me.in->acquired += had;
+      if (me.in->enough)
+        return {};
+      return become(me.in->permits.acquiring_until(close(++me.round)), acquires, me);
+    }
+    static continuation receives(turn me, std::optional<long> number) {
+      me.in->sum += number.value_or(0);
+      if (me.in->enough)
+        return {};
+      return become(me.in->numbers.receiving_until(close(++me.round)), receives, me);
+    }
+    static continuation reads(turn me, std::optional<std::string> text) {
+      me.in->length += text ? static_cast<long>(text->size()) : 0;
+      if (me.in->enough)
+        return {};
+      return become(me.in->texts.receiving_until(close(++me.round)), reads, me);
+    }
+    static continuation locks(turn me, bool locked) {
+      if (locked) {
+        EXPECT_EQ(++me.in->inside, 1);
+        Kind::yield();
+        --me.in->inside;
+        me.in->mutex.unlock();
+      }
+      if (me.round > 500)
+        return {};
+      return become(me.in->mutex.locking_until(close(++me.round)), locks, me);
+    }
+    static continuation reads_or_writes(turn me, bool locked) {
+      const bool writes = me.round % 4 == 0;
+      if (locked && writes) {
+        EXPECT_EQ(++me.in->writing, 1);
+        EXPECT_EQ(me.in->reading, 0);
+        Kind::yield();
+        --me.in->writing;
+        me.in->shared.unlock();
+      } else if (locked) {
+        ++me.in->reading;
+        EXPECT_EQ(me.in->writing, 0);
+        Kind::yield();
+        --me.in->reading;
+        me.in->shared.unlock_shared();
+      }
+      if (me.round > 500)
+        return {};
+      const steady::time_point deadline = close(++me.round);
+      return me.round % 4 == 0 ? become(me.in->shared.locking_until(deadline), reads_or_writes, me)
+                               : become(me.in->shared.locking_shared_until(deadline), reads_or_writes, me);
+    }
+  };
+};
+
+KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithWakes) {
+  this->run([] {
+    racing<Kind> race;
+    using turn = typename racing<Kind>::turn;
+    running<Kind> waiting;
+    for (int i = 0; i < 4; ++i) {
+      waiting([&race, i] { return turn::acquires({&race, i}, false); });
+      waiting([&race, i] { return turn::receives({&race, i}, {}); });
+      waiting([&race, i] { return turn::reads({&race, i}, {}); });
+      waiting([&race, i] { return turn::locks({&race, i}, false); });
+      waiting([&race, i] { return turn::reads_or_writes({&race, i}, false); });
+    }
+    constexpr long count = 2000;
+    long sent = 0;
+    for (long i = 1; i <= count; ++i) {
+      race.permits.release();
+      if (race.numbers.send_until(i, racing<Kind>::close(static_cast<int>(i))))
+        sent += i;
+      race.texts.send(std::string(40, 'x'));
+      if (i % 50 == 0)
+        Kind::sleep_for(20us);
+      else if (i % 3 == 0)
+        Kind::yield();
+    }
+    while (race.texts.size() != 0)
+      Kind::yield();
+    race.enough = true;
+    waiting.join();
+    while (race.permits.try_acquire())
+      ++race.acquired;
+    EXPECT_EQ(race.acquired, count);
+    EXPECT_EQ(race.sum, sent);
+    EXPECT_EQ(race.length, count * 40);
+    EXPECT_TRUE(race.mutex.try_lock());
+    race.mutex.unlock();
+    EXPECT_TRUE(race.shared.try_lock());
+    race.shared.unlock();
+  });
+}
+
+// Senders that give up: a value is taken, or was not sent.
+KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithReceivers) {
+  this->run([] {
+    struct sending {
+      typename Kind::template channel<std::string>* to;
+      std::atomic<int>* sent;
+      int left;
+      static continuation on(sending me, bool taken) {
+        *me.sent += taken;
+        if (me.left == 0)
+          return {};
+        --me.left;
+        return become(me.to->sending_until(std::string(40, 'x'), racing<Kind>::close(me.left)), on, me);
+      }
+    };
+    typename Kind::template channel<std::string> texts;
+    std::atomic<int> sent = 0;
+    std::atomic<int> ended = 0;
+    running<Kind> waiting;
+    for (int i = 0; i < 4; ++i)
+      waiting([&] { return sending::on({&texts, &sent, 500}, false); });
+    int got = 0;
+    auto receives = Kind::spawn([&] {
+      for (int i = 0; ended == 0; ++i)
+        if (const auto text = texts.receive_until(racing<Kind>::close(i))) {
+          EXPECT_EQ(*text, std::string(40, 'x'));
+          ++got;
+        }
+    });
+    waiting.join();
+    ended = 1;
+    receives.join();
+    EXPECT_EQ(got, sent);
+  });
+}
+
+// A mutex that is handed over is not lost between the one that gives up and the next.
+TEST(BecomeTimedWaitsForAFairMutex, IsNotLost) {
+  sennit::runtime runtime({.workers = 4});
+  runtime.run([] {
+    struct turn {
+      sennit::mutex* mutex;
+      long* inside;
+      std::atomic<long>* late;
+      int left;
+      static continuation on(turn me, bool locked) {
+        if (locked) {
+          EXPECT_EQ(++*me.inside, 1);
+          sennit::this_fiber::yield();
+          --*me.inside;
+          me.mutex->unlock();
+        } else {
+          ++*me.late;
+        }
+        if (me.left == 0)
+          return {};
+        --me.left;
+        const auto deadline = steady::now() + std::chrono::microseconds(me.left % 5);
+        return become(me.mutex->locking_until(deadline), on, me);
+      }
+    };
+    sennit::mutex mutex({.fairness = sennit::fairness::fair});
+    long inside = 0;
+    std::atomic<long> late = 0;
+    std::vector<sennit::fiber> all;
+    for (int i = 0; i < 8; ++i)
+      all.push_back(sennit::spawn([&] { return turn::on({&mutex, &inside, &late, 1000}, false); }));
+    for (auto& each : all)
+      each.join();
+    EXPECT_GT(late, 8);  // else nobody was late
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+  });
+}
+
+}  // namespace
