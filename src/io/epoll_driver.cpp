@@ -114,7 +114,7 @@ void epoll_driver::serve() noexcept {
 }
 
 void epoll_driver::tell(io_source& source, std::uint32_t events) noexcept {
-  if (source.driver.load(std::memory_order_relaxed) != id_) [[unlikely]]
+  if (source.driver.load(std::memory_order_acquire) != id_) [[unlikely]]
     return;  // closed, but for a duplicate of its file descriptor; or moved to another driver
   if ((events & exact_from_now) != 0)
     source.exact.store(true, std::memory_order_relaxed);
@@ -172,7 +172,7 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
       return 0;  // that other fiber was quicker
     if (source.closed())
       return 0;  // forget() has been here: it must not be found registered by who has it next
-    source.driver.store(id_, std::memory_order_relaxed);
+    source.driver.store(id_, std::memory_order_release);  // to who serves its events, on any worker
     epoll_driver* const former = with_id(registered);
     if (former != nullptr && former != this) {
       ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
