@@ -29,6 +29,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/socket.hpp"
 
@@ -151,12 +152,8 @@ public:
   //   sennit::continuation serve(sennit::tcp_stream client, bool in_time);
   //
   // Such a wait lies in memory that is allocated, some 400 bytes.
-  auto reading_until(time_point deadline) const noexcept {
-    return detail::timed_ready_wait<true>(source_.get(), deadline);
-  }
-  auto writing_until(time_point deadline) const noexcept {
-    return detail::timed_ready_wait<false>(source_.get(), deadline);
-  }
+  auto reading_until(time_point deadline) const noexcept { return detail::timed_wait(reading(), deadline); }
+  auto writing_until(time_point deadline) const noexcept { return detail::timed_wait(writing(), deadline); }
 
   // Tells the peer that no more will be written; it reads to the end. Reading goes on.
   void shutdown_write();

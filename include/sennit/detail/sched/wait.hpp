@@ -158,6 +158,9 @@ bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, st
 
 // Ends the wait of one that was taken out of such a word. Returns who is to be made ready, or null: nobody.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
+// Of one that has found itself taken out: until who did so lets go of it, which is very soon. One whose claim
+// was taken there, or that has none, was let go before it was woken.
+void wait_for_taker(waiter& w) noexcept;
 
 // ---- A fiber's end.
 
