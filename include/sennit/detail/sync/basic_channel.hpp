@@ -43,12 +43,12 @@ public:
 
   // False: closed, or the deadline (steady clock) passed before anybody took the value.
   [[gnu::always_inline]] bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
-    holder hold(waits_);
+    lock hold(waits_);
     if (offer(value, hand_over{hold}))
       return true;
     if (closed_)
       return false;
-    hold.kept = false;  // by the wait, which lets it go
+    hold.pass_on();
     return waits_.wait(senders_, std::addressof(value), "channel send", deadline) == taken;
   }
 
@@ -58,9 +58,9 @@ public:
   // Empty also: the deadline (steady clock) passed first.
   [[gnu::always_inline]] std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
     std::optional<T> value;
-    holder hold(waits_);
+    lock hold(waits_);
     if (!take(value, hand_over{hold}) && !closed_) {
-      hold.kept = false;
+      hold.pass_on();
       wait_for_value(value, deadline);
     }
     return value;
@@ -80,21 +80,21 @@ public:
   // Takes a value if there is one now.
   std::optional<T> try_receive() {
     std::optional<T> value;
-    holder hold(waits_);
+    lock hold(waits_);
     take(value, hand_over{hold});
     return value;
   }
 
   // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
   [[gnu::always_inline]] bool try_send(T& value) {
-    holder hold(waits_);
+    lock hold(waits_);
     return offer(value, hand_over{hold});
   }
 
   // No more sends: those that wait return false, receivers get what is left and then nothing. May be
   // repeated.
   void close() {
-    holder hold(waits_);
+    lock hold(waits_);
     closed_ = true;
     fiber_chain all;
     for (waiter_list* waiting : {&senders_, &receivers_})
@@ -105,13 +105,13 @@ public:
     Waits::wake_all(all);
   }
   bool closed() const noexcept {
-    holder hold(waits_);
+    lock hold(waits_);
     return closed_;
   }
 
   // Values that lie in the channel.
   std::size_t size() const noexcept {
-    holder hold(waits_);
+    lock hold(waits_);
     return size_;
   }
   std::size_t capacity() const noexcept { return capacity_; }
@@ -140,31 +140,15 @@ public:
 
 private:
   friend struct channel_cases;
+  using lock = waits_lock<Waits>;
   static constexpr std::uintptr_t taken = 1;  // the word with which a sender is woken
-
-  struct holder {
-    [[gnu::always_inline]] explicit holder(Waits& of) : waits(of) { waits.lock(); }
-    holder(const holder&) = delete;
-    holder& operator=(const holder&) = delete;
-    [[gnu::always_inline]] ~holder() {
-      if (kept)
-        waits.unlock();
-    }
-    [[gnu::always_inline]] void release() {
-      kept = false;
-      waits.unlock();
-    }
-    Waits& waits;
-    bool kept = true;
-  };
 
   // What is done about a peer that was taken off a list. The lock is let go before anybody is woken: who is
   // may destroy the channel.
   struct hand_over {
-    holder& hold;
+    lock& hold;
     [[gnu::always_inline]] void operator()(fiber* who, std::uintptr_t word) const {
-      hold.release();
-      Waits::wake(who, word);
+      hold.release_and_wake(who, word);
     }
   };
 
@@ -240,7 +224,7 @@ private:
     bool withdraw(fiber& f) noexcept { return leave(f); }
     // For timed_wait.
     bool file(fiber& f, waiter& me) noexcept {
-      holder hold(from_->waits_);
+      lock hold(from_->waits_);
       if (from_->take(value_, hand_over{hold}) || from_->closed_)
         return false;
       me.word = reinterpret_cast<std::uintptr_t>(&place_.emplace(value_));
@@ -270,7 +254,7 @@ private:
     bool withdraw(fiber& f) noexcept { return leave(f); }
     // For timed_wait.
     bool file(fiber& f, waiter& me) noexcept {
-      holder hold(to_->waits_);
+      lock hold(to_->waits_);
       sent_ = to_->offer(value_, hand_over{hold});
       if (sent_ || to_->closed_)
         return false;

@@ -15,8 +15,9 @@
 //                                 claimed_waiter, which is not to be touched any more once the lock is let go
 //   prepare(fiber, reason)        what enter() does before it enters the list; without the lock
 //   stands(waiter)                with the lock held: whether it still waits, of one that has not been taken
-//   leave(waiter[, gone])         takes it out again; false: it has been taken out. `gone()`, else: under the
-//   lock mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
+//   leave(waiter[, gone])         takes it out again, and calls gone() under the lock; false: it has been
+//                                 taken out
+//   mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
 #pragma once
 
 #include <cstdint>
@@ -79,6 +80,34 @@ struct local_waits {
       return park(w, fiber_status::waiting, reason);
     return park_until(w, fiber_status::waiting, reason, deadline) ? this_worker()->ready.current->word : 0;
   }
+};
+
+// Holds the lock, until it lets it go or passes it on to wait_by().
+template <class Waits>
+class waits_lock {
+public:
+  [[gnu::always_inline]] explicit waits_lock(Waits& of) noexcept : waits_(of) { waits_.lock(); }
+  waits_lock(const waits_lock&) = delete;
+  waits_lock& operator=(const waits_lock&) = delete;
+  [[gnu::always_inline]] ~waits_lock() {
+    if (held_)
+      waits_.unlock();
+  }
+  [[gnu::always_inline]] void pass_on() noexcept { held_ = false; }
+  [[gnu::always_inline]] void release() noexcept {
+    held_ = false;
+    waits_.unlock();
+  }
+  // Who is made ready may destroy what the lock belongs to. Null: nobody.
+  [[gnu::always_inline]] void release_and_wake(fiber* who, std::uintptr_t word = 0) {
+    release();
+    if (who != nullptr)
+      Waits::wake(who, word);
+  }
+
+private:
+  Waits& waits_;
+  bool held_ = true;
 };
 
 }  // namespace sennit::detail

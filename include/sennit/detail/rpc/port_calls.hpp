@@ -1,0 +1,471 @@
+// The calls of a port, on their way from who calls to who serves and back. `Waits`: see local_waits.hpp.
+//
+// A call lies in a record, in the frame of who calls, or where its continuation is kept. It is in one of
+// three places, and the lock says which:
+//
+//   callers_    nobody has taken it: the record's waiter is in the list, its word is the record's address
+//   a server    has taken the request, and owes the answer: `incoming` and record know each other, and the
+//               waiter stands in no list (a ring of its own, so that it may leave one as any waiter does)
+//   nowhere     it has ended: answered, refused, or given up by the caller, who then tells the server's side
+//
+// So nothing is allocated, and either side may go first. A server that waits is woken with the request in its
+// hands; the caller files itself and makes it ready in one step, on the way out. While it has turns left, who
+// waits there runs next, on the same worker, without going through a queue (direct handoff).
+//
+// Source: Draves et al. 1991, sections 2.3, 2.4 (stack handoff and continuation recognition in RPC) and 3.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "sennit/detail/rpc/call_state.hpp"
+#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/sync/local_waits.hpp"
+
+namespace sennit::detail {
+
+// `Reply`: what is kept of one: std::monostate where there is none.
+template <class Request, class Reply, class Waits>
+class port_calls {
+protected:
+  using state = call_state<Request, Reply>;
+  using lock = waits_lock<Waits>;
+  struct record;
+
+public:
+  // A request that a server has received, and whose caller waits for the answer. An empty one: the port is
+  // closed, or the deadline has passed. One that goes unanswered answers its caller with an error: so does a
+  // server that is left by an exception. Used by one fiber or thread at a time, while the port is there.
+  class incoming {
+  public:
+    incoming() noexcept = default;
+    incoming(incoming&& other) noexcept { take(other); }
+    incoming& operator=(incoming&& other) noexcept {
+      if (this != &other) {
+        abandon();
+        take(other);
+      }
+      return *this;
+    }
+    ~incoming() { abandon(); }
+
+    explicit operator bool() const noexcept { return request_.has_value(); }
+    Request& operator*() noexcept { return *request_; }
+    Request* operator->() noexcept { return &*request_; }
+
+    // Each answers, and leaves nothing. False: nobody wants the answer (any more): the caller has given up,
+    // or has only sent.
+    bool reply(Reply value) noexcept {
+      return end([&](state& to) { to.reply_with(std::move(value)); });
+    }
+    bool reply() noexcept
+      requires std::is_same_v<Reply, std::monostate>
+    {
+      return reply(std::monostate{});
+    }
+    // The caller's call() throws it.
+    bool fail(std::exception_ptr error) noexcept {
+      assert(error != nullptr && "sennit: fail() with no exception");
+      return end([&](state& to) { to.fail_with(std::move(error)); });
+    }
+
+  private:
+    friend port_calls;
+    friend record;
+    explicit incoming(port_calls& at) noexcept : port_(&at) {}
+
+    void take(incoming& other) noexcept {
+      port_ = other.port_;
+      if (!other.request_)
+        return;
+      request_.emplace(std::move(*other.request_));
+      other.request_.reset();
+      const lock hold(port_->waits_);
+      call_ = std::exchange(other.call_, nullptr);
+      if (call_ != nullptr)
+        call_->server = this;
+    }
+    template <class Write>
+    bool end(Write write) noexcept {
+      assert(request_ && "sennit: an answer to no request");
+      request_.reset();  // not under the lock: it may do anything
+      lock hold(port_->waits_);
+      fiber* who = nullptr;
+      const bool wanted = port_->answer_to(*this, who, write);
+      hold.release_and_wake(who);
+      return wanted;
+    }
+    void abandon() noexcept {
+      if (request_)
+        end([](state& to) { to.go_to(call_phase::abandoned); });
+    }
+
+    port_calls* port_ = nullptr;
+    record* call_ = nullptr;  // null: nobody wants an answer
+    std::optional<Request> request_;
+  };
+
+  port_calls() noexcept = default;
+  port_calls(const port_calls&) = delete;
+  port_calls& operator=(const port_calls&) = delete;
+
+  // No more calls: those that nobody has taken throw, and receivers get nothing. What servers have taken they
+  // may still answer. May be repeated.
+  void close() noexcept {
+    lock hold(waits_);
+    close_held(hold);
+  }
+  bool closed() const noexcept {
+    const lock hold(waits_);
+    return closed_;
+  }
+
+protected:
+  ~port_calls() { assert(callers_.empty() && servers_.empty() && "sennit: fibers wait for a dead port"); }
+
+  // A call, or what was sent.
+  struct record {
+    record(port_calls& of, call_phase begins, Request&& request) noexcept
+        : port(&of), at(begins, std::move(request)) {}
+    // Before it is filed, and after its end, or when its caller waits no more.
+    record(record&& other) noexcept : port(other.port), at(std::move(other.at)) {
+      if (at.phase() == call_phase::taken)
+        port->forget(other);
+      other.at.go_to(call_phase::received);
+    }
+    ~record() { give_up(call_phase::received); }
+    // With the lock held: the caller waits no more, nobody is to answer.
+    void cut() noexcept {
+      if (server != nullptr)
+        server->call_ = nullptr;
+      server = nullptr;
+    }
+    void give_up(call_phase then) noexcept {
+      if (at.phase() == call_phase::taken)
+        port->forget(*this);
+      else if (at.phase() == call_phase::entered)
+        port->leave_lent();
+      at.go_to(then);
+    }
+
+    port_calls* port;
+    waiter* filed = nullptr;     // who waits for its end
+    incoming* server = nullptr;  // who owes the answer
+    state at;
+  };
+
+  // What callers run themselves, if anything.
+  struct procedure {
+    Reply (*run)(void* handler, Request&& request);
+    void* handler;
+  };
+
+  // ---- Callers.
+
+  // Files a call and waits for its end.
+  [[gnu::always_inline]] void transact(record& mine, time_point deadline) {
+    lock hold(waits_);
+    if (is_special()) [[unlikely]] {
+      enter_special(mine);
+      hold.release();
+      if (mine.at.phase() == call_phase::entered)
+        run_lent(mine);
+      return;
+    }
+    hold.pass_on();
+    waits_.wait_by(
+        "port call", deadline, [call = &mine](waiter& w) { return call->port->submit(*call, w); },
+        [call = &mine] { call->cut(); });
+  }
+  // Files it, of a fiber without a stack. False: it need not wait.
+  static bool file_call(record& call, waiter& me) noexcept {
+    port_calls& at = *call.port;
+    lock hold(at.waits_);
+    if (at.is_special()) {
+      at.enter_special(call);
+      return false;
+    }
+    hold.pass_on();
+    return at.submit(call, me);
+  }
+  static bool leave_call(record& call, waiter& me) noexcept {
+    return call.port->waits_.leave(me, [&call] { call.cut(); });
+  }
+
+  // Of one that was filed, on a stack again.
+  static void finish_call(record& call) {
+    if (call.at.phase() == call_phase::entered)
+      call.port->run_lent(call);
+    if (!call.at.has_ended())
+      call.give_up(call_phase::late);
+  }
+
+  void run_lent(record& call) {
+    struct leaving {
+      port_calls& port;
+      ~leaving() { port.leave_lent(); }
+    } const at_the_end{*this};
+    Request request = std::move(call.at.request());
+    call.at.go_to(call_phase::received);
+    try {
+      call.at.reply_with(lent_->run(lent_->handler, std::move(request)));
+    } catch (const forced_unwind&) {
+      throw;
+    } catch (...) {
+      call.at.fail_with(std::current_exception());
+    }
+  }
+
+  // ---- Servers.
+
+  // To be received into.
+  incoming nothing_yet() noexcept { return incoming(*this); }
+  [[gnu::always_inline]] void receive_by(incoming& next, time_point deadline) {
+    lock hold(waits_);
+    fiber* sender = nullptr;
+    if (take_next(next, sender) || closed_) {
+      hold.release_and_wake(sender);
+      return;
+    }
+    hold.pass_on();
+    wait_for_call(next, deadline, nullptr);
+  }
+  // False: the port is closed, and nobody has called before that.
+  [[gnu::always_inline]] bool answer_and_receive(incoming& served, Reply&& value) {
+    assert(served.request_ && "sennit: an answer to no request");
+    served.request_.reset();
+    lock hold(waits_);
+    fiber* caller = nullptr;
+    answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
+    fiber* sender = nullptr;
+    if (const bool more = take_next(served, sender); more || closed_) {
+      hold.release_and_wake(caller);
+      if (sender != nullptr)
+        Waits::wake(sender, 0);
+      return more;
+    }
+    hold.pass_on();
+    wait_for_call(served, never, caller);
+    return bool(served);
+  }
+  // Of a fiber without a stack. False: it need not wait.
+  static bool file_receive(incoming& next, waiter& me) noexcept {
+    port_calls& at = *next.port_;
+    lock hold(at.waits_);
+    fiber* sender = nullptr;
+    if (at.take_next(next, sender) || at.closed_) {
+      hold.release_and_wake(sender);
+      return false;
+    }
+    at.enter_servers(me, next);
+    return true;
+  }
+  static bool leave_receive(const incoming& next, waiter& me) noexcept {
+    return next.port_->waits_.leave(me);
+  }
+  // What has been called before now, if anything: it does not wait.
+  bool receive_early(incoming& next) noexcept {
+    lock hold(waits_);
+    fiber* sender = nullptr;
+    const bool more = take_next(next, sender);
+    hold.release_and_wake(sender);
+    return more;
+  }
+
+  // Waits, as one who serves, until `condition()` holds, which is called under the lock.
+  template <class Condition>
+  void wait_until(Condition condition) {
+    for (;;) {
+      lock hold(waits_);
+      if (condition())
+        return;
+      hold.pass_on();
+      waits_.wait_by("port serve", never, [this](waiter& w) {
+        list_push_back(servers_, w);
+        waits_.unlock();
+        return true;
+      });
+    }
+  }
+
+  // Counts those who serve until the port is closed.
+  struct service {
+    explicit service(port_calls& at) noexcept : port(at) {
+      const lock hold(port.waits_);
+      ++port.serving_;
+    }
+    ~service() {
+      lock hold(port.waits_);
+      if (--port.serving_ == 0)
+        port.close_held(hold);
+    }
+    service(const service&) = delete;
+    service& operator=(const service&) = delete;
+    port_calls& port;
+  };
+  struct lending {
+    lending(port_calls& at, procedure& what) noexcept : port(at) {
+      const lock hold(port.waits_);
+      assert(port.lent_ == nullptr && port.servers_.empty() && "sennit: others serve this port already");
+      port.lent_ = &what;
+    }
+    // Returns when the last call that runs it has ended.
+    ~lending() {
+      port.close();
+      wait_in_any_case([this] { port.wait_until([this] { return port.inside_ == 0; }); });
+      port.lent_ = nullptr;
+    }
+    lending(const lending&) = delete;
+    lending& operator=(const lending&) = delete;
+    // Until the port is closed.
+    void wait() {
+      port.wait_until([this] { return port.closed_; });
+    }
+    port_calls& port;
+  };
+
+private:
+  // With the lock held, which it lets go: to a server that waits, or into the list. False: it was only sent,
+  // and a server has it.
+  [[gnu::always_inline]] bool submit(record& call, waiter& w) noexcept {
+    w.word = reinterpret_cast<std::uintptr_t>(&call);
+    for (fiber* server = nullptr; !servers_.empty();) {
+      waiter& first = list_pop_front(servers_);
+      auto& into = *reinterpret_cast<incoming*>(first.word);
+      if (!Waits::take(first, server)) [[unlikely]]
+        continue;
+      const bool waits = call.at.phase() == call_phase::asked;
+      hand(call, into);
+      if (waits)
+        stand_alone(call, w);
+      waits_.unlock();
+      if (server != nullptr)
+        Waits::wake(server, 0);
+      return waits;
+    }
+    call.filed = &w;
+    list_push_back(callers_, w);
+    waits_.unlock();
+    return true;
+  }
+  // With the lock held, which it lets go. `caller`: who is made ready then, if anybody.
+  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller) {
+    waits_.wait_by("port receive", deadline, [this, caller, into = &into](waiter& w) {
+      fiber* const next = caller;  // ours is on the stack of who waits
+      enter_servers(w, *into);
+      waits_.unlock();
+      if (next != nullptr)
+        Waits::wake(next, 0);
+      return true;
+    });
+  }
+
+  void leave_lent() noexcept {
+    lock hold(waits_);
+    fiber* lender = nullptr;
+    if (--inside_ == 0 && closed_ && !servers_.empty())
+      Waits::take(list_pop_front(servers_), lender);
+    hold.release_and_wake(lender);
+  }
+  void forget(record& call) noexcept {
+    const lock hold(waits_);
+    call.cut();
+  }
+
+  // ---- With the lock held.
+
+  // No server is to be waited for: the port is closed, or callers run what it serves.
+  bool is_special() const noexcept { return closed_ || lent_ != nullptr; }
+  void enter_special(record& call) noexcept {
+    if (closed_) {
+      call.at.refuse();
+    } else {
+      ++inside_;
+      call.at.enter();
+    }
+  }
+
+  void enter_servers(waiter& w, incoming& into) noexcept {
+    w.word = reinterpret_cast<std::uintptr_t>(&into);
+    list_push_back(servers_, w);
+  }
+
+  // Gives a request to a server, which owes the answer, if one is wanted.
+  [[gnu::always_inline]] static void hand(record& call, incoming& into) noexcept {
+    into.request_.emplace(std::move(call.at.request()));
+    if (call.at.phase() == call_phase::asked) {
+      into.call_ = &call;
+      call.server = &into;
+      call.at.go_to(call_phase::taken);
+    } else {
+      call.at.go_to(call_phase::received);
+    }
+  }
+  // A caller that waits for a server that has its request.
+  static void stand_alone(record& call, waiter& w) noexcept {
+    call.filed = &w;
+    w.next = w.previous = &w;
+  }
+
+  // `sender`: who is to be made ready then, since it has only sent.
+  [[gnu::always_inline]] bool take_next(incoming& into, fiber*& sender) noexcept {
+    while (!callers_.empty()) {
+      waiter& first = list_pop_front(callers_);
+      auto& call = *reinterpret_cast<record*>(first.word);
+      if (call.at.phase() == call_phase::asked)
+        stand_alone(call, first);
+      else if (!Waits::take(first, sender))
+        continue;
+      hand(call, into);
+      return true;
+    }
+    return false;
+  }
+
+  // Ends the call that `from` has taken. False: nobody wants the answer.
+  template <class Write>
+  [[gnu::always_inline]] static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
+    record* const call = std::exchange(from.call_, nullptr);
+    if (call == nullptr)
+      return false;
+    call->server = nullptr;
+    waiter& w = *call->filed;
+    if (!Waits::stands(w) || !Waits::take(w, who))
+      return false;
+    write(call->at);
+    return true;
+  }
+
+  void close_held(lock& hold) noexcept {
+    closed_ = true;
+    fiber_chain all;
+    fiber* who = nullptr;
+    while (!servers_.empty())
+      if (Waits::take(list_pop_front(servers_), who) && who != nullptr)
+        all(who);
+    while (!callers_.empty()) {
+      waiter& first = list_pop_front(callers_);
+      auto& call = *reinterpret_cast<record*>(first.word);
+      if (!Waits::take(first, who))
+        continue;
+      call.at.refuse();
+      if (who != nullptr)
+        all(who);
+    }
+    hold.release();
+    Waits::wake_all(all);
+  }
+
+  waiter_list callers_;
+  waiter_list servers_;
+  unsigned serving_ = 0;       // fibers in serve()
+  procedure* lent_ = nullptr;  // what callers run themselves
+  unsigned inside_ = 0;        // who has entered that
+  bool closed_ = false;
+  [[no_unique_address]] mutable Waits waits_;
+};
+
+}  // namespace sennit::detail
