@@ -12,6 +12,40 @@
 
 namespace sennit::detail {
 
+namespace {
+
+// Sanitizers are to see who uses one that was given back.
+#if defined(SENNIT_SANITIZED)
+constexpr bool keeps_blocks = false;
+#else
+constexpr bool keeps_blocks = true;
+#endif
+
+block_pool* pool_for(std::size_t size) noexcept {
+  worker* const w = this_worker();
+  return keeps_blocks && w != nullptr && size < block_pool::sizes ? &w->blocks : nullptr;
+}
+
+}  // namespace
+
+continuation_far* continuation_far::make(std::size_t size) {
+  const std::size_t bytes = sizeof(continuation_far) + size;
+  const std::size_t wanted = std::min<std::size_t>(block_pool::size_for(bytes), block_pool::sizes);
+  block_pool* const pool = pool_for(wanted);
+  void* block = pool != nullptr ? pool->take(wanted) : nullptr;
+  if (block == nullptr)
+    block = ::operator new(keeps_blocks && wanted < block_pool::sizes ? block_pool::bytes_of(wanted) : bytes);
+  auto* const made = ::new (block) continuation_far;
+  made->block_size = wanted;
+  return made;
+}
+
+void continuation_far::destroy(continuation_far* far) noexcept {
+  block_pool* const pool = pool_for(far->block_size);
+  if (pool == nullptr || !pool->keep(far, far->block_size))
+    ::operator delete(far);
+}
+
 void continuation_access::keep_far(continuation& made, const fiber& f) {
   const coroutine_frame& frame = *f.frame;
   if (made.far_ == nullptr) {

@@ -486,10 +486,7 @@ sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noex
       frame_keep(w, frame);
       return entering(w, *entered);
     }
-    frame.round = parallel_round<resumed>;
-    next.~continuation();
-    ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, *entered));
-    if (!next)
+    if (!run_resumed(frame, parallel_round<resumed>, *entered, next))
       return parallel_finish(*entered);
   }
 }

@@ -321,10 +321,7 @@ sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& ne
       frame_keep(w, frame);
       return entering(w, *entered);
     }
-    frame.round = fiber_round<resumed>;
-    next.~continuation();
-    ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, *entered));
-    if (!next)
+    if (!run_resumed(frame, fiber_round<resumed>, *entered, next))
       return fiber_finish(w, *entered);
   }
   round_ended(frame, next);

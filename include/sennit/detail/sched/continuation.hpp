@@ -10,7 +10,7 @@
 //     or entering: stack_for -> round, of a `resumed`: call_continuation
 //
 // What does not fit, and what belongs to a fiber beside its continuation (its name, its fiber-local values,
-// the size of its stack), lies in memory of its own: continuation_far.
+// the size of its stack), lies in memory of its own: continuation_far. Workers keep some for the next.
 //
 // Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6 (Figures 3 and 4: stack_attach, stack_detach).
 #pragma once
@@ -43,16 +43,15 @@ struct continuation_code : wait_site {
   std::uintptr_t (*entry)(const void* at) noexcept;  // for people: the function it goes on in
 };
 
-struct continuation_far {
+struct alignas(16) continuation_far {
   char name[32] = {};
   local_value* locals = nullptr;
   std::size_t stack_size = 0;  // 0: its worker's
+  std::size_t block_size = 0;  // as block_pool.hpp has it
 
-  // With so many bytes behind it. Throws std::bad_alloc.
-  static continuation_far* make(std::size_t size) {
-    return ::new (::operator new(sizeof(continuation_far) + size)) continuation_far;
-  }
-  static void destroy(continuation_far* far) noexcept { ::operator delete(far); }
+  // With so many bytes behind it; of the calling worker's pool, if it can be. Throws std::bad_alloc.
+  static continuation_far* make(std::size_t size);
+  static void destroy(continuation_far* far) noexcept;
   void* room() noexcept { return this + 1; }
 };
 static_assert(sizeof(continuation_far) % 16 == 0);
@@ -150,7 +149,7 @@ inline continuation_code& continuation_of(fiber& f) noexcept {
 
 // What a fiber that gets a stack again does on it (call_continuation), where others have their function.
 struct resumed {
-  continuation operator()();
+  continuation operator()();  // never called: it says what such a body returns
 };
 
 // The frames of a fiber's function have returned: takes its stack from it, and leaves it its continuation. It

@@ -149,6 +149,15 @@ template <class Body>
   return next;
 }
 
+// Has a fiber go on where another has left its stack. `next`: of that one before, of this one after. False:
+// it has ended.
+inline bool run_resumed(coroutine_frame& frame, sennit_round round, fiber& f, continuation& next) noexcept {
+  frame.round = round;
+  next.~continuation();
+  ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, f));
+  return bool(next);
+}
+
 // What a round leaves to fiber_loop, where switches are not direct: which way it has ended. The continuation
 // is the payload.
 inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) noexcept {

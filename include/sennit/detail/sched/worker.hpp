@@ -23,6 +23,7 @@
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/thread.h"
+#include "sennit/detail/sched/block_pool.hpp"
 #include "sennit/detail/sched/continuation.hpp"
 #include "sennit/detail/sched/driver.hpp"
 #include "sennit/detail/sched/fiber.hpp"
@@ -80,7 +81,8 @@ struct sennit_worker {
   // Stacks of fibers that ended before they were joined, or blocked without.
   sennit::detail::coroutine_frame* spare_frames = nullptr;
   std::size_t spare_frame_count = 0;
-  std::atomic<int> thread{0};  // gettid() of the thread that runs it; 0: none does
+  sennit::detail::block_pool blocks;  // for continuations
+  std::atomic<int> thread{0};         // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event

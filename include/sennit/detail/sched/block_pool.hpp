@@ -1,0 +1,59 @@
+// Memory that a worker keeps for what its fibers need again and again, and soon: blocks of a few sizes, some
+// of each. Used by one thread at a time; a block may come from elsewhere, and go there.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace sennit::detail {
+
+class block_pool {
+public:
+  static constexpr std::size_t step = 64;
+  static constexpr unsigned sizes = 8;
+  static constexpr unsigned most = 32;  // of each size
+
+  // Which size holds so many bytes; from `sizes` on: none.
+  static constexpr std::size_t size_for(std::size_t bytes) noexcept { return (bytes - 1) / step; }
+  static constexpr std::size_t bytes_of(std::size_t size) noexcept { return (size + 1) * step; }
+
+  block_pool() = default;
+  block_pool(const block_pool&) = delete;
+  block_pool& operator=(const block_pool&) = delete;
+  ~block_pool() {
+    for (list& each : lists_)
+      while (each.first != nullptr)
+        ::operator delete(std::exchange(each.first, each.first->next));
+  }
+
+  // Null: it has none of that size.
+  void* take(std::size_t size) noexcept {
+    list& from = lists_[size];
+    if (from.first == nullptr)
+      return nullptr;
+    --from.count;
+    return std::exchange(from.first, from.first->next);
+  }
+  // False: it has enough of that size. The block is of operator new.
+  bool keep(void* block, std::size_t size) noexcept {
+    list& to = lists_[size];
+    if (to.count == most)
+      return false;
+    ++to.count;
+    to.first = ::new (block) spare{to.first};
+    return true;
+  }
+
+private:
+  struct spare {
+    spare* next;
+  };
+  struct list {
+    spare* first = nullptr;
+    unsigned count = 0;
+  };
+  list lists_[sizes];
+};
+
+}  // namespace sennit::detail

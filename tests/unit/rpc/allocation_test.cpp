@@ -1,0 +1,137 @@
+// Calls of ports allocate nothing, once fibers have their stacks.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "sennit/become.hpp"
+#include "support/kinds.hpp"
+
+#if !defined(SENNIT_SANITIZED)  // sanitizers have allocators of their own
+
+namespace {
+
+std::atomic<unsigned> allocations = 0;
+
+}  // namespace
+
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+// What operator new and the library get their memory by.
+void* malloc(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, size);
+}
+
+}  // extern "C"
+
+namespace {
+
+using sennit::become;
+using sennit::continuation;
+
+constexpr int calls = 1'000;
+
+template <class Kind>
+class Allocations : public sennit::kind_test<Kind> {
+public:
+  using numbers = typename Kind::template port<int, int>;
+
+  static unsigned of_calls(numbers& port) {
+    const unsigned before = allocations;
+    for (int i = 0; i < calls; ++i)
+      EXPECT_EQ(port.call(i), 2 * i);
+    return allocations - before;
+  }
+
+  static continuation answer_and_go_on(numbers* port, typename numbers::incoming next) {
+    if (!next)
+      return {};
+    next.reply(2 * *next);
+    return become(port->receiving(), answer_and_go_on, port);
+  }
+
+  // A client that calls without a stack.
+  struct client {
+    numbers* port;
+    int* left;
+  };
+  static continuation ask(client self) {
+    if (--*self.left == 0)
+      return {};
+    return become(self.port->calling(7), take, self);
+  }
+  static continuation take(client self, typename numbers::answer answer) {
+    EXPECT_EQ(answer.get(), 14);
+    return ask(self);
+  }
+};
+
+KIND_TEST(Allocations, AreSeen) {
+  const unsigned before = allocations;
+  delete new int;
+  EXPECT_GT(allocations, before);
+}
+
+KIND_TEST(Allocations, AServerWithAStackMakesNone) {
+  this->run([] {
+    typename Allocations<Kind>::numbers port;
+    auto server = Kind::spawn([&] { port.serve([](int x) { return 2 * x; }); });
+    Allocations<Kind>::of_calls(port);
+    EXPECT_EQ(Allocations<Kind>::of_calls(port), 0u);
+    port.close();
+    server.join();
+  });
+}
+
+KIND_TEST(Allocations, AServerWithoutAStackMakesNone) {
+  this->run([] {
+    typename Allocations<Kind>::numbers port;
+    auto server = Kind::spawn(become(port.receiving(), Allocations<Kind>::answer_and_go_on, &port));
+    Allocations<Kind>::of_calls(port);
+    EXPECT_EQ(Allocations<Kind>::of_calls(port), 0u);
+    port.close();
+    server.join();
+  });
+}
+
+KIND_TEST(Allocations, BothSidesWithoutAStackMakeNone) {
+  this->run([] {
+    using test = Allocations<Kind>;
+    typename test::numbers port;
+    auto server = Kind::spawn(become(port.receiving(), test::answer_and_go_on, &port));
+    unsigned made = 0;
+    for (int round = 0; round < 2; ++round) {
+      int left = calls;
+      auto asking = Kind::spawn([&] { return test::ask({&port, &left}); });
+      const unsigned before = allocations;
+      asking.join();
+      made = allocations - before;
+    }
+    EXPECT_EQ(made, 0u);
+    port.close();
+    server.join();
+  });
+}
+
+KIND_TEST(Allocations, CallersWhoRunTheServersFunctionMakeNone) {
+  this->run([] {
+    typename Allocations<Kind>::numbers port;
+    auto server = Kind::spawn([&] { port.serve_in_callers([](int x) { return 2 * x; }); });
+    Allocations<Kind>::of_calls(port);
+    EXPECT_EQ(Allocations<Kind>::of_calls(port), 0u);
+    port.close();
+    server.join();
+  });
+}
+
+}  // namespace
+
+#endif
