@@ -56,7 +56,8 @@ enum class fault_answer : std::uint8_t { resume, pass };
 struct fault_hook {
   // Called by the signal handler: whatever the stack's owner was doing, it is in the middle of it.
   bool (*wants)(const fault_hook& self, const fault_site& site) noexcept;
-  // Called in the place of the instruction. errno is kept. It may throw where fault_can_unwind().
+  // Called in the place of the instruction. errno is kept. It may throw where the
+  // code around the instruction can be unwound (unwind.hpp).
   fault_answer (*serve)(const fault_hook& self, const fault_site& site);
 };
 

@@ -148,7 +148,8 @@ private:
   struct hand_over {
     lock& hold;
     [[gnu::always_inline]] void operator()(fiber* who, std::uintptr_t word) const {
-      hold.release_and_wake(who, word);
+      hold.release();
+      Waits::wake(who, word);
     }
   };
 
