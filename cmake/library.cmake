@@ -55,10 +55,12 @@ target_link_libraries(sennit ${sennit_scope} Threads::Threads)
 if(SENNIT_ISA STREQUAL riscv64)
   target_link_libraries(sennit ${sennit_scope} atomic)  # gcc 12 calls it for atomics of one byte
 endif()
-if(SENNIT_SPIN_WAIT_QUEUE)
-  # For all that use the library, too: inline code and it share the queues.
-  target_compile_definitions(sennit ${sennit_scope} SENNIT_SPIN_WAIT_QUEUE)
-endif()
+foreach(option IN ITEMS SENNIT_SPIN_WAIT_QUEUE SENNIT_COUNTERS)
+  if(${option})
+    # For all that use the library, too: inline code and it share the queues, and the counters.
+    target_compile_definitions(sennit ${sennit_scope} ${option})
+  endif()
+endforeach()
 if(NOT BUILD_SHARED_LIBS)
   # Programs in C of projects that have no C++ are linked as C.
   target_link_libraries(sennit INTERFACE "$<$<LINK_LANGUAGE:C>:stdc++>")

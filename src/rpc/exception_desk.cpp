@@ -163,6 +163,8 @@ void call_guarded(void (*function)(void*), void* argument) {
 
 // ---- The faulting fiber's side.
 
+constexpr std::uintptr_t answered = 1;
+
 template <class Kind>
 bool exception_desk<Kind>::wants(const fault_hook& self, const fault_site& site) noexcept {
   const auto& desk = static_cast<const exception_desk&>(self);
@@ -198,7 +200,8 @@ verdict exception_desk<Kind>::ask(const fault_site& site, fiber& who, bool& leav
     return verdict::pass;
   filed_.release();
   try {
-    mine.done.wait();
+    mine.done.wait(site.kind == fault_kind::memory ? "page fault" : "exception", never,
+                   [](std::uintptr_t& now) { return now == answered; });
   } catch (const forced_unwind&) {
     withdraw(mine);
     leaves = true;
@@ -266,7 +269,7 @@ void exception_desk<Kind>::receive(holder& into) {
   }
 }
 
-// The event is set under the lock: who withdraws meanwhile may be gone after it.
+// It is woken under the lock: who withdraws meanwhile may be gone after it.
 template <class Kind>
 void exception_desk<Kind>::reply(holder& to, verdict answer) noexcept {
   const std::lock_guard hold(lock_);
@@ -277,7 +280,7 @@ void exception_desk<Kind>::reply(holder& to, verdict answer) noexcept {
     *of->site.registers = to.registers;
   of->received = nullptr;
   of->answer = answer;
-  of->done.set();
+  of->done.wake_all(answered);
 }
 
 template <class Kind>
@@ -285,7 +288,7 @@ void exception_desk<Kind>::close() noexcept {
   const std::lock_guard hold(lock_);
   closed_.store(true, std::memory_order_relaxed);
   while (call* const next = take_first())
-    next->done.set();
+    next->done.wake_all(answered);
 }
 
 template class exception_desk<exceptions_in_parallel>;

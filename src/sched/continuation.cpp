@@ -73,6 +73,7 @@ void stack_give_up(worker& w, fiber& f, [[maybe_unused]] sennit_context self) no
   auto& next = payload_get<continuation>(frame);
   stack_detach(f, next);
   payload_destroy<continuation>(frame);
+  count_stacks(-1);
   frame_keep(w, frame);
 }
 
@@ -142,8 +143,10 @@ continuation call_continuation(fiber& f, coroutine_frame& frame) {
         continuation_far::destroy(far);
     }
   } gone{f.far};
-  if (f.flags.status != fiber_status::unwinding) [[likely]]
+  if (f.flags.status != fiber_status::unwinding) [[likely]] {
+    count_call();
     return continuation_of(f).run(f, frame);
+  }
   gone.far = nullptr;
   continuation dropped;
   continuation_access::get(f, dropped);
@@ -153,6 +156,7 @@ continuation call_continuation(fiber& f, coroutine_frame& frame) {
 
 sennit_decision stack_for(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = take_frame(w, stack_size_of(w, f));
+  count_stacks(1);
   frame.round = w.shared == nullptr ? fiber_round<resumed> : parallel_round<resumed>;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 #if defined(SENNIT_SANITIZED)

@@ -48,8 +48,10 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
   for (;;) {
     const bool goes_on = frame.round(&frame).value != 0;
     worker& w = *this_worker();
-    if (!goes_on)
+    if (!goes_on) {
+      count_stacks(-1);
       w.ready.current->flags.status = fiber_status::finished;
+    }
     suspend(w, goes_on ? decider_of_become(w) : decider_of_end(w), &w, false);
   }
 }

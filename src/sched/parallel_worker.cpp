@@ -305,6 +305,7 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
     return {f.context, std::exchange(f.word, 0)};
   w.ready.current = nullptr;
   if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
+    count_block(yield_reason, true);
     parallel_requeue(w, f);
     return parallel_next(w);
   }
@@ -314,11 +315,13 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
     next = take_own(w);  // before the one that gives way is anybody's
   if (next == nullptr)
     return enter(w, &f);
+  count_block(yield_reason, true);
   parallel_push(w, f);
   return enter(w, next);
 }
 
 [[gnu::noinline, gnu::cold]] sennit_decision yield_contended(parallel_worker& w, fiber& f) noexcept {
+  count_block(yield_reason, true);
   return enter(w, w.ring.rotate_contended(&f));
 }
 
@@ -389,6 +392,7 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
   const rotation how = w.ring.rotate(&f, next);
   if (how != rotation::done) [[unlikely]]
     return how == rotation::nobody_else ? sennit_decision{self, 0} : yield_contended(w, f);
+  count_block(yield_reason, true);
   w.ready.current = next;
   return entering(w, *next);
 }
@@ -401,7 +405,7 @@ sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
   if (w.unwinding && parallel_told(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
-  if (continuation_of(f).file(continuation_place(f), f))
+  if (file_stackless(f))
     return parallel_next_quickly(w);
   f.flags.status = fiber_status::notified;
   return dispatch(w, f);
@@ -475,7 +479,8 @@ sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noex
     stack_detach(f, next);
     f.flags.status = fiber_status::parked;
     fiber* entered = &f;
-    if (continuation_of(f).file(continuation_place(f), f))
+    const bool waits = file_stackless(f);
+    if (waits)
       entered = take_own(w);
     else
       f.flags.status = fiber_status::notified;
@@ -483,9 +488,12 @@ sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noex
       suspend(w, sennit_decide_after_handoff, &frame, false);
     w.ready.current = entered;
     if (!may_have(w, *entered, frame)) {
+      count_stacks(-1);
       frame_keep(w, frame);
       return entering(w, *entered);
     }
+    if (waits)
+      count_handoff();
     if (!run_resumed(frame, parallel_round<resumed>, *entered, next))
       return parallel_finish(*entered);
   }

@@ -190,11 +190,15 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   running->word = tell_now(w, *running);
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
+      count_block(yield_reason, true);
       w.ready.put_back();
       return entering(w, *host);
     }
   }
-  return entering(w, *w.ready.rotate());
+  fiber& next = *w.ready.rotate();
+  if (&next != running)
+    count_block(yield_reason, true);
+  return entering(w, next);
 }
 
 sennit_decision sennit_decide_park(sennit_context self, void* argument) {
@@ -220,7 +224,7 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   if (tell_now(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);
-  } else if (!continuation_of(f).file(continuation_place(f), f)) {
+  } else if (!file_stackless(f)) {
     f.flags.status = fiber_status::notified;
     w.ready.add_woken(&f);
   }
@@ -230,6 +234,7 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
 // A stack was left that no fiber has, and nobody runs.
 sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
   worker& w = *this_worker();
+  count_stacks(-1);
   frame_keep(w, *static_cast<coroutine_frame*>(left));
   return w.shared != nullptr ? parallel_next(static_cast<parallel_worker&>(w)) : entering(w, *next_fiber(w));
 }
@@ -310,7 +315,8 @@ sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& ne
     stack_detach(f, next);
     w.ready.remove_running();
     --w.until_poll;
-    if (!continuation_of(f).file(continuation_place(f), f)) {
+    const bool waits = file_stackless(f);
+    if (!waits) {
       f.flags.status = fiber_status::notified;
       w.ready.add_woken(&f);
     }
@@ -318,9 +324,12 @@ sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& ne
     if (entered == nullptr)
       suspend(w, sennit_decide_after_handoff, &frame, false);
     if (!may_have(w, *entered, frame)) {
+      count_stacks(-1);
       frame_keep(w, frame);
       return entering(w, *entered);
     }
+    if (waits)
+      count_handoff();
     if (!run_resumed(frame, fiber_round<resumed>, *entered, next))
       return fiber_finish(w, *entered);
   }

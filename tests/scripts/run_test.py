@@ -51,6 +51,12 @@ class Run(unittest.TestCase):
                          ["== packages", "install_packages build", "== build",
                           "build release --target kv_server", "server --port 7000"])
 
+    def test_tables_builds_with_counters_and_passes_its_arguments_on(self):
+        self.program("bench/tables/tables.py", 'import sys\nprint("tables", *sys.argv[1:], flush=True)\n')
+        self.assertEqual(self.run_verb("tables", "--quick")[1],
+                         ["== packages", "install_packages build bench server", "== build",
+                          "build counters --target kv_server word_count pager", "tables --quick"])
+
     def test_failed_build_ends_the_job(self):
         self.program("scripts/build", "#!/bin/sh\nexit 1\n")
         status, lines = self.run_verb()

@@ -55,12 +55,13 @@ private:
     typename std::list<connection*>::iterator place;
   };
 
-  void remove_keys();
+  sennit::continuation remove_keys();
   void accept_until_closed();
   void accept_one();
   sennit::continuation begin(std::shared_ptr<sennit::tcp_stream> stream);
   static sennit::continuation rest(std::unique_ptr<guest> served, std::unique_lock<mutex>& held);
   static sennit::continuation serve_connection(std::unique_ptr<guest> rested);
+  static sennit::continuation serve_locked(std::unique_ptr<guest> rested);
   static sennit::continuation serve_in_time(std::unique_ptr<guest> rested, bool in_time);
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
@@ -83,28 +84,28 @@ void fiber_server<Kind>::serve() {
   listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
   say_serving(server_.config);
   Kind::spawn([this] { accept_until_closed(); }, "acceptor");
-  Kind::spawn([this] { remove_keys(); }, "expiry");
+  Kind::spawn([this] { return remove_keys(); }, "expiry");
   signals_->wait();
   finish_connections();
 }
 
 template <class Kind>
-void fiber_server<Kind>::remove_keys() {
-  for (;;) {
-    std::unique_lock hold(guard_);
-    const clock::time_point next = remove_expired(server_);
-    hold.unlock();
-    Kind::sleep_until(next);
-  }
+sennit::continuation fiber_server<Kind>::remove_keys() {
+  std::unique_lock hold(guard_);
+  const clock::time_point next = remove_expired(server_);
+  hold.unlock();
+  return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::remove_keys, this);
 }
 
-// Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves.
+// Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves. Between
+// two the last one comes to rest: of many that arrive at once few have a stack at a time.
 template <class Kind>
 void fiber_server<Kind>::accept_until_closed() {
   constexpr std::chrono::milliseconds pause{20};
   while (listener_.is_open()) {
     try {
       accept_one();
+      Kind::yield();
     } catch (const std::system_error&) {
       Kind::sleep_until(clock::now() + pause);
     } catch (const std::bad_alloc&) {
@@ -166,9 +167,24 @@ sennit::continuation fiber_server<Kind>::serve_in_time(std::unique_ptr<guest> re
   return {};
 }
 
+// Who holds the lock may not run just now, while on another worker one connection after the other comes here:
+// they wait for it without a stack.
 template <class Kind>
 sennit::continuation fiber_server<Kind>::serve_connection(std::unique_ptr<guest> rested) {
-  std::unique_lock hold(rested->of.guard_);
+  mutex& guard = rested->of.guard_;
+  if constexpr (requires { guard.locking(); }) {
+    if (!guard.try_lock()) {
+      return sennit::become([](const auto& its) { return its->of.guard_.locking(); }, serve_locked,
+                            std::move(rested));
+    }
+  }
+  return serve_locked(std::move(rested));
+}
+
+// With the lock held, and without it when there is a continuation, or the connection has ended.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::serve_locked(std::unique_ptr<guest> rested) {
+  std::unique_lock hold(rested->of.guard_, std::adopt_lock);
   auto here = std::move(rested);  // goes with the lock held
   try {
     if (here->served.serve(hold)) {

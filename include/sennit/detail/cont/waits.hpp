@@ -38,7 +38,7 @@ private:
 };
 
 struct yield_wait : continuation_wait {
-  static constexpr const char* reason = "yield";
+  static constexpr const char* reason = yield_reason;
   bool file(fiber& f) noexcept;
   bool withdraw(fiber&) noexcept { return false; }
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}

@@ -2,7 +2,7 @@
 //
 //   faulting fiber, in the place of its instruction       server's fiber
 //   desk.serve(): a call on its own stack, filed          receive(): takes it, tells registers and address
-//   waits for the call's event                             reply(): verdict, registers; sets the event
+//   waits until it is answered                            reply(): verdict, registers; wakes it
 //   resumes, or is killed, or has the fault happen again
 //
 // Between filing and reply both may be told that the runtime ends, and leave; the lock says who still refers
@@ -22,9 +22,9 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/detail/sched/fiber.hpp"
-#include "sennit/event.hpp"
+#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/local/counting_semaphore.hpp"
-#include "sennit/local/event.hpp"
 
 namespace sennit {
 
@@ -41,12 +41,12 @@ enum class verdict : std::uint8_t {
 namespace sennit::detail {
 
 struct exceptions_in_parallel {
-  using event = sennit::event;
+  using queue = wait_queue;
   using semaphore = sennit::counting_semaphore;
   static constexpr bool local = false;
 };
 struct exceptions_in_local {
-  using event = local::event;
+  using queue = local_wait_queue;
   using semaphore = local::counting_semaphore;
   static constexpr bool local = true;
 };
@@ -70,7 +70,7 @@ public:
     call* next = nullptr;
     holder* received = nullptr;
     verdict answer = verdict::pass;
-    typename Kind::event done{};
+    typename Kind::queue done{};  // 1: answered
   };
 
   exception_desk() noexcept : fault_hook{wants, serve} {}

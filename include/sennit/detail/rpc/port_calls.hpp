@@ -338,6 +338,7 @@ private:
       if (!Waits::take(first, server)) [[unlikely]]
         continue;
       const bool waits = call.at.phase() == call_phase::asked;
+      count_recognition(server);
       hand(call, into);
       if (waits)
         stand_alone(call, w);
@@ -435,6 +436,7 @@ private:
     waiter& w = *call->filed;
     if (!Waits::stands(w) || !Waits::take(w, who))
       return false;
+    count_recognition(who);
     write(call->at);
     return true;
   }

@@ -21,6 +21,7 @@
 #include <new>
 #include <utility>
 
+#include "sennit/detail/sched/counters.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit {
@@ -145,6 +146,15 @@ inline void* continuation_place(fiber& f) noexcept {
 }
 inline continuation_code& continuation_of(fiber& f) noexcept {
   return static_cast<continuation_code&>(*f.site);
+}
+
+// Puts a fiber that has just lost its stack where its waker finds it. False: it need not wait.
+inline bool file_stackless(fiber& f) noexcept {
+  const char* const reason = counting ? f.site->reason : nullptr;
+  const bool waits = continuation_of(f).file(continuation_place(f), f);
+  if (waits)
+    count_block(reason, false);
+  return waits;
 }
 
 // What a fiber that gets a stack again does on it (call_continuation), where others have their function.

@@ -55,8 +55,9 @@ struct wait_node {
 // have a literal of its own.)
 inline constexpr char fiber_kind[] = "fiber";
 
-// Why a fiber that joins is parked.
+// Why a fiber that joins is parked, and why one that gives way does not run.
 inline constexpr const char* join_reason = "join";
+inline constexpr const char* yield_reason = "yield";
 
 // The runtime's end, to a fiber.
 enum class telling : std::uint8_t {

@@ -316,8 +316,11 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
   if (w.unwinding && parallel_told(f)) [[unlikely]]
     return {f.context, 0};
   w.ready.current = nullptr;
-  if ((*static_cast<File*>(argument))(f)) [[likely]]
+  const char* const reason = counting ? f.site->reason : nullptr;
+  if ((*static_cast<File*>(argument))(f)) [[likely]] {
+    count_block(reason, true);
     return parallel_next_quickly(w);
+  }
   w.ready.current = &f;
   f.flags.status = fiber_status::notified;
   return {f.context, f.word};
@@ -388,6 +391,7 @@ inline constexpr std::uintptr_t ended_claimed = 4;
 // behind it, that goes on, as after a call: nobody else can have the handle yet. Else a decider ends it.
 [[gnu::always_inline]] inline sennit_decision parallel_finish(fiber& self) noexcept {
   parallel_worker& w = running_parallel();
+  count_stacks(-1);
   self.flags.status = fiber_status::finished;
   if (fiber* parent = w.ring.newest();
       direct_entry && parent != nullptr && parallel_is_entering(*parent, self)) {

@@ -65,6 +65,7 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
 // back, or, if nobody refers to it, the next in the ring; its stack may then be reused, and will not be
 // before it is left.
 [[gnu::always_inline]] inline sennit_decision fiber_finish(worker& w, fiber& self) noexcept {
+  count_stacks(-1);
   self.flags.status = fiber_status::finished;
   if (may_enter_directly(w) && w.ready.plain()) [[likely]] {
     self.context = self.frame->context;
@@ -191,6 +192,7 @@ sennit_decision fiber_round(void* top) noexcept {
 
 // A finished fiber, which has got a function, begins anew.
 [[gnu::always_inline]] inline void fiber_reset(fiber& f, sennit_round round, bool owned) noexcept {
+  count_stacks(1);
   coroutine_frame& frame = *f.frame;
   frame.round = round;
   f.flags = {.status = fiber_status::notified, .owned = owned};

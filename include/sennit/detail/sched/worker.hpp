@@ -220,8 +220,10 @@ inline constexpr bool direct_entry = true;
     fiber* self = w->ready.current;
     fiber* next = w->ready.rotate();
     // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
-    if (next != self)
+    if (next != self) {
+      count_block(yield_reason, true);
       enter_directly(*self, *next);
+    }
   } else if (suspend(*w, sennit_decide_yield, w) != 0) [[unlikely]] {
     throw_forced_unwind();
   }
@@ -248,6 +250,7 @@ void host_goes(worker& w) noexcept;
   const int kept = *w.error_number;
   self->reason = reason;
   self->flags.status = as;
+  count_block(reason, true);
   fiber* const next = may_enter_directly(w) ? w.ready.step_off() : nullptr;
   const std::uintptr_t word =
       next != nullptr ? enter_directly(*self, *next) : suspend(w, sennit_decide_park, &w);

@@ -170,6 +170,7 @@ private:
       return false;
     fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
+      count_recognition(who);
       wake(who, land(*receiver, value));
       return true;
     }
@@ -286,6 +287,7 @@ private:
     waiter* const sender = next_of(senders_, who);
     if (sender == nullptr)
       return buffered;
+    count_recognition(who);
     T& offered = *reinterpret_cast<T*>(sender->word);
     if (buffered)
       push(offered);

@@ -1,0 +1,225 @@
+// Counters: a table of each thread's, their sums, and the file.
+#include "sennit/detail/sched/counters.hpp"
+
+#if defined(SENNIT_COUNTERS)
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/stack/stack.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+struct block_counts {
+  std::uint64_t with_stack = 0;
+  std::uint64_t without = 0;
+};
+
+struct event_counts {
+  std::uint64_t handoffs = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t recognized_with_stack = 0;
+  std::uint64_t recognized_without = 0;
+
+  void add(const event_counts& more) noexcept {
+    handoffs += more.handoffs;
+    calls += more.calls;
+    recognized_with_stack += more.recognized_with_stack;
+    recognized_without += more.recognized_without;
+  }
+};
+
+// How many stacks are in use: for how long each number, the most, and the most of each of a few hundred
+// slices of time, which double in length when there are no more.
+class stack_use {
+public:
+  void change(int by) noexcept {
+    const std::lock_guard hold(lock_);
+    pass();
+    in_use_ += by;
+    most_ = std::max(most_, in_use_);
+    auto& slice = course_[slice_];
+    slice = std::max(slice, in_use_);
+  }
+
+  void write(std::FILE* to) noexcept {
+    const std::lock_guard hold(lock_);
+    pass();
+    double all = 0, weighted = 0;
+    for (std::size_t n = 0; n < held_.size(); ++n) {
+      all += seconds(held_[n]);
+      weighted += static_cast<double>(n) * seconds(held_[n]);
+    }
+    std::fprintf(to, "\"stacks\": {\"most\": %d, \"average\": %.4f, \"seconds\": {", most_,
+                 all > 0 ? weighted / all : 0);
+    const char* separator = "";
+    for (std::size_t n = 0; n < held_.size(); ++n)
+      if (held_[n] != clock::duration::zero())
+        std::fprintf(to, "%s\"%zu\": %.6f", std::exchange(separator, ", "), n, seconds(held_[n]));
+    std::fprintf(to, "}, \"slice_seconds\": %.6f, \"course\": [", seconds(length_));
+    for (std::size_t i = 0; i <= slice_; ++i)
+      std::fprintf(to, "%s%d", i == 0 ? "" : ", ", course_[i]);
+    std::fputs("]}", to);
+  }
+
+private:
+  static double seconds(clock::duration time) noexcept { return std::chrono::duration<double>(time).count(); }
+
+  // Up to this moment nothing has changed.
+  void pass() noexcept {
+    const time_point now = clock::now();
+    if (since_ == time_point()) {
+      since_ = now;
+      slice_ends_ = now + length_;
+    }
+    held_[std::min(static_cast<std::size_t>(in_use_), held_.size() - 1)] += now - since_;
+    since_ = now;
+    for (; now >= slice_ends_; slice_ends_ += length_) {
+      if (slice_ + 1 == course_.size())
+        halve();
+      course_[++slice_] = in_use_;
+    }
+  }
+  void halve() noexcept {
+    for (std::size_t i = 0; i < course_.size() / 2; ++i)
+      course_[i] = std::max(course_[2 * i], course_[2 * i + 1]);
+    slice_ = course_.size() / 2 - 1;
+    length_ *= 2;
+  }
+
+  spin_lock lock_;
+  int in_use_ = 0;
+  int most_ = 0;
+  time_point since_{};
+  std::array<clock::duration, 4096> held_{};  // the last: so many, or more
+  std::array<int, 256> course_{};
+  std::size_t slice_ = 0;
+  clock::duration length_ = std::chrono::milliseconds(1);
+  time_point slice_ends_{};
+};
+
+// Never destroyed: threads may end after everything else.
+struct process_sums {
+  std::mutex lock;
+  std::map<std::string, block_counts> blocks;
+  event_counts events;
+  stack_use stacks;
+
+  process_sums() {
+    std::atexit([] { sums().write(); });
+  }
+  static process_sums& sums() {
+    static auto* only = new process_sums;
+    return *only;
+  }
+
+  void write() {
+    const char* const path = std::getenv("SENNIT_COUNTERS");
+    std::FILE* const to = path != nullptr ? std::fopen(path, "w") : nullptr;
+    if (to == nullptr)
+      return;
+    const std::lock_guard hold(lock);
+    std::fputs("{\"blocks\": [", to);
+    const char* separator = "";
+    for (const auto& [reason, count] : blocks)
+      std::fprintf(to,
+                   "%s\n  {\"reason\": \"%s\", \"with_stack\": %" PRIu64 ", \"without_stack\": %" PRIu64 "}",
+                   std::exchange(separator, ","), reason.c_str(), count.with_stack, count.without);
+    std::fprintf(to,
+                 "],\n\"handoffs\": %" PRIu64 ", \"continuations_called\": %" PRIu64
+                 ",\n\"recognized_with_stack\": %" PRIu64 ", \"recognized_without_stack\": %" PRIu64 ",\n",
+                 events.handoffs, events.calls, events.recognized_with_stack, events.recognized_without);
+    stacks.write(to);
+    std::fprintf(to, ",\n\"descriptor_bytes\": %zu, \"stack_bytes\": %zu}\n", sizeof(fiber), page_size);
+    std::fclose(to);
+  }
+};
+
+// A thread's. Two literals of one text may be two rows; the sums join them.
+class thread_counts {
+public:
+  thread_counts() { process_sums::sums(); }
+  ~thread_counts() {
+    process_sums& all = process_sums::sums();
+    const std::lock_guard hold(all.lock);
+    for (const row& each : rows_)
+      if (each.reason != nullptr) {
+        block_counts& to = all.blocks[each.reason];
+        to.with_stack += each.blocks.with_stack;
+        to.without += each.blocks.without;
+      }
+    all.events.add(events);
+  }
+  thread_counts(const thread_counts&) = delete;
+  thread_counts& operator=(const thread_counts&) = delete;
+
+  block_counts& of(const char* reason) noexcept {
+    std::size_t at = reinterpret_cast<std::uintptr_t>(reason) / 8 % rows_.size();
+    for (std::size_t tried = 0; tried < rows_.size(); ++tried, at = (at + 1) % rows_.size()) {
+      row& each = rows_[at];
+      if (each.reason == nullptr)
+        each.reason = reason;
+      if (each.reason == reason)
+        return each.blocks;
+    }
+    std::abort();  // there are fewer literals than rows
+  }
+
+  event_counts events;
+
+private:
+  struct row {
+    const char* reason = nullptr;
+    block_counts blocks;
+  };
+  std::array<row, 512> rows_{};
+};
+
+// In functions that are not inline, so that its address is not kept while a fiber moves.
+thread_counts& mine() noexcept {
+  static thread_local thread_counts here;
+  return here;
+}
+
+}  // namespace
+
+void count_block(const char* reason, bool keeps_stack) noexcept {
+  block_counts& here = mine().of(reason);
+  ++(keeps_stack ? here.with_stack : here.without);
+}
+
+void count_handoff() noexcept {
+  ++mine().events.handoffs;
+}
+
+void count_call() noexcept {
+  ++mine().events.calls;
+}
+
+void count_recognition(const fiber* waiting) noexcept {
+  if (waiting == nullptr)
+    return;
+  event_counts& here = mine().events;
+  ++(waiting->flags.stackless ? here.recognized_without : here.recognized_with_stack);
+}
+
+void count_stacks(int change) noexcept {
+  process_sums::sums().stacks.change(change);
+}
+
+}  // namespace sennit::detail
+
+#endif
