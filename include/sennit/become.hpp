@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
 
 namespace sennit {
@@ -61,6 +62,14 @@ inline detail::join_wait<fiber> joining(fiber joined) noexcept {
 }
 inline detail::join_wait<local::fiber> joining(local::fiber joined) noexcept {
   return detail::join_wait<local::fiber>(std::move(joined));
+}
+// The same until a deadline (steady clock); the function gets the handle again. If that is empty, the fiber
+// was joined; else (it is joinable()) the deadline has passed.
+inline auto joining_until(fiber joined, std::chrono::steady_clock::time_point deadline) noexcept {
+  return detail::timed_wait(joining(std::move(joined)), deadline);
+}
+inline auto joining_until(local::fiber joined, std::chrono::steady_clock::time_point deadline) noexcept {
+  return detail::timed_wait(joining(std::move(joined)), deadline);
 }
 
 // To be returned by a fiber's function. The fiber waits, and goes on by function(state), or by

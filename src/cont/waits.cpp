@@ -1,7 +1,6 @@
 // Waits without a stack that need no object.
 #include "sennit/detail/cont/waits.hpp"
 
-#include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -57,15 +56,12 @@ bool sleep_wait::withdraw(fiber&) noexcept {
 }
 
 template <class Handle>
-bool join_wait<Handle>::file_parallel(fiber& joined, fiber& f) noexcept {
-  must_be_of_kind(f, true, reason);
-  return observe_end(joined, f);
-}
-
-template <class Handle>
-bool join_wait<Handle>::file_local(fiber& joined, fiber& f) noexcept {
-  must_be_of_kind(f, false, reason);
-  if (joined.flags.status == fiber_status::finished)
+bool join_wait<Handle>::file(fiber& f, waiter& me) noexcept {
+  fiber& joined = join_access::of(joined_);
+  must_be_of_kind(f, is_parallel, reason);
+  if constexpr (is_parallel)
+    return observe_end(joined, me);
+  if (has_ended())
     return false;
   assert(joined.joiner == nullptr && "sennit: two fibers join one");
   joined.joiner = &f;
@@ -75,8 +71,18 @@ bool join_wait<Handle>::file_local(fiber& joined, fiber& f) noexcept {
 }
 
 template <class Handle>
-bool join_wait<Handle>::withdraw_parallel(fiber& joined, fiber& f) noexcept {
-  return slot_leave(joined.ended, ended_not_yet, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&f)));
+bool join_wait<Handle>::leave(waiter& me) noexcept {
+  if constexpr (is_parallel)
+    return observe_end_no_more(join_access::of(joined_), me);
+  return true;  // stop_waiting() has done it
+}
+
+template <class Handle>
+bool join_wait<Handle>::has_ended() const noexcept {
+  const fiber& joined = join_access::of(joined_);
+  if constexpr (is_parallel)
+    return joined.ended.load(std::memory_order_acquire) == ended_already;
+  return joined.flags.status == fiber_status::finished;
 }
 
 template class join_wait<sennit::fiber>;

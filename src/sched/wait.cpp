@@ -202,11 +202,9 @@ bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left,
   claimed_wait wait(reason, deadline);
   if (!enter_slot(slot, expected, wait.node(), tag) || wait.wait())
     return true;
-  // Who wakes has taken our node out already: it lets go of it very soon.
   const bool in_time = !leave_slot(slot, left, wait.node(), tag);
   if (in_time)
-    for (backoff pause; !wait.node().let_go.load(std::memory_order_acquire);)
-      pause();
+    until_let_go(wait.node());
   wait.leave_if_told();
   return in_time;
 }
@@ -234,6 +232,23 @@ fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   if (!take_waiter(w, word, who))
     static_cast<claimed_waiter&>(w).let_go.store(true, std::memory_order_release);
   return who;
+}
+
+void until_let_go(const waiter& me) noexcept {
+  if (me.flags.kind != waiter_kind::claimed)
+    return;
+  const auto& claimed = static_cast<const claimed_waiter&>(me);
+  if (claimed.of->was_taken())
+    return;
+  for (backoff pause; !claimed.let_go.load(std::memory_order_acquire);)
+    pause();
+}
+
+bool observe_end_no_more(fiber& f, waiter& me) noexcept {
+  const bool left = slot_leave(f.ended, ended_not_yet, ended_word(me));
+  if (!left)
+    until_let_go(me);
+  return left;
 }
 
 bool wait_for_end(fiber& f, time_point deadline) {

@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -444,6 +447,210 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithReceivers) {
     ended = 1;
     receives.join();
     EXPECT_EQ(got, sent);
+  });
+}
+
+// The handle comes back: empty, if the fiber was joined.
+KIND_TEST(BecomeTimedWaits, Joins) {
+  this->run([] {
+    typename Kind::event go;
+    std::atomic<int> turns = 0;
+    struct joins {
+      std::atomic<int>* turns;
+      static continuation on(joins me, typename Kind::fiber child) {
+        EXPECT_TRUE(child.joinable() || *me.turns != 0);
+        ++*me.turns;
+        if (!child.joinable())
+          return {};
+        return become(sennit::joining_until(std::move(child), *me.turns == 1 ? soon() : generous()), on, me);
+      }
+    };
+    auto child = Kind::spawn([&] { go.wait(); });
+    auto waits = Kind::spawn([&]() mutable {
+      return become(sennit::joining_until(std::move(child), soon()), joins::on, joins{&turns});
+    });
+    while (turns < 2)
+      Kind::sleep_for(100us);
+    sennit::until_stackless<Kind>(1);
+    go.set();
+    waits.join();
+    EXPECT_EQ(turns, 3);
+    // One that has ended is joined, late as it may be, and what it threw is thrown.
+    auto throws = Kind::spawn([] { throw std::runtime_error("thrown"); });
+    Kind::sleep_for(1ms);
+    auto ends = Kind::spawn([] {});
+    Kind::sleep_for(1ms);
+    auto gets_it = Kind::spawn([&]() mutable {
+      return become(sennit::joining_until(std::move(throws), generous()),
+                    [](typename Kind::fiber) { ADD_FAILURE() << "it went on"; });
+    });
+    EXPECT_THROW(gets_it.join(), std::runtime_error);
+    std::atomic<bool> joined = false;
+    Kind::spawn([&]() mutable {
+      return become(sennit::joining_until(std::move(ends), past()),
+                    [&](typename Kind::fiber ended) { joined = !ended.joinable(); });
+    }).join();
+    EXPECT_TRUE(joined);
+  });
+}
+
+// Whether it was notified or not, the lock is held.
+KIND_TEST(BecomeTimedWaits, ConditionVariables) {
+  this->run([] {
+    typename Kind::mutex mutex;
+    typename Kind::condition_variable changed;
+    std::atomic<int> result = 0;
+    const auto waits = [&](steady::time_point deadline) {
+      return Kind::spawn([&, deadline] {
+        return become(changed.waiting_until(std::unique_lock(mutex), deadline), [&](auto ended) {
+          auto& [lock, status] = ended;
+          EXPECT_TRUE(lock.owns_lock());
+          EXPECT_EQ(lock.mutex(), &mutex);
+          EXPECT_FALSE(mutex.try_lock());
+          result = status == std::cv_status::no_timeout ? 1 : -1;
+        });
+      });
+    };
+    auto late = waits(soon());
+    late.join();
+    EXPECT_EQ(result, -1);
+    for (bool held_meanwhile = false; !held_meanwhile;) {
+      result = 0;
+      auto has_to_wait = waits(steady::now() + 5ms);
+      {
+        const std::lock_guard hold(mutex);
+        held_meanwhile = result == 0;  // else this round says nothing
+        Kind::sleep_for(10ms);
+        EXPECT_TRUE(!held_meanwhile || result == 0);  // not before it has the lock
+      }
+      has_to_wait.join();
+      EXPECT_EQ(result, -1);
+    }
+    auto woken = waits(generous());
+    sennit::until_stackless<Kind>(1);
+    {
+      const std::lock_guard hold(mutex);  // it has let it go
+      changed.notify_one();
+    }
+    woken.join();
+    EXPECT_EQ(result, 1);
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+  });
+}
+
+KIND_TEST(BecomeTimedWaits, TheRuntimesEndWithJoinsAndConditionVariables) {
+  typename Kind::mutex mutex;
+  typename Kind::condition_variable changed;
+  typename Kind::event never_set;
+  const auto alive = std::make_shared<int>(0);
+  Kind().run([&] {
+    auto child = Kind::spawn([&] { return become(never_set.waiting(), [](std::shared_ptr<int>) {}, alive); });
+    Kind::spawn([&, child = std::move(child)]() mutable {
+      return become(
+          sennit::joining_until(std::move(child), generous()),
+          [](std::shared_ptr<int>, typename Kind::fiber) { ADD_FAILURE() << "it went on"; }, alive);
+    }).detach();
+    Kind::spawn([&] {
+      return become(
+          changed.waiting_until(std::unique_lock(mutex), generous()),
+          [](std::shared_ptr<int>, auto) { ADD_FAILURE() << "it went on"; }, alive);
+    }).detach();
+    sennit::until_stackless<Kind>(3);
+  });
+  EXPECT_EQ(alive.use_count(), 1);
+  EXPECT_TRUE(mutex.try_lock());
+  mutex.unlock();
+  changed.notify_all();  // nobody is there
+}
+
+// Ends and deadlines that come at the same time: each fiber is joined once.
+KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithEnds) {
+  this->run([] {
+    struct joining {
+      std::atomic<long>* joined;
+      std::atomic<long>* late;
+      int left;
+      static continuation on(joining me, typename Kind::fiber child) {
+        if (child.joinable()) {
+          ++*me.late;
+          child.join();
+        }
+        ++*me.joined;
+        if (me.left == 0)
+          return {};
+        child = Kind::spawn([turns = --me.left % 4] {
+          for (int i = 0; i < turns; ++i)
+            Kind::yield();
+        });
+        return become(sennit::joining_until(std::move(child), racing<Kind>::close(me.left)), on, me);
+      }
+    };
+    std::atomic<long> joined = 0;
+    std::atomic<long> late = 0;
+    running<Kind> waiting;
+    constexpr int rounds = 2500;
+    for (int i = 0; i < 4; ++i)
+      waiting([&] { return joining::on({&joined, &late, rounds}, {}); });
+    waiting.join();
+    EXPECT_EQ(joined, 4 * (rounds + 1));
+    EXPECT_LE(late, joined);
+  });
+}
+
+// Notices and deadlines: whoever goes on has the lock, and what was put there is taken once.
+KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithNotices) {
+  this->run([] {
+    struct board {
+      typename Kind::mutex mutex;
+      typename Kind::condition_variable changed;
+      long there = 0;
+      long taken = 0;
+      int inside = 0;
+      bool enough = false;
+    } its;
+    struct taking {
+      board* at;
+      int round;
+      using ended = std::pair<std::unique_lock<typename Kind::mutex>, std::cv_status>;
+      static continuation on(taking me, ended by) {
+        EXPECT_EQ(++me.at->inside, 1);
+        me.at->taken += std::exchange(me.at->there, 0);
+        --me.at->inside;
+        if (me.at->enough)
+          return {};
+        return become(me.at->changed.waiting_until(std::move(by.first), racing<Kind>::close(++me.round)), on,
+                      me);
+      }
+    };
+    running<Kind> waiting;
+    for (int i = 0; i < 4; ++i)
+      waiting([&its, i] {
+        return taking::on({&its, i}, {std::unique_lock(its.mutex), std::cv_status::timeout});
+      });
+    constexpr long count = 2500;
+    for (long i = 0; i < count; ++i) {
+      {
+        const std::lock_guard hold(its.mutex);
+        EXPECT_EQ(++its.inside, 1);
+        ++its.there;
+        --its.inside;
+      }
+      i % 2 == 0 ? its.changed.notify_one() : its.changed.notify_all();
+      if (i % 50 == 0)
+        Kind::sleep_for(20us);
+      else if (i % 3 == 0)
+        Kind::yield();
+    }
+    {
+      const std::lock_guard hold(its.mutex);
+      its.enough = true;
+    }
+    its.changed.notify_all();
+    waiting.join();
+    EXPECT_EQ(its.taken + its.there, count);
+    EXPECT_TRUE(its.mutex.try_lock());
+    its.mutex.unlock();
   });
 }
 

@@ -15,7 +15,7 @@ namespace sennit::detail {
 //
 //   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a claimed_waiter of its wait
 //   bool leave(waiter& me) noexcept;           // it does not wait any more; false: it was taken out before
-//   bool end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
+//   result end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
 //
 // It is known where it lies, and too large for a descriptor: it is not moved while it is.
 template <class Wait>

@@ -77,19 +77,22 @@ public:
   explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
     assert(joined_.joinable() && "sennit: join of a fiber that is not joinable");
   }
-  bool file(fiber& f) noexcept {
-    if constexpr (std::is_same_v<Handle, sennit::fiber>)
-      return file_parallel(join_access::of(joined_), f);
-    else
-      return file_local(join_access::of(joined_), f);
-  }
-  bool withdraw(fiber& f) noexcept { return withdraw_parallel(join_access::of(joined_), f); }
+  bool file(fiber& f) noexcept { return file(f, f); }
+  bool withdraw(fiber& f) noexcept { return leave(f); }
   void end(fiber&, std::uintptr_t, fiber_status) { joined_.join(); }  // it has ended: throws what it threw
 
+  // For timed_wait. The handle again: empty, if the fiber was joined.
+  bool file(fiber& f, waiter& me) noexcept;
+  bool leave(waiter& me) noexcept;
+  Handle end_by(time_point, bool in_time) {
+    if (in_time || has_ended())
+      joined_.join();
+    return std::move(joined_);
+  }
+
 private:
-  static bool file_parallel(fiber& joined, fiber& f) noexcept;
-  static bool file_local(fiber& joined, fiber& f) noexcept;
-  static bool withdraw_parallel(fiber& joined, fiber& f) noexcept;
+  static constexpr bool is_parallel = std::is_same_v<Handle, sennit::fiber>;
+  bool has_ended() const noexcept;
 
   Handle joined_;
 };

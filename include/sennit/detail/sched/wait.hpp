@@ -156,19 +156,31 @@ struct slot_site : wait_site {
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
                   const char* reason, time_point deadline, std::uintptr_t claimed_tag = 0);
 
+// Of one that was taken out of such a word: until who has taken it lets go of it, which is very soon, unless
+// its wait has ended by that.
+void until_let_go(const waiter& me) noexcept;
+
 // Ends the wait of one that was taken out of such a word. Returns who is to be made ready, or null: nobody.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
 
 // ---- A fiber's end.
 
+// Whom the end of a fiber wakes.
+inline std::uintptr_t ended_word(waiter& me) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&me) +
+         (me.flags.kind == waiter_kind::claimed ? ended_claimed : std::uintptr_t{0});
+}
 // Has the end of a fiber wake a waiter. False: it has ended already.
 inline bool observe_end(fiber& f, waiter& me) noexcept {
   std::uintptr_t expected = ended_not_yet;
-  const bool waits = f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
-                                                     std::memory_order_acq_rel, std::memory_order_acquire);
+  const bool waits = f.ended.compare_exchange_strong(expected, ended_word(me), std::memory_order_acq_rel,
+                                                     std::memory_order_acquire);
   assert((waits || expected == ended_already) && "sennit: two join one fiber");
   return waits;
 }
+
+// The waiter leaves. False: it has been taken out, and nobody touches it any more.
+bool observe_end_no_more(fiber& f, waiter& me) noexcept;
 
 // Waits until a fiber of a parallel runtime has ended, from anywhere. False: the deadline passed first.
 bool wait_for_end(fiber& f, time_point deadline);
