@@ -150,13 +150,9 @@ public:
   //
   //   sennit::continuation serve(sennit::tcp_stream client, bool in_time);
   //
-  // Such a wait lies in memory that is allocated, some 400 bytes.
-  auto reading_until(time_point deadline) const noexcept {
-    return detail::timed_ready_wait<true>(source_.get(), deadline);
-  }
-  auto writing_until(time_point deadline) const noexcept {
-    return detail::timed_ready_wait<false>(source_.get(), deadline);
-  }
+  // Such a wait lies in memory that is allocated.
+  auto reading_until(time_point deadline) const noexcept { return detail::timed_wait(reading(), deadline); }
+  auto writing_until(time_point deadline) const noexcept { return detail::timed_wait(writing(), deadline); }
 
   // Tells the peer that no more will be written; it reads to the end. Reading goes on.
   void shutdown_write();

@@ -22,12 +22,17 @@ bool park_wait::was_unparked(fiber& self) noexcept {
                                       : std::exchange(self.flags.unpark_pending, false);
 }
 
-bool timed_park_wait::file(fiber& f) noexcept {
-  if (f.home->shared != nullptr)
+bool timed_park_wait::file(fiber& f, token_watch* stop) noexcept {
+  const bool parallel = f.home->shared != nullptr;
+  if (parallel)
     timer_.emplace<fiber_timer>().arm(f, f.permit, until_);
+  else if (!park_wait::file(f))
+    return false;
   else if (until_ != never)
     timer_.emplace<local_timer>(f.home->deadlines, f, until_);
-  return park_wait::file(f);
+  if (stop != nullptr)
+    stop->arm(f, &f.permit);
+  return !parallel || park_wait::file(f);
 }
 
 bool yield_wait::file(fiber& f) noexcept {
@@ -40,14 +45,18 @@ bool yield_wait::file(fiber& f) noexcept {
   return true;
 }
 
-bool sleep_wait::file(fiber& f) noexcept {
+bool sleep_wait::file(fiber& f, token_watch* stop) noexcept {
   if (f.home->shared == nullptr) {
     f.flags.status = fiber_status::parked;
     timer_.emplace<local_timer>(f.home->deadlines, f, until_);
+    if (stop != nullptr)
+      stop->arm(f, nullptr);
     return true;
   }
   auto& mine = timer_.emplace<shared_timer>();
   mine.timer.arm(f, mine.claim, until_);
+  if (stop != nullptr)
+    stop->arm(f, &mine.claim);
   return mine.claim.park();
 }
 

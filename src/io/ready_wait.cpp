@@ -25,7 +25,7 @@ bool ready_wait_base::is_ready() const noexcept {
   return ready;
 }
 
-bool ready_wait_base::file_as(waiter& me, fiber& f) noexcept {
+bool ready_wait_base::file(fiber& f, waiter& me) noexcept {
   if (source_ == nullptr)
     return false;
   shared_ = f.home->shared != nullptr;
@@ -49,8 +49,12 @@ bool ready_wait_base::file_as(waiter& me, fiber& f) noexcept {
   return false;
 }
 
-bool ready_wait_base::leave() noexcept {
-  return source_leave(side(), *me_);
+bool ready_wait_base::leave(waiter& me) noexcept {
+  const bool left = source_leave(side(), me);
+  if (!left)
+    until_let_go(me);
+  came_ = !left || is_ready();
+  return left;
 }
 
 ready_wait_base::~ready_wait_base() {
@@ -58,39 +62,7 @@ ready_wait_base::~ready_wait_base() {
     return;
   const io_use ends(io_use::going_on{}, *source_, shared_);
   if (!shared_)
-    leave();  // where its runtime ends
-}
-
-// In time is who was ended by an event. If one comes together with the deadline, who brings it has taken the
-// waiter out already, and lets go of it very soon.
-void timed_ready_wait_base::leave() noexcept {
-  if (left_ || !wait_.waits())
-    return;
-  left_ = true;
-  in_time_ = (claim_ && claim_->was_taken()) || !wait_.leave();
-  if (claim_ && !claim_->was_taken() && in_time_)
-    for (backoff pause; !claim_->node().let_go.load(std::memory_order_acquire);)
-      pause();
-  claim_.reset();
-}
-
-// A worker that was late, and looks at its timers first, does not make late what came in time.
-bool timed_ready_wait_base::ended_in_time() noexcept {
-  const bool ends = !left_ && wait_.waits();
-  leave();
-  return in_time_ || (ends && wait_.is_ready());
-}
-
-bool timed_ready_wait_base::file_as(fiber& f, const char* reason) noexcept {
-  if (f.home->shared != nullptr) {
-    claim_.emplace(reason, deadline_, f);
-    return wait_.file_as(claim_->node(), f) && claim_->file();
-  }
-  if (!wait_.file(f))
-    return false;
-  if (deadline_ != never)
-    timer_.emplace(f.home->deadlines, f, deadline_);
-  return true;
+    source_leave(side(), *me_);  // where its runtime ends
 }
 
 }  // namespace sennit::detail

@@ -36,14 +36,12 @@ bool readiness_case::watch() {
   return entered_;
 }
 
-// Who took us out ends our wait, or finds that it has ended, and then holds our node a moment longer.
 void readiness_case::leave() noexcept {
   if (!entered_)
     return;
   entered_ = false;
-  if (!source_leave(source_->*side_, *this) && !of->was_taken_at(*this))
-    for (backoff pause; !let_go.load(std::memory_order_acquire);)
-      pause();
+  if (!source_leave(source_->*side_, *this))
+    until_let_go(*this);
 }
 
 }  // namespace sennit::detail

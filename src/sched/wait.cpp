@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "sennit/detail/sched/slot.hpp"
+#include "sennit/detail/sched/token_watch.hpp"
 
 namespace sennit::detail {
 
@@ -134,6 +135,16 @@ bool claimed_wait::wait() {
   return is_taken(claim_.state());
 }
 
+bool claimed_wait::file(token_watch* stop) noexcept {
+  if (local_)
+    who_->flags.status = fiber_status::parked;
+  else
+    timer_.arm(*who_, claim_, deadline_);
+  if (stop != nullptr)
+    stop->arm(*who_, &claim_);
+  return claim_.park();
+}
+
 // All is on one thread: it is parked, or it has ended.
 void claimed_wait::wait_as_local_fiber() {
   struct ending {
@@ -238,7 +249,7 @@ void until_let_go(const waiter& me) noexcept {
   if (me.flags.kind != waiter_kind::claimed)
     return;
   const auto& claimed = static_cast<const claimed_waiter&>(me);
-  if (claimed.of->was_taken())
+  if (claimed.of->was_taken_at(claimed))
     return;
   for (backoff pause; !claimed.let_go.load(std::memory_order_acquire);)
     pause();

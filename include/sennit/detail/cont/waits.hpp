@@ -9,6 +9,7 @@
 
 #include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/local/fiber.hpp"
 
@@ -28,7 +29,7 @@ public:
   static constexpr const char* reason = park_wait::reason;
   explicit timed_park_wait(time_point until) noexcept : until_(until) {}
   timed_park_wait(timed_park_wait&& other) noexcept : until_(other.until_) {}
-  bool file(fiber& f) noexcept;
+  bool file(fiber& f, token_watch* stop = nullptr) noexcept;
   static bool withdraw(fiber& f) noexcept { return park_wait::withdraw(f); }
   bool end(fiber& self, std::uintptr_t, fiber_status) noexcept { return park_wait::was_unparked(self); }
 
@@ -49,7 +50,7 @@ public:
   static constexpr const char* reason = "sleep";
   explicit sleep_wait(time_point until) noexcept : until_(until) {}
   sleep_wait(sleep_wait&& other) noexcept : until_(other.until_) {}
-  bool file(fiber& f) noexcept;
+  bool file(fiber& f, token_watch* stop = nullptr) noexcept;
   bool withdraw(fiber& f) noexcept;
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 

@@ -408,11 +408,11 @@ private:
       return record_.port->waits_.leave(me, [this] { record_.cut(); });
     }
     bool withdraw(fiber& f) noexcept { return leave(f); }
-    answer end(fiber&, std::uintptr_t, fiber_status) {
+    answer end(fiber&, std::uintptr_t, fiber_status why) {
       if (record_.at.phase() == call_phase::entered)
         record_.port->run_lent(record_);
       if (!record_.at.has_ended())
-        record_.give_up(call_phase::late);
+        record_.give_up(why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
       return answer(std::move(record_.at));
     }
 

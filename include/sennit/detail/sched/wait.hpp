@@ -15,6 +15,7 @@
 namespace sennit::detail {
 
 class claimed_wait;
+class token_watch;
 
 // A place in which a claimed_wait waits: in a list, or a word.
 struct claimed_waiter : waiter {
@@ -73,14 +74,8 @@ public:
   // to be called. errno is kept.
   bool wait();
   // In place of wait(), without a stack. False: the wait has ended; else it may be gone. (One of a local
-  // runtime has its deadline besides.)
-  bool file() noexcept {
-    if (local_)
-      who_->flags.status = fiber_status::parked;
-    else
-      timer_.arm(*who_, claim_, deadline_);
-    return claim_.park();
-  }
+  // runtime has its deadline besides.) `stop`: what may end it, too; or null.
+  bool file(token_watch* stop) noexcept;
   // Of who waits so. False: somebody else makes it ready.
   bool withdraw() noexcept { return claim_.take(claim_state::timed_out) == claim_result::parked; }
   bool was_taken() const noexcept { return is_taken(claim_.state()); }
