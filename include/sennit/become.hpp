@@ -19,9 +19,12 @@
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/cont/stoppable_wait.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
 
 namespace sennit {
@@ -62,6 +65,48 @@ inline detail::join_wait<fiber> joining(fiber joined) noexcept {
 inline detail::join_wait<local::fiber> joining(local::fiber joined) noexcept {
   return detail::join_wait<local::fiber>(std::move(joined));
 }
+// The same until a deadline (steady clock); the function gets the handle again. If that is empty, the fiber
+// was joined; else (it is joinable()) the deadline has passed.
+inline auto joining_until(fiber joined, std::chrono::steady_clock::time_point deadline) noexcept {
+  return detail::timed_wait(joining(std::move(joined)), deadline);
+}
+inline auto joining_until(local::fiber joined, std::chrono::steady_clock::time_point deadline) noexcept {
+  return detail::timed_wait(joining(std::move(joined)), deadline);
+}
+
+// Any wait, with a deadline or without, until a stop is requested:
+//
+//   return sennit::become(sennit::stoppable(orders.receiving(), token), count_one, state);
+//
+// A stop is brought as a deadline is: the function is called, and gets what it would get if the deadline had
+// passed, whether the wait has one or not; the token says which it was. (A stop_guard throws, since the
+// frames of a wait with a stack must be left. Here they have been left, and only the function knows what
+// becomes of its state. So what is written for a wait until a deadline does for this.) It gets:
+//
+//   parking, an event, a semaphore,    false
+//     a wait group, a (shared) mutex
+//   a socket, or a listener            false: nothing was there
+//   a barrier                          false; it has arrived nonetheless
+//   sleeping_for, sleeping_until       false: before that time
+//   a channel                          an empty std::optional; false
+//   a future, a fiber that is joined   it again: not ready(), joinable()
+//   a condition variable               a std::pair of the lock, which is held, and std::cv_status::timeout
+//   a port                             an answer whose get() throws std::system_error, operation_canceled;
+//                                      an empty `incoming`
+//   selecting                          the number of its cases: none was done
+//
+// where it would else get true, what it waited for, or no_timeout. What is there when the wait begins is had,
+// though a stop was requested before. Of a stop and what comes at the same time, one ends the wait: what the
+// function does not get is as if it had not been waited for. yielding() is no wait.
+//
+// Any thread may request the stop, at any time. Such a wait lies in memory that is allocated. A fiber of a
+// local runtime makes its waits itself: this throws std::bad_alloc where there is no memory for a message
+// from other threads.
+template <class Wait>
+  requires detail::is_continuation_wait<Wait> && detail::may_be_stopped<Wait>
+auto stoppable(Wait wait, std::stop_token token) {
+  return detail::stoppable_wait(detail::claimed_form(std::move(wait)), std::move(token));
+}
 
 // To be returned by a fiber's function. The fiber waits, and goes on by function(state), or by
 // function(state, result) if the wait brings a result; by function() or function(result) without a state.
@@ -73,7 +118,8 @@ inline detail::join_wait<local::fiber> joining(local::fiber joined) noexcept {
 // any type that moves without throwing. At the runtime's end a fiber that has no stack just ends, and its
 // state is destroyed.
 //
-// Guards that the frames held are let go when they return: a stop_guard, a lock.
+// Guards that the frames held are let go when they return: a stop_guard (stoppable() is in its place), a
+// lock.
 template <class Function, class State>
 continuation become(Function function, State state) {
   return detail::block(this_fiber::parking(), std::move(function), std::move(state));

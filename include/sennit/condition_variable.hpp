@@ -15,7 +15,7 @@
 #include <mutex>
 #include <utility>
 
-#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/mutex.hpp"
 
@@ -73,6 +73,11 @@ public:
 
   // wait() without a stack: for become(), whose function gets the lock.
   auto waiting(std::unique_lock<mutex> lock) noexcept { return notified(*this, std::move(lock)); }
+  // wait_until() without a stack; the function gets a std::pair of the lock, which is held whichever it was,
+  // and that wait's result.
+  auto waiting_until(std::unique_lock<mutex> lock, std::chrono::steady_clock::time_point deadline) noexcept {
+    return detail::timed_wait(waiting(std::move(lock)), deadline);
+  }
 
 private:
   class notified : public detail::continuation_wait {
@@ -82,14 +87,23 @@ private:
         : queue_(&of.queue_), mutex_(lock.mutex()), lock_(std::move(lock)) {
       assert(lock_.owns_lock() && "sennit: waiting without the lock");
     }
-    bool file(detail::fiber& f) noexcept;
-    bool withdraw(detail::fiber& f) noexcept { return queue_->leave(f); }
-    std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) {
+    bool file(detail::fiber& f) noexcept { return file(f, f); }
+    bool withdraw(detail::fiber& f) noexcept { return leave(f); }
+    std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) { return relocked(); }
+
+    // For timed_wait.
+    bool file(detail::fiber& f, detail::waiter& me) noexcept;
+    bool leave(detail::waiter& me) noexcept { return queue_->leave(me); }
+    auto end_by(detail::time_point, bool in_time) {
+      return std::pair(relocked(), in_time ? std::cv_status::no_timeout : std::cv_status::timeout);
+    }
+
+  private:
+    std::unique_lock<mutex> relocked() {
       mutex_->lock_again();
       return {*mutex_, std::adopt_lock};
     }
 
-  private:
     detail::wait_queue* queue_;
     mutex* mutex_;
     std::unique_lock<mutex> lock_;  // until it waits

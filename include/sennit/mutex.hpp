@@ -73,10 +73,11 @@ private:
       now = locked;
       return taken = true;
     }
-    bool end(detail::time_point deadline) const {
+    bool end(detail::time_point deadline) {
       const bool handed_over = of->options_.fairness == fairness::fair;
-      return taken || handed_over || of->try_lock_until(deadline);
+      return taken = taken || handed_over || of->try_lock_until(deadline);
     }
+    void settle(detail::time_point deadline) { end(deadline); }
   };
 
   // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is

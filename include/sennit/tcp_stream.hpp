@@ -29,7 +29,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/socket.hpp"
 
@@ -151,7 +150,7 @@ public:
   //
   //   sennit::continuation serve(sennit::tcp_stream client, bool in_time);
   //
-  // Such a wait lies in memory that is allocated, some 400 bytes.
+  // Such a wait lies in memory that is allocated.
   auto reading_until(time_point deadline) const noexcept { return detail::timed_wait(reading(), deadline); }
   auto writing_until(time_point deadline) const noexcept { return detail::timed_wait(writing(), deadline); }
 

@@ -1,7 +1,6 @@
 // Waits without a stack that need no object.
 #include "sennit/detail/cont/waits.hpp"
 
-#include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -23,12 +22,17 @@ bool park_wait::was_unparked(fiber& self) noexcept {
                                       : std::exchange(self.flags.unpark_pending, false);
 }
 
-bool timed_park_wait::file(fiber& f) noexcept {
-  if (f.home->shared != nullptr)
+bool timed_park_wait::file(fiber& f, token_watch* stop) noexcept {
+  const bool parallel = f.home->shared != nullptr;
+  if (parallel)
     timer_.emplace<fiber_timer>().arm(f, f.permit, until_);
+  else if (!park_wait::file(f))
+    return false;
   else if (until_ != never)
     timer_.emplace<local_timer>(f.home->deadlines, f, until_);
-  return park_wait::file(f);
+  if (stop != nullptr)
+    stop->arm(f, &f.permit);
+  return !parallel || park_wait::file(f);
 }
 
 bool yield_wait::file(fiber& f) noexcept {
@@ -41,14 +45,18 @@ bool yield_wait::file(fiber& f) noexcept {
   return true;
 }
 
-bool sleep_wait::file(fiber& f) noexcept {
+bool sleep_wait::file(fiber& f, token_watch* stop) noexcept {
   if (f.home->shared == nullptr) {
     f.flags.status = fiber_status::parked;
     timer_.emplace<local_timer>(f.home->deadlines, f, until_);
+    if (stop != nullptr)
+      stop->arm(f, nullptr);
     return true;
   }
   auto& mine = timer_.emplace<shared_timer>();
   mine.timer.arm(f, mine.claim, until_);
+  if (stop != nullptr)
+    stop->arm(f, &mine.claim);
   return mine.claim.park();
 }
 
@@ -57,15 +65,12 @@ bool sleep_wait::withdraw(fiber&) noexcept {
 }
 
 template <class Handle>
-bool join_wait<Handle>::file_parallel(fiber& joined, fiber& f) noexcept {
-  must_be_of_kind(f, true, reason);
-  return observe_end(joined, f);
-}
-
-template <class Handle>
-bool join_wait<Handle>::file_local(fiber& joined, fiber& f) noexcept {
-  must_be_of_kind(f, false, reason);
-  if (joined.flags.status == fiber_status::finished)
+bool join_wait<Handle>::file(fiber& f, waiter& me) noexcept {
+  fiber& joined = join_access::of(joined_);
+  must_be_of_kind(f, is_parallel, reason);
+  if constexpr (is_parallel)
+    return observe_end(joined, me);
+  if (has_ended())
     return false;
   assert(joined.joiner == nullptr && "sennit: two fibers join one");
   joined.joiner = &f;
@@ -75,8 +80,18 @@ bool join_wait<Handle>::file_local(fiber& joined, fiber& f) noexcept {
 }
 
 template <class Handle>
-bool join_wait<Handle>::withdraw_parallel(fiber& joined, fiber& f) noexcept {
-  return slot_leave(joined.ended, ended_not_yet, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&f)));
+bool join_wait<Handle>::leave(waiter& me) noexcept {
+  if constexpr (is_parallel)
+    return observe_end_no_more(join_access::of(joined_), me);
+  return true;  // stop_waiting() has done it
+}
+
+template <class Handle>
+bool join_wait<Handle>::has_ended() const noexcept {
+  const fiber& joined = join_access::of(joined_);
+  if constexpr (is_parallel)
+    return joined.ended.load(std::memory_order_acquire) == ended_already;
+  return joined.flags.status == fiber_status::finished;
 }
 
 template class join_wait<sennit::fiber>;

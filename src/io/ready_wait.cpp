@@ -49,12 +49,11 @@ bool ready_wait_base::file(fiber& f, waiter& me) noexcept {
   return false;
 }
 
-// A worker that was late, and looks at its timers first, does not make late what came in time.
 bool ready_wait_base::leave(waiter& me) noexcept {
   const bool left = source_leave(side(), me);
   if (!left)
-    wait_for_taker(me);
-  in_time_ = !left || is_ready();
+    until_let_go(me);
+  came_ = !left || is_ready();
   return left;
 }
 

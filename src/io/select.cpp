@@ -41,7 +41,7 @@ void readiness_case::leave() noexcept {
     return;
   entered_ = false;
   if (!source_leave(source_->*side_, *this))
-    wait_for_taker(*this);
+    until_let_go(*this);
 }
 
 }  // namespace sennit::detail

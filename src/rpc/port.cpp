@@ -13,6 +13,9 @@ void throw_answer(call_phase what, std::exception_ptr& error) {
   if (what == call_phase::late)
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "sennit: call: the deadline has passed");
+  if (what == call_phase::stopped)
+    throw std::system_error(std::make_error_code(std::errc::operation_canceled),
+                            "sennit: call: a stop was requested");
   throw std::system_error(std::make_error_code(std::errc::connection_reset),
                           "sennit: call: the server has ended, or dropped the request, without an answer");
 }

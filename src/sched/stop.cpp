@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit::detail {
@@ -48,19 +49,36 @@ void set_innermost(fiber* f, stop_link* link) noexcept {
 
 }  // namespace
 
-// What a link of a local runtime's fiber has ready, for a stop that is requested on another thread.
+// How a stop that was requested on any thread ends a wait of a local runtime's fiber. Its owner's, and not
+// destroyed by that while it is posted.
 struct stop_notice final : posted {
-  explicit stop_notice(fiber& f) : who(f) {}
-  void run() override {
-    if (link != nullptr) {
-      link->notice_ = nullptr;
-      if (link->watched_)
-        stop_parked(who);
+  // Once; any thread, while it has its owner.
+  void tell() noexcept {
+    worker& home = *who->home;
+    if (this_worker() != &home) {
+      sent = true;
+      worker_post(home, this);
+    } else if (watched) {
+      stop_parked(*who);
     }
-    delete this;
   }
-  fiber& who;
-  stop_link* link = nullptr;
+  void run() override {
+    sent = false;
+    if (watched)
+      stop_parked(*who);
+    if (!owned)
+      delete this;
+  }
+  // The owner goes: nobody calls tell() any more.
+  void release() noexcept {
+    watched = owned = false;
+    if (!sent)
+      delete this;
+  }
+
+  fiber* who = nullptr;
+  bool watched = false;  // it waits for what may be stopped: its thread's
+  bool owned = true;
   bool sent = false;
 };
 
@@ -68,8 +86,8 @@ stop_link::stop_link(kind what)
     : outer_(innermost(running_fiber())), exceptions_(std::uncaught_exceptions()), kind_(what) {
   fiber* const me = running_fiber();
   if (what == kind::guard && me != nullptr && me->home->shared == nullptr) {
-    notice_ = new stop_notice(*me);
-    notice_->link = this;
+    notice_ = new stop_notice;
+    notice_->who = me;
   }
   set_innermost(me, this);
 }
@@ -87,12 +105,8 @@ stop_link::~stop_link() {
   fiber* const me = running_fiber();
   assert(innermost(me) == this && "sennit: guards and shields are not nested, or those of another fiber");
   set_innermost(me, outer_);
-  if (notice_ == nullptr)
-    return;
-  if (notice_->sent)
-    notice_->link = nullptr;
-  else
-    delete notice_;
+  if (notice_ != nullptr)
+    notice_->release();
 }
 
 void stop_link::tell() noexcept {
@@ -105,15 +119,8 @@ void stop_link::tell() noexcept {
     else if (result == claim_result::early && wait.who_ == nullptr)
       wake_thread(wait.claim_->word());
   }
-  if (notice_ != nullptr) {
-    worker& home = *notice_->who.home;
-    if (this_worker() != &home) {
-      notice_->sent = true;
-      worker_post(home, notice_);
-    } else if (watched_) {
-      stop_parked(notice_->who);
-    }
-  }
+  if (notice_ != nullptr)
+    notice_->tell();
   word_.end_telling();
   if (wake != nullptr)
     parallel_ready_in_turn(*wake, fiber_status::timed_out);
@@ -149,14 +156,51 @@ void stop_watch::leave() noexcept {
 
 local_stop_watch::local_stop_watch() noexcept : first_(stop_link::first_seen()) {
   for (stop_link* each = first_; each != nullptr; each = each->next_seen()) {
-    each->watched_ = true;
+    each->notice_->watched = true;
     told_ |= each->is_told();
   }
 }
 
 local_stop_watch::~local_stop_watch() {
   for (stop_link* each = first_; each != nullptr; each = each->outer_)
-    each->watched_ = false;
+    if (each->notice_ != nullptr)
+      each->notice_->watched = false;
+}
+
+token_watch::token_watch(std::stop_token token) : token_(std::move(token)) {
+  if (const worker* const w = this_worker(); w != nullptr && w->shared == nullptr)
+    notice_ = new stop_notice;
+}
+
+void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
+  who_ = &who;
+  claim_ = claim;
+  if (who.home->shared == nullptr) {
+    if (notice_ == nullptr)  // made elsewhere
+      notice_ = new stop_notice;
+    notice_->who = &who;
+    notice_->watched = true;
+  }
+  callback_.emplace(token_, tell{*this});
+}
+
+void token_watch::stop() noexcept {
+  if (who_->home->shared == nullptr) {
+    notice_->tell();
+    return;
+  }
+  const claim_result result = claim_->take(claim_state::timed_out);
+  ended_ =
+      result != claim_result::lost;  // nobody else makes it ready, and it looks after this call has ended
+  if (result == claim_result::parked)
+    parallel_ready_in_turn(*who_, fiber_status::timed_out);
+}
+
+bool token_watch::end() noexcept {
+  callback_.reset();
+  if (notice_ != nullptr)
+    std::exchange(notice_, nullptr)->release();
+  return ended_;
 }
 
 void throw_cancelled() {

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "sennit/detail/sched/slot.hpp"
+#include "sennit/detail/sched/token_watch.hpp"
 
 namespace sennit::detail {
 
@@ -134,6 +135,16 @@ bool claimed_wait::wait() {
   return is_taken(claim_.state());
 }
 
+bool claimed_wait::file(token_watch* stop) noexcept {
+  if (local_)
+    who_->flags.status = fiber_status::parked;
+  else
+    timer_.arm(*who_, claim_, deadline_);
+  if (stop != nullptr)
+    stop->arm(*who_, &claim_);
+  return claim_.park();
+}
+
 // All is on one thread: it is parked, or it has ended.
 void claimed_wait::wait_as_local_fiber() {
   struct ending {
@@ -204,7 +215,7 @@ bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left,
     return true;
   const bool in_time = !leave_slot(slot, left, wait.node(), tag);
   if (in_time)
-    wait_for_taker(wait.node());
+    until_let_go(wait.node());
   wait.leave_if_told();
   return in_time;
 }
@@ -234,13 +245,21 @@ fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   return who;
 }
 
-void wait_for_taker(waiter& w) noexcept {
-  if (w.flags.kind != waiter_kind::claimed)
+void until_let_go(const waiter& me) noexcept {
+  if (me.flags.kind != waiter_kind::claimed)
     return;
-  const auto& mine = static_cast<claimed_waiter&>(w);
-  if (!mine.of->was_taken_at(mine))
-    for (backoff pause; !mine.let_go.load(std::memory_order_acquire);)
-      pause();
+  const auto& claimed = static_cast<const claimed_waiter&>(me);
+  if (claimed.of->was_taken_at(claimed))
+    return;
+  for (backoff pause; !claimed.let_go.load(std::memory_order_acquire);)
+    pause();
+}
+
+bool observe_end_no_more(fiber& f, waiter& me) noexcept {
+  const bool left = slot_leave(f.ended, ended_not_yet, ended_word(me));
+  if (!left)
+    until_let_go(me);
+  return left;
 }
 
 bool wait_for_end(fiber& f, time_point deadline) {

@@ -13,10 +13,10 @@ void condition_variable::wake_one() {
     detail::deliver(who);
 }
 
-bool condition_variable::notified::file(detail::fiber& f) noexcept {
+bool condition_variable::notified::file(detail::fiber& f, detail::waiter& me) noexcept {
   mutex* const held = lock_.release();  // once we are in the queue, this may be gone
   auto always = [](detail::wait_queue::state&) { return false; };
-  queue_->file(f, f, always, reason);
+  queue_->file(f, me, always, reason);
   held->unlock_behind();
   return true;
 }

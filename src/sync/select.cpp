@@ -146,7 +146,7 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
   }
 }
 
-bool select_wait_base::file(fiber& f, case_list cases) noexcept {
+bool select_wait_base::file(fiber& f, case_list cases, token_watch* stop) noexcept {
   if (among_ != select_case::family::any)
     must_be_of_kind(f, among_ == select_case::family::shared, reason);
   for (;;) {
@@ -162,7 +162,7 @@ bool select_wait_base::file(fiber& f, case_list cases) noexcept {
     if (watch_each(cases)) {
       if (f.home->shared == nullptr && deadline != never)
         timer_.emplace(f.home->deadlines, f, deadline);
-      return wait.file();
+      return wait.file(stop);
     }
     if (!wait.cancel())
       return false;
@@ -177,21 +177,23 @@ bool select_wait_base::withdraw(case_list cases) noexcept {
   return withdrawn;
 }
 
-// Where what has come must be looked for once more, it is not chosen yet.
-void select_wait_base::leave(case_list cases) noexcept {
+// Where what has come must be looked for once more, it is not chosen yet; nor where a stop has ended the
+// wait.
+void select_wait_base::leave(case_list cases, fiber_status why) noexcept {
   timer_.reset();
   if (!claim_)
     return;
   leave_each(cases);
   const bool taken = claim_->was_taken();
   const std::size_t number = taken ? claim_->place() : due(cases);
-  if (!taken || cases[number]->complete())
+  if (taken ? cases[number]->complete() : why != fiber_status::stopped)
     chosen_ = number;
   claim_.reset();
 }
 
-std::size_t select_wait_base::finish(case_list cases) {
-  return chosen_ != none ? chosen_ : select_one(cases, among_, false);
+void select_wait_base::choose(case_list cases) {
+  if (chosen_ == none)
+    chosen_ = select_one(cases, among_, false);
 }
 
 void select_wait_base::forget(case_list cases) noexcept {

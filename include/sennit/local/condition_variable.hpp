@@ -12,7 +12,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/local/mutex.hpp"
 
@@ -75,6 +77,11 @@ public:
 
   // wait() without a stack: for become(), whose function gets the lock.
   auto waiting(std::unique_lock<mutex> lock) noexcept { return notified(*this, std::move(lock)); }
+  // wait_until() without a stack; the function gets a std::pair of the lock, which is held whichever it was,
+  // and that wait's result.
+  auto waiting_until(std::unique_lock<mutex> lock, std::chrono::steady_clock::time_point deadline) noexcept {
+    return detail::timed_wait(waiting(std::move(lock)), deadline);
+  }
 
 private:
   class notified : public detail::continuation_wait {
@@ -84,20 +91,29 @@ private:
         : of_(&of), lock_(std::move(lock)) {
       assert(lock_.owns_lock() && "sennit: waiting without the lock");
     }
-    bool file(detail::fiber& f) noexcept {
+    bool file(detail::fiber& f) noexcept { return file(f, f); }
+    static bool withdraw(detail::fiber&) noexcept { return false; }
+    std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) { return relocked(); }
+
+    // For timed_wait.
+    bool file(detail::fiber& f, detail::waiter& me) noexcept {
       detail::must_be_of_kind(f, false, reason);
       f.flags.status = detail::fiber_status::waiting;
-      detail::list_push_back(of_->waiters_, f);
+      detail::list_push_back(of_->waiters_, me);
       lock_.unlock();
       return true;
     }
-    static bool withdraw(detail::fiber&) noexcept { return false; }
-    std::unique_lock<mutex> end(detail::fiber&, std::uintptr_t, detail::fiber_status) {
+    static bool leave(detail::waiter&) noexcept { return true; }  // stop_waiting() has done it
+    auto end_by(detail::time_point, bool in_time) {
+      return std::pair(relocked(), in_time ? std::cv_status::no_timeout : std::cv_status::timeout);
+    }
+
+  private:
+    std::unique_lock<mutex> relocked() {
       lock_.mutex()->lock_again();
       return {*lock_.release(), std::adopt_lock};
     }
 
-  private:
     condition_variable* of_;
     std::unique_lock<mutex> lock_;
   };

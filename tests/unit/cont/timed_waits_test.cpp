@@ -3,140 +3,35 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sennit/become.hpp"
 #include "support/kinds.hpp"
+#include "things.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
+using sennit::generous;
+using sennit::past;
+using sennit::running;
+using sennit::soon;
+using sennit::steady;
+using sennit::things;
 using sennit::until_stackless;
-using steady = std::chrono::steady_clock;
 
 template <class Kind>
 class BecomeTimedWaits : public sennit::kind_test<Kind> {};
-
-steady::time_point past() {
-  return steady::now() - 1s;
-}
-steady::time_point soon() {
-  return steady::now() + 1ms;
-}
-steady::time_point generous() {
-  return steady::now() + 10min;
-}
-
-// What is waited for, of each kind that has a deadline; `wait` says which, and brings what it says in one
-// word.
-template <class Kind>
-struct things {
-  typename Kind::event event;
-  typename Kind::counting_semaphore semaphore{0};
-  typename Kind::wait_group group{1};
-  typename Kind::mutex mutex;
-  typename Kind::shared_mutex read;
-  typename Kind::shared_mutex written;
-  typename Kind::template channel<int> numbers;
-  typename Kind::template channel<std::string> texts;
-  typename Kind::template channel<int> taken;
-  typename Kind::template promise<int> promise;
-
-  static constexpr int count = 10;
-
-  // A fiber for each of them, from 0; the result is +1 if it came in time, else -1.
-  template <class Begin>
-  void each(std::atomic<int>* results, steady::time_point deadline, Begin begin) {
-    const auto waits = [&](std::atomic<int>& result, auto make) {
-      begin([make, &result]() mutable {
-        return become(make(), [&result](auto what) { result = in_time(what) ? 1 : -1; });
-      });
-    };
-    waits(results[0], [this, deadline] { return event.waiting_until(deadline); });
-    waits(results[1], [this, deadline] { return semaphore.acquiring_until(deadline); });
-    waits(results[2], [this, deadline] { return group.waiting_until(deadline); });
-    waits(results[3], [this, deadline] { return mutex.locking_until(deadline); });
-    waits(results[4], [this, deadline] { return numbers.receiving_until(deadline); });
-    waits(results[5], [this, deadline] { return texts.receiving_until(deadline); });
-    waits(results[6], [this, deadline] { return taken.sending_until(1, deadline); });
-    waits(results[7], [this, deadline] { return promise.get_future().waiting_until(deadline); });
-    waits(results[8], [this, deadline] { return read.locking_shared_until(deadline); });
-    waits(results[9], [this, deadline] { return written.locking_until(deadline); });
-  }
-
-  static bool in_time(bool was) { return was; }
-  template <class T>
-  static bool in_time(const std::optional<T>& value) {
-    return value.has_value();
-  }
-  static bool in_time(typename Kind::template future<int>& result) { return result.ready(); }
-
-  void lock_all() {
-    mutex.lock();
-    read.lock();
-    written.lock_shared();
-  }
-  // After lock_all(). Those that wait have the mutexes then.
-  void bring_all() {
-    event.set();
-    semaphore.release();
-    group.done();
-    mutex.unlock();
-    read.unlock();
-    written.unlock_shared();
-    EXPECT_TRUE(numbers.send(7));
-    EXPECT_TRUE(texts.send("a text too long to lie in the object"));
-    EXPECT_EQ(taken.receive(), 1);
-    promise.set_value(9);
-  }
-
-  void unlock_all() {
-    mutex.unlock();
-    read.unlock_shared();
-    written.unlock();
-  }
-
-  // After lock_all(): nobody waits for any of them any more, and none has been lost.
-  void nobody_waits() {
-    event.set();
-    semaphore.release();
-    EXPECT_TRUE(semaphore.try_acquire());
-    group.done();
-    mutex.unlock();
-    read.unlock();
-    written.unlock_shared();
-    EXPECT_TRUE(mutex.try_lock());
-    EXPECT_TRUE(read.try_lock_shared());
-    EXPECT_TRUE(written.try_lock());
-    unlock_all();
-    int number = 1;
-    EXPECT_FALSE(numbers.try_send(number));
-    std::string text;
-    EXPECT_FALSE(texts.try_send(text));
-    EXPECT_FALSE(taken.try_receive());
-    promise.set_value(9);
-  }
-};
-
-template <class Kind>
-struct running {
-  std::vector<typename Kind::fiber> all;
-  template <class Function>
-  void operator()(Function function) {
-    all.push_back(Kind::spawn(std::move(function)));
-  }
-  void join() {
-    for (auto& each : all)
-      each.join();
-  }
-};
 
 KIND_TEST(BecomeTimedWaits, TheDeadlinePasses) {
   this->run([] {
@@ -444,6 +339,210 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithReceivers) {
     ended = 1;
     receives.join();
     EXPECT_EQ(got, sent);
+  });
+}
+
+// The handle comes back: empty, if the fiber was joined.
+KIND_TEST(BecomeTimedWaits, Joins) {
+  this->run([] {
+    typename Kind::event go;
+    std::atomic<int> turns = 0;
+    struct joins {
+      std::atomic<int>* turns;
+      static continuation on(joins me, typename Kind::fiber child) {
+        EXPECT_TRUE(child.joinable() || *me.turns != 0);
+        ++*me.turns;
+        if (!child.joinable())
+          return {};
+        return become(sennit::joining_until(std::move(child), *me.turns == 1 ? soon() : generous()), on, me);
+      }
+    };
+    auto child = Kind::spawn([&] { go.wait(); });
+    auto waits = Kind::spawn([&]() mutable {
+      return become(sennit::joining_until(std::move(child), soon()), joins::on, joins{&turns});
+    });
+    while (turns < 2)
+      Kind::sleep_for(100us);
+    sennit::until_stackless<Kind>(1);
+    go.set();
+    waits.join();
+    EXPECT_EQ(turns, 3);
+    // One that has ended is joined, late as it may be, and what it threw is thrown.
+    auto throws = Kind::spawn([] { throw std::runtime_error("thrown"); });
+    Kind::sleep_for(1ms);
+    auto ends = Kind::spawn([] {});
+    Kind::sleep_for(1ms);
+    auto gets_it = Kind::spawn([&]() mutable {
+      return become(sennit::joining_until(std::move(throws), generous()),
+                    [](typename Kind::fiber) { ADD_FAILURE() << "it went on"; });
+    });
+    EXPECT_THROW(gets_it.join(), std::runtime_error);
+    std::atomic<bool> joined = false;
+    Kind::spawn([&]() mutable {
+      return become(sennit::joining_until(std::move(ends), past()),
+                    [&](typename Kind::fiber ended) { joined = !ended.joinable(); });
+    }).join();
+    EXPECT_TRUE(joined);
+  });
+}
+
+// Whether it was notified or not, the lock is held.
+KIND_TEST(BecomeTimedWaits, ConditionVariables) {
+  this->run([] {
+    typename Kind::mutex mutex;
+    typename Kind::condition_variable changed;
+    std::atomic<int> result = 0;
+    const auto waits = [&](steady::time_point deadline) {
+      return Kind::spawn([&, deadline] {
+        return become(changed.waiting_until(std::unique_lock(mutex), deadline), [&](auto ended) {
+          auto& [lock, status] = ended;
+          EXPECT_TRUE(lock.owns_lock());
+          EXPECT_EQ(lock.mutex(), &mutex);
+          EXPECT_FALSE(mutex.try_lock());
+          result = status == std::cv_status::no_timeout ? 1 : -1;
+        });
+      });
+    };
+    auto late = waits(soon());
+    late.join();
+    EXPECT_EQ(result, -1);
+    for (bool held_meanwhile = false; !held_meanwhile;) {
+      result = 0;
+      auto has_to_wait = waits(steady::now() + 5ms);
+      {
+        const std::lock_guard hold(mutex);
+        held_meanwhile = result == 0;  // else this round says nothing
+        Kind::sleep_for(10ms);
+        EXPECT_TRUE(!held_meanwhile || result == 0);  // not before it has the lock
+      }
+      has_to_wait.join();
+      EXPECT_EQ(result, -1);
+    }
+    auto woken = waits(generous());
+    sennit::until_stackless<Kind>(1);
+    {
+      const std::lock_guard hold(mutex);  // it has let it go
+      changed.notify_one();
+    }
+    woken.join();
+    EXPECT_EQ(result, 1);
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+  });
+}
+
+KIND_TEST(BecomeTimedWaits, TheRuntimesEndWithJoinsAndConditionVariables) {
+  typename Kind::mutex mutex;
+  typename Kind::condition_variable changed;
+  typename Kind::event never_set;
+  const auto alive = std::make_shared<int>(0);
+  Kind().run([&] {
+    auto child = Kind::spawn([&] { return become(never_set.waiting(), [](std::shared_ptr<int>) {}, alive); });
+    Kind::spawn([&, child = std::move(child)]() mutable {
+      return become(
+          sennit::joining_until(std::move(child), generous()),
+          [](std::shared_ptr<int>, typename Kind::fiber) { ADD_FAILURE() << "it went on"; }, alive);
+    }).detach();
+    Kind::spawn([&] {
+      return become(
+          changed.waiting_until(std::unique_lock(mutex), generous()),
+          [](std::shared_ptr<int>, auto) { ADD_FAILURE() << "it went on"; }, alive);
+    }).detach();
+    sennit::until_stackless<Kind>(3);
+  });
+  EXPECT_EQ(alive.use_count(), 1);
+  EXPECT_TRUE(mutex.try_lock());
+  mutex.unlock();
+  changed.notify_all();  // nobody is there
+}
+
+// Ends and deadlines that come at the same time: each fiber is joined once.
+KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithEnds) {
+  this->run([] {
+    struct joining {
+      std::atomic<long>* joined;
+      std::atomic<long>* late;
+      int left;
+      static continuation on(joining me, typename Kind::fiber child) {
+        if (child.joinable()) {
+          ++*me.late;
+          child.join();
+        }
+        ++*me.joined;
+        if (me.left == 0)
+          return {};
+        child = Kind::spawn([turns = --me.left % 4] {
+          for (int i = 0; i < turns; ++i)
+            Kind::yield();
+        });
+        return become(sennit::joining_until(std::move(child), racing<Kind>::close(me.left)), on, me);
+      }
+    };
+    std::atomic<long> joined = 0;
+    std::atomic<long> late = 0;
+    running<Kind> waiting;
+    constexpr int rounds = 2500;
+    for (int i = 0; i < 4; ++i)
+      waiting([&] { return joining::on({&joined, &late, rounds}, {}); });
+    waiting.join();
+    EXPECT_EQ(joined, 4 * (rounds + 1));
+    EXPECT_LE(late, joined);
+  });
+}
+
+// Notices and deadlines: whoever goes on has the lock, and what was put there is taken once.
+KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithNotices) {
+  this->run([] {
+    struct board {
+      typename Kind::mutex mutex;
+      typename Kind::condition_variable changed;
+      long there = 0;
+      long taken = 0;
+      int inside = 0;
+      bool enough = false;
+    } its;
+    struct taking {
+      board* at;
+      int round;
+      using ended = std::pair<std::unique_lock<typename Kind::mutex>, std::cv_status>;
+      static continuation on(taking me, ended by) {
+        EXPECT_EQ(++me.at->inside, 1);
+        me.at->taken += std::exchange(me.at->there, 0);
+        --me.at->inside;
+        if (me.at->enough)
+          return {};
+        return become(me.at->changed.waiting_until(std::move(by.first), racing<Kind>::close(++me.round)), on,
+                      me);
+      }
+    };
+    running<Kind> waiting;
+    for (int i = 0; i < 4; ++i)
+      waiting([&its, i] {
+        return taking::on({&its, i}, {std::unique_lock(its.mutex), std::cv_status::timeout});
+      });
+    constexpr long count = 2500;
+    for (long i = 0; i < count; ++i) {
+      {
+        const std::lock_guard hold(its.mutex);
+        EXPECT_EQ(++its.inside, 1);
+        ++its.there;
+        --its.inside;
+      }
+      i % 2 == 0 ? its.changed.notify_one() : its.changed.notify_all();
+      if (i % 50 == 0)
+        Kind::sleep_for(20us);
+      else if (i % 3 == 0)
+        Kind::yield();
+    }
+    {
+      const std::lock_guard hold(its.mutex);
+      its.enough = true;
+    }
+    its.changed.notify_all();
+    waiting.join();
+    EXPECT_EQ(its.taken + its.there, count);
+    EXPECT_TRUE(its.mutex.try_lock());
+    its.mutex.unlock();
   });
 }
 

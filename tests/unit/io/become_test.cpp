@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -206,14 +207,68 @@ KIND_TEST(BecomeIo, WaitsToWriteUntilADeadline) {
   });
 }
 
-// Bytes and deadlines that come at the same time: every byte is read, and every fiber goes on.
-KIND_TEST(BecomeIo, DeadlinesRaceWithEvents) {
+// Whatever it waits for, and with a deadline or without; then it can be waited for again.
+KIND_TEST(BecomeIo, AStopEndsTheWait) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    tcp_listener listener("127.0.0.1", 0);
+    auto [full, drained] = make_connection();
+    io_test::shrink_buffers(full);
+    std::error_code filled;
+    while (!filled)
+      full.write_some(io_test::pattern(1 << 16), filled, steady::now());
+    std::atomic<int> result = 0;
+    const auto waits = [&](auto wait, const std::stop_source& stop) {
+      result = 0;
+      return Kind::spawn([&, wait = std::move(wait), token = stop.get_token()]() mutable {
+        return become(stoppable(std::move(wait), token), [&](bool came) { result = came ? 1 : -1; });
+      });
+    };
+    const auto is_stopped = [&](auto make) {
+      for (const bool elsewhere : {false, true}) {
+        std::stop_source stop;
+        auto waiting = waits(make(), stop);
+        until_stackless<Kind>(1);
+        if (elsewhere)
+          std::thread([&] { stop.request_stop(); }).join();
+        else
+          stop.request_stop();
+        waiting.join();
+        EXPECT_EQ(result, -1);
+        waits(make(), stop).join();
+        EXPECT_EQ(result, -1);
+      }
+    };
+    is_stopped([&stream = server] { return stream.reading(); });
+    is_stopped([&stream = server] { return stream.reading_until(generous()); });
+    is_stopped([&stream = full] { return stream.writing(); });
+    is_stopped([&] { return listener.accepting(); });
+    // Nothing is lost.
+    std::stop_source stop;
+    auto reads = waits(server.reading(), stop);
+    auto accepts = waits(listener.accepting(), stop);
+    until_stackless<Kind>(2);
+    client.write_all("x", generous());
+    reads.join();
+    EXPECT_EQ(result.exchange(0), 1);
+    const tcp_stream other = tcp_stream::connect("127.0.0.1", listener.port(), generous());
+    accepts.join();
+    EXPECT_EQ(result, 1);
+    stop.request_stop();
+    waits(server.reading(), stop).join();
+    EXPECT_EQ(result, 1);  // there is something
+  });
+}
+
+// Bytes, deadlines and stops that come at the same time: every byte is read, and every fiber goes on.
+KIND_TEST(BecomeIo, DeadlinesAndStopsRaceWithEvents) {
   this->run([] {
     constexpr int count = 20;
     constexpr int rounds = 50;
     struct reading {
       tcp_stream from;
       std::atomic<int>* read;
+      std::stop_token token;
       int left = rounds;
       static continuation on(reading me, bool) {
         char byte;
@@ -223,23 +278,32 @@ KIND_TEST(BecomeIo, DeadlinesRaceWithEvents) {
         me.left -= got;
         if (me.left == 0)
           return {};
-        return become(
-            [](const reading& its) {
-              return its.from.reading_until(steady::now() + std::chrono::microseconds(its.left % 7 * 20));
-            },
-            on, std::move(me));
+        const auto until = [](const reading& its) {
+          return its.from.reading_until(steady::now() + std::chrono::microseconds(its.left % 7 * 20));
+        };
+        if (me.token.stop_requested())
+          return become(until, on, std::move(me));
+        return become([until](const reading& its) { return stoppable(until(its), its.token); }, on,
+                      std::move(me));
       }
     };
     std::atomic<int> read = 0;
     std::vector<tcp_stream> clients;
+    std::vector<std::stop_source> stops(count);
     std::vector<typename Kind::fiber> all;
-    for (int i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       auto [client, server] = make_connection();
       clients.push_back(std::move(client));
-      all.push_back(Kind::spawn([&read, stream = std::move(server)]() mutable {
-        return reading::on({std::move(stream), &read}, true);
+      all.push_back(Kind::spawn([&, i, stream = std::move(server)]() mutable {
+        return reading::on({std::move(stream), &read, stops[i].get_token()}, true);
       }));
     }
+    std::thread stopping([&] {
+      for (std::stop_source& each : stops) {
+        std::this_thread::sleep_for(1ms);
+        each.request_stop();
+      }
+    });
     for (int round = 0; round < rounds; ++round)
       for (tcp_stream& each : clients) {
         each.write_all("x", generous());
@@ -248,6 +312,7 @@ KIND_TEST(BecomeIo, DeadlinesRaceWithEvents) {
       }
     for (auto& each : all)
       each.join();
+    stopping.join();
     EXPECT_EQ(read, count * rounds);
   });
 }
@@ -351,11 +416,12 @@ KIND_TEST(BecomeIo, IsWokenWhenTheStreamIsClosed) {
 // Who waits in one direction leaves the other alone, and the file descriptor is closed with its fiber's
 // state.
 KIND_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
+  std::stop_source stop;
   const std::size_t before = io_test::open_descriptors();
   {
     Kind its;
     const std::size_t running = io_test::open_descriptors();
-    its.run([] {
+    its.run([&stop] {
       auto both = make_connection();
       for (tcp_stream* each : {&both.client, &both.server})
         Kind::spawn([stream = std::move(*each)]() mutable {
@@ -370,14 +436,21 @@ KIND_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
         }).detach();
       both = make_connection();
       for (tcp_stream* each : {&both.client, &both.server})
+        Kind::spawn([stream = std::move(*each), token = stop.get_token()]() mutable {
+          return become([token](const tcp_stream& of) { return stoppable(of.reading(), token); },
+                        [](tcp_stream, bool) { ADD_FAILURE() << "it went on"; }, std::move(stream));
+        }).detach();
+      both = make_connection();
+      for (tcp_stream* each : {&both.client, &both.server})
         Kind::spawn([stream = std::move(*each)]() mutable {
           return become([](const tcp_stream& of) { return selecting(on_readable(of, [] {})); },
                         [](tcp_stream, std::size_t) { ADD_FAILURE() << "it went on"; }, std::move(stream));
         }).detach();
-      until_stackless<Kind>(6);
+      until_stackless<Kind>(8);
     });
-    EXPECT_EQ(io_test::open_descriptors(), running + 6);
+    EXPECT_EQ(io_test::open_descriptors(), running + 8);
   }
+  stop.request_stop();
   EXPECT_EQ(io_test::open_descriptors(), before);
 }
 

@@ -14,7 +14,8 @@
 // that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
 // descriptor:
 //
-//     void leave(std::uintptr_t& word, fiber_status& why) noexcept;  // on a stack, where it has lain
+//     void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept;  // on a stack, where it has
+//     lain
 #pragma once
 
 #include <concepts>
@@ -33,7 +34,7 @@ concept is_continuation_wait = std::derived_from<T, continuation_wait>;
 
 template <class T>
 concept waits_in_place =
-    requires(T& wait, std::uintptr_t& word, fiber_status& why) { wait.leave(word, why); };
+    requires(T& wait, fiber& self, std::uintptr_t& word, fiber_status& why) { wait.leave(self, word, why); };
 
 struct no_state {};
 
@@ -79,7 +80,7 @@ struct blocked {
     fiber_status why = self.flags.status;
     blocked& kept = at(continuation_place(self));
     if constexpr (waits_in_place<Wait>)
-      kept.wait.leave(word, why);
+      kept.wait.leave(self, word, why);
     blocked mine(std::move(kept));
     kept.~blocked();
     stack_attach(self, frame);

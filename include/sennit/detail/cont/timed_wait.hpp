@@ -1,4 +1,4 @@
-// Waiting without a stack until a deadline.
+// Waiting without a stack for what may not come first: until a deadline, or a stop (stoppable_wait.hpp).
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -15,7 +16,8 @@ namespace sennit::detail {
 //
 //   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a claimed_waiter of its wait
 //   bool leave(waiter& me) noexcept;           // it does not wait any more; false: it was taken out before
-//   bool end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
+//   result end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
+//   void settle(time_point deadline);  // if it has to wait for more when it was woken
 //
 // It is known where it lies, and too large for a descriptor: it is not moved while it is.
 template <class Wait>
@@ -25,16 +27,19 @@ public:
   timed_wait(Wait&& wait, time_point deadline) noexcept : wait_(std::move(wait)), deadline_(deadline) {}
   timed_wait(timed_wait&& other) noexcept : timed_wait(std::move(other.wait_), other.deadline_) {}
 
-  bool file(fiber& f) noexcept {
+  bool file(fiber& f, token_watch* stop = nullptr) noexcept {
     if (f.home->shared == nullptr) {
-      const bool waits = wait_.file(f, f);
-      if (waits && deadline_ != never)
+      if (!wait_.file(f, f))
+        return false;
+      if (deadline_ != never)
         known_.template emplace<local_timer>(f.home->deadlines, f, deadline_);
-      return waits;
+      if (stop != nullptr)
+        stop->arm(f, nullptr);
+      return true;
     }
     auto& claim = known_.template emplace<claimed_wait>(reason, deadline_, f);
     if (wait_.file(f, claim.node()))
-      return claim.file();
+      return claim.file(stop);
     known_.template emplace<std::monostate>();
     return false;
   }
@@ -45,15 +50,23 @@ public:
       wait_.leave(claim.node());
     return withdrawn;
   }
-  void leave(std::uintptr_t& word, fiber_status& why) noexcept {
+  void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept {
     if (auto* claim = std::get_if<claimed_wait>(&known_)) {
       wait_.leave(claim->node());
       word = claim->word();
-      why = claim->was_taken() ? fiber_status::notified : fiber_status::timed_out;
-    } else if (why == fiber_status::timed_out) {
-      wait_.leave(std::get_if<local_timer>(&known_)->who);
+      if (claim->was_taken())
+        why = fiber_status::notified;
+      else if (why != fiber_status::stopped)
+        why = fiber_status::timed_out;
+    } else if (why != fiber_status::notified) {
+      wait_.leave(self);
     }
     known_.template emplace<std::monostate>();
+  }
+  void settle()
+    requires requires(Wait& wait, time_point deadline) { wait.settle(deadline); }
+  {
+    wait_.settle(deadline_);
   }
   auto end(fiber& self, std::uintptr_t word, fiber_status why) {
     if constexpr (requires { wait_.end_by(deadline_, true); })

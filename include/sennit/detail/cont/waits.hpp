@@ -9,6 +9,7 @@
 
 #include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/local/fiber.hpp"
 
@@ -28,7 +29,7 @@ public:
   static constexpr const char* reason = park_wait::reason;
   explicit timed_park_wait(time_point until) noexcept : until_(until) {}
   timed_park_wait(timed_park_wait&& other) noexcept : until_(other.until_) {}
-  bool file(fiber& f) noexcept;
+  bool file(fiber& f, token_watch* stop = nullptr) noexcept;
   static bool withdraw(fiber& f) noexcept { return park_wait::withdraw(f); }
   bool end(fiber& self, std::uintptr_t, fiber_status) noexcept { return park_wait::was_unparked(self); }
 
@@ -49,7 +50,7 @@ public:
   static constexpr const char* reason = "sleep";
   explicit sleep_wait(time_point until) noexcept : until_(until) {}
   sleep_wait(sleep_wait&& other) noexcept : until_(other.until_) {}
-  bool file(fiber& f) noexcept;
+  bool file(fiber& f, token_watch* stop = nullptr) noexcept;
   bool withdraw(fiber& f) noexcept;
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 
@@ -77,19 +78,22 @@ public:
   explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
     assert(joined_.joinable() && "sennit: join of a fiber that is not joinable");
   }
-  bool file(fiber& f) noexcept {
-    if constexpr (std::is_same_v<Handle, sennit::fiber>)
-      return file_parallel(join_access::of(joined_), f);
-    else
-      return file_local(join_access::of(joined_), f);
-  }
-  bool withdraw(fiber& f) noexcept { return withdraw_parallel(join_access::of(joined_), f); }
+  bool file(fiber& f) noexcept { return file(f, f); }
+  bool withdraw(fiber& f) noexcept { return leave(f); }
   void end(fiber&, std::uintptr_t, fiber_status) { joined_.join(); }  // it has ended: throws what it threw
 
+  // For timed_wait. The handle again: empty, if the fiber was joined.
+  bool file(fiber& f, waiter& me) noexcept;
+  bool leave(waiter& me) noexcept;
+  Handle end_by(time_point, bool in_time) {
+    if (in_time || has_ended())
+      joined_.join();
+    return std::move(joined_);
+  }
+
 private:
-  static bool file_parallel(fiber& joined, fiber& f) noexcept;
-  static bool file_local(fiber& joined, fiber& f) noexcept;
-  static bool withdraw_parallel(fiber& joined, fiber& f) noexcept;
+  static constexpr bool is_parallel = std::is_same_v<Handle, sennit::fiber>;
+  bool has_ended() const noexcept;
 
   Handle joined_;
 };

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/io/source.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
@@ -14,29 +14,32 @@ namespace sennit::detail {
 class ready_wait_base : public continuation_wait {
 public:
   ready_wait_base(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {}
-  ready_wait_base(ready_wait_base&& other) noexcept
-      : source_(other.source_), reads_(other.reads_), in_time_(other.in_time_) {}
+  ready_wait_base(ready_wait_base&& other) noexcept : ready_wait_base(other.source_, other.reads_) {
+    came_ = other.came_;
+  }
   ~ready_wait_base();
 
   bool file(fiber& f) noexcept { return file(f, f); }
   bool withdraw(fiber& f) noexcept { return source_leave(side(), f); }
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 
-  // For timed_wait.
+  // For timed_wait. A worker that was late, and looks at its timers first, does not make late what came in
+  // time.
   bool file(fiber& f, waiter& me) noexcept;
   bool leave(waiter& me) noexcept;
-  bool end_by(time_point, bool in_time) const noexcept { return in_time || in_time_; }
+  bool end_by(time_point, bool in_time) const noexcept { return in_time || came_; }
 
 private:
-  bool is_ready() const noexcept;
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
+  // Whether there is something now, as far as can be known without an attempt.
+  bool is_ready() const noexcept;
 
   io_source* source_;
-  waiter* me_ = nullptr;  // of a local runtime: who is to be taken out where that ends
+  waiter* me_ = nullptr;
   bool reads_;
   bool shared_ = false;
-  bool waits_ = false;    // an operation on the source goes on
-  bool in_time_ = false;  // whoever was first: it was ready when the wait ended
+  bool waits_ = false;  // an operation on the source goes on
+  bool came_ = false;   // when it left
 };
 
 template <bool Reading>

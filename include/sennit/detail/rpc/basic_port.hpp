@@ -172,8 +172,8 @@ private:
     }
     bool leave(waiter& me) noexcept { return calls::leave_call(record_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
-    answer end(fiber&, std::uintptr_t, fiber_status) {
-      calls::finish_call(record_);
+    answer end(fiber&, std::uintptr_t, fiber_status why) {
+      calls::finish_call(record_, why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
       return answer(std::move(record_.at));
     }
 

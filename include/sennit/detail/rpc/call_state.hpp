@@ -22,6 +22,7 @@ enum class call_phase : std::uint8_t {
   failed,     // holds what the server failed with
   abandoned,  // the server has gone without an answer
   late,       // its deadline has passed
+  stopped,    // a stop was requested before it ended
 };
 
 template <class Request, class Reply>

@@ -195,12 +195,12 @@ protected:
     return call.port->waits_.leave(me, [&call] { call.cut(); });
   }
 
-  // Of one that was filed, on a stack again.
-  static void finish_call(record& call) {
+  // Of one that was filed, on a stack again. `otherwise`: why it has not ended, if it has not.
+  static void finish_call(record& call, call_phase otherwise) {
     if (call.at.phase() == call_phase::entered)
       call.port->run_lent(call);
     if (!call.at.has_ended())
-      call.give_up(call_phase::late);
+      call.give_up(otherwise);
   }
 
   void run_lent(record& call) {

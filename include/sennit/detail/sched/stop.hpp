@@ -44,15 +44,13 @@ public:
 private:
   friend class stop_watch;
   friend class local_stop_watch;
-  friend struct stop_notice;
   static stop_link* seen(stop_link* link) noexcept;
 
   stop_link* const outer_;
   const int
       exceptions_;  // that were on their way when it was made: while there are more, waits do not see it
   const kind kind_;
-  bool watched_ = false;  // by a wait of a local runtime: its thread's
-  stop_notice* notice_ = nullptr;
+  stop_notice* notice_ = nullptr;  // a guard's, in a fiber of a local runtime
   basic_stop_word<> word_;
 };
 

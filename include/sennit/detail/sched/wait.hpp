@@ -15,6 +15,7 @@
 namespace sennit::detail {
 
 class claimed_wait;
+class token_watch;
 
 // A place in which a claimed_wait waits: in a list, or a word.
 struct claimed_waiter : waiter {
@@ -73,14 +74,8 @@ public:
   // to be called. errno is kept.
   bool wait();
   // In place of wait(), without a stack. False: the wait has ended; else it may be gone. (One of a local
-  // runtime has its deadline besides.)
-  bool file() noexcept {
-    if (local_)
-      who_->flags.status = fiber_status::parked;
-    else
-      timer_.arm(*who_, claim_, deadline_);
-    return claim_.park();
-  }
+  // runtime has its deadline besides.) `stop`: what may end it, too; or null.
+  bool file(token_watch* stop) noexcept;
   // Of who waits so. False: somebody else makes it ready.
   bool withdraw() noexcept { return claim_.take(claim_state::timed_out) == claim_result::parked; }
   bool was_taken() const noexcept { return is_taken(claim_.state()); }
@@ -156,22 +151,31 @@ struct slot_site : wait_site {
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
                   const char* reason, time_point deadline, std::uintptr_t claimed_tag = 0);
 
+// Of one that was taken out of such a word: until who has taken it lets go of it, which is very soon, unless
+// its wait has ended by that.
+void until_let_go(const waiter& me) noexcept;
+
 // Ends the wait of one that was taken out of such a word. Returns who is to be made ready, or null: nobody.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
-// Of one that has found itself taken out: until who did so lets go of it, which is very soon. One whose claim
-// was taken there, or that has none, was let go before it was woken.
-void wait_for_taker(waiter& w) noexcept;
 
 // ---- A fiber's end.
 
+// Whom the end of a fiber wakes.
+inline std::uintptr_t ended_word(waiter& me) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&me) +
+         (me.flags.kind == waiter_kind::claimed ? ended_claimed : std::uintptr_t{0});
+}
 // Has the end of a fiber wake a waiter. False: it has ended already.
 inline bool observe_end(fiber& f, waiter& me) noexcept {
   std::uintptr_t expected = ended_not_yet;
-  const bool waits = f.ended.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&me),
-                                                     std::memory_order_acq_rel, std::memory_order_acquire);
+  const bool waits = f.ended.compare_exchange_strong(expected, ended_word(me), std::memory_order_acq_rel,
+                                                     std::memory_order_acquire);
   assert((waits || expected == ended_already) && "sennit: two join one fiber");
   return waits;
 }
+
+// The waiter leaves. False: it has been taken out, and nobody touches it any more.
+bool observe_end_no_more(fiber& f, waiter& me) noexcept;
 
 // Waits until a fiber of a parallel runtime has ended, from anywhere. False: the deadline passed first.
 bool wait_for_end(fiber& f, time_point deadline);

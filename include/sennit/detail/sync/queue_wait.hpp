@@ -13,6 +13,7 @@ namespace sennit::detail {
 //   static constexpr const char* reason
 //   bool operator()(state& now)   under the lock; true: it need not wait
 //   bool end(time_point deadline) on a stack again, when it was woken: false, if it could not have it by then
+//   void settle(time_point)       the same, if that may have to wait: end() is called after it
 //   void gave_up()                it has left the queue, and was not woken
 struct queue_rule {
   static bool end(time_point) noexcept { return true; }
@@ -37,6 +38,11 @@ public:
     return left;
   }
   bool end_by(time_point deadline, bool in_time) { return in_time && rule_.end(deadline); }
+  void settle(time_point deadline)
+    requires requires(Rule& rule) { rule.settle(deadline); }
+  {
+    rule_.settle(deadline);
+  }
 
 private:
   Queue* queue_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/detail/sync/select_case.hpp"
 
 namespace sennit::detail {
@@ -23,11 +24,13 @@ protected:
   select_wait_base(select_wait_base&& other) noexcept : among_(other.among_), chosen_(other.chosen_) {}
   ~select_wait_base() = default;
 
-  bool file(fiber& f, select_case::list cases) noexcept;
+  bool file(fiber& f, select_case::list cases, token_watch* stop) noexcept;
   bool withdraw(select_case::list cases) noexcept;
-  void leave(select_case::list cases) noexcept;
-  // The number of the case that was done.
-  std::size_t finish(select_case::list cases);
+  void leave(select_case::list cases, fiber_status why) noexcept;
+  // Chooses now, if it is still to be done.
+  void choose(select_case::list cases);
+  // The number of the case that was done; or none.
+  std::size_t chosen() const noexcept { return chosen_; }
   // Nobody knows the cases any more.
   void forget(select_case::list cases) noexcept;
 
@@ -46,14 +49,16 @@ public:
   select_wait(select_wait&&) noexcept = default;
   ~select_wait() { forget(all()); }
 
-  bool file(fiber& f) noexcept { return select_wait_base::file(f, all()); }
+  bool file(fiber& f, token_watch* stop = nullptr) noexcept { return select_wait_base::file(f, all(), stop); }
   bool withdraw(fiber&) noexcept { return select_wait_base::withdraw(all()); }
-  void leave(std::uintptr_t&, fiber_status&) noexcept { select_wait_base::leave(all()); }
-  std::size_t end(fiber&, std::uintptr_t, fiber_status) {
-    const std::size_t chosen = finish(all());
+  void leave(fiber&, std::uintptr_t&, fiber_status& why) noexcept { select_wait_base::leave(all(), why); }
+  void settle() { choose(all()); }
+  std::size_t end(fiber&, std::uintptr_t, fiber_status why) {
+    if (why != fiber_status::stopped)
+      choose(all());
     std::size_t number = 0;
-    std::apply([&](auto&... each) { ((number++ == chosen ? each.finish() : void()), ...); }, cases_);
-    return chosen;
+    std::apply([&](auto&... each) { ((number++ == chosen() ? each.finish() : void()), ...); }, cases_);
+    return chosen() != select_case::none ? chosen() : sizeof...(Cases);
   }
 
 private:
