@@ -1,4 +1,4 @@
-// Memory that is computed when it is touched: pager [LOOKUPS]
+// Memory that is computed when it is touched: pager [LOOKUPS], or pager --faults COUNT [--workers N]
 //
 // A large array, of which element n is the number of steps that n takes to come to 1 (3n + 1 if odd, n / 2 if
 // even). No page of it is there at first. A fiber that touches one faults; the fault is a call of the pager,
@@ -6,14 +6,22 @@
 // there.
 //
 // The pager writes through a second view of the same memory, so that nobody sees a page that is half done.
+//
+// --faults: eight fibers read all pages in turn, round and round, and the pager takes away again what has
+// been read. So every page that is read is a fault, exactly one, and COUNT of them take the memory of some
+// pages. All of them are checked: none may be lost, done twice, or bring another page. (For what is cheaper
+// to compute.)
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "sennit/exception_server.hpp"
@@ -31,9 +39,13 @@ static std::uint16_t steps(std::uint64_t n) {
   return count;
 }
 
+static std::uint16_t scrambled(std::uint64_t n) {
+  return static_cast<std::uint16_t>((n * 0x9e3779b97f4a7c15) >> 48);
+}
+
 class lazy_array {
 public:
-  lazy_array() {
+  explicit lazy_array(std::uint16_t (*element)(std::uint64_t)) : element_(element) {
     const int memory = memfd_create("pager", 0);
     if (memory < 0 || ftruncate(memory, pages * page) != 0)
       std::abort();
@@ -64,22 +76,36 @@ public:
       return true;  // two have touched it at once
     auto* const elements = reinterpret_cast<std::uint16_t*>(written_ + number * page);
     for (std::size_t i = 0; i < elements_per_page; ++i)
-      elements[i] = steps(number * elements_per_page + i);
+      elements[i] = element_(number * elements_per_page + i);
     filled_[number] = true;
     ++count_;
     return mprotect(seen_ + number * page, page, PROT_READ) == 0;
   }
+  // How many pages have been computed.
   std::size_t count() const { return count_; }
 
+  std::size_t page_of(const void* touched) const {
+    return static_cast<std::size_t>(static_cast<const char*>(touched) - seen_) / page;
+  }
+
+  // As if it had never been touched.
+  void take_away(std::size_t number) {
+    if (filled_[number] && (mprotect(seen_ + number * page, page, PROT_NONE) != 0 ||
+                            madvise(written_ + number * page, page, MADV_REMOVE) != 0))
+      std::abort();
+    filled_[number] = false;
+  }
+
 private:
+  std::uint16_t (*element_)(std::uint64_t);
   char* seen_;
   char* written_;
   std::vector<bool> filled_ = std::vector<bool>(pages);
   std::size_t count_ = 0;
 };
 
-static void run(std::size_t lookups) {
-  lazy_array array;
+static void look_up(std::size_t lookups) {
+  lazy_array array(steps);
   sennit::exception_server faults;
 
   sennit::scope pager;
@@ -117,12 +143,86 @@ static void run(std::size_t lookups) {
               array.count(), pages);
 }
 
+// Whether all was as it must be.
+static bool fault(std::size_t wanted, std::size_t workers) {
+  constexpr std::size_t readers = 8;
+  static_assert(pages % readers == 0);  // each has pages of its own
+  const auto begin = std::chrono::steady_clock::now();
+  lazy_array array(scrambled);
+  sennit::exception_server faults;
+  std::size_t served = 0;
+
+  sennit::scope pager;
+  pager.spawn([&] {
+    for (;;) {
+      auto fault = faults.receive();
+      ++served;
+      const bool filled = array.fill(fault.address());
+      if (filled)  // who has come to this page is done with the one before
+        array.take_away((array.page_of(fault.address()) + pages - readers) % pages);
+      fault.reply(filled ? sennit::verdict::resume : sennit::verdict::pass);
+    }
+  });
+
+  std::vector<std::size_t> read(readers), wrong(readers);
+  std::vector<sennit::fiber> all;
+  for (std::size_t reader = 0; reader < readers; ++reader)
+    all.push_back(sennit::spawn([&, reader] {
+      const sennit::exception_guard guard(faults);
+      for (std::size_t i = reader; i < wanted; i += readers, ++read[reader]) {
+        const std::size_t first = i % pages * elements_per_page;
+        bool right = true;
+        for (std::size_t n = first; n < first + elements_per_page; ++n)
+          right &= array[n] == scrambled(n);
+        wrong[reader] += right ? 0 : 1;
+      }
+    }));
+  for (auto& each : all)
+    each.join();
+  pager.request_stop();
+  pager.join();
+
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::size_t pages_read = 0, pages_wrong = 0;
+  for (std::size_t reader = 0; reader < readers; ++reader) {
+    pages_read += read[reader];
+    pages_wrong += wrong[reader];
+  }
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  std::printf(
+      "%zu pages read on %zu workers, %zu faults served, %zu pages computed, %zu wrong; %.1f us each, %.1f s,"
+      " at most %ld MB\n",
+      pages_read, workers, served, array.count(), pages_wrong,
+      1e6 * took.count() / static_cast<double>(wanted), took.count(), used.ru_maxrss / 1024);
+  return pages_read == wanted && served == wanted && array.count() == wanted && pages_wrong == 0;
+}
+
 int main(int argc, char** argv) {
   if (!sennit::serves_faults) {
     std::puts("faults are not served in this build: see sennit/exception_server.hpp");
     return 0;
   }
-  const std::size_t lookups = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 200;
-  sennit::runtime runtime;
-  runtime.run([&] { run(lookups); });
+  std::size_t lookups = 200, faults = 0, workers = 2;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    std::size_t* const option = word == "--faults" ? &faults : word == "--workers" ? &workers : nullptr;
+    const char* const text = option == nullptr ? argv[i] : i + 1 < argc ? argv[++i] : "";
+    std::size_t& number = option == nullptr ? lookups : *option;
+    number = std::strtoul(text, nullptr, 10);
+    if (number == 0) {
+      std::fputs("usage: pager [LOOKUPS], or pager --faults COUNT [--workers N]\n", stderr);
+      return 2;
+    }
+  }
+  bool all_right = true;
+  // A fault that was lost would be waited for for ever; at least that is said.
+  sennit::runtime runtime({.workers = static_cast<unsigned>(workers), .report_deadlock = true});
+  runtime.run([&] {
+    if (faults == 0)
+      look_up(lookups);
+    else
+      all_right = fault(faults, workers);
+  });
+  return all_right ? 0 : 1;
 }

@@ -1,11 +1,17 @@
 // One client as the commands see it, and what they ask of the front that serves it.
 //
 // A front is whatever moves bytes between connections and sessions: fibers, callbacks, threads. Most commands
-// reply and are done. Two kinds are not, and both are told by what they leave in the client:
+// reply and are done. Three kinds are not, and are told by what they leave in the client:
 //
 //   `waiting` is set      The client is blocked (BLPOP): nothing more is executed for it until another client
 //                         brings what it waits for, its time is over, or it is gone.
 //   it has subscriptions  Others send it messages at any time.
+//   `at_risk` is set      What is left to do for it may fault (DEBUG SEGFAULT): once the replies so far are
+//                         sent its front calls run_at_risk(), and closes it.
+//
+// What may fault is left to the front, because there it is done without the lock and in the midst of nothing.
+// A fault gives up all that lies on the stack: nothing unlocks what was locked, nothing ends a change of the
+// tables that was begun. So nobody serves a fault of the commands themselves; it ends the process.
 //
 // Bytes that others have for a client are put into `pushed`, and its front is told; see session.hpp.
 #pragma once
@@ -85,7 +91,8 @@ struct client {
   bool quit = false;              // close once the replies so far are sent
   bool broken = false;            // close at once
   bool in_exec = false;
-  buffer pushed;  // counted in server_state::client_memory
+  bool at_risk = false;  // with quit
+  buffer pushed;         // counted in server_state::client_memory
 
   std::uint64_t id = 0;
   kv::front* front = nullptr;    // nullptr: nobody to be told

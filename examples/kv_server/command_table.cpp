@@ -31,6 +31,8 @@ constexpr command table[] = {
     {"config", -2, 0, no_keys, "server", "2.0.0", "Read the server's settings", run_subcommand,
      &handlers::config_choices},
     {"dbsize", 1, readonly | fast, no_keys, "server", "1.0.0", "Count the keys", handlers::dbsize},
+    {"debug", -2, admin | noscript | loading | stale, no_keys, "server", "1.0.0",
+     "Do what only those who test the server want", handlers::debug},
     {"decr", 2, write | denyoom | fast, first_argument, "string", "1.0.0",
      "Subtract one from an integer value", handlers::decr},
     {"decrby", 3, write | denyoom | fast, first_argument, "string", "1.0.0", "Subtract from an integer value",

@@ -25,7 +25,7 @@ struct invocation {
 namespace flag {
 inline constexpr unsigned write = 1, readonly = 2, denyoom = 4, fast = 8, noscript = 16, loading = 32,
                           stale = 64, no_auth = 128, blocking = 256, pubsub = 512, subscriber = 1024,
-                          at_once = 2048;
+                          at_once = 2048, admin = 4096;
 }
 
 struct key_range {
@@ -74,6 +74,10 @@ void execute(const request& arguments, server_state& server, client& from, reply
 
 // Runs a command that is known to be well-formed, as EXEC does; `execute` without its checks.
 void run(const command& found, invocation& call);
+
+// What a command has left to do that may fault: see client.hpp. Without the lock, touching nothing of the
+// server's.
+void run_at_risk();
 
 bool is_out_of_memory(const server_state& server);
 [[noreturn]] void fail_arity(std::string_view command);

@@ -154,6 +154,9 @@ void ping(invocation& call);
 void quit(invocation& call);
 void select(invocation& call);
 
+// debug_commands.cpp
+void debug(invocation& call);
+
 // server_commands.cpp
 void command(invocation& call);
 extern const std::span<const subcommand> command_choices;

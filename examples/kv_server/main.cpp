@@ -66,6 +66,7 @@ void parse(int count, char** words, options& chosen) {
   const auto size = CLI::AsSizeValue(false);
   std::size_t seconds = 0;
   std::size_t shutdown_seconds = 10;
+  std::string debug_command = "no";
   app.add_option("--port", config.port, "TCP port")->capture_default_str()->check(CLI::Range(1, 65535));
   app.add_option("--bind", config.bind, "Address to listen on")->capture_default_str();
   app.add_option("--maxmemory", config.max_memory,
@@ -84,6 +85,10 @@ void parse(int count, char** words, options& chosen) {
                  "Bytes of one request (default: 64mb)")
       ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31))
       ->option_text("BYTES");
+  app.add_option("--enable-debug-command", debug_command,
+                 "Whether clients may send DEBUG SEGFAULT: it faults, and its connection alone is closed")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"no", "yes"}));
   app.add_option("--shutdown-timeout", shutdown_seconds,
                  "Seconds that SIGTERM or SIGINT leaves to requests under way; a second signal ends at once")
       ->capture_default_str();
@@ -98,6 +103,7 @@ void parse(int count, char** words, options& chosen) {
   }
   config.timeout = std::chrono::seconds(seconds);
   config.shutdown_timeout = std::chrono::seconds(shutdown_seconds);
+  config.debug_command = debug_command == "yes";
   if (!chosen.per_request.empty()) {
     chosen.coroutines.pooled = chosen.per_request.starts_with("pooled");
     chosen.coroutines.swap = chosen.per_request.ends_with("swap");

@@ -21,7 +21,7 @@ constexpr flag_name flag_names[] = {
     {flag::write, "write"},       {flag::readonly, "readonly"}, {flag::denyoom, "denyoom"},
     {flag::noscript, "noscript"}, {flag::loading, "loading"},   {flag::stale, "stale"},
     {flag::fast, "fast"},         {flag::no_auth, "no_auth"},   {flag::blocking, "blocking"},
-    {flag::pubsub, "pubsub"},
+    {flag::pubsub, "pubsub"},     {flag::admin, "admin"},
 };
 
 void reply_flags(unsigned flags, reply_writer& reply) {
@@ -121,6 +121,7 @@ std::vector<parameter> parameters(const settings& config) {
       {"bind", config.bind},
       {"client-query-buffer-limit", std::to_string(config.protocol.max_request)},
       {"databases", "1"},
+      {"enable-debug-command", config.debug_command ? "yes" : "no"},
       {"maxclients", std::to_string(config.max_clients)},
       {"maxmemory", std::to_string(config.max_memory)},
       {"maxmemory-clients", std::to_string(config.max_memory_clients)},
@@ -187,7 +188,7 @@ std::vector<section> information(const server_state& server) {
       {"stats", "# Stats\r\n" + line("total_connections_received", stats.connections_received) +
                     line("total_commands_processed", stats.commands_processed) +
                     line("rejected_connections", stats.rejected_connections) +
-                    line("expired_keys", server.keys.expired()) +
+                    line("client_faults", stats.client_faults) + line("expired_keys", server.keys.expired()) +
                     line("pubsub_channels", server.channels.size()) +
                     line("pubsub_patterns", server.patterns.size())},
       {"keyspace", "# Keyspace\r\n"},

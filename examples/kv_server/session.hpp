@@ -64,6 +64,8 @@ public:
   bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // process() is to be called
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
+  bool is_at_risk() const { return client_.at_risk; }  // before it is closed: run_at_risk(), without the lock
+  std::uint64_t id() const { return client_.id; }
   void time_out();  // the client is to be told that it has waited in vain; process() follows
 
   std::string_view output() const { return output_.view(); }

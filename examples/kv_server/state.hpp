@@ -36,6 +36,7 @@ struct settings {
   std::size_t max_output = std::size_t{256} << 20;  // replies of one session not yet sent
   std::size_t max_pushed = std::size_t{32} << 20;   // messages to one client that it has not taken yet
   std::chrono::seconds shutdown_timeout{10};        // for requests under way at SIGTERM
+  bool debug_command = false;                       // DEBUG may be sent
   protocol_limits protocol;
 };
 
@@ -44,6 +45,7 @@ struct statistics {
   std::uint64_t rejected_connections = 0;
   std::uint64_t commands_processed = 0;
   std::size_t connected_clients = 0;
+  std::uint64_t client_faults = 0;  // each has ended its connection alone
 };
 
 // What the sessions of one thread share (session.hpp): where they receive, and the output block last used,
@@ -66,6 +68,7 @@ struct server_state {
   std::size_t client_memory = 0;   // counted against max_memory_clients
   workspace shared;                // by all sessions, if one thread runs them
   executor run_request = execute;  // or what runs it in another way: fronts/coroutine_per_request.hpp
+  bool survives_faults = false;    // the front closes who is at_risk and faults, and goes on
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 

@@ -48,6 +48,7 @@ public:
   bool serve(lock& held);
   auto reading() const { return stream_->reading(); }
   auto reading_until(time_point deadline) const { return stream_->reading_until(deadline); }
+  const session& its_session() const { return session_; }
   // When it is to be closed, if it says nothing.
   time_point idle_deadline() const;
 

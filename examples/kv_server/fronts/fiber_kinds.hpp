@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "sennit/channel.hpp"
+#include "sennit/exception_server.hpp"
 #include "sennit/local/channel.hpp"
+#include "sennit/local/exception_server.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
@@ -25,6 +27,7 @@ struct one_worker {
     void unlock() {}
   };
   using channel = sennit::local::channel<bool>;
+  using exception_server = sennit::local::exception_server;
 
   // Between receiving and processing no other fiber of the thread runs: all sessions share one.
   struct workspaces {};
@@ -46,6 +49,7 @@ struct one_worker {
   static void spawn_connection(Function&& function, std::size_t) {
     sennit::local::spawn(std::forward<Function>(function));
   }
+  static void name_fiber(std::string_view name) { sennit::local::this_fiber::set_name(name); }
   static void yield() { sennit::local::this_fiber::yield(); }
   static void sleep_until(std::chrono::steady_clock::time_point time) {
     sennit::local::this_fiber::sleep_until(time);
@@ -55,6 +59,7 @@ struct one_worker {
 struct several_workers {
   using mutex = sennit::mutex;
   using channel = sennit::channel<bool>;
+  using exception_server = sennit::exception_server;
 
   // As many as have received at once. Not filled with zeroes: of what is never written, there is no memory.
   struct own_workspace : workspace {
@@ -97,6 +102,7 @@ struct several_workers {
   static void spawn_connection(Function&& function, std::size_t number) {
     sennit::spawn(std::forward<Function>(function), {.near = static_cast<unsigned>(number)}).detach();
   }
+  static void name_fiber(std::string_view name) { sennit::this_fiber::set_name(name); }
   static void yield() { sennit::this_fiber::yield(); }
   static void sleep_until(std::chrono::steady_clock::time_point time) {
     sennit::this_fiber::sleep_until(time);

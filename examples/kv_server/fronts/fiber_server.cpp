@@ -1,5 +1,6 @@
 // The server on fibers: one accepts, one waits for the signals to end, one removes keys whose time is over,
-// and each connection has its own (fiber_connection.hpp). All of one thread, or on several workers.
+// one is asked when a client's command faults, and each connection has its own (fiber_connection.hpp). All of
+// one thread, or on several workers.
 #include <cstdio>
 #include <list>
 #include <memory>
@@ -7,6 +8,8 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "fiber_connection.hpp"
@@ -21,6 +24,21 @@ namespace kv {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+const char* text_of(sennit::fault_kind kind) {
+  switch (kind) {
+    case sennit::fault_kind::memory:
+      return "memory fault";
+    case sennit::fault_kind::bus:
+      return "bus error";
+    case sennit::fault_kind::overflow:
+      return "stack overflow";
+    case sennit::fault_kind::instruction:
+      return "illegal instruction";
+    default:
+      return "arithmetic fault";
+  }
+}
 
 // Outlives the runtime, whose end ends the fibers that use it.
 template <class Kind>
@@ -63,6 +81,8 @@ private:
   static sennit::continuation serve_connection(std::unique_ptr<guest> rested);
   static sennit::continuation serve_locked(std::unique_ptr<guest> rested);
   static sennit::continuation serve_in_time(std::unique_ptr<guest> rested, bool in_time);
+  [[gnu::noinline]] void run_guarded(const connection& of, std::unique_lock<mutex>& held);
+  void answer_faults();
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
   void say_changed();
@@ -70,6 +90,7 @@ private:
   server_state& server_;
   sennit::tcp_listener listener_;
   std::optional<sennit::signal_set> signals_;
+  typename Kind::exception_server faults_;
   mutex guard_;  // of the server's state, and of what follows
   typename Kind::workspaces spaces_;
   std::list<connection*> connections_;
@@ -83,6 +104,10 @@ void fiber_server<Kind>::serve() {
   signals_.emplace(stop_signals);
   listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
   say_serving(server_.config);
+  if (server_.config.debug_command && sennit::serves_faults) {
+    server_.survives_faults = true;
+    Kind::spawn([this] { answer_faults(); }, "faults");
+  }
   Kind::spawn([this] { accept_until_closed(); }, "acceptor");
   Kind::spawn([this] { return remove_keys(); }, "expiry");
   signals_->wait();
@@ -190,12 +215,45 @@ sennit::continuation fiber_server<Kind>::serve_locked(std::unique_ptr<guest> res
     if (here->served.serve(hold)) {
       return rest(std::move(here), hold);
     }
+    if (here->served.its_session().is_at_risk()) {
+      here->of.run_guarded(here->served, hold);
+    }
   } catch (const std::system_error&) {
     // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
   } catch (const std::bad_alloc&) {
     // No memory to rest in.
   }
   return {};
+}
+
+// Only here is a client's fiber guarded: without the lock, owning what it owns outside of what it runs. So no
+// guard is held while a connection rests, and requests pay nothing. Whoever is killed goes on here, and the
+// connection ends like any other.
+template <class Kind>
+void fiber_server<Kind>::run_guarded(const connection& of, std::unique_lock<mutex>& held) {
+  Kind::name_fiber("client " + std::to_string(of.its_session().id()));
+  held.unlock();
+  bool faulted = false;
+  try {
+    sennit::guarded(faults_, run_at_risk);
+  } catch (const sennit::killed&) {
+    faulted = true;
+  }
+  held.lock();
+  server_.stats.client_faults += faulted ? 1 : 0;
+}
+
+// Nobody else is guarded: whatever comes here holds nothing that others need.
+template <class Kind>
+void fiber_server<Kind>::answer_faults() {
+  for (;;) {
+    auto fault = faults_.receive();
+    const std::string_view who = fault.fiber();
+    std::fprintf(stderr, "kv_server: %.*s: %s at 0x%zx; its connection is closed\n",
+                 static_cast<int>(who.size()), who.data(), text_of(fault.kind()),
+                 reinterpret_cast<std::size_t>(fault.address()));
+    fault.reply(sennit::verdict::kill);
+  }
 }
 
 template <class Kind>

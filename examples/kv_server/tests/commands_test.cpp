@@ -147,6 +147,28 @@ TEST_F(commands, command_describes_them) {
   EXPECT_EQ(send("COMMAND LIST").substr(0, count.size() + 3), "*" + count + "\r\n");
 }
 
+// It faults nowhere here: that is left to a front, where it can do no harm.
+TEST_F(commands, debug_segfault_is_left_to_a_front_that_survives_it) {
+  const std::string not_allowed =
+      "-ERR DEBUG command not allowed: start the server with --enable-debug-command yes\r\n";
+  EXPECT_EQ(send("DEBUG SEGFAULT"), not_allowed);
+  EXPECT_EQ(send("DEBUG nonsense"), not_allowed);
+  EXPECT_EQ(send("DEBUG"), "-ERR wrong number of arguments for 'debug' command\r\n");
+  server_->config.debug_command = true;
+  EXPECT_EQ(send("DEBUG SEGFAULT").substr(0, 46), "-ERR DEBUG SEGFAULT would end the server here:");
+  server_->survives_faults = true;
+  EXPECT_EQ(send("DEBUG SEGFAULT x").substr(0, 62),
+            "-ERR unknown subcommand or wrong number of arguments for 'SEGF");
+  EXPECT_EQ(send("MULTI\r\nDEBUG SEGFAULT\r\nEXEC"),
+            "+OK\r\n+QUEUED\r\n*1\r\n-ERR DEBUG SEGFAULT is not allowed in a transaction\r\n");
+  EXPECT_FALSE(client_.raw().is_at_risk());
+  EXPECT_FALSE(client_.closed());
+  EXPECT_EQ(send("PING\r\ndebug segfault\r\nSET a 1"), "+PONG\r\n");
+  EXPECT_TRUE(client_.raw().is_at_risk());
+  EXPECT_TRUE(client_.closed());
+  EXPECT_EQ(server_->keys.size(), 0U);
+}
+
 TEST_F(commands, info_has_sections) {
   EXPECT_EQ(send("SET a 1"), "+OK\r\n");
   const std::string all = send("INFO");

@@ -4,6 +4,8 @@
 Asserts no time beyond generous time-outs.
 """
 
+import pathlib
+import platform
 import resource
 import signal
 import socket
@@ -11,6 +13,7 @@ import sys
 import time
 
 import hostile_company
+import hostile_faults
 from hostile_support import (
     MIB, PROMPT, Failure, check, check_answers, check_resident, pumps, receive, receive_all, reset, send_until_blocked, wait_until)
 from server_process import ServerError, ServerProcess, connect, kv_server_command, parse_arguments, server_title
@@ -322,7 +325,14 @@ def port_taken(start):
 
 SCENARIOS = [bad_lengths, half_frames, slow_sender, endless_pipelines, busy_pipelines, idle_connections,
              too_many_clients, no_descriptors, resets, time_out, clean_shutdown, graceful_shutdown,
-             shutdown_deadline, port_taken, *hostile_company.SCENARIOS]
+             shutdown_deadline, port_taken, *hostile_company.SCENARIOS, *hostile_faults.SCENARIOS]
+
+
+def serves_faults(asked):
+    """Whether that server survives a client's fault."""
+    program = pathlib.Path(asked.server).read_bytes()
+    return (platform.machine() == "x86_64" and not {"callback", "thread"} & set(asked.options)
+            and b"__asan_init" not in program and b"__tsan_init" not in program)
 
 
 def run(scenario, asked):
@@ -331,6 +341,7 @@ def run(scenario, asked):
                              before_start=before_start)
 
     start.most_idle = 32768 if "thread" in asked.options else 4000
+    start.serves_faults = serves_faults(asked)
     started = time.monotonic()
     try:
         said = scenario(start)

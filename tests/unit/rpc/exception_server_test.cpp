@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -275,6 +276,31 @@ KIND_TEST(ExceptionServer, AKilledFunctionThrowsAndItsCallerGoesOn) {
   EXPECT_EQ(inner, 0);
 }
 
+void fault_here() {
+  write_to(nowhere);
+}
+int forty_two() {
+  return 42;
+}
+
+KIND_TEST(ExceptionServer, GuardsPlainFunctions) {
+  bool caught = false;
+  this->run([&] {
+    typename Kind::exception_server server;
+    auto kills = this->answer(server, 1, verdict::kill);
+    Kind::spawn([&] {
+      EXPECT_EQ(guarded(server, forty_two), 42);
+      try {
+        guarded(server, fault_here);
+      } catch (const killed&) {
+        caught = true;
+      }
+    }).join();
+    kills.join();
+  });
+  EXPECT_TRUE(caught);
+}
+
 KIND_TEST(ExceptionServer, StopsFindNothingOfWhatIsGivenUp) {
   this->run([&] {
     typename Kind::exception_server server;
@@ -442,6 +468,37 @@ KIND_TEST(ExceptionServer, AFaultOfTheServerEndsTheProcess) {
     });
     EXPECT_TRUE(result.says("sennit: memory fault (SIGSEGV) at 0x0 in fiber \"server\"\n")) << result;
     EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
+  }
+}
+
+// However it faults, and though the server is that of all fibers.
+KIND_TEST(ExceptionServer, AnyFaultOfTheServerOfAllIsReportedAndNotServed) {
+  const auto dies_serving = [&](void (*by)()) {
+    return this->dies([&] {
+      typename Kind::exception_server server;
+      const typename Kind::runtime_exception_guard all(server);
+      auto faults = this->serve(server, 2, [by](auto& fault) {
+        if (fault.fiber() != "served")
+          std::fputs("the server was asked about itself\n", stderr);
+        by();
+        return verdict::kill;
+      });
+      Kind::spawn([] { write_to(nowhere); }, {.name = "served"}).join();
+    });
+  };
+  const outcome overflowed = dies_serving([] { descend(0); });
+  EXPECT_TRUE(overflowed.says("sennit: stack overflow in fiber \"server\"")) << overflowed;
+  const outcome in_generator = dies_serving([] {
+    generator<int> body([](auto& yield) {
+      write_to(nowhere);
+      yield(1);
+    });
+    static_cast<void>(body.begin());
+  });
+  EXPECT_TRUE(in_generator.says("sennit: memory fault (SIGSEGV) at 0x0 in coroutine")) << in_generator;
+  for (const outcome& each : {overflowed, in_generator}) {
+    EXPECT_TRUE(each.killed_by(SIGSEGV)) << each;
+    EXPECT_FALSE(each.says("asked about itself")) << each;
   }
 }
 

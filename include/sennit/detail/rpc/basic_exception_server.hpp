@@ -74,8 +74,8 @@ decltype(auto) guarded(basic_exception_server<Kind>& server, Function&& function
   using result = std::invoke_result_t<Function&>;
   const basic_exception_guard<Kind> guard(server);
   if constexpr (std::is_void_v<result>) {
-    call_guarded([](void* f) { (*static_cast<std::remove_reference_t<Function>*>(f))(); },
-                 const_cast<void*>(static_cast<const void*>(std::addressof(function))));
+    auto run = [&] { function(); };  // which has an address that is no function's
+    call_guarded([](void* f) { (*static_cast<decltype(run)*>(f))(); }, &run);
   } else {
     std::optional<result> value;
     auto keep = [&] { value.emplace(function()); };
