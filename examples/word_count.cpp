@@ -188,7 +188,9 @@ static void run(const fs::path& root, bool stacks) {
     words += each.second;
   std::printf("%ld files, %ld words, %zu different ones\n", p.file_count, words, p.total.size());
   std::vector<std::pair<std::string, long>> most(p.total.begin(), p.total.end());
-  std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::sort(most, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   most.resize(std::min<std::size_t>(most.size(), 5));
   for (const auto& [word, times] : most)
     std::printf("%8ld %s\n", times, word.c_str());
