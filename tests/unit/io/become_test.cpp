@@ -173,13 +173,18 @@ KIND_TEST(BecomeIo, WhatCameInTimeIsNotLate) {
   });
 }
 
+// Until it takes no more, and not for the moment: the peer's system takes more a little later.
+void fill(tcp_stream& stream) {
+  io_test::shrink_buffers(stream);
+  std::error_code full;
+  while (!full)
+    stream.write_some(io_test::pattern(1 << 16), full, steady::now() + 300ms);
+}
+
 KIND_TEST(BecomeIo, WaitsToWriteUntilADeadline) {
   this->run([] {
     auto [client, server] = make_connection();
-    io_test::shrink_buffers(server);
-    std::error_code full;
-    while (!full)
-      server.write_some(io_test::pattern(1 << 16), full, steady::now());
+    fill(server);
     std::atomic<bool> in_time = true;
     Kind::spawn([&] {
       return become(server.writing_until(steady::now() + 1ms), [&](bool was) { in_time = was; });
@@ -213,10 +218,7 @@ KIND_TEST(BecomeIo, AStopEndsTheWait) {
     auto [client, server] = make_connection();
     tcp_listener listener("127.0.0.1", 0);
     auto [full, drained] = make_connection();
-    io_test::shrink_buffers(full);
-    std::error_code filled;
-    while (!filled)  // and not for the moment: the peer's system takes more a little later
-      full.write_some(io_test::pattern(1 << 16), filled, steady::now() + 300ms);
+    fill(full);
     std::atomic<int> result = 0;
     const auto waits = [&](auto wait, const std::stop_source& stop) {
       result = 0;
