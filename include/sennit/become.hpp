@@ -114,7 +114,8 @@ auto stoppable(Wait wait, std::stop_token token) {
 //
 // `function` and `state` are kept as they are, in the descriptor if they and what the wait needs are no more
 // than 48 bytes together (a function pointer takes 8, a lambda without captures none; a wait until a deadline
-// always takes more), else in memory that is allocated: then this may throw std::bad_alloc. They may be of
+// always takes more), else in memory of its own, which the worker may have at hand: then this may throw
+// std::bad_alloc. They may be of
 // any type that moves without throwing. At the runtime's end a fiber that has no stack just ends, and its
 // state is destroyed.
 //

@@ -14,8 +14,8 @@
 // that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
 // descriptor:
 //
-//     void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept;  // on a stack, where it has
-//     lain
+//     // On a stack, where it has lain.
+//     void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept;
 #pragma once
 
 #include <concepts>
