@@ -24,6 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
+using sennit::expect_each;
 using sennit::generous;
 using sennit::past;
 using sennit::running;
@@ -63,13 +64,11 @@ void expect_all_stopped(bool elsewhere, bool before, bool with_deadline) {
     of.each(results, std::ref(waiting), by(stop.get_token()));
   if (!before) {
     until_stackless<Kind>(of.count);
-    for (const auto& each : results)
-      EXPECT_EQ(each, 0) << &each - results;
+    expect_each(results, 0);
     request(stop, elsewhere);
   }
   waiting.join();
-  for (const auto& each : results)
-    EXPECT_EQ(each, -1) << &each - results;
+  expect_each(results, -1);
   of.nobody_waits();
 }
 
@@ -98,8 +97,7 @@ KIND_TEST(BecomeStoppable, WokenBeforeAnyStop) {
       of.bring_all();
       waiting.join();
       stop.request_stop();  // nobody is there
-      for (const auto& each : results)
-        EXPECT_EQ(each, 1) << &each - results;
+      expect_each(results, 1);
       of.unlock_all();
     }
   });
@@ -115,8 +113,7 @@ KIND_TEST(BecomeStoppable, TheDeadlinePassesBeforeAnyStop) {
     of.each(results, soon(), std::ref(waiting), by(stop.get_token()));
     waiting.join();
     stop.request_stop();
-    for (const auto& each : results)
-      EXPECT_EQ(each, -1) << &each - results;
+    expect_each(results, -1);
     of.nobody_waits();
   });
 }
@@ -153,8 +150,7 @@ KIND_TEST(BecomeStoppable, WhatIsThereIsHadAfterTheStop) {
     running<Kind> waiting;
     of.each(results, std::ref(waiting), by(stop.get_token()));
     waiting.join();
-    for (const auto& each : results)
-      EXPECT_EQ(each, 1) << &each - results;
+    expect_each(results, 1);
     for (auto& each : peers)
       each.join();
     of.unlock_all();
@@ -489,8 +485,7 @@ KIND_TEST(BecomeStoppable, TheRuntimesEnd) {
     EXPECT_EQ(alive.use_count(), 1);
     if (round % 2 != 0 && round % 3 != 0) {
       EXPECT_EQ(went_on, 0);
-      for (const auto& each : results)
-        EXPECT_EQ(each, 0) << &each - results;
+      expect_each(results, 0);
     }
     // Who was stopped has the future, or whatever it was, no more.
     of.nobody_waits();

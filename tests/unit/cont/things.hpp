@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +26,12 @@ inline steady::time_point soon() {
 }
 inline steady::time_point generous() {
   return steady::now() + std::chrono::minutes(10);
+}
+
+template <std::size_t Count>
+void expect_each(const std::atomic<int> (&results)[Count], int wanted) {
+  for (const auto& each : results)
+    EXPECT_EQ(each, wanted) << "of number " << &each - results;
 }
 
 // What is waited for, of each kind whose wait brings whether it came in time.

@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
+using sennit::expect_each;
 using sennit::generous;
 using sennit::past;
 using sennit::running;
@@ -43,8 +44,7 @@ KIND_TEST(BecomeTimedWaits, TheDeadlinePasses) {
     of.each(results, deadline, std::ref(waiting));
     waiting.join();
     EXPECT_GE(steady::now(), deadline);
-    for (const auto& each : results)
-      EXPECT_EQ(each, -1) << &each - results;
+    expect_each(results, -1);
     of.nobody_waits();
   });
 }
@@ -57,12 +57,10 @@ KIND_TEST(BecomeTimedWaits, WokenBeforeTheDeadline) {
     running<Kind> waiting;
     of.each(results, generous(), std::ref(waiting));
     until_stackless<Kind>(of.count);
-    for (const auto& each : results)
-      EXPECT_EQ(each, 0) << &each - results;
+    expect_each(results, 0);
     of.bring_all();
     waiting.join();
-    for (const auto& each : results)
-      EXPECT_EQ(each, 1) << &each - results;
+    expect_each(results, 1);
     of.unlock_all();
   });
 }
@@ -78,8 +76,7 @@ KIND_TEST(BecomeTimedWaits, ADeadlineThatNeverComes) {
     until_stackless<Kind>(of.count);
     of.bring_all();
     waiting.join();
-    for (const auto& each : results)
-      EXPECT_EQ(each, 1) << &each - results;
+    expect_each(results, 1);
     of.unlock_all();
   });
 }
@@ -100,8 +97,7 @@ KIND_TEST(BecomeTimedWaits, WhatIsThereIsHadAfterTheDeadline) {
     running<Kind> waiting;
     of.each(results, past(), std::ref(waiting));
     waiting.join();
-    for (const auto& each : results)
-      EXPECT_EQ(each, 1) << &each - results;
+    expect_each(results, 1);
     for (auto& each : peers)
       each.join();
     of.unlock_all();
@@ -127,8 +123,7 @@ KIND_TEST(BecomeTimedWaits, TheRuntimesEnd) {
     }).detach();
     until_stackless<Kind>(of.count + 2);
   });
-  for (const auto& each : results)
-    EXPECT_EQ(each, 0) << &each - results;
+  expect_each(results, 0);
   EXPECT_EQ(alive.use_count(), 1);
   of.nobody_waits();
 }
