@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "ports.hpp"
 #include "sennit/become.hpp"
 #include "support/kinds.hpp"
 
@@ -40,22 +41,15 @@ using sennit::continuation;
 constexpr int calls = 1'000;
 
 template <class Kind>
-class Allocations : public sennit::kind_test<Kind> {
+class Allocations : public sennit::port_test<Kind> {
 public:
-  using numbers = typename Kind::template port<int, int>;
+  using typename sennit::port_test<Kind>::numbers;
 
   static unsigned of_calls(numbers& port) {
     const unsigned before = allocations;
     for (int i = 0; i < calls; ++i)
       EXPECT_EQ(port.call(i), 2 * i);
     return allocations - before;
-  }
-
-  static continuation answer_and_go_on(numbers* port, typename numbers::incoming next) {
-    if (!next)
-      return {};
-    next.reply(2 * *next);
-    return become(port->receiving(), answer_and_go_on, port);
   }
 
   // A client that calls without a stack.
@@ -84,7 +78,7 @@ KIND_TEST(Allocations, AreSeen) {
 KIND_TEST(Allocations, AServerWithAStackMakesNone) {
   this->run([] {
     typename Allocations<Kind>::numbers port;
-    auto server = Kind::spawn([&] { port.serve([](int x) { return 2 * x; }); });
+    auto server = Allocations<Kind>::serve(port);
     Allocations<Kind>::of_calls(port);
     EXPECT_EQ(Allocations<Kind>::of_calls(port), 0u);
     port.close();
@@ -95,7 +89,7 @@ KIND_TEST(Allocations, AServerWithAStackMakesNone) {
 KIND_TEST(Allocations, AServerWithoutAStackMakesNone) {
   this->run([] {
     typename Allocations<Kind>::numbers port;
-    auto server = Kind::spawn(become(port.receiving(), Allocations<Kind>::answer_and_go_on, &port));
+    auto server = Allocations<Kind>::serve_without_a_stack(port);
     Allocations<Kind>::of_calls(port);
     EXPECT_EQ(Allocations<Kind>::of_calls(port), 0u);
     port.close();
@@ -107,7 +101,7 @@ KIND_TEST(Allocations, BothSidesWithoutAStackMakeNone) {
   this->run([] {
     using test = Allocations<Kind>;
     typename test::numbers port;
-    auto server = Kind::spawn(become(port.receiving(), test::answer_and_go_on, &port));
+    auto server = test::serve_without_a_stack(port);
     unsigned made = 0;
     for (int round = 0; round < 2; ++round) {
       int left = calls;
