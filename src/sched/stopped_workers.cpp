@@ -118,7 +118,7 @@ stopped_workers::stopped_workers(const void* frame, const worker* only) noexcept
   fault_watch_thread();
   static std::once_flag installed;
   std::call_once(installed, install_handler);
-  workers_are_held.store(1, std::memory_order_seq_cst);
+  workers_are_held.exchange(1, std::memory_order_seq_cst);
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
     if (only == nullptr || each->worker == only)
       ask(*each->worker, frame);

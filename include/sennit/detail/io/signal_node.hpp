@@ -2,7 +2,8 @@
 //
 // Nodes are never freed. A handler enters (counts itself in `inside`), then looks whether its signal is
 // wanted; who ends the subscription says that nothing is, then waits until nobody is inside. These four are
-// seq_cst, so that one of the two sees the other: the eventfd is open while a handler writes to it.
+// seq_cst, so that one of the two sees the other (the store is an exchange for the reason that inbox.hpp
+// gives): the eventfd is open while a handler writes to it.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct basic_signal_node {
   // Afterwards no handler uses the eventfd. Handlers are short, and one on this very thread ends before we go
   // on.
   void unpublish() noexcept {
-    wanted.store(0, std::memory_order_seq_cst);
+    wanted.exchange(0, std::memory_order_seq_cst);
     while (inside.load(std::memory_order_seq_cst) != 0)
       Memory::give_way();
   }

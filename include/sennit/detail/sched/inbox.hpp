@@ -6,7 +6,8 @@
 //
 // Who goes to sleep says so, then looks at the inbox once more; who posts pushes, then looks whether the
 // worker sleeps. These four are seq_cst: one of the two sees the other. (Weaker ones, on x86 too, let both
-// miss: the store waits in the store buffer while the load is made.)
+// miss: the store waits in the store buffer while the load is made.) The sleeper's is an exchange, which costs
+// what such a store does: qemu-user runs AArch64's store and load of that order in either order on x86.
 #pragma once
 
 #include "sennit/detail/arch/native_memory.hpp"
@@ -45,7 +46,7 @@ public:
   }
 
   // From now on posts wake it; what came before does not, and is seen by still_empty().
-  void say_asleep() noexcept { sleeping_.store(true, std::memory_order_seq_cst); }
+  void say_asleep() noexcept { sleeping_.exchange(true, std::memory_order_seq_cst); }
   bool still_empty() const noexcept { return newest_.load(std::memory_order_seq_cst) == nullptr; }
   void say_awake() noexcept { sleeping_.store(false, std::memory_order_relaxed); }
 
