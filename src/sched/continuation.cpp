@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 
 #include "sennit/detail/sched/parallel.hpp"
 
@@ -86,6 +88,8 @@ void is_of_other_kind(bool parallel, const char* reason) noexcept {
 
 fiber& stackless_make(worker& w, continuation&& begins) {
   assert(begins && "sennit: a fiber is to begin with an empty continuation");
+  if (w.spare_frame_count == 0 && this_worker() == &w)  // it will need one
+    frame_keep(w, frame_take(w, w.stack_size, 0));
   fiber& f = *fiber_make(w);
   continuation_access::put(begins, f);
   f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
@@ -104,12 +108,17 @@ namespace {
   std::abort();
 }
 
+// Without a spare stack it may be that one is unmapped on another thread soon.
 coroutine_frame& take_frame(worker& w, std::size_t stack_size) noexcept {
-  try {
-    return frame_take(w, stack_size);
-  } catch (const std::exception& error) {
-    no_stack(error.what());
-  }
+  constexpr int most_tries = 1000;
+  for (int tries = 1;; ++tries)
+    try {
+      return frame_take(w, stack_size, 0);
+    } catch (const std::exception& error) {
+      if (tries == most_tries)
+        no_stack(error.what());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 }  // namespace

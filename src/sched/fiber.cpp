@@ -149,10 +149,10 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size) {
   return f;
 }
 
-coroutine_frame& frame_take(worker& w, std::size_t stack_size) {
+coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave) {
   // From another thread, nothing of the worker's may be touched.
   const bool mine = w.shared == nullptr || this_worker() == &w;
-  coroutine_frame* frame = mine ? w.spare_frames : nullptr;
+  coroutine_frame* frame = mine && w.spare_frame_count > leave ? w.spare_frames : nullptr;
   if (frame != nullptr && frame->record.memory.size == stack_size) {
     w.spare_frames = frame->next;
     --w.spare_frame_count;

@@ -42,8 +42,9 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size);
 
 // A finished fiber that a handle still refers to gives its stack up, to the worker.
 void fiber_detach_frame(worker& w, fiber& f) noexcept;
-// A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn.
-coroutine_frame& frame_take(worker& w, std::size_t stack_size);
+// A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn. Fibers that
+// begin with a stack leave one to those that go on without, who could not be told that there is no memory.
+coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave = 1);
 // A stack that no fiber uses: the worker keeps it, or it goes back to the stack room.
 void frame_keep(worker& w, coroutine_frame& frame) noexcept;
 void frame_drop(coroutine_frame& frame) noexcept;

@@ -1,0 +1,85 @@
+// Fibers that go on without a stack when there is no memory for another one.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <new>
+#include <system_error>
+#include <vector>
+
+#include "sennit/become.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/runtime.hpp"
+#include "support/child.hpp"
+#include "support/sanitizers.hpp"
+
+namespace {
+
+constexpr int passed = 0;
+constexpr int unlimited = 77;
+
+sennit::continuation count(int* calls) {
+  ++*calls;
+  return {};
+}
+
+// Stacks of parked fibers take all the memory that there is; then one that has none goes on.
+template <class Fiber, class Spawn>
+int exhaust(const Spawn& spawn) {
+  int calls = 0;
+  Fiber stackless = spawn(sennit::become(count, &calls));
+  std::vector<Fiber> parked;
+  parked.reserve(100'000);
+  bool ended = false;
+  const rlimit none{0, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &none);
+  try {
+    while (parked.size() < parked.capacity())
+      parked.push_back(spawn([&] {
+        while (!ended)
+          sennit::this_fiber::park();
+      }));
+  } catch (const std::exception&) {
+    stackless.unpark();
+    stackless.join();
+    ended = true;
+    for (Fiber& each : parked) {
+      each.unpark();
+      each.join();
+    }
+    return calls == 1 ? passed : 1;
+  }
+  return unlimited;
+}
+
+void expect_passed(const support::outcome& result) {
+  if (result.exited(unlimited))
+    GTEST_SKIP() << "RLIMIT_AS does not end the memory: an emulator, or other threads' arenas";
+  EXPECT_TRUE(result.exited(passed)) << result;
+}
+
+TEST(Exhausted, FibersOfALocalRuntimeGoOnWithTheLastStack) {
+#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
+  GTEST_SKIP() << "sanitizers do not live without memory";
+#endif
+  expect_passed(support::in_child([] {
+    sennit::local::runtime runtime;
+    _exit(runtime.run([] {
+      return exhaust<sennit::local::fiber>(
+          [](auto begins) { return sennit::local::spawn(std::move(begins)); });
+    }));
+  }));
+}
+
+TEST(Exhausted, FibersOfAParallelRuntimeGoOnWithTheLastStack) {
+#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
+  GTEST_SKIP() << "sanitizers do not live without memory";
+#endif
+  expect_passed(support::in_child([] {
+    sennit::runtime runtime({.workers = 1});
+    _exit(runtime.run(
+        [] { return exhaust<sennit::fiber>([](auto begins) { return sennit::spawn(std::move(begins)); }); }));
+  }));
+}
+
+}  // namespace
