@@ -265,7 +265,7 @@ void throw_some(episode& e, random_source& random) {
 void act(episode& e, std::uint64_t seed, unsigned depth) {
   random_source random(seed);
   for (unsigned i = 1 + random.below(5); i != 0; --i) {
-    const unsigned kind = random.below(depth == 0 ? 4 : 18);
+    const unsigned kind = random.below(depth == 0 ? 4 : 20);
     if (kind < 3)
       hop(e, random);
     else if (kind == 3)
@@ -280,6 +280,8 @@ void act(episode& e, std::uint64_t seed, unsigned depth) {
       unpark_one(e, random);
     else if (kind < 16)
       hold_market(e, random);
+    else if (kind < 18)
+      hold_relay(e, random);
     else
       pin_one(e, random);
   }

@@ -126,6 +126,8 @@ void hop(const episode& e, random_source& random);
 void talk(episode& e, random_source& random);
 // Fibers that wait for each other in every way, and are told to stop.
 void hold_market(episode& e, random_source& random);
+// Fibers that wait for each other without a stack.
+void hold_relay(episode& e, random_source& random);
 // Reads what is never sent.
 void listen_in_vain(bool with_deadline);
 // Some random operations of a fiber; deeper ones start fewer others.
