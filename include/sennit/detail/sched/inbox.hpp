@@ -6,8 +6,8 @@
 //
 // Who goes to sleep says so, then looks at the inbox once more; who posts pushes, then looks whether the
 // worker sleeps. These four are seq_cst: one of the two sees the other. (Weaker ones, on x86 too, let both
-// miss: the store waits in the store buffer while the load is made.) The sleeper's is an exchange, which costs
-// what such a store does: qemu-user runs AArch64's store and load of that order in either order on x86.
+// miss: the store waits in the store buffer while the load is made.) The sleeper's is an exchange, which
+// costs what such a store does: qemu-user runs AArch64's store and load of that order in either order on x86.
 #pragma once
 
 #include "sennit/detail/arch/native_memory.hpp"
