@@ -185,6 +185,17 @@ bool transfer_wait_base::woken(fiber& f) noexcept {
   return true;
 }
 
+// What need not wait, or was left to the fiber: a part of a long write, and the rest is the driver's again.
+// What cannot be waited for finish() tells.
+bool transfer_wait_base::is_over() noexcept {
+  if (done_ || source() == nullptr)
+    return true;
+  const io_use here(*source(), io_may_be_shared());
+  if (!here.begun() || source()->driver.load(std::memory_order_relaxed) == 0)
+    return true;
+  return done_ = attempt();
+}
+
 io_result transfer_wait_base::finish(time_point deadline) {
   if (!done_) {
     ssize_t result;

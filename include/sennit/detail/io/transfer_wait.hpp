@@ -17,6 +17,7 @@ public:
       : ready_wait_base(source, reads), at_(static_cast<char*>(at)), size_(size) {}
 
   bool woken(fiber& f) noexcept;
+  bool is_over() noexcept;
   io_result end(fiber&, std::uintptr_t, fiber_status) { return finish(never); }
   io_result end_by(time_point deadline, bool in_time) {
     return finish(in_time ? deadline : time_point::min());
