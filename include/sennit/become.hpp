@@ -17,6 +17,7 @@
 // handoff; Figure 1), and 6 (at the level of the application).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <stop_token>
@@ -49,6 +50,14 @@ inline detail::yield_wait yielding() noexcept {
 // The time (steady clock).
 inline detail::sleep_wait sleeping_until(std::chrono::steady_clock::time_point deadline) noexcept {
   return detail::sleep_wait(deadline);
+}
+// Until a deadline that others may put off meanwhile, each by a store: an idle connection's, a lease's.
+// Nobody is woken for that: when the time that was has come, the worker that sees so looks what it is by
+// then. (One that is brought forward is not seen before that.) `deadline` stays where it is until the fiber
+// goes on.
+inline detail::put_off_wait sleeping_until(
+    const std::atomic<std::chrono::steady_clock::time_point>& deadline) noexcept {
+  return detail::put_off_wait(deadline);
 }
 template <class Rep, class Period>
 detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {

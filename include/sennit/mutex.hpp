@@ -44,7 +44,7 @@ public:
   }
 
   // lock() without a stack: for become(). It goes on with the mutex locked. (If another came first when it
-  // was woken, it waits once more, with its stack.)
+  // was woken, it waits once more, without a stack again.)
   auto locking() noexcept {
     return detail::queue_wait<detail::wait_queue, until_locked>(queue_, until_locked(*this));
   }
@@ -73,10 +73,10 @@ private:
       now = locked;
       return taken = true;
     }
-    bool end(detail::time_point deadline) {
-      const bool handed_over = of->options_.fairness == fairness::fair;
-      return taken = taken || handed_over || of->try_lock_until(deadline);
+    bool is_over() noexcept {
+      return taken = taken || of->options_.fairness == fairness::fair || of->try_lock();
     }
+    bool end(detail::time_point deadline) { return is_over() || (taken = of->try_lock_until(deadline)); }
     void settle(detail::time_point deadline) { end(deadline); }
   };
 

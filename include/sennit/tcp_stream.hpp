@@ -29,8 +29,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/socket.hpp"
+#include "sennit/detail/io/transfer_wait.hpp"
 
 namespace sennit {
 
@@ -153,6 +153,24 @@ public:
   // Such a wait lies in memory that is allocated.
   auto reading_until(time_point deadline) const noexcept { return detail::timed_wait(reading(), deadline); }
   auto writing_until(time_point deadline) const noexcept { return detail::timed_wait(writing(), deadline); }
+
+  // The same, and the transfer, too: read_some(to), or write_all(from). Who brings the event makes it, in the
+  // fiber's place, which goes on when that is done:
+  //
+  //   sennit::continuation serve(session state, sennit::io_result got);
+  //
+  // (Where it need not wait, or nobody could do it, the fiber does it.) What is read into, or written, stays
+  // where it is meanwhile, and so does the stream, or it is moved: none of them is destroyed.
+  auto reading_some(std::span<std::byte> to) const noexcept {
+    return detail::transfer_wait<true>(source_.get(), to.data(), to.size());
+  }
+  auto reading_some(std::span<char> to) const noexcept { return reading_some(std::as_writable_bytes(to)); }
+  auto writing_all(std::span<const std::byte> from) const noexcept {
+    return detail::transfer_wait<false>(source_.get(), const_cast<std::byte*>(from.data()), from.size());
+  }
+  auto writing_all(std::string_view from) const noexcept {
+    return writing_all(std::as_bytes(std::span(from)));
+  }
 
   // Tells the peer that no more will be written; it reads to the end. Reading goes on.
   void shutdown_write();

@@ -64,6 +64,14 @@ bool sleep_wait::withdraw(fiber&) noexcept {
   return std::get<shared_timer>(timer_).claim.take(claim_state::timed_out) == claim_result::parked;
 }
 
+bool put_off_wait::woken(fiber& f) noexcept {
+  const time_point until = deadline_->load(std::memory_order_acquire);
+  if (until <= clock::now())
+    return true;
+  count_recognition(&f);
+  return !file_until(f, until);
+}
+
 template <class Handle>
 bool join_wait<Handle>::file(fiber& f, waiter& me) noexcept {
   fiber& joined = join_access::of(joined_);

@@ -12,6 +12,7 @@
 
 #include "address.hpp"
 #include "attempt.hpp"
+#include "sennit/detail/io/transfer_wait.hpp"
 #include "sennit/look_up.hpp"
 
 namespace sennit::detail {
@@ -142,6 +143,73 @@ int socket_write_all(io_source* source, const void* from, std::size_t size, time
     written += static_cast<std::size_t>(put);
   }
   return 0;
+}
+
+bool transfer_wait_base::attempt() noexcept {
+  io_source& from = *source();
+  const std::uintptr_t events = side().look();
+  if (events == side().seen)
+    return false;
+  const std::size_t rest = size_ - moved_;
+  const ssize_t result = reads() ? receive(from, events, at_, rest) : send(from, events, at_ + moved_, rest);
+  if (result == -EAGAIN) {
+    side().seen = events;
+    return false;
+  }
+  if (result < 0)
+    error_ = static_cast<int>(-result);
+  else
+    moved_ += static_cast<std::size_t>(result);
+  return result < 0 || reads() || moved_ == size_;
+}
+
+bool transfer_wait_base::woken(fiber& f) noexcept {
+  // A peer that takes all there is to write as quickly as it is written must not keep others waiting.
+  for (int most = 4; most > 0; --most) {
+    if (source()->closed()) {
+      error_ = ECANCELED;
+      return done_ = true;
+    }
+    if (attempt()) {
+      count_recognition(&f);
+      return done_ = true;
+    }
+    if (side().seen == 0)
+      continue;
+    if (source()->driver.load(std::memory_order_relaxed) ==
+        0)  // it could not be registered: there are no events
+      return true;
+    if (source_enter(side(), me()))
+      return false;
+  }
+  return true;
+}
+
+// What need not wait, or was left to the fiber: a part of a long write, and the rest is the driver's again.
+// What cannot be waited for finish() tells.
+bool transfer_wait_base::is_over() noexcept {
+  if (done_ || source() == nullptr)
+    return true;
+  const io_use here(*source(), io_may_be_shared());
+  if (!here.begun() || source()->driver.load(std::memory_order_relaxed) == 0)
+    return true;
+  return done_ = attempt();
+}
+
+io_result transfer_wait_base::finish(time_point deadline) {
+  if (!done_) {
+    ssize_t result;
+    if (reads()) {
+      result = socket_read(source(), at_, size_, deadline);
+      moved_ = result < 0 ? 0 : static_cast<std::size_t>(result);
+    } else {
+      std::size_t more;
+      result = socket_write_all(source(), at_ + moved_, size_ - moved_, deadline, more);
+      moved_ += more;
+    }
+    error_ = result < 0 ? static_cast<int>(-result) : 0;
+  }
+  return {moved_, {error_, std::generic_category()}};
 }
 
 std::error_code socket_connect(std::string_view host, std::uint16_t port, time_point deadline,

@@ -61,7 +61,8 @@ void wake_local(std::uintptr_t word) noexcept {
   fiber* const who = end_slot_wait(*reinterpret_cast<waiter*>(word - local_tag), 0);
   assert((who == nullptr || this_worker() == who->home) &&
          "sennit: I/O of a local runtime is used on another thread");
-  if (who != nullptr && who->is_parked())  // else its deadline or its runtime's end came first
+  if (who != nullptr && who->is_parked() &&
+      recognize(*who))  // else its deadline or its runtime's end came first
     unpark_in_turn(*who, fiber_status::notified);
 }
 
@@ -165,7 +166,7 @@ void source_tell(io_side& side, bool shared) noexcept {
     return;
   if (is_local(was))
     wake_local(was);
-  else if (fiber* who = end_slot_wait(*reinterpret_cast<waiter*>(was), 0); who != nullptr)
+  else if (fiber* who = end_slot_wait(*reinterpret_cast<waiter*>(was), 0); who != nullptr && recognize(*who))
     parallel_ready_in_turn(*who, fiber_status::notified);
 }
 

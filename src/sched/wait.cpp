@@ -79,7 +79,7 @@ void shared_timers::fire_due(time_point now) noexcept {
     lock_.unlock();
     if (due == nullptr)
       return;
-    if (result == claim_result::parked)
+    if (result == claim_result::parked && recognize(*who))
       parallel_ready_in_turn(*who, fiber_status::timed_out);
   }
 }

@@ -38,6 +38,8 @@ void wake_due(worker& w) noexcept {
     fiber& f = static_cast<local_timer*>(due)->who;
     if (!f.is_parked())
       continue;  // woken, and yet to run
+    if (!recognize(f))
+      continue;
     stop_waiting(f);
     unpark_in_turn(f, fiber_status::timed_out);
   }

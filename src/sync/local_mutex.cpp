@@ -35,10 +35,13 @@ bool mutex::wait_until(detail::time_point deadline) {
 
 void mutex::hand_over() noexcept {
   assert(state_ == state::wanted && "sennit: unlock of a mutex that is not locked");
-  if (waiters_.empty())  // they gave up
+  if (waiters_.empty()) {  // they gave up
     state_ = state::free;
-  else
-    detail::unpark(detail::list_pop_fiber(waiters_), 0);
+    return;
+  }
+  detail::fiber& next = detail::list_pop_fiber(waiters_);
+  detail::count_recognition(&next);  // it has the mutex
+  detail::unpark(next, 0);
 }
 
 }  // namespace sennit::local

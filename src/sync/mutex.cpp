@@ -36,6 +36,8 @@ void mutex::unlock_slow(wake_policy wake) {
     const bool waited = hold.pop(0, who, how.order == wait_order::recent);
     if (!waited || how.fairness != fairness::fair)
       hold.set(unlocked);
+    else
+      detail::count_recognition(who);  // it has the mutex
   }
   if (wake == wake_policy::enter)
     detail::deliver_and_enter(who);

@@ -1,11 +1,14 @@
-// Calls of ports allocate nothing, once fibers have their stacks.
+// Calls of ports, and upcalls, allocate nothing, once fibers have their stacks.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstddef>
+#include <type_traits>
 
 #include "ports.hpp"
 #include "sennit/become.hpp"
+#include "sennit/local/upcall_pool.hpp"
+#include "sennit/upcall_pool.hpp"
 #include "support/kinds.hpp"
 
 #if !defined(SENNIT_SANITIZED)  // sanitizers have allocators of their own
@@ -124,6 +127,25 @@ KIND_TEST(Allocations, CallersWhoRunTheServersFunctionMakeNone) {
     EXPECT_EQ(Allocations<Kind>::of_calls(port), 0u);
     port.close();
     server.join();
+  });
+}
+
+KIND_TEST(Allocations, UpcallsMakeNone) {
+  this->run([] {
+    using events = std::conditional_t<std::is_same_v<Kind, sennit::local_kind>, sennit::local::upcall_pool,
+                                      sennit::upcall_pool>;
+    events pool;
+    std::atomic<int> called = 0;
+    unsigned made = 0;
+    for (int round = 1; round <= 2; ++round) {
+      const unsigned before = allocations;
+      for (int i = 0; i < calls; ++i)
+        EXPECT_TRUE(pool.post([&called] { ++called; }));
+      while (called != round * calls)
+        Kind::yield();
+      made = allocations - before;
+    }
+    EXPECT_EQ(made, 0u);
   });
 }
 

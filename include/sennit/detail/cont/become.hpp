@@ -10,6 +10,13 @@
 //     result end(fiber& self, std::uintptr_t word, fiber_status why) noexcept;  // on a stack again
 //   };
 //
+// It may also have
+//
+//     // As continuation_code's: what who ends the wait does in the fiber's place.
+//     bool woken(fiber& f) noexcept;
+//     // On a stack again, before end(). False: it is to be filed once more.
+//     bool is_over() noexcept;
+//
 // It may be moved before file(), and after its end, and then as often as you like; that must not throw. One
 // that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
 // descriptor:
@@ -21,6 +28,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +43,11 @@ concept is_continuation_wait = std::derived_from<T, continuation_wait>;
 template <class T>
 concept waits_in_place =
     requires(T& wait, fiber& self, std::uintptr_t& word, fiber_status& why) { wait.leave(self, word, why); };
+
+template <class T>
+concept is_recognized = requires(T& wait, fiber& f) { wait.woken(f); };
+template <class T>
+concept may_wait_again = requires(T& wait) { wait.is_over(); };
 
 struct no_state {};
 
@@ -84,6 +97,10 @@ struct blocked {
     blocked mine(std::move(kept));
     kept.~blocked();
     stack_attach(self, frame);
+    if constexpr (may_wait_again<Wait>)
+      if (why == fiber_status::notified && !mine.wait.is_over())
+        if (continuation again = block_again(mine))
+          return again;
     if constexpr (std::is_void_v<decltype(mine.wait.end(self, word, why))>) {
       mine.wait.end(self, word, why);
       return go_on(mine.function, mine.state);
@@ -92,7 +109,15 @@ struct blocked {
       return go_on(mine.function, mine.state, std::move(result));
     }
   }
+  // Empty where there is no memory for it: then it waits with its stack.
+  static continuation block_again(blocked& mine) noexcept;
   static bool file(void* place, fiber& f) noexcept { return at(place).wait.file(f); }
+  static constexpr auto woken() noexcept -> bool (*)(void*, fiber&) noexcept {
+    if constexpr (is_recognized<Wait>)
+      return [](void* place, fiber& f) noexcept { return at(place).wait.woken(f); };
+    else
+      return nullptr;
+  }
   static bool withdraw(wait_site&, fiber& f) noexcept { return at(continuation_place(f)).wait.withdraw(f); }
   static void move(void* from, void* to) noexcept {
     ::new (to) blocked(std::move(at(from)));
@@ -107,7 +132,7 @@ struct blocked {
       return reinterpret_cast<std::uintptr_t>(run);  // its name has the function's type in it
   }
 
-  inline static continuation_code code{{Wait::reason, withdraw}, run, file, move, drop, entry};
+  inline static continuation_code code{{Wait::reason, withdraw}, run, file, woken(), move, drop, entry};
 };
 
 template <class Wait, class Function, class State>
@@ -124,6 +149,15 @@ continuation block(Wait&& wait, Function&& function, State&& state) {
   ::new (continuation_access::place(made)) kept{std::move(state), std::move(function), std::move(wait)};
   continuation_access::finish(made, kept::code);
   return made;
+}
+
+template <class Wait, class Function, class State>
+continuation blocked<Wait, Function, State>::block_again(blocked& mine) noexcept {
+  try {
+    return block(std::move(mine.wait), std::move(mine.function), std::move(mine.state));
+  } catch (const std::bad_alloc&) {  // nothing was moved yet
+    return {};
+  }
 }
 
 }  // namespace sennit::detail

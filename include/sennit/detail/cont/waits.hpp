@@ -1,6 +1,7 @@
 // What a fiber waits by, without a stack, that needs no object: its own unpark, its turn, the time.
 #pragma once
 
+#include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <type_traits>
@@ -54,6 +55,12 @@ public:
   bool withdraw(fiber& f) noexcept;
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 
+protected:
+  bool file_until(fiber& f, time_point until) noexcept {
+    until_ = until;
+    return file(f);
+  }
+
 private:
   struct shared_timer {
     wait_claim claim;
@@ -61,6 +68,18 @@ private:
   };
   time_point until_;
   std::variant<std::monostate, local_timer, shared_timer> timer_;
+};
+
+// Until a deadline that others may put off. Who fires the timer sees that, and files the fiber again.
+class put_off_wait : public sleep_wait {
+public:
+  explicit put_off_wait(const std::atomic<time_point>& until) noexcept
+      : sleep_wait(until.load(std::memory_order_acquire)), deadline_(&until) {}
+  bool file(fiber& f) noexcept { return sleep_wait::file(f); }
+  bool woken(fiber& f) noexcept;
+
+private:
+  const std::atomic<time_point>* deadline_;
 };
 
 struct join_access {

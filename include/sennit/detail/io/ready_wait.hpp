@@ -29,8 +29,13 @@ public:
   bool leave(waiter& me) noexcept;
   bool end_by(time_point, bool in_time) const noexcept { return in_time || came_; }
 
-private:
+protected:
+  io_source* source() const noexcept { return source_; }
+  waiter& me() const noexcept { return *me_; }
+  bool reads() const noexcept { return reads_; }
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
+
+private:
   // Whether there is something now, as far as can be known without an attempt.
   bool is_ready() const noexcept;
 

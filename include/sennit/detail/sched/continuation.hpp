@@ -39,6 +39,9 @@ struct continuation_code : wait_site {
   // The fiber has no stack any more: puts it where its waker finds it, and must not touch it after that.
   // False: it need not wait.
   bool (*file)(void* at, fiber& f) noexcept;
+  // By who ends the wait, on its own stack: does what the fiber would do first. False: it waits for more, has
+  // been filed again, and may be gone. Null: there is nothing that another could do.
+  bool (*woken)(void* at, fiber& f) noexcept;
   void (*move)(void* from, void* to) noexcept;  // nothing is left there
   void (*drop)(void* at) noexcept;
   std::uintptr_t (*entry)(const void* at) noexcept;  // for people: the function it goes on in
@@ -155,6 +158,16 @@ inline bool file_stackless(fiber& f) noexcept {
   if (waits)
     count_block(reason, false);
   return waits;
+}
+
+// Continuation recognition: who ends the wait of a fiber looks at what that is about to do, and does it in
+// its place. False: the fiber is not to be made ready, it waits again. To be called with no lock held, by the
+// only one who may make it ready.
+inline bool recognize(fiber& f) noexcept {
+  if (!f.flags.stackless)
+    return true;
+  const auto woken = continuation_of(f).woken;
+  return woken == nullptr || woken(continuation_place(f), f);
 }
 
 // What a fiber that gets a stack again does on it (call_continuation), where others have their function.

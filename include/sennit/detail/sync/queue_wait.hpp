@@ -14,6 +14,7 @@ namespace sennit::detail {
 //   bool operator()(state& now)   under the lock; true: it need not wait
 //   bool end(time_point deadline) on a stack again, when it was woken: false, if it could not have it by then
 //   void settle(time_point)       the same, if that may have to wait: end() is called after it
+//   bool is_over()                the same, without waiting for more; of a wait without a deadline
 //   void gave_up()                it has left the queue, and was not woken
 struct queue_rule {
   static bool end(time_point) noexcept { return true; }
@@ -28,6 +29,11 @@ public:
   bool file(fiber& f) noexcept { return file(f, f); }
   bool withdraw(fiber& f) noexcept { return leave(f); }
   void end(fiber&, std::uintptr_t, fiber_status) { rule_.end(never); }
+  bool is_over() noexcept
+    requires requires(Rule& rule) { rule.is_over(); }
+  {
+    return rule_.is_over();
+  }
 
   // For timed_wait.
   bool file(fiber& f, waiter& me) noexcept { return queue_->file(f, me, rule_, reason); }

@@ -1,0 +1,186 @@
+// Pools of blocked fibers for events: what those of local runtimes and those of all have in common.
+//
+// A fiber of a pool has no stack while it is idle, and its continuation is a default one: none, to end. Who
+// brings an event replaces that: it writes the handler, with its state, into the descriptor of one that is
+// idle, and makes it ready. So no fiber begins or ends for an event, and nothing is allocated. If none is
+// idle the event is kept in a ring, which has its size from the beginning.
+//
+// Source: Draves et al. 1991, section 4 (upcalls by a pool of blocked threads).
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sennit/become.hpp"
+#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/upcall_options.hpp"
+
+namespace sennit::detail {
+
+// `Self`: the pool, `Fiber`: a handle of the kind that it has; `Waits`: see local_waits.hpp.
+template <class Self, class Fiber, class Waits>
+class basic_upcall_pool {
+public:
+  explicit basic_upcall_pool(upcall_options options = {}) : kept_(options.events) {
+    assert(options.fibers > 0 && "sennit: a pool of no fibers");
+    fibers_.reserve(options.fibers);
+    for (unsigned i = 0; i < options.fibers; ++i)
+      fibers_.push_back(start(idle()));
+  }
+  basic_upcall_pool(const basic_upcall_pool&) = delete;
+  basic_upcall_pool& operator=(const basic_upcall_pool&) = delete;
+  // What was posted before is done first. Waits for the fibers.
+  ~basic_upcall_pool() {
+    close();
+    for (Fiber& each : fibers_)
+      wait_in_any_case([&each] {
+        if (each.joinable())
+          each.join();
+      });
+  }
+
+  // Has one of the fibers call handler(), or handler(pool). False: it was not taken, for all are busy and as
+  // many events wait as may, or the pool is closed. What the handler throws ends the program.
+  //
+  // The handler is copied byte by byte: a function, or a lambda whose captures are trivially copyable, of 32
+  // bytes at most. It may wait, as any fiber may; it does so without a stack by returning a continuation.
+  // The last of those returns pool.idle(), or the pool has one fiber less.
+  template <class Handler>
+  [[nodiscard]] bool post(Handler handler) noexcept {
+    static_assert(std::is_trivially_copyable_v<Handler> && sizeof(Handler) <= sizeof(event::state) &&
+                      alignof(Handler) <= alignof(event),
+                  "a handler is kept in 32 bytes, and copied as they are; more may lie behind a pointer");
+    event what;
+    what.handler = call<Handler>;
+    ::new (static_cast<void*>(what.state)) Handler(handler);
+    lock hold(waits_);
+    if (closed_)
+      return false;
+    while (!idle_.empty()) {
+      waiter& first = list_pop_front(idle_);
+      auto& goes_on = *reinterpret_cast<idle_wait*>(first.word);
+      fiber* who = nullptr;
+      if (!Waits::take(first, who)) [[unlikely]]
+        continue;
+      count_recognition(who);
+      goes_on.what = what;
+      hold.release_and_wake(who);
+      return true;
+    }
+    if (kept_count_ == kept_.size())
+      return false;
+    kept_[(kept_first_ + kept_count_++) % kept_.size()] = what;
+    return true;
+  }
+
+  // No more events. May be repeated; by whoever may post.
+  void close() noexcept {
+    lock hold(waits_);
+    closed_ = true;
+    fiber_chain all;
+    for (fiber* who = nullptr; !idle_.empty();)
+      if (Waits::take(list_pop_front(idle_), who) && who != nullptr)
+        all(who);
+    hold.release();
+    Waits::wake_all(all);
+  }
+
+  // What a handler's fiber goes on with by default: it is the pool's again.
+  continuation idle() { return sennit::become(idle_wait(*this), go_on{}); }
+
+private:
+  using lock = waits_lock<Waits>;
+
+  struct event {
+    continuation (*handler)(Self& pool, void* state) = nullptr;  // null: none
+    alignas(8) std::byte state[32];
+  };
+
+  struct turn {
+    basic_upcall_pool* pool;
+    event what;
+  };
+
+  struct idle_wait : continuation_wait {
+    static constexpr const char* reason = "upcall";
+    explicit idle_wait(basic_upcall_pool& of) noexcept : pool(&of) {}
+    bool file(fiber& f) noexcept {
+      Waits::prepare(f, reason);
+      const lock hold(pool->waits_);
+      if (pool->take_kept(what) || pool->closed_)
+        return false;
+      f.word = reinterpret_cast<std::uintptr_t>(this);
+      list_push_back(pool->idle_, f);
+      return true;
+    }
+    bool withdraw(fiber& f) noexcept { return pool->waits_.leave(f); }
+    turn end(fiber&, std::uintptr_t, fiber_status) noexcept { return {pool, what}; }
+
+    basic_upcall_pool* pool;
+    event what;
+  };
+
+  struct go_on {
+    continuation operator()(turn now) const {
+      return now.what.handler == nullptr ? continuation()
+                                         : now.what.handler(static_cast<Self&>(*now.pool), now.what.state);
+    }
+  };
+  static_assert(sizeof(blocked<idle_wait, go_on, no_state>) <= continuation_room);
+
+  static Fiber start(continuation begins) {
+    if constexpr (std::is_same_v<Fiber, local::fiber>)
+      return local::spawn(std::move(begins));
+    else
+      return sennit::spawn(std::move(begins));
+  }
+
+  template <class Handler>
+  static continuation call(Self& pool, void* state) {
+    Handler handler(*static_cast<Handler*>(state));
+    const auto run = [&] {
+      if constexpr (std::is_invocable_v<Handler&, Self&>)
+        return handler(pool);
+      else
+        return handler();
+    };
+    try {
+      if constexpr (std::is_void_v<decltype(run())>) {
+        run();
+        return pool.idle();
+      } else {
+        return run();
+      }
+    } catch (const forced_unwind&) {
+      throw;
+    } catch (...) {
+      std::terminate();
+    }
+  }
+
+  bool take_kept(event& into) noexcept {
+    if (kept_count_ == 0)
+      return false;
+    into = kept_[kept_first_];
+    kept_first_ = (kept_first_ + 1) % kept_.size();
+    --kept_count_;
+    return true;
+  }
+
+  waiter_list idle_;
+  std::vector<event> kept_;  // a ring of events that nobody was idle for
+  std::size_t kept_first_ = 0;
+  std::size_t kept_count_ = 0;
+  bool closed_ = false;
+  std::vector<Fiber> fibers_;
+  [[no_unique_address]] Waits waits_;
+};
+
+}  // namespace sennit::detail

@@ -1,0 +1,22 @@
+// sennit::local::upcall_pool: sennit::upcall_pool for the fibers of one local runtime.
+// room: rpc
+//
+//   sennit::local::upcall_pool pool;
+//   if (!pool.post([job] { job->finish(); }))  // a fiber of the pool calls it
+//     ...
+//
+// Source: Draves et al. 1991, section 4 (upcalls by a pool of blocked threads).
+#pragma once
+
+#include "sennit/detail/rpc/basic_upcall_pool.hpp"
+#include "sennit/local/fiber.hpp"
+
+namespace sennit::local {
+
+// It is made, used and destroyed in fibers of its runtime, on whose thread all of this is. Where the runtime
+// ends first, events that wait are never handled.
+class upcall_pool : public detail::basic_upcall_pool<upcall_pool, local::fiber, detail::local_waits> {
+  using basic_upcall_pool::basic_upcall_pool;
+};
+
+}  // namespace sennit::local

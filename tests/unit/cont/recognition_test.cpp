@@ -1,0 +1,217 @@
+// Who ends the wait of a fiber without a stack does in its own context what that was about to do: where it
+// can (the shortcut), and where not (the fallback). Sockets: tests/unit/io/recognition_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sennit/become.hpp"
+#include "support/kinds.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using sennit::become;
+using sennit::continuation;
+namespace this_fiber = sennit::this_fiber;
+using steady = std::chrono::steady_clock;
+
+template <class Kind>
+class Recognition : public sennit::kind_test<Kind> {};
+
+// ---- Channels and ports: who moves the value to where it is wanted.
+
+struct tally {
+  const void* giver = nullptr;
+  int by_giver = 0;
+  int by_others = 0;
+};
+
+struct carried {
+  explicit carried(tally& counts) : to(&counts) {}
+  carried(carried&& other) noexcept : to(other.to) {
+    ++(sennit::detail::caller() == to->giver ? to->by_giver : to->by_others);
+  }
+  carried& operator=(carried&&) = delete;
+  tally* to;
+};
+
+// Those of one value that was given while its taker waited, and of one that was not.
+struct two_tallies {
+  tally waited;
+  tally came_later;
+};
+
+void expect_one_more_by_the_giver(const two_tallies& of) {
+  EXPECT_EQ(of.waited.by_giver, of.came_later.by_giver + 1);
+  EXPECT_EQ(of.waited.by_others, of.came_later.by_others - 1);
+}
+
+KIND_TEST(Recognition, ASenderPutsItsValueIntoTheReceiversContinuation) {
+  two_tallies counted;
+  this->run([&] {
+    for (tally* each : {&counted.waited, &counted.came_later}) {
+      typename Kind::template channel<carried> values;
+      const auto receive = [&] {
+        return Kind::spawn_here([&] { return become(values.receiving(), [](std::optional<carried>) {}); });
+      };
+      typename Kind::fiber receiver;
+      if (each == &counted.waited) {
+        receiver = receive();
+        sennit::until_stackless<Kind>(1);
+      }
+      auto sender = sennit::start<Kind>([&values, each] {
+        each->giver = sennit::detail::caller();
+        values.send(carried(*each));
+      });
+      if (!receiver.joinable())
+        receiver = receive();
+      receiver.join();
+      sender.join();
+    }
+  });
+  expect_one_more_by_the_giver(counted);
+}
+
+KIND_TEST(Recognition, ACallerPutsItsRequestIntoTheServersContinuation) {
+  two_tallies counted;
+  this->run([&] {
+    for (tally* each : {&counted.waited, &counted.came_later}) {
+      typename Kind::template port<carried, void> port;
+      const auto serve = [&] {
+        return Kind::spawn_here(
+            [&] { return become(port.receiving(), [](auto request) { request.reply(); }); });
+      };
+      typename Kind::fiber server;
+      if (each == &counted.waited) {
+        server = serve();
+        sennit::until_stackless<Kind>(1);
+      }
+      const auto call = [&port, each] {
+        each->giver = sennit::detail::caller();
+        port.call(carried(*each));
+      };
+      // A fiber files its call when it has left its stack, and is nobody: a thread remains who it is.
+      std::thread outside;
+      typename Kind::fiber caller;
+      if (each == &counted.waited && Kind::threads(1) == 1)
+        outside = std::thread(call);
+      else
+        caller = sennit::start<Kind>(call);
+      if (!server.joinable())
+        server = serve();
+      server.join();
+      if (outside.joinable())
+        outside.join();
+      else
+        caller.join();
+    }
+  });
+  expect_one_more_by_the_giver(counted);
+}
+
+// ---- Mutexes: who has it between the unlock and the turn of who is woken.
+
+template <class Kind>
+bool is_given_by_unlock(typename Kind::mutex& mutex) {
+  mutex.lock();
+  bool had = false;
+  auto waiter = Kind::spawn_here([&] {
+    return become(mutex.locking(), [&] {
+      had = true;
+      mutex.unlock();
+    });
+  });
+  sennit::until_stackless<Kind>(1);
+  mutex.unlock();
+  const bool given = !mutex.try_lock();
+  EXPECT_FALSE(had);  // it has not run: it is of this worker
+  if (!given) {
+    Kind::yield();
+    sennit::until_stackless<Kind>(1);  // it was overtaken, and waits as before
+    EXPECT_FALSE(had);
+    mutex.unlock();
+  }
+  waiter.join();
+  EXPECT_TRUE(had);
+  return given;
+}
+
+KIND_TEST(Recognition, AnUnlockGivesAFairMutexToWhoWaits) {
+  this->run([] {
+    if constexpr (std::is_same_v<Kind, sennit::local_kind>) {
+      typename Kind::mutex mutex;
+      EXPECT_TRUE(is_given_by_unlock<Kind>(mutex));
+    } else {
+      typename Kind::mutex mutex({.fairness = sennit::fairness::fair});
+      EXPECT_TRUE(is_given_by_unlock<Kind>(mutex));
+    }
+  });
+}
+
+KIND_TEST(Recognition, AnUnlockOfAnotherMutexWakesWhoWaitsAgainWithoutAStackIfOvertaken) {
+  if constexpr (std::is_same_v<Kind, sennit::parallel_kind>)
+    this->run([] {
+      typename Kind::mutex mutex;
+      EXPECT_FALSE(is_given_by_unlock<Kind>(mutex));
+    });
+}
+
+// ---- Timers: a deadline that was put off.
+
+steady::time_point earliest_timer() {
+  const sennit::detail::worker& here = *sennit::detail::this_worker();
+  if (here.shared == nullptr)
+    return here.deadlines.earliest();
+  steady::time_point earliest = sennit::detail::never;
+  for (const auto& each : here.shared->workers)
+    earliest = std::min(earliest, each->timers.earliest());
+  return earliest;
+}
+
+KIND_TEST(Recognition, WhoFiresATimerFilesAFiberAgainWhoseDeadlineWasPutOff) {
+  std::atomic<steady::time_point> deadline;
+  std::atomic<int> turns = 0;
+  typename Kind::fiber sleeper;
+  this->run([&] {
+    const auto first = steady::now() + 1ms;
+    deadline = first;
+    sleeper = Kind::spawn(become(this_fiber::sleeping_until(deadline), [&turns] { ++turns; }));
+    const auto far = first + 1h;
+    deadline = far;
+    Kind::sleep_for(20ms);
+    for (int i = 0; earliest_timer() != far && i < 1000; ++i)
+      Kind::sleep_for(1ms);
+    EXPECT_EQ(earliest_timer(), far);  // the first has fired
+    EXPECT_EQ(sennit::stackless(), 1u);
+    EXPECT_EQ(turns, 0);
+  });
+  sleeper.detach();  // until its runtime ends
+}
+
+KIND_TEST(Recognition, WhoFiresATimerWakesAFiberWhoseDeadlineHasPassed) {
+  this->run([] {
+    const auto begin = steady::now();
+    std::atomic<steady::time_point> deadline = begin + 5ms;
+    std::vector<typename Kind::fiber> all;
+    std::atomic<int> turns = 0;
+    for (int i = 0; i < 100; ++i)
+      all.push_back(Kind::spawn(become(this_fiber::sleeping_until(deadline), [&turns] { ++turns; })));
+    for (int i = 0; i < 10; ++i) {
+      deadline = begin + 10ms + i * 1ms;
+      Kind::yield();
+    }
+    for (auto& each : all)
+      each.join();
+    EXPECT_EQ(turns, 100);
+    EXPECT_GE(steady::now(), deadline.load());
+  });
+}
+
+}  // namespace

@@ -1,0 +1,100 @@
+// Transfers whose completion is an upcall.
+#include "sennit/async_io.hpp"
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "sennit/local/upcall_pool.hpp"
+#include "sennit/upcall_pool.hpp"
+#include "support.hpp"
+#include "support/kinds.hpp"
+
+namespace sennit {
+namespace {
+
+using io_test::connection;
+using io_test::generous;
+using io_test::make_connection;
+
+template <class Kind>
+class AsyncIo : public kind_test<Kind> {
+public:
+  using events =
+      std::conditional_t<std::is_same_v<Kind, local_kind>, local::upcall_pool, sennit::upcall_pool>;
+};
+
+struct completion {
+  io_result result;
+  std::atomic<bool> done = false;
+  auto handler() {
+    return [this](io_result got) {
+      result = got;
+      done = true;
+    };
+  }
+  template <class Kind>
+  void wait() const {
+    while (!done)
+      Kind::yield();
+  }
+};
+
+KIND_TEST(AsyncIo, ReadsAndWritesBesideTheFiber) {
+  this->run([] {
+    typename AsyncIo<Kind>::events pool;
+    constexpr int count = 20;
+    std::vector<connection> all(count);
+    std::vector<completion> read(count), written(count);
+    std::vector<std::string> text(count, std::string(64, 0));
+    for (int i = 0; i < count; ++i)
+      all[i] = make_connection();
+    // More than the pool has fibers.
+    for (int i = 0; i < count; ++i)
+      EXPECT_TRUE(async_write_all(pool, all[i].client, std::string_view("hello").substr(0, 1 + i % 5),
+                                  written[i].handler()));
+    for (int i = 0; i < count; ++i)
+      EXPECT_TRUE(async_read_some(pool, all[i].server, text[i], read[i].handler()));
+    for (int i = 0; i < count; ++i) {
+      written[i].template wait<Kind>();
+      read[i].template wait<Kind>();
+      EXPECT_EQ(text[i].substr(0, read[i].result.size), std::string_view("hello").substr(0, 1 + i % 5));
+      EXPECT_FALSE(read[i].result.error);
+      EXPECT_FALSE(written[i].result.error);
+    }
+  });
+}
+
+KIND_TEST(AsyncIo, HasNoStackWhileItWaits) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    typename AsyncIo<Kind>::events pool({.fibers = 2});
+    completion read;
+    char buffer[16];
+    EXPECT_TRUE(async_read_some(pool, server, buffer, read.handler()));
+    until_stackless<Kind>(2);
+    EXPECT_FALSE(read.done);
+    client.write_all("x", generous());
+    read.wait<Kind>();
+    EXPECT_EQ(read.result.size, 1u);
+  });
+}
+
+KIND_TEST(AsyncIo, SaysThatTheStreamWasClosed) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    typename AsyncIo<Kind>::events pool;
+    completion read;
+    char buffer[16];
+    EXPECT_TRUE(async_read_some(pool, server, buffer, read.handler()));
+    until_stackless<Kind>(4);
+    server.close();
+    read.wait<Kind>();
+    EXPECT_EQ(read.result.error, std::errc::operation_canceled);
+  });
+}
+
+}  // namespace
+}  // namespace sennit
