@@ -81,15 +81,23 @@ struct blocked {
     blocked& kept = at(continuation_place(self));
     if constexpr (waits_in_place<Wait>)
       kept.wait.leave(self, word, why);
-    blocked mine(std::move(kept));
-    kept.~blocked();
-    stack_attach(self, frame);
-    if constexpr (std::is_void_v<decltype(mine.wait.end(self, word, why))>) {
-      mine.wait.end(self, word, why);
-      return go_on(mine.function, mine.state);
+    State state(std::move(kept.state));
+    Function function(std::move(kept.function));
+    const auto end = [&] {
+      Wait wait(std::move(kept.wait));  // gone first: it may be for what the state owns
+      continuation_far* const far = self.far;
+      kept.~blocked();
+      stack_attach(self, frame);
+      if (far != nullptr)
+        continuation_far::destroy(far);
+      return wait.end(self, word, why);
+    };
+    if constexpr (std::is_void_v<decltype(end())>) {
+      end();
+      return go_on(function, state);
     } else {
-      auto result = mine.wait.end(self, word, why);
-      return go_on(mine.function, mine.state, std::move(result));
+      auto result = end();
+      return go_on(function, state, std::move(result));
     }
   }
   static bool file(void* place, fiber& f) noexcept { return at(place).wait.file(f); }
