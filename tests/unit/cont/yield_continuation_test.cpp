@@ -298,7 +298,9 @@ KIND_TEST(YieldContinuation, IsEachFibersOwn) {
   EXPECT_EQ(done, fibers * (fibers - 1) / 2);
 }
 
-KIND_TEST(YieldContinuation, IsNotForFibersOfAScope) {
+// (The child begins with no other thread: not with a runtime of this process, as others of these tests have.)
+template <class Kind>
+void scope_refuses() {
   const auto said = support::in_child([] {
     Kind().run([] {
       typename Kind::scope all;
@@ -308,6 +310,10 @@ KIND_TEST(YieldContinuation, IsNotForFibersOfAScope) {
   });
   EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
   EXPECT_TRUE(said.says("set_yield_continuation: fiber \"child\" is one of a scope")) << said;
+}
+TEST(YieldContinuation, IsNotForFibersOfAScope) {
+  scope_refuses<sennit::local_kind>();
+  scope_refuses<sennit::parallel_kind>();
 }
 
 }  // namespace
