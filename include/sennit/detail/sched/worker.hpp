@@ -226,17 +226,20 @@ inline constexpr std::uintptr_t told_to_go_on =
   assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
          "sennit: local yield outside of a local runtime's fiber");
   sennit_should_hold_no_lock("yields", nullptr);
-  fiber* self = w->ready.current;
-  if ((self->flags.unusual & yields_away) == 0 && may_enter_directly(*w)) [[likely]] {
-    fiber* next = w->ready.rotate();
-    // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
-    if (next != self) {
-      count_block(yield_reason, true);
-      enter_directly(*self, *next);
+  if (may_enter_directly(*w)) [[likely]] {
+    fiber* self = w->ready.current;
+    if ((self->flags.unusual & yields_away) == 0) [[likely]] {
+      fiber* next = w->ready.rotate();
+      // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
+      if (next != self) {
+        count_block(yield_reason, true);
+        enter_directly(*self, *next);
+      }
+      return;
     }
-  } else if (const std::uintptr_t told = suspend(*w, sennit_decide_yield, w)) [[unlikely]] {
-    leave_by_yield(told);
   }
+  if (const std::uintptr_t told = suspend(*w, sennit_decide_yield, w)) [[unlikely]]
+    leave_by_yield(told);
 }
 
 // Leaves the thread's own code (the host) until a decider names the host. `decide` is the first.
