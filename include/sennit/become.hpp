@@ -64,6 +64,51 @@ detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
   return sleeping_until(std::chrono::steady_clock::now() + time);
 }
 
+// Until it is cleared or set anew, the calling fiber does not come back from a yield: it goes on, in its
+// turn, by function(state), or function() without a state, on an empty stack, as after `return
+// become(yielding(), function, state)`. For a fiber that computes, and would begin at one place after each
+// yield in any case: it is in the way of nobody, and has no stack while others run.
+//
+//   sennit::continuation work(board* all) {
+//     while (step* next = all->take())
+//       next->run();               // yields, here and there, and need not know
+//     return {};
+//   }
+//   sennit::this_fiber::set_yield_continuation(work, &board);
+//
+// Which yields: this_fiber::yield() of both kinds of runtime, sennit_self_yield(), and where I/O that never
+// had to wait gives way. Not what waits, nor a handoff by an unlock.
+//
+// The frames in between are unwound before the fiber gives way, as at their runtime's end: destructors run,
+// and locks are let go. (To discard them would be quicker, and wrong: who yields deep inside of a library
+// does not know what its callers hold.) So what holds for that holds here:
+//
+//   - A handler that catches everything must rethrow. One that does not keeps the fiber where it is.
+//   - A yield in a function that is noexcept, as destructors are, ends the program by std::terminate(). Where
+//     an exception is on its way, or behind a stop_shield, a yield comes back as others do.
+//   - C code must have unwind tables; its cleanups run if it is compiled with -fexceptions.
+//   - A future's promise that is dropped so is broken.
+//
+// `function` and `state` are kept with the fiber, however it blocks; each yield goes on with copies. They are
+// destroyed when they are cleared, or set anew, and at the fiber's end. Where copying them throws, or
+// there is no memory for them (std::bad_alloc), the yield throws that, and has not given way. To throw takes
+// much longer than to yield: where all callers can see the yield, `return become(yielding(), ...)` is the
+// cheap form.
+//
+// In a fiber, which must not be one of a scope: that waits for its function to return. Throws std::bad_alloc.
+template <class Function, class State>
+void set_yield_continuation(Function function, State state) {
+  detail::yield_to(std::move(function), std::move(state));
+}
+template <class Function>
+void set_yield_continuation(Function function) {
+  detail::yield_to(std::move(function), detail::no_state{});
+}
+// Yields come back again. Nothing, if none is set.
+inline void clear_yield_continuation() noexcept {
+  detail::clear_yield_continuation("clear_yield_continuation");
+}
+
 }  // namespace this_fiber
 
 // The end of a fiber: it is joined. What it threw is thrown where the one that waits has gone on, and leaves
@@ -157,6 +202,39 @@ template <class WaitOf, class Function, class State>
 continuation become(WaitOf wait_of, Function function, State state) {
   auto wait = std::invoke(std::move(wait_of), state);
   return detail::block(std::move(wait), std::move(function), std::move(state));
+}
+
+// The form that does not return: blocks at any depth, and goes on as become() does. For C (sennit_become())
+// and for those who know what is on their stack, for all frames of the fiber are discarded as they are: no
+// destructor runs, no handler sees anything. Only guards and shields (stop_guard.hpp) are let go, and the
+// fiber's function object is destroyed. So nothing in them may own anything; function and state must be
+// trivially copyable.
+//
+// Builds of the library with assertions and without a sanitizer look at the frames, and end the program with
+// a message where
+//   - one of them has something to destroy, as far as the compiler's tables for exceptions say: its function
+//     is named (the caller's own is not looked at if the wait has a destructor, as those with a deadline
+//     have);
+//   - an exception is handled, or is on its way;
+//   - it is called in a generator or coroutine, which could not be finished.
+// They report a pthread lock that is held, as where others block. All builds end the program where there is
+// no fiber, or one of a scope, which waits for its function to return. Throws std::bad_alloc, and nothing has
+// happened.
+template <detail::is_continuation_wait Wait, class Function, class State>
+[[noreturn, gnu::always_inline]] inline void become_now(Wait wait, Function function, State state) {
+  detail::leave_from_here(std::move(wait), std::move(function), std::move(state));
+}
+template <detail::is_continuation_wait Wait, class Function>
+[[noreturn, gnu::always_inline]] inline void become_now(Wait wait, Function function) {
+  detail::leave_from_here(std::move(wait), std::move(function), detail::no_state{});
+}
+template <class Function, class State>
+[[noreturn, gnu::always_inline]] inline void become_now(Function function, State state) {
+  detail::leave_from_here(this_fiber::parking(), std::move(function), std::move(state));
+}
+template <class Function>
+[[noreturn, gnu::always_inline]] inline void become_now(Function function) {
+  detail::leave_from_here(this_fiber::parking(), std::move(function), detail::no_state{});
 }
 
 }  // namespace sennit

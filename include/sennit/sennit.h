@@ -169,6 +169,20 @@ int sennit_self_sleep_until(int64_t deadline);
 int sennit_self_park(void);
 int sennit_self_park_until(int64_t deadline);
 
+/* Blocks without a stack, at any depth, and does not return: the fiber goes on by function(copy of the `size`
+ * bytes at `state`), on an empty stack, when it is unparked or at the deadline; 0 has always passed: then
+ * others that are ready run first. It ends when `function` returns. All its frames are discarded as they are,
+ * so that nothing in them may own anything: no cleanup runs. Up to 32 bytes lie in the fiber's descriptor, up
+ * to 2048 in memory of their own; they are aligned to 16, and the function's until it returns or blocks so
+ * again. Returns only when it fails, and then nothing has happened. Debug builds abort where a frame has a
+ * cleanup (compile with -fexceptions), or in a coroutine. */
+int sennit_become(sennit_function function, const void* state, size_t size, int64_t deadline);
+/* Until it is cleared, or set anew, sennit_self_yield does not return: the calling fiber goes on in its turn
+ * by function(copy of the state), on an empty stack. The frames in between are unwound, as at the runtime's
+ * end (see above). As sennit_become for the rest. */
+int sennit_self_set_yield_continuation(sennit_function function, const void* state, size_t size);
+int sennit_self_clear_yield_continuation(void);
+
 /* The calling fiber, for others to unpark, while it lives; not to be joined or detached. Null: no fiber. */
 struct sennit_fiber* sennit_self(void);
 /* Copies the first 31 bytes. sennit_fiber_name(sennit_self()) tells it. */

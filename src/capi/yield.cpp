@@ -16,6 +16,9 @@ static_assert(offsetof(worker, ready) == 0);
 static_assert(offsetof(worker, until_poll) == offsetof(sennit_worker_front, until_poll));
 static_assert(offsetof(fiber, context) == offsetof(sennit_fiber_front, context));
 static_assert(offsetof(fiber, word) == offsetof(sennit_fiber_front, word));
+static_assert(offsetof(fiber, flags) == offsetof(sennit_fiber_front, flags));
+static_assert(offsetof(fiber_flags, stackless) == SENNIT_FLAG_STACKLESS);
+static_assert(offsetof(fiber_flags, unusual) == SENNIT_FLAG_UNUSUAL && yields_away == SENNIT_YIELDS_AWAY);
 static_assert(offsetof(fiber, next) == offsetof(sennit_fiber_front, next));
 
 }  // namespace sennit::detail
@@ -32,11 +35,16 @@ int sennit_self_yield_quiet(sennit_worker* worker) {
 }
 
 int sennit_self_yield_decide(sennit_worker* worker) {
-  if (sennit::detail::suspend(*worker, sennit::detail::sennit_decide_yield, worker) != 0)
-    sennit::detail::throw_forced_unwind();
+  if (const std::uintptr_t told =
+          sennit::detail::suspend(*worker, sennit::detail::sennit_decide_yield, worker))
+    sennit::detail::leave_by_yield(told);
   return 0;
 }
 
 sennit_fiber_front* sennit_self_yield_rotate(sennit_worker* worker) {
   return reinterpret_cast<sennit_fiber_front*>(worker->ready.rotate());
+}
+
+sennit_context sennit_self_yield_stack(sennit_worker* worker, sennit_fiber_front* next) {
+  return sennit::detail::stack_for(*worker, *reinterpret_cast<sennit::detail::fiber*>(next)).target;
 }

@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 
 #include "sennit/detail/fault/survive.hpp"
@@ -124,6 +125,32 @@ std::uintptr_t interrupted_stack_pointer([[maybe_unused]] const void* context) n
 #else
   return 0;
 #endif
+}
+
+bool on_large_stack(void (*function)(void* argument), void* argument) noexcept {
+  constexpr std::size_t room = std::size_t{1} << 20;
+  stack_memory memory;
+  try {
+    memory = stack_take(room);
+  } catch (const std::exception&) {
+    return false;
+  }
+  struct call {
+    void (*function)(void*);
+    void* argument;
+  } wanted{function, argument};
+  char* const top = memory.high() - 64;
+  *reinterpret_cast<sennit_context*>(top) = nullptr;
+  sennit_suspend(
+      top,
+      [](sennit_context self, void* what) -> sennit_decision {
+        const call& made = *static_cast<const call*>(what);
+        made.function(made.argument);
+        return {self, 0};
+      },
+      &wanted);
+  stack_give(memory);
+  return true;
 }
 
 namespace {

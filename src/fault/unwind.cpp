@@ -12,23 +12,7 @@
 
 namespace sennit::detail {
 
-#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_UCONTEXT)
-
 namespace {
-
-// libgcc's, which no header declares. Without a table it would look at the instruction, which may not be
-// there.
-struct table_bases {
-  void* text;
-  void* data;
-  void* function;
-};
-extern "C" const void* _Unwind_Find_FDE(void* pc, table_bases* bases);
-
-bool has_table(std::uintptr_t pc) noexcept {
-  table_bases bases;
-  return pc != 0 && _Unwind_Find_FDE(reinterpret_cast<void*>(pc), &bases) != nullptr;
-}
 
 // A function's table of calls (Itanium C++ ABI, exception handling tables).
 class call_table {
@@ -47,12 +31,29 @@ public:
     while (known_ && at_ < end_) {
       const std::uintptr_t begin = encoded();
       const std::uintptr_t size = encoded();
-      encoded();  // landing pad
-      number();   // action
+      landing_ = encoded() != 0;
+      action_ = number();
       if (known_ && offset >= begin && offset - begin < size)
         return true;
     }
     return false;
+  }
+
+  // Of the call that was found: whether anything is destroyed when an exception leaves it. (A list of actions
+  // may catch, too; 0 in it is what is left to do where it does not.)
+  bool cleans_up() noexcept {
+    if (!landing_ || action_ == 0)
+      return landing_;
+    at_ = end_ + action_ - 1;
+    for (;;) {
+      if (signed_number() == 0)
+        return true;
+      const unsigned char* const from = at_;
+      const std::intptr_t next = signed_number();
+      if (next == 0)
+        return false;
+      at_ = from + next;
+    }
   }
 
 private:
@@ -66,6 +67,19 @@ private:
       value |= static_cast<std::uintptr_t>(next & 0x7f) << shift;
       if ((next & 0x80) == 0)
         return value;
+    }
+  }
+  std::intptr_t signed_number() noexcept {
+    std::uintptr_t value = 0;
+    for (unsigned shift = 0;;) {
+      const unsigned char next = byte();
+      value |= static_cast<std::uintptr_t>(next & 0x7f) << shift;
+      shift += 7;
+      if ((next & 0x80) != 0)
+        continue;
+      if ((next & 0x40) != 0 && shift < 8 * sizeof value)
+        value |= ~std::uintptr_t{0} << shift;
+      return static_cast<std::intptr_t>(value);
     }
   }
   template <class T>
@@ -96,16 +110,74 @@ private:
   const unsigned char* end_ = nullptr;
   unsigned char encoding_ = omitted;
   bool known_ = true;
+  bool landing_ = false;
+  std::uintptr_t action_ = 0;
 };
+
+// What the table of a frame's function says of where it is. `otherwise`: it has none.
+template <class Ask>
+bool ask_table(_Unwind_Context* frame, bool otherwise, Ask ask) noexcept {
+  const auto* table = reinterpret_cast<const unsigned char*>(_Unwind_GetLanguageSpecificData(frame));
+  if (table == nullptr)
+    return otherwise;
+  int exact = 0;
+  const std::uintptr_t pc = _Unwind_GetIPInfo(frame, &exact) - 1 + static_cast<std::uintptr_t>(exact);
+  call_table calls(table);
+  return ask(calls, pc - _Unwind_GetRegionStart(frame));
+}
+
+struct cleanup_search {
+  std::uintptr_t above;  // stack pointers of frames that matter
+  unsigned trusted;      // but for so many
+  std::uintptr_t found = 0;
+};
+
+_Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
+  auto& search = *static_cast<cleanup_search*>(argument);
+  if (_Unwind_GetCFA(frame) < search.above)
+    return _URC_NO_REASON;
+  if (search.trusted != 0) {
+    --search.trusted;
+    return _URC_NO_REASON;
+  }
+  if (!ask_table(frame, false, [](call_table& calls, std::uintptr_t offset) {
+        return calls.covers(offset) && calls.cleans_up();
+      }))
+    return _URC_NO_REASON;
+  search.found = _Unwind_GetIP(frame) - 1;
+  return _URC_END_OF_STACK;
+}
+
+}  // namespace
+
+std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted) noexcept {
+  cleanup_search search{.above = reinterpret_cast<std::uintptr_t>(frame), .trusted = trusted};
+  _Unwind_Backtrace(look_for_cleanup, &search);
+  return search.found;
+}
+
+#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_UCONTEXT)
+
+namespace {
+
+// libgcc's, which no header declares. Without a table it would look at the instruction, which may not be
+// there.
+struct table_bases {
+  void* text;
+  void* data;
+  void* function;
+};
+extern "C" const void* _Unwind_Find_FDE(void* pc, table_bases* bases);
+
+bool has_table(std::uintptr_t pc) noexcept {
+  table_bases bases;
+  return pc != 0 && _Unwind_Find_FDE(reinterpret_cast<void*>(pc), &bases) != nullptr;
+}
 
 // Whether an exception may leave the function where it is.
 bool may_be_left(_Unwind_Context* frame) noexcept {
-  const auto* table = reinterpret_cast<const unsigned char*>(_Unwind_GetLanguageSpecificData(frame));
-  if (table == nullptr)
-    return true;
-  int exact = 0;
-  const std::uintptr_t pc = _Unwind_GetIPInfo(frame, &exact) - 1 + static_cast<std::uintptr_t>(exact);
-  return call_table(table).covers(pc - _Unwind_GetRegionStart(frame));
+  return ask_table(frame, true,
+                   [](call_table& calls, std::uintptr_t offset) { return calls.covers(offset); });
 }
 
 struct frames {

@@ -138,25 +138,17 @@ void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   frame.record.name = f.name;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.frame = &frame;
-  f.flags.unusual = true;  // its stack is not to stay with it
+  f.flags.unusual |= is_unusual;  // its stack is not to stay with it
   f.word = 0;
 }
 
 continuation call_continuation(fiber& f, coroutine_frame& frame) {
   if (!f.flags.stackless) [[unlikely]]
     return {};  // it was called, and is discarded
-  struct room {
-    continuation_far* far;
-    ~room() {
-      if (far != nullptr)
-        continuation_far::destroy(far);
-    }
-  } gone{f.far};
   if (f.flags.status != fiber_status::unwinding) [[likely]] {
     count_call();
     return continuation_of(f).run(f, frame);
   }
-  gone.far = nullptr;
   continuation dropped;
   continuation_access::get(f, dropped);
   stack_attach(f, frame);

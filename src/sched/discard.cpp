@@ -1,10 +1,148 @@
-// The end of a fiber in the middle of its function, without unwinding.
+// Leaving a fiber's frames in the middle, for good: by its end, or for what it goes on with.
+//
+// A fiber's function object lies in its frame, and only its round knows the type. So a round begins once
+// more, deep on the stack, as of a fiber that is not to begin: it destroys the object, and calls nothing.
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
 
+#include "sennit/detail/fault/backtrace.hpp"
+#include "sennit/detail/fault/unwind.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::detail {
+
+namespace {
+
+// Guards and shields know of each other, exceptions and who serves faults of frames that nobody will destroy.
+void forget_frames_of(coroutine_frame& frame) noexcept {
+  stop_link::give_up(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
+  frame.record.hook = nullptr;
+  *sennit_thread_self()->exceptions = {};  // whatever was being handled there
+}
+
+// The first round of a stack whose frames were left. The continuation is the payload.
+sennit_decision round_of_left(void* top) noexcept {
+  auto& frame = *static_cast<coroutine_frame*>(top);
+  continuation next(std::move(payload_get<continuation>(frame)));
+  payload_destroy<continuation>(frame);
+  if constexpr (!direct_entry)
+    return round_ended(frame, next);
+  worker& w = *this_worker();
+  return w.shared == nullptr ? fiber_become(w, frame, next) : parallel_become(frame, next);
+}
+
+#if defined(SENNIT_SANITIZED)
+sennit_decision decide_base(sennit_context, void* left) noexcept {
+  auto& frame = *static_cast<coroutine_frame*>(left);
+  frame.active_identity = &frame.identity;
+  forget_frames(frame.record.memory.low, frame.record.memory.size);
+  frame_restart(frame);
+  return {frame.context, reinterpret_cast<std::uintptr_t>(&frame)};
+}
+#endif
+
+// From the first frame on: to what the fiber goes on with, which is the payload.
+[[noreturn]] void go_to_base(coroutine_frame& frame, continuation&& next) noexcept {
+  ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
+  frame.round = round_of_left;
+#if defined(SENNIT_SANITIZED)
+  suspend(*this_worker(), decide_base, &frame, false);
+  __builtin_unreachable();
+#else
+  sennit_leave(sennit_newrounds(&frame), 0);
+#endif
+}
+
+// What leave_frames hands to leave_body, by frame.error: a fiber has no other use of it.
+struct leaving {
+  continuation next;
+  telling told;
+};
+
+// Its function object is gone already: it has gone on without.
+bool has_no_body(const coroutine_frame& frame) noexcept {
+  return frame.round == fiber_round<resumed> || frame.round == parallel_round<resumed> ||
+         frame.round == round_of_left;
+}
+
+// ---- What is said of a fiber that may not leave its frames.
+
+struct refusal {
+  const char* what;
+  const fiber* who;
+  const char* why;
+  std::uintptr_t at = 0;  // the code, if it is some
+};
+
+void say(const refusal& no) noexcept {
+  try {
+    std::string text =
+        std::string("sennit: ") + no.what + ": fiber \"" + fiber_name(*no.who) + "\" " + no.why;
+    if (no.at != 0)
+      describe_address(text, no.at);
+    std::fprintf(stderr, "%s\n", text.c_str());
+  } catch (const std::exception&) {
+    std::fprintf(stderr, "sennit: %s: a fiber %s\n", no.what, no.why);
+  }
+}
+
+[[noreturn, gnu::cold]] void refuse(refusal no) noexcept {
+  if (!on_large_stack([](void* said) { say(*static_cast<const refusal*>(said)); }, &no))
+    say(no);
+  std::abort();
+}
+
+void must_not_be_bound(const fiber& self, const char* what) noexcept {
+  if ((self.flags.unusual & is_bound) != 0)
+    refuse({what, &self, "is one of a scope, which waits for its function to return"});
+}
+
+#if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
+constexpr bool looks_at_frames = true;
+#else
+constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
+#endif
+
+[[maybe_unused]] void look_at_frames(const fiber& self, const char* what, const void* from,
+                                     unsigned trusted) noexcept {
+  const stack_memory& stack = self.frame->record.memory;
+  if (reinterpret_cast<std::uintptr_t>(from) - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
+    refuse({what, &self, "would leave a generator or coroutine unfinished: call it outside of these"});
+  if (std::current_exception() != nullptr)
+    refuse({what, &self, "handles an exception, which nobody would destroy: call it behind the catch block"});
+  if (std::uncaught_exceptions() != 0)
+    refuse(
+        {what, &self, "would leave destructors that run because of an exception: call it outside of these"});
+  if (const std::uintptr_t at = frame_with_cleanup(from, trusted))
+    refuse({what, &self,
+            "would leave what a function has yet to destroy: end its scope before, or return "
+            "sennit::become(...); "
+            "it is in ",
+            at});
+}
+
+constexpr const char* set_yield_name = "set_yield_continuation";
+
+yield_continuation* yield_continuation_of(const fiber& self) noexcept {
+  for (local_value* each = self.frame->own.locals; each != nullptr; each = each->next)
+    if (each->key == 0)
+      return static_cast<yield_continuation*>(each);
+  return nullptr;
+}
+
+}  // namespace
+
+void may_leave_frames(const char* what, const void* frame, [[maybe_unused]] unsigned trusted) noexcept {
+  const fiber& self = *running_worker_for(what).ready.current;
+  must_not_be_bound(self, what);
+  if constexpr (looks_at_frames)
+    look_at_frames(self, what, frame, trusted);
+  sennit_should_hold_no_lock("blocks without its stack", nullptr);
+}
 
 void fiber_discard() noexcept {
   if constexpr (!direct_entry)
@@ -12,16 +150,89 @@ void fiber_discard() noexcept {
   worker& w = running_worker();
   fiber& self = *w.ready.current;
   coroutine_frame& frame = *self.frame;
-  // Its round as of one that is not to begin, or whose continuation has gone: that ends it without running
-  // it.
   self.flags.told = telling::due;
-  self.flags.unusual = true;
-  stop_link::give_up(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
+  self.flags.unusual |= is_unusual;
+  forget_frames_of(frame);
   frame.record.memory.size = 0;  // like no other fiber's: it is not kept, and frame_drop leaves it
-  frame.record.hook = nullptr;
-  *sennit_thread_self()->exceptions = {};  // whatever was being handled there
   const sennit_decision next = frame.round(&frame);
   sennit_leave(next.target, next.value);
+}
+
+void leave_frames(continuation&& next) {
+  fiber& self = *running_worker().ready.current;
+  coroutine_frame& frame = *self.frame;
+  continuation_access::keep(next, self);
+  forget_frames_of(frame);
+  if (has_no_body(frame))
+    go_to_base(frame, std::move(next));
+  leaving how{std::move(next), std::exchange(self.flags.told, telling::due)};
+  frame.error = &how;
+  frame.round(&frame);
+  __builtin_unreachable();
+}
+
+void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
+  auto& how = *static_cast<leaving*>(std::exchange(frame.error, nullptr));
+  self.flags.told = how.told;
+  destroy(frame);
+  go_to_base(frame, std::move(how.next));
+}
+
+void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
+  self.flags.unusual |= is_unusual;
+  frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
+  yield_continuation* const by =
+      (self.flags.unusual & yields_away) != 0 ? yield_continuation_of(self) : nullptr;
+  if (by == nullptr || !by->left_by || self.home->unwinding)
+    return;
+  continuation next = std::move(by->left_by);
+  continuation_access::keep(next, self);  // it has the room: the values, once more, for there may be others
+  if (!has_no_body(frame))
+    destroy(frame);
+  go_to_base(frame, std::move(next));
+}
+
+void leave_by_yield(std::uintptr_t told) {
+  fiber& self = *running_worker().ready.current;
+  if (told != told_to_go_on)
+    throw_forced_unwind();
+  if (std::uncaught_exceptions() != 0 || stop_link::is_shielded()) {
+    self.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+    self.home->shared == nullptr ? yield() : parallel_yield(running_parallel());
+    self.flags.unusual |= yields_away;
+    return;
+  }
+  yield_continuation& by = *yield_continuation_of(self);
+  by.left_by = by.make();
+  continuation_access::keep(by.left_by, self);
+  throw_forced_unwind();
+}
+
+void set_yield_continuation(yield_continuation* made) noexcept {
+  fiber& self = *running_worker().ready.current;
+  must_not_be_bound(self, set_yield_name);
+  clear_yield_continuation(set_yield_name);
+  made->next = std::exchange(self.frame->own.locals, made);
+  self.flags.unusual |= yields_away;
+}
+
+void forget_yield_continuation() noexcept {
+  worker* const w = this_worker();
+  if (w != nullptr && w->ready.running())
+    w->ready.current->flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+}
+
+void clear_yield_continuation(const char* what) noexcept {
+  const fiber& self = *running_worker_for(what).ready.current;
+  forget_yield_continuation();
+  for (local_value** link = &self.frame->own.locals; *link != nullptr; link = &(*link)->next) {
+    local_value* const each = *link;
+    if (each->key != 0)
+      continue;
+    *link = each->next;
+    each->destroy(*each);
+    return;
+  }
 }
 
 }  // namespace sennit::detail

@@ -149,6 +149,12 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size) {
   return f;
 }
 
+#if defined(SENNIT_SANITIZED)
+void frame_restart(coroutine_frame& frame) noexcept {
+  frame.context = sennit_newlinked(&frame.resumer, fiber_loop);
+}
+#endif
+
 coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave) {
   // From another thread, nothing of the worker's may be touched.
   const bool mine = w.shared == nullptr || this_worker() == &w;
@@ -188,12 +194,12 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept {
   const std::size_t length = std::min(name.size(), sizeof f.name - 1);
   std::copy_n(name.data(), length, f.name);
   f.name[length] = 0;
-  f.flags.unusual = true;
+  f.flags.unusual |= is_unusual;
 }
 
 void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
-  f.flags.unusual = true;
+  f.flags.unusual |= is_unusual;
   frame.context = f.context;
   frame_keep(w, frame);
 }
@@ -220,7 +226,7 @@ void fiber_fail(fiber& f) noexcept {
   if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());
   f.error = new std::exception_ptr(std::current_exception());
-  f.flags.unusual = true;
+  f.flags.unusual |= is_unusual;
 }
 
 void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {

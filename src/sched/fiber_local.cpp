@@ -38,10 +38,12 @@ local_value*& local_values() noexcept {
 }
 
 void end_fiber_locals() noexcept {
+  forget_yield_continuation();
   destroy_all(local_values());
 }
 
 void destroy_locals(coroutine_frame& frame) noexcept {
+  forget_yield_continuation();
   destroy_all(frame.own.locals);
 }
 

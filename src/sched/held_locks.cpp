@@ -146,27 +146,11 @@ void print(const sight& seen) noexcept {
   }
 }
 
-// To demangle a long name takes more than a fiber's stack.
 void print_on_another_stack(sight& seen) noexcept {
-  constexpr std::size_t room = std::size_t{1} << 20;
-  stack_memory memory;
-  try {
-    memory = stack_take(room);
-  } catch (const std::exception&) {
-    seen.depth = 0;
-    print(seen);
+  if (on_large_stack([](void* what) { print(*static_cast<const sight*>(what)); }, &seen))
     return;
-  }
-  char* const top = memory.high() - 64;
-  *reinterpret_cast<sennit_context*>(top) = nullptr;
-  sennit_suspend(
-      top,
-      [](sennit_context self, void* what) -> sennit_decision {
-        print(*static_cast<const sight*>(what));
-        return {self, 0};
-      },
-      &seen);
-  stack_give(memory);
+  seen.depth = 0;
+  print(seen);
 }
 
 // They are forgotten first: what the report itself locks is noted in their place.

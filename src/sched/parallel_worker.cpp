@@ -298,11 +298,14 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   return enter(w, &next);
 }
 
-// One gives way when it is time to look outside, somebody is in the slot, or always in an unusual runtime.
+// One gives way when it is time to look outside, somebody is in the slot, or always in an unusual runtime; or
+// is to give up its stack, and does not give way yet.
 [[gnu::noinline]] sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   f.word = w.unwinding && parallel_told(f);
   if (f.word != 0)
     return {f.context, std::exchange(f.word, 0)};
+  if ((f.flags.unusual & yields_away) != 0)
+    return {f.context, told_to_go_on};
   w.ready.current = nullptr;
   if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
     count_block(yield_reason, true);
@@ -385,7 +388,8 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
   fiber& f = *w.ready.current;
   f.context = self;
   const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
-  if (!w.plain || w.ring.slot_taken() || count == w.poll_at) [[unlikely]]
+  if (!w.plain || w.ring.slot_taken() || count == w.poll_at || (f.flags.unusual & yields_away) != 0)
+      [[unlikely]]
     return yield_slow(w, f);
   w.dispatches.store(count, std::memory_order_relaxed);
   fiber* next;

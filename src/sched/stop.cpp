@@ -101,6 +101,11 @@ void stop_link::give_up(const void* low, const void* high) noexcept {
       link->~stop_link();
 }
 
+bool stop_link::is_shielded() noexcept {
+  const stop_link* const link = innermost(running_fiber());
+  return link != nullptr && link->kind_ == kind::shield;
+}
+
 stop_link::~stop_link() {
   fiber* const me = running_fiber();
   assert(innermost(me) == this && "sennit: guards and shields are not nested, or those of another fiber");

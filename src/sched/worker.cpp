@@ -190,6 +190,8 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   fiber* running = w.ready.current;
   running->context = self;
   running->word = tell_now(w, *running);
+  if (running->word == 0 && (running->flags.unusual & yields_away) != 0) [[unlikely]]
+    return {self, told_to_go_on};
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
       count_block(yield_reason, true);

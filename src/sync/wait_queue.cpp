@@ -8,8 +8,10 @@ namespace sennit::detail {
 
 void deliver_and_enter(fiber* who) {
   deliver(who);
-  // Nothing is thrown here, as a yield may while the runtime ends: locks are let go in destructors.
-  if (parallel_worker* w = this_parallel(); who != nullptr && w != nullptr && !w->unwinding)
+  // Nothing is thrown here, as a yield may while the runtime ends, or where it gives up the stack: locks are
+  // let go in destructors.
+  if (parallel_worker* w = this_parallel();
+      who != nullptr && w != nullptr && !w->unwinding && (w->ready.current->flags.unusual & yields_away) == 0)
     parallel_yield(*w);
 }
 

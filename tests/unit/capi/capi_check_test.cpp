@@ -51,6 +51,19 @@ TEST(C, YieldFromCpp) {
   EXPECT_EQ(sennit_self_yield(), -EINVAL);
 }
 
+#if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
+TEST(C, BecomeSaysWhatItWouldLose) {
+  const support::outcome cleanup = support::in_child([] { capi_run(become_with_cleanup, nullptr); });
+  EXPECT_TRUE(cleanup.killed_by(SIGABRT)) << cleanup;
+  EXPECT_TRUE(
+      cleanup.says("sennit: sennit_become: fiber \"main\" would leave what a function has yet to destroy"))
+      << cleanup;
+  const support::outcome inside = support::in_child([] { capi_run(become_in_coroutine, nullptr); });
+  EXPECT_TRUE(inside.killed_by(SIGABRT)) << inside;
+  EXPECT_TRUE(inside.says("\"main\" would leave a generator or coroutine unfinished")) << inside;
+}
+#endif
+
 TEST(C, YieldsWithAPthreadLockHeldAreReported) {
   const support::outcome said = support::in_child([] { EXPECT_EQ(capi_run(yield_with_mutex, nullptr), 0); });
   EXPECT_TRUE(said.exited(0)) << said;

@@ -21,7 +21,8 @@ extern "C" {
                           test(tcp_refuses) test(signals_come) test(readiness_tells) test(offload_runs)      \
                               test(files_work) test(look_up_finds) test(unwind_fibers)                       \
                                   test(unwind_condition) test(unwind_join) test(unwind_coroutine)            \
-                                      test(unwind_without_cleanups)
+                                      test(unwind_without_cleanups) test(become_loops) test(become_waits)    \
+                                          test(become_takes_states) test(yields_go_on_elsewhere)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)
@@ -50,6 +51,10 @@ void capi_throw_no_space(void* argument);
 
 /* Yields with a pthread mutex held. */
 void yield_with_mutex(void* argument);
+
+/* Would lose what they hold. */
+void become_with_cleanup(void* argument);
+void become_in_coroutine(void* argument);
 
 /* In plain_test.c, which is compiled without -fexceptions: parks, and counts in *argument if it is cleaned
  * up. */

@@ -24,10 +24,14 @@ extern "C" {
 struct __attribute__((may_alias)) sennit_fiber_front {
   void* waits[2];
   uintptr_t word;
-  uint64_t flags;
+  unsigned char flags[8];
   sennit_context context;
   struct sennit_fiber_front* next;
 };
+
+#define SENNIT_FLAG_STACKLESS 2 /* not 0: there is no context to enter yet */
+#define SENNIT_FLAG_UNUSUAL 5
+#define SENNIT_YIELDS_AWAY 2 /* a bit of that one */
 
 struct __attribute__((may_alias)) sennit_worker_front {
   struct sennit_fiber_front* current;
@@ -46,6 +50,8 @@ int sennit_self_yield_quiet(struct sennit_worker* worker);
 int sennit_self_yield_decide(struct sennit_worker* worker);
 /* Who is next if it is not who follows in the ring; he is then current. */
 struct sennit_fiber_front* sennit_self_yield_rotate(struct sennit_worker* worker);
+/* Where one that has no stack is to be entered. */
+sennit_context sennit_self_yield_stack(struct sennit_worker* worker, struct sennit_fiber_front* next);
 
 SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
 #if defined(SENNIT_YIELD_BY_CALL)
@@ -58,9 +64,11 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
   if (__builtin_expect(worker == NULL, 0))
     return sennit_self_yield_call();
   sennit_should_hold_no_lock("yields", NULL);
+  self = worker->current;
+  if (__builtin_expect((self->flags[SENNIT_FLAG_UNUSUAL] & SENNIT_YIELDS_AWAY) != 0, 0))
+    return sennit_self_yield_decide(running);
   if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_quiet(running))
     return sennit_self_yield_decide(running);
-  self = worker->current;
   if (__builtin_expect(worker->slot == NULL, 1)) {
     worker->tail = self;
     next = self->next;
@@ -69,8 +77,12 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
     next = sennit_self_yield_rotate(running);
   }
   /* The word that resumes us is a former one: only a decider tells a fiber that yields to unwind. */
-  if (next != self)
-    (void)sennit_swapstack_saving(next->context, next->word, &self->context);
+  if (next != self) {
+    sennit_context to = next->context;
+    if (__builtin_expect(next->flags[SENNIT_FLAG_STACKLESS] != 0, 0))
+      to = sennit_self_yield_stack(running, next);
+    (void)sennit_swapstack_saving(to, next->word, &self->context);
+  }
   return 0;
 #endif
 }

@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <functional>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -94,23 +95,30 @@ struct blocked {
     blocked& kept = at(continuation_place(self));
     if constexpr (waits_in_place<Wait>)
       kept.wait.leave(self, word, why);
-    blocked mine(std::move(kept));
+    State state(std::move(kept.state));
+    Function function(std::move(kept.function));
+    std::optional<Wait> wait(std::move(kept.wait));  // gone first: it may be for what the state owns
+    continuation_far* const far = self.far;
     kept.~blocked();
     stack_attach(self, frame);
+    if (far != nullptr)
+      continuation_far::destroy(far);
     if constexpr (may_wait_again<Wait>)
-      if (why == fiber_status::notified && !mine.wait.is_over())
-        if (continuation again = block_again(mine))
+      if (why == fiber_status::notified && !wait->is_over())
+        if (continuation again = block_again(*wait, function, state))
           return again;
-    if constexpr (std::is_void_v<decltype(mine.wait.end(self, word, why))>) {
-      mine.wait.end(self, word, why);
-      return go_on(mine.function, mine.state);
+    if constexpr (std::is_void_v<decltype(wait->end(self, word, why))>) {
+      wait->end(self, word, why);
+      wait.reset();
+      return go_on(function, state);
     } else {
-      auto result = mine.wait.end(self, word, why);
-      return go_on(mine.function, mine.state, std::move(result));
+      auto result = wait->end(self, word, why);
+      wait.reset();
+      return go_on(function, state, std::move(result));
     }
   }
   // Empty where there is no memory for it: then it waits with its stack.
-  static continuation block_again(blocked& mine) noexcept;
+  static continuation block_again(Wait& wait, Function& function, State& state) noexcept;
   static bool file(void* place, fiber& f) noexcept { return at(place).wait.file(f); }
   static constexpr auto woken() noexcept -> bool (*)(void*, fiber&) noexcept {
     if constexpr (is_recognized<Wait>)
@@ -152,9 +160,10 @@ continuation block(Wait&& wait, Function&& function, State&& state) {
 }
 
 template <class Wait, class Function, class State>
-continuation blocked<Wait, Function, State>::block_again(blocked& mine) noexcept {
+continuation blocked<Wait, Function, State>::block_again(Wait& wait, Function& function,
+                                                         State& state) noexcept {
   try {
-    return block(std::move(mine.wait), std::move(mine.function), std::move(mine.state));
+    return block(std::move(wait), std::move(function), std::move(state));
   } catch (const std::bad_alloc&) {  // nothing was moved yet
     return {};
   }

@@ -46,6 +46,36 @@ struct yield_wait : continuation_wait {
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 };
 
+// Keeps the function and the state, of which each yield gets copies.
+template <class Function, class State>
+struct yields_to final : yield_continuation {
+  yields_to(Function&& called, State&& with)
+      : yield_continuation([](local_value& self) noexcept { delete static_cast<yields_to*>(&self); }),
+        function(std::move(called)),
+        state(std::move(with)) {}
+  continuation make() const override { return block(yield_wait{}, Function(function), State(state)); }
+
+  [[no_unique_address]] Function function;
+  [[no_unique_address]] State state;
+};
+
+template <class Function, class State>
+void yield_to(Function&& function, State&& state) {
+  static_assert(std::is_copy_constructible_v<Function> && std::is_copy_constructible_v<State>,
+                "each yield goes on with a copy");
+  running_worker_for("set_yield_continuation");
+  set_yield_continuation(new yields_to<Function, State>(std::move(function), std::move(state)));
+}
+
+// Gives the caller's frames up. (A wait is an argument in its frame, and destroyed there.)
+template <class Wait, class Function, class State>
+[[noreturn, gnu::noinline]] void leave_from_here(Wait&& wait, Function&& function, State&& state) {
+  static_assert(std::is_trivially_copyable_v<Function> && std::is_trivially_copyable_v<State>,
+                "what a fiber goes on with that leaves its frames is trivially copyable");
+  may_leave_frames("become_now", __builtin_dwarf_cfa(), std::is_trivially_destructible_v<Wait> ? 0 : 1);
+  leave_frames(block(std::move(wait), std::move(function), std::move(state)));
+}
+
 class sleep_wait : public continuation_wait {
 public:
   static constexpr const char* reason = "sleep";

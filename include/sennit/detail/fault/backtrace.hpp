@@ -29,6 +29,10 @@ std::size_t backtrace_here(const void* frame, std::span<std::uintptr_t> at) noex
 std::uintptr_t interrupted_stack_pointer(const void* ucontext) noexcept;
 std::uintptr_t interrupted_pc(const void* ucontext) noexcept;
 
+// Calls a function on a stack with more room than a fiber's: to demangle a long name takes that. False: there
+// is no memory for one, and it was not called.
+bool on_large_stack(void (*function)(void* argument), void* argument) noexcept;
+
 // Appends a line: the function, as far as its name can be found out, and its place in its file.
 void describe_address(std::string& to, std::uintptr_t address);
 

@@ -23,6 +23,7 @@
 
 #include "sennit/detail/sched/counters.hpp"
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/fiber_local.hpp"
 
 namespace sennit {
 
@@ -33,8 +34,10 @@ namespace detail {
 // One for each combination of wait, function and state. Its address says which it is; it is no constant, so
 // that no linker folds it with an equal one.
 struct continuation_code : wait_site {
-  // On the stack that the fiber is to have: takes what lies in its place out, attaches the stack, and goes
-  // on.
+  // On the stack that the fiber is to have: takes what lies in its place out, attaches the stack, destroys
+  // the continuation_far, if there is one, and goes on. Nothing is left on the stack then that has to be
+  // destroyed if the wait, the function and the state need not be: the frames may be left for good
+  // (leave_frames).
   continuation (*run)(fiber& f, coroutine_frame& frame);
   // The fiber has no stack any more: puts it where its waker finds it, and must not touch it after that.
   // False: it need not wait.
@@ -187,6 +190,34 @@ inline void stack_detach(fiber& f, continuation& next) noexcept {
 void stack_give_up(sennit_worker& w, fiber& f, sennit_context self) noexcept;
 // Gives a stack to a fiber whose continuation has been taken out of its place, and that runs.
 void stack_attach(fiber& f, coroutine_frame& frame) noexcept;
+
+// What the fiber goes on with that yields: one of its fiber-local values, which stay with it while it has no
+// stack, and whose `destroy` knows the type.
+struct yield_continuation : local_value {
+  explicit yield_continuation(void (*destroyed_by)(local_value& self) noexcept) noexcept
+      : local_value{fiber_yield_key, destroyed_by} {}
+  virtual continuation make() const = 0;  // throws std::bad_alloc
+  continuation left_by;                   // of a yield, whose frames are being left
+
+protected:
+  ~yield_continuation() = default;
+
+private:
+  static constexpr std::uint64_t fiber_yield_key = 0;  // nobody else's
+};
+// Of the running fiber. `made` is owned.
+void set_yield_continuation(yield_continuation* made) noexcept;
+void clear_yield_continuation(const char* what) noexcept;
+// Before they are destroyed: what that calls may yield.
+void forget_yield_continuation() noexcept;
+
+// The running fiber goes on with `next`; its frames are given up, and nothing of them is destroyed but guards
+// and shields. Throws std::bad_alloc, before that. (become.hpp says when it may be called.)
+[[noreturn, gnu::cold]] void leave_frames(continuation&& next);
+// Where a fiber that is to leave its frames may not, ends the program and says why; in builds with assertions
+// and without a sanitizer it looks at the frames, too: of the callers of the function whose
+// __builtin_dwarf_cfa() `frame` is, but for the first `trusted` ones. `what`: is called.
+[[gnu::cold]] void may_leave_frames(const char* what, const void* frame, unsigned trusted = 0) noexcept;
 
 // Calls the continuation of a fiber on the stack that it is to have, which it gets so. (Where the runtime
 // ends, destroys it.)

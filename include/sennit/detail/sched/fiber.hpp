@@ -83,6 +83,13 @@ SENNIT_UNSANITIZED T look(const T& at) noexcept {
   return *const_cast<const volatile T*>(&at);
 }
 
+// Bits of fiber_flags::unusual.
+enum : std::uint8_t {
+  is_unusual = 1,   // has a name, an error, no stack, or one of another size, or has left
+  yields_away = 2,  // has a yield continuation (continuation.hpp), which its yields are to see
+  is_bound = 4,     // others count on its function's return: it may not leave its frames for good
+};
+
 // What a spawn resets, in one store.
 struct fiber_flags {
   fiber_status status = fiber_status::unused;
@@ -90,8 +97,7 @@ struct fiber_flags {
   bool stackless = false;       // has blocked with a continuation (continuation.hpp)
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool stoppable = false;       // has guards or shields (stop.hpp)
-  bool unusual = false;  // has a name, an error, no stack, or one of another size, or has left: not to be
-                         // reused as it is
+  std::uint8_t unusual = 0;     // not 0: not to be reused as it is
   telling told = telling::nothing;
   waiter_kind kind = waiter_kind::fiber;
 };

@@ -289,8 +289,8 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 
 [[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
   sennit_should_hold_no_lock("yields", nullptr);
-  if (suspend(w, sennit_decide_parallel_yield, &w) != 0) [[unlikely]]
-    throw_forced_unwind();
+  if (const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, &w)) [[unlikely]]
+    leave_by_yield(told);
 }
 
 // As parallel_next. The usual case, inline: the one in the slot.

@@ -26,6 +26,14 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size);
 // which nobody uses again: others may still refer to it. Native switches only.
 [[noreturn, gnu::cold]] void fiber_discard() noexcept;
 
+// A fiber's function object, of a type that is not known there.
+using body_destroyer = void (*)(coroutine_frame& frame);
+// What begins anew deep on a fiber's stack, so that its round destroys the function object, goes on here.
+[[noreturn, gnu::cold]] void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept;
+// A fiber's function was left by forced_unwind. Where that was by a yield with a continuation, this does not
+// return.
+[[gnu::cold]] void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept;
+
 // At the end of its runtime: a fiber has not ended, nor can it.
 [[noreturn, gnu::cold]] void fiber_would_not_end(const fiber& f, const char* reason) noexcept;
 
@@ -45,6 +53,10 @@ void fiber_detach_frame(worker& w, fiber& f) noexcept;
 // A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn. Fibers that
 // begin with a stack leave one to those that go on without, who could not be told that there is no memory.
 coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave = 1);
+#if defined(SENNIT_SANITIZED)
+// Whose frames were left: its run loop is to begin anew. Not on that stack.
+void frame_restart(coroutine_frame& frame) noexcept;
+#endif
 // A stack that no fiber uses: the worker keeps it, or it goes back to the stack room.
 void frame_keep(worker& w, coroutine_frame& frame) noexcept;
 void frame_drop(coroutine_frame& frame) noexcept;
@@ -100,6 +112,11 @@ template <class Function>
 using fiber_result =
     std::conditional_t<may_become<Function>, void, std::invoke_result_t<std::remove_reference_t<Function>&>>;
 
+template <class Body>
+void destroy_body(coroutine_frame& frame) {
+  payload_destroy<Body>(frame);
+}
+
 // Calls a fiber's function. (A continuation is made where it is wanted: to move one costs more than all else
 // in giving up a stack.)
 template <class Body>
@@ -115,24 +132,28 @@ template <class Body>
 }
 template <class Body>
 [[gnu::always_inline]] inline continuation try_body(coroutine_frame& frame, fiber& self) noexcept {
+  bool unwound = false;
   try {
     continuation next = call_body<Body>(frame, self);
     if (may_become<Body> && next)
       continuation_access::keep(next, self);
     return next;
   } catch (const forced_unwind&) {
-    self.flags.unusual = true;
-    frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
+    unwound = true;
   } catch (...) {
     fiber_fail(self);
   }
+  if (unwound) [[unlikely]]
+    body_unwound(frame, self, destroy_body<Body>);
   return {};
 }
 template <class Body>
 [[gnu::always_inline]] inline continuation begin_body(coroutine_frame& frame, fiber& self) noexcept {
   if (std::is_same_v<Body, resumed> || self.flags.told != telling::due) [[likely]]
     return try_body<Body>(frame, self);
-  self.flags.unusual = true;  // its runtime ends
+  if (frame.error != nullptr)
+    leave_body(frame, self, destroy_body<Body>);
+  self.flags.unusual |= is_unusual;  // its runtime ends
   return {};
 }
 

@@ -33,6 +33,9 @@ public:
   // who requests a stop would look there.
   static void give_up(const void* low, const void* high) noexcept;
 
+  // The innermost of the running fiber is a shield.
+  static bool is_shielded() noexcept;
+
   // Stop is requested. Once; any thread, while the link is there.
   void tell() noexcept;
 

@@ -210,6 +210,16 @@ inline constexpr bool direct_entry = true;
   return direct_entry;
 }
 
+// What a decider may hand to who yields. Anything else but 0 is as `told_to_leave`.
+inline constexpr std::uintptr_t told_to_leave = 1;
+inline constexpr std::uintptr_t told_to_go_on =
+    2;  // elsewhere: it has a yield continuation, and has not given way
+
+// What is left of a yield that was handed such a word: throws forced_unwind, so that the frames are left;
+// what the fiber goes on with is then kept for try_body. Where nothing may be thrown just now, yields as
+// others do.
+[[gnu::cold]] void leave_by_yield(std::uintptr_t told);
+
 // Lets the other ready fibers run first.
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
@@ -218,15 +228,18 @@ inline constexpr bool direct_entry = true;
   sennit_should_hold_no_lock("yields", nullptr);
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
-    fiber* next = w->ready.rotate();
-    // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
-    if (next != self) {
-      count_block(yield_reason, true);
-      enter_directly(*self, *next);
+    if ((self->flags.unusual & yields_away) == 0) [[likely]] {
+      fiber* next = w->ready.rotate();
+      // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
+      if (next != self) {
+        count_block(yield_reason, true);
+        enter_directly(*self, *next);
+      }
+      return;
     }
-  } else if (suspend(*w, sennit_decide_yield, w) != 0) [[unlikely]] {
-    throw_forced_unwind();
   }
+  if (const std::uintptr_t told = suspend(*w, sennit_decide_yield, w)) [[unlikely]]
+    leave_by_yield(told);
 }
 
 // Leaves the thread's own code (the host) until a decider names the host. `decide` is the first.

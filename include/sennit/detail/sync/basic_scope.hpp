@@ -91,6 +91,7 @@ private:
     ticket of;
     Function function;  // gone before the ticket
     void operator()() {
+      this_worker()->ready.current->flags.unusual |= is_bound;
       struct ending {
         ~ending() { end_fiber_locals(); }
       } const before_the_ticket;
