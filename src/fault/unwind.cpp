@@ -12,7 +12,7 @@
 
 namespace sennit::detail {
 
-#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_UCONTEXT)
+#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_PORTABLE)
 
 namespace {
 
