@@ -29,7 +29,7 @@ idle_list& process_idle() {
   return *list;
 }
 
-#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_PORTABLE)
 
 // What sennit_serve does.
 SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,

@@ -51,7 +51,7 @@ SENNIT_UNSANITIZED void go(void* argument) {
   _Unwind_Backtrace(note_frame, argument);
 }
 
-#if !defined(SENNIT_BACKEND_UCONTEXT)
+#if !defined(SENNIT_BACKEND_PORTABLE)
 
 SENNIT_UNSANITIZED sennit_decision go_there(sennit_context self, void* argument) {
   go(argument);
@@ -75,7 +75,7 @@ SENNIT_UNSANITIZED void suspend_and_go(void* argument) {
 SENNIT_UNSANITIZED std::size_t backtrace_of([[maybe_unused]] sennit_context context,
                                             [[maybe_unused]] const stack_memory& scratch,
                                             [[maybe_unused]] std::span<std::uintptr_t> at) noexcept {
-#if defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_BACKEND_PORTABLE)
   return 0;
 #else
   char* const top = scratch.high() - 64;

@@ -156,7 +156,7 @@ std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted) noexcept 
   return search.found;
 }
 
-#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_UCONTEXT)
+#if SENNIT_REDIRECTS && !defined(SENNIT_BACKEND_PORTABLE)
 
 namespace {
 

@@ -197,7 +197,7 @@ private:
   }
 
   SENNIT_UNSANITIZED static bool has_begun(const fiber& f) noexcept {
-#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_PORTABLE)
     return f.frame != nullptr;
 #else
     return f.frame != nullptr &&

@@ -13,7 +13,7 @@ constinit sennit_debug_table sennit_debug = {
     .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '2'},
     .blocks = nullptr,
     .workers = nullptr,
-#if defined(__x86_64__) && !defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(__x86_64__) && !defined(SENNIT_BACKEND_PORTABLE)
     .record = 1,
 #else
     .record = 0,

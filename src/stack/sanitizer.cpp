@@ -143,7 +143,7 @@ template <class Visit>
 void for_each_root(const switch_identity& identity, sennit_context context, Visit visit) {
   const char* const record = reinterpret_cast<const char*>(context);
   const char* const high = static_cast<const char*>(identity.low) + identity.size;
-#if defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_BACKEND_PORTABLE)
   const char* at = record - SENNIT_BELOW_RECORD;
 #else
   const char* at = record + SENNIT_RECORD_SIZE;

@@ -1,6 +1,8 @@
 // Backtraces by _Unwind_Backtrace: they end at a root context's first frame, and go on from a linked context,
 // and from a decider, into the context that was left, up to main.
-#if !defined(SENNIT_BACKEND_UCONTEXT)
+#include "sennit/detail/arch/context.h"
+
+#if !defined(SENNIT_BACKEND_PORTABLE)
 #include <gtest/gtest.h>
 #include <unwind.h>
 

@@ -44,7 +44,7 @@ TEST(Switch, LinkingTellsWhoLeftAndFiledDoesNot) {
   }
 }
 
-#if !defined(SENNIT_BACKEND_UCONTEXT)
+#if !defined(SENNIT_BACKEND_PORTABLE)
 struct adder : sennit_server {
   int sum = 0;
   sennit_context inside = nullptr;

@@ -123,7 +123,7 @@ TEST(Switch, FirstEntryGetsItsArgumentsOnAnAlignedStack) {
   }
 }
 
-#if defined(__x86_64__) && !defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(__x86_64__) && !defined(SENNIT_BACKEND_PORTABLE)
 uintptr_t stack_pointer_at_entry;
 
 extern "C" void sennit_test_naked_entry();
@@ -360,7 +360,7 @@ TEST(Switch, FloatingPointStateIsBitExact) {
   }
 }
 
-#if !defined(SENNIT_BACKEND_UCONTEXT)
+#if !defined(SENNIT_BACKEND_PORTABLE)
 void set_rounding(sennit_context from, uintptr_t mode, uintptr_t, uintptr_t, uintptr_t) {
   for (;;) {
     std::fesetround(static_cast<int>(mode));

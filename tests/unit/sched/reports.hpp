@@ -11,7 +11,7 @@
 
 #include "sennit/detail/stack/sanitizer.hpp"
 
-#if defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_BACKEND_PORTABLE)
 inline constexpr bool has_backtraces = false;
 #else
 inline constexpr bool has_backtraces = true;

@@ -42,15 +42,16 @@
 extern "C" {
 #endif
 
-#if !defined(SENNIT_BACKEND_UCONTEXT) &&                                                          \
+#if !defined(SENNIT_BACKEND_UCONTEXT) && !defined(SENNIT_BACKEND_SIGNALSTACK) &&                  \
     !(defined(__LP64__) &&                                                                        \
       (defined(__x86_64__) || defined(__aarch64__) || defined(__riscv) || defined(__s390x__))) && \
     !(defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)) && !(defined(__ARM_EABI__) && __ARM_ARCH >= 7)
 #define SENNIT_BACKEND_UCONTEXT 1
 #endif
 
-#if defined(SENNIT_BACKEND_UCONTEXT)
-#include "sennit/detail/arch/ucontext_default.h"
+#if defined(SENNIT_BACKEND_UCONTEXT) || defined(SENNIT_BACKEND_SIGNALSTACK)
+#define SENNIT_BACKEND_PORTABLE 1
+#include "sennit/detail/arch/portable_default.h"
 #else
 #include "sennit/detail/arch/native.h"
 #endif

@@ -1,7 +1,7 @@
 /* sennit_suspend where the native shape is not possible: out of two ordinary switches, through a base context
  * that is made anew on the decider's stack each time, and left for good once it has decided.
  *
- * The ucontext backend uses it, and sanitizer builds can: give it verbs that tell the sanitizer of each
+ * The portable backends use it, and sanitizer builds can: give it verbs that tell the sanitizer of each
  * switch.
  */
 #ifndef SENNIT_DETAIL_ARCH_SUSPEND_TWO_SWITCHES_H

@@ -68,7 +68,7 @@ struct coroutine_frame {
   switch_identity* resumer_identity;  // who is suspended at `resumer`
 };
 
-#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_UCONTEXT)
+#if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_PORTABLE)
 static_assert(offsetof(coroutine_frame, resumer) == 0);
 static_assert(offsetof(coroutine_frame, round) == sizeof(void*));
 #else

@@ -19,7 +19,7 @@ inline constexpr std::size_t backtrace_depth = 64;
 
 // Each returns how many frames it found, the innermost first. On threads that fault_watch_thread() knows.
 // `scratch`: a stack to do it on. `frame`: the callers of the function whose __builtin_dwarf_cfa() that is.
-// On the ucontext backend there are none to be found.
+// On a portable backend there are none to be found.
 std::size_t backtrace_of(sennit_context context, const stack_memory& scratch,
                          std::span<std::uintptr_t> at) noexcept;
 std::size_t backtrace_interrupted(const void* ucontext, std::span<std::uintptr_t> at) noexcept;

@@ -29,7 +29,7 @@ namespace sennit::detail {
 
 // Whether there is anything of this: natively on x86-64. Elsewhere no hook is ever asked. (Under sanitizers,
 // too: AddressSanitizer has its own ways with these signals, and its stack frames are as large as they like.)
-#if SENNIT_REDIRECTS && !defined(SENNIT_SANITIZED) && !defined(SENNIT_BACKEND_UCONTEXT)
+#if SENNIT_REDIRECTS && !defined(SENNIT_SANITIZED) && !defined(SENNIT_BACKEND_PORTABLE)
 inline constexpr bool fault_redirects = true;
 #else
 inline constexpr bool fault_redirects = false;

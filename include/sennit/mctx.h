@@ -1,0 +1,128 @@
+/* Machine contexts for C: the smallest thing that threads are built of.
+ * room: arch
+ *
+ *   static struct sennit_mctx home, worker;         // zeroed
+ *   static char stack[65536];
+ *
+ *   static void count(void* step) {
+ *     for (int i = 0;; i += *(int*)step) {
+ *       printf("%d\n", i);
+ *       sennit_mctx_switch(&worker, &home);
+ *     }
+ *   }
+ *
+ *   int step = 7;
+ *   if (sennit_mctx_create(&worker, count, &step, stack, sizeof stack, 0) != 0)
+ *     abort();
+ *   sennit_mctx_switch(&home, &worker);             // prints 0
+ *   sennit_mctx_switch(&home, &worker);             // prints 7
+ *
+ * The same on every CPU; context.h's backend decides what create and switch are made of (README.md). Linked
+ * as sennit.h says, from C11 or C++; in strict C11 define _POSIX_C_SOURCE as 200809L, or more, before the
+ * first header.
+ *
+ * A context is running, or suspended (create, switch) and resumed once, or saved (save) and resumed as often
+ * as one likes while the function that saved it has not returned.
+ *
+ * save returns twice, as setjmp does: it is sigsetjmp, with every backend, because in C nothing else may
+ * return twice into a frame that went on; so what is said of setjmp's callers and of their variables holds. A
+ * switch is each backend's own, and its caller's variables are as over a function call. Where a switch is to
+ * be resumed more than once, that is
+ *
+ *   if (sennit_mctx_save(&from) == 0)
+ *     sennit_mctx_restore(&to);
+ *
+ * Ownership: the struct and the stack are the caller's; both stay where they are until the context has left
+ * for good. Nothing is allocated, and nothing need be destroyed; what the frames of an abandoned context own
+ * is lost. A stack is free for others once nobody will resume its contexts; the last one running on it must
+ * have left by restore or switch.
+ *
+ * Threads: any; a suspended context may be resumed on another thread than it left, a saved one where libc
+ * lets jump buffers travel (all of Linux's do). One thread at a time uses a struct.
+ *
+ * To resume what is running, or nothing, ends the program with a message.
+ *
+ * AddressSanitizer and ThreadSanitizer bear switch, but save and restore within one stack only.
+ *
+ * Source: Engelschall 2000, section 2.1 (the proposed API).
+ */
+#ifndef SENNIT_MCTX_H
+#define SENNIT_MCTX_H
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE) && \
+    !defined(_XOPEN_SOURCE) && !defined(_GNU_SOURCE)
+#error "sennit: mctx.h needs POSIX: define _POSIX_C_SOURCE as 200809L before the first header"
+#endif
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "sennit/detail/arch/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero it before its first use, unless that is sennit_mctx_create. The members are nobody's. */
+struct sennit_mctx {
+  sennit_context context; /* suspended by create or switch; null: running, or `saved` */
+  unsigned char saved;    /* `place` is valid: 1 for once, 2 for ever */
+  unsigned char masked;   /* has a signal mask of its own */
+  void (*start)(void*);
+  void* argument;
+  sigset_t mask;
+  sigjmp_buf place;
+};
+
+/* The context has a signal mask of its own, at first that of the thread that creates it. Its mask is saved
+ * when it leaves and set when it is resumed; so is that of a context that it takes turns with, from its first
+ * switch to this one on. Other contexts run with the mask that their thread has, except that the ucontext
+ * backend keeps one for each. */
+#define SENNIT_MCTX_MASK 1
+
+/* Makes a context that, resumed the first time, calls start(argument) on the stack of `size` bytes at
+ * `stack`. `start` must not return, nor let an exception out: the program ends. `options`: 0 or
+ * SENNIT_MCTX_MASK. 0; -EINVAL: null pointers, options that there are not, fewer bytes than
+ * sennit_mctx_least_stack(); with the signal stack backend also -EPERM (called on the thread's alternate
+ * signal stack) and -EAGAIN (too many signals pending). Room for the frames of `start` is the caller's to
+ * add; signal handlers without an alternate stack need it, too: 16 KiB is a little, 64 KiB is comfortable. */
+int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void* argument), void* argument, void* stack,
+                       size_t size, int options);
+
+/* What sennit_mctx_create itself needs of a stack. With the signal stack backend the kernel says. */
+size_t sennit_mctx_least_stack(void);
+
+/* int sennit_mctx_save(struct sennit_mctx* mctx): saves the context that runs, and returns 0; each time that
+ * mctx is resumed it returns again, 1. A macro, to be used where setjmp may be: as the whole condition of an
+ * if or a loop, compared with a constant or not, or as a statement. */
+#define sennit_mctx_save(mctx) sigsetjmp(sennit_mctx_note_saved(mctx)->place, 0)
+
+/* Resumes a suspended or saved context, and never returns: the context that runs is left for good, or until
+ * what it saved is restored. No C++ exception must be being handled or under way. */
+__attribute__((noreturn)) void sennit_mctx_restore(struct sennit_mctx* mctx);
+
+/* Suspends the context that runs into `from` and resumes `to`; returns when `from` is resumed. Exceptions may
+ * be being handled, of each context its own, unless `to` is a saved one. */
+SENNIT_ALWAYS_INLINE void sennit_mctx_switch(struct sennit_mctx* from, struct sennit_mctx* to);
+
+/* ---- Nobody's API from here on. ---- */
+
+struct sennit_mctx* sennit_mctx_note_saved(struct sennit_mctx* mctx);
+void sennit_mctx_switch_slowly(struct sennit_mctx* from, struct sennit_mctx* to);
+
+SENNIT_ALWAYS_INLINE void sennit_mctx_switch(struct sennit_mctx* from, struct sennit_mctx* to) {
+  const sennit_context target = to->context;
+  if (__builtin_expect(target != NULL && (from->masked | to->masked) == 0, 1)) {
+    to->context = NULL;
+    from->saved = 0;
+    sennit_swapstack_saving(target, (uintptr_t)to, &from->context);
+  } else {
+    sennit_mctx_switch_slowly(from, to);
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

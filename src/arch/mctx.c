@@ -1,0 +1,113 @@
+/* Machine contexts out of the verbs, and of sigsetjmp where a context is saved. */
+#undef _FORTIFY_SOURCE /* before the first header: its longjmp refuses to leave for another stack */
+
+#include "sennit/mctx.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(SENNIT_BACKEND_SIGNALSTACK)
+#define LEAST_STACK sennit_signalstack_least()
+#else
+#define LEAST_STACK ((size_t)SENNIT_RECORD_SIZE + 1024) /* `begin`, and what aligning may cost */
+#endif
+
+/* Values of `saved`. */
+enum { saved_once = 1, saved_for_ever = 2 };
+
+__attribute__((noreturn)) static void die(const char* what) {
+  fprintf(stderr, "sennit: mctx: %s\n", what);
+  abort();
+}
+
+/* A context that switch or create suspended sets its mask itself, when it is resumed: ucontext brings one of
+ * its own back. */
+SENNIT_UNSANITIZED static void set_mask(const struct sennit_mctx* mctx) {
+  if (mctx->masked)
+    pthread_sigmask(SIG_SETMASK, &mctx->mask, NULL);
+}
+
+/* A context's first function. `to`: what it was resumed by. */
+SENNIT_UNSANITIZED static void begin(sennit_context from, uintptr_t to, uintptr_t unused1, uintptr_t unused2,
+                                     uintptr_t unused3) {
+  const struct sennit_mctx* const mctx = (const struct sennit_mctx*)to;
+  (void)from, (void)unused1, (void)unused2, (void)unused3;
+  set_mask(mctx);
+  mctx->start(mctx->argument);
+  die("a start function returned");
+}
+
+size_t sennit_mctx_least_stack(void) {
+  return LEAST_STACK;
+}
+
+int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void*), void* argument, void* stack,
+                       size_t size, int options) {
+  if (mctx == NULL || start == NULL || stack == NULL || (options & ~SENNIT_MCTX_MASK) != 0 ||
+      size < LEAST_STACK)
+    return -EINVAL;
+#if defined(SENNIT_BACKEND_SIGNALSTACK)
+  const int error = sennit_signalstack_make(&mctx->context, stack, size, begin);
+  if (error != 0)
+    return -error;
+#else
+  mctx->context = sennit_newstack((void*)(((uintptr_t)stack + size) & ~(uintptr_t)15), begin);
+#endif
+  mctx->saved = 0;
+  mctx->start = start;
+  mctx->argument = argument;
+  mctx->masked = (options & SENNIT_MCTX_MASK) != 0;
+  if (mctx->masked)
+    pthread_sigmask(SIG_SETMASK, NULL, &mctx->mask);
+  return 0;
+}
+
+struct sennit_mctx* sennit_mctx_note_saved(struct sennit_mctx* mctx) {
+  mctx->context = NULL;
+  mctx->saved = saved_for_ever;
+  if (mctx->masked)
+    pthread_sigmask(SIG_SETMASK, NULL, &mctx->mask);
+  return mctx;
+}
+
+/* Resumes what switch did not suspend. */
+__attribute__((noreturn)) SENNIT_UNSANITIZED static void jump(struct sennit_mctx* mctx) {
+  const int saved = mctx->saved;
+  if (saved == 0)
+    die("resumed a context that is running, or was never made");
+  if (saved == saved_once)
+    mctx->saved = 0;
+  set_mask(mctx);
+  siglongjmp(mctx->place, 1);
+}
+
+SENNIT_UNSANITIZED void sennit_mctx_restore(struct sennit_mctx* mctx) {
+  const sennit_context context = mctx->context;
+  if (context == NULL)
+    jump(mctx);
+  mctx->context = NULL;
+  sennit_leave(context, (uintptr_t)mctx);
+}
+
+/* With masks, or to a saved context. */
+SENNIT_UNSANITIZED void sennit_mctx_switch_slowly(struct sennit_mctx* from, struct sennit_mctx* to) {
+  const sennit_context target = to->context;
+  if (from->masked || to->masked) {
+    from->masked = 1;
+    pthread_sigmask(SIG_SETMASK, NULL, &from->mask);
+  }
+  if (target != NULL) {
+    to->context = NULL;
+    from->saved = 0;
+    sennit_swapstack_saving(target, (uintptr_t)to, &from->context);
+    set_mask(from);
+    return;
+  }
+  from->context = NULL;
+  from->saved = saved_once;
+  if (sigsetjmp(from->place, 0) == 0)
+    jump(to);
+}

@@ -1,0 +1,218 @@
+/* sennit/mctx.h from strict C11. Checked by mctx_check_test.cpp: each function returns 0, or the line that is
+ * wrong. */
+#define _POSIX_C_SOURCE 200809L
+#include "sennit/mctx.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define EXPECT(condition) \
+  do {                    \
+    if (!(condition))     \
+      return __LINE__;    \
+  } while (0)
+
+static _Alignas(16) char stacks[3][1 << 16];
+static struct sennit_mctx home;
+static struct sennit_mctx mctx[3];
+
+int mctx_switches(void);
+int mctx_saves(void);
+int mctx_saved_on_other_stacks(void);
+int mctx_masks(void);
+int mctx_errors(void);
+void mctx_return_from_start(void);
+void mctx_restore_running(void);
+void mctx_switch_to_running(void);
+void mctx_restore_nothing(void);
+void* mctx_suspend(void);
+int mctx_resume(void* suspended);
+
+static void count(void* argument) {
+  for (int* number = argument;; ++*number)
+    sennit_mctx_switch(&mctx[0], &home);
+}
+
+int mctx_switches(void) {
+  int number = 40;
+  EXPECT(sennit_mctx_create(&mctx[0], count, &number, stacks[0], sizeof stacks[0], 0) == 0);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT(number == 40 + (i == 0 ? 0 : i - 1));
+    sennit_mctx_switch(&home, &mctx[0]);
+  }
+  /* A misaligned stack of an odd size does, too; `mctx` is made anew over one that is suspended. */
+  EXPECT(sennit_mctx_create(&mctx[0], count, &number, stacks[0] + 3, sizeof stacks[0] - 8, 0) == 0);
+  number = 0;
+  sennit_mctx_switch(&home, &mctx[0]);
+  sennit_mctx_switch(&home, &mctx[0]);
+  EXPECT(number == 1);
+  return 0;
+}
+
+static int again;
+
+static void restore_home(void* argument) {
+  ++*(int*)argument;
+  sennit_mctx_restore(&home);
+}
+
+/* A saved context is resumed as often as one likes: from deeper frames, by restore and by switch. */
+int mctx_saves(void) {
+  static int ended;
+  again = ended = 0;
+  if (sennit_mctx_save(&home) == 0)
+    EXPECT(again == 0);
+  else
+    EXPECT(again > 0);
+  if (again++ < 10)
+    sennit_mctx_restore(&home);
+  EXPECT(again == 11);
+  if (sennit_mctx_save(&home) != 0)
+    EXPECT(ended == again - 11);
+  if (again++ < 20) {
+    EXPECT(sennit_mctx_create(&mctx[0], restore_home, &ended, stacks[0], sizeof stacks[0], 0) == 0);
+    sennit_mctx_restore(&mctx[0]);
+  }
+  EXPECT(ended == 9);
+  return 0;
+}
+
+/* Saves itself, and says each time how often it was resumed there. */
+static void save_and_count(void* argument) {
+  static int times;
+  times = 0;
+  sennit_mctx_save(&mctx[1]);
+  *(int*)argument = times++;
+  sennit_mctx_switch(&mctx[2], &home);
+  *(int*)argument = -1;
+  sennit_mctx_restore(&home);
+}
+
+int mctx_saved_on_other_stacks(void) {
+  int times = -1;
+  EXPECT(sennit_mctx_create(&mctx[0], save_and_count, &times, stacks[0], sizeof stacks[0], 0) == 0);
+  sennit_mctx_switch(&home, &mctx[0]);
+  EXPECT(times == 0);
+  for (int i = 1; i < 10; ++i) {
+    sennit_mctx_switch(&home, &mctx[1]); /* home is saved by the library, once */
+    EXPECT(times == i);
+  }
+  sennit_mctx_switch(&home, &mctx[2]);
+  EXPECT(times == -1);
+  return 0;
+}
+
+static int blocked(int signal) {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, NULL, &mask);
+  return sigismember(&mask, signal);
+}
+
+static int change(int how, int signal) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, signal);
+  return pthread_sigmask(how, &mask, NULL);
+}
+
+static int seen;
+
+static void change_mask(void* unused) {
+  (void)unused;
+  for (;;) {
+    seen = blocked(SIGUSR1) * 10 + blocked(SIGUSR2);
+    change(SIG_BLOCK, SIGUSR2);
+    change(SIG_UNBLOCK, SIGUSR1);
+    sennit_mctx_switch(&mctx[0], &home);
+  }
+}
+
+int mctx_masks(void) {
+  struct sennit_mctx zeroed = {0};
+#if defined(SENNIT_BACKEND_UCONTEXT)
+  int own = 1; /* every context has one */
+#else
+  int own = 0;
+#endif
+  for (; own < 2; ++own) {
+    home = zeroed;
+    change(SIG_BLOCK, SIGUSR1);
+    EXPECT(sennit_mctx_create(&mctx[0], change_mask, NULL, stacks[0], sizeof stacks[0],
+                              own ? SENNIT_MCTX_MASK : 0) == 0);
+    change(SIG_UNBLOCK, SIGUSR1);
+    sennit_mctx_switch(&home, &mctx[0]);
+    EXPECT(seen == (own ? 10 : 0)); /* its creator's mask; or its resumer's */
+    EXPECT(blocked(SIGUSR2) == !own && !blocked(SIGUSR1));
+    sennit_mctx_switch(&home, &mctx[0]);
+    EXPECT(seen == 1); /* what it set itself; without a mask, what nobody put back */
+    change(SIG_UNBLOCK, SIGUSR2);
+  }
+  /* Saved and restored with its mask. */
+  if (sennit_mctx_save(&home) == 0) {
+    change(SIG_BLOCK, SIGUSR1);
+    sennit_mctx_restore(&home);
+  }
+  EXPECT(!blocked(SIGUSR1));
+  home = zeroed;
+  return 0;
+}
+
+int mctx_errors(void) {
+  char* const stack = stacks[0];
+  const size_t size = sizeof stacks[0];
+  EXPECT(sennit_mctx_create(NULL, count, NULL, stack, size, 0) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], NULL, NULL, stack, size, 0) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, NULL, size, 0) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, size, 2) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, sennit_mctx_least_stack() - 1, 0) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, sennit_mctx_least_stack(), 0) == 0);
+  return 0;
+}
+
+static void do_nothing(void* unused) {
+  (void)unused;
+}
+
+void mctx_return_from_start(void) {
+  if (sennit_mctx_create(&mctx[0], do_nothing, NULL, stacks[0], sizeof stacks[0], 0) == 0)
+    sennit_mctx_switch(&home, &mctx[0]);
+}
+
+static void resume_itself(void* restore) {
+  if (*(int*)restore)
+    sennit_mctx_restore(&mctx[0]);
+  sennit_mctx_switch(&home, &mctx[0]);
+}
+
+static void resume_running(int restore) {
+  if (sennit_mctx_create(&mctx[0], resume_itself, &restore, stacks[0], sizeof stacks[0], 0) == 0)
+    sennit_mctx_switch(&home, &mctx[0]);
+}
+
+void mctx_restore_running(void) {
+  resume_running(1);
+}
+
+void mctx_switch_to_running(void) {
+  resume_running(0);
+}
+
+void mctx_restore_nothing(void) {
+  struct sennit_mctx nothing = {0};
+  sennit_mctx_restore(&nothing);
+}
+
+static int moved;
+
+void* mctx_suspend(void) {
+  moved = 7;
+  if (sennit_mctx_create(&mctx[0], count, &moved, stacks[0], sizeof stacks[0], 0) != 0)
+    return NULL;
+  sennit_mctx_switch(&home, &mctx[0]);
+  return &mctx[0];
+}
+
+int mctx_resume(void* suspended) {
+  sennit_mctx_switch(&home, suspended);
+  return moved;
+}
