@@ -154,6 +154,23 @@ KIND_TEST(PortLimits, BelongToOneReceiveAlone) {
   });
 }
 
+// Where one object receives again and again, what it has received is no limit to what it receives.
+KIND_TEST(PortLimits, AreNotLeftByWhatWasReceived) {
+  this->run([] {
+    typename PortLimits<Kind>::port_type port;
+    typename PortLimits<Kind>::fiber_list callers;
+    for (int i = 0; i < 3; ++i)
+      callers.push_back(sennit::start<Kind>(
+          [&] { EXPECT_EQ(PortLimits<Kind>::error_of_call(port, 5), std::error_condition()); }));
+    Kind::sleep_for(1ms);
+    auto lender =
+        Kind::spawn([&] { port.serve_in_callers([](const std::string& text) { return text.size(); }); });
+    PortLimits<Kind>::join(callers);
+    port.close();
+    lender.join();
+  });
+}
+
 KIND_TEST(PortLimits, WhatIsSentAndCallsWithADeadlineAreRefusedAlike) {
   this->run([] {
     typename Kind::template port<app::message, void> port;

@@ -106,7 +106,8 @@ public:
       request_.emplace(std::move(*other.request_));
       other.request_.reset();
       const lock hold(port_->waits_);
-      call_ = std::exchange(other.call_, nullptr);
+      call_ = other.call_;
+      other.largest_ = any_size;
       if (call_ != nullptr)
         call_->server = this;
     }
@@ -494,7 +495,8 @@ private:
   // Ends the call that `from` has taken. False: nobody wants the answer.
   template <class Write>
   [[gnu::always_inline]] static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
-    record* const call = std::exchange(from.call_, nullptr);
+    record* const call = from.call_;
+    from.largest_ = any_size;  // it has no request any more
     if (call == nullptr)
       return false;
     call->server = nullptr;
