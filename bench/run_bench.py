@@ -180,14 +180,15 @@ def main(arguments):
 
 
 def count_instructions(chosen, programs):
-    """Prints how many instructions an operation takes, and writes them if that was asked for."""
+    """Prints how many instructions, loads and stores an operation takes, and writes them if that was asked for."""
     compiled = [program for program in programs if str(chosen.build_dir) in program.command[0]]
     entries = []
     try:
         for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True)):
             params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
             print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
-                  f"{entry['value']:12,.1f}  {entry['unit']}", flush=True)
+                  f"{entry['value']:12,.1f}  {entry['unit']}, {entry['loads']:,.1f} loads, "
+                  f"{entry['stores']:,.1f} stores", flush=True)
             entries.append(entry)
     except instructions.NoValgrind as error:
         print(error, file=sys.stderr)

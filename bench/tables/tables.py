@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Draves et al. 1991's tables of blocks and stacks, from counters of the runtime on real work. Prints Markdown.
+"""Draves et al. 1991's tables of blocks, their costs, and stacks. Prints Markdown.
 
-Run by ./run tables, which builds preset counters: kv_server's fiber front under redis-benchmark (50 clients), a
-pipeline over a source tree (examples/word_count.cpp) by continuation and with stacks, and a pager
-(examples/pager.cpp).
+Run by ./run tables, which builds preset counters, where the runtime counts blocks on real work: kv_server's fiber
+front under redis-benchmark (50 clients), a pipeline over a source tree (examples/word_count.cpp) by continuation and
+with stacks, and a pager (examples/pager.cpp). What blocks cost is measured by programs of ./run bench, in preset
+release, and under valgrind.
 """
 
 import argparse
@@ -18,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/server"))
 sys.path.insert(0, str(ROOT / "bench"))
 
-from harness import machine  # noqa: E402
+from harness import instructions, machine  # noqa: E402
+from harness.programs import find_programs  # noqa: E402
 from load import Client, ServerError, ServerProcess, choose_cpus, kv_server_command  # noqa: E402
 
 CLIENTS = 50
@@ -61,7 +63,9 @@ def parse_arguments():
     parser.add_argument("--tree", type=pathlib.Path, default=pathlib.Path("/usr/include"), metavar="DIRECTORY",
                         help="the source tree that the pipeline reads (default: /usr/include)")
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build" / "counters", metavar="DIR",
-                        help="where CMake built the programs (default: build/counters)")
+                        help="where CMake built the programs that count (default: build/counters)")
+    parser.add_argument("--bench-dir", type=pathlib.Path, default=ROOT / "build" / "release", metavar="DIR",
+                        help="where it built the benchmarks (default: build/release)")
     parser.add_argument("--output", type=pathlib.Path, metavar="FILE", help="write the report there too")
     return parser.parse_args()
 
@@ -165,6 +169,10 @@ def titles(all_work):
     return [f"{each.name}, {each.workers} worker{'s' if each.workers > 1 else ''}" for each in all_work]
 
 
+# The two kinds of runtime, and how the variants of benchmarks begin for each.
+KINDS = {"local": "", "parallel": "parallel-"}
+
+
 def paper_titles():
     return [f"MK40, {name}" for name in PAPER]
 
@@ -208,18 +216,111 @@ def table_2(all_work):
            "taken the one\nthat it offered. A socket's event only says that there is something to read.\n")
 
 
-def table_5(all_work):
+def bench(options, *words):
+    """What the benchmark runner measures: {(peer, variant, metric): the least}."""
+    with tempfile.TemporaryDirectory(prefix="sennit_tables_") as directory:
+        path = pathlib.Path(directory) / "results.json"
+        quick = ["--quick", "--rounds", "1", "--seconds", "0.001"] if options.quick else []
+        command = [sys.executable, ROOT / "bench/run_bench.py", *words, *quick, "--workers", "1", "--json", path,
+                   "--build-dir", options.bench_dir]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=1200,
+                              check=False)
+        if done.returncode != 0:
+            raise ServerError(f"./run bench {' '.join(words)}: status {done.returncode}:\n{done.stdout}{done.stderr}")
+        return {(each["peer"], each["variant"], each["metric"]): each["min"]
+                for each in json.loads(path.read_text())["results"]}
+
+
+def table_3(options):
+    rpc = bench(options, "rpc", "--peers", "sennit", "--set", "clients=1")
+    exception = bench(options, "exception", "--peers", "sennit,handler")
+    variants = ("continuation", "stack", "queued", "lrpc")
+
+    def exceptions(way):
+        return ["", f"{exception['sennit', way, 'ns']:,.0f}", "", f"{exception['handler', 'skip', 'ns']:,.0f}"]
+
+    yield "## Table 3: times of a call and of an exception\n"
+    yield table(["", "by continuation: MK40", "with two stacks: MK32", "queued: Mach 2.5", "by the caller itself"], [
+        *([f"null RPC, {kind}, ns", *(f"{rpc['sennit', prefix + each, 'ns']:,.1f}" for each in variants)]
+          for kind, prefix in KINDS.items()),
+        *([f"exception, {kind}, ns", *exceptions(f"{kind}-skip")] for kind in KINDS),
+        ["DS3100: null RPC, µs", 95, 110, 185, ""],
+        ["exception, µs", 135, 425, 380, ""],
+        ["Toshiba 5200: null RPC, µs", 535, 510, 890, ""],
+        ["exception, µs", 525, 1155, 1410, ""],
+    ])
+    yield ("The least of all runs of `./run bench rpc exception`, with one client. An exception is an illegal "
+           "instruction that\nis left out; its server waits with a stack. By the caller itself: LRPC; a plain signal "
+           "handler.\n")
+
+
+def counted_instructions(options):
+    """{(workload, variant): [instructions, loads, stores]}, of one operation."""
+    workloads = {"tables": lambda each: not options.quick or not each["variant"].startswith("parallel"),
+                 "switch": lambda each: each["variant"] == "inline",
+                 "rpc": lambda each: not options.quick and each["params"] == {"clients": 1}}
+    programs, absent = find_programs(ROOT / "bench", options.bench_dir, ROOT / "build/bench",
+                                     lambda workload, peer: workload in workloads and peer == "sennit", print)
+    if absent:
+        raise ServerError(f"{absent[0].workload}: {absent[0].reason}")
+    return {(each["workload"], each["variant"]): [each["value"], each["loads"], each["stores"]]
+            for each in instructions.count(programs, lambda text: print(text, file=sys.stderr, flush=True),
+                                           lambda program, entry: workloads[program.workload](entry))}
+
+
+def table_4(options):
+    counted = counted_instructions(options)
+    none = [""] * 3
+
+    def cells(values):
+        return [round(each) for each in values]
+
+    def more(variant, than):
+        return cells(a - b for a, b in zip(counted["tables", variant], counted["tables", than]))
+
+    def pairs(name, workload, without, with_stack):
+        for kind, prefix in KINDS.items():
+            if (workload, prefix + without) in counted:
+                yield [f"{name}, {kind}", *cells(counted[workload, prefix + without]),
+                       *cells(counted[workload, prefix + with_stack]), *none, *none]
+
+    yield "## Table 4: instructions, loads and stores\n"
+    yield table(["", *(f"{how}: {what}" for how in ("without a stack", "with one", "MK40", "MK32")
+                       for what in ("instructions", "loads", "stores"))], [
+        ["entry: `become()` makes a continuation", *more("leave", "handoff"), *none, 64, 7, 25, 67, 8, 20],
+        ["exit: `call_continuation` calls it", *more("call", "handoff"), *none, 35, 21, 1, 24, 11, 1],
+        ["stack handoff: `stack_detach`, `stack_attach`", *more("handoff", "loop"), *none, 83, 22, 18, *none],
+        ["context switch: `sennit_swapstack`", *none, *cells(counted["switch", "inline"]), *none, 250, 52, 27],
+        *pairs("a yield to another fiber", "tables", "yield-continuation", "yield"),
+        *pairs("a call that blocks, and one that wakes", "tables", "wake-continuation", "wake"),
+        *pairs("a call that need not block", "tables", "free-continuation", "free"),
+        *pairs("null RPC", "rpc", "continuation", "stack"),
+    ])
+    yield ("By cachegrind, from two counts of operations (preset release). The yields and calls are whole: with "
+           "entry, exit,\nqueue, and a look outside at every 61st. They wait for a semaphore. A call that need not "
+           "block costs a fiber that\nhas a stack the same whether or not it ever gives it up; who asks by "
+           "continuation gives it up to itself.\n")
+
+
+def table_5(options, all_work):
     descriptor = all_work[0].counted["descriptor_bytes"]
     stack = all_work[0].counted["stack_bytes"]
+    fibers = 1000 if options.quick else 1_000_000
+    # A process each: they would share its peak.
+    grown = [bench(options, "parked", "--peers", "sennit", "--set", f"n={fibers}", "--variant", variant,
+                   *(() if options.quick else ("--rounds", "1", "--seconds", "0.001")))["sennit", variant, "bytes"]
+             for variant in ("local-continuation", "local")]
     yield "## Table 5: bytes of a blocked fiber\n"
     yield table(["", "without a stack", "with one", "MK40", "MK32"], [
         ["descriptor; continuation and 48 bytes of state are in it", descriptor, descriptor, 484, 452],
         ["registers (with a stack: on it)", 0, 0, 206, 0],
-        ["stack: the least that is touched", 0, stack, 0, 4096],
+        ["stack: the least that is touched; its own descriptor is there", 0, stack, 0, 4096],
         ["virtual memory's state of it", 0, 0, 0, 116],
         ["all", descriptor, descriptor + stack, 690, 4664],
+        [f"by how much a process with {fibers:,} has grown, for each", *(f"{each:,.0f}" for each in grown), "", ""],
     ])
-    yield "`./run bench parked` measures them: with the handle, and what the page tables take.\n"
+    yield ("The last row is measured by `./run bench parked`: a handle of 8 bytes is in it; what the kernel keeps for "
+           "itself\n(page tables) is not.\n")
 
 
 def stacks(all_work):
@@ -261,8 +362,13 @@ def report(options):
     for each in work(options):
         print(f"{each.name}, workers: {each.workers}: {each.blocks:,} blocks", file=sys.stderr, flush=True)
         all_work.append(each)
-    for part in (table_1, table_2, table_5, stacks, sites):
-        yield from part(all_work)
+    yield from table_1(all_work)
+    yield from table_2(all_work)
+    yield from table_3(options)
+    yield from table_4(options)
+    yield from table_5(options, all_work)
+    yield from stacks(all_work)
+    yield from sites(all_work)
 
 
 def main():

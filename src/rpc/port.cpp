@@ -10,6 +10,9 @@ void throw_answer(call_phase what, std::exception_ptr& error) {
     std::rethrow_exception(std::move(error));
   if (what == call_phase::closed)
     throw std::system_error(std::make_error_code(std::errc::broken_pipe), "sennit: call: the port is closed");
+  if (what == call_phase::too_large)
+    throw std::system_error(std::make_error_code(std::errc::message_size),
+                            "sennit: call: the request is larger than its receiver wants");
   if (what == call_phase::late)
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "sennit: call: the deadline has passed");

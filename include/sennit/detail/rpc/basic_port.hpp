@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -12,6 +13,19 @@
 
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/port_calls.hpp"
+
+namespace sennit {
+
+// What a server wants to receive, and no more.
+struct receive_options {
+  // In bytes. A larger request is not received, by this or any other server: its call throws
+  // std::system_error, message_size. The size of a request is what message_size(const Request&) says, found
+  // beside its type: a function that does not throw, and does not block, as it is called under a lock; or, of
+  // a range, that of its elements; else that of the object.
+  std::size_t largest = detail::any_size;
+};
+
+}  // namespace sennit
 
 namespace sennit::detail {
 
@@ -48,8 +62,9 @@ public:
   };
 
   // Hands a request to a server, and waits for its reply. Throws what the server failed with; or
-  // std::system_error: broken_pipe, if the port is closed, or connection_reset, if the server has ended
-  // without an answer. Of fibers and, where it is no local port, OS threads.
+  // std::system_error: broken_pipe, if the port is closed, connection_reset, if the server has ended without
+  // an answer, or message_size, if the request was too large for it. Of fibers and, where it is no local
+  // port, OS threads.
   [[gnu::always_inline]] Reply call(Request request) {
     record mine(*this, call_phase::asked, std::move(request));
     this->transact(mine, never);
@@ -72,43 +87,47 @@ public:
   auto call_for(Request request, std::chrono::duration<Rep, Period> time) {
     return call_until(std::move(request), std::chrono::steady_clock::now() + time);
   }
-  // One way: waits until a server has the request. False: the port is closed.
+  // One way: waits until a server has the request. False: the port is closed. Throws std::system_error,
+  // message_size, if it was too large.
   bool send(Request request) {
     record mine(*this, call_phase::sent, std::move(request));
     this->transact(mine, never);
+    if (mine.at.phase() == call_phase::too_large) [[unlikely]]
+      throw_answer(mine.at.phase(), mine.at.error());
     return mine.at.phase() != call_phase::closed;
   }
 
   // The next request, in the order in which they came. Empty: the port is closed, and nobody has called
   // before that.
-  incoming receive() { return receive_until(never); }
+  incoming receive(receive_options options = {}) { return receive_until(never, options); }
   // Empty also: the deadline (steady clock) has passed.
-  incoming receive_until(std::chrono::steady_clock::time_point deadline) {
-    incoming next = this->nothing_yet();
+  incoming receive_until(std::chrono::steady_clock::time_point deadline, receive_options options = {}) {
+    incoming next = this->nothing_yet(options.largest);
     this->receive_by(next, deadline);
     return next;
   }
 
   // Answers one request and receives the next, in one step. False: the port is closed, and nobody has called
   // before that; `served` is empty then.
-  [[gnu::always_inline]] bool reply_and_receive(incoming& served, reply_kept<Reply> value) {
-    return this->answer_and_receive(served, std::move(value));
+  [[gnu::always_inline]] bool reply_and_receive(incoming& served, reply_kept<Reply> value,
+                                                receive_options options = {}) {
+    return this->answer_and_receive(served, std::move(value), options.largest);
   }
 
   // Serves until the port is closed: `handler(Request)` returns the reply, and what it throws is thrown where
   // the call was made. Any number of fibers may serve one port. When the last of them is told to leave (a
   // stop, the runtime's end), the port is closed: nobody is left to answer.
   template <class Handler>
-  void serve(Handler handler) {
+  void serve(Handler handler, receive_options options = {}) {
     const typename calls::service here(*this);
-    for (incoming next = receive(); next;) {
+    for (incoming next = receive(options); next;) {
       std::exception_ptr error;
       try {
         if constexpr (std::is_void_v<Reply>) {
           handler(std::move(*next));
-          reply_and_receive(next, {});
+          reply_and_receive(next, {}, options);
         } else {
-          reply_and_receive(next, handler(std::move(*next)));
+          reply_and_receive(next, handler(std::move(*next)), options);
         }
         continue;
       } catch (const forced_unwind&) {
@@ -117,7 +136,7 @@ public:
         error = std::current_exception();
       }
       next.fail(std::move(error));
-      next = receive();
+      next = receive(options);
     }
   }
 
@@ -149,14 +168,15 @@ public:
 
   // call() and receive() without a stack, for become(), whose function gets an `answer` or an `incoming`.
   auto calling(Request request) noexcept { return call_wait(*this, std::move(request)); }
-  auto receiving() noexcept { return receive_wait(*this); }
+  auto receiving(receive_options options = {}) noexcept { return receive_wait(*this, options); }
   // The same until a deadline (steady clock). Where that has passed, answer.get() throws std::system_error
   // with timed_out, or the `incoming` is empty.
   auto calling_until(Request request, std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(calling(std::move(request)), deadline);
   }
-  auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
-    return timed_wait(receiving(), deadline);
+  auto receiving_until(std::chrono::steady_clock::time_point deadline,
+                       receive_options options = {}) noexcept {
+    return timed_wait(receiving(options), deadline);
   }
 
 private:
@@ -184,7 +204,7 @@ private:
   class receive_wait : public continuation_wait {
   public:
     static constexpr const char* reason = "port receive";
-    explicit receive_wait(basic_port& at) noexcept : next_(at.nothing_yet()) {}
+    receive_wait(basic_port& at, receive_options options) noexcept : next_(at.nothing_yet(options.largest)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {
       Waits::prepare(f, reason);

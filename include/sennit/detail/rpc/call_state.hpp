@@ -16,6 +16,7 @@ enum class call_phase : std::uint8_t {
   sent,       // holds the request, which is one way
   entered,    // holds the request: its caller runs the server's function
   closed,     // holds the request: nobody has taken it, and nobody will
+  too_large,  // the same: it is larger than who was to receive it wants
   taken,      // a server has the request, and owes the answer
   received,   // a server has the request, and nothing is owed
   replied,    // holds the reply
@@ -41,7 +42,7 @@ public:
   ~call_state() { destroy(); }
 
   call_phase phase() const noexcept { return phase_; }
-  bool has_ended() const noexcept { return phase_ >= call_phase::received || phase_ == call_phase::closed; }
+  bool has_ended() const noexcept { return phase_ >= call_phase::closed && phase_ != call_phase::taken; }
 
   Request& request() noexcept { return request_; }
   Reply& reply() noexcept { return reply_; }
@@ -54,7 +55,7 @@ public:
   }
   // It goes on holding the request.
   void enter() noexcept { phase_ = call_phase::entered; }
-  void refuse() noexcept { phase_ = call_phase::closed; }
+  void refuse(call_phase why) noexcept { phase_ = why; }
   // It holds nothing.
   void reply_with(Reply&& value) noexcept {
     phase_ = call_phase::replied;
@@ -66,7 +67,7 @@ public:
   }
 
 private:
-  bool holds_request() const noexcept { return phase_ <= call_phase::closed; }
+  bool holds_request() const noexcept { return phase_ <= call_phase::too_large; }
   void destroy() noexcept {
     if (phase_ == call_phase::failed) [[unlikely]]
       error_.~exception_ptr();

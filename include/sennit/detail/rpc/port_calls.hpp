@@ -12,13 +12,21 @@
 // hands; the caller files itself and makes it ready in one step, on the way out. While it has turns left, who
 // waits there runs next, on the same worker, without going through a queue (direct handoff).
 //
+// A server that wants no request above a size says so where it waits. Who calls looks at that, and is refused
+// without waking it; a server that does not wait yet refuses those that it finds. So callers wait only where
+// nobody does who would take them. (In Mach a receiver with a size limit is resumed by its own continuation,
+// to do that itself, and waits once more.)
+//
 // Source: Draves et al. 1991, sections 2.3, 2.4 (stack handoff and continuation recognition in RPC) and 3.
 #pragma once
 
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "sennit/detail/rpc/call_state.hpp"
@@ -26,6 +34,18 @@
 #include "sennit/detail/sync/local_waits.hpp"
 
 namespace sennit::detail {
+
+// As receive_options has it.
+template <class Request>
+std::size_t size_of_request(const Request& request) noexcept {
+  if constexpr (requires { message_size(request); })
+    return message_size(request);
+  else if constexpr (std::ranges::sized_range<const Request>)
+    return std::ranges::size(request) * sizeof(std::ranges::range_value_t<const Request>);
+  else
+    return sizeof(Request);
+}
+inline constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
 // `Reply`: what is kept of one: std::monostate where there is none.
 template <class Request, class Reply, class Waits>
@@ -41,7 +61,7 @@ public:
   // server that is left by an exception. Used by one fiber or thread at a time, while the port is there.
   class incoming {
   public:
-    incoming() noexcept = default;
+    incoming() noexcept {}
     incoming(incoming&& other) noexcept { take(other); }
     incoming& operator=(incoming&& other) noexcept {
       if (this != &other) {
@@ -75,16 +95,19 @@ public:
   private:
     friend port_calls;
     friend record;
-    explicit incoming(port_calls& at) noexcept : port_(&at) {}
+    incoming(port_calls& at, std::size_t largest) noexcept : port_(&at), largest_(largest) {}
 
     void take(incoming& other) noexcept {
       port_ = other.port_;
-      if (!other.request_)
+      if (!other.request_) {
+        largest_ = other.largest_;
         return;
+      }
       request_.emplace(std::move(*other.request_));
       other.request_.reset();
       const lock hold(port_->waits_);
-      call_ = std::exchange(other.call_, nullptr);
+      call_ = other.call_;
+      other.largest_ = any_size;
       if (call_ != nullptr)
         call_->server = this;
     }
@@ -104,7 +127,10 @@ public:
     }
 
     port_calls* port_ = nullptr;
-    record* call_ = nullptr;  // null: nobody wants an answer
+    union {
+      record* call_;                    // of a request; null: nobody wants an answer
+      std::size_t largest_ = any_size;  // of none: larger ones are refused
+    };
     std::optional<Request> request_;
   };
 
@@ -222,46 +248,47 @@ protected:
   // ---- Servers.
 
   // To be received into.
-  incoming nothing_yet() noexcept { return incoming(*this); }
+  incoming nothing_yet(std::size_t largest = any_size) noexcept { return incoming(*this, largest); }
   [[gnu::always_inline]] void receive_by(incoming& next, time_point deadline) {
     lock hold(waits_);
-    fiber* sender = nullptr;
-    if (take_next(next, sender) || closed_) {
-      hold.release_and_wake(sender);
+    left_behind left;
+    if (take_next(next, left) || closed_) {
+      hold.release();
+      left.wake();
       return;
     }
     hold.pass_on();
-    wait_for_call(next, deadline, nullptr);
+    wait_for_call(next, deadline, nullptr, left);
   }
   // False: the port is closed, and nobody has called before that.
-  [[gnu::always_inline]] bool answer_and_receive(incoming& served, Reply&& value) {
+  [[gnu::always_inline]] bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
     assert(served.request_ && "sennit: an answer to no request");
     served.request_.reset();
     lock hold(waits_);
     fiber* caller = nullptr;
     answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
-    fiber* sender = nullptr;
-    if (const bool more = take_next(served, sender); more || closed_) {
+    served.largest_ = largest;
+    left_behind left;
+    if (const bool more = take_next(served, left); more || closed_) {
       hold.release_and_wake(caller);
-      if (sender != nullptr)
-        Waits::wake(sender, 0);
+      left.wake();
       return more;
     }
     hold.pass_on();
-    wait_for_call(served, never, caller);
+    wait_for_call(served, never, caller, left);
     return bool(served);
   }
   // Of a fiber without a stack. False: it need not wait.
   static bool file_receive(incoming& next, waiter& me) noexcept {
     port_calls& at = *next.port_;
     lock hold(at.waits_);
-    fiber* sender = nullptr;
-    if (at.take_next(next, sender) || at.closed_) {
-      hold.release_and_wake(sender);
-      return false;
-    }
-    at.enter_servers(me, next);
-    return true;
+    left_behind left;
+    const bool waits = !at.take_next(next, left) && !at.closed_;
+    if (waits)
+      at.enter_servers(me, next);
+    hold.release();  // from now on it may be gone
+    left.wake();
+    return waits;
   }
   static bool leave_receive(const incoming& next, waiter& me) noexcept {
     return next.port_->waits_.leave(me);
@@ -269,9 +296,10 @@ protected:
   // What has been called before now, if anything: it does not wait.
   bool receive_early(incoming& next) noexcept {
     lock hold(waits_);
-    fiber* sender = nullptr;
-    const bool more = take_next(next, sender);
-    hold.release_and_wake(sender);
+    left_behind left;
+    const bool more = take_next(next, left);
+    hold.release();
+    left.wake();
     return more;
   }
 
@@ -328,13 +356,43 @@ protected:
   };
 
 private:
+  // Callers who wait no more since somebody receives: to be made ready when the lock was let go.
+  struct left_behind {
+    fiber* sender = nullptr;   // what it has only sent was received
+    fiber* refused = nullptr;  // and others, through `next`
+
+    [[gnu::noinline, gnu::cold]] void refuse(record& call, waiter& w) noexcept {
+      fiber* who = nullptr;
+      if (!Waits::take(w, who))
+        return;
+      call.at.refuse(call_phase::too_large);
+      if (who != nullptr)
+        who->next = std::exchange(refused, who);
+    }
+    [[gnu::always_inline]] void wake() noexcept {
+      if (sender != nullptr)
+        Waits::wake(sender, 0);
+      while (refused != nullptr) {
+        fiber* const first = refused;
+        refused = static_cast<fiber*>(first->next);
+        Waits::wake(first, 0);
+      }
+    }
+  };
+
   // With the lock held, which it lets go: to a server that waits, or into the list. False: it was only sent,
-  // and a server has it.
+  // and a server has it; or it was refused.
   [[gnu::always_inline]] bool submit(record& call, waiter& w) noexcept {
     w.word = reinterpret_cast<std::uintptr_t>(&call);
     for (fiber* server = nullptr; !servers_.empty();) {
-      waiter& first = list_pop_front(servers_);
+      waiter& first = static_cast<waiter&>(*servers_.next);
       auto& into = *reinterpret_cast<incoming*>(first.word);
+      if (size_of_request(call.at.request()) > into.largest_) [[unlikely]] {
+        call.at.refuse(call_phase::too_large);
+        waits_.unlock();
+        return false;
+      }
+      list_pop_front(servers_);
       if (!Waits::take(first, server)) [[unlikely]]
         continue;
       const bool waits = call.at.phase() == call_phase::asked;
@@ -352,14 +410,17 @@ private:
     waits_.unlock();
     return true;
   }
-  // With the lock held, which it lets go. `caller`: who is made ready then, if anybody.
-  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller) {
-    waits_.wait_by("port receive", deadline, [this, caller, into = &into](waiter& w) {
+  // With the lock held, which it lets go. `caller`, `left`: who is made ready then, if anybody.
+  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller,
+                                            left_behind left) {
+    waits_.wait_by("port receive", deadline, [this, caller, left, into = &into](waiter& w) {
       fiber* const next = caller;  // ours is on the stack of who waits
+      left_behind others = left;
       enter_servers(w, *into);
       waits_.unlock();
       if (next != nullptr)
         Waits::wake(next, 0);
+      others.wake();
       return true;
     });
   }
@@ -382,7 +443,7 @@ private:
   bool is_special() const noexcept { return closed_ || lent_ != nullptr; }
   void enter_special(record& call) noexcept {
     if (closed_) {
-      call.at.refuse();
+      call.at.refuse(call_phase::closed);
     } else {
       ++inside_;
       call.at.enter();
@@ -402,6 +463,7 @@ private:
       call.server = &into;
       call.at.go_to(call_phase::taken);
     } else {
+      into.call_ = nullptr;
       call.at.go_to(call_phase::received);
     }
   }
@@ -411,14 +473,18 @@ private:
     w.next = w.previous = &w;
   }
 
-  // `sender`: who is to be made ready then, since it has only sent.
-  [[gnu::always_inline]] bool take_next(incoming& into, fiber*& sender) noexcept {
+  // Those that are too large for it are refused on the way.
+  [[gnu::always_inline]] bool take_next(incoming& into, left_behind& left) noexcept {
     while (!callers_.empty()) {
       waiter& first = list_pop_front(callers_);
       auto& call = *reinterpret_cast<record*>(first.word);
+      if (size_of_request(call.at.request()) > into.largest_) [[unlikely]] {
+        left.refuse(call, first);
+        continue;
+      }
       if (call.at.phase() == call_phase::asked)
         stand_alone(call, first);
-      else if (!Waits::take(first, sender))
+      else if (!Waits::take(first, left.sender))
         continue;
       hand(call, into);
       return true;
@@ -429,7 +495,8 @@ private:
   // Ends the call that `from` has taken. False: nobody wants the answer.
   template <class Write>
   [[gnu::always_inline]] static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
-    record* const call = std::exchange(from.call_, nullptr);
+    record* const call = from.call_;
+    from.largest_ = any_size;  // it has no request any more
     if (call == nullptr)
       return false;
     call->server = nullptr;
@@ -453,7 +520,7 @@ private:
       auto& call = *reinterpret_cast<record*>(first.word);
       if (!Waits::take(first, who))
         continue;
-      call.at.refuse();
+      call.at.refuse(call_phase::closed);
       if (who != nullptr)
         all(who);
     }
