@@ -1,14 +1,29 @@
-// A connection's loop.
+// What a connection does between two waits.
 #include "fiber_connection.hpp"
 
-#include <algorithm>
 #include <span>
-#include <system_error>
 #include <utility>
 
 namespace kv {
 
 using clock = std::chrono::steady_clock;
+
+namespace {
+
+// False: the stream is of no more use, or there is no memory to use it.
+template <class Transfer>
+bool is_done(Transfer transfer) {
+  try {
+    transfer();
+    return true;
+  } catch (const std::system_error&) {
+    // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
+  } catch (const std::bad_alloc&) {
+  }
+  return false;
+}
+
+}  // namespace
 
 template <class Kind>
 fiber_connection<Kind>::fiber_connection(std::shared_ptr<sennit::tcp_stream> stream, server_state& server,
@@ -17,6 +32,7 @@ fiber_connection<Kind>::fiber_connection(std::shared_ptr<sennit::tcp_stream> str
       server_(server),
       guard_(guard),
       spaces_(spaces),
+      space_(spaces),
       session_(server, server.shared, server.stats.connections_received + 1, this) {}
 
 template <class Kind>
@@ -25,25 +41,6 @@ fiber_connection<Kind>::~fiber_connection() {
     shared_->to = nullptr;
     stream_->close();  // the listener ends
   }
-}
-
-template <class Kind>
-bool fiber_connection<Kind>::serve(lock& held) {
-  typename Kind::receiving memory(server_, spaces_);
-  session_.use(memory.space());
-  while (receive(held) && answer(held)) {
-    if (may_rest()) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Only what the client sends can be news, and none of it has been read already.
-template <class Kind>
-bool fiber_connection<Kind>::may_rest() const {
-  return !more_has_come_ && !session_.has_news() && !is_in_company() &&
-         (shared_ == nullptr || !shared_->heard);
 }
 
 template <class Kind>
@@ -57,95 +54,88 @@ bool fiber_connection<Kind>::is_in_company() const {
   return session_.is_in_company() || (shared_ != nullptr && shared_->under_way);
 }
 
-// False: the client has ended its stream.
 template <class Kind>
-bool fiber_connection<Kind>::receive(lock& held) {
-  more_has_come_ = false;
-  if (session_.has_news()) {  // since we last looked, while we wrote
-    return true;
-  }
-  if (shared_ != nullptr && std::exchange(shared_->heard, false)) {
-    return !shared_->ended;
-  }
-  return is_in_company() ? receive_in_company(held) : receive_alone(held);
+bool fiber_connection<Kind>::receive() {
+  std::size_t count = 0;
+  return is_done([&] {
+           session_.use(space_.take());
+           const std::span<char> space = session_.receive_space();
+           count = stream_->read_some(space, idle_deadline());
+           session_.received(count);
+           more_has_come_ = count == space.size();  // perhaps
+         }) &&
+         count != 0;
 }
 
 template <class Kind>
-bool fiber_connection<Kind>::receive_alone(lock& held) {
-  const std::span<char> space = session_.receive_space();
-  const std::size_t count =
-      without(held, [&] { return stream_->read_some(std::as_writable_bytes(space), idle_deadline()); });
-  session_.received(count);
-  more_has_come_ = count == space.size();  // perhaps
-  return count != 0;
+auto fiber_connection<Kind>::process() -> step {
+  if (!is_done([&] { session_.use(space_.take()); })) {
+    return step::close;
+  }
+  if (shared_ != nullptr) {
+    shared_->heard = false;
+  }
+  switch (session_.process()) {
+    case session::outcome::close:
+      return step::close;
+    case session::outcome::more:
+      return step::process;
+    case session::outcome::wait:
+      break;
+  }
+  // Who is alone remains so while it sends: then there is nothing to look at, and no need of the lock.
+  if (has_news() || has_ended() || is_in_company()) {
+    return step::look;
+  }
+  return more_has_come_ ? step::receive : step::rest;
 }
 
-// Returns when there may be something to process. Whoever waits for others is not idle.
 template <class Kind>
-bool fiber_connection<Kind>::receive_in_company(lock& held) {
+bool fiber_connection<Kind>::send() {
+  return is_done([&] {
+    if (!session_.output().empty()) {
+      stream_->write_all(session_.output(), idle_deadline());
+    }
+    session_.output_sent();
+    space_.give_back();
+  });
+}
+
+template <class Kind>
+void fiber_connection<Kind>::listen() {
   if (shared_ == nullptr) {
-    shared_.reset(new listening{stream_, &session_, server_, guard_, spaces_});
+    shared_.reset(new listening{stream_, &session_, guard_, typename Kind::space(spaces_)});
   }
   if (!shared_->under_way) {
     shared_->under_way = true;
-    Kind::spawn([shared = shared_] { listen(*shared); }, "listener");
+    more_has_come_ = false;  // the listener will see
+    Kind::spawn([shared = shared_] { return sennit::become(&listening::reading, hear, shared); }, "listener");
   }
-  const bool waits = session_.is_in_company();
-  const time_point deadline = waits ? session_.deadline() : idle_deadline();
-  const bool news = without(held, [&] { return shared_->news.receive_until(deadline).has_value(); });
-  shared_->heard = false;
-  if (shared_->ended) {
-    return false;
-  }
-  if (!news && waits) {
-    session_.time_out();
-  }
-  return news || waits;
 }
 
 template <class Kind>
-void fiber_connection<Kind>::listen(listening& shared) {
-  lock held(shared.guard);
-  typename Kind::receiving memory(shared.server, shared.spaces);
-  const std::span<char> space(memory.space().receive_block);
-  std::error_code error;
-  held.unlock();
-  const std::size_t count = shared.stream->read_some(space, error);  // closed, if the connection has ended
-  held.lock();
-  shared.under_way = false;
-  if (shared.to == nullptr) {
-    return;
-  }
-  shared.ended = count == 0;
-  shared.heard = true;
-  shared.to->set_aside({space.data(), count});
-  bool news = true;
-  shared.news.try_send(news);
-}
-
-// False: close.
-template <class Kind>
-bool fiber_connection<Kind>::answer(lock& held) {
-  session::outcome outcome{};
-  do {
-    outcome = session_.process();
-    without(held, [&] {
-      send();
-      if (outcome == session::outcome::more || more_has_come_) {
-        Kind::yield();  // a client whose next request is always there already must not keep us
-      }
-      return true;
-    });
-  } while (outcome == session::outcome::more);
-  return outcome != session::outcome::close;
+sennit::continuation fiber_connection<Kind>::hear(std::shared_ptr<listening> shared) {
+  shared->received = 0;  // closed, if the connection has ended
+  is_done([&] {
+    const std::span<char> space(shared->space.take().receive_block);
+    shared->received = shared->stream->read_some(space);
+  });
+  return Kind::locked(shared->guard, tell, shared);
 }
 
 template <class Kind>
-void fiber_connection<Kind>::send() {
-  if (!session_.output().empty()) {
-    stream_->write_all(std::as_bytes(std::span(session_.output())), idle_deadline());
+sennit::continuation fiber_connection<Kind>::tell(std::shared_ptr<listening> shared) {
+  const std::lock_guard hold(shared->guard, std::adopt_lock);
+  shared->under_way = false;
+  if (shared->to != nullptr) {
+    shared->ended = shared->received == 0;
+    shared->heard = true;
+    shared->to->set_aside({shared->space.take().receive_block.data(), shared->received});
+    bool news = true;
+    shared->news.try_send(news);
   }
-  session_.output_sent();
+  shared->space.give_back();
+  return {};
 }
 
 template <class Kind>
@@ -165,8 +155,7 @@ void fiber_connection<Kind>::break_off() {
 
 template <class Kind>
 bool fiber_connection<Kind>::is_gone() {
-  return !stream_->is_open() || (shared_ != nullptr && shared_->ended) ||
-         peer_is_gone(stream_->native_handle());
+  return !stream_->is_open() || has_ended() || peer_is_gone(stream_->native_handle());
 }
 
 template class fiber_connection<one_worker>;

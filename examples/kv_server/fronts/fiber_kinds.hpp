@@ -1,15 +1,17 @@
 // The fibers of one thread, and those of several: what the front on fibers takes from Sennit, for each.
 //
 // One lock guards the server's state. Fibers of one thread do not need it: none waits while it looks at that
-// state. `receiving` is made, and goes, with
-// the lock held.
+// state. A `space` is a workspace for as long as somebody receives, processes or sends; one user's.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
+#include "sennit/become.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/local/channel.hpp"
@@ -30,15 +32,25 @@ struct one_worker {
   using exception_server = sennit::local::exception_server;
 
   // Between receiving and processing no other fiber of the thread runs: all sessions share one.
-  struct workspaces {};
-  class receiving {
+  struct workspaces {
+    explicit workspaces(server_state& server) : shared(server.shared) {}
+    workspace& shared;
+  };
+  class space {
   public:
-    receiving(server_state& server, workspaces&) : space_(server.shared) {}
-    workspace& space() { return space_; }
+    explicit space(workspaces& all) : shared_(all.shared) {}
+    workspace& take() { return shared_; }
+    void give_back() {}
 
   private:
-    workspace& space_;
+    workspace& shared_;
   };
+
+  // Calls next(state) with the lock held.
+  template <class State>
+  static sennit::continuation locked(mutex&, sennit::continuation (*next)(State), State state) {
+    return next(std::move(state));
+  }
 
   template <class Function>
   static void spawn(Function&& function, std::string_view name) {
@@ -61,37 +73,81 @@ struct several_workers {
   using channel = sennit::channel<bool>;
   using exception_server = sennit::exception_server;
 
-  // As many as have received at once. Not filled with zeroes: of what is never written, there is no memory.
+  // As many as have been in use at once. Not filled with zeroes: what is never written takes no memory.
   struct own_workspace : workspace {
     std::unique_ptr<own_workspace> next;
   };
-  struct workspaces {
-    std::unique_ptr<own_workspace> free;
-    workspaces() = default;
+  class workspaces {
+  public:
+    explicit workspaces(server_state&) {}
     ~workspaces() {
-      while (free != nullptr) {
-        free = std::move(free->next);
+      delete warm_.load();
+      while (others_ != nullptr) {
+        others_ = std::move(others_->next);
       }
     }
+    workspaces(const workspaces&) = delete;
+    workspaces& operator=(const workspaces&) = delete;
+
+    std::unique_ptr<own_workspace> take() {
+      std::unique_ptr<own_workspace> taken(warm_.exchange(nullptr));
+      if (taken == nullptr) {
+        const std::lock_guard hold(guard_);
+        if (others_ != nullptr) {
+          taken = std::move(others_);
+          others_ = std::move(taken->next);
+        }
+      }
+      return taken != nullptr ? std::move(taken) : std::make_unique_for_overwrite<own_workspace>();
+    }
+    void give(std::unique_ptr<own_workspace> given) {
+      std::unique_ptr<own_workspace> before(warm_.exchange(given.release()));
+      if (before != nullptr) {
+        const std::lock_guard hold(guard_);
+        before->next = std::move(others_);
+        others_ = std::move(before);
+      }
+    }
+
+  private:
+    std::atomic<own_workspace*> warm_{nullptr};  // given back last; often the only one
+    std::mutex guard_;                           // nobody waits with it held
+    std::unique_ptr<own_workspace> others_;
   };
-  class receiving {
+  class space {
   public:
-    receiving(server_state&, workspaces& all)
-        : all_(all), own_(all.free ? std::move(all.free) : std::make_unique_for_overwrite<own_workspace>()) {
-      all.free = std::move(own_->next);
+    explicit space(workspaces& all) : all_(all) {}
+    ~space() { give_back(); }
+    space(const space&) = delete;
+    space& operator=(const space&) = delete;
+
+    // The same until it is given back. Throws std::bad_alloc.
+    workspace& take() {
+      if (own_ == nullptr) {
+        own_ = all_.take();
+      }
+      return *own_;
     }
-    ~receiving() {
-      own_->next = std::move(all_.free);
-      all_.free = std::move(own_);
+    void give_back() {
+      if (own_ != nullptr) {
+        all_.give(std::move(own_));
+      }
     }
-    receiving(const receiving&) = delete;
-    receiving& operator=(const receiving&) = delete;
-    workspace& space() { return *own_; }
 
   private:
     workspaces& all_;
     std::unique_ptr<own_workspace> own_;
   };
+
+  // Calls next(state) with the lock held. Who holds it may not run just now, while on another worker one
+  // connection after the other comes here: they wait for it without a stack.
+  template <class State>
+  static sennit::continuation locked(mutex& guard, sennit::continuation (*next)(State), State state) {
+    if (guard.try_lock()) {
+      return next(std::move(state));
+    }
+    return sennit::become(guard.locking(), next, std::move(state));
+  }
 
   template <class Function>
   static void spawn(Function&& function, std::string_view name) {

@@ -52,7 +52,7 @@ private:
   using mutex = typename Kind::mutex;
   using connection = fiber_connection<Kind>;
 
-  // A connection in the list of all. With the lock held.
+  // A connection in the list of all. Made and destroyed with the lock held.
   struct guest {
     guest(std::shared_ptr<sennit::tcp_stream> stream, fiber_server& server)
         : of(server),
@@ -67,6 +67,7 @@ private:
     guest(const guest&) = delete;
     guest& operator=(const guest&) = delete;
     auto reading() const { return served.reading(); }
+    auto news() const { return served.news(); }
 
     fiber_server& of;
     connection served;
@@ -76,12 +77,25 @@ private:
   sennit::continuation remove_keys();
   void accept_until_closed();
   void accept_one();
-  sennit::continuation begin(std::shared_ptr<sennit::tcp_stream> stream);
-  static sennit::continuation rest(std::unique_ptr<guest> served, std::unique_lock<mutex>& held);
-  static sennit::continuation serve_connection(std::unique_ptr<guest> rested);
-  static sennit::continuation serve_locked(std::unique_ptr<guest> rested);
-  static sennit::continuation serve_in_time(std::unique_ptr<guest> rested, bool in_time);
-  [[gnu::noinline]] void run_guarded(const connection& of, std::unique_lock<mutex>& held);
+  // What a connection's fiber goes on with; see fiber_connection.hpp. Without the lock:
+  using owned = std::unique_ptr<guest>;
+  static sennit::continuation rest(owned its);
+  static sennit::continuation receive(owned its);
+  static sennit::continuation receive_in_time(owned its, bool in_time);
+  static sennit::continuation lock_to_answer(owned its);
+  static sennit::continuation hear_news(owned its, std::optional<bool> news);
+  // With the lock held, which they let go:
+  static sennit::continuation answer(owned its);
+  static sennit::continuation rest_in_time(owned its);
+  static sennit::continuation look(owned its);
+  static sennit::continuation time_out(owned its);
+  static sennit::continuation close(owned its);
+
+  static sennit::continuation locked(sennit::continuation (*next)(owned), owned its) {
+    mutex& guard = its->of.guard_;
+    return Kind::locked(guard, next, std::move(its));
+  }
+  [[gnu::noinline]] void run_guarded(const connection& of);
   void answer_faults();
   void refuse(sennit::tcp_stream& stream);
   void finish_connections();
@@ -92,7 +106,7 @@ private:
   std::optional<sennit::signal_set> signals_;
   typename Kind::exception_server faults_;
   mutex guard_;  // of the server's state, and of what follows
-  typename Kind::workspaces spaces_;
+  typename Kind::workspaces spaces_{server_};
   std::list<connection*> connections_;
   bool ending_ = false;
   bool hurry_ = false;                 // a second signal has come
@@ -150,79 +164,114 @@ void fiber_server<Kind>::accept_one() {
     return;
   }
   const std::size_t number = server_.stats.connections_received;
-  hold.unlock();
-  Kind::spawn_connection([stream = std::move(stream), this]() mutable { return begin(std::move(stream)); },
+  auto arrived = std::make_unique<guest>(std::move(stream), *this);
+  if (ending_) {
+    arrived->served.end_input();
+  }
+  Kind::spawn_connection([arrived = std::move(arrived)]() mutable { return rest(std::move(arrived)); },
                          number);
 }
 
 template <class Kind>
-sennit::continuation fiber_server<Kind>::begin(std::shared_ptr<sennit::tcp_stream> stream) {
-  std::unique_lock hold(guard_);
+sennit::continuation fiber_server<Kind>::rest(owned its) {
+  if (its->of.server_.config.timeout.count() != 0) {
+    return locked(rest_in_time, std::move(its));
+  }
+  return sennit::become(&guest::reading, receive, std::move(its));
+}
+
+// A wait with a deadline takes memory. If there is none, the connection ends here, with the lock held.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::rest_in_time(owned its) {
+  const std::lock_guard hold(its->of.guard_, std::adopt_lock);
+  const clock::time_point deadline = its->served.idle_deadline();
+  const auto reading = [deadline](const owned& each) { return each->served.reading_until(deadline); };
   try {
-    auto arrived = std::make_unique<guest>(std::move(stream), *this);
-    if (ending_) {
-      arrived->served.end_input();
-    }
-    return rest(std::move(arrived), hold);
+    return sennit::become(reading, receive_in_time, std::move(its));
   } catch (const std::bad_alloc&) {
-    return {};  // the client is let go
+    return {};
   }
 }
 
-// With the lock held, and without it when there is a continuation. Who rests holds no stack, and no memory to
-// receive into.
 template <class Kind>
-sennit::continuation fiber_server<Kind>::rest(std::unique_ptr<guest> served, std::unique_lock<mutex>& held) {
-  const clock::time_point deadline = served->served.idle_deadline();
-  const auto reading = [deadline](const auto& its) { return its->served.reading_until(deadline); };
-  auto next = deadline == clock::time_point::max()
-                  ? sennit::become(&guest::reading, serve_connection, std::move(served))
-                  : sennit::become(reading, serve_in_time, std::move(served));
-  held.unlock();
-  return next;
+sennit::continuation fiber_server<Kind>::receive_in_time(owned its, bool in_time) {
+  return in_time ? receive(std::move(its)) : locked(close, std::move(its));
 }
 
 template <class Kind>
-sennit::continuation fiber_server<Kind>::serve_in_time(std::unique_ptr<guest> rested, bool in_time) {
-  if (in_time) {
-    return serve_connection(std::move(rested));
+sennit::continuation fiber_server<Kind>::receive(owned its) {
+  const bool received = its->served.receive();
+  return locked(received ? answer : close, std::move(its));
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::lock_to_answer(owned its) {
+  return locked(answer, std::move(its));
+}
+
+// A client whose next request is always there already must not keep the others from their turn.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::answer(owned its) {
+  connection& served = its->served;
+  auto next = served.process();
+  its->of.guard_.unlock();
+  const bool sent = served.send();
+  if (!sent) {
+    next = connection::step::close;
   }
-  const std::lock_guard hold(rested->of.guard_);
-  const auto closed = std::move(rested);
+  switch (next) {
+    case connection::step::rest:
+      return rest(std::move(its));
+    case connection::step::receive:
+      return sennit::become(sennit::this_fiber::yielding(), receive, std::move(its));
+    case connection::step::process:
+      return sennit::become(sennit::this_fiber::yielding(), lock_to_answer, std::move(its));
+    case connection::step::look:
+      return locked(look, std::move(its));
+    case connection::step::close:
+      break;
+  }
+  if (sent && served.its_session().is_at_risk()) {
+    its->of.run_guarded(served);
+  }
+  return locked(close, std::move(its));
+}
+
+// In company.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::look(owned its) {
+  if (its->served.has_news()) {
+    return answer(std::move(its));
+  }
+  const std::lock_guard hold(its->of.guard_, std::adopt_lock);
+  auto here = std::move(its);  // goes with the lock held
+  try {
+    if (!here->served.has_ended()) {
+      here->served.listen();
+      return sennit::become(&guest::news, hear_news, std::move(here));
+    }
+  } catch (const std::bad_alloc&) {
+    // No memory to wait in.
+  }
   return {};
 }
 
-// Who holds the lock may not run just now, while on another worker one connection after the other comes here:
-// they wait for it without a stack.
 template <class Kind>
-sennit::continuation fiber_server<Kind>::serve_connection(std::unique_ptr<guest> rested) {
-  mutex& guard = rested->of.guard_;
-  if constexpr (requires { guard.locking(); }) {
-    if (!guard.try_lock()) {
-      return sennit::become([](const auto& its) { return its->of.guard_.locking(); }, serve_locked,
-                            std::move(rested));
-    }
-  }
-  return serve_locked(std::move(rested));
+sennit::continuation fiber_server<Kind>::hear_news(owned its, std::optional<bool> news) {
+  return locked(news ? look : time_out, std::move(its));
 }
 
-// With the lock held, and without it when there is a continuation, or the connection has ended.
+// In company: in vain for others, or for what the client sends.
 template <class Kind>
-sennit::continuation fiber_server<Kind>::serve_locked(std::unique_ptr<guest> rested) {
-  std::unique_lock hold(rested->of.guard_, std::adopt_lock);
-  auto here = std::move(rested);  // goes with the lock held
-  try {
-    if (here->served.serve(hold)) {
-      return rest(std::move(here), hold);
-    }
-    if (here->served.its_session().is_at_risk()) {
-      here->of.run_guarded(here->served, hold);
-    }
-  } catch (const std::system_error&) {
-    // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
-  } catch (const std::bad_alloc&) {
-    // No memory to rest in.
-  }
+sennit::continuation fiber_server<Kind>::time_out(owned its) {
+  its->served.time_out();
+  return its->served.has_news() ? answer(std::move(its)) : close(std::move(its));
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::close(owned its) {
+  const std::lock_guard hold(its->of.guard_, std::adopt_lock);
+  const auto closed = std::move(its);
   return {};
 }
 
@@ -230,17 +279,14 @@ sennit::continuation fiber_server<Kind>::serve_locked(std::unique_ptr<guest> res
 // guard is held while a connection rests, and requests pay nothing. Whoever is killed goes on here, and the
 // connection ends like any other.
 template <class Kind>
-void fiber_server<Kind>::run_guarded(const connection& of, std::unique_lock<mutex>& held) {
+void fiber_server<Kind>::run_guarded(const connection& of) {
   Kind::name_fiber("client " + std::to_string(of.its_session().id()));
-  held.unlock();
-  bool faulted = false;
   try {
     sennit::guarded(faults_, run_at_risk);
   } catch (const sennit::killed&) {
-    faulted = true;
+    const std::lock_guard hold(guard_);
+    ++server_.stats.client_faults;
   }
-  held.lock();
-  server_.stats.client_faults += faulted ? 1 : 0;
 }
 
 // Nobody else is guarded: whatever comes here holds nothing that others need.
