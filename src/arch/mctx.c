@@ -44,8 +44,9 @@ size_t sennit_mctx_least_stack(void) {
   return LEAST_STACK;
 }
 
-int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void*), void* argument, void* stack,
-                       size_t size, int options) {
+/* Writes where frames that never returned may lie. */
+SENNIT_UNSANITIZED int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void*), void* argument,
+                                          void* stack, size_t size, int options) {
   if (mctx == NULL || start == NULL || stack == NULL || (options & ~SENNIT_MCTX_MASK) != 0 ||
       size < LEAST_STACK)
     return -EINVAL;

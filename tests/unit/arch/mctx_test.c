@@ -137,7 +137,7 @@ int mctx_masks(void) {
   for (; own < 2; ++own) {
     home = zeroed;
     change(SIG_BLOCK, SIGUSR1);
-    EXPECT(sennit_mctx_create(&mctx[0], change_mask, NULL, stacks[0], sizeof stacks[0],
+    EXPECT(sennit_mctx_create(&mctx[0], change_mask, NULL, stacks[own], sizeof stacks[own],
                               own ? SENNIT_MCTX_MASK : 0) == 0);
     change(SIG_UNBLOCK, SIGUSR1);
     sennit_mctx_switch(&home, &mctx[0]);
