@@ -29,7 +29,6 @@
 #include <cstdint>
 #include <functional>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -97,23 +96,31 @@ struct blocked {
       kept.wait.leave(self, word, why);
     State state(std::move(kept.state));
     Function function(std::move(kept.function));
-    std::optional<Wait> wait(std::move(kept.wait));  // gone first: it may be for what the state owns
-    continuation_far* const far = self.far;
-    kept.~blocked();
-    stack_attach(self, frame);
-    if (far != nullptr)
-      continuation_far::destroy(far);
-    if constexpr (may_wait_again<Wait>)
-      if (why == fiber_status::notified && !wait->is_over())
-        if (continuation again = block_again(*wait, function, state))
+    [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
+    const auto end = [&] {
+      Wait wait(std::move(kept.wait));  // gone first: it may be for what the state owns
+      continuation_far* const far = self.far;
+      kept.~blocked();
+      stack_attach(self, frame);
+      if (far != nullptr)
+        continuation_far::destroy(far);
+      if constexpr (may_wait_again<Wait>)
+        if (why == fiber_status::notified && !wait.is_over())
+          if ((again = block_again(wait, function, state)))
+            return decltype(wait.end(self, word, why))();
+      return wait.end(self, word, why);
+    };
+    if constexpr (std::is_void_v<decltype(end())>) {
+      end();
+      if constexpr (may_wait_again<Wait>)
+        if (again)
           return again;
-    if constexpr (std::is_void_v<decltype(wait->end(self, word, why))>) {
-      wait->end(self, word, why);
-      wait.reset();
       return go_on(function, state);
     } else {
-      auto result = wait->end(self, word, why);
-      wait.reset();
+      auto result = end();
+      if constexpr (may_wait_again<Wait>)
+        if (again)
+          return again;
       return go_on(function, state, std::move(result));
     }
   }
@@ -153,8 +160,8 @@ continuation block(Wait&& wait, Function&& function, State&& state) {
   static_assert(alignof(kept) <= 16,
                 "what a fiber keeps while it has no stack is aligned to 16 bytes at most");
   continuation made;
-  continuation_access::begin(made, sizeof(kept));
-  ::new (continuation_access::place(made)) kept{std::move(state), std::move(function), std::move(wait)};
+  ::new (continuation_access::begin<sizeof(kept)>(made))
+      kept{std::move(state), std::move(function), std::move(wait)};
   continuation_access::finish(made, kept::code);
   return made;
 }

@@ -119,12 +119,15 @@ inline void say_stackless(fiber& f, bool is) noexcept {
 }
 
 struct continuation_access {
-  // A continuation of `code`; what it wants kept is to be made at its place(). Throws std::bad_alloc.
-  static void begin(continuation& made, std::size_t size) {
-    if (size > continuation_room)
-      made.far_ = continuation_far::make(size);
+  // A continuation of `code`; what it wants kept is to be made in the place that this returns. Throws
+  // std::bad_alloc.
+  template <std::size_t size>
+  static void* begin(continuation& made) {
+    if constexpr (size > continuation_room)
+      return (made.far_ = continuation_far::make(size))->room();
+    else
+      return made.room_;
   }
-  static void* place(continuation& made) noexcept { return made.at(); }
   static void finish(continuation& made, continuation_code& code) noexcept { made.code_ = &code; }
 
   // Keeps what a fiber has beside its stack, if it has. Throws std::bad_alloc.
