@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -73,16 +74,23 @@ void count(int, siginfo_t*, void*) {
 }
 
 TEST(SignalStack, ManyThreadsMakeContextsAtOnce) {
+  constexpr int count = 8;
+  struct sigaction before{}, after{};
+  sigaction(worker_signal, nullptr, &before);
   std::atomic<int> wrong{0};
+  std::barrier together(count);
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < count; ++i)
     threads.emplace_back([&] {
       std::vector<stack> stacks(3);
-      wrong += make_and_run(stacks, 200);
+      together.arrive_and_wait();
+      wrong += make_and_run(stacks, 500);
     });
   for (std::thread& t : threads)
     t.join();
   EXPECT_EQ(wrong, 0);
+  sigaction(worker_signal, nullptr, &after);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);  // two at a time would restore each other's
 }
 
 // What the thread and the process have, before and after.
