@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <system_error>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit {
 
 struct io_result {

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit {
 
 struct upcall_options {

@@ -50,7 +50,8 @@ TEST(PortableBacktrace, EndsWhereTheContextBegan) {
     EXPECT_NE(t.end, _URC_NO_REASON);  // it has another code, and another idea of a frame's address
 #else
     EXPECT_FALSE(t.left_the_stack);
-    EXPECT_EQ(t.end, _URC_END_OF_STACK);
+    // PowerPC's has a code of its own for a frame that has nowhere to return to.
+    EXPECT_TRUE(t.end == _URC_END_OF_STACK || t.end == _URC_NORMAL_STOP) << t.end;
 #endif
   }
 }
