@@ -210,12 +210,11 @@ inline constexpr bool direct_entry = true;
   return direct_entry;
 }
 
-// What a decider may hand to who yields. Anything else but 0 is as `told_to_leave`.
-inline constexpr std::uintptr_t told_to_leave = 1;
-inline constexpr std::uintptr_t told_to_go_on =
-    2;  // elsewhere: it has a yield continuation, and has not given way
+// What a decider hands to who yields, has a yield continuation, and has not given way yet: it is to go on
+// elsewhere. (Others are handed 0; or 1, to leave.)
+inline constexpr std::uintptr_t told_to_go_on = 2;
 
-// What is left of a yield that was handed such a word: throws forced_unwind, so that the frames are left;
+// What is left of a yield that was handed something: throws forced_unwind, so that the frames are left;
 // what the fiber goes on with is then kept for try_body. Where nothing may be thrown just now, yields as
 // others do.
 [[gnu::cold]] void leave_by_yield(std::uintptr_t told);
