@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "discard.hpp"
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/fault/unwind.hpp"
 #include "sennit/detail/sched/parallel.hpp"
@@ -96,11 +97,6 @@ void say(const refusal& no) noexcept {
   std::abort();
 }
 
-void must_not_be_bound(const fiber& self, const char* what) noexcept {
-  if ((self.flags.unusual & is_bound) != 0)
-    refuse({what, &self, "is one of a scope, which waits for its function to return"});
-}
-
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
 constexpr bool looks_at_frames = true;
 #else
@@ -125,16 +121,12 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
             at});
 }
 
-constexpr const char* set_yield_name = "set_yield_continuation";
-
-yield_continuation* yield_continuation_of(const fiber& self) noexcept {
-  for (local_value* each = self.frame->own.locals; each != nullptr; each = each->next)
-    if (each->key == 0)
-      return static_cast<yield_continuation*>(each);
-  return nullptr;
-}
-
 }  // namespace
+
+void must_not_be_bound(const fiber& self, const char* what) noexcept {
+  if ((self.flags.unusual & is_bound) != 0)
+    refuse({what, &self, "is one of a scope, which waits for its function to return"});
+}
 
 void may_leave_frames(const char* what, const void* frame, [[maybe_unused]] unsigned trusted) noexcept {
   const fiber& self = *running_worker_for(what).ready.current;
@@ -171,68 +163,17 @@ void leave_frames(continuation&& next) {
   __builtin_unreachable();
 }
 
-void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
-  auto& how = *static_cast<leaving*>(std::exchange(frame.error, nullptr));
-  self.flags.told = how.told;
-  destroy(frame);
-  go_to_base(frame, std::move(how.next));
-}
-
-void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
-  self.flags.unusual |= is_unusual;
-  frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
-  yield_continuation* const by =
-      (self.flags.unusual & yields_away) != 0 ? yield_continuation_of(self) : nullptr;
-  if (by == nullptr || !by->left_by || self.home->unwinding)
-    return;
-  continuation next = std::move(by->left_by);
-  continuation_access::keep(next, self);  // it has the room: the values, once more, for there may be others
+void leave_unwound(coroutine_frame& frame, body_destroyer destroy, continuation&& next) noexcept {
   if (!has_no_body(frame))
     destroy(frame);
   go_to_base(frame, std::move(next));
 }
 
-void leave_by_yield(std::uintptr_t told) {
-  fiber& self = *running_worker().ready.current;
-  if (told != told_to_go_on)
-    throw_forced_unwind();
-  if (std::uncaught_exceptions() != 0 || stop_link::is_shielded()) {
-    self.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
-    self.home->shared == nullptr ? yield() : parallel_yield(running_parallel());
-    self.flags.unusual |= yields_away;
-    return;
-  }
-  yield_continuation& by = *yield_continuation_of(self);
-  by.left_by = by.make();
-  continuation_access::keep(by.left_by, self);
-  throw_forced_unwind();
-}
-
-void set_yield_continuation(yield_continuation* made) noexcept {
-  fiber& self = *running_worker().ready.current;
-  must_not_be_bound(self, set_yield_name);
-  clear_yield_continuation(set_yield_name);
-  made->next = std::exchange(self.frame->own.locals, made);
-  self.flags.unusual |= yields_away;
-}
-
-void forget_yield_continuation() noexcept {
-  worker* const w = this_worker();
-  if (w != nullptr && w->ready.running())
-    w->ready.current->flags.unusual &= static_cast<std::uint8_t>(~yields_away);
-}
-
-void clear_yield_continuation(const char* what) noexcept {
-  const fiber& self = *running_worker_for(what).ready.current;
-  forget_yield_continuation();
-  for (local_value** link = &self.frame->own.locals; *link != nullptr; link = &(*link)->next) {
-    local_value* const each = *link;
-    if (each->key != 0)
-      continue;
-    *link = each->next;
-    each->destroy(*each);
-    return;
-  }
+void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
+  auto& how = *static_cast<leaving*>(std::exchange(frame.error, nullptr));
+  self.flags.told = how.told;
+  destroy(frame);
+  go_to_base(frame, std::move(how.next));
 }
 
 }  // namespace sennit::detail

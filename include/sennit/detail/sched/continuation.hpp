@@ -197,16 +197,14 @@ void stack_attach(fiber& f, coroutine_frame& frame) noexcept;
 // What the fiber goes on with that yields: one of its fiber-local values, which stay with it while it has no
 // stack, and whose `destroy` knows the type.
 struct yield_continuation : local_value {
+  static constexpr std::uint64_t its_key = 0;  // nobody else's
   explicit yield_continuation(void (*destroyed_by)(local_value& self) noexcept) noexcept
-      : local_value{fiber_yield_key, destroyed_by} {}
+      : local_value{its_key, destroyed_by} {}
   virtual continuation make() const = 0;  // throws std::bad_alloc
   continuation left_by;                   // of a yield, whose frames are being left
 
 protected:
   ~yield_continuation() = default;
-
-private:
-  static constexpr std::uint64_t fiber_yield_key = 0;  // nobody else's
 };
 // Of the running fiber. `made` is owned.
 void set_yield_continuation(yield_continuation* made) noexcept;

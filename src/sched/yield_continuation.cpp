@@ -1,0 +1,76 @@
+// Yields that do not come back: the frames are unwound, and the fiber goes on by what it has set.
+#include <exception>
+#include <utility>
+
+#include "discard.hpp"
+#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/stop.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+// The link that leads to it, or to the end.
+local_value** link_of_yield_continuation(const fiber& self) noexcept {
+  local_value** link = &self.frame->own.locals;
+  while (*link != nullptr && (*link)->key != yield_continuation::its_key)
+    link = &(*link)->next;
+  return link;
+}
+
+}  // namespace
+
+void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
+  self.flags.unusual |= is_unusual;
+  frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
+  if ((self.flags.unusual & yields_away) == 0)
+    return;
+  auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
+  if (!by.left_by || self.home->unwinding)
+    return;
+  continuation next = std::move(by.left_by);
+  continuation_access::keep(next, self);  // it has the room: the values, once more, for there may be others
+  leave_unwound(frame, destroy, std::move(next));
+}
+
+void leave_by_yield(std::uintptr_t told) {
+  fiber& self = *running_worker().ready.current;
+  if (told != told_to_go_on)
+    throw_forced_unwind();
+  if (std::uncaught_exceptions() != 0 || stop_link::is_shielded()) {
+    self.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+    self.home->shared == nullptr ? yield() : parallel_yield(running_parallel());
+    self.flags.unusual |= yields_away;
+    return;
+  }
+  auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
+  by.left_by = by.make();
+  continuation_access::keep(by.left_by, self);
+  throw_forced_unwind();
+}
+
+void set_yield_continuation(yield_continuation* made) noexcept {
+  fiber& self = *running_worker().ready.current;
+  must_not_be_bound(self, "set_yield_continuation");
+  clear_yield_continuation("set_yield_continuation");
+  made->next = std::exchange(self.frame->own.locals, made);
+  self.flags.unusual |= yields_away;
+}
+
+void forget_yield_continuation() noexcept {
+  worker* const w = this_worker();
+  if (w != nullptr && w->ready.running())
+    w->ready.current->flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+}
+
+void clear_yield_continuation(const char* what) noexcept {
+  const fiber& self = *running_worker_for(what).ready.current;
+  forget_yield_continuation();
+  local_value** const link = link_of_yield_continuation(self);
+  if (local_value* const set = *link) {
+    *link = set->next;
+    set->destroy(*set);
+  }
+}
+
+}  // namespace sennit::detail
