@@ -19,6 +19,7 @@
 #include "sennit/stop_guard.hpp"
 #include "support/child.hpp"
 #include "support/kinds.hpp"
+#include "unit/cont/scopes.hpp"
 
 namespace {
 
@@ -97,7 +98,7 @@ KIND_TEST(BecomeNow, DestroysTheFunctionObject) {
         ++went_on;
       });
     });
-    Kind::sleep_for(5ms);
+    sennit::until_stackless<Kind>(2);
     EXPECT_EQ(alive, 0);
     alive = 1;
     small_one.unpark();
@@ -159,14 +160,20 @@ KIND_TEST(BecomeNow, LetsGuardsGo) {
     GTEST_SKIP() << "a guard has a destructor, which is reported";
   this->run([] {
     std::stop_source source;
+    static bool reached_the_end;
+    reached_the_end = false;
     auto fiber = Kind::spawn([&] {
       const sennit::stop_guard guard(source.get_token());
-      become_now([] { Kind::sleep_for(1ms); });
+      become_now([&source] {
+        source.request_stop();
+        Kind::sleep_for(1ms);  // where a guard would end it
+        reached_the_end = true;
+      });
     });
-    Kind::sleep_for(1ms);
-    source.request_stop();
+    sennit::until_stackless<Kind>(1);
     fiber.unpark();
     fiber.join();
+    EXPECT_TRUE(reached_the_end);
   });
 }
 
@@ -318,22 +325,8 @@ KIND_TEST(BecomeNow, ReportsAHeldLock) {
 }
 #endif
 
-// (The child begins with no other thread: not with a runtime of this process, as others of these tests have.)
-template <class Kind>
-void scope_refuses() {
-  const auto said = support::in_child([] {
-    Kind().run([] {
-      typename Kind::scope all;
-      all.spawn([] { become_now([] {}); }, {.name = "child"});
-      all.join();
-    });
-  });
-  EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
-  EXPECT_TRUE(said.says("become_now: fiber \"child\" is one of a scope")) << said;
-}
 TEST(BecomeNow, IsNotForFibersOfAScope) {
-  scope_refuses<sennit::local_kind>();
-  scope_refuses<sennit::parallel_kind>();
+  sennit::scope_refuses([] { become_now([] {}); }, "become_now");
 }
 
 TEST(BecomeNow, IsForFibers) {

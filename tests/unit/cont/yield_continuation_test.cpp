@@ -13,8 +13,8 @@
 #include "sennit/fiber_local.hpp"
 #include "sennit/generator.hpp"
 #include "sennit/stop_guard.hpp"
-#include "support/child.hpp"
 #include "support/kinds.hpp"
+#include "unit/cont/scopes.hpp"
 
 namespace {
 
@@ -304,22 +304,8 @@ KIND_TEST(YieldContinuation, IsEachFibersOwn) {
   EXPECT_EQ(done, fibers * (fibers - 1) / 2);
 }
 
-// (The child begins with no other thread: not with a runtime of this process, as others of these tests have.)
-template <class Kind>
-void scope_refuses() {
-  const auto said = support::in_child([] {
-    Kind().run([] {
-      typename Kind::scope all;
-      all.spawn([] { this_fiber::set_yield_continuation([] {}); }, {.name = "child"});
-      all.join();
-    });
-  });
-  EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
-  EXPECT_TRUE(said.says("set_yield_continuation: fiber \"child\" is one of a scope")) << said;
-}
 TEST(YieldContinuation, IsNotForFibersOfAScope) {
-  scope_refuses<sennit::local_kind>();
-  scope_refuses<sennit::parallel_kind>();
+  sennit::scope_refuses([] { this_fiber::set_yield_continuation([] {}); }, "set_yield_continuation");
 }
 
 }  // namespace
