@@ -1,7 +1,7 @@
 // A thread that looks at all workers now and then, as long as a runtime asks for it: is one stuck in a fiber,
 // or do all wait for what nobody will bring?
 //
-// It is a thread of its own, though workers watch each other (parallel_worker.cpp): there may be only one, or
+// It is a thread of its own, though workers watch each other (parallel_work.cpp): there may be only one, or
 // all of them may be stuck. It reads what is written anyway, so who runs fibers does nothing for it.
 #pragma once
 

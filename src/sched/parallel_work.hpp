@@ -1,0 +1,29 @@
+// Where the deciders of parallel workers get work from.
+#pragma once
+
+#include "sennit/detail/sched/parallel.hpp"
+
+namespace sennit::detail {
+
+// The slot's fiber, as long as its budget lasts; then the ring's oldest (lifo: newest).
+inline fiber* parallel_take_own(parallel_worker& w) noexcept {
+  if (w.ring.slot_taken()) {
+    if (fiber* woken = w.ring.take_slot()) {
+      if (w.slot_left != 0 || w.ring.owned() == 0) {
+        w.slot_left -= w.slot_left != 0;
+        return woken;
+      }
+      w.slot_left = slot_budget;
+      parallel_push(w, *woken);
+    }
+  }
+  w.slot_left = slot_budget;
+  return w.lifo ? w.ring.pop_newest() : w.ring.pop();
+}
+
+// Every so many dispatches. The host, if the worker is to end.
+[[gnu::noinline, gnu::cold]] fiber* parallel_look_outside(parallel_worker& w) noexcept;
+// Nobody is ready: searches and sleeps until somebody is. Or the host, if the worker is to end.
+[[gnu::noinline, gnu::cold]] fiber* parallel_idle(parallel_worker& w) noexcept;
+
+}  // namespace sennit::detail
