@@ -1,0 +1,71 @@
+#include "machine_pass.hpp"
+
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/InitializePasses.h>
+#include <llvm/PassInfo.h>
+#include <llvm/PassRegistry.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace sennit::compiler {
+
+namespace {
+
+// Registered once for a process, though an LTO link builds pipelines on several threads.
+llvm::SmallVector<machine_step, 4>& steps() {
+  static llvm::SmallVector<machine_step, 4> all;
+  return all;
+}
+
+llvm::PassInfo::NormalCtor_t make_replaced = nullptr;
+
+class steps_then_replaced final : public llvm::MachineFunctionPass {
+public:
+  // Under the replaced one's name: whoever asks for it is content.
+  steps_then_replaced()
+      : MachineFunctionPass(llvm::PatchableFunctionID),
+        replaced(static_cast<MachineFunctionPass*>(make_replaced())) {}
+
+  llvm::StringRef getPassName() const override { return "Sennit's machine passes"; }
+
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    bool changed = false;
+    for (const machine_step step : steps())
+      changed |= step(function);
+    return run_replaced(function) || changed;
+  }
+
+private:
+  // It overrides a protected member as a public one.
+  bool run_replaced(llvm::MachineFunction& function) {
+    struct opened : MachineFunctionPass {
+      using MachineFunctionPass::runOnMachineFunction;
+    };
+    return (replaced.get()->*(&opened::runOnMachineFunction))(function);
+  }
+
+  std::unique_ptr<MachineFunctionPass> replaced;
+};
+
+}  // namespace
+
+void add_machine_step(machine_step step) {
+  if (llvm::is_contained(steps(), step))
+    return;
+  steps().push_back(step);
+  if (make_replaced != nullptr)
+    return;
+  llvm::PassRegistry& registry = *llvm::PassRegistry::getPassRegistry();
+  llvm::initializeCodeGen(registry);
+  auto* info = const_cast<llvm::PassInfo*>(registry.getPassInfo(&llvm::PatchableFunctionID));
+  make_replaced = info->getNormalCtor();
+  info->setNormalCtor([]() -> llvm::Pass* { return new steps_then_replaced; });
+}
+
+}  // namespace sennit::compiler

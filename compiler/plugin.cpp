@@ -1,0 +1,19 @@
+// How clang, opt and lld find the passes.
+//
+// One shared object serves two loaders. As a front-end plugin (-fplugin=) it is only opened, early enough for
+// its options to be known when -mllvm is read. As a pass plugin (-fpass-plugin=, --load-pass-plugin=) it is
+// asked for its passes. Both use the LLVM that the plugin was built for, or none: refuse.hpp.
+#include <llvm/Passes/PassPlugin.h>
+
+#include "refuse.hpp"
+
+namespace {
+
+void add_passes(llvm::PassBuilder&) {}
+
+}  // namespace
+
+extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  sennit::compiler::refuse_other_llvm(__builtin_return_address(0));
+  return {LLVM_PLUGIN_API_VERSION, "sennit", SENNIT_VERSION, add_passes};
+}

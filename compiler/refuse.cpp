@@ -1,0 +1,63 @@
+// LLVM's classes change with every version, and its loader compares only the version of its own plugin
+// structure, which does not. A clang that has another libLLVM would run with two: ours comes along as a
+// dependency, and is handed the other's objects.
+#include "refuse.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <llvm-c/Core.h>
+#include <llvm/Config/llvm-config.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace sennit::compiler {
+
+namespace {
+
+[[noreturn]] void refuse(const char* its_file) {
+  std::fprintf(stderr,
+               "sennit: this plugin is for LLVM %d.%d, and was loaded by a program with another one (%s).\n"
+               "sennit: compile with clang-%d and link with lld-%d, or build the plugin for that LLVM.\n",
+               LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR, its_file, LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR);
+  std::exit(1);
+}
+
+Dl_info object_of(const void* address) {
+  Dl_info found{};
+  if (dladdr(address, &found) == 0)
+    found.dli_fname = "an unknown one";
+  return found;
+}
+
+const void* ours() {
+  return object_of(reinterpret_cast<const void*>(&LLVMGetVersion)).dli_fbase;
+}
+
+// As a front-end plugin we are only opened. Who opens us has its libLLVM in memory.
+[[gnu::constructor]] void refuse_other_libraries() {
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void*) {
+        const std::string_view name = object->dlpi_name;
+        if (name.substr(name.rfind('/') + 1).starts_with("libLLVM") && object->dlpi_phnum != 0 &&
+            object_of(reinterpret_cast<const void*>(object->dlpi_addr + object->dlpi_phdr[0].p_vaddr))
+                    .dli_fbase != ours())
+          refuse(object->dlpi_name);
+        return 0;
+      },
+      nullptr);
+}
+
+}  // namespace
+
+void refuse_other_llvm(const void* caller) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  LLVMGetVersion(&major, &minor, nullptr);
+  const Dl_info its = object_of(caller);
+  if (its.dli_fbase != ours() || major != LLVM_VERSION_MAJOR || minor != LLVM_VERSION_MINOR)
+    refuse(its.dli_fname);
+}
+
+}  // namespace sennit::compiler

@@ -1,0 +1,26 @@
+# Tests of the plugin: `ctest -L compiler`, or lit with the parameters that compiler/CMakeLists.txt gives it.
+# A test is a source file with RUN lines, one behaviour each; they say what is compiled, and FileCheck or the
+# program's exit status what must have come of it.
+import os
+
+import lit.formats
+
+config.name = "sennit-compiler"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".c", ".cpp", ".ll", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+parameter = lit_config.params
+config.test_exec_root = os.path.join(parameter["build"], "compiler-tests")
+
+repository = os.path.dirname(os.path.dirname(config.test_source_root))
+config.environment["PATH"] = parameter["tools"] + os.pathsep + os.environ["PATH"]
+config.substitutions += [
+    ("%sennit_clangxx", f"clang++-19 --config={parameter['config']} -std=c++20 -I{repository}/include"),
+    ("%sennit_clang", f"clang-19 --config={parameter['config']} -std=c17 -I{repository}/include"),
+    ("%stock_clangxx", f"clang++-19 -std=c++20 -I{repository}/include"),
+    ("%stock_clang", f"clang-19 -std=c17 -I{repository}/include"),
+    ("%plugin", parameter["plugin"]),
+    ("%library", f"{parameter['library']} -lstdc++ -pthread"),
+    ("%inputs", f"{config.test_source_root}/Inputs"),
+]
