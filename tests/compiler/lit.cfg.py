@@ -20,6 +20,7 @@ config.substitutions += [
     ("%sennit_clang", f"clang-19 --config={parameter['config']} -std=c17 -I{repository}/include"),
     ("%stock_clangxx", f"clang++-19 -std=c++20 -I{repository}/include"),
     ("%stock_clang", f"clang-19 -std=c17 -I{repository}/include"),
+    ("%live_stats", f"{repository}/tools/sennit-live-stats --config={parameter['config']}"),
     ("%plugin", parameter["plugin"]),
     ("%library", f"{parameter['library']} -lstdc++ -pthread"),
     ("%inputs", f"{config.test_source_root}/Inputs"),

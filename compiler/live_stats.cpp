@@ -1,0 +1,131 @@
+#include "live_stats.hpp"
+
+#include <llvm/ADT/Sequence.h>
+#include <llvm/CodeGen/LivePhysRegs.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+#include <string>
+
+#include "machine_pass.hpp"
+
+namespace sennit::compiler {
+
+namespace {
+
+llvm::cl::opt<std::string> file("sennit-live-stats", llvm::cl::value_desc("file"),
+                                llvm::cl::desc("Add to a file how many registers are live where"));
+
+// The registers that values are allocated to, each once, in its widest form.
+llvm::SmallVector<llvm::MCPhysReg, 64> registers_of(const llvm::MachineFunction& function) {
+  const llvm::TargetRegisterInfo& target = *function.getSubtarget().getRegisterInfo();
+  const llvm::BitVector allocatable = target.getAllocatableSet(function);
+  llvm::BitVector seen(target.getNumRegUnits());
+  llvm::SmallVector<llvm::MCPhysReg, 64> found;
+  // The widest first: they hide their parts.
+  const auto parts = [&](llvm::MCPhysReg each) {
+    const auto all = target.subregs(each);
+    return std::distance(all.begin(), all.end());
+  };
+  llvm::SmallVector<llvm::MCPhysReg, 256> widest_first;
+  for (const unsigned each : allocatable.set_bits())
+    widest_first.push_back(static_cast<llvm::MCPhysReg>(each));
+  llvm::sort(widest_first, [&](llvm::MCPhysReg one, llvm::MCPhysReg other) {
+    return parts(one) != parts(other) ? parts(one) > parts(other) : one < other;
+  });
+  for (const llvm::MCPhysReg each : widest_first) {
+    if (llvm::any_of(target.regunits(each), [&](unsigned unit) { return seen.test(unit); }))
+      continue;
+    for (const unsigned unit : target.regunits(each))
+      seen.set(unit);
+    found.push_back(each);
+  }
+  return found;
+}
+
+struct counted {
+  const llvm::MachineFunction& function;
+  llvm::SmallVector<llvm::MCPhysReg, 64> registers = registers_of(function);
+  llvm::SmallVector<unsigned, 64> points{};
+  unsigned at_calls = 0;
+  llvm::json::Array blocks{};
+
+  unsigned size(const llvm::LivePhysRegs& live) const {
+    const llvm::MachineRegisterInfo& used = function.getRegInfo();
+    return static_cast<unsigned>(
+        llvm::count_if(registers, [&](llvm::MCPhysReg each) { return !live.available(used, each); }));
+  }
+
+  void add(llvm::MachineBasicBlock& block) {
+    llvm::SmallVector<const llvm::MachineInstr*, 32> real;
+    for (const llvm::MachineInstr& each : block)
+      if (!each.isMetaInstruction())
+        real.push_back(&each);
+    if (real.empty())
+      return;
+    const auto ends = llvm::find_if(real, [](const auto* each) { return each->isTerminator(); });
+    llvm::SmallVector<unsigned, 32> sizes(static_cast<std::size_t>(ends - real.begin()) + 1);
+    // Backwards, as liveness is known.
+    llvm::LivePhysRegs live(*function.getSubtarget().getRegisterInfo());
+    live.addLiveOutsNoPristines(block);
+    std::size_t behind = real.size();
+    if (behind < sizes.size())
+      sizes[behind] = size(live);
+    for (const llvm::MachineInstr& each : llvm::reverse(block)) {
+      live.stepBackward(each);
+      if (!each.isMetaInstruction() && --behind < sizes.size())
+        sizes[behind] = size(live);
+    }
+
+    const auto is_call = [&](std::size_t at) {
+      return at < real.size() && real[at]->isCall() && !real[at]->isReturn();
+    };
+    const unsigned least = *std::min_element(sizes.begin(), sizes.end());
+    bool least_at_call = false;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool at_call = is_call(i) || (i != 0 && is_call(i - 1));
+      at_calls += at_call;
+      least_at_call |= at_call && sizes[i] == least;
+      if (points.size() <= sizes[i])
+        points.resize(sizes[i] + 1);
+      ++points[sizes[i]];
+    }
+    const bool calls = llvm::any_of(llvm::seq(sizes.size()), is_call);
+    blocks.push_back(llvm::json::Array{*std::max_element(sizes.begin(), sizes.end()), sizes.front(),
+                                       sizes.back(), least, calls ? int(least_at_call) : -1});
+  }
+};
+
+bool count(llvm::MachineFunction& function) {
+  counted all{function};
+  for (llvm::MachineBasicBlock& block : function)
+    all.add(block);
+  std::string line;
+  llvm::raw_string_ostream text(line);
+  text << llvm::json::Object{{"function", function.getName()},
+                             {"points", llvm::json::Array(all.points)},
+                             {"at_calls", all.at_calls},
+                             {"blocks", std::move(all.blocks)}}
+       << '\n';
+  // In one write, so that compilers that run side by side do not mix their lines.
+  std::error_code failed;
+  llvm::raw_fd_ostream out(file, failed, llvm::sys::fs::OF_Append);
+  if (failed)
+    llvm::report_fatal_error(llvm::Twine("sennit: cannot write ") + file + ": " + failed.message(), false);
+  out.SetBufferSize(line.size() + 1);
+  out << line;
+  return false;
+}
+
+}  // namespace
+
+void add_live_stats() {
+  if (!file.empty())
+    add_machine_step(count);
+}
+
+}  // namespace sennit::compiler
