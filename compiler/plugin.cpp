@@ -5,12 +5,14 @@
 // asked for its passes. Both use the LLVM that the plugin was built for, or none: refuse.hpp.
 #include <llvm/Passes/PassPlugin.h>
 
+#include "fiber_tls.hpp"
 #include "no_callee_save.hpp"
 #include "refuse.hpp"
 
 namespace {
 
 void add_passes(llvm::PassBuilder& builder) {
+  sennit::compiler::add_fiber_tls(builder);
   sennit::compiler::add_no_callee_save(builder);
 }
 

@@ -44,10 +44,14 @@ long switches_too(long value);
 
 // SAVED: <switches>:
 // SAVED: push{{.*}}r15
-NOINLINE long switches(long value) { return ask(value); }
+NOINLINE long switches(long value) {
+  return ask(value);
+}
 
 // This one has a caller with a base pointer, though no unit shows it.
-NOINLINE long switches_too(long value) { return ask(value); }
+NOINLINE long switches_too(long value) {
+  return ask(value);
+}
 
 int main(void) {
   make_partner();
