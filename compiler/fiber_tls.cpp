@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringSwitch.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -126,6 +127,51 @@ private:
   }
 };
 
+// LLVM moves what reads memory out of loops that write none at all. Here a loop may write any, as long as it
+// holds no call that may switch.
+class hoist_fiber_tls : public PassInfoMixin<hoist_fiber_tls> {
+public:
+  PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
+    if (none_of(instructions(function), is_read))
+      return PreservedAnalyses::all();
+    for (Loop* each : analyses.getResult<LoopAnalysis>(function))
+      hoist(*each);
+    PreservedAnalyses kept;
+    kept.preserveSet<CFGAnalyses>();
+    return kept;
+  }
+
+private:
+  static bool is_read(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallInst>(&instruction);
+    const Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
+    return callee != nullptr && callee->arg_empty() &&
+           (callee->hasFnAttribute(attribute) || is_of_thread(*callee)) &&
+           call->getMemoryEffects() == reads_thread();
+  }
+
+  static bool may_switch(const Instruction& instruction) {
+    const auto* call = dyn_cast<CallBase>(&instruction);
+    const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+    return call != nullptr && !(intrinsic != nullptr && intrinsic->isAssumeLikeIntrinsic()) &&
+           isModSet(call->getMemoryEffects().getModRef(IRMemLocation::InaccessibleMem));
+  }
+
+  static void hoist(Loop& loop) {
+    BasicBlock* before = loop.getLoopPredecessor();
+    if (before == nullptr || may_switch(*before->getTerminator()) ||
+        any_of(loop.blocks(), [](BasicBlock* each) { return any_of(*each, may_switch); })) {
+      for (Loop* each : loop)
+        hoist(*each);
+      return;
+    }
+    for (BasicBlock* block : loop.blocks())
+      for (Instruction& each : make_early_inc_range(*block))
+        if (is_read(each))
+          each.moveBefore(before->getTerminator());
+  }
+};
+
 // The variable whose address `function` reads, if that is a constant away from the thread pointer in every
 // program that the unit may become part of.
 GlobalVariable* at_constant_offset(Function& function) {
@@ -185,6 +231,8 @@ void add_fiber_tls(PassBuilder& builder) {
     if (asked_for)
       passes.addPass(fiber_tls());
   });
+  builder.registerPeepholeEPCallback(
+      [](FunctionPassManager& passes, OptimizationLevel) { passes.addPass(hoist_fiber_tls()); });
   const auto add_lowering = [](ModulePassManager& passes, OptimizationLevel) {
     passes.addPass(lower_fiber_tls());
   };
@@ -194,6 +242,8 @@ void add_fiber_tls(PassBuilder& builder) {
       [](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
         if (name == "sennit-fiber-tls")
           passes.addPass(fiber_tls());
+        else if (name == "sennit-fiber-tls-hoist")
+          passes.addPass(createModuleToFunctionPassAdaptor(hoist_fiber_tls()));
         else if (name == "sennit-fiber-tls-lower")
           passes.addPass(lower_fiber_tls());
         else

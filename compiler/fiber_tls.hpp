@@ -21,7 +21,7 @@ class PassBuilder;
 
 namespace sennit::compiler {
 
-// -mllvm -sennit-fiber-tls; in opt, -passes=sennit-fiber-tls,sennit-fiber-tls-lower.
+// -mllvm -sennit-fiber-tls; in opt, -passes=sennit-fiber-tls,sennit-fiber-tls-hoist,sennit-fiber-tls-lower.
 void add_fiber_tls(llvm::PassBuilder& builder);
 
 }  // namespace sennit::compiler

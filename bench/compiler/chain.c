@@ -1,13 +1,9 @@
-/* A round trip to another context through five functions, none inlined, and back. `alive`: how many values
- * each of the five keeps alive over the call. Prints nanoseconds, the least of 60 runs. */
+/* A round trip to another context and back, through five functions of which none is inlined, with values kept
+ * alive by each of them over the call; the other context switches at the same depth, or in its loop. */
 #include <stdalign.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <time.h>
 
+#include "measure.h"
 #include "sennit/detail/arch/context.h"
-
-#define NOINLINE __attribute__((noinline))
 
 static sennit_context other; /* whoever does not run */
 
@@ -65,33 +61,17 @@ CHAIN(1, NOTHING, ADD_GIVEN)
 #define ADD_FOUR(k) +(a ^ b) * (c + v) + k
 CHAIN(4, FOUR, ADD_FOUR)
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static void measure(int alive, long (*loop)(long), sennit_entry entry, int deep) {
+static void measure_chain(const char* name, loop* go, sennit_entry entry) {
   alignas(64) static char stack[65536];
-  const long n = 200000;
-  double least = 1e18;
   other = sennit_newstack(stack + sizeof stack, entry);
-  for (int run = 0; run < 60; ++run) {
-    const double start = now();
-    volatile long sum = loop(n);
-    (void)sum;
-    const double taken = (now() - start) / (double)n;
-    if (taken < least)
-      least = taken;
-  }
-  printf("%d %d %.2f\n", deep, alive, least);
+  measure(name, go);
 }
 
 int main(void) {
-  measure(0, loop_0, echo, 0);
-  measure(1, loop_1, echo, 0);
-  measure(4, loop_4, echo, 0);
-  measure(0, loop_0, deep_0, 1);
-  measure(1, loop_1, deep_1, 1);
-  measure(4, loop_4, deep_4, 1);
+  measure_chain("the other in its loop, no value alive", loop_0, echo);
+  measure_chain("the other in its loop, 1 value alive", loop_1, echo);
+  measure_chain("the other in its loop, 4 values alive", loop_4, echo);
+  measure_chain("the other at the same depth, no value alive", loop_0, deep_0);
+  measure_chain("the other at the same depth, 1 value alive", loop_1, deep_1);
+  measure_chain("the other at the same depth, 4 values alive", loop_4, deep_4);
 }

@@ -36,9 +36,15 @@ void between(int* p, int i, int j) {
 
 // CHECK-LABEL: {{^}}in_a_loop:
 // CHECK: movq %fs:0
-// CHECK: .LBB
+// CHECK: [[LOOP:.LBB[0-9_]+]]: # =>
 // CHECK-NOT: %fs
+// CHECK: j{{[a-z]+}} [[LOOP]]
 // CHECK: retq
+// PIC-LABEL: {{^}}in_a_loop:
+// PIC: sennit.tls.counts
+// PIC: [[LOOP:.LBB[0-9_]+]]: # =>
+// PIC-NOT: sennit.tls.counts
+// PIC: j{{[a-z]+}} [[LOOP]]
 void in_a_loop(int* p, int n) {
   for (int i = 0; i < n; ++i)
     p[i] = counts[i & 7]++;
