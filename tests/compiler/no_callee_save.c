@@ -9,6 +9,10 @@
 // RUN: %sennit_clang -mllvm -sennit-no-callee-save -O3 -march=native %s -o %t %library && %t
 // RUN: %sennit_clang -mllvm -sennit-no-callee-save -Os -fPIC %s -o %t %library && %t
 // RUN: %sennit_clang -mllvm -sennit-no-callee-save -O0 %s -o %t %library && %t
+// RUN: %sennit_clang -mllvm -sennit-no-callee-save -flto=thin -fuse-ld=lld -Wl,--load-pass-plugin=%plugin -O2 %s -o %t %library
+// RUN: %t && llvm-objdump -d --disassemble-symbols=switches %t | FileCheck %s --check-prefix THIN
+// THIN: <switches>:
+// THIN-NOT: push{{.*}}r15
 #include "Inputs/partner.h"
 
 // SAVED-LABEL: round_trips:
