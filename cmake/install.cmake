@@ -12,7 +12,7 @@ install(EXPORT sennit-targets NAMESPACE sennit:: DESTINATION "${sennit_package_d
 
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/sennit-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/sennit-config.cmake"
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/sennit-config.cmake" "${PROJECT_SOURCE_DIR}/cmake/sennit_compile.cmake"
   "${PROJECT_BINARY_DIR}/sennit-config-version.cmake" DESTINATION "${sennit_package_dir}")
 
 get_target_property(sennit_type sennit TYPE)

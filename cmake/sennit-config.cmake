@@ -1,3 +1,5 @@
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 include("${CMAKE_CURRENT_LIST_DIR}/sennit-targets.cmake")
+get_filename_component(SENNIT_COMPILER_PLUGIN "${CMAKE_CURRENT_LIST_DIR}/../../sennit/sennit_compiler.so" ABSOLUTE)
+include("${CMAKE_CURRENT_LIST_DIR}/sennit_compile.cmake")

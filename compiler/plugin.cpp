@@ -5,12 +5,16 @@
 // asked for its passes. Both use the LLVM that the plugin was built for, or none: refuse.hpp.
 #include <llvm/Passes/PassPlugin.h>
 
+#include "fiber_tls.hpp"
 #include "live_stats.hpp"
+#include "no_callee_save.hpp"
 #include "refuse.hpp"
 
 namespace {
 
-void add_passes(llvm::PassBuilder&) {
+void add_passes(llvm::PassBuilder& builder) {
+  sennit::compiler::add_fiber_tls(builder);
+  sennit::compiler::add_no_callee_save(builder);
   sennit::compiler::add_live_stats();
 }
 

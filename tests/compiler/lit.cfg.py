@@ -14,6 +14,7 @@ parameter = lit_config.params
 config.test_exec_root = os.path.join(parameter["build"], "compiler-tests")
 
 repository = os.path.dirname(os.path.dirname(config.test_source_root))
+arch = f"{repository}/src/arch"
 config.environment["PATH"] = parameter["tools"] + os.pathsep + os.environ["PATH"]
 config.substitutions += [
     ("%sennit_clangxx", f"clang++-19 --config={parameter['config']} -std=c++20 -I{repository}/include"),
@@ -21,6 +22,9 @@ config.substitutions += [
     ("%stock_clangxx", f"clang++-19 -std=c++20 -I{repository}/include"),
     ("%stock_clang", f"clang-19 -std=c17 -I{repository}/include"),
     ("%live_stats", f"{repository}/tools/sennit-live-stats --config={parameter['config']}"),
+    # The switch for AArch64, as one object that programs for qemu-aarch64 link.
+    ("%make_aarch64_switch", f"clang++-19 --target=aarch64-linux-gnu -std=c++20 -I{repository}/include -O2 -r -nostdlib"
+     f" {arch}/entry.cpp {arch}/thread.cpp {arch}/switch_aarch64.S -o"),
     ("%plugin", parameter["plugin"]),
     ("%library", f"{parameter['library']} -lstdc++ -pthread"),
     ("%inputs", f"{config.test_source_root}/Inputs"),

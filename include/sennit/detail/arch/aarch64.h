@@ -82,7 +82,7 @@ struct sennit_context_record {
 #define SENNIT_ASM_JUMP(function) "b " function "\n\t"
 #define SENNIT_ASM_BUSY(function) "2:\n\tb " function "\n\t"
 
-#define SENNIT_ASM_RESUMED ".p2align 4\n1:\n\t" SENNIT_LANDING
+#define SENNIT_ASM_RESUMED ".p2align 4\n1:\n\t" SENNIT_ASM_MARK SENNIT_LANDING
 
 #if defined(__clang__)
 #define SENNIT_CLOBBER_FFR /* has no name for it, and keeps nothing in it */

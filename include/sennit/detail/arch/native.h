@@ -22,6 +22,9 @@
 #ifndef SENNIT_DETAIL_ARCH_NATIVE_H
 #define SENNIT_DETAIL_ARCH_NATIVE_H
 
+/* By this the compiler plugin knows the switches of x86-64 and AArch64: it follows the resume label. */
+#define SENNIT_ASM_MARK "/* sennit: a switch */ "
+
 #if defined(__x86_64__)
 #include "sennit/detail/arch/x86_64.h"
 #elif defined(__aarch64__)

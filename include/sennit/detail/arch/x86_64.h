@@ -80,10 +80,10 @@ struct sennit_context_record {
 
 /* Aligned to a line, so that the short code between two switches of a loop is mostly in one with the landing.
  */
-#define SENNIT_ASM_RESUMED            \
-  ".p2align 6\n1:\n\t" SENNIT_LANDING \
-  "movq 8(%%rax), %%rbp\n\t"          \
-  "movq 16(%%rax), %%rbx\n\t"         \
+#define SENNIT_ASM_RESUMED                            \
+  ".p2align 6\n1:\n\t" SENNIT_ASM_MARK SENNIT_LANDING \
+  "movq 8(%%rax), %%rbp\n\t"                          \
+  "movq 16(%%rax), %%rbx\n\t"                         \
   "leaq 152(%%rax), %%rsp\n\t"
 
 /* clang lets us name AVX-512's registers even where the file's baseline lacks them, and counts them as

@@ -1,0 +1,208 @@
+#include "no_callee_save.hpp"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace sennit::compiler {
+
+namespace {
+
+using namespace llvm;
+
+cl::opt<bool> asked_for("sennit-no-callee-save",
+                        cl::desc("No callee-saved registers in functions that switch (Sennit)"));
+
+// A function that the option was given for. In an LTO build only the link step may mark: what is inlined
+// there may bring a caller a base pointer. lld takes no options of plugins, so the compile step leaves this.
+constexpr StringLiteral attribute = "sennit-no-callee-save";
+
+using function_set = SmallSetVector<Function*, 32>;
+
+// context.h writes it into each of its inline switches.
+bool is_switch(const Instruction& instruction) {
+  const auto* call = dyn_cast<CallBase>(&instruction);
+  const auto* code = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+  return code != nullptr && StringRef(code->getAsmString()).contains("sennit: a switch");
+}
+
+// The convention exists on these two alone.
+bool has_convention(const Triple& target) {
+  return target.isOSBinFormatELF() &&
+         (target.getArch() == Triple::aarch64 || (target.getArch() == Triple::x86_64 && !target.isX32()));
+}
+
+bool moves_stack_pointer(const Instruction& instruction) {
+  if (const auto* alloca = dyn_cast<AllocaInst>(&instruction))
+    return !alloca->isStaticAlloca();
+  const auto* call = dyn_cast<CallBase>(&instruction);
+  if (call == nullptr)
+    return false;
+  if (const auto* code = dyn_cast<InlineAsm>(call->getCalledOperand())) {
+    const StringRef names = code->getConstraintString();
+    return names.contains("{rsp}") || names.contains("{esp}") || names.contains("{sp}") ||
+           names.contains("{wsp}");
+  }
+  return call->getIntrinsicID() == Intrinsic::eh_return_i64 ||
+         call->getIntrinsicID() == Intrinsic::eh_unwind_init;
+}
+
+// The function may address its frame by a base pointer, rbx or x19. The convention does not keep that, and
+// LLVM 19 does not know: as a caller, it goes on with the callee's. Whether there will be a base pointer is
+// decided after register allocation (a spilled vector is an over-aligned local, too); without dynamic objects
+// there is none. Sanitizers make local variables dynamic after us.
+bool may_have_base_pointer(Function& function) {
+  return function.hasFnAttribute(Attribute::SanitizeAddress) ||
+         function.hasFnAttribute(Attribute::SanitizeHWAddress) ||
+         function.hasFnAttribute(Attribute::SanitizeMemTag) ||
+         any_of(instructions(function), moves_stack_pointer);
+}
+
+bool may_call_marked(Function& function) {
+  return !function.hasOptNone() && !may_have_base_pointer(function);
+}
+
+// The convention hands out registers before it looks at what is special about a parameter. Its last two, from
+// the eleventh word on, are what a prologue takes to probe a big frame with.
+bool has_plain_parameters(const Function& function) {
+  constexpr std::uint64_t safe_words = 10;
+  std::uint64_t words = 0;
+  for (const Argument& each : function.args()) {
+    if (each.hasPassPointeeByValueCopyAttr() || each.hasNestAttr() || each.hasSwiftErrorAttr() ||
+        each.hasAttribute(Attribute::SwiftSelf) || each.hasAttribute(Attribute::SwiftAsync))
+      return false;
+    words += divideCeil(function.getDataLayout().getTypeSizeInBits(each.getType()).getKnownMinValue(), 64);
+  }
+  return words <= safe_words;
+}
+
+bool is_musttail(const Instruction& instruction) {
+  const auto* call = dyn_cast<CallInst>(&instruction);
+  return call != nullptr && call->isMustTailCall();
+}
+
+// Someone who knows the function calls it, and calls it by its own convention and type.
+bool is_call_in_sight(const Use& use, const SmallPtrSetImpl<Function*>& callers) {
+  const auto* call = dyn_cast<CallBase>(use.getUser());
+  return call != nullptr && call->isCallee(&use) && !call->isMustTailCall() &&
+         call->getFunctionType() == cast<Function>(use.get())->getFunctionType() &&
+         call->getCallingConv() == cast<Function>(use.get())->getCallingConv() &&
+         callers.contains(call->getFunction());
+}
+
+bool may_be_marked(Function& function, const SmallPtrSetImpl<Function*>& callers) {
+  const CallingConv::ID convention = function.getCallingConv();
+  return function.hasLocalLinkage() && callers.contains(&function) &&
+         (convention == CallingConv::C || convention == CallingConv::Fast) && !function.isVarArg() &&
+         !function.hasFnAttribute(Attribute::Naked) &&
+         !function.hasFnAttribute("no_caller_saved_registers") &&
+         !function.hasFnAttribute("no_callee_saved_registers") && has_plain_parameters(function) &&
+         none_of(instructions(function), is_musttail) &&
+         all_of(function.uses(), [&](const Use& use) { return is_call_in_sight(use, callers); });
+}
+
+bool is_marked_call(const Instruction& instruction, const function_set& marked) {
+  const auto* call = dyn_cast<CallBase>(&instruction);
+  return call != nullptr && call->getCalledFunction() != nullptr &&
+         marked.contains(call->getCalledFunction());
+}
+
+// Each way to a return leads through a marked call; a way that ends elsewhere (in a throw) does not count.
+bool always_calls_marked(Function& function, const function_set& marked) {
+  if (none_of(instructions(function), [&](const Instruction& each) { return is_marked_call(each, marked); }))
+    return false;
+  SmallSetVector<BasicBlock*, 32> reached;
+  reached.insert(&function.getEntryBlock());
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    BasicBlock& block = *reached[i];
+    if (any_of(block, [&](const Instruction& each) { return is_marked_call(each, marked); }))
+      continue;
+    if (isa<ReturnInst>(block.getTerminator()))
+      return false;
+    for (BasicBlock* next : successors(&block))
+      reached.insert(next);
+  }
+  return true;
+}
+
+function_set functions_to_mark(Module& module, bool each_was_asked_for) {
+  SmallPtrSet<Function*, 32> callers;
+  for (Function& each : module)
+    if (!each.isDeclaration() && may_call_marked(each))
+      callers.insert(&each);
+
+  function_set marked;
+  SmallVector<Function*, 32> others;
+  for (Function& each : module) {
+    if (!(each_was_asked_for || each.hasFnAttribute(attribute)) || !may_be_marked(each, callers))
+      continue;
+    if (any_of(instructions(each), is_switch))
+      marked.insert(&each);
+    else
+      others.push_back(&each);
+  }
+  for (bool changed = !marked.empty(); changed;) {
+    changed = false;
+    for (Function* each : others)
+      if (!marked.contains(each) && always_calls_marked(*each, marked))
+        changed |= marked.insert(each);
+  }
+  return marked;
+}
+
+void mark(Function& function) {
+  function.setCallingConv(CallingConv::PreserveNone);
+  for (User* user : function.users())
+    cast<CallBase>(user)->setCallingConv(CallingConv::PreserveNone);
+}
+
+class no_callee_save : public PassInfoMixin<no_callee_save> {
+public:
+  explicit no_callee_save(bool asked) : asked_for(asked) {}
+
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    const bool at_link = any_of(module, [](Function& each) { return each.hasFnAttribute(attribute); });
+    if (!(at_link || asked_for) || !has_convention(Triple(module.getTargetTriple())))
+      return PreservedAnalyses::all();
+    // Clang gives this flag to all it compiles for LTO, thin or full.
+    if (!at_link && module.getModuleFlag("EnableSplitLTOUnit") != nullptr) {
+      for (Function& each : module)
+        if (!each.isDeclaration())
+          each.addFnAttr(attribute);
+      return PreservedAnalyses::none();
+    }
+    const function_set marked = functions_to_mark(module, !at_link);
+    for (Function* each : marked)
+      mark(*each);
+    return marked.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  }
+
+private:
+  bool asked_for;
+};
+
+}  // namespace
+
+void add_no_callee_save(PassBuilder& builder) {
+  const auto add = [](ModulePassManager& passes, OptimizationLevel) {
+    passes.addPass(no_callee_save(asked_for));
+  };
+  builder.registerOptimizerLastEPCallback(add);
+  builder.registerFullLinkTimeOptimizationLastEPCallback(add);
+  builder.registerPipelineParsingCallback(
+      [](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
+        if (name != "sennit-no-callee-save")
+          return false;
+        passes.addPass(no_callee_save(true));
+        return true;
+      });
+}
+
+}  // namespace sennit::compiler

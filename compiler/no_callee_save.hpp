@@ -1,0 +1,20 @@
+// Functions that switch need not save registers for their callers.
+//
+// The switch keeps no callee-saved register but the frame and base pointers: a function that holds it saves
+// all of them on entry and restores them on return, used or not; so might each of its callers. Under the
+// calling convention preserve_none nobody does: a caller spills what it has live, around the call or further
+// out. It is given to functions that hold a switch, and to those in which each way to a return leads through
+// a call to such a function (Dolan et al. 2013, section 3.5). All their callers must be in sight: they are
+// local to their unit or, where lld is told to load the plugin, to the whole program.
+#pragma once
+
+namespace llvm {
+class PassBuilder;
+}
+
+namespace sennit::compiler {
+
+// -mllvm -sennit-no-callee-save; in opt, -passes=sennit-no-callee-save.
+void add_no_callee_save(llvm::PassBuilder& builder);
+
+}  // namespace sennit::compiler
