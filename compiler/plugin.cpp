@@ -5,11 +5,14 @@
 // asked for its passes. Both use the LLVM that the plugin was built for, or none: refuse.hpp.
 #include <llvm/Passes/PassPlugin.h>
 
+#include "polls.hpp"
 #include "refuse.hpp"
 
 namespace {
 
-void add_passes(llvm::PassBuilder&) {}
+void add_passes(llvm::PassBuilder&) {
+  sennit::compiler::add_polls();
+}
 
 }  // namespace
 
