@@ -10,8 +10,8 @@
 
 namespace {
 
-void add_passes(llvm::PassBuilder&) {
-  sennit::compiler::add_polls();
+void add_passes(llvm::PassBuilder& passes) {
+  sennit::compiler::add_polls(passes);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCDwarf.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Target/TargetMachine.h>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "machine_pass.hpp"
+#include "no_yield.hpp"
 #include "save_set.hpp"
 
 namespace sennit::compiler {
@@ -120,6 +122,7 @@ public:
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
         savable_(function),
+        no_yield_(function),
         codes_(encodings_of()) {
     const llvm::TargetMachine& target = function.getTarget();
     indirect_ = access_wanted == tls_access::initial_exec ||
@@ -159,6 +162,7 @@ private:
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
   const savable_registers savable_;
+  const no_yield_depth no_yield_;
   const encodings& codes_;
   bool indirect_;  // the flag's offset is loaded from the global offset table
   llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
@@ -174,7 +178,7 @@ bool is_push(const MachineInstr& instruction, const llvm::TargetInstrInfo& instr
 // epilogue, a bundle, the terminators, a call's arguments on the stack; nor before what belongs to the
 // instruction before it (unwind information, labels).
 std::vector<bool> legal_places(const MachineBasicBlock& block, const llvm::TargetInstrInfo& instructions,
-                               bool before_calls) {
+                               unsigned no_yield, bool before_calls) {
   std::vector<bool> legal;
   bool left = false;       // an epilogue has begun
   bool arguments = false;  // are being pushed
@@ -184,7 +188,9 @@ std::vector<bool> legal_places(const MachineBasicBlock& block, const llvm::Targe
   for (const MachineInstr& each : block) {
     if (each.getFlag(MachineInstr::FrameSetup))
       prologue_until = legal.size() + 1;
-    legal.push_back(!left && !arguments && !label && !end && !each.isMetaInstruction() && !each.isPosition());
+    legal.push_back(no_yield == 0 && !left && !arguments && !label && !end && !each.isMetaInstruction() &&
+                    !each.isPosition());
+    no_yield = no_yield_depth::after(each, no_yield);
     left |= each.getFlag(MachineInstr::FrameDestroy);
     end |= each.isTerminator();
     end |= before_calls && each.isCall();
@@ -195,7 +201,7 @@ std::vector<bool> legal_places(const MachineBasicBlock& block, const llvm::Targe
     if (!each.isDebugInstr())
       label = each.isEHLabel() && &each != &*block.getFirstNonDebugInstr();
   }
-  legal.push_back(!left && !arguments && !label && !end);
+  legal.push_back(no_yield == 0 && !left && !arguments && !label && !end);
   std::fill_n(legal.begin(), prologue_until, false);
   return legal;
 }
@@ -203,7 +209,7 @@ std::vector<bool> legal_places(const MachineBasicBlock& block, const llvm::Targe
 std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement by, bool before_calls) {
   if (block.isInlineAsmBrIndirectTarget() && block.empty())
     return std::nullopt;
-  const std::vector<bool> legal = legal_places(block, instructions_, before_calls);
+  const std::vector<bool> legal = legal_places(block, instructions_, no_yield_.at_begin(block), before_calls);
   llvm::LivePhysRegs live(registers_);
   live.addLiveOuts(block);
   std::optional<gap> best;
@@ -399,10 +405,11 @@ void function_polls::cover(const blocks& loop) {
     chosen_.try_emplace(each, *place_in(*each));
     return;
   }
-  // A prologue's own loop touches the pages of a large frame.
-  if (!llvm::all_of(loop, [](const MachineBasicBlock* block) {
-        return llvm::any_of(*block,
-                            [](const MachineInstr& i) { return i.getFlag(MachineInstr::FrameSetup); });
+  // A prologue's own loop touches the pages of a large frame; Sennit's own wait for nobody's turn.
+  if (!llvm::all_of(loop, [&](const MachineBasicBlock* block) {
+        return no_yield_.at_begin(*block) != 0 || llvm::any_of(*block, [](const MachineInstr& i) {
+                 return i.getFlag(MachineInstr::FrameSetup);
+               });
       }))
     llvm::errs() << "sennit: " << function_.getName() << ": a loop has no place for a check\n";
 }
@@ -538,7 +545,7 @@ bool function_polls::run() {
 // ---- Which functions.
 
 bool is_left_alone(const llvm::Function& function) {
-  return function.hasFnAttribute(llvm::Attribute::Naked) ||
+  return is_no_yield(function) || function.hasFnAttribute(llvm::Attribute::Naked) ||
          function.getCallingConv() == llvm::CallingConv::X86_INTR;
 }
 
@@ -552,9 +559,12 @@ bool polls_step(MachineFunction& function) {
 
 }  // namespace
 
-void add_polls() {
-  if (wanted)
-    add_machine_step(polls_step);
+void add_polls(llvm::PassBuilder& passes) {
+  if (!wanted)
+    return;
+  add_machine_step(polls_step);
+  passes.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) { manager.addPass(mark_no_yield()); });
 }
 
 }  // namespace sennit::compiler

@@ -25,9 +25,13 @@
 // or ends of blocks.
 #pragma once
 
+namespace llvm {
+class PassBuilder;
+}
+
 namespace sennit::compiler {
 
 // If they are asked for. To be called when passes are registered.
-void add_polls();
+void add_polls(llvm::PassBuilder& passes);
 
 }  // namespace sennit::compiler
