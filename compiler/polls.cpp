@@ -476,13 +476,13 @@ void function_polls::emit(MachineBasicBlock& block, const gap& place) {
   const auto end = block.end();
   if (framed) {
     move_stack_pointer(block, end, -red_zone);
-    const auto flags = add(block, end, codes_.push_flags);
-    for (llvm::MachineOperand& each : flags->implicit_operands())
-      if (each.isUse() && each.getReg() != codes_.stack_pointer && !place.flags_live)
-        each.setIsUndef();
-      else if (each.isUse() && each.getReg() != codes_.stack_pointer && each.getReg() != codes_.flags)
-        each.setIsUndef();  // the direction flag
-    say_pushed(block, end, 8);
+    if (place.flags_live) {
+      const auto flags = add(block, end, codes_.push_flags);
+      for (llvm::MachineOperand& each : flags->implicit_operands())
+        if (each.isUse() && each.getReg() != codes_.stack_pointer && each.getReg() != codes_.flags)
+          each.setIsUndef();  // the direction flag
+      say_pushed(block, end, 8);
+    }
     if (keep_scratch) {
       add(block, end, codes_.push).addReg(scratch, llvm::RegState::Undef);
       say_pushed(block, end, 8);
@@ -492,8 +492,10 @@ void function_polls::emit(MachineBasicBlock& block, const gap& place) {
       add(rest, begin, codes_.pop).addReg(scratch, llvm::RegState::Define);
       say_pushed(rest, begin, -8);
     }
-    add(rest, begin, codes_.pop_flags);
-    say_pushed(rest, begin, -8);
+    if (place.flags_live) {
+      add(rest, begin, codes_.pop_flags);
+      say_pushed(rest, begin, -8);
+    }
     move_stack_pointer(rest, begin, red_zone);
   }
   if (indirect_)
