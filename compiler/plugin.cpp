@@ -8,6 +8,7 @@
 #include "fiber_tls.hpp"
 #include "live_stats.hpp"
 #include "no_callee_save.hpp"
+#include "polls.hpp"
 #include "refuse.hpp"
 
 namespace {
@@ -15,7 +16,8 @@ namespace {
 void add_passes(llvm::PassBuilder& builder) {
   sennit::compiler::add_fiber_tls(builder);
   sennit::compiler::add_no_callee_save(builder);
-  sennit::compiler::add_live_stats();
+  sennit::compiler::add_live_stats();  // of the code as it is without polls
+  sennit::compiler::add_polls(builder);
 }
 
 }  // namespace

@@ -30,6 +30,13 @@ struct runtime_options {
   run_policy policy = run_policy::fifo;  // or lifo; hybrid is for local runtimes only
   std::size_t stack_size = 64 * 1024;    // bytes, of fibers that do not ask otherwise; rounded as theirs
 
+  // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
+  // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes. 10 ms does
+  // for people who wait; a thread of the process wakes that often, as long as a worker of such a runtime
+  // runs, and others could go on that wait because of it. At least 100 us. A fiber that is made to yield goes
+  // on on the same worker.
+  std::chrono::nanoseconds time_slice{0};
+
   // Says on standard error when a worker has run one fiber for so long without a dispatch: the fiber neither
   // yields nor blocks but computes, or blocks the worker's thread (a system call, a pthread lock). 0: never.
   //

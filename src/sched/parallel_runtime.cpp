@@ -88,7 +88,7 @@ parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_poli
 }
 
 parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size,
-                                   const watchdog_wish& watched_for)
+                                   const watchdog_wish& watched_for, clock::duration time_slice)
     : stack_size(stack_class(size)), watchdog(watched_for) {
   if (count == 0 || count > sleepers<>::most_workers)
     throw std::system_error(EINVAL, std::generic_category(),
@@ -97,8 +97,10 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_
     throw std::system_error(EINVAL, std::generic_category(),
                             "sennit: run_policy::hybrid is for local runtimes; take fifo or lifo");
   native_memory::prepare();
-  for (unsigned i = 0; i < count; ++i)
+  for (unsigned i = 0; i < count; ++i) {
     workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, size));
+    workers.back()->slice.set_length(time_slice);
+  }
   try {
     for (const auto& each : workers)
       threads.emplace_back(run_worker, std::ref(*each));

@@ -25,7 +25,8 @@ unsigned worker_count(unsigned wanted) {
 
 runtime::runtime(const runtime_options& options)
     : shared_(worker_count(options.workers), options.policy, options.stack_size,
-              {.stuck_after = options.report_stuck_after, .deadlock = options.report_deadlock}) {}
+              {.stuck_after = options.report_stuck_after, .deadlock = options.report_deadlock},
+              options.time_slice) {}
 
 void runtime::wait_for(fiber main) {
   const stop_shield in_any_case;

@@ -367,6 +367,7 @@ void host_enters(worker& w) noexcept {
   }
   fault_watch_thread();
   w.error_number = &errno;
+  w.slice.begin(w);
   thread->worker = &w;
   static thread_local const int number = ::gettid();
   w.thread.exchange(number, std::memory_order_seq_cst);  // and then look, as who holds workers does
@@ -375,6 +376,7 @@ void host_enters(worker& w) noexcept {
 }
 
 void host_goes(worker& w) noexcept {
+  w.slice.end();
   w.thread.store(0, std::memory_order_relaxed);
   sennit_thread_self()->worker = nullptr;
 }

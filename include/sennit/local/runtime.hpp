@@ -34,6 +34,9 @@ struct runtime_options {
   // wait for each other: another thread might post what wakes them. Not said of run_once(), whose caller may
   // know more.
   bool report_deadlock = false;
+  // As sennit::runtime_options::time_slice. A fiber that was made to yield may have the address of a
+  // thread-local variable in a register: another thread is not to call run() next.
+  std::chrono::nanoseconds time_slice{0};
 };
 
 // One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
@@ -43,7 +46,9 @@ class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
   explicit runtime(const runtime_options& options = {})
-      : watchdog_({.deadlock = options.report_deadlock}), worker_(options.policy, options.stack_size) {}
+      : watchdog_({.deadlock = options.report_deadlock}), worker_(options.policy, options.stack_size) {
+    worker_.slice.set_length(options.time_slice);
+  }
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 

@@ -121,7 +121,7 @@ struct parallel_worker final : sennit_worker {
 // What the workers of a runtime share.
 struct parallel_runtime {
   parallel_runtime(unsigned workers, run_policy policy, std::size_t stack_size,
-                   const watchdog_wish& watched_for);
+                   const watchdog_wish& watched_for, clock::duration time_slice);
   ~parallel_runtime();
   parallel_runtime(const parallel_runtime&) = delete;
   parallel_runtime& operator=(const parallel_runtime&) = delete;

@@ -45,6 +45,12 @@ public:
   bool empty() const { return tail_ == nullptr && !slot_taken(); }  // nor does one run
   // Fibers that are ready, the running one included. Counts them.
   std::size_t size() const;
+  // For another thread, which may be wrong: one runs, and another one is ready.
+  SENNIT_UNSANITIZED bool seems_to_have_others() const noexcept {
+    const fiber* const runs = look(current);
+    const fiber* const woken = look(slot_);
+    return runs != nullptr && (look(runs->next) != runs || (woken != nullptr && woken != &by_policy_));
+  }
   // Who is next in the ring, or null.
   const fiber* head() const {
     const fiber* before = running() ? current : tail_;

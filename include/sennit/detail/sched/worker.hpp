@@ -29,6 +29,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
+#include "sennit/detail/sched/time_slice.hpp"
 #include "sennit/detail/sched/timer_wheel.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
@@ -89,7 +90,10 @@ struct sennit_worker {
   bool host_wanted = false;                         // the host goes on at the next dispatch
   std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come; else its former waits
   std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
-  sennit::detail::inbox<sennit::detail::posted> inbox;       // a sleeping worker is woken through its driver
+  sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
+  unsigned no_yield = 0;        // no_yield_guards of the fiber that runs: it is not to be made to yield
+  bool yield_deferred = false;  // meanwhile it should have been
+  sennit::detail::time_slice slice;
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
 #if defined(SENNIT_SANITIZED)

@@ -1,0 +1,103 @@
+// Loops whose run time scripts/polls_cost compares, with checks and without. Prints a line for each: its
+// name, and the least of many times, in ns.
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+__thread volatile unsigned char sennit_yield_requested;
+void sennit_forced_yield(void);
+void sennit_forced_yield(void) {}
+
+enum { size = 4096 };
+static double doubles[size], others[size];
+static int ints[size];
+static unsigned char bytes[size];
+static volatile double sink;
+
+static double dot(void) {
+  double sum = 0;
+  for (int i = 0; i < size; ++i)
+    sum += doubles[i] * others[i];
+  return sum;
+}
+
+static double add_ints(void) {
+  int sum = 0;
+  for (int i = 0; i < size; ++i)
+    sum += ints[i] * 3;
+  return sum;
+}
+
+static double crc(void) {
+  uint32_t value = ~0u;
+  for (int i = 0; i < size; ++i) {
+    value ^= bytes[i];
+    for (int bit = 0; bit < 8; ++bit)
+      value = value >> 1 ^ (0xedb88320 & -(value & 1));
+  }
+  return value;
+}
+
+static double matrix(void) {
+  static double product[32][32];
+  for (int i = 0; i < 32; ++i)
+    for (int j = 0; j < 32; ++j) {
+      double sum = 0;
+      for (int k = 0; k < 32; ++k)
+        sum += doubles[i * 32 + k] * others[k * 32 + j];
+      product[i][j] = sum;
+    }
+  return product[3][5];
+}
+
+static double sieve(void) {
+  memset(bytes, 1, size);
+  int primes = 0;
+  for (int i = 2; i < size; ++i)
+    if (bytes[i]) {
+      ++primes;
+      for (int j = 2 * i; j < size; j += i)
+        bytes[j] = 0;
+    }
+  return primes;
+}
+
+static __attribute__((noinline)) unsigned fibonacci_of(unsigned n) {
+  return n < 2 ? n : fibonacci_of(n - 1) + fibonacci_of(n - 2);
+}
+static double fibonacci(void) {
+  return fibonacci_of(18);
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+int main(void) {
+  static const struct {
+    const char* name;
+    double (*run)(void);
+  } kernels[] = {{"dot", dot},       {"add_ints", add_ints}, {"crc", crc},
+                 {"matrix", matrix}, {"sieve", sieve},       {"fibonacci", fibonacci}};
+  for (int i = 0; i < size; ++i) {
+    doubles[i] = i * 0.5;
+    others[i] = size - i;
+    ints[i] = i;
+    bytes[i] = (unsigned char)i;
+  }
+  for (unsigned k = 0; k < sizeof kernels / sizeof *kernels; ++k) {
+    double (*volatile run)(void) = kernels[k].run;
+    double least = 1e18;
+    for (int round = 0; round < 2000; ++round) {
+      const double begin = now();
+      sink = run();
+      const double taken = now() - begin;
+      least = taken < least ? taken : least;
+    }
+    printf("%s %.0f\n", kernels[k].name, least);
+  }
+  return 0;
+}

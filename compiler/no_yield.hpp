@@ -1,0 +1,38 @@
+// Where no check may stand: in Sennit's own code, though it is inline in whoever uses it.
+//
+// A queue is half changed in the middle of a yield, or a send. So before anything is inlined, the functions
+// in namespace sennit get an empty volatile assembly statement at their beginning and one before each return:
+// these cost no instruction, memory accesses are not moved across them, and they are there after register
+// allocation, when all else that tells of the function is gone. Between them no check is placed. What throws
+// leaves without the second one: then there is none until the function returns.
+//
+// The function that a fiber was given is not Sennit's code, but called by it: it is not inlined there.
+#pragma once
+
+#include <llvm/CodeGen/MachineBasicBlock.h>
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/IR/PassManager.h>
+
+namespace sennit::compiler {
+
+class mark_no_yield : public llvm::PassInfoMixin<mark_no_yield> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&);
+  static bool isRequired() { return true; }
+};
+
+// Sennit's own functions.
+bool is_no_yield(const llvm::Function& function);
+
+// How many of them are entered and not left, as far as a function's paths tell: the most, of several ways.
+class no_yield_depth {
+public:
+  explicit no_yield_depth(const llvm::MachineFunction& function);
+  unsigned at_begin(const llvm::MachineBasicBlock& block) const { return depth_.lookup(&block); }
+  static unsigned after(const llvm::MachineInstr& instruction, unsigned depth);
+
+private:
+  llvm::DenseMap<const llvm::MachineBasicBlock*, unsigned> depth_;
+};
+
+}  // namespace sennit::compiler

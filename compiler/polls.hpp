@@ -1,0 +1,37 @@
+// Polls: yield checks that are placed after register allocation (-mllvm -sennit-polls).
+//
+// Every cycle of a function's control flow gets one, and the entry of every function that may be part of a
+// cycle of calls. A check is a compare of a thread-local byte and a branch that is not taken:
+//
+//         cmpb $0, %fs:sennit_yield_requested@tpoff
+//         jne  .Lcold
+//   .Lon: ...
+//         ...
+//   .Lcold:                             after the function's last block
+//         leaq -128(%rsp), %rsp         where the function has a red zone
+//         callq sennit_yield_rax_xmm0   saves what is live at .Lon (save_set.hpp)
+//         leaq 128(%rsp), %rsp
+//         jmp .Lon
+//
+// Because registers are assigned by then, checks spill nothing, and loops are vectorized and scheduled as
+// without them. A check writes the flags, so it stands where they are dead; a cycle where they never are gets
+// one that saves them on the stack.
+//
+// Which block of a cycle: loops are visited from the inside out. One that still has a cycle without a check
+// when its inner loops have theirs gets a check in that block of its own, among those that cut all these
+// cycles, which has the place with the fewest registers to save. A loop's entry always cuts them.
+//
+// Source: Jaaskelainen 2008, section 3.2; the choice is among all places of a loop, not among the beginnings
+// or ends of blocks.
+#pragma once
+
+namespace llvm {
+class PassBuilder;
+}
+
+namespace sennit::compiler {
+
+// If they are asked for. To be called when passes are registered.
+void add_polls(llvm::PassBuilder& passes);
+
+}  // namespace sennit::compiler

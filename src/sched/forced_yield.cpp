@@ -1,0 +1,81 @@
+// What a check in compiled code calls when a yield was requested.
+//
+// The code around it does not know that it yields. So nothing is thrown through it, and the fiber goes on on
+// the same worker: the address of a thread-local variable may be in a register.
+#include <cerrno>
+
+#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/no_yield_guard.hpp"
+
+// Used: checks name it where no compiler sees it.
+extern "C" [[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
+
+namespace sennit::detail {
+
+namespace {
+
+// While a fiber yields as if it did not.
+class undisturbed {
+public:
+  undisturbed(worker& w, fiber& f) noexcept
+      : fiber_(f), kind_(f.flags.kind), unusual_(f.flags.unusual), error_(*w.error_number) {
+    f.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+    if (w.shared == nullptr)
+      return;
+    f.home = &w;
+    f.flags.kind = waiter_kind::pinned_fiber;
+  }
+  ~undisturbed() {
+    fiber_.flags.kind = kind_;
+    fiber_.flags.unusual = unusual_;
+    *this_worker()->error_number = error_;
+  }
+  undisturbed(const undisturbed&) = delete;
+  undisturbed& operator=(const undisturbed&) = delete;
+
+private:
+  fiber& fiber_;
+  const waiter_kind kind_;
+  const std::uint8_t unusual_;
+  const int error_;
+};
+
+// Not in the middle of the scheduler's work: on a decider's stack, or about to leave its own.
+bool runs_own_code(const worker& w) noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const auto low = reinterpret_cast<std::uintptr_t>(w.stack_memory.low);
+  return w.ready.running() && !w.ready.current->is_parked() && here - low >= w.stack_memory.size;
+}
+
+}  // namespace
+
+void deferred_yield(worker& w) noexcept {
+  w.yield_deferred = false;
+  sennit_forced_yield();
+}
+
+}  // namespace sennit::detail
+
+extern "C" void sennit_forced_yield(void) {
+  using namespace sennit::detail;
+  sennit_yield_requested = 0;
+  worker* const w = this_worker();
+  if (w == nullptr || w->unwinding || !runs_own_code(*w))
+    return;
+  if (w->no_yield != 0) {
+    w->yield_deferred = true;
+    return;
+  }
+  if (sennit_thread_self()->report_held_locks != nullptr)
+    return;
+  const undisturbed as_if_nothing(*w, *w->ready.current);
+  // The next dispatch looks outside, too: nobody else may come by for long.
+  if (w->shared == nullptr) {
+    w->until_poll = 0;
+    suspend(*w, sennit_decide_yield, w);
+  } else {
+    auto& parallel = static_cast<parallel_worker&>(*w);
+    parallel.poll_at = parallel.dispatches.load(std::memory_order_relaxed) + 1;
+    suspend(*w, sennit_decide_parallel_yield, w);
+  }
+}
