@@ -22,6 +22,7 @@ struct local_scope {
   static auto spawn(Function&& function, const spawn_options& options) {
     return local::spawn(std::forward<Function>(function), options);
   }
+  static auto spawn(continuation begins) { return local::spawn(std::move(begins)); }
 };
 }  // namespace sennit::detail
 
