@@ -16,6 +16,8 @@
 
 namespace sennit {
 
+class exception_server;
+
 namespace detail {
 struct shared_scope {
   using spawn_options = sennit::spawn_options;
@@ -46,6 +48,14 @@ struct shared_scope {
 //
 // With such a guard, catch sennit::cancelled inside of the block and join(): that throws the first error.
 // The destructor may throw: what join() throws, if no exception is on its way.
-class scope : public detail::basic_scope<detail::shared_scope> {};
+class scope : public detail::basic_scope<detail::shared_scope> {
+public:
+  // Made in a fiber of a scope that has an exception server, it has that, too.
+  scope() = default;
+  // Faults of its fibers go to this server (exception_server.hpp), and not to one of the runtime's, but for
+  // those of fibers that have a guard of their own. A fiber that is killed has just ended: that is no error,
+  // and stops nobody. The server may end before the scope does; faults end the process then.
+  explicit scope(exception_server& faults);
+};
 
 }  // namespace sennit

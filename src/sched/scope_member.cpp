@@ -10,8 +10,16 @@
 
 namespace sennit::detail {
 
-scope_member::scope_member(std::stop_token token, void (*destroyed_by)(local_value& self) noexcept)
-    : local_value{its_key, destroyed_by}, token_(std::move(token)) {}
+scope_member::scope_member(std::stop_token token, const fault_hook* faults,
+                           void (*destroyed_by)(local_value& self) noexcept)
+    : local_value{its_key, destroyed_by}, token_(std::move(token)), faults_(faults) {}
+
+const fault_hook* scope_member::faults_of_caller() noexcept {
+  const worker* const w = this_worker();
+  if (w == nullptr || !w->ready.running() || (w->ready.current->flags.unusual & is_of_scope) == 0)
+    return nullptr;
+  return of(*w->ready.current).faults_;
+}
 
 scope_member& scope_member::of(const fiber& f) noexcept {
   local_value* value = f.flags.stackless ? f.far->locals : f.frame->own.locals;
@@ -45,10 +53,12 @@ void scope_member::bind(continuation& begins) {
 }
 
 void scope_member::enter(fiber& f) noexcept {
+  f.frame->record.hook = faults_;
   link_.enter(f);
 }
 
 void scope_member::leave(fiber& f) noexcept {
+  f.frame->record.hook = nullptr;
   link_.leave(f);
 }
 
@@ -58,6 +68,18 @@ void function_left(fiber& self) noexcept {
 }
 
 // ---- Without a stack.
+//
+// A wait that is stoppable by the scope's own token is ended by that, and not here: its callback is newer
+// than the member's, so it is called first.
+
+namespace {
+
+// What has been requested elsewhere has come to a local runtime's thread after what was told before it.
+bool is_told(const stop_link& link) noexcept {
+  return link.notice() != nullptr ? link.notice()->came : link.is_told();
+}
+
+}  // namespace
 
 continuation_code& scope_member::lead_to(continuation_code& real) noexcept {
   static_cast<continuation_code&>(code_) = real;
@@ -80,7 +102,7 @@ bool scope_member::file(void* place, fiber& f) noexcept {
     notice->ended = false;
   }
   bool waits = code.real->file(place, f);
-  if (waits && self.link_.is_told() && self.take_out()) {
+  if (waits && is_told(self.link_) && self.take_out()) {
     self.stopped_ = true;
     waits = false;
   }
@@ -110,7 +132,7 @@ continuation scope_member::run(fiber& f, coroutine_frame& frame) {
 bool scope_member::woken(void* place, fiber& f) noexcept {
   const leading_code& code = code_of(f);
   const std::lock_guard hold(code.of->lock_);
-  if (code.of->link_.is_told()) {
+  if (is_told(code.of->link_)) {
     code.of->stopped_ = true;
     return true;
   }

@@ -61,6 +61,7 @@ void stop_notice::tell() noexcept {
 
 void stop_notice::run() {
   sent = false;
+  came = true;
   if (watched && take_out_parked(*who)) {
     ended = true;
     unpark_in_turn(*who, fiber_status::stopped);

@@ -15,6 +15,7 @@ struct stop_notice final : posted {
 
   fiber* who = nullptr;
   bool watched = false;  // it waits for what may be stopped: its thread's
+  bool came = false;     // it has been told: its thread's
   bool ended = false;    // a wait, by this: its thread's
   bool owned = true;
   bool sent = false;

@@ -28,7 +28,13 @@ struct local_scope {
 
 namespace sennit::local {
 
+class exception_server;
+
 // As sennit::scope; its owner and all its fibers are fibers of one local runtime.
-class scope : public detail::basic_scope<detail::local_scope> {};
+class scope : public detail::basic_scope<detail::local_scope> {
+public:
+  scope() = default;
+  explicit scope(exception_server& faults);
+};
 
 }  // namespace sennit::local

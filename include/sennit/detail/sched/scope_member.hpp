@@ -1,6 +1,6 @@
 // What a fiber of a scope (basic_scope.hpp) has with it, from its beginning to its end, on each of its stacks
-// and while it has none: whom its end and its exceptions are told to, and how the scope's stop ends its
-// waits.
+// and while it has none: whom its end, its exceptions and its faults are told to, and how the scope's stop
+// ends its waits.
 //
 // It is the first of the fiber's fiber-local values, and so goes with the fiber, and is the last of them to
 // be destroyed: by that the scope sees the end. What the fiber throws comes to it in place of a joiner.
@@ -38,10 +38,14 @@ public:
   // Throws std::bad_alloc.
   void bind(continuation& begins);
 
+  // Where faults of the calling fiber go by its scope; null: nowhere.
+  static const fault_hook* faults_of_caller() noexcept;
+
   // What one of the fiber's functions ended with.
   virtual void fail(std::exception_ptr error) noexcept = 0;
 
-  // Has the fiber got a stack: its waits there see the stop. And has its function been left: they do not.
+  // The fiber has got a stack: its waits there see the stop, and its faults go to the scope's hook. And its
+  // function has been left: no more.
   void enter(fiber& f) noexcept;
   void leave(fiber& f) noexcept;
 
@@ -51,8 +55,9 @@ public:
   bool end_wait() noexcept;
 
 protected:
-  // In a fiber of the same kind of runtime. Throws std::bad_alloc.
-  scope_member(std::stop_token token, void (*destroyed_by)(local_value& self) noexcept);
+  // In a fiber of the same kind of runtime. `faults` may be null. Throws std::bad_alloc.
+  scope_member(std::stop_token token, const fault_hook* faults,
+               void (*destroyed_by)(local_value& self) noexcept);
   ~scope_member() = default;
 
 private:
@@ -76,6 +81,7 @@ private:
   bool take_out() noexcept;
 
   std::stop_token token_;
+  const fault_hook* const faults_;
   stop_link link_;
   fiber* who_ = nullptr;
   spin_lock lock_;

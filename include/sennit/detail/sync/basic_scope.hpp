@@ -19,7 +19,7 @@ class basic_scope {
 public:
   using spawn_options = typename Kind::spawn_options;
 
-  basic_scope() = default;
+  basic_scope() : basic_scope({std::shared_ptr<void>(), scope_member::faults_of_caller()}) {}
   basic_scope(const basic_scope&) = delete;
   basic_scope& operator=(const basic_scope&) = delete;
 
@@ -76,6 +76,9 @@ public:
   // That request_stop() and the first error stop: for work that is no fiber of the scope.
   std::stop_token get_token() const noexcept { return stop_.get_token(); }
 
+protected:
+  explicit basic_scope(std::shared_ptr<const fault_hook> faults) noexcept : faults_(std::move(faults)) {}
+
 private:
   // It is counted until that is gone.
   class ticket {
@@ -95,7 +98,7 @@ private:
 
   // Each child's, whether it runs or not, or could not be started.
   struct member final : scope_member {
-    explicit member(basic_scope& in) : scope_member(in.get_token(), end), of(in) {}
+    explicit member(basic_scope& in) : scope_member(in.get_token(), in.faults_.get(), end), of(in) {}
     void fail(std::exception_ptr error) noexcept override { (*of).fail(std::move(error)); }
     static void end(local_value& self) noexcept {
       auto& ended = static_cast<member&>(self);
@@ -109,7 +112,7 @@ private:
   struct child {
     std::unique_ptr<member> one;  // until it begins
     Function function;
-    auto operator()() {
+    decltype(auto) operator()() {
       one.release()->begin();
       return function();
     }
@@ -127,6 +130,7 @@ private:
   }
 
   const int exceptions_ = std::uncaught_exceptions();
+  const std::shared_ptr<const fault_hook> faults_;  // owned, or of the scope around it
   std::stop_source stop_;
   typename Kind::wait_group running_{0};
   std::atomic<bool> failed_{false};
