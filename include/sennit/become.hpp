@@ -95,7 +95,7 @@ detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
 // much longer than to yield: where all callers can see the yield, `return become(yielding(), ...)` is the
 // cheap form.
 //
-// In a fiber, which must not be one of a scope: that waits for its function to return. Throws std::bad_alloc.
+// In a fiber. Throws std::bad_alloc.
 template <class Function, class State>
 void set_yield_continuation(Function function, State state) {
   detail::yield_to(std::move(function), std::move(state));
@@ -218,8 +218,7 @@ continuation become(WaitOf wait_of, Function function, State state) {
 //   - an exception is handled, or is on its way;
 //   - it is called in a generator or coroutine, which could not be finished.
 // They report a pthread lock that is held, as where others block. All builds end the program where there is
-// no fiber, or one of a scope, which waits for its function to return. Throws std::bad_alloc, and nothing has
-// happened.
+// no fiber. Throws std::bad_alloc, and nothing has happened.
 template <detail::is_continuation_wait Wait, class Function, class State>
 [[noreturn, gnu::always_inline]] inline void become_now(Wait wait, Function function, State state) {
   detail::leave_from_here(std::move(wait), std::move(function), std::move(state));

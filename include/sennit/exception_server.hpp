@@ -76,7 +76,13 @@ struct killed : detail::forced_unwind {};
 class exception_server : public detail::basic_exception_server<detail::exceptions_in_parallel> {};
 
 // While it lives, the faults of the fiber that made it go to the server. Guards of one fiber are nested: the
-// innermost counts. Not inherited by fibers that it spawns. Not to be held in a generator across its yields.
+// innermost counts. Not inherited by fibers that it spawns, of a scope or not. Not to be held in a generator
+// across its yields.
+//
+// A scope may have a server, scope(server), for all fibers that it spawns, and for those of scopes that these
+// make; also where they go on by continuations. A fault goes to the fiber's innermost guard; without one, to
+// the server of its scope; without that, to the runtime's. Only one of them is asked. Destructors of a
+// fiber's function object and of its fiber-local values are no more its scope's.
 class exception_guard : public detail::basic_exception_guard<detail::exceptions_in_parallel> {
   using basic_exception_guard::basic_exception_guard;
 };

@@ -16,6 +16,8 @@
 
 namespace sennit {
 
+class exception_server;
+
 namespace detail {
 struct shared_scope {
   using spawn_options = sennit::spawn_options;
@@ -24,6 +26,7 @@ struct shared_scope {
   static auto spawn(Function&& function, const spawn_options& options) {
     return sennit::spawn(std::forward<Function>(function), options);
   }
+  static auto spawn(continuation begins) { return sennit::spawn(std::move(begins)); }
 };
 }  // namespace detail
 
@@ -38,9 +41,21 @@ struct shared_scope {
 //                 stops the fibers, and is waited with. So scopes in fibers of scopes are stopped with them.
 //   stop          request_stop(): fibers end when they wait, or look at sennit::stop_requested(). One that is
 //                 left by sennit::cancelled has just ended: that is no error.
+//   no stack      A fiber may go on by continuations (become.hpp): it has ended when the last of its
+//                 functions has, and what any of them throws is its error. A stop ends it where it waits: the
+//                 state is destroyed, and the function is not called, but that of a wait that is stoppable()
+//                 by get_token().
 //
 // With such a guard, catch sennit::cancelled inside of the block and join(): that throws the first error.
 // The destructor may throw: what join() throws, if no exception is on its way.
-class scope : public detail::basic_scope<detail::shared_scope> {};
+class scope : public detail::basic_scope<detail::shared_scope> {
+public:
+  // Made in a fiber of a scope that has an exception server, it has that, too.
+  scope() = default;
+  // Faults of its fibers go to this server (exception_server.hpp), and not to one of the runtime's, but for
+  // those of fibers that have a guard of their own. A fiber that is killed has just ended: that is no error,
+  // and stops nobody. The server may end before the scope does; faults end the process then.
+  explicit scope(exception_server& faults);
+};
 
 }  // namespace sennit

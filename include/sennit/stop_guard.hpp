@@ -10,8 +10,8 @@
 //   fiber.join();
 //
 // Any number of waits, of any kind, end by one guard: of locks, channels, joins, sleep, I/O, ... So they need
-// no stop token each. sennit::scope has guards for its fibers. A fiber that gives up its stack cannot hold
-// one: its waits are sennit::stoppable() (become.hpp).
+// no stop token each. sennit::scope has guards for its fibers, which count where those have no stack, too. A
+// fiber that gives up its stack cannot hold one of its own: its waits are sennit::stoppable() (become.hpp).
 #pragma once
 
 #include <stop_token>

@@ -14,6 +14,7 @@
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 #include "sennit/exception_server.hpp"
+#include "sennit/local/exception_server.hpp"
 
 namespace sennit::detail {
 
@@ -55,11 +56,6 @@ constinit const fault_hook of_any_stack{
       const fault_hook* const hook = hook_for(site);  // the same: nothing of the fiber's has run since
       return hook != nullptr ? hook->serve(*hook, site) : fault_answer::pass;
     }};
-
-void prepare_to_serve() noexcept {
-  fault_set_hook(&of_any_stack);
-  fault_fill_reserve();
-}
 
 // ---- The end of a fiber.
 
@@ -296,6 +292,11 @@ template class exception_desk<exceptions_in_local>;
 
 // ---- Who has which hook.
 
+void prepare_to_serve() noexcept {
+  fault_set_hook(&of_any_stack);
+  fault_fill_reserve();
+}
+
 hook_of_fiber::hook_of_fiber(const fault_hook& to) noexcept
     : record_(running_worker_for("an exception guard").ready.current->frame->record),
       before_(std::exchange(record_.hook, &to)) {
@@ -334,3 +335,10 @@ void hook_of_runtime::set(const fault_hook* hook) noexcept {
 }
 
 }  // namespace sennit::detail
+
+namespace sennit {
+
+scope::scope(exception_server& faults) : basic_scope(faults.for_scope()) {}
+local::scope::scope(local::exception_server& faults) : basic_scope(faults.for_scope()) {}
+
+}  // namespace sennit

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/scope_member.hpp"
 
 namespace sennit::detail {
 
@@ -48,16 +49,32 @@ void continuation_far::destroy(continuation_far* far) noexcept {
     ::operator delete(far);
 }
 
-void continuation_access::keep_far(continuation& made, const fiber& f) {
+void continuation_access::keep_values(continuation& made, const fiber& f) {
   const coroutine_frame& frame = *f.frame;
-  if (made.far_ == nullptr) {
-    continuation_far* const far = continuation_far::make(continuation_room);
-    made.code_->move(made.room_, far->room());
-    made.far_ = far;
-  }
+  make_far(made);
   std::copy_n(f.name, sizeof f.name, made.far_->name);
   made.far_->locals = frame.own.locals;
   made.far_->stack_size = frame.record.memory.size;
+}
+
+void continuation_access::keep_far(continuation& made, const fiber& f) {
+  keep_values(made, f);
+  if ((f.flags.unusual & is_of_scope) != 0)
+    made.code_ = &scope_member::of(f).lead_to(*made.code_);
+}
+
+void continuation_access::bind(continuation& made, scope_member& to) {
+  make_far(made);
+  made.far_->locals = &to;
+  made.code_ = &to.lead_to(*made.code_);
+}
+
+void continuation_access::make_far(continuation& made) {
+  if (made.far_ != nullptr)
+    return;
+  continuation_far* const far = continuation_far::make(continuation_room);
+  made.code_->move(made.room_, far->room());
+  made.far_ = far;
 }
 
 void continuation_access::get(fiber& f, continuation& empty) noexcept {
@@ -94,6 +111,8 @@ fiber& stackless_make(worker& w, continuation&& begins) {
   continuation_access::put(begins, f);
   f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
   f.id = 0;
+  if (f.far != nullptr && f.far->locals != nullptr)
+    scope_member::of(f).begin(f);
   return f;
 }
 
@@ -140,6 +159,8 @@ void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   f.frame = &frame;
   f.flags.unusual |= is_unusual;  // its stack is not to stay with it
   f.word = 0;
+  if (far != nullptr && (f.flags.unusual & is_of_scope) != 0) [[unlikely]]
+    scope_member::of(f).enter(f);
 }
 
 continuation call_continuation(fiber& f, coroutine_frame& frame) {
@@ -149,10 +170,16 @@ continuation call_continuation(fiber& f, coroutine_frame& frame) {
     count_call();
     return continuation_of(f).run(f, frame);
   }
+  drop_continuation(f, frame);
+  return {};
+}
+
+void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
+  if ((f.flags.unusual & is_of_scope) != 0)
+    scope_member::of(f).end_wait();
   continuation dropped;
   continuation_access::get(f, dropped);
   stack_attach(f, frame);
-  return {};
 }
 
 sennit_decision stack_for(worker& w, fiber& f) noexcept {

@@ -123,14 +123,8 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 
 }  // namespace
 
-void must_not_be_bound(const fiber& self, const char* what) noexcept {
-  if ((self.flags.unusual & is_bound) != 0)
-    refuse({what, &self, "is one of a scope, which waits for its function to return"});
-}
-
 void may_leave_frames(const char* what, const void* frame, [[maybe_unused]] unsigned trusted) noexcept {
   const fiber& self = *running_worker_for(what).ready.current;
-  must_not_be_bound(self, what);
   if constexpr (looks_at_frames)
     look_at_frames(self, what, frame, trusted);
   sennit_should_hold_no_lock("blocks without its stack", nullptr);

@@ -5,10 +5,6 @@
 
 namespace sennit::detail {
 
-// Ends the program with a message where others count on the return of the fiber's function. `what`: is
-// called.
-void must_not_be_bound(const fiber& self, const char* what) noexcept;
-
 // All frames but the first have been left: destroys the function object, if it is there still, and goes on.
 [[noreturn]] void leave_unwound(coroutine_frame& frame, body_destroyer destroy, continuation&& next) noexcept;
 

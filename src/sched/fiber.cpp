@@ -12,6 +12,7 @@
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
+#include "sennit/detail/sched/scope_member.hpp"
 
 namespace sennit::detail {
 
@@ -221,6 +222,8 @@ void fiber_unpark(fiber& f) noexcept {
 }
 
 void fiber_fail(fiber& f) noexcept {
+  if ((f.flags.unusual & is_of_scope) != 0)
+    return scope_member::of(f).fail(std::current_exception());
   if (f.home->unwinding)  // told to leave: what it waited for was taken from it, and it said so
     return;
   if (!f.flags.owned && f.home->shared == nullptr)

@@ -44,7 +44,7 @@ constinit sennit_debug_table sennit_debug = {
     .worker_thread = offsetof(worker, thread),
     .worker_index = offsetof(parallel_worker, index),
     .fiber_stackless = offsetof(fiber, flags) + offsetof(fiber_flags, stackless),
-    .code_run = offsetof(continuation_code, run),
+    .code_run = offsetof(continuation_code, shown),
 };
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 
 #include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/stop_guard.hpp"
+#include "stop_notice.hpp"
 
 namespace sennit::detail {
 
@@ -17,14 +18,6 @@ fiber* running_fiber() noexcept {
   const worker* const w = this_worker();
   return w != nullptr && w->ready.running() && fiber_frame(*w->ready.current) != nullptr ? w->ready.current
                                                                                          : nullptr;
-}
-
-// Ends a wait of a local runtime, on its worker's thread.
-void stop_parked(fiber& f) noexcept {
-  if (!f.is_parked())
-    return;
-  stop_waiting(f);
-  unpark_in_turn(f, fiber_status::stopped);
 }
 
 stop_link*& thread_links() noexcept {
@@ -49,38 +42,39 @@ void set_innermost(fiber* f, stop_link* link) noexcept {
 
 }  // namespace
 
-// How a stop that was requested on any thread ends a wait of a local runtime's fiber. Its owner's, and not
-// destroyed by that while it is posted.
-struct stop_notice final : posted {
-  // Once; any thread, while it has its owner.
-  void tell() noexcept {
-    worker& home = *who->home;
-    if (this_worker() != &home) {
-      sent = true;
-      worker_post(home, this);
-    } else if (watched) {
-      stop_parked(*who);
-    }
-  }
-  void run() override {
-    sent = false;
-    if (watched)
-      stop_parked(*who);
-    if (!owned)
-      delete this;
-  }
-  // The owner goes: nobody calls tell() any more.
-  void release() noexcept {
-    watched = owned = false;
-    if (!sent)
-      delete this;
-  }
+bool take_out_parked(fiber& f) noexcept {
+  if (!f.is_parked())
+    return false;
+  stop_waiting(f);
+  return true;
+}
 
-  fiber* who = nullptr;
-  bool watched = false;  // it waits for what may be stopped: its thread's
-  bool owned = true;
-  bool sent = false;
-};
+void stop_notice::tell() noexcept {
+  worker& home = *who->home;
+  if (this_worker() == &home) {
+    run();
+  } else {
+    sent = true;
+    worker_post(home, this);
+  }
+}
+
+void stop_notice::run() {
+  sent = false;
+  came = true;
+  if (watched && take_out_parked(*who)) {
+    ended = true;
+    unpark_in_turn(*who, fiber_status::stopped);
+  }
+  if (!owned)
+    delete this;
+}
+
+void stop_notice::release() noexcept {
+  watched = owned = false;
+  if (!sent)
+    delete this;
+}
 
 stop_link::stop_link(kind what)
     : outer_(innermost(running_fiber())), exceptions_(std::uncaught_exceptions()), kind_(what) {
@@ -92,11 +86,30 @@ stop_link::stop_link(kind what)
   set_innermost(me, this);
 }
 
+stop_link::stop_link() : outer_(nullptr), exceptions_(0), kind_(kind::scope) {
+  if (const worker* const w = this_worker(); w != nullptr && w->shared == nullptr)
+    notice_ = new stop_notice;
+}
+
+void stop_link::enter(fiber& f) noexcept {
+  assert(innermost(&f) == nullptr);
+  set_innermost(&f, this);
+}
+
+void stop_link::leave(fiber& f) noexcept {
+  if (innermost(&f) == nullptr)  // given up
+    return;
+  assert(innermost(&f) == this && "sennit: a guard or shield is there still, and its frame is not");
+  set_innermost(&f, nullptr);
+}
+
 void stop_link::give_up(const void* low, const void* high) noexcept {
-  const fiber* const me = running_fiber();
+  fiber* const me = running_fiber();
   for (stop_link* link = innermost(me); link != nullptr && link >= low && link < high; link = innermost(me))
     if (link->kind_ == kind::guard)
       reinterpret_cast<stop_guard*>(link)->~stop_guard();  // whose first member it is
+    else if (link->kind_ == kind::scope)
+      link->leave(*me);
     else
       link->~stop_link();
 }
@@ -107,9 +120,11 @@ bool stop_link::is_shielded() noexcept {
 }
 
 stop_link::~stop_link() {
-  fiber* const me = running_fiber();
-  assert(innermost(me) == this && "sennit: guards and shields are not nested, or those of another fiber");
-  set_innermost(me, outer_);
+  if (kind_ != kind::scope) {
+    fiber* const me = running_fiber();
+    assert(innermost(me) == this && "sennit: guards and shields are not nested, or those of another fiber");
+    set_innermost(me, outer_);
+  }
   if (notice_ != nullptr)
     notice_->release();
 }
@@ -132,7 +147,7 @@ void stop_link::tell() noexcept {
 }
 
 stop_link* stop_link::seen(stop_link* link) noexcept {
-  return link != nullptr && link->kind_ == kind::guard && std::uncaught_exceptions() <= link->exceptions_
+  return link != nullptr && link->kind_ != kind::shield && std::uncaught_exceptions() <= link->exceptions_
              ? link
              : nullptr;
 }

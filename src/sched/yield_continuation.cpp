@@ -25,6 +25,7 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
   frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
   if ((self.flags.unusual & yields_away) == 0)
     return;
+  function_left(self);
   auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
   if (!by.left_by || self.home->unwinding)
     return;
@@ -45,13 +46,12 @@ void leave_by_yield(std::uintptr_t told) {
   }
   auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
   by.left_by = by.make();
-  continuation_access::keep(by.left_by, self);
+  continuation_access::keep_values(by.left_by, self);
   throw_forced_unwind();
 }
 
 void set_yield_continuation(yield_continuation* made) noexcept {
   fiber& self = *running_worker().ready.current;
-  must_not_be_bound(self, "set_yield_continuation");
   clear_yield_continuation("set_yield_continuation");
   made->next = std::exchange(self.frame->own.locals, made);
   self.flags.unusual |= yields_away;

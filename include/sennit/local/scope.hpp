@@ -22,12 +22,19 @@ struct local_scope {
   static auto spawn(Function&& function, const spawn_options& options) {
     return local::spawn(std::forward<Function>(function), options);
   }
+  static auto spawn(continuation begins) { return local::spawn(std::move(begins)); }
 };
 }  // namespace sennit::detail
 
 namespace sennit::local {
 
+class exception_server;
+
 // As sennit::scope; its owner and all its fibers are fibers of one local runtime.
-class scope : public detail::basic_scope<detail::local_scope> {};
+class scope : public detail::basic_scope<detail::local_scope> {
+public:
+  scope() = default;
+  explicit scope(exception_server& faults);
+};
 
 }  // namespace sennit::local

@@ -19,7 +19,6 @@
 #include "sennit/stop_guard.hpp"
 #include "support/child.hpp"
 #include "support/kinds.hpp"
-#include "unit/cont/scopes.hpp"
 
 namespace {
 
@@ -324,10 +323,6 @@ KIND_TEST(BecomeNow, ReportsAHeldLock) {
   EXPECT_TRUE(said.says(" blocks without its stack and holds pthread mutex 0x")) << said;
 }
 #endif
-
-TEST(BecomeNow, IsNotForFibersOfAScope) {
-  sennit::scope_refuses([] { become_now([] {}); }, "become_now");
-}
 
 TEST(BecomeNow, IsForFibers) {
   const auto said = support::in_child([] { become_now([] {}); });

@@ -14,7 +14,6 @@
 #include "sennit/generator.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/kinds.hpp"
-#include "unit/cont/scopes.hpp"
 
 namespace {
 
@@ -302,10 +301,6 @@ KIND_TEST(YieldContinuation, IsEachFibersOwn) {
     EXPECT_EQ(counts, std::vector<int>(fibers, rounds));
   });
   EXPECT_EQ(done, fibers * (fibers - 1) / 2);
-}
-
-TEST(YieldContinuation, IsNotForFibersOfAScope) {
-  sennit::scope_refuses([] { this_fiber::set_yield_continuation([] {}); }, "set_yield_continuation");
 }
 
 }  // namespace

@@ -184,6 +184,39 @@ KIND_TEST(IoRecognition, ReadsUntilADeadlineOrAStop) {
   });
 }
 
+KIND_TEST(IoRecognition, ReadsForAFiberOfAScopeUntilThatIsStopped) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    char buffer[64] = {};
+    std::atomic<int> turns = 0;
+    typename Kind::scope scope;
+    typename Kind::spawn_options here;
+    if constexpr (requires { here.pinned; })
+      here.pinned = 0;
+    scope.spawn(
+        [&, &from = server] {
+          return become(from.reading_some(buffer), [&](io_result got) {
+            turns += got.size == 5;
+            return become(from.reading_some(buffer), [](io_result) { ADD_FAILURE(); });
+          });
+        },
+        here);
+    until_stackless<Kind>(1);
+    client.write_all("hello", generous());
+    for (int i = 0; std::string_view(buffer) != "hello" && i < 1'000'000; ++i)
+      tell_reader(server);
+    EXPECT_STREQ(buffer, "hello");  // its fiber has not run
+    EXPECT_EQ(turns, 0);
+    while (turns == 0)
+      Kind::yield();
+    until_stackless<Kind>(1);
+    scope.request_stop();
+    scope.join();
+    client.write_all("again", generous());
+    EXPECT_EQ(server.read_some(buffer, generous()), 5u);
+  });
+}
+
 // Where the runtime ends, the wait leaves the stream.
 KIND_TEST(IoRecognition, EndsWithItsRuntime) {
   auto both = std::make_shared<io_test::connection>();

@@ -147,7 +147,7 @@ struct blocked {
       return reinterpret_cast<std::uintptr_t>(run);  // its name has the function's type in it
   }
 
-  inline static continuation_code code{{Wait::reason, withdraw}, run, file, woken(), move, drop, entry};
+  inline static continuation_code code{{Wait::reason, withdraw}, run, file, woken(), move, drop, entry, run};
 };
 
 template <class Wait, class Function, class State>

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "sennit/detail/rpc/exception_desk.hpp"
+#include "sennit/local/scope.hpp"
+#include "sennit/scope.hpp"
 
 namespace sennit::detail {
 
@@ -55,6 +57,13 @@ private:
   friend class basic_exception_guard;
   template <class>
   friend class basic_runtime_exception_guard;
+  friend sennit::scope;
+  friend local::scope;
+  std::shared_ptr<const fault_hook> for_scope() const {
+    prepare_to_serve();
+    return desk_;
+  }
+
   const std::shared_ptr<desk> desk_;
 };
 

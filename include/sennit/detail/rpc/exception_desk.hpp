@@ -102,6 +102,9 @@ private:
 extern template class exception_desk<exceptions_in_parallel>;
 extern template class exception_desk<exceptions_in_local>;
 
+// Before anybody has a hook.
+void prepare_to_serve() noexcept;
+
 // A fiber's hook while it lives: it leads to `to`. In a fiber of any runtime.
 class hook_of_fiber {
 public:

@@ -47,7 +47,8 @@ struct continuation_code : wait_site {
   bool (*woken)(void* at, fiber& f) noexcept;
   void (*move)(void* from, void* to) noexcept;  // nothing is left there
   void (*drop)(void* at) noexcept;
-  std::uintptr_t (*entry)(const void* at) noexcept;  // for people: the function it goes on in
+  std::uintptr_t (*entry)(const void* at) noexcept;         // for people: the function it goes on in
+  continuation (*shown)(fiber& f, coroutine_frame& frame);  // the same: what has its type in its name
 };
 
 struct alignas(16) continuation_far {
@@ -64,6 +65,7 @@ struct alignas(16) continuation_far {
 static_assert(sizeof(continuation_far) % 16 == 0);
 
 struct continuation_access;
+class scope_member;
 
 }  // namespace detail
 
@@ -133,9 +135,16 @@ struct continuation_access {
   // Keeps what a fiber has beside its stack, if it has. Throws std::bad_alloc.
   [[gnu::always_inline]] static void keep(continuation& made, const fiber& f);
   static void keep_far(continuation& made, const fiber& f);
+  // The same of one that the fiber may yet not go on with.
+  static void keep_values(continuation& made, const fiber& f);
+  // Of a fiber that is to begin with it, in a scope. Throws std::bad_alloc.
+  static void bind(continuation& made, scope_member& to);
   // Into a descriptor, and out of it.
   [[gnu::always_inline]] static void put(continuation& made, fiber& f) noexcept;
   static void get(fiber& f, continuation& empty) noexcept;
+
+private:
+  static void make_far(continuation& made);
 };
 
 inline void continuation_access::put(continuation& made, fiber& f) noexcept {
@@ -223,6 +232,7 @@ void forget_yield_continuation() noexcept;
 // Calls the continuation of a fiber on the stack that it is to have, which it gets so. (Where the runtime
 // ends, destroys it.)
 continuation call_continuation(fiber& f, coroutine_frame& frame);
+[[gnu::cold]] void drop_continuation(fiber& f, coroutine_frame& frame) noexcept;
 
 // Where a fiber that has no stack, and is current, is to be entered: at the beginning of one of the worker's.
 // Ends the program when there is no memory for one.

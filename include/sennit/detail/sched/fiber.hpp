@@ -87,7 +87,7 @@ SENNIT_UNSANITIZED T look(const T& at) noexcept {
 enum : std::uint8_t {
   is_unusual = 1,   // has a name, an error, no stack, or one of another size, or has left
   yields_away = 2,  // has a yield continuation (continuation.hpp), which its yields are to see
-  is_bound = 4,     // others count on its function's return: it may not leave its frames for good
+  is_of_scope = 4,  // has a scope_member among its fiber-local values
 };
 
 // What a spawn resets, in one store.
@@ -120,8 +120,8 @@ struct waiter_list : wait_node {
 // Why a fiber is parked, on its stack: for people, and for the runtime's end.
 struct wait_site {
   const char* reason;
-  // Takes the fiber out of what it waits for. False: somebody else has, and makes it ready. Only while no
-  // other fiber of its runtime runs.
+  // Takes the fiber out of what it waits for. False: somebody else has, and makes it ready. Only while it
+  // cannot go on: no other fiber of its runtime runs, or (scope_member.hpp) it would wait for a lock.
   bool (*withdraw)(wait_site& site, fiber& f) noexcept;
 };
 

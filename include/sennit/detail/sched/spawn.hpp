@@ -100,6 +100,9 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
   return {};
 }
 
+// A fiber's function has been left, or (again) all frames above it, and it has values of its own: what its
+// waits ended by (scope_member.hpp) is not to end those of destructors.
+[[gnu::cold]] void function_left(fiber& self) noexcept;
 // A fiber's own values, if it has any. Defined beside fiber_local.
 [[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
 
@@ -161,6 +164,8 @@ template <class Body>
 template <class Body>
 [[gnu::always_inline]] inline continuation run_body(coroutine_frame& frame, fiber& self) noexcept {
   continuation next = begin_body<Body>(frame, self);
+  if (frame.own.locals != nullptr) [[unlikely]]
+    function_left(self);
   payload_destroy<Body>(frame);
   if (may_become<Body> && next) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);

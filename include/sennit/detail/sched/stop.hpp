@@ -1,9 +1,10 @@
 // Being told to stop: how a stop token ends the waits of a fiber, or of an OS thread.
 //
 // A fiber has a chain of links, innermost first: guards, each of which has a token, and shields, which hide
-// what lies behind them. A wait that has a claim of its own enters the words (stop_word.hpp) of all links
-// that it can see. Waits of local runtimes have no claim: their fiber is taken out of where it waits on its
-// worker's thread, where a stop that was requested on another one comes as a post.
+// what lies behind them. The outermost one of a scope's fiber is no guard of its frames, but lies with its
+// scope_member. A wait that has a claim of its own enters the words (stop_word.hpp) of all links that it can
+// see. Waits of local runtimes have no claim: their fiber is taken out of where it waits on its worker's
+// thread, where a stop that was requested on another one comes as a post.
 //
 // A fiber without links pays for all this by one look at a flag in each wait.
 #pragma once
@@ -20,17 +21,23 @@ struct stop_notice;
 
 class stop_link {
 public:
-  enum class kind : bool { guard, shield };
+  enum class kind : std::uint8_t { guard, shield, scope };
 
   // The innermost of the calling fiber, or OS thread, until its destruction there. A guard in a fiber of a
   // local runtime may throw std::bad_alloc.
   explicit stop_link(kind what);
+  // A scope's: while its fiber has a stack, the outermost. A fiber of a local runtime may throw
+  // std::bad_alloc; in the others', `notice` is null.
+  stop_link();
+  void enter(fiber& f) noexcept;
+  void leave(fiber& f) noexcept;  // may be called again
+  stop_notice* notice() const noexcept { return notice_; }
   ~stop_link();
   stop_link(const stop_link&) = delete;
   stop_link& operator=(const stop_link&) = delete;
 
   // Destroys the guards and shields of the running fiber that lie there, in frames that nobody will destroy:
-  // who requests a stop would look there.
+  // who requests a stop would look there. (A scope's link is left.)
   static void give_up(const void* low, const void* high) noexcept;
 
   // The innermost of the running fiber is a shield.
@@ -53,7 +60,7 @@ private:
   const int
       exceptions_;  // that were on their way when it was made: while there are more, waits do not see it
   const kind kind_;
-  stop_notice* notice_ = nullptr;  // a guard's, in a fiber of a local runtime
+  stop_notice* notice_ = nullptr;  // a guard's or a scope's, in a fiber of a local runtime
   basic_stop_word<> word_;
 };
 

@@ -18,9 +18,10 @@ class token_watch {
 public:
   // In a fiber of a local runtime this may throw std::bad_alloc.
   explicit token_watch(std::stop_token token);
-  // Before arm(), or after end().
+  // Before arm(), or when the wait is over: a stop may be requested meanwhile, and ends nothing.
   token_watch(token_watch&& other) noexcept
-      : token_(std::move(other.token_)), notice_(std::exchange(other.notice_, nullptr)) {}
+      : token_((other.callback_.reset(), std::move(other.token_))),
+        notice_(std::exchange(other.notice_, nullptr)) {}
   ~token_watch() { end(); }
 
   // Once, when `who` is where its waker finds it; of a parallel runtime, before its claim is parked. If the

@@ -5,13 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/sched/spawn.hpp"
-#include "sennit/fiber_local.hpp"
-#include "sennit/stop_guard.hpp"
+#include "sennit/detail/sched/scope_member.hpp"
 
 namespace sennit::detail {
 
@@ -20,7 +19,7 @@ class basic_scope {
 public:
   using spawn_options = typename Kind::spawn_options;
 
-  basic_scope() = default;
+  basic_scope() : basic_scope({std::shared_ptr<void>(), scope_member::faults_of_caller()}) {}
   basic_scope(const basic_scope&) = delete;
   basic_scope& operator=(const basic_scope&) = delete;
 
@@ -42,9 +41,17 @@ public:
   // fibers. Throws as the runtime's spawn.
   template <class Function>
   void spawn(Function&& function, const spawn_options& options = {}) {
-    static_assert(!may_become<std::decay_t<Function>>, "a scope's fiber keeps its stack while it blocks");
-    Kind::spawn(child<std::decay_t<Function>>{ticket(*this), std::forward<Function>(function)}, options)
+    Kind::spawn(
+        child<std::decay_t<Function>>{std::make_unique<member>(*this), std::forward<Function>(function)},
+        options)
         .detach();
+  }
+  // One that begins without a stack, as if its function had just returned `begins` (become.hpp).
+  void spawn(continuation begins) {
+    auto made = std::make_unique<member>(*this);
+    made->bind(begins);
+    Kind::spawn(std::move(begins)).detach();
+    static_cast<void>(made.release());  // the fiber's, and perhaps gone with it
   }
 
   // Waits until all fibers of the scope have ended, and throws what the first one threw, once. More may be
@@ -69,8 +76,11 @@ public:
   // That request_stop() and the first error stop: for work that is no fiber of the scope.
   std::stop_token get_token() const noexcept { return stop_.get_token(); }
 
+protected:
+  explicit basic_scope(std::shared_ptr<const fault_hook> faults) noexcept : faults_(std::move(faults)) {}
+
 private:
-  // Each child has one. Whether it ran or not, or could not be started: it is counted until that is gone.
+  // It is counted until that is gone.
   class ticket {
   public:
     explicit ticket(basic_scope& of) : of_(&of) { of.running_.add(1); }
@@ -86,23 +96,25 @@ private:
     basic_scope* of_;
   };
 
+  // Each child's, whether it runs or not, or could not be started.
+  struct member final : scope_member {
+    explicit member(basic_scope& in) : scope_member(in.get_token(), in.faults_.get(), end), of(in) {}
+    void fail(std::exception_ptr error) noexcept override { (*of).fail(std::move(error)); }
+    static void end(local_value& self) noexcept {
+      auto& ended = static_cast<member&>(self);
+      const ticket last(std::move(ended.of));
+      delete &ended;
+    }
+    ticket of;
+  };
+
   template <class Function>
   struct child {
-    ticket of;
-    Function function;  // gone before the ticket
-    void operator()() {
-      this_worker()->ready.current->flags.unusual |= is_bound;
-      struct ending {
-        ~ending() { end_fiber_locals(); }
-      } const before_the_ticket;
-      try {
-        const stop_guard guard((*of).get_token());
-        function();
-      } catch (const forced_unwind&) {
-        throw;
-      } catch (...) {
-        (*of).fail(std::current_exception());
-      }
+    std::unique_ptr<member> one;  // until it begins
+    Function function;
+    decltype(auto) operator()() {
+      one.release()->begin();
+      return function();
     }
   };
 
@@ -118,6 +130,7 @@ private:
   }
 
   const int exceptions_ = std::uncaught_exceptions();
+  const std::shared_ptr<const fault_hook> faults_;  // owned, or of the scope around it
   std::stop_source stop_;
   typename Kind::wait_group running_{0};
   std::atomic<bool> failed_{false};
