@@ -45,6 +45,8 @@ WORKLOADS = {
     for workload in (
         Workload("switch", "one way between two contexts", apart=("live10", "value4"), cannot=ONLY_SCHEDULED),
         Workload("create", "create, run and destroy a coroutine", cannot=ONLY_SCHEDULED),
+        Workload("mctx", "make a machine context, or switch to one", parameters=("work",), fixed=("work",),
+                 cannot=ONLY_SCHEDULED),
         Workload("generator", "one element; a nested walk of a tree at each depth", parameters=("depth",),
                  cannot=ONLY_SCHEDULED),
         Workload("yield", "one yield among n fibers", parameters=("fibers",)),

@@ -54,6 +54,8 @@ SENNIT_UNSANITIZED int sennit_mctx_create(struct sennit_mctx* mctx, void (*start
   const int error = sennit_signalstack_make(&mctx->context, stack, size, begin);
   if (error != 0)
     return -error;
+#elif defined(SENNIT_BACKEND_UCONTEXT)
+  mctx->context = sennit_ucontext_make(stack, size, begin);
 #else
   mctx->context = sennit_newstack((void*)(((uintptr_t)stack + size) & ~(uintptr_t)15), begin);
 #endif

@@ -52,6 +52,23 @@ SENNIT_UNSANITIZED void enter(unsigned high, unsigned low) noexcept {
   std::abort();  // an entry function does not return
 }
 
+// The record lies at the top even where the stack grows up to it: it is read once, before that.
+sennit_context make(char* lowest, void* top, sennit_entry entry) noexcept {
+  char* const place = static_cast<char*>(top) - sizeof(record);
+  auto* self = new (place) record;
+  if (getcontext(&self->context) != 0)
+    std::abort();
+  self->entry = entry;
+  self->top = top;
+  self->context.uc_stack.ss_sp = lowest;
+  self->context.uc_stack.ss_size = static_cast<size_t>(place - lowest);
+  self->context.uc_link = nullptr;
+  const uint64_t address = reinterpret_cast<uintptr_t>(self);
+  makecontext(&self->context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(address >> 32),
+              static_cast<unsigned>(address));
+  return handle_of(self);
+}
+
 SENNIT_UNSANITIZED const sennit_transfer4& swap(record& self, sennit_context target,
                                                 const uintptr_t (&value)[4], bool told = true) {
   record* const to = record_of(target);
@@ -80,23 +97,16 @@ SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, 
 
 extern "C" {
 
+sennit_context sennit_ucontext_make(void* stack, size_t size, sennit_entry entry) {
+  const uintptr_t top = (reinterpret_cast<uintptr_t>(stack) + size) & ~uintptr_t{15};
+  return make(static_cast<char*>(stack), reinterpret_cast<void*>(top), entry);
+}
+
 sennit_context sennit_ucontext_newstack(void* top, sennit_entry entry) {
   // makecontext adds the size to the start and looks at nothing else: where the stack begins is not ours to
   // know.
   constexpr size_t nominal_size = 256;
-  char* const place = static_cast<char*>(top) - sizeof(record);
-  auto* self = new (place) record;
-  if (getcontext(&self->context) != 0)
-    std::abort();
-  self->entry = entry;
-  self->top = top;
-  self->context.uc_stack.ss_sp = place - nominal_size;
-  self->context.uc_stack.ss_size = nominal_size;
-  self->context.uc_link = nullptr;
-  const uint64_t address = reinterpret_cast<uintptr_t>(self);
-  makecontext(&self->context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(address >> 32),
-              static_cast<unsigned>(address));
-  return handle_of(self);
+  return make(static_cast<char*>(top) - sizeof(record) - nominal_size, top, entry);
 }
 
 sennit_context sennit_ucontext_newlinked(sennit_context* top, sennit_entry entry) {

@@ -22,6 +22,10 @@ extern "C" {
 #define SENNIT_UCONTEXT_RECORD_SIZE 5120 /* AArch64's ucontext_t has 4,560 bytes */
 #define SENNIT_UCONTEXT_BELOW_RECORD 4096
 
+/* Makes a context on the stack of `size` bytes at `stack`, whichever way stacks grow. */
+sennit_context sennit_ucontext_make(void* stack, size_t size, sennit_entry entry);
+
+/* The verbs, for stacks that grow down. */
 sennit_context sennit_ucontext_newstack(void* top, sennit_entry entry);
 sennit_context sennit_ucontext_newlinked(sennit_context* top, sennit_entry entry);
 sennit_context sennit_ucontext_newrounds(void* top);
