@@ -4,10 +4,9 @@
 // RUN: %stock_clangxx %s -o %t
 // RUN: not %t %t.dir/libLLVM-18.so %plugin 2>&1 | FileCheck %s
 // RUN: not %t %plugin 2>&1 | FileCheck %s --check-prefix CALLER
-// CHECK: sennit: this plugin is for LLVM 19.1, and was loaded by a program with another one
-// ({{.*}}libLLVM-18.so). CHECK: sennit: compile with clang-19 and link with lld-19, or build the plugin for
-// that LLVM. CALLER: sennit: this plugin is for LLVM 19.1, and was loaded by a program with another one
-// ({{.*}}.tmp).
+// CHECK: sennit: this plugin is for LLVM 19.1, and was loaded by a program with another one ({{.*}}libLLVM-18.so).
+// CHECK: sennit: compile with clang-19 and link with lld-19, or build the plugin for that LLVM.
+// CALLER: sennit: this plugin is for LLVM 19.1, and was loaded by a program with another one ({{.*}}.tmp).
 #include <dlfcn.h>
 
 #include <cstdio>
