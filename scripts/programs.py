@@ -47,7 +47,7 @@ PROGRAMS = {each.name: each for each in (
     Program("minimp3", "minimp3-sys", "0.6.0", "aa16a1fbac806d94e230e0a6b9b5a137d051897a188944cf07645da4b73a9fae",
             "minimp3", ("minimp3_test.c",), ("-DMINIMP3_NO_WAV",)),
     Program("lua", "lua-src", "551.1.0", "41d22b201501a536c0f5a96c7589b268b559172b20fb029064434e38ddcecb1f",
-            "lua-5.4.9", ("*.c",), ("-DLUA_USE_POSIX",), ("luac.c",)),
+            "lua-5.4.9", ("*.c",), ("-DLUA_USE_POSIX",)),
     Program("zlib", "libz-sys", "1.1.31", "ff20308ecabd635a2dc1dd5834a86c462cca20efba1d5d3ddab1f8aea3455cb2",
             "src/zlib", ("*.c",), ("-DHAVE_UNISTD_H",)),
     Program("sqlite", "libsqlite3-sys", "0.40.0", "b06e69070b7e12262b0cd90832f0a7396f142a2b330181255562decf9f0c6215",

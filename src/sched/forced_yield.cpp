@@ -8,7 +8,9 @@
 #include "sennit/no_yield_guard.hpp"
 
 // Used: checks name it where no compiler sees it.
-extern "C" [[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
+extern "C" {
+[[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
+}
 
 namespace sennit::detail {
 
