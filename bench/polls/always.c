@@ -1,5 +1,5 @@
-// In the runtime's place: every check calls the scheduler, which goes on at once. What the checks and their stubs
-// cost without a time slice.
+// In the runtime's place: every check calls the scheduler, which goes on at once. What the checks and their
+// stubs cost without a time slice.
 __thread volatile unsigned char sennit_yield_requested = 1;
 void sennit_forced_yield(void);
 void sennit_forced_yield(void) {}

@@ -4,7 +4,8 @@
 #include <stdint.h>
 
 static inline void fill(unsigned char* data, size_t size) {
-  static const char* const words[] = {"strand ", "rope ", "fiber ", "plaited ", "of ", "the ", "and\n", "cordage "};
+  static const char* const words[] = {"strand ", "rope ", "fiber ", "plaited ",
+                                      "of ",     "the ",  "and\n",  "cordage "};
   uint32_t seed = 12345;
   size_t at = 0;
   while (at < size) {

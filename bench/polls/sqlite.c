@@ -1,5 +1,5 @@
-// Tables, indexes, joins, transactions, triggers and windows in memory; argv[1]: how often. Prints what must be
-// the same in every build.
+// Tables, indexes, joins, transactions, triggers and windows in memory; argv[1]: how often. Prints what must
+// be the same in every build.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
         "  insert into strand(rope, thickness) select 1 + i * 31 % 400, (i % 17) / 4.0 from n;"
         "commit;");
     run(database,
-        "select kind, count(*), round(avg(length), 6), group_concat(substr(name, 6, 2)) from rope group by kind;"
+        "select kind, count(*), round(avg(length), 6), group_concat(substr(name, 6, 2)) from rope group by "
+        "kind;"
         "select r.name, count(s.id), max(s.thickness) from rope r join strand s on s.rope = r.id"
         "  where s.thickness > 2 group by r.id having count(*) > 2 order by r.name desc limit 50;"
         "select id, rank() over (partition by kind order by length desc) from rope where id % 20 = 0;"
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
         "select json_extract('{\"a\":[1,2,{\"b\":3}]}', '$.a[2].b'), strftime('%Y', 0, 'unixepoch');");
     run(database,
         "begin; delete from strand where id % 3 = 0; update rope set kind = kind + 1 where id % 2; rollback;"
-        "delete from strand where thickness < 1; select count(*), sum(thickness) from strand; pragma integrity_check;");
+        "delete from strand where thickness < 1; select count(*), sum(thickness) from strand; pragma "
+        "integrity_check;");
     sqlite3_close(database);
   }
   printf("sqlite %08x\n", sum);

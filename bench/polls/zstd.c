@@ -1,5 +1,5 @@
-// Compresses and expands what it makes, at several levels; argv[1]: how often. Prints what must be the same in
-// every build.
+// Compresses and expands what it makes, at several levels; argv[1]: how often. Prints what must be the same
+// in every build.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
