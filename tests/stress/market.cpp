@@ -15,6 +15,7 @@
 #include "sennit/scope.hpp"
 #include "sennit/select.hpp"
 #include "sennit/shared_mutex.hpp"
+#include "sennit/stop_guard.hpp"
 #include "stress/stress.hpp"
 
 namespace stress {
