@@ -6,7 +6,6 @@
 #include <llvm/PassInfo.h>
 #include <llvm/PassRegistry.h>
 
-#include <algorithm>
 #include <memory>
 
 namespace sennit::compiler {
@@ -29,10 +28,6 @@ public:
         replaced(static_cast<MachineFunctionPass*>(make_replaced())) {}
 
   llvm::StringRef getPassName() const override { return "Sennit's machine passes"; }
-
-  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
-    MachineFunctionPass::getAnalysisUsage(usage);
-  }
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     bool changed = false;

@@ -150,13 +150,6 @@ std::optional<save_set> savable_registers::of(const llvm::LivePhysRegs& live) co
   return saved;
 }
 
-llvm::StringRef savable_registers::unsaved(const llvm::LivePhysRegs& live) const {
-  for (const llvm::MCPhysReg r : live)
-    if (llvm::MachineOperand::clobbersPhysReg(kept_, r) && places(registers_)[r].in == bank::unknown)
-      return registers_.getName(r);
-  return {};
-}
-
 const char* savable_registers::spare(const save_set& saved) {
   for (std::size_t i = 0; i < std::size(general_names); ++i)
     if ((saved.general >> i & 1) == 0)

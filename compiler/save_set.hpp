@@ -46,9 +46,8 @@ class savable_registers {
 public:
   explicit savable_registers(const llvm::MachineFunction& function);
 
-  // None: something is live that no stub can save (unsaved() says what).
+  // None: something is live that no stub can save.
   std::optional<save_set> of(const llvm::LivePhysRegs& live) const;
-  llvm::StringRef unsaved(const llvm::LivePhysRegs& live) const;
 
   // One of the general registers that is not in a set, to be written at will; or none. By its name.
   static const char* spare(const save_set& saved);
