@@ -123,18 +123,12 @@ fault_answer unwind(const fault_site& site, const fiber& f) {
 // While a fiber waits as if nothing had happened.
 class undisturbed {
 public:
-  explicit undisturbed(fiber& f) : fiber_(f), kind_(f.flags.kind), status_(f.flags.status) {
-    worker& w = running_worker();
-    if (w.shared != nullptr) {
-      f.home = &w;
-      f.flags.kind = waiter_kind::pinned_fiber;
-    }
+  explicit undisturbed(fiber& f) : fiber_(f), pinned_(running_worker(), f), status_(f.flags.status) {
     if (f.flags.stoppable)
       shield_.emplace(stop_link::kind::shield);
   }
   ~undisturbed() {
     shield_.reset();
-    fiber_.flags.kind = kind_;
     fiber_.flags.status = status_;
   }
   undisturbed(const undisturbed&) = delete;
@@ -142,7 +136,7 @@ public:
 
 private:
   fiber& fiber_;
-  const waiter_kind kind_;
+  const pinned_for_now pinned_;
   const fiber_status status_;
   std::optional<stop_link> shield_;
 };

@@ -16,20 +16,15 @@ namespace sennit::detail {
 
 namespace {
 
-// While a fiber yields as if it did not.
+// While a fiber yields as if it did not. What others change of it meanwhile stays.
 class undisturbed {
 public:
   undisturbed(worker& w, fiber& f) noexcept
-      : fiber_(f), kind_(f.flags.kind), unusual_(f.flags.unusual), error_(*w.error_number) {
+      : fiber_(f), pinned_(w, f), yields_(f.flags.unusual & yields_away), error_(*w.error_number) {
     f.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
-    if (w.shared == nullptr)
-      return;
-    f.home = &w;
-    f.flags.kind = waiter_kind::pinned_fiber;
   }
   ~undisturbed() {
-    fiber_.flags.kind = kind_;
-    fiber_.flags.unusual = unusual_;
+    fiber_.flags.unusual |= yields_;
     *this_worker()->error_number = error_;
   }
   undisturbed(const undisturbed&) = delete;
@@ -37,8 +32,8 @@ public:
 
 private:
   fiber& fiber_;
-  const waiter_kind kind_;
-  const std::uint8_t unusual_;
+  const pinned_for_now pinned_;
+  const std::uint8_t yields_;
   const int error_;
 };
 
