@@ -491,7 +491,7 @@ template <class Function>
       parallel_dispatch(w);
       w.ready.current = &child;
       parallel_share(w);
-      enter_directly(*self, child);
+      enter_directly(w, *self, child);
       parallel_say_entered(*running_parallel().ready.current);
       return;
     }

@@ -194,14 +194,14 @@ sennit_decision sennit_decide_after_handoff(sennit_context self, void* left);
 
 #if defined(SENNIT_SANITIZED)
 inline constexpr bool direct_entry = false;
-inline std::uintptr_t enter_directly(fiber&, fiber&) {
+inline std::uintptr_t enter_directly(worker&, fiber&, fiber&) {
   return 0;
 }
 #else
 inline constexpr bool direct_entry = true;
 // Switches from the fiber `self`, which has been filed, to `next`, which is current.
-[[gnu::always_inline]] inline std::uintptr_t enter_directly(fiber& self, fiber& next) {
-  const sennit_decision to = entering(*this_worker(), next);
+[[gnu::always_inline]] inline std::uintptr_t enter_directly(worker& w, fiber& self, fiber& next) {
+  const sennit_decision to = entering(w, next);
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
@@ -236,7 +236,7 @@ inline constexpr std::uintptr_t told_to_go_on = 2;
       // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
       if (next != self) {
         count_block(yield_reason, true);
-        enter_directly(*self, *next);
+        enter_directly(*w, *self, *next);
       }
       return;
     }
@@ -269,7 +269,7 @@ void host_goes(worker& w) noexcept;
   count_block(reason, true);
   fiber* const next = may_enter_directly(w) ? w.ready.step_off() : nullptr;
   const std::uintptr_t word =
-      next != nullptr ? enter_directly(*self, *next) : suspend(w, sennit_decide_park, &w);
+      next != nullptr ? enter_directly(w, *self, *next) : suspend(w, sennit_decide_park, &w);
   worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
