@@ -178,19 +178,24 @@ KIND_TEST(BecomeNow, LetsGuardsGo) {
 
 KIND_TEST(BecomeNow, EndsWithItsRuntime) {
   std::atomic<int> alive = 0;
+  std::atomic<int> rounds = 0;
   {
     Kind other;
     other.run([&] {
       for (int i = 0; i < 4; ++i)
-        Kind::spawn([own = counted(alive), i] {
+        Kind::spawn([own = counted(alive), &rounds, i] {
           if (i % 2 == 0)
             become_now([] { ADD_FAILURE(); });
           struct spin {
-            static void on() { become_now(this_fiber::yielding(), on); }
+            static void on(std::atomic<int>* rounds) {
+              ++*rounds;
+              become_now(this_fiber::yielding(), on, rounds);
+            }
           };
-          spin::on();
+          spin::on(&rounds);
         }).detach();
-      Kind::sleep_for(5ms);
+      while (rounds < 100)
+        Kind::yield();
     });
   }
   EXPECT_EQ(alive, 0);
