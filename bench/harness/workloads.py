@@ -124,6 +124,15 @@ WORKLOADS = {
             counted=None,
         ),
         Workload(
+            "guarded",
+            "one of n coroutines that are all suspended, on a stack with a guard page: made, resumed, destroyed",
+            parameters=("n",),
+            split=("n", (1_000, 30_000, 1_000_000), (1_000, 30_000)),
+            timeout=120,
+            cannot=ONLY_SCHEDULED,
+            counted=None,
+        ),
+        Workload(
             "timers",
             "one timer of n that are pending: restarted, a wait's that is woken before, a sleep's",
             parameters=("n", "work", "which"),

@@ -217,6 +217,15 @@ void program::report_memory(std::string_view variant, const params& parameters, 
   std::fflush(stdout);
 }
 
+void program::report_count(std::string_view variant, const params& parameters, const char* things,
+                           double count) const {
+  if (!wants(variant, parameters))
+    return;
+  std::printf("%s,\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), things, things, count);
+  std::fflush(stdout);
+}
+
 void program::report_p99(std::string_view variant, const params& parameters,
                          std::vector<double> times) const {
   std::sort(times.begin(), times.end());

@@ -105,6 +105,10 @@ public:
   void report_memory(std::string_view variant, const params& parameters, const char* thing,
                      double count) const;
 
+  /// Prints how many of `things` there were.
+  void report_count(std::string_view variant, const params& parameters, const char* things,
+                    double count) const;
+
   /// Prints that this measurement cannot be made, and why.
   void unsupported(std::string_view variant, const params& parameters, const char* reason) const;
 
