@@ -1,12 +1,15 @@
 #include "no_yield.hpp"
 
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <string>
 
 namespace sennit::compiler {
 
@@ -43,6 +46,78 @@ void mark(llvm::Function& function) {
   function.addFnAttr(attribute);
 }
 
+// Functions with __attribute__((annotate("sennit::no_yield"))).
+llvm::SmallPtrSet<const llvm::Function*, 16> annotated_in(const llvm::Module& module) {
+  llvm::SmallPtrSet<const llvm::Function*, 16> found;
+  const llvm::GlobalVariable* all = module.getGlobalVariable("llvm.global.annotations");
+  if (all == nullptr || !all->hasInitializer())
+    return found;
+  for (const llvm::Use& each : all->getInitializer()->operands()) {
+    const auto* entry = llvm::dyn_cast<llvm::ConstantStruct>(&each);  // what, text, file, line, arguments
+    if (entry == nullptr)
+      continue;
+    const auto* what = llvm::dyn_cast<llvm::Function>(entry->getOperand(0)->stripPointerCasts());
+    const auto* said = llvm::dyn_cast<llvm::GlobalVariable>(entry->getOperand(1)->stripPointerCasts());
+    const auto* text = said != nullptr && said->hasInitializer()
+                           ? llvm::dyn_cast<llvm::ConstantDataSequential>(said->getInitializer())
+                           : nullptr;
+    if (what != nullptr && text != nullptr && text->isCString() && text->getAsCString() == "sennit::no_yield")
+      found.insert(what);
+  }
+  return found;
+}
+
+// src/sched/no_yield_calls.cpp has each of them with sennit_ before its name.
+constexpr llvm::StringLiteral replaced[] = {"pthread_mutex_lock",
+                                            "pthread_mutex_trylock",
+                                            "pthread_mutex_timedlock",
+                                            "pthread_mutex_clocklock",
+                                            "pthread_mutex_unlock",
+                                            "pthread_rwlock_rdlock",
+                                            "pthread_rwlock_tryrdlock",
+                                            "pthread_rwlock_timedrdlock",
+                                            "pthread_rwlock_clockrdlock",
+                                            "pthread_rwlock_wrlock",
+                                            "pthread_rwlock_trywrlock",
+                                            "pthread_rwlock_timedwrlock",
+                                            "pthread_rwlock_clockwrlock",
+                                            "pthread_rwlock_unlock",
+                                            "pthread_spin_lock",
+                                            "pthread_spin_trylock",
+                                            "pthread_spin_unlock",
+                                            "mtx_lock",
+                                            "mtx_trylock",
+                                            "mtx_timedlock",
+                                            "mtx_unlock",
+                                            "flockfile",
+                                            "ftrylockfile",
+                                            "funlockfile",
+                                            "__cxa_guard_acquire",
+                                            "__cxa_guard_release",
+                                            "__cxa_guard_abort",
+                                            "pthread_once",
+                                            "call_once",
+                                            "dl_iterate_phdr",
+                                            "fork",
+                                            "exit",
+                                            "quick_exit"};
+
+bool replace_calls(llvm::Module& module) {
+  bool changed = false;
+  for (const llvm::StringRef name : replaced)
+    if (llvm::Function* function = module.getFunction(name);
+        function != nullptr && function->isDeclaration() && !function->use_empty()) {
+      function->setLinkage(llvm::GlobalValue::ExternalLinkage);  // a weak reference would not link it
+      const std::string ours = ("sennit_" + name).str();
+      if (llvm::Function* known = module.getFunction(ours))
+        function->replaceAllUsesWith(known);
+      else
+        function->setName(ours);
+      changed = true;
+    }
+  return changed;
+}
+
 }  // namespace
 
 bool is_no_yield(const llvm::Function& function) {
@@ -63,10 +138,13 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
         of_fibers.insert(callee);
       }
   }
-  bool changed = !of_fibers.empty();
+  const auto annotated = annotated_in(module);
+  bool changed = replace_calls(module) || !of_fibers.empty();
   for (llvm::Function& function : module)
-    if (!function.isDeclaration() && is_in_namespace(function.getName()) && !is_no_yield(function) &&
-        !of_fibers.contains(&function) && !function.hasFnAttribute(llvm::Attribute::Naked)) {
+    if (!function.isDeclaration() && !is_no_yield(function) &&
+        (annotated.contains(&function) ||
+         (is_in_namespace(function.getName()) && !of_fibers.contains(&function))) &&
+        !function.hasFnAttribute(llvm::Attribute::Naked)) {
       mark(function);
       changed = true;
     }

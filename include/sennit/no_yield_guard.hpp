@@ -7,43 +7,51 @@
 //   }
 //
 // Only code that is compiled with checks can be made to yield (docs/compiler.md), where a runtime has a time
-// slice.
+// slice. For single functions there is SENNIT_NO_YIELD.
 #pragma once
 
 #include <atomic>
-#include <cassert>
 
 #include "sennit/detail/sched/worker.hpp"
+#include "sennit/no_yield.h"
 
 namespace sennit {
 
 namespace detail {
-// The guards are gone. At once, for the next check may be under a guard again.
+// Nothing holds the fiber that runs any more. At once, for the next check may be under a guard again.
 [[gnu::cold]] void deferred_yield(worker& w) noexcept;
+
+// Where it is counted what keeps the running fiber from being made to yield; null: no fiber runs.
+inline std::uint32_t* no_yield_count() noexcept {
+  worker* const w = this_worker();
+  coroutine_frame* const frame =
+      w != nullptr && w->ready.running() ? fiber_frame(*w->ready.current) : nullptr;
+  return frame != nullptr ? &frame->no_yield : nullptr;
+}
 }  // namespace detail
 
-// While it lives, the calling fiber is not made to yield; a yield that was due meanwhile comes at
-// its end. It must not block or yield by itself before: others would run under its guard, and in a
-// runtime of several workers it might go on elsewhere. Guards are nested. Nothing on a thread that is no
-// worker.
+// While it lives, the calling fiber is not made to yield, whatever it calls; a yield that was due meanwhile
+// comes at its end. Guards are nested. Others run when the fiber waits or yields by itself; the guard holds
+// still when it goes on, wherever that is. Nothing on a thread that runs no fiber.
 class no_yield_guard {
 public:
-  no_yield_guard() noexcept : worker_(detail::this_worker()) {
-    if (worker_ != nullptr)
-      ++worker_->no_yield;
+  no_yield_guard() noexcept : count_(detail::no_yield_count()) {
+    if (count_ != nullptr)
+      ++*count_;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~no_yield_guard() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    assert(worker_ == detail::this_worker() && "sennit: a fiber has moved under its no_yield_guard");
-    if (worker_ != nullptr && --worker_->no_yield == 0 && worker_->yield_deferred) [[unlikely]]
-      detail::deferred_yield(*worker_);
+    if (count_ == nullptr || --*count_ != 0)
+      return;
+    if (detail::worker* const w = detail::this_worker(); w->yield_deferred) [[unlikely]]
+      detail::deferred_yield(*w);
   }
   no_yield_guard(const no_yield_guard&) = delete;
   no_yield_guard& operator=(const no_yield_guard&) = delete;
 
 private:
-  detail::worker* worker_;
+  std::uint32_t* count_;
 };
 
 }  // namespace sennit

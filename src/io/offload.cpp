@@ -1,19 +1,17 @@
 // The pool of threads that run blocking functions.
 #include "sennit/offload.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <system_error>
 
+#include "sched/service_thread.hpp"
 #include "sennit/detail/sched/wait.hpp"
 #include "sennit/stop_guard.hpp"
 
@@ -26,10 +24,7 @@ constexpr const char* reason = "offload";
 constexpr unsigned usual_threads = 64;
 constexpr std::chrono::seconds idle_time{10};
 
-// Never destroyed: its threads may outlive static objects. A forked child has none of them, and gets a pool
-// of its own.
-struct thread_pool {
-  const unsigned process = process_generation();
+struct thread_pool : of_process {
   std::mutex lock;
   std::condition_variable work;
   offload_job* first = nullptr;
@@ -41,13 +36,7 @@ struct thread_pool {
 };
 
 thread_pool& pool() {
-  static std::atomic<thread_pool*> only{new thread_pool};
-  thread_pool* mine = only.load(std::memory_order_relaxed);
-  if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
-    mine = new thread_pool;
-    only.store(mine, std::memory_order_relaxed);
-  }
-  return *mine;
+  return of_this_process<thread_pool>();
 }
 
 void push(thread_pool& to, offload_job& job) noexcept {
@@ -113,16 +102,7 @@ extern "C" void* sennit_offload_thread(void*) {
 
 // Under the lock. An errno, or 0.
 int start_thread(thread_pool& in) noexcept {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_attr_t detached;
-  pthread_attr_init(&detached);
-  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const int error = pthread_create(&thread, &detached, sennit_offload_thread, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&detached);
+  const int error = start_service_thread("sennit/offload", sennit_offload_thread, nullptr);
   if (error == 0)
     ++in.threads;
   return error;

@@ -22,6 +22,7 @@ namespace {
 void forget_frames_of(coroutine_frame& frame) noexcept {
   stop_link::give_up(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
   frame.record.hook = nullptr;
+  frame.no_yield = 0;
   *sennit_thread_self()->exceptions = {};  // whatever was being handled there
 }
 

@@ -1,5 +1,4 @@
 // Dumps that a signal asks for: its handler only says so, and a thread of its own does it.
-#include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "sennit/detail/sched/stopped_workers.hpp"
 #include "sennit/dump.hpp"
+#include "service_thread.hpp"
 
 namespace sennit {
 
@@ -30,18 +30,7 @@ void* dump_when_wanted(void*) noexcept {
 // Returns an errno.
 int start_dumper() noexcept {
   ::sem_init(&dump_wanted, 0, 0);
-  sigset_t all;
-  sigset_t former;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &former);
-  pthread_t thread;
-  const int error = ::pthread_create(&thread, nullptr, dump_when_wanted, nullptr);
-  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  if (error == 0) {
-    ::pthread_setname_np(thread, "sennit/dump");
-    ::pthread_detach(thread);
-  }
-  return error;
+  return detail::start_service_thread("sennit/dump", dump_when_wanted, nullptr);
 }
 
 }  // namespace

@@ -2,15 +2,12 @@
 //
 // The code around it does not know that it yields. So nothing is thrown through it, and the fiber goes on on
 // the same worker: the address of a thread-local variable may be in a register.
+#include <signal.h>
+
 #include <cerrno>
 
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/no_yield_guard.hpp"
-
-// Used: checks name it where no compiler sees it.
-extern "C" {
-[[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
-}
 
 namespace sennit::detail {
 
@@ -44,6 +41,12 @@ bool runs_own_code(const worker& w) noexcept {
   return w.ready.running() && !w.ready.current->is_parked() && here - low >= w.stack_memory.size;
 }
 
+// A handler that runs on the fiber's own stack is not told from the fiber.
+bool in_signal_handler() noexcept {
+  stack_t of_signals;
+  return ::sigaltstack(nullptr, &of_signals) == 0 && (of_signals.ss_flags & SS_ONSTACK) != 0;
+}
+
 }  // namespace
 
 void deferred_yield(worker& w) noexcept {
@@ -57,14 +60,14 @@ extern "C" void sennit_forced_yield(void) {
   using namespace sennit::detail;
   sennit_yield_requested = 0;
   worker* const w = this_worker();
-  if (w == nullptr || w->unwinding || !runs_own_code(*w))
+  if (w == nullptr || w->unwinding || !runs_own_code(*w) || in_signal_handler() ||
+      w->process != process_generation())  // in a forked child
     return;
-  if (w->no_yield != 0) {
+  if (*no_yield_count() != 0) {
     w->yield_deferred = true;
     return;
   }
-  if (sennit_thread_self()->report_held_locks != nullptr)
-    return;
+  sennit_should_hold_no_lock("is made to yield", nullptr);  // in code without checks it was not noticed
   const undisturbed as_if_nothing(*w, *w->ready.current);
   // The next dispatch looks outside, too: nobody else may come by for long.
   if (w->shared == nullptr) {
@@ -75,4 +78,19 @@ extern "C" void sennit_forced_yield(void) {
     parallel.poll_at = parallel.dispatches.load(std::memory_order_relaxed) + 1;
     suspend(*w, sennit_decide_parallel_yield, w);
   }
+}
+
+extern "C" void sennit_no_yield_begin(void) {
+  using namespace sennit::detail;
+  if (std::uint32_t* const count = no_yield_count())
+    ++*count;
+}
+
+extern "C" void sennit_no_yield_end(void) {
+  using namespace sennit::detail;
+  std::uint32_t* const count = no_yield_count();
+  if (count == nullptr || *count == 0 || --*count != 0)
+    return;
+  if (worker* const w = this_worker(); w->yield_deferred)
+    deferred_yield(*w);
 }

@@ -160,8 +160,11 @@ bool nothing_to_do(const parallel_worker& w) noexcept {
 void sleep(parallel_worker& w, time_point deadline, bool unwatched) noexcept {
   w.runtime.asleep.say_asleep(w.index);
   w.arrivals.say_asleep();
-  if (nothing_to_do(w) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size()))
+  if (nothing_to_do(w) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size())) {
+    w.slice.rest();
     w.driver->wait(deadline);
+    w.slice.go_on();
+  }
   w.arrivals.say_awake();
   w.runtime.asleep.say_awake(w.index);
 }

@@ -1,17 +1,20 @@
 // The thread of time slices.
 #include "sennit/detail/sched/time_slice.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <system_error>
 
 #include "sennit/detail/sched/parallel.hpp"
+#include "service_thread.hpp"
+
+// Used: checks name it where no compiler sees it.
+extern "C" {
+[[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
+}
 
 namespace sennit::detail {
 
@@ -34,42 +37,53 @@ SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
 
 }  // namespace
 
-// Never destroyed, for its thread may outlive static objects. A forked child has no such thread, and gets
-// another one of these.
-struct time_slices {
-  const unsigned process = process_generation();
+struct time_slices : of_process {
   std::mutex lock;
   std::condition_variable changed;
   time_slice* first = nullptr;
   bool has_thread = false;
+  std::atomic<time_point> wakes{time_point::min()};  // when the thread looks next; written by it
 
-  static time_slices& only() {
-    static std::atomic<time_slices*> all{new time_slices};
-    time_slices* mine = all.load(std::memory_order_acquire);
-    if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
-      mine = new time_slices;
-      all.store(mine, std::memory_order_release);
+  static time_slices& only() { return of_this_process<time_slices>(); }
+
+  // Sets the flags that are due. When to look again.
+  time_point look_at_all() noexcept {
+    time_point next = never;
+    const time_point now = clock::now();
+    for (time_slice* each = first; each != nullptr; each = each->next_) {
+      if (each->rests_.load(std::memory_order_seq_cst)) {
+        each->due_ = never;
+        continue;
+      }
+      if (each->due_ <= now && others_could_run(*each->of_))
+        __atomic_store_n(each->requested_, 1, __ATOMIC_RELAXED);
+      if (each->due_ <= now || each->due_ == never)
+        each->due_ = now + each->length_;
+      next = std::min(next, each->due_);
     }
-    return *mine;
+    return next;
+  }
+
+  // One that was seen to rest goes on: it may not have seen that nobody looks.
+  bool any_goes_on() const noexcept {
+    for (const time_slice* each = first; each != nullptr; each = each->next_)
+      if (each->due_ == never && !each->rests_.load(std::memory_order_seq_cst))
+        return true;
+    return false;
   }
 
   [[noreturn]] void serve() {
     std::unique_lock held(lock);
     for (;;) {
-      time_point next = never;
-      const time_point now = clock::now();
-      for (time_slice* each = first; each != nullptr; each = each->next_) {
-        if (each->due_ <= now) {
-          each->due_ = now + each->length_;
-          if (others_could_run(*each->of_))
-            __atomic_store_n(each->requested_, 1, __ATOMIC_RELAXED);
-        }
-        next = std::min(next, each->due_);
-      }
+      const time_point next = look_at_all();
+      wakes.store(next, std::memory_order_seq_cst);
+      if (any_goes_on())
+        continue;
       if (next == never)
         changed.wait(held);
       else
         changed.wait_until(held, next);
+      wakes.store(time_point::min(), std::memory_order_relaxed);
     }
   }
 };
@@ -88,17 +102,8 @@ void time_slice::set_length(clock::duration wanted) {
   time_slices& all = time_slices::only();
   const std::lock_guard hold(all.lock);
   if (!all.has_thread) {
-    sigset_t every;
-    sigset_t former;
-    ::sigfillset(&every);
-    ::pthread_sigmask(SIG_SETMASK, &every, &former);
-    pthread_t thread;
-    const int error = ::pthread_create(&thread, nullptr, sennit_time_slice_thread, &all);
-    ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
-    if (error != 0)
+    if (const int error = start_service_thread("sennit/slices", sennit_time_slice_thread, &all); error != 0)
       throw std::system_error(error, std::generic_category(), "sennit: no thread for time slices");
-    ::pthread_setname_np(thread, "sennit/slices");
-    ::pthread_detach(thread);
     all.has_thread = true;
   }
   length_ = std::max(wanted, shortest);
@@ -110,6 +115,7 @@ void time_slice::enlist(const worker& of) noexcept {
   of_ = &of;
   requested_ = &sennit_yield_requested;
   due_ = clock::now() + length_;
+  rests_.store(false, std::memory_order_relaxed);
   previous_ = nullptr;
   next_ = all.first;
   if (next_ != nullptr)
@@ -125,6 +131,20 @@ void time_slice::withdraw() noexcept {
     next_->previous_ = previous_;
   (previous_ != nullptr ? previous_->next_ : all.first) = next_;
   sennit_yield_requested = 0;
+}
+
+// Before, it was seen to rest, or else the thread looks within a slice.
+void time_slice::resume() noexcept {
+  rests_.store(false, std::memory_order_seq_cst);
+  time_slices& all = time_slices::only();
+  if (all.wakes.load(std::memory_order_seq_cst) <= clock::now() + length_)
+    return;
+  const std::lock_guard hold(all.lock);
+  all.changed.notify_one();
+}
+
+bool time_slices_sleep() noexcept {
+  return time_slices::only().wakes.load(std::memory_order_relaxed) == never;
 }
 
 }  // namespace sennit::detail

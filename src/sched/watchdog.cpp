@@ -1,7 +1,6 @@
 // The watchdog's thread: who is stuck, and whether all wait for each other.
 #include "sennit/detail/sched/watchdog.hpp"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <mutex>
@@ -21,6 +19,7 @@
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
+#include "service_thread.hpp"
 
 namespace sennit::detail {
 
@@ -251,10 +250,7 @@ void look_for_deadlock(known_rest& known) {
 
 // ---- The thread.
 
-// Never destroyed, for its thread may outlive static objects. A forked child has no such thread, and gets
-// another one of these.
-struct watchdog {
-  const unsigned process = process_generation();
+struct watchdog : of_process {
   std::mutex lock;
   std::condition_variable changed;
   watchdog_use* uses = nullptr;
@@ -263,16 +259,6 @@ struct watchdog {
 };
 
 namespace {
-
-watchdog& the_watchdog() {
-  static std::atomic<watchdog*> only{new watchdog};
-  watchdog* mine = only.load(std::memory_order_acquire);
-  if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
-    mine = new watchdog;
-    only.store(mine, std::memory_order_release);
-  }
-  return *mine;
-}
 
 // How often to look: what is found is late by that much at most. Under the lock.
 clock::duration period_of(const watchdog& of) noexcept {
@@ -322,18 +308,8 @@ extern "C" void* sennit_watchdog_thread(void* argument) {
 
 // Under the lock. Returns an errno.
 int start_thread(watchdog& of) noexcept {
-  sigset_t all;
-  sigset_t former;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &former);
-  pthread_t thread;
-  const int error = ::pthread_create(&thread, nullptr, sennit_watchdog_thread, &of);
-  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  if (error == 0) {
-    ::pthread_setname_np(thread, "sennit/watchdog");
-    ::pthread_detach(thread);
-    of.has_thread = true;
-  }
+  const int error = start_service_thread("sennit/watchdog", sennit_watchdog_thread, &of);
+  of.has_thread |= error == 0;
   return error;
 }
 
@@ -342,7 +318,7 @@ int start_thread(watchdog& of) noexcept {
 watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
   if (!wish.watches())
     return;
-  watchdog& mine = the_watchdog();
+  watchdog& mine = of_this_process<watchdog>();
   const std::lock_guard hold(mine.lock);
   if (const int error = mine.has_thread ? 0 : start_thread(mine); error != 0)
     throw std::system_error(error, std::generic_category(), "sennit: no thread to watch workers");

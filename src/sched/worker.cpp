@@ -148,7 +148,9 @@ private:
     w.inbox.say_asleep();
     if (w.inbox.still_empty()) {
       const resting note(w, once);
+      w.slice.rest();
       w.driver->wait(idle_until(w, once));
+      w.slice.go_on();
     }
     w.inbox.say_awake();
   }

@@ -22,7 +22,9 @@ local_value** link_of_yield_continuation(const fiber& self) noexcept {
 
 void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
   self.flags.unusual |= is_unusual;
-  frame.record.hook = nullptr;  // where a fault had frames given up, with whoever would have reset it
+  // Where frames were given up, with whoever would have reset these.
+  frame.record.hook = nullptr;
+  frame.no_yield = 0;
   if ((self.flags.unusual & yields_away) == 0)
     return;
   function_left(self);

@@ -58,6 +58,7 @@ struct coroutine_frame {
   };
   coroutine_state state;
   std::uint32_t takes;                          // room in a pool: 1, or (no stack of the default size) all
+  std::uint32_t no_yield;                       // a fiber's: what keeps it from being made to yield (sched's)
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it
   coroutine_frame* next;                        // in other lists
   void* error;                                  // a std::exception_ptr's content: what the body ended with

@@ -1,8 +1,14 @@
 // A worker's time slice: while one of its fibers runs and others could, a thread of the process asks now and
 // then for a yield, by a byte of the worker's thread that the checks in compiled code test (compiler/polls).
 //
-// The thread begins with the first runtime that has a slice, and sleeps while no worker of such a one runs.
+// The thread begins with the first runtime that has a slice. It looks at each worker that runs fibers once in
+// its slice, also while only one fiber can run there, and sleeps while no worker of such a runtime has any to
+// run. (That a second fiber can run would have to be said where a fiber is made ready: a test in every spawn
+// and wake, which is more, in all programs, than a look in every slice in those that have slices. That a
+// worker goes on is said after a system call.)
 #pragma once
+
+#include <atomic>
 
 #include "sennit/detail/sched/fiber.hpp"
 
@@ -32,20 +38,34 @@ public:
     if (length_ != clock::duration::zero()) [[unlikely]]
       withdraw();
   }
+  // Between the two, both the worker's, it waits for somebody to run.
+  void rest() noexcept {
+    if (length_ != clock::duration::zero()) [[unlikely]]
+      rests_.store(true, std::memory_order_relaxed);
+  }
+  void go_on() noexcept {
+    if (length_ != clock::duration::zero()) [[unlikely]]
+      resume();
+  }
 
 private:
   friend struct time_slices;
 
   void enlist(const sennit_worker& of) noexcept;
   void withdraw() noexcept;
+  void resume() noexcept;
 
   clock::duration length_{0};
+  std::atomic<bool> rests_{false};
   // Of the thread of time slices, under its lock.
   const sennit_worker* of_ = nullptr;
   unsigned char* requested_ = nullptr;
-  time_point due_;
+  time_point due_;  // never: at the last look it did rest
   time_slice* next_ = nullptr;
   time_slice* previous_ = nullptr;
 };
+
+// For tests: the thread sleeps until a worker has somebody to run.
+bool time_slices_sleep() noexcept;
 
 }  // namespace sennit::detail

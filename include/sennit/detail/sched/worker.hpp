@@ -91,8 +91,7 @@ struct sennit_worker {
   std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come; else its former waits
   std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
-  unsigned no_yield = 0;        // no_yield_guards of the fiber that runs: it is not to be made to yield
-  bool yield_deferred = false;  // meanwhile it should have been
+  bool yield_deferred = false;  // a fiber was to be made to yield, and was not: at the end of what kept it
   sennit::detail::time_slice slice;
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for

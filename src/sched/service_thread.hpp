@@ -1,0 +1,47 @@
+// Threads that serve all runtimes of a process, and what they share with these.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::detail {
+
+// Starts a thread that nobody joins. Signals are for the threads of the program: it gets none. `name`: at
+// most 15 characters. Returns an errno.
+inline int start_service_thread(const char* name, void* (*serve)(void*), void* argument) noexcept {
+  sigset_t every;
+  sigset_t former;
+  ::sigfillset(&every);
+  ::pthread_sigmask(SIG_SETMASK, &every, &former);
+  pthread_t thread;
+  const int error = ::pthread_create(&thread, nullptr, serve, argument);
+  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
+  if (error == 0) {
+    ::pthread_setname_np(thread, name);
+    ::pthread_detach(thread);
+  }
+  return error;
+}
+
+// The process's only State, which derives from this. It is never destroyed, for its threads may outlive
+// static objects. A forked child has none of these threads, and gets another State.
+struct of_process {
+  const unsigned process = process_generation();
+};
+
+template <class State>
+State& of_this_process() {
+  static std::atomic<State*> only{new State};
+  State* mine = only.load(std::memory_order_acquire);
+  if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
+    mine = new State;
+    only.store(mine, std::memory_order_release);
+  }
+  return *mine;
+}
+
+}  // namespace sennit::detail
