@@ -222,6 +222,7 @@ void fiber_unpark(fiber& f) noexcept {
 }
 
 void fiber_fail(fiber& f) noexcept {
+  f.frame->no_yield = 0;  // it may have left C code that began, and does not clean up
   if ((f.flags.unusual & is_of_scope) != 0)
     return scope_member::of(f).fail(std::current_exception());
   if (f.home->unwinding)  // told to leave: what it waited for was taken from it, and it said so

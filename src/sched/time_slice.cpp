@@ -42,6 +42,7 @@ struct time_slices : of_process {
   std::condition_variable changed;
   time_slice* first = nullptr;
   bool has_thread = false;
+  std::atomic<std::uint64_t> looks{0};
   std::atomic<time_point> wakes{time_point::min()};  // when the thread looks next; written by it
 
   static time_slices& only() { return of_this_process<time_slices>(); }
@@ -55,8 +56,11 @@ struct time_slices : of_process {
         each->due_ = never;
         continue;
       }
-      if (each->due_ <= now && others_could_run(*each->of_))
-        __atomic_store_n(each->requested_, 1, __ATOMIC_RELAXED);
+      if (each->due_ <= now) {
+        if (others_could_run(*each->of_))
+          __atomic_store_n(each->requested_, 1, __ATOMIC_RELAXED);
+        looks.fetch_add(1, std::memory_order_relaxed);
+      }
       if (each->due_ <= now || each->due_ == never)
         each->due_ = now + each->length_;
       next = std::min(next, each->due_);
@@ -143,8 +147,9 @@ void time_slice::resume() noexcept {
   all.changed.notify_one();
 }
 
-bool time_slices_sleep() noexcept {
-  return time_slices::only().wakes.load(std::memory_order_relaxed) == never;
+time_slice_looks see_time_slices() noexcept {
+  const time_slices& all = time_slices::only();
+  return {all.looks.load(std::memory_order_relaxed), all.wakes.load(std::memory_order_relaxed) == never};
 }
 
 }  // namespace sennit::detail

@@ -22,7 +22,8 @@ extern "C" {
                               test(files_work) test(look_up_finds) test(unwind_fibers)                       \
                                   test(unwind_condition) test(unwind_join) test(unwind_coroutine)            \
                                       test(unwind_without_cleanups) test(become_loops) test(become_waits)    \
-                                          test(become_takes_states) test(yields_go_on_elsewhere)
+                                          test(become_takes_states) test(yields_go_on_elsewhere)             \
+                                              test(slices_end)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)

@@ -12,7 +12,7 @@ static void count_up(void* argument) {
 }
 
 int runtime_lives(void) {
-  struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 0};
+  struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 0, 0};
   struct sennit_runtime* runtime = NULL;
   int count = 0;
   CHECK(sennit_runtime_create(&runtime, &options) == 0);
@@ -45,7 +45,7 @@ static void misuse_inside(void* argument) {
 }
 
 int runtime_refuses(void) {
-  struct sennit_runtime_options options = {7, 0};
+  struct sennit_runtime_options options = {7, 0, 0};
   struct sennit_runtime* runtime = NULL;
   struct sennit_fiber* fiber = NULL;
   CHECK(sennit_runtime_create(NULL, NULL) == -EINVAL);
@@ -223,7 +223,7 @@ static void spawn_yielders(void* argument) {
 int fibers_under_policies(void) {
   int policy;
   for (policy = SENNIT_POLICY_FIFO; policy <= SENNIT_POLICY_HYBRID; ++policy) {
-    struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 128 * 1024};
+    struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 128 * 1024, 0};
     struct sennit_runtime* runtime = NULL;
     struct race race = {0, 0};
     options.policy = policy;
@@ -290,5 +290,50 @@ int errors_have_texts(void) {
   CHECK(sennit_error_text(4000) != NULL && sennit_error_text(INT32_MIN) != NULL);
   CHECK(sennit_error_text(INT32_MAX) != NULL && sennit_error_text(0) != NULL);
   CHECK(sennit_now() > 0 && sennit_now() <= sennit_now());
+  return 0;
+}
+
+/* As code that is compiled with checks does. */
+extern __thread unsigned char sennit_yield_requested;
+void sennit_forced_yield(void);
+
+static void check(void) {
+  if (*(volatile unsigned char*)&sennit_yield_requested != 0)
+    sennit_forced_yield();
+}
+
+static void stop(void* argument) {
+  *(bool volatile*)argument = true;
+}
+
+static void gives_way(void* argument) {
+  bool volatile stopped = false;
+  (void)argument;
+  EXPECT(sennit_fiber_spawn(NULL, stop, (void*)&stopped, NULL) == 0);
+  sennit_no_yield_begin();
+  sennit_no_yield_begin();
+  sennit_forced_yield();
+  sennit_no_yield_end();
+  EXPECT(!stopped);
+  sennit_no_yield_end();
+  EXPECT(stopped);
+  stopped = false;
+  EXPECT(sennit_fiber_spawn(NULL, stop, (void*)&stopped, NULL) == 0);
+  while (!stopped)
+    check();
+}
+
+int slices_end(void) {
+  struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 0, 1000000};
+  struct sennit_runtime* runtime = NULL;
+  CHECK(sennit_runtime_create(&runtime, &options) == 0);
+  capi_failed_line = 0;
+  CHECK(sennit_runtime_run(runtime, gives_way, NULL) == 0);
+  CHECK(capi_failed_line == 0);
+  CHECK(sennit_runtime_destroy(runtime) == 0);
+  options.time_slice = -1;
+  CHECK(sennit_runtime_create(&runtime, &options) == -EINVAL);
+  sennit_no_yield_begin(); /* no fiber's */
+  sennit_no_yield_end();
   return 0;
 }

@@ -65,7 +65,12 @@ private:
   time_slice* previous_ = nullptr;
 };
 
-// For tests: the thread sleeps until a worker has somebody to run.
-bool time_slices_sleep() noexcept;
+// For tests: how often it was looked whether a worker's fiber is to yield, and whether the thread sleeps
+// until a worker has somebody to run.
+struct time_slice_looks {
+  std::uint64_t count;
+  bool sleeps;
+};
+time_slice_looks see_time_slices() noexcept;
 
 }  // namespace sennit::detail
