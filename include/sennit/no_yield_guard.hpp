@@ -28,30 +28,36 @@ inline std::uint32_t* no_yield_count() noexcept {
       w != nullptr && w->ready.running() ? fiber_frame(*w->ready.current) : nullptr;
   return frame != nullptr ? &frame->no_yield : nullptr;
 }
+inline void begin_no_yield() noexcept {
+  if (std::uint32_t* const count = no_yield_count())
+    ++*count;
+}
+// Of more ends than beginnings, the rest are nothing.
+inline void end_no_yield() noexcept {
+  std::uint32_t* const count = no_yield_count();
+  if (count == nullptr || *count == 0 || --*count != 0)
+    return;
+  if (worker* const w = this_worker(); w->yield_deferred) [[unlikely]]
+    deferred_yield(*w);
+}
 }  // namespace detail
 
 // While it lives, the calling fiber is not made to yield, whatever it calls; a yield that was due meanwhile
 // comes at its end. Guards are nested. Others run when the fiber waits or yields by itself; the guard holds
-// still when it goes on, wherever that is. Nothing on a thread that runs no fiber.
+// still when it goes on, wherever that is. In a coroutine, not across what suspends that. Nothing on a thread
+// that runs no fiber.
 class no_yield_guard {
 public:
-  no_yield_guard() noexcept : count_(detail::no_yield_count()) {
-    if (count_ != nullptr)
-      ++*count_;
+  no_yield_guard() noexcept {
+    detail::begin_no_yield();
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~no_yield_guard() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (count_ == nullptr || --*count_ != 0)
-      return;
-    if (detail::worker* const w = detail::this_worker(); w->yield_deferred) [[unlikely]]
-      detail::deferred_yield(*w);
+    detail::end_no_yield();
   }
   no_yield_guard(const no_yield_guard&) = delete;
   no_yield_guard& operator=(const no_yield_guard&) = delete;
-
-private:
-  std::uint32_t* count_;
 };
 
 }  // namespace sennit

@@ -33,8 +33,7 @@ struct runtime_options {
   // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
   // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes. 10 ms does
   // for people who wait; a thread of the process wakes that often, as long as a worker of such a runtime
-  // runs, and others could go on that wait because of it. At least 100 us. A fiber that is made to yield goes
-  // on on the same worker.
+  // has fibers to run. At least 100 us. A fiber that is made to yield goes on on the same worker.
   std::chrono::nanoseconds time_slice{0};
 
   // Says on standard error when a worker has run one fiber for so long without a dispatch: the fiber neither

@@ -81,16 +81,9 @@ extern "C" void sennit_forced_yield(void) {
 }
 
 extern "C" void sennit_no_yield_begin(void) {
-  using namespace sennit::detail;
-  if (std::uint32_t* const count = no_yield_count())
-    ++*count;
+  sennit::detail::begin_no_yield();
 }
 
 extern "C" void sennit_no_yield_end(void) {
-  using namespace sennit::detail;
-  std::uint32_t* const count = no_yield_count();
-  if (count == nullptr || *count == 0 || --*count != 0)
-    return;
-  if (worker* const w = this_worker(); w->yield_deferred)
-    deferred_yield(*w);
+  sennit::detail::end_no_yield();
 }

@@ -16,6 +16,7 @@
 #include "sennit/coroutine.hpp"
 #include "sennit/detail/sched/held_locks.hpp"
 #include "sennit/generator.hpp"
+#include "sennit/no_yield_guard.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/child.hpp"
 #include "support/kinds.hpp"
@@ -66,6 +67,21 @@ class BecomeNow : public sennit::kind_test<Kind> {};
     become_now(
         this_fiber::yielding(), [](state now) { count_down_deep(now.left - 1, now.end, 3); },
         state{left, end});
+}
+
+// What C code began in the frames that are left, and would have ended.
+KIND_TEST(BecomeNow, MayBeMadeToYieldThere) {
+  this->run([] {
+    bool there = false;
+    Kind::spawn([&] {
+      sennit_no_yield_begin();
+      become_now(this_fiber::yielding(), [&there = there] {
+        EXPECT_EQ(*sennit::detail::no_yield_count(), 0u);
+        there = true;
+      });
+    }).join();
+    EXPECT_TRUE(there);
+  });
 }
 
 // A stack would not hold a frame for each.

@@ -12,6 +12,7 @@
 #include "sennit/become.hpp"
 #include "sennit/fiber_local.hpp"
 #include "sennit/generator.hpp"
+#include "sennit/no_yield_guard.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/kinds.hpp"
 
@@ -70,6 +71,22 @@ KIND_TEST(YieldContinuation, UnwindsTheFramesAndGoesOnThere) {
     EXPECT_EQ(left, 0);
     EXPECT_EQ(frames, 0);
     EXPECT_EQ(all.came_back, 0);
+  });
+}
+
+// What C code began in these frames, and would have ended.
+KIND_TEST(YieldContinuation, MayBeMadeToYieldThere) {
+  this->run([] {
+    bool there = false;
+    Kind::spawn([&] {
+      this_fiber::set_yield_continuation([&] {
+        EXPECT_EQ(*sennit::detail::no_yield_count(), 0u);
+        there = true;
+      });
+      sennit_no_yield_begin();
+      Kind::yield();
+    }).join();
+    EXPECT_TRUE(there);
   });
 }
 

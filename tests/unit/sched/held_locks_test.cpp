@@ -290,6 +290,8 @@ TEST_P(HeldLocks, InEveryWay) {
     }
   });
   EXPECT_EQ(receives.says(" waits (channel"), known) << receives;
+  const outcome is_made_to = holding([] { sennit_forced_yield(); });  // not compiled with checks, as it ought
+  EXPECT_EQ(is_made_to.says(" is made to yield" + holds), known) << is_made_to;
   if (here.workers != 0) {
     const outcome calls = holding([&] { sennit::spawn_now([] {}).join(); });
     EXPECT_EQ(calls.says(" calls spawn_now" + holds), known) << calls;
