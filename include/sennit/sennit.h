@@ -90,8 +90,9 @@ enum sennit_policy { SENNIT_POLICY_FIFO = 0, SENNIT_POLICY_LIFO = 1, SENNIT_POLI
 struct sennit_runtime_options {
   int policy;        /* an enum sennit_policy */
   size_t stack_size; /* bytes, of fibers that do not ask otherwise; 0: 64 KiB */
-  /* Nanoseconds, at least 100,000, after which a fiber yields that is compiled with checks (docs/compiler.md);
-   * 0: none does. The same thread is then to run the runtime again. Where none does: sennit/no_yield.h. */
+  /* Nanoseconds, at least 100,000, after which a fiber yields that is compiled with checks
+   * (docs/compiler.md); 0: none does. The same thread is then to run the runtime again. Where none does:
+   * sennit/no_yield.h. */
   int64_t time_slice;
 };
 
