@@ -104,17 +104,21 @@ constexpr llvm::StringLiteral replaced[] = {"pthread_mutex_lock",
 
 bool replace_calls(llvm::Module& module) {
   bool changed = false;
-  for (const llvm::StringRef name : replaced)
-    if (llvm::Function* function = module.getFunction(name);
-        function != nullptr && function->isDeclaration() && !function->use_empty()) {
-      function->setLinkage(llvm::GlobalValue::ExternalLinkage);  // a weak reference would not link it
-      const std::string ours = ("sennit_" + name).str();
-      if (llvm::Function* known = module.getFunction(ours))
-        function->replaceAllUsesWith(known);
-      else
-        function->setName(ours);
-      changed = true;
-    }
+  for (const llvm::StringRef name : replaced) {
+    llvm::Function* const function = module.getFunction(name);
+    if (function == nullptr || !function->isDeclaration() || function->use_empty())
+      continue;
+    const std::string ours = ("sennit_" + name).str();
+    llvm::Function* const known = module.getFunction(ours);
+    if (known != nullptr && !known->isDeclaration())
+      continue;                                                // it calls the other
+    function->setLinkage(llvm::GlobalValue::ExternalLinkage);  // a weak reference would not link it
+    if (known != nullptr)
+      function->replaceAllUsesWith(known);
+    else
+      function->setName(ours);
+    changed = true;
+  }
   return changed;
 }
 
