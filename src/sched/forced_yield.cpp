@@ -58,7 +58,7 @@ void deferred_yield(worker& w) noexcept {
 
 extern "C" void sennit_forced_yield(void) {
   using namespace sennit::detail;
-  sennit_yield_requested = 0;
+  __atomic_store_n(&sennit_yield_requested, 0, __ATOMIC_RELAXED);
   worker* const w = this_worker();
   if (w == nullptr || w->unwinding || !runs_own_code(*w) || in_signal_handler() ||
       w->process != process_generation())  // in a forked child

@@ -27,7 +27,7 @@ SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
   if (w.shared == nullptr)
     return w.ready.seems_to_have_others() ||
            (look(w.ready.current) != nullptr &&
-            (!w.inbox.empty() || !w.deadlines.empty() || w.driver->watching()));
+            (!w.inbox.empty() || !w.deadlines.seems_empty() || w.driver->watching()));
   const auto& parallel = static_cast<const parallel_worker&>(w);
   return look(w.ready.current) != nullptr &&
          (parallel.ring.owned() != 0 || parallel.ring.slot_taken() || !parallel.arrivals.empty() ||
