@@ -62,6 +62,8 @@ FUNCTION sennit_enter_root
     leaq RECORD(%rax), %rsp
     movq 8(%rax), %rbp
     callq *16(%rax)
+    .globl sennit_entered_root
+sennit_entered_root:        // where who enters a known function by a jump has it return to
     ud2                     // an entry function does not return
     .cfi_endproc
 END sennit_enter_root

@@ -1,0 +1,400 @@
+#include "swapstack.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <string>
+
+namespace sennit::compiler {
+
+namespace {
+
+using namespace llvm;
+
+cl::opt<bool> direct(
+    "sennit-swapstack-direct", cl::init(true), cl::Hidden,
+    cl::desc("Enter new contexts of known functions by a direct jump; off: to compare with"));
+
+constexpr unsigned most_words = 4;
+
+// As include/sennit/detail/arch/x86_64.h draws it.
+constexpr int record_size = 152;
+constexpr int record_frame = 8;
+constexpr int record_base = 16;
+constexpr StringLiteral root = "sennit_enter_root";
+
+enum class verb : std::uint8_t { none, newstack, swapstack, swapstack_raw };
+
+verb verb_of(const Function& function) {
+  const StringRef name = function.getName().ltrim('\1');
+  const StringRef stem = name.substr(0, name.find('.', StringRef("sennit.").size()));
+  if (stem == "sennit.newstack")
+    return verb::newstack;
+  if (stem == "sennit.swapstack")
+    return verb::swapstack;
+  if (stem == "sennit.swapstack_raw")
+    return verb::swapstack_raw;
+  return verb::none;
+}
+
+// ---- Signatures.
+
+struct signature {
+  ArrayRef<Type*> sent;
+  StructType* received = nullptr;  // null: the context alone
+  bool in_memory = false;          // by sret
+};
+
+bool is_word(Type* type) {
+  return type->isPointerTy() || type->isFloatTy() || type->isDoubleTy() ||
+         (type->isIntegerTy() && type->getIntegerBitWidth() <= 64);
+}
+
+bool are_words(ArrayRef<Type*> types) {
+  return types.size() <= most_words && all_of(types, is_word);
+}
+
+std::optional<signature> signature_of(const CallBase& call) {
+  const FunctionType& type = *call.getFunctionType();
+  signature found{type.params()};
+  Type* result = type.getReturnType();
+  if (!found.sent.empty() && call.paramHasAttr(0, Attribute::StructRet)) {
+    if (!result->isVoidTy())
+      return std::nullopt;
+    found.in_memory = true;
+    found.sent = found.sent.drop_front();
+    result = call.getParamStructRetType(0);
+  }
+  found.received = dyn_cast<StructType>(result);
+  if (found.received == nullptr
+          ? !result->isPointerTy()
+          : found.received->getNumElements() == 0 || !found.received->getElementType(0)->isPointerTy() ||
+                !are_words(found.received->elements().drop_front()))
+    return std::nullopt;
+  if (type.isVarArg() || found.sent.empty() || !found.sent.front()->isPointerTy())
+    return std::nullopt;
+  found.sent = found.sent.drop_front();
+  return are_words(found.sent) ? std::optional(found) : std::nullopt;
+}
+
+IntegerType* bits_of(Type* type) {
+  return IntegerType::get(type->getContext(),
+                          static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue()));
+}
+
+Value* as_word(IRBuilder<>& builder, Value* value) {
+  Type* type = value->getType();
+  if (type->isPointerTy())
+    return builder.CreatePtrToInt(value, builder.getInt64Ty());
+  if (type->isFloatingPointTy())
+    value = builder.CreateBitCast(value, bits_of(type));
+  return builder.CreateZExt(value, builder.getInt64Ty());
+}
+
+Value* from_word(IRBuilder<>& builder, Value* word, Type* type) {
+  if (type->isPointerTy())
+    return builder.CreateIntToPtr(word, type);
+  return builder.CreateBitCast(builder.CreateTrunc(word, bits_of(type)), type);
+}
+
+// ---- The first step.
+
+Value* part_of_record(IRBuilder<>& builder, Value* record, int offset) {
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), record, static_cast<std::uint64_t>(offset));
+}
+
+Value* expand_newstack(IRBuilder<>& builder, CallInst& call) {
+  Module& module = *call.getModule();
+  auto* enters = FunctionType::get(builder.getVoidTy(), false);
+  Value* record = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call.getArgOperand(0),
+                                                     static_cast<std::uint64_t>(-record_size));
+  const auto store = [&](Value* value, int offset) {
+    builder.CreateAlignedStore(value, part_of_record(builder, record, offset), Align(8));
+  };
+  store(module.getOrInsertFunction(root, enters).getCallee(), 0);
+  store(ConstantInt::get(builder.getInt64Ty(), 0), record_frame);
+  store(call.getArgOperand(1), record_base);
+  return record;
+}
+
+// What the first step leaves for the last: the target, its resume address, its rbx or entry function, words.
+constexpr StringLiteral switching = "sennit.switching.";
+constexpr StringLiteral switching_raw = "sennit.switching_raw.";
+
+StructType* switched(LLVMContext& context) {
+  Type* word = Type::getInt64Ty(context);
+  return StructType::get(context, {PointerType::get(context, 0), word, word, word, word});
+}
+
+Value* expand_swapstack(IRBuilder<>& builder, CallInst& call, const signature& types, bool raw) {
+  Type* pointer = builder.getPtrTy();
+  const unsigned first = types.in_memory ? 1 : 0;
+  Value* target = call.getArgOperand(first);
+  SmallVector<Value*, 7> arguments{target};
+  for (const int offset : {0, record_base})
+    arguments.push_back(
+        builder.CreateAlignedLoad(pointer, part_of_record(builder, target, offset), Align(8)));
+  for (unsigned i = 0; i < types.sent.size(); ++i)
+    arguments.push_back(as_word(builder, call.getArgOperand(first + 1 + i)));
+  SmallVector<Type*, 7> parameters;
+  for (Value* each : arguments)
+    parameters.push_back(each->getType());
+  const std::string name = ((raw ? switching_raw : switching) + Twine(types.sent.size())).str();
+  CallInst* made =
+      builder.CreateCall(call.getModule()->getOrInsertFunction(
+                             name, FunctionType::get(switched(call.getContext()), parameters, false)),
+                         arguments);
+  made->setDoesNotThrow();
+  // Two that end two branches stay two: each is resumed where its branch goes on (swapstack_code.cpp).
+  made->addFnAttr(Attribute::NoMerge);
+
+  Value* from = builder.CreateExtractValue(made, 0);
+  if (types.received == nullptr && !types.in_memory)
+    return from;
+  Value* received = PoisonValue::get(types.received);
+  for (unsigned i = 0; i < types.received->getNumElements(); ++i) {
+    Value* part =
+        i == 0 ? from
+               : from_word(builder, builder.CreateExtractValue(made, i), types.received->getElementType(i));
+    if (types.in_memory)
+      builder.CreateStore(part, builder.CreateStructGEP(types.received, call.getArgOperand(0), i));
+    else
+      received = builder.CreateInsertValue(received, part, i);
+  }
+  return types.in_memory ? nullptr : received;
+}
+
+const char* wrong_with(const CallBase& call, verb asked) {
+  const Function& caller = *call.getFunction();
+  if (asked == verb::newstack) {
+    const FunctionType& type = *call.getFunctionType();
+    if (type.getNumParams() != 2 || type.isVarArg() || !type.getParamType(0)->isPointerTy() ||
+        !type.getParamType(1)->isPointerTy() || !type.getReturnType()->isPointerTy())
+      return "sennit.newstack wants a ptr (the stack's top) and a ptr (the entry function), and returns a "
+             "ptr";
+  } else if (!signature_of(call)) {
+    return "sennit.swapstack wants a ptr (the context) and at most four values, and returns a ptr or a "
+           "struct of "
+           "a ptr and at most four; values are pointers, float, double or integers of at most 64 bits";
+  }
+  if (caller.hasFnAttribute(Attribute::SafeStack) || caller.hasFnAttribute(Attribute::ShadowCallStack))
+    return "sennit.swapstack does not switch SafeStack's or the shadow call stack's own stack";
+  if (caller.getFnAttribute("target-features").getValueAsString().contains("+egpr"))
+    return "sennit.swapstack does not switch APX registers r16-r31";
+  return nullptr;
+}
+
+bool has_primitive(const Module& module) {
+  const Triple target(module.getTargetTriple());
+  return target.getArch() == Triple::x86_64 && !target.isX32() && target.isOSBinFormatELF();
+}
+
+void expand(CallBase& given, verb asked) {
+  const char* wrong = has_primitive(*given.getModule())
+                          ? wrong_with(given, asked)
+                          : "sennit.swapstack and sennit.newstack are for x86-64 (LP64, ELF) only";
+  // It does not throw.
+  auto* invoke = dyn_cast<InvokeInst>(&given);
+  auto* call = invoke != nullptr ? changeToCall(invoke) : cast<CallInst>(&given);
+  Value* result = nullptr;
+  if (wrong != nullptr) {
+    call->getContext().emitError(call, wrong);
+    if (!call->getType()->isVoidTy())
+      result = PoisonValue::get(call->getType());
+  } else {
+    IRBuilder<> builder(call);
+    result = asked == verb::newstack
+                 ? expand_newstack(builder, *call)
+                 : expand_swapstack(builder, *call, *signature_of(*call), asked == verb::swapstack_raw);
+  }
+  if (result != nullptr)
+    call->replaceAllUsesWith(result);
+  call->eraseFromParent();
+}
+
+class expand_primitive : public PassInfoMixin<expand_primitive> {
+public:
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    bool changed = false;
+    for (Function& function : make_early_inc_range(module)) {
+      const verb asked = verb_of(function);
+      if (asked == verb::none)
+        continue;
+      changed = true;
+      for (Use& use : make_early_inc_range(function.uses())) {
+        auto* call = dyn_cast<CallBase>(use.getUser());
+        if (call != nullptr && call->isCallee(&use) && (isa<CallInst>(call) || isa<InvokeInst>(call)))
+          expand(*call, asked);
+      }
+      if (function.use_empty())
+        function.eraseFromParent();
+      else
+        module.getContext().emitError(function.getName() + " can only be called");
+    }
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+// ---- The last step.
+
+// Whom the assembly enters when it knows: the function of a new context, or wherever the target is resumed.
+struct destination {
+  Function* function = nullptr;
+  bool is_new = false;
+};
+
+Function* known_function(Value* value) {
+  auto* function = dyn_cast<Function>(value->stripPointerCasts());
+  return function != nullptr && function->isDSOLocal() ? function : nullptr;
+}
+
+destination destination_of(const CallInst& call) {
+  if (!direct)
+    return {};
+  const auto* resume = dyn_cast<Function>(call.getArgOperand(1)->stripPointerCasts());
+  if (resume != nullptr && resume->getName() == root)
+    return {known_function(call.getArgOperand(2)), true};
+  return {known_function(call.getArgOperand(1)), false};
+}
+
+// As SENNIT_ASM_SAVE and so on of x86_64.h, in another order: nothing is pushed, so each line may be left
+// out.
+std::string assembly(bool raw, bool landings_are_marked, const destination& to, unsigned operand) {
+  std::string code =
+      "\tleaq 1f(%rip), %r9\n"
+      "\tleaq -152(%rsp), %rdi\n"
+      "\tmovq %rdi, %rsp\n";
+  code += ("\tmovq %rbx, 16(%rdi) " + keeps_rbx + "\n\tmovq %rbp, 8(%rdi) " + keeps_rbp + "\n").str();
+  code += "\tmovq %r9, (%rdi)\n";
+  if (!raw)
+    code +=
+        "\tmovq sennit_thread@gottpoff(%rip), %r10\n"
+        "\tmovq %fs:(%r10), %r10\n"
+        "\tmovq (%r10), %r11\n"
+        "\taddq 8(%r10), %r11\n"
+        "\tjnz 2f\n";
+  const std::string known = "${" + std::to_string(operand) + ":P}\n";
+  if (to.function == nullptr)
+    code += "\tjmpq *(%rax)\n";
+  else if (!to.is_new)
+    code += "\tjmp " + known;
+  else
+    code +=
+        "\tmovq sennit_entered_root@GOTPCREL(%rip), %r10\n"
+        "\tleaq 152(%rax), %rsp\n"
+        "\txorl %ebp, %ebp\n"
+        "\tpushq %r10\n"
+        "\tjmp " +
+        known;
+  if (!raw)
+    code += "2:\tjmp sennit_swapstack_busy@PLT\n";
+  code += (landing + (landings_are_marked ? "\tendbr64" : "")).str();
+  code += ("\n\tmovq 8(%rax), %rbp " + keeps_rbp + "\n\tmovq 16(%rax), %rbx " + keeps_rbx).str();
+  code += "\n\tleaq 152(%rax), %rsp";
+  return code;
+}
+
+std::string constraints(unsigned words, bool known) {
+  std::string text = "={rax},={rdi},={rsi},={rdx},={rcx},={r8},{rax}";
+  const char* const registers[most_words] = {",{rsi}", ",{rdx}", ",{rcx}", ",{r8}"};
+  for (unsigned i = 0; i < words; ++i)
+    text += registers[i];
+  if (known)
+    text += ",s";
+  text += ",~{rbx},~{rbp},~{r9},~{r10},~{r11},~{r12},~{r13},~{r14},~{r15}";
+  for (unsigned i = 0; i < 32; ++i)
+    text += ",~{xmm" + std::to_string(i) + "}";
+  for (unsigned i = 0; i < 8; ++i)
+    text += ",~{k" + std::to_string(i) + "},~{mm" + std::to_string(i) + "}";
+  text += ",~{st}";
+  for (unsigned i = 1; i < 8; ++i)
+    text += ",~{st(" + std::to_string(i) + ")}";
+  return text + ",~{dirflag},~{fpsr},~{flags},~{memory}";
+}
+
+void lower(CallInst& call, bool raw) {
+  IRBuilder<> builder(&call);
+  Type* pointer = builder.getPtrTy();
+  Type* word = builder.getInt64Ty();
+  const destination to = destination_of(call);
+  const unsigned words = call.arg_size() - 3;
+  SmallVector<Value*, 6> arguments{call.getArgOperand(0)};
+  for (unsigned i = 0; i < words; ++i)
+    arguments.push_back(call.getArgOperand(3 + i));
+  if (to.function != nullptr)
+    arguments.push_back(to.function);
+  SmallVector<Type*, 6> parameters;
+  for (Value* each : arguments)
+    parameters.push_back(each->getType());
+  const bool marked = call.getModule()->getModuleFlag("cf-protection-branch") != nullptr;
+  constexpr unsigned results = 6;
+  auto* type = FunctionType::get(
+      StructType::get(call.getContext(), {pointer, pointer, word, word, word, word}), parameters, false);
+  CallInst* code = builder.CreateCall(InlineAsm::get(type, assembly(raw, marked, to, results + 1 + words),
+                                                     constraints(words, to.function != nullptr), true),
+                                      arguments);
+  code->setDoesNotThrow();
+  code->setDebugLoc(call.getDebugLoc());
+  Value* result = PoisonValue::get(call.getType());
+  for (unsigned i = 0; i + 1 < results; ++i)
+    result = builder.CreateInsertValue(result, builder.CreateExtractValue(code, i + 1), i);
+  for (User* user : make_early_inc_range(call.users()))
+    if (auto* part = dyn_cast<ExtractValueInst>(user)) {
+      part->replaceAllUsesWith(builder.CreateExtractValue(code, part->getIndices()[0] + 1));
+      part->eraseFromParent();
+    }
+  call.replaceAllUsesWith(result);
+  Value* const loads[] = {call.getArgOperand(1), call.getArgOperand(2)};
+  call.eraseFromParent();
+  RecursivelyDeleteTriviallyDeadInstructions(result);
+  for (Value* each : loads)
+    RecursivelyDeleteTriviallyDeadInstructions(each);
+}
+
+class lower_primitive : public PassInfoMixin<lower_primitive> {
+public:
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    bool changed = false;
+    for (Function& function : make_early_inc_range(module)) {
+      const bool raw = function.getName().starts_with(switching_raw);
+      if (!raw && !function.getName().starts_with(switching))
+        continue;
+      changed = true;
+      for (User* user : make_early_inc_range(function.users()))
+        lower(*cast<CallInst>(user), raw);
+      function.eraseFromParent();
+    }
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+}  // namespace
+
+void add_swapstack(PassBuilder& builder) {
+  builder.registerPipelineStartEPCallback(
+      [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(expand_primitive()); });
+  builder.registerOptimizerLastEPCallback(
+      [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(lower_primitive()); });
+  builder.registerPipelineParsingCallback(
+      [](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
+        if (name != "sennit-swapstack")
+          return false;
+        passes.addPass(expand_primitive());
+        passes.addPass(lower_primitive());
+        return true;
+      });
+  add_swapstack_code();
+}
+
+}  // namespace sennit::compiler

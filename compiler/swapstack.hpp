@@ -1,0 +1,47 @@
+// The primitive, for every front end (Dolan et al. 2013, sections 3.1 to 3.4): a module declares
+//
+//   declare ptr @sennit.newstack(ptr %top, ptr %entry)
+//   declare {ptr, i64, double} @sennit.swapstack.NAME(ptr %context, i32, ptr)
+//   declare {ptr, i64} @sennit.swapstack_raw.NAME(ptr %context, i64)
+//
+// and calls them. %context, which must be suspended, is resumed; the call returns when somebody resumes us,
+// with his context first. Zero to four values go along, integers and floating-point numbers of up to 64 bits
+// and pointers: what one side passes is what the other side's call returns, in order, each in a register of
+// its own, the same for both ways. NAME distinguishes signatures; it and the dot may be missing. Instead of
+// its result a call may have a first parameter that is `sret` of the same structure. The contexts are the
+// library's (include/sennit/detail/arch/context.h): newstack is its sennit_newstack, swapstack keeps its
+// invariant about exception globals, and swapstack_raw, like the library's, does not look at them.
+//
+// Three steps, so that nothing but the optimizer itself is needed to see who is entered (section 3.3):
+//
+//   first   newstack becomes stores of the record. swapstack becomes loads of the resume address and of the
+//           entry function, and a call that takes them along.
+//   last    that call becomes assembly. Where the loads have become constants, it jumps to the function
+//   itself. after register allocation (swapstack_code.cpp)   the assembly saves what must be saved here, and
+//   no more.
+//
+// x86-64 only: elsewhere, a call is an error.
+#pragma once
+
+#include <llvm/ADT/StringRef.h>
+
+namespace llvm {
+class PassBuilder;
+}
+
+namespace sennit::compiler {
+
+// In opt, -passes=sennit-swapstack does the first two steps.
+void add_swapstack(llvm::PassBuilder& builder);
+
+// What the assembly has for its third step: the ends of lines that save or load a register that the function
+// may have for itself, and the line from which on we are resumed.
+constexpr llvm::StringLiteral keeps_rbp = "/* keeps rbp */";
+constexpr llvm::StringLiteral keeps_rbx = "/* keeps rbx */";
+constexpr llvm::StringLiteral landing = "\t.p2align 6\n1: /* sennit: a switch */";
+constexpr llvm::StringLiteral landing_address = "1f(%rip)";
+
+// The third step.
+void add_swapstack_code();
+
+}  // namespace sennit::compiler

@@ -1,0 +1,208 @@
+// The primitive's assembly, once registers are assigned.
+//
+// What a switch changes, rbp and rbx among it, is named to LLVM, which keeps nothing there and gives both
+// back to the function's caller. It does not where it has one of the two for itself, as frame or base
+// pointer; so the assembly comes with lines that keep them in our record. Here they go, where the function
+// has no use for them.
+//
+// Resume addresses are folded (Dolan et al. 2013, section 3.2): where branches that end in a switch go on at
+// the same place, and nobody falls into that place, it gets the landing, which all of them are resumed at.
+// That is resumed which was jumped to:
+//
+//       ...                                  ...
+//       jmpq *(%rax)                         jmpq *(%rax)            goes to .Lsennit_resumed_3_7
+//   1:  leaq 152(%rax), %rsp
+//       jmp  .Lnext
+//       ...                                  ...
+//       jmpq *(%rax)                         jmpq *(%rax)            the same
+//   1:  leaq 152(%rax), %rsp             .Lsennit_resumed_3_7:
+//   .Lnext:                                  leaq 152(%rax), %rsp
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/CodeGen/LivePhysRegs.h>
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <string>
+
+#include "machine_pass.hpp"
+#include "swapstack.hpp"
+
+namespace sennit::compiler {
+
+namespace {
+
+using llvm::MachineBasicBlock;
+using llvm::MachineFunction;
+using llvm::MachineInstr;
+using llvm::StringRef;
+
+llvm::cl::opt<bool> fold("sennit-swapstack-fold", llvm::cl::init(true), llvm::cl::Hidden,
+                         llvm::cl::desc("Resume where the code goes on; off: to compare with"));
+
+StringRef text_of(const MachineInstr& instruction) {
+  return instruction.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName();
+}
+
+void set_text(MachineInstr& instruction, const std::string& text) {
+  instruction.getOperand(llvm::InlineAsm::MIOp_AsmString)
+      .ChangeToES(instruction.getMF()->createExternalSymbolName(text));
+}
+
+bool is_primitive(const MachineInstr& instruction) {
+  return instruction.getOpcode() == llvm::TargetOpcode::INLINEASM && text_of(instruction).contains(landing);
+}
+
+std::string without_lines(StringRef text, StringRef mark) {
+  std::string left;
+  for (const StringRef line : llvm::split(text, '\n'))
+    if (!line.ends_with(mark))
+      left += (left.empty() ? "" : "\n") + line.str();
+  return left;
+}
+
+class function_switches {
+public:
+  explicit function_switches(MachineFunction& function)
+      : function_(function),
+        instructions_(*function.getSubtarget().getInstrInfo()),
+        registers_(*function.getSubtarget().getRegisterInfo()) {}
+
+  bool run();
+
+private:
+  bool is_taken(StringRef name) const;
+  unsigned number(StringRef name) const;
+  MachineInstr* switch_before(MachineBasicBlock& next, MachineBasicBlock& block) const;
+  void fold_before(MachineBasicBlock& next);
+
+  MachineFunction& function_;
+  const llvm::TargetInstrInfo& instructions_;
+  const llvm::TargetRegisterInfo& registers_;
+};
+
+// By its name: the target's own header is none of those that are installed.
+unsigned function_switches::number(StringRef name) const {
+  for (unsigned i = 1; i < registers_.getNumRegs(); ++i)
+    if (StringRef(registers_.getName(i)) == name)
+      return i;
+  llvm::report_fatal_error("sennit: this LLVM's x86 has no " + name);
+}
+
+// Not the allocator's: the function itself has a use for it.
+bool function_switches::is_taken(StringRef name) const {
+  return function_.getRegInfo().isReserved(number(name));
+}
+
+// The switch that a block ends with which then goes on at `next`, and nowhere else.
+MachineInstr* function_switches::switch_before(MachineBasicBlock& next, MachineBasicBlock& block) const {
+  MachineBasicBlock *target = nullptr, *other = nullptr;
+  llvm::SmallVector<llvm::MachineOperand, 4> condition;
+  if (block.succ_size() != 1 || instructions_.analyzeBranch(block, target, other, condition) ||
+      !condition.empty() || (target != nullptr && target != &next))
+    return nullptr;
+  for (MachineInstr& each : llvm::reverse(block)) {
+    if (each.isTerminator() || each.isMetaInstruction())
+      continue;
+    return is_primitive(each) ? &each : nullptr;
+  }
+  return nullptr;
+}
+
+void function_switches::fold_before(MachineBasicBlock& next) {
+  if (next.isEHPad() || next.hasAddressTaken() || next.isInlineAsmBrIndirectTarget())
+    return;
+  llvm::SmallVector<MachineInstr*, 4> all;
+  bool falls = false;  // whoever is not resumed there
+  bool jumps = false;
+  MachineBasicBlock& above = *std::prev(next.getIterator());
+  for (MachineBasicBlock* block : next.predecessors()) {
+    MachineInstr* last = switch_before(next, *block);
+    if (last != nullptr)
+      all.push_back(last);
+    if (block == &above && block->canFallThrough())
+      falls |= last == nullptr;
+    else
+      jumps |= last != nullptr;
+  }
+  if (falls || !jumps)
+    return;
+  MachineBasicBlock& resumed = *function_.CreateMachineBasicBlock();
+  function_.insert(next.getIterator(), &resumed);
+  resumed.setIsInlineAsmBrIndirectTarget();
+  const auto rax = llvm::Register(number("RAX"));
+  const std::string label = ".Lsennit_resumed_" + std::to_string(function_.getFunctionNumber()) + "_" +
+                            std::to_string(resumed.getNumber());
+  for (MachineInstr* each : all) {
+    const auto [before, after] = text_of(*each).split(landing);
+    if (resumed.empty()) {
+      const auto [align, mark] = landing.split("1:");
+      const std::string text = (align + label + ":" + mark + after).str();
+      llvm::BuildMI(resumed, resumed.end(), each->getDebugLoc(),
+                    instructions_.get(llvm::TargetOpcode::INLINEASM))
+          .addExternalSymbol(function_.createExternalSymbolName(text))
+          .addImm(llvm::InlineAsm::Extra_HasSideEffects)
+          .addImm(llvm::InlineAsm::Flag(llvm::InlineAsm::Kind::RegUse, 1))
+          .addReg(rax);
+    }
+    const auto [save, leave] = before.split(landing_address);
+    set_text(*each, (save + label + "(%rip)" + leave).str());
+    MachineBasicBlock& block = *each->getParent();
+    instructions_.removeBranch(block);
+    // To LLVM, a branch whose targets are the block's successors.
+    each->setDesc(instructions_.get(llvm::TargetOpcode::INLINEASM_BR));
+    for (llvm::MachineOperand& operand : each->operands())
+      if (operand.isReg() && operand.isDef() && operand.getReg() == rax)
+        operand.setIsDead(false);
+    block.replaceSuccessor(&next, &resumed);
+  }
+  resumed.addSuccessor(&next, llvm::BranchProbability::getOne());
+  llvm::LivePhysRegs live;
+  llvm::computeAndAddLiveIns(live, resumed);
+  resumed.sortUniqueLiveIns();
+}
+
+bool function_switches::run() {
+  bool any = false;
+  const bool rbp = is_taken("RBP"), rbx = is_taken("RBX");
+  for (MachineBasicBlock& block : function_)
+    for (MachineInstr& each : block) {
+      if (!is_primitive(each))
+        continue;
+      any = true;
+      std::string text = text_of(each).str();
+      if (!rbp)
+        text = without_lines(text, keeps_rbp);
+      if (!rbx)
+        text = without_lines(text, keeps_rbx);
+      set_text(each, text);
+    }
+  if (any && fold) {
+    llvm::SmallVector<MachineBasicBlock*, 32> blocks;
+    for (MachineBasicBlock& each : llvm::drop_begin(function_))
+      blocks.push_back(&each);
+    for (MachineBasicBlock* each : blocks)
+      fold_before(*each);
+  }
+  return any;
+}
+
+bool swapstack_step(MachineFunction& function) {
+  return function.getTarget().getTargetTriple().getArch() == llvm::Triple::x86_64 &&
+         function.hasInlineAsm() && function_switches(function).run();
+}
+
+}  // namespace
+
+void add_swapstack_code() {
+  add_machine_step(swapstack_step);
+}
+
+}  // namespace sennit::compiler

@@ -1,0 +1,258 @@
+/* Switches between contexts that hand over typed values, in registers, for C and C++.
+ * room: arch
+ *
+ *   // C: `next` resumes a context, handing over nothing, and is handed a long.
+ *   SENNIT_SWAPSTACK(next, long, sennit_nothing)
+ *   SENNIT_SWAPSTACK(give, sennit_nothing, long)       // the other side's
+ *
+ *   SENNIT_SWAPSTACK_ENTRY(evens, sennit_nothing) {    // begins when `from` first resumes it
+ *     for (long i = 0;; ++i)
+ *       from = give(from, 42 + 2 * i).from;
+ *   }
+ *
+ *   sennit_context generator = sennit_newstack(top, evens);
+ *   next_transfer got = next(generator, SENNIT_NOTHING);   // got.value is 42
+ *   got = next(got.from, SENNIT_NOTHING);                  // 44
+ *
+ *   // C++
+ *   void evens(sennit_context from) {
+ *     for (long i = 0;; ++i)
+ *       from = sennit::swapstack<void(long)>(from, 42 + 2 * i).from;
+ *   }
+ *   sennit_context generator = sennit::newstack<evens>(top);
+ *   auto [next, value] = sennit::swapstack<long()>(generator);
+ *
+ * A switch suspends us and resumes `target`, which must be suspended, and is no handle any more then. It
+ * returns when somebody resumes us: `from` is that one's context, which is his to have resumed once.
+ *
+ * What one side hands over is what the other one's switch, or entry function, is handed; nobody checks that
+ * both name the same types. Values are trivially copyable. Each begins a word of its own, four words in all
+ * at most, each word in a register; so a struct of four longs is what four longs were. A context that was
+ * handed fewer words than it reads finds anything in the rest.
+ *
+ * An entry function must not return nor let an exception out. `top`: see sennit_newstack, in
+ * sennit/detail/arch/context.h; the contexts are the same.
+ *
+ * Compiled with the plugin for clang (docs/swapstack.md), which defines SENNIT_COMPILER_SWAPSTACK, these are
+ * the primitive sennit.swapstack: a frame pointer or a base pointer is saved only where there is one, and a
+ * new context whose function is known is entered by a direct jump. Otherwise they are the library's inline
+ * switch, which means the same; so they are for other targets and backends.
+ *
+ * Source: Dolan 2013, sections 3.1 to 3.3 and 4.
+ */
+#ifndef SENNIT_SWAPSTACK_H
+#define SENNIT_SWAPSTACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sennit/detail/arch/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nobody's API: what all spellings are made of. `sent` and `received`: how many words. */
+struct sennit_words {
+  sennit_context from;
+  uintptr_t value0, value1, value2, value3;
+};
+
+#if defined(SENNIT_COMPILER_SWAPSTACK) && defined(__x86_64__) && defined(__LP64__) && \
+    !defined(SENNIT_BACKEND_PORTABLE)
+#define SENNIT_PRIMITIVE(words) __asm__("sennit.swapstack." #words) __attribute__((nothrow))
+struct sennit_words sennit_primitive0(sennit_context) SENNIT_PRIMITIVE(0);
+struct sennit_words sennit_primitive1(sennit_context, uintptr_t) SENNIT_PRIMITIVE(1);
+struct sennit_words sennit_primitive2(sennit_context, uintptr_t, uintptr_t) SENNIT_PRIMITIVE(2);
+struct sennit_words sennit_primitive3(sennit_context, uintptr_t, uintptr_t, uintptr_t) SENNIT_PRIMITIVE(3);
+struct sennit_words sennit_primitive4(sennit_context, uintptr_t, uintptr_t, uintptr_t, uintptr_t)
+    SENNIT_PRIMITIVE(4);
+#undef SENNIT_PRIMITIVE
+
+SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target, const uintptr_t* words,
+                                                           size_t sent, size_t received) {
+  (void)received;
+  switch (sent) {
+    case 0:
+      return sennit_primitive0(target);
+    case 1:
+      return sennit_primitive1(target, words[0]);
+    case 2:
+      return sennit_primitive2(target, words[0], words[1]);
+    case 3:
+      return sennit_primitive3(target, words[0], words[1], words[2]);
+    default:
+      return sennit_primitive4(target, words[0], words[1], words[2], words[3]);
+  }
+}
+#else
+SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target, const uintptr_t* words,
+                                                           size_t sent, size_t received) {
+  struct sennit_words got;
+  if (sent <= 1 && received <= 1) {
+    const sennit_transfer one = sennit_swapstack(target, words[0]);
+    got.from = one.from;
+    got.value0 = one.value;
+    got.value1 = got.value2 = got.value3 = 0;
+  } else {
+    const sennit_transfer4 all = sennit_swapstack4(target, words[0], words[1], words[2], words[3]);
+    got.from = all.from;
+    got.value0 = all.value[0];
+    got.value1 = all.value[1];
+    got.value2 = all.value[2];
+    got.value3 = all.value[3];
+  }
+  return got;
+}
+#endif
+
+#define SENNIT_WORDS_OF(type) ((sizeof(type) + sizeof(uintptr_t) - 1) / sizeof(uintptr_t))
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef __cplusplus
+
+/* Where nothing is handed over. */
+__extension__ typedef struct {
+} sennit_nothing;
+#define SENNIT_NOTHING (__extension__(sennit_nothing){})
+
+/* Defines the function  name_transfer name(sennit_context target, in value),  and its result, a struct of
+ * sennit_context from and  out value. */
+#define SENNIT_SWAPSTACK(name, out, in)                                                          \
+  typedef struct {                                                                               \
+    sennit_context from;                                                                         \
+    out value;                                                                                   \
+  } name##_transfer;                                                                             \
+  SENNIT_ALWAYS_INLINE name##_transfer name(sennit_context target, in value) {                   \
+    _Static_assert(SENNIT_WORDS_OF(in) <= 4 && SENNIT_WORDS_OF(out) <= 4, "at most four words"); \
+    uintptr_t words[4] = {0, 0, 0, 0};                                                           \
+    memcpy(words, &value, sizeof(in));                                                           \
+    const struct sennit_words got =                                                              \
+        sennit_swap_words(target, words, SENNIT_WORDS_OF(in), SENNIT_WORDS_OF(out));             \
+    const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};              \
+    name##_transfer result;                                                                      \
+    result.from = got.from;                                                                      \
+    memcpy(&result.value, received, sizeof(out));                                                \
+    return result;                                                                               \
+  }
+
+/* Begins the definition of an entry function for sennit_newstack, whose body finds  sennit_context from  and
+ * in value. */
+#define SENNIT_SWAPSTACK_ENTRY(name, in)                                                      \
+  SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value);                       \
+  static void name(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, \
+                   uintptr_t value3) {                                                        \
+    _Static_assert(SENNIT_WORDS_OF(in) <= 4, "at most four words");                           \
+    const uintptr_t words[4] = {value0, value1, value2, value3};                              \
+    in value;                                                                                 \
+    memcpy(&value, words, sizeof(in));                                                        \
+    name##_body(from, value);                                                                 \
+  }                                                                                           \
+  SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value)
+
+#else
+
+#include <type_traits>
+
+#include "sennit/detail/arch/cplusplus.hpp"
+
+namespace sennit {
+
+/* What a switch returns: who resumed us, and what he handed over. */
+template <class T>
+struct transfer {
+  sennit_context from;
+  T value;
+};
+template <>
+struct transfer<void> {
+  sennit_context from;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr size_t words_of = SENNIT_WORDS_OF(T);
+template <>
+inline constexpr size_t words_of<void> = 0;
+
+template <class T>
+inline constexpr bool travels =
+    std::is_void_v<T> || (std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>);
+
+template <class Signature>
+struct typed_switch;
+
+template <class Out, class... In>
+struct typed_switch<Out(In...)> {
+  static_assert(travels<Out> && (travels<In> && ...), "values are trivially copyable");
+  static_assert(words_of<Out> <= 4 && (words_of<In> + ... + 0) <= 4, "at most four words");
+
+  [[gnu::always_inline]] static transfer<Out> swap(sennit_context target, In... values) noexcept {
+    uintptr_t words[4] = {0, 0, 0, 0};
+    [[maybe_unused]] size_t at = 0;
+    ((memcpy(words + at, &values, sizeof values), at += words_of<In>), ...);
+    const sennit_words got = sennit_swap_words(target, words, (words_of<In> + ... + 0), words_of<Out>);
+    transfer<Out> result;
+    result.from = got.from;
+    if constexpr (!std::is_void_v<Out>) {
+      const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};
+      memcpy(&result.value, received, sizeof result.value);
+    }
+    return result;
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] inline T take(const uintptr_t* words, size_t& at) noexcept {
+  static_assert(travels<T>, "values are trivially copyable");
+  T value;
+  memcpy(&value, words + at, sizeof value);
+  at += words_of<T>;
+  return value;
+}
+
+// Calls it: within braces, what is taken is taken in order.
+template <auto Entry, class... In>
+struct entered {
+  [[gnu::always_inline]] entered(sennit_context from, In... values) { Entry(from, values...); }
+};
+
+template <auto Entry, class... In>
+void enter(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, uintptr_t value3) {
+  static_assert((words_of<In> + ... + 0) <= 4, "at most four words");
+  [[maybe_unused]] const uintptr_t words[4] = {value0, value1, value2, value3};
+  [[maybe_unused]] size_t at = 0;
+  [[maybe_unused]] const entered<Entry, In...> body{from, take<In>(words, at)...};
+}
+
+template <auto Entry, class... In>
+[[gnu::always_inline]] inline sennit_context new_context(void* top,
+                                                         void (*)(sennit_context, In...)) noexcept {
+  return sennit_newstack(top, enter<Entry, In...>);
+}
+
+}  // namespace detail
+
+/* Resumes `target`, handing over `values`, and returns what we are handed: swapstack<Out(In...)>. Out: void,
+ * or a type of at most four words. */
+template <class Signature, class... Values>
+[[gnu::always_inline]] inline auto swapstack(sennit_context target, Values... values) noexcept {
+  return detail::typed_switch<Signature>::swap(target, values...);
+}
+
+/* A context on the stack below `top` that, resumed first, calls Entry with who did so and what he handed
+ * over. Entry: a function, void(sennit_context, In...). */
+template <auto Entry>
+[[gnu::always_inline]] inline sennit_context newstack(void* top) noexcept {
+  return detail::new_context<Entry>(top, Entry);
+}
+
+}  // namespace sennit
+
+#endif
+#endif
