@@ -290,9 +290,9 @@ std::string assembly(bool raw, bool landings_are_marked, const destination& to, 
   else
     code +=
         "\tmovq sennit_entered_root@GOTPCREL(%rip), %r10\n"
-        "\tleaq 152(%rax), %rsp\n"
         "\txorl %ebp, %ebp\n"
-        "\tpushq %r10\n"
+        "\tleaq 144(%rax), %rsp\n"
+        "\tmovq %r10, 144(%rax)\n"
         "\tjmp " +
         known;
   if (!raw)
