@@ -10,6 +10,8 @@
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sennit::compiler {
@@ -171,24 +173,26 @@ Value* expand_swapstack(IRBuilder<>& builder, CallInst& call, const signature& t
   return types.in_memory ? nullptr : received;
 }
 
-const char* wrong_with(const CallBase& call, verb asked) {
+std::string wrong_with(const CallBase& call, StringRef name, verb asked) {
   const Function& caller = *call.getFunction();
+  const FunctionType& type = *call.getFunctionType();
   if (asked == verb::newstack) {
-    const FunctionType& type = *call.getFunctionType();
     if (type.getNumParams() != 2 || type.isVarArg() || !type.getParamType(0)->isPointerTy() ||
         !type.getParamType(1)->isPointerTy() || !type.getReturnType()->isPointerTy())
-      return "sennit.newstack wants a ptr (the stack's top) and a ptr (the entry function), and returns a "
-             "ptr";
-  } else if (!signature_of(call)) {
-    return "sennit.swapstack wants a ptr (the context) and at most four values, and returns a ptr or a "
-           "struct of "
-           "a ptr and at most four; values are pointers, float, double or integers of at most 64 bits";
+      return (name + " wants a ptr (the stack's top) and a ptr (the entry function), and returns a ptr")
+          .str();
+    return {};
   }
+  if (!signature_of(call))
+    return (name +
+            " wants a ptr (the context) and at most four values, and returns a ptr or a struct of a ptr "
+            "and at most four; values are pointers, float, double or integers of at most 64 bits")
+        .str();
   if (caller.hasFnAttribute(Attribute::SafeStack) || caller.hasFnAttribute(Attribute::ShadowCallStack))
-    return "sennit.swapstack does not switch SafeStack's or the shadow call stack's own stack";
+    return (name + " does not switch SafeStack's or the shadow call stack's own stack").str();
   if (caller.getFnAttribute("target-features").getValueAsString().contains("+egpr"))
-    return "sennit.swapstack does not switch APX registers r16-r31";
-  return nullptr;
+    return (name + " does not switch APX registers r16-r31").str();
+  return {};
 }
 
 bool has_primitive(const Module& module) {
@@ -196,16 +200,16 @@ bool has_primitive(const Module& module) {
   return target.getArch() == Triple::x86_64 && !target.isX32() && target.isOSBinFormatELF();
 }
 
-void expand(CallBase& given, verb asked) {
-  const char* wrong = has_primitive(*given.getModule())
-                          ? wrong_with(given, asked)
-                          : "sennit.swapstack and sennit.newstack are for x86-64 (LP64, ELF) only";
+void expand(CallBase& given, StringRef name, verb asked) {
+  const std::string wrong = has_primitive(*given.getModule())
+                                ? wrong_with(given, name, asked)
+                                : "sennit.swapstack and sennit.newstack are for x86-64 (LP64, ELF) only";
   // It does not throw.
   auto* invoke = dyn_cast<InvokeInst>(&given);
   auto* call = invoke != nullptr ? changeToCall(invoke) : cast<CallInst>(&given);
   Value* result = nullptr;
-  if (wrong != nullptr) {
-    call->getContext().emitError(call, wrong);
+  if (!wrong.empty()) {
+    call->getContext().emitError(wrong);
     if (!call->getType()->isVoidTy())
       result = PoisonValue::get(call->getType());
   } else {
@@ -233,7 +237,7 @@ public:
       for (Use& use : make_early_inc_range(function.uses())) {
         auto* call = dyn_cast<CallBase>(use.getUser());
         if (call != nullptr && call->isCallee(&use) && (isa<CallInst>(call) || isa<InvokeInst>(call)))
-          expand(*call, asked);
+          expand(*call, function.getName(), asked);
       }
       if (function.use_empty())
         function.eraseFromParent();
@@ -335,7 +339,9 @@ void lower(CallInst& call, bool raw) {
   SmallVector<Type*, 6> parameters;
   for (Value* each : arguments)
     parameters.push_back(each->getType());
-  const bool marked = call.getModule()->getModuleFlag("cf-protection-branch") != nullptr;
+  const auto* landings =
+      mdconst::dyn_extract_or_null<ConstantInt>(call.getModule()->getModuleFlag("cf-protection-branch"));
+  const bool marked = landings != nullptr && !landings->isZero();
   constexpr unsigned results = 6;
   auto* type = FunctionType::get(
       StructType::get(call.getContext(), {pointer, pointer, word, word, word, word}), parameters, false);
