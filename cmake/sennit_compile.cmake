@@ -4,13 +4,14 @@
 #   FIBER_TLS       no address of a thread-local variable, nor errno's, is kept across a switch
 #   NO_CALLEE_SAVE  functions that switch need not save registers for their callers
 #
+# Without any of these, too, sennit/swapstack.h is the plugin's primitive there.
 # With INTERPROCEDURAL_OPTIMIZATION, to be set before, lld loads the plugin, too. What is compiled with the plugin and
 # without links together. The plugin is SENNIT_COMPILER_PLUGIN, which sennit-config.cmake sets, or this build's own.
 function(sennit_target_compile target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PREEMPT;FIBER_TLS;NO_CALLEE_SAVE" "" "")
-  if(arg_UNPARSED_ARGUMENTS OR NOT (arg_PREEMPT OR arg_FIBER_TLS OR arg_NO_CALLEE_SAVE))
+  if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
-      "sennit_target_compile(${ARGV}) wants a target and one or more of PREEMPT, FIBER_TLS, NO_CALLEE_SAVE")
+      "sennit_target_compile(${ARGV}) wants a target, and then PREEMPT, FIBER_TLS, NO_CALLEE_SAVE or none of them")
   endif()
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   foreach(language IN ITEMS C CXX)
@@ -31,7 +32,7 @@ function(sennit_target_compile target)
       "Configure Sennit itself with -DSENNIT_COMPILER=ON (it wants llvm-19-dev), and install it again.")
   endif()
 
-  set(flags "-fplugin=${plugin}" "-fpass-plugin=${plugin}")
+  set(flags "-fplugin=${plugin}" "-fpass-plugin=${plugin}" -DSENNIT_COMPILER_SWAPSTACK=1)  # as sennit.cfg
   foreach(each IN ITEMS PREEMPT=polls FIBER_TLS=fiber-tls NO_CALLEE_SAVE=no-callee-save)
     string(REGEX MATCH "(.*)=(.*)" each "${each}")
     if(arg_${CMAKE_MATCH_1})

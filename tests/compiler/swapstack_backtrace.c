@@ -1,9 +1,9 @@
 // Backtraces go through suspended switches, whatever the frames are like, and end where a context begins that
 // was entered by a direct jump: libgcc's and gdb's.
-// RUN: %sennit_clang -g -O2 -rdynamic %s -o %t %library && %t
-// RUN: %sennit_clang -g -O0 -rdynamic %s -o %t %library && %t
-// RUN: %sennit_clang -g -O1 -fPIC -rdynamic %s -o %t %library && %t
-// RUN: %sennit_clang -g -O2 -fno-omit-frame-pointer -rdynamic %s -o %t %library && %t
+// RUN: %sennit_clang -g -O2 -rdynamic %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clang -g -O0 -rdynamic %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clang -g -O1 -fPIC -rdynamic %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clang -g -O2 -fno-omit-frame-pointer -rdynamic %s -o %t %library && timeout 60 %t
 // RUN: timeout 60 gdb -q -batch -ex "break found" -ex run -ex bt -ex continue -ex bt %t 2>&1 | FileCheck %s
 // CHECK: #0 {{.*}}found
 // CHECK-NEXT: #1 {{.*}} inner

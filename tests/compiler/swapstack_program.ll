@@ -1,10 +1,10 @@
 ; A program of no front end's but IR alone: the paper's generator of ten even numbers (Dolan 2013, section 4), and a
 ; pair of contexts that keep no invariant of the library. Its exit status is the number of what went wrong.
-; RUN: %sennit_clang %verify -Wno-override-module -O0 %s -o %t %library && %t
-; RUN: %sennit_clang %verify -Wno-override-module -O2 %s -o %t %library && %t
-; RUN: %sennit_clang %verify -Wno-override-module -O2 -fPIC %s -o %t %library && %t
+; RUN: %sennit_clang %verify -Wno-override-module -O0 %s -o %t %library && timeout 60 %t
+; RUN: %sennit_clang %verify -Wno-override-module -O2 %s -o %t %library && timeout 60 %t
+; RUN: %sennit_clang %verify -Wno-override-module -O2 -fPIC %s -o %t %library && timeout 60 %t
 ; RUN: opt -load-pass-plugin=%plugin -passes=sennit-swapstack %s | llc -O2 -relocation-model=pic -verify-machineinstrs -filetype=obj -o %t.o
-; RUN: %stock_clang %t.o -o %t %library && %t
+; RUN: %stock_clang %t.o -o %t %library && timeout 60 %t
 target triple = "x86_64-unknown-linux-gnu"
 
 declare ptr @sennit.newstack(ptr, ptr)

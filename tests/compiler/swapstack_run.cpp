@@ -1,20 +1,20 @@
 // The primitive at run time: values bit by bit in both directions, whatever the frame of the function that
 // switches is like; with the library's own switches on the other side; with exceptions being handled.
-// RUN: %sennit_clangxx %verify -O0 %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O1 %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O2 %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O3 -march=native %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O0 -fno-omit-frame-pointer -fPIC %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O2 -fno-omit-frame-pointer -fstack-protector-all %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -Os -fPIC -fstack-clash-protection %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O2 -fcf-protection=branch -mno-red-zone %s -o %t %library && %t
-// RUN: %sennit_clangxx %verify -O2 -mllvm -sennit-no-callee-save -mllvm -sennit-polls -mllvm -sennit-fiber-tls %s -o %t %library && %t
-// RUN: %sennit_clangxx -O2 -flto -fuse-ld=lld %s -o %t %library && %t
-// RUN: %sennit_clangxx -O2 -flto -fuse-ld=lld -Wl,--load-pass-plugin=%plugin %s -o %t %library && %t
-// RUN: %sennit_clangxx -O2 -flto=thin -fuse-ld=lld %s -o %t %library && %t
+// RUN: %sennit_clangxx %verify -O0 %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O1 %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O2 %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O3 -march=native %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O0 -fno-omit-frame-pointer -fPIC %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O2 -fno-omit-frame-pointer -fstack-protector-all %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -Os -fPIC -fstack-clash-protection %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O2 -fcf-protection=branch -mno-red-zone %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx %verify -O2 -mllvm -sennit-no-callee-save -mllvm -sennit-polls -mllvm -sennit-fiber-tls %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx -O2 -flto -fuse-ld=lld %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx -O2 -flto -fuse-ld=lld -Wl,--load-pass-plugin=%plugin %s -o %t %library && timeout 60 %t
+// RUN: %sennit_clangxx -O2 -flto=thin -fuse-ld=lld %s -o %t %library && timeout 60 %t
 // Without the plugin the same program is the library's switch.
-// RUN: %stock_clangxx -O2 %s -o %t %library && %t
-// RUN: g++-12 -std=c++20 -O2 -I%include %s -o %t %library && %t
+// RUN: %stock_clangxx -O2 %s -o %t %library && timeout 60 %t
+// RUN: g++-12 -std=c++20 -O2 -I%include %s -o %t %library && timeout 60 %t
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
