@@ -6,8 +6,9 @@
 // has no use for them.
 //
 // Resume addresses are folded (Dolan et al. 2013, section 3.2): where branches that end in a switch go on at
-// the same place, and nobody falls into that place, it gets the landing, which all of them are resumed at.
-// That is resumed which was jumped to:
+// the same place, and nobody falls into that place, it gets the landing, which all of them are resumed at. So
+// does the entry of a loop whose rounds end in a switch; who falls into it from outside jumps over the
+// landing.
 //
 //       ...                                  ...
 //       jmpq *(%rax)                         jmpq *(%rax)            goes to .Lsennit_resumed_3_7
@@ -20,6 +21,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
+#include <llvm/CodeGen/MachineDominators.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
@@ -30,6 +32,7 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <optional>
 #include <string>
 
 #include "machine_pass.hpp"
@@ -81,11 +84,14 @@ private:
   bool is_taken(StringRef name) const;
   unsigned number(StringRef name) const;
   MachineInstr* switch_before(MachineBasicBlock& next, MachineBasicBlock& block) const;
+  bool is_round(MachineBasicBlock& entry, MachineBasicBlock& block);
+  bool jump_over(MachineBasicBlock& above, MachineBasicBlock& next) const;
   void fold_before(MachineBasicBlock& next);
 
   MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
+  std::optional<llvm::MachineDominatorTree> dominators_;  // among the blocks that there were
 };
 
 // By its name: the target's own header is none of those that are installed.
@@ -109,11 +115,28 @@ MachineInstr* function_switches::switch_before(MachineBasicBlock& next, MachineB
       !condition.empty() || (target != nullptr && target != &next))
     return nullptr;
   for (MachineInstr& each : llvm::reverse(block)) {
-    if (each.isTerminator() || each.isMetaInstruction())
+    if (each.isTerminator() || each.isDebugInstr())
       continue;
     return is_primitive(each) ? &each : nullptr;
   }
   return nullptr;
+}
+
+// The block goes on with another round of the loop that begins at `entry`.
+bool function_switches::is_round(MachineBasicBlock& entry, MachineBasicBlock& block) {
+  if (!dominators_)
+    dominators_.emplace(function_);
+  return dominators_->dominates(&entry, &block);
+}
+
+// Has the block that falls into the next jump there instead.
+bool function_switches::jump_over(MachineBasicBlock& above, MachineBasicBlock& next) const {
+  MachineBasicBlock *target = nullptr, *other = nullptr;
+  llvm::SmallVector<llvm::MachineOperand, 4> condition;
+  if (instructions_.analyzeBranch(above, target, other, condition))
+    return false;
+  instructions_.insertUnconditionalBranch(above, &next, above.findBranchDebugLoc());
+  return true;
 }
 
 void function_switches::fold_before(MachineBasicBlock& next) {
@@ -122,18 +145,22 @@ void function_switches::fold_before(MachineBasicBlock& next) {
   llvm::SmallVector<MachineInstr*, 4> all;
   bool falls = false;  // whoever is not resumed there
   bool jumps = false;
+  bool in_loop = true;  // all of them, in one that begins there
   MachineBasicBlock& above = *std::prev(next.getIterator());
   for (MachineBasicBlock* block : next.predecessors()) {
     MachineInstr* last = switch_before(next, *block);
-    if (last != nullptr)
+    if (last != nullptr) {
       all.push_back(last);
+      in_loop &= is_round(next, *block);
+    }
     if (block == &above && block->canFallThrough())
       falls |= last == nullptr;
     else
       jumps |= last != nullptr;
   }
-  if (falls || !jumps)
+  if (!jumps || (falls && (!in_loop || is_round(next, above) || !jump_over(above, next))))
     return;
+  next.setAlignment(llvm::Align(1));  // it is fallen into, in each round
   MachineBasicBlock& resumed = *function_.CreateMachineBasicBlock();
   function_.insert(next.getIterator(), &resumed);
   resumed.setIsInlineAsmBrIndirectTarget();

@@ -83,4 +83,45 @@ next:
   ret void
 }
 
+; A loop whose rounds end in a switch: it is entered by a jump over the landing, and no jump is in it.
+; CHECK-LABEL: loop:
+; CHECK: jmp [[BODY:.LBB.*]]
+; CHECK: [[RESUMED:.Lsennit_resumed_[0-9_]*]]:
+; CHECK-NEXT: leaq 152(%rax), %rsp
+; CHECK-NOT: {{jmp|nop|p2align}}
+; CHECK: [[BODY]]:
+; CHECK: leaq [[RESUMED]](%rip), %r9
+; CHECK: jmpq *(%rax)
+; CHECK-NOT: jmp .LBB
+; CHECK-LABEL: two_ways_round:
+define void @loop(ptr %first, i64 %value) {
+  br label %round
+round:
+  %context = phi ptr [%first, %0], [%next, %round]
+  %words = phi i64 [%value, %0], [%word, %round]
+  %got = call {ptr, i64} @sennit.swapstack(ptr %context, i64 %words)
+  %next = extractvalue {ptr, i64} %got, 0
+  %word = extractvalue {ptr, i64} %got, 1
+  br label %round
+}
+
+; Of two ways round, the one without a switch jumps over the landing, too, or nothing is folded.
+; CHECK: jmp [[ROUND:.LBB.*]]
+; CHECK: [[RESUMED:.Lsennit_resumed_[0-9_]*]]:
+; CHECK-NEXT: leaq 152(%rax), %rsp
+; CHECK: [[ROUND]]:
+; CHECK: jn{{.*}} [[ROUND]]
+; CHECK: leaq [[RESUMED]](%rip), %r9
+define void @two_ways_round(ptr %context) {
+  br label %round
+round:
+  %condition = call i1 @ask()
+  br i1 %condition, label %round, label %switches
+switches:
+  %got = call {ptr, i64} @sennit.swapstack(ptr %context, i64 1)
+  br label %round
+}
+
+declare i1 @ask()
+
 !0 = !{!"branch_weights", i32 1, i32 1000}
