@@ -78,7 +78,7 @@ struct all {
 void hands_back(sennit_context from, std::uint64_t word, double real, void* place, std::uint64_t last) {
   for (;;) {
     trash();
-    const all sent{word, real, place, last};
+    const all sent{word + 1, real, place, last + 2};  // each in its own place
     const auto got = sennit::swapstack<all(all)>(from, sent);
     from = got.from;
     word = got.value.word;
@@ -96,7 +96,7 @@ NOINLINE void four_values() {
     const auto [from, got] = sennit::swapstack<all(std::uint64_t, double, void*, std::uint64_t)>(
         other, sent.word, sent.real, sent.place, sent.last);
     other = from;
-    EXPECT(same(got, sent));
+    EXPECT(same(got, all{sent.word + 1, sent.real, sent.place, sent.last + 2}));
   }
 }
 
