@@ -81,11 +81,14 @@ public:
   bool run();
 
 private:
+  using switches = llvm::SmallVector<MachineInstr*, 4>;
+
   bool is_taken(StringRef name) const;
   unsigned number(StringRef name) const;
   MachineInstr* switch_before(MachineBasicBlock& next, MachineBasicBlock& block) const;
   bool is_round(MachineBasicBlock& entry, MachineBasicBlock& block);
   bool jump_over(MachineBasicBlock& above, MachineBasicBlock& next) const;
+  switches foldable_before(MachineBasicBlock& next);
   void fold_before(MachineBasicBlock& next);
 
   MachineFunction& function_;
@@ -139,10 +142,12 @@ bool function_switches::jump_over(MachineBasicBlock& above, MachineBasicBlock& n
   return true;
 }
 
-void function_switches::fold_before(MachineBasicBlock& next) {
+// The switches that are to be resumed just before the block: those that end its predecessors, if there is a
+// place for the landing.
+function_switches::switches function_switches::foldable_before(MachineBasicBlock& next) {
+  switches all;
   if (next.isEHPad() || next.hasAddressTaken() || next.isInlineAsmBrIndirectTarget())
-    return;
-  llvm::SmallVector<MachineInstr*, 4> all;
+    return all;
   bool falls = false;  // whoever is not resumed there
   bool jumps = false;
   bool in_loop = true;  // all of them, in one that begins there
@@ -159,6 +164,13 @@ void function_switches::fold_before(MachineBasicBlock& next) {
       jumps |= last != nullptr;
   }
   if (!jumps || (falls && (!in_loop || is_round(next, above) || !jump_over(above, next))))
+    all.clear();
+  return all;
+}
+
+void function_switches::fold_before(MachineBasicBlock& next) {
+  const switches all = foldable_before(next);
+  if (all.empty())
     return;
   next.setAlignment(llvm::Align(1));  // it is fallen into, in each round
   MachineBasicBlock& resumed = *function_.CreateMachineBasicBlock();
