@@ -1,10 +1,11 @@
 // One client as the commands see it, and what they ask of the front that serves it.
 //
 // A front is whatever moves bytes between connections and sessions: fibers, callbacks, threads. Most commands
-// reply and are done. Three kinds are not, and are told by what they leave in the client:
+// reply and are done. Four kinds are not, and are told by what they leave in the client:
 //
 //   `waiting` is set      The client is blocked (BLPOP): nothing more is executed for it until another client
 //                         brings what it waits for, its time is over, or it is gone.
+//   `computing` is set    Nothing more is executed for it until its session is through with that (SORT).
 //   it has subscriptions  Others send it messages at any time.
 //   `at_risk` is set      What is left to do for it may fault (DEBUG SEGFAULT): once the replies so far are
 //                         sent its front calls run_at_risk(), and closes it.
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "computation.hpp"
 #include "protocol.hpp"
 #include "value.hpp"
 
@@ -87,6 +89,7 @@ struct client {
   // What every command looks at comes first.
   std::unique_ptr<transaction> queued;  // from MULTI to EXEC
   std::unique_ptr<waiting_for_list> waiting;
+  std::unique_ptr<computation> computing;
   std::size_t subscriptions = 0;  // channels and patterns
   bool quit = false;              // close once the replies so far are sent
   bool broken = false;            // close at once

@@ -189,6 +189,8 @@ constexpr command table[] = {
      handlers::smismember},
     {"smove", 4, write | fast, two_arguments, "set", "1.0.0", "Move a member from a set to another",
      handlers::smove},
+    {"sort", -2, write | denyoom, first_argument, "generic", "1.0.0",
+     "Sort a list, a set or a sorted set, and get or store that", handlers::sort},
     {"spop", -2, write | fast, first_argument, "set", "1.0.0", "Take members at random", handlers::spop},
     {"srandmember", -2, readonly, first_argument, "set", "1.0.0", "Get members at random",
      handlers::srandmember},

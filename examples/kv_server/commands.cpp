@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace kv {
 
@@ -227,6 +228,40 @@ void execute(const request& arguments, server_state& server, client& from, reply
   if (was_queueing && from.queued != nullptr) {
     from.queued->failed = true;
   }
+}
+
+void leave(invocation& call, std::unique_ptr<computation> rest) {
+  if (!call.from.in_exec) {
+    call.from.computing = std::move(rest);
+    return;
+  }
+  computation::step next;
+  while ((next = rest->go_on(call.server, call.reply)) != computation::step::done) {
+    if (next == computation::step::compute) {
+      rest->compute();
+    }
+  }
+}
+
+computation::step go_on(server_state& server, client& from, reply_writer& reply) {
+  server.keys.go_on_in_time();
+  try {
+    const computation::step next = from.computing->go_on(server, reply);
+    if (next != computation::step::done) {
+      return next;
+    }
+  } catch (const command_error& error) {
+    reply.error(error.text);
+  } catch (const std::bad_alloc&) {
+    reply.raw(no_memory_left);
+  }
+  from.computing.reset();
+  try {
+    server.blocked.serve(server);
+  } catch (const std::bad_alloc&) {
+    // The next one to push serves them.
+  }
+  return computation::step::done;
 }
 
 void run_subcommand(invocation& call) {

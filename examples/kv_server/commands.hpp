@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -74,6 +75,12 @@ void execute(const request& arguments, server_state& server, client& from, reply
 
 // Runs a command that is known to be well-formed, as EXEC does; `execute` without its checks.
 void run(const command& found, invocation& call);
+
+// Leaves the rest of a command, with its reply, to the client's session; within a transaction, does it.
+void leave(invocation& call, std::unique_ptr<computation> rest);
+
+// Goes on with what `from` is computing, as `execute` would; once it is done, that is empty.
+computation::step go_on(server_state& server, client& from, reply_writer& reply);
 
 // What a command has left to do that may fault: see client.hpp. Without the lock, touching nothing of the
 // server's.

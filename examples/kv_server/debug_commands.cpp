@@ -1,5 +1,10 @@
 // Commands for those who test the server: DEBUG.
+#include <memory>
+#include <utility>
+
 #include "arguments.hpp"
+#include "computation.hpp"
+#include "computing/computing.hpp"
 #include "handlers.hpp"
 
 namespace kv {
@@ -29,17 +34,48 @@ void debug_segfault(invocation& call) {
   call.from.quit = true;
 }
 
+class endless final : public computation {
+public:
+  step go_on(server_state&, reply_writer& reply) override {
+    if (!std::exchange(begun_, true)) {
+      return step::compute;
+    }
+    reply.ok();
+    return step::done;
+  }
+  void compute() override { spin(stop_word()); }
+  std::size_t memory() const override { return sizeof *this; }
+  bool ends_with_client() const override { return true; }
+
+private:
+  bool begun_ = false;
+};
+
+// Computes until the client sends no more: that this stops nobody can be tried.
+void debug_loop(invocation& call) {
+  if (call.server.config.time_slice.count() == 0) {
+    fail("ERR DEBUG LOOP would stop everybody here: this server is not preemptible (INFO server)");
+  }
+  if (call.from.in_exec) {
+    fail("ERR DEBUG LOOP is not allowed in a transaction");
+  }
+  leave(call, std::make_unique<endless>());
+}
+
 }  // namespace
 
 void debug(invocation& call) {
   if (!call.server.config.debug_command) {
     fail("ERR DEBUG command not allowed: start the server with --enable-debug-command yes");
   }
-  if (call.arguments.size() != 2 || !equals_ignoring_case(call.arguments[1], "segfault")) {
+  if (call.arguments.size() == 2 && equals_ignoring_case(call.arguments[1], "segfault")) {
+    debug_segfault(call);
+  } else if (call.arguments.size() == 2 && equals_ignoring_case(call.arguments[1], "loop")) {
+    debug_loop(call);
+  } else {
     fail("ERR unknown subcommand or wrong number of arguments for '" +
-         std::string(call.arguments[1].substr(0, 128)) + "'. DEBUG SEGFAULT is all there is.");
+         std::string(call.arguments[1].substr(0, 128)) + "'. There are DEBUG SEGFAULT and DEBUG LOOP.");
   }
-  debug_segfault(call);
 }
 
 }  // namespace kv::handlers

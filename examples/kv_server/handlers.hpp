@@ -106,6 +106,9 @@ void zrevrange(invocation& call);
 void zrevrangebylex(invocation& call);
 void zrevrangebyscore(invocation& call);
 
+// sort_commands.cpp
+void sort(invocation& call);
+
 // expiry_commands.cpp
 void expire(invocation& call);
 void expireat(invocation& call);

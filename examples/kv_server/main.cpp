@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "computing/computing.hpp"
 #include "coroutine_per_request.hpp"
 #include "servers.hpp"
 
@@ -26,10 +27,14 @@ std::size_t half_of_memory() {
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
+// Others wait for so long at most, more or less. A yield costs some 2 us.
+constexpr std::chrono::microseconds usual_time_slice{500};
+
 struct options {
   kv::settings config;
   std::string front = "fiber";
   unsigned workers = 1;
+  std::string time_slice;   // empty: the usual one, where there is any
   std::string per_request;  // empty: no coroutine
   kv::coroutine_settings coroutines;
 };
@@ -41,6 +46,12 @@ void add_fronts(CLI::App& app, options& chosen) {
   app.add_option("--workers", chosen.workers, "Threads that run the fibers; 0: one for each CPU")
       ->capture_default_str()
       ->check(CLI::Range(0, 64));
+  app.add_option("--time-slice", chosen.time_slice,
+                 "After so many microseconds, 100 at least, a command that computes (SORT) gives way to "
+                 "others, if it is compiled with Sennit's plugin; off: never (default: " +
+                     (kv::gives_way ? std::to_string(usual_time_slice.count()) : "off, here it is not") + ")")
+      ->option_text("MICROSECONDS|off")
+      ->check(CLI::IsMember({"off"}) | CLI::Range(100, 1'000'000));
   const std::string group = "For measuring what coroutines cost";
   auto* kind =
       app.add_option("--coroutine-per-request", chosen.per_request,
@@ -56,6 +67,21 @@ void add_fronts(CLI::App& app, options& chosen) {
                "Their stacks come from calloc instead of malloc")
       ->group(group)
       ->needs(kind);
+}
+
+std::chrono::microseconds time_slice_of(const options& chosen) {
+  const bool possible = kv::gives_way && chosen.front == "fiber";
+  if (chosen.time_slice.empty()) {
+    return possible ? usual_time_slice : std::chrono::microseconds(0);
+  }
+  if (chosen.time_slice == "off") {
+    return std::chrono::microseconds(0);
+  }
+  if (!possible) {
+    throw CLI::ValidationError("--time-slice",
+                               "is for --front fiber, built with clang 19 and -DSENNIT_COMPILER=ON");
+  }
+  return std::chrono::microseconds(std::stol(chosen.time_slice));
 }
 
 void parse(int count, char** words, options& chosen) {
@@ -98,6 +124,7 @@ void parse(int count, char** words, options& chosen) {
     if (chosen.workers != 1 && (chosen.front != "fiber" || !chosen.per_request.empty())) {
       throw CLI::ValidationError("--workers", "is for --front fiber, without --coroutine-per-request");
     }
+    config.time_slice = time_slice_of(chosen);
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }

@@ -178,10 +178,13 @@ std::vector<section> information(const server_state& server) {
       {"server", "# Server\r\nredis_version:" + std::string(redis_version) +
                      "\r\nserver_name:sennit kv_server\r\nredis_mode:standalone\r\n" +
                      line("process_id", getpid()) + line("tcp_port", server.config.port) +
-                     line("uptime_in_seconds", uptime.count())},
+                     line("uptime_in_seconds", uptime.count()) +
+                     line("preemptible", server.config.time_slice.count() != 0) +
+                     line("time_slice_us", server.config.time_slice.count())},
       {"clients", "# Clients\r\n" + line("connected_clients", stats.connected_clients) +
                       line("maxclients", server.config.max_clients) +
-                      line("blocked_clients", server.blocked.size())},
+                      line("blocked_clients", server.blocked.size()) +
+                      line("computing_clients", stats.computing_clients)},
       {"memory", "# Memory\r\n" + line("used_memory", server.keys.used_memory()) +
                      line("maxmemory", server.config.max_memory) +
                      line("mem_clients_large", server.client_memory)},

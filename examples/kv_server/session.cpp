@@ -20,6 +20,7 @@ session::session(server_state& server, workspace& shared, std::uint64_t id, fron
 }
 
 session::~session() {
+  count_computing(false);
   forget(server_, client_);
   server_.client_memory -= counted_memory_;
   --server_.stats.connected_clients;
@@ -66,6 +67,7 @@ void session::time_out() {
 }
 
 session::outcome session::process() {
+  count_computing(false);
   if (output_.capacity() == 0) {
     output_.swap_storage(shared_->spare_output);
   }
@@ -78,6 +80,7 @@ session::outcome session::process() {
     output_.clear();
     return outcome::close;
   }
+  count_computing(result == outcome::compute);
   return result;
 }
 
@@ -90,6 +93,18 @@ session::outcome session::run_requests() {
     if (client_.waiting != nullptr) {
       keep_rest();
       return outcome::wait;
+    }
+    if (client_.computing != nullptr) [[unlikely]] {
+      switch (go_on(server_, client_, reply)) {
+        case computation::step::more:
+          keep_rest();
+          return outcome::more;
+        case computation::step::compute:
+          keep_rest();
+          return outcome::compute;
+        case computation::step::done:
+          continue;
+      }
     }
     switch (parser_.parse(unread_)) {
       case request_parser::status::incomplete:
@@ -137,8 +152,18 @@ void session::keep_rest() {
   unread_ = input_.view();
 }
 
+void session::count_computing(bool whether) {
+  if (computing_ && !whether) {
+    --server_.stats.computing_clients;
+  } else if (whether && !computing_) {
+    ++server_.stats.computing_clients;
+  }
+  computing_ = whether;
+}
+
 bool session::within_memory() {
-  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory() + client_.state_memory;
+  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory() + client_.state_memory +
+                           (client_.computing == nullptr ? 0 : client_.computing->memory());
   const std::size_t counted = held > own_allowance ? held - own_allowance : 0;
   if (counted != counted_memory_) {
     server_.client_memory += counted - counted_memory_;

@@ -1,8 +1,9 @@
 // A session: one client's side of the server without any I/O. Received bytes go in, replies come out.
 //
 //   while (there are bytes: read into session.receive_space(), session.received(count))
-//     do { outcome = session.process(); send session.output(); session.output_sent(); }
-//     while (outcome == session::outcome::more);  leave both loops at outcome::close
+//     do { outcome = session.process(); send session.output(); session.output_sent();
+//          if (outcome == session::outcome::compute) session.compute(); }
+//     while (outcome is more or compute);  leave both loops at outcome::close
 //
 // A session whose is_in_company() holds may get output at any time, by what other clients do. Its front then
 // has to have process() called when it is told to (client.hpp), besides when bytes have come; and it must go
@@ -35,9 +36,10 @@ namespace kv {
 class session {
 public:
   enum class outcome {
-    wait,   // send the output, then receive
-    more,   // send the output, then process again
-    close,  // send the output, then close
+    wait,     // send the output, then receive
+    more,     // send the output, then process again
+    compute,  // send the output, compute, then process again
+    close,    // send the output, then close
   };
 
   static constexpr std::size_t most_received = 64 * 1024;  // at once
@@ -61,7 +63,22 @@ public:
 
   outcome process();
 
-  bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
+  // Without the lock, and beside whatever others do; nobody calls process() meanwhile.
+  void compute() { client_.computing->compute(); }
+  // compute() is to return soon, if it is called at all.
+  void stop_computing() {
+    if (client_.computing != nullptr) {
+      client_.computing->stop();
+    }
+  }
+  bool is_computing() const { return computing_; }  // or about to
+  bool computes_until_the_end() const {
+    return client_.computing != nullptr && client_.computing->ends_with_client();
+  }
+
+  bool is_in_company() const {
+    return client_.waiting != nullptr || client_.subscriptions != 0 || computes_until_the_end();
+  }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // process() is to be called
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
   bool is_at_risk() const { return client_.at_risk; }  // before it is closed: run_at_risk(), without the lock
@@ -75,6 +92,7 @@ private:
   outcome run_requests();
   void take_pushed();
   void keep_rest();
+  void count_computing(bool whether);
   bool within_memory();
 
   server_state& server_;
@@ -85,6 +103,7 @@ private:
   std::string_view unread_;  // received, not executed: in input_ or in the shared block
   buffer output_;
   std::size_t counted_memory_ = 0;  // our part of server_state::client_memory
+  bool computing_ = false;          // and counted
 };
 
 }  // namespace kv

@@ -37,6 +37,7 @@ struct settings {
   std::size_t max_pushed = std::size_t{32} << 20;   // messages to one client that it has not taken yet
   std::chrono::seconds shutdown_timeout{10};        // for requests under way at SIGTERM
   bool debug_command = false;                       // DEBUG may be sent
+  std::chrono::microseconds time_slice{0};          // of who computes; 0: does not give way
   protocol_limits protocol;
 };
 
@@ -45,7 +46,8 @@ struct statistics {
   std::uint64_t rejected_connections = 0;
   std::uint64_t commands_processed = 0;
   std::size_t connected_clients = 0;
-  std::uint64_t client_faults = 0;  // each has ended its connection alone
+  std::size_t computing_clients = 0;  // beside what others do
+  std::uint64_t client_faults = 0;    // each has ended its connection alone
 };
 
 // What the sessions of one thread share (session.hpp): where they receive, and the output block last used,

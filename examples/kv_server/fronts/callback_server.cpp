@@ -203,6 +203,10 @@ void callback_connection::send_rest() {
   if (outcome_ == session::outcome::close) {
     return close();
   }
+  if (outcome_ == session::outcome::compute) {
+    session_.compute();
+    outcome_ = session::outcome::more;
+  }
   if (outcome_ == session::outcome::more || readable_ || session_.has_news()) {
     wake();
   }

@@ -80,6 +80,11 @@ auto fiber_connection<Kind>::process() -> step {
       return step::close;
     case session::outcome::more:
       return step::process;
+    case session::outcome::compute:
+      if (session_.computes_until_the_end() && !is_done([&] { listen(); })) {
+        return step::close;
+      }
+      return step::compute;
     case session::outcome::wait:
       break;
   }
@@ -133,8 +138,15 @@ sennit::continuation fiber_connection<Kind>::tell(std::shared_ptr<listening> sha
     shared->to->set_aside({shared->space.take().receive_block.data(), shared->received});
     bool news = true;
     shared->news.try_send(news);
+    if (shared->ended) {
+      shared->to->stop_computing();
+    }
+    shared->under_way = shared->to->computes_until_the_end() && !shared->ended;
   }
   shared->space.give_back();
+  if (shared->under_way) {
+    return sennit::become(&listening::reading, hear, shared);
+  }
   return {};
 }
 
@@ -150,6 +162,7 @@ void fiber_connection<Kind>::wake() {
 template <class Kind>
 void fiber_connection<Kind>::break_off() {
   stream_->close();
+  stop_computing();
   wake();
 }
 

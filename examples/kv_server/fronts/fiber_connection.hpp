@@ -15,6 +15,8 @@
 //   listener              ----------> | channel, capacity 1 | --> the connection's fiber: process, write
 //   the deadline, if any  ----------> |                     |
 //
+// Who computes until its client sends no more has a listener, too, which stops it then.
+//
 // Threads. `Kind` (fiber_kinds.hpp) says whether the fibers are one thread's. The server's lock is held to
 // look at what others may change, and not to receive, to send or to wait.
 #pragma once
@@ -42,6 +44,7 @@ public:
     rest,     // waits until there is something to read
     receive,  // the same, but there may be something already: others have their turn first
     process,  // again, when others have had their turn
+    compute,  // and then process
     look,     // in company: whether there are news
     close,
   };
@@ -58,6 +61,9 @@ public:
   bool receive();
   bool send();
 
+  // Without the lock, with no guard against forced yields: this may take long.
+  void compute() { session_.compute(); }
+
   // With the lock held. Only in company there are news of others, an end that the listener has met, and a
   // time that has passed. listen() throws std::bad_alloc; news() then brings whether they came in time.
   step process();
@@ -65,6 +71,7 @@ public:
   bool has_ended() const { return shared_ != nullptr && shared_->ended; }
   void time_out() { session_.time_out(); }
   void listen();
+  void stop_computing() { session_.stop_computing(); }
   auto news() const {
     return shared_->news.receiving_until(session_.is_in_company() ? session_.deadline() : idle_deadline());
   }

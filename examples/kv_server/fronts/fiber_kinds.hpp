@@ -1,7 +1,8 @@
 // The fibers of one thread, and those of several: what the front on fibers takes from Sennit, for each.
 //
 // One lock guards the server's state. Fibers of one thread do not need it: none waits while it looks at that
-// state. A `space` is a workspace for as long as somebody receives, processes or sends; one user's.
+// state, nor is made to yield (computing/computing.hpp). A `space` is a workspace for as long as somebody
+// receives, processes or sends; one user's.
 #pragma once
 
 #include <atomic>

@@ -14,6 +14,7 @@
 
 #include "fiber_connection.hpp"
 #include "sennit/become.hpp"
+#include "sennit/no_yield_guard.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
@@ -95,6 +96,7 @@ private:
     mutex& guard = its->of.guard_;
     return Kind::locked(guard, next, std::move(its));
   }
+  static typename connection::step process_whole(connection& served);
   [[gnu::noinline]] void run_guarded(const connection& of);
   void answer_faults();
   void refuse(sennit::tcp_stream& stream);
@@ -209,11 +211,18 @@ sennit::continuation fiber_server<Kind>::lock_to_answer(owned its) {
   return locked(answer, std::move(its));
 }
 
+// Commands are executed in one piece, also where they compute within a transaction.
+template <class Kind>
+auto fiber_server<Kind>::process_whole(connection& served) -> typename connection::step {
+  const sennit::no_yield_guard whole;
+  return served.process();
+}
+
 // A client whose next request is always there already must not keep the others from their turn.
 template <class Kind>
 sennit::continuation fiber_server<Kind>::answer(owned its) {
   connection& served = its->served;
-  auto next = served.process();
+  auto next = process_whole(served);
   its->of.guard_.unlock();
   const bool sent = served.send();
   if (!sent) {
@@ -226,6 +235,9 @@ sennit::continuation fiber_server<Kind>::answer(owned its) {
       return sennit::become(sennit::this_fiber::yielding(), receive, std::move(its));
     case connection::step::process:
       return sennit::become(sennit::this_fiber::yielding(), lock_to_answer, std::move(its));
+    case connection::step::compute:
+      served.compute();
+      return locked(answer, std::move(its));
     case connection::step::look:
       return locked(look, std::move(its));
     case connection::step::close:
@@ -333,6 +345,9 @@ void fiber_server<Kind>::finish_connections() {
     in_time = changed_.receive_until(deadline).has_value();
     hold.lock();
   }
+  for (connection* each : connections_) {
+    each->stop_computing();
+  }
 }
 
 template <class Kind>
@@ -346,11 +361,11 @@ void fiber_server<Kind>::say_changed() {
 void serve_with_fibers(server_state& server, unsigned workers) {
   if (workers == 1) {
     fiber_server<one_worker> front(server);
-    sennit::local::runtime runtime;
+    sennit::local::runtime runtime({.time_slice = server.config.time_slice});
     runtime.run([&] { front.serve(); });
   } else {
     fiber_server<several_workers> front(server);
-    sennit::runtime runtime({.workers = workers});
+    sennit::runtime runtime({.workers = workers, .time_slice = server.config.time_slice});
     runtime.run([&] { front.serve(); });
   }
 }

@@ -12,6 +12,10 @@ constexpr std::size_t expired_at_once = 500;  // keys; some 100 us
 void say_serving(const settings& config) {
   std::printf("Serving on %s:%u, up to %zu clients; Ctrl-C ends it.\n", config.bind.c_str(), config.port,
               config.max_clients);
+  if (config.time_slice.count() != 0) {
+    std::printf("Commands that compute give way to others after %lld us.\n",
+                static_cast<long long>(config.time_slice.count()));
+  }
   std::fflush(stdout);
 }
 

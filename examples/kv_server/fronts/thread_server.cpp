@@ -105,6 +105,9 @@ void thread_connection::serve(std::unique_lock<std::mutex>& hold) {
     hold.unlock();
     const bool sent = send(session_.output());
     session_.output_sent();
+    if (sent && outcome == session::outcome::compute) {
+      session_.compute();
+    }
     hold.lock();
     if (!sent) {
       return;
@@ -194,6 +197,7 @@ void thread_connection::wake() {
 // Whoever waits in the socket gets an error or the end of the stream.
 void thread_connection::break_off() {
   ::shutdown(socket_.get(), SHUT_RDWR);
+  session_.stop_computing();
   wake();
 }
 

@@ -23,7 +23,7 @@ constexpr std::string_view command_names[] = {
     "sunion", "sunionstore", "touch", "ttl", "type", "unlink", "unsubscribe", "unwatch", "watch", "zadd",
     "zcard", "zcount", "zincrby", "zlexcount", "zmscore", "zpopmax", "zpopmin", "zrange", "zrangebylex",
     "zrangebyscore", "zrank", "zrem", "zremrangebylex", "zremrangebyrank", "zremrangebyscore", "zrevrange",
-    "zrevrangebylex", "zrevrangebyscore", "zrevrank", "zscore", "debug",
+    "zrevrangebylex", "zrevrangebyscore", "zrevrank", "zscore", "debug", "sort",
 };
 
 using namespace std::string_view_literals;
@@ -53,7 +53,7 @@ constexpr std::string_view alphabet[] = {
     // subcommands and their arguments
     "ID"sv, "GETNAME"sv, "SETNAME"sv, "SETINFO"sv, "DOCS"sv, "INFO"sv, "LIST"sv, "CHANNELS"sv, "NUMSUB"sv,
     "NUMPAT"sv, "maxmemory"sv, "max*"sv, "all"sv, "memory"sv, "keyspace"sv, "nonsense"sv,
-    "SEGFAULT"sv,
+    "SEGFAULT"sv, "LOOP"sv, "ASC"sv, "DESC"sv, "ALPHA"sv, "STORE"sv,
 };
 // clang-format on
 

@@ -16,7 +16,10 @@ void peer::process() {
     require(session_.output().size() <= server_.config.max_output, "replies do not exceed their limit");
     received_ += session_.output();
     session_.output_sent();
-  } while (outcome == session::outcome::more);
+    if (outcome == session::outcome::compute) {
+      session_.compute();
+    }
+  } while (outcome == session::outcome::more || outcome == session::outcome::compute);
   closed_ = outcome == session::outcome::close;
 }
 

@@ -67,7 +67,9 @@ public:
       replies += session_.output();
       session_.output_sent();
       closed_ = outcome == session::outcome::close;
-      if (outcome != session::outcome::more) {
+      if (outcome == session::outcome::compute) {
+        session_.compute();
+      } else if (outcome != session::outcome::more) {
         return replies;
       }
     }
