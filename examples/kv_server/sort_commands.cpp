@@ -5,7 +5,10 @@
 // since the first was, it begins again. With STORE the moment is that of storing, and the key must still be
 // what was copied. Since others may change it all the while, the last attempt copies in one piece, and
 // with STORE does all in one.
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,26 +28,43 @@ class texts {
 public:
   std::string_view add(std::string_view text) {
     const std::size_t wanted = text.size() + 1;
-    if (wanted > left_) {
-      const std::size_t size = std::max(block, wanted);
-      blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
-      next_ = blocks_.back().get();
-      left_ = size;
-      memory_ += size;
+    char* to = nullptr;
+    if (wanted > block / 4) {
+      to = large_.emplace_back(std::make_unique_for_overwrite<char[]>(wanted)).get();
+      large_bytes_ += wanted;
+    } else {
+      if (wanted > left_) {
+        if (used_ == blocks_.size()) {
+          blocks_.push_back(std::make_unique_for_overwrite<char[]>(block));
+        }
+        next_ = blocks_[used_++].get();
+        left_ = block;
+      }
+      to = std::exchange(next_, next_ + wanted);
+      left_ -= wanted;
     }
-    char* const to = std::exchange(next_, next_ + wanted);
-    left_ -= wanted;
     to[text.copy(to, text.size())] = '\0';
     return {to, text.size()};
   }
-  std::size_t memory() const { return memory_; }
+  // Keeps the memory for others.
+  void clear() {
+    large_.clear();
+    left_ = used_ = large_bytes_ = 0;
+  }
+  // Gives back some of it. True: all.
+  bool forget_some() {
+    std::vector<std::unique_ptr<char[]>>& from = large_.empty() ? blocks_ : large_;
+    from.resize(from.size() - std::min<std::size_t>(from.size(), 2));
+    return blocks_.empty();
+  }
+  std::size_t memory() const { return blocks_.size() * block + large_bytes_; }
 
 private:
   static constexpr std::size_t block = std::size_t{64} << 10;
 
-  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::vector<std::unique_ptr<char[]>> blocks_, large_;
   char* next_ = nullptr;
-  std::size_t left_ = 0, memory_ = 0;
+  std::size_t left_ = 0, used_ = 0, large_bytes_ = 0;
 };
 
 // What is done before others have their turn: some 10 us.
@@ -58,7 +78,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t most_elements = 512, most_bytes = std::size_t{16} << 10;
+  static constexpr std::size_t most_elements = 256, most_bytes = std::size_t{16} << 10;
 
   std::size_t elements_ = 0, bytes_ = 0;
 };
@@ -80,16 +100,17 @@ public:
   }
 
 private:
-  enum class phase { copying, sorted, answering };
+  enum class phase { copying, sorted, answering, forgetting };
   static constexpr int most_attempts = 3;
 
   step next_step(server_state& server, reply_writer& reply);
   bool copy_some(server_state& server);
   template <class Element>
   void copy_some(std::size_t size, Element element);
-  void select();
-  step reply_some(reply_writer& reply);
-  step store_some(server_state& server, reply_writer& reply);
+  void select(reply_writer& reply);
+  bool reply_some(reply_writer& reply);
+  bool store_some(server_state& server, reply_writer& reply);
+  bool forget_some();
 
   const std::string key_;
   const sort_options options_;
@@ -100,6 +121,7 @@ private:
   std::vector<sortable> items_;
   sort_result result_ = sort_result::stopped;
   std::size_t next_ = 0, end_ = 0;  // of the items that were asked for
+  std::size_t forgotten_ = 0;       // bytes of the items
   list_value list_;
 };
 
@@ -123,19 +145,23 @@ computation::step sorting::next_step(server_state& server, reply_writer& reply) 
       phase_ = phase::sorted;
       return step::compute;
     case phase::sorted:
-      select();
-      if (!options_.destination) {
-        reply.array(end_ - next_);
-      }
+      select(reply);
       phase_ = phase::answering;
       [[fallthrough]];
     case phase::answering:
+      if (result_ == sort_result::sorted &&
+          !(options_.destination ? store_some(server, reply) : reply_some(reply))) {
+        return step::more;
+      }
+      phase_ = phase::forgetting;
+      [[fallthrough]];
+    case phase::forgetting:
       break;
   }
-  return options_.destination ? store_some(server, reply) : reply_some(reply);
+  return forget_some() ? step::done : step::more;
 }
 
-// True: that was all.
+// True, as in what follows: that was all.
 bool sorting::copy_some(server_state& server) {
   const any_value* found = server.keys.find(key_);
   const std::uint64_t version = server.keys.version(key_);
@@ -143,7 +169,7 @@ bool sorting::copy_some(server_state& server) {
     ++attempts_;
     version_ = version;
     items_.clear();
-    texts_ = {};
+    texts_.clear();
   }
   std::size_t size = 0;
   if (found == nullptr) {
@@ -179,38 +205,40 @@ void sorting::copy_some(std::size_t size, Element element) {
   }
 }
 
-void sorting::select() {
-  if (result_ == sort_result::stopped) {
-    fail("ERR The server is ending");
-  }
-  if (result_ == sort_result::not_numbers) {
-    fail("ERR One or more scores can't be converted into double");
+void sorting::select(reply_writer& reply) {
+  if (result_ != sort_result::sorted) {
+    reply.error(result_ == sort_result::stopped ? "ERR The server is ending"
+                                                : "ERR One or more scores can't be converted into double");
+    return;
   }
   const auto size = static_cast<std::int64_t>(items_.size());
   const std::int64_t first = std::clamp<std::int64_t>(options_.skip, 0, size);
   const std::int64_t most = options_.most < 0 ? size : options_.most;
   next_ = static_cast<std::size_t>(first);
   end_ = next_ + static_cast<std::size_t>(std::min(most, size - first));
+  if (!options_.destination) {
+    reply.array(end_ - next_);
+  }
 }
 
-computation::step sorting::reply_some(reply_writer& reply) {
+bool sorting::reply_some(reply_writer& reply) {
   for (portion now; next_ != end_ && now.takes(items_[next_].text); ++next_) {
     reply.bulk(items_[next_].text);
   }
-  return next_ == end_ ? step::done : step::more;
+  return next_ == end_;
 }
 
-computation::step sorting::store_some(server_state& server, reply_writer& reply) {
+bool sorting::store_some(server_state& server, reply_writer& reply) {
   for (portion now; next_ != end_ && now.takes(items_[next_].text); ++next_) {
     list_.push(list_end::right, items_[next_].text);
   }
   if (next_ != end_) {
-    return step::more;
+    return false;
   }
   if (server.keys.version(key_) != version_) {
     list_ = {};
     phase_ = phase::copying;
-    return step::more;
+    return false;
   }
   const std::size_t size = list_.size();
   any_value made = std::make_unique<list_value>(std::move(list_));
@@ -220,7 +248,22 @@ computation::step sorting::store_some(server_state& server, reply_writer& reply)
     server.blocked.list_has_grown(*options_.destination);
   }
   reply.integer(static_cast<std::int64_t>(size));
-  return step::done;
+  return true;
+}
+
+// To give memory back is work, too, most of it the kernel's: milliseconds for a million elements.
+bool sorting::forget_some() {
+  constexpr std::size_t at_once = std::size_t{1} << 17, page = 4096;
+  char* const begin = reinterpret_cast<char*>(items_.data());
+  const std::size_t size = items_.capacity() * sizeof(sortable) / page * page;
+  if (forgotten_ + at_once < size) {
+    // Its pages, but for the first, which others use, too.
+    const std::size_t first = page - reinterpret_cast<std::uintptr_t>(begin) % page + forgotten_;
+    ::madvise(begin + first, at_once, MADV_DONTNEED);
+    forgotten_ += at_once;
+    return false;
+  }
+  return texts_.forget_some();
 }
 
 sort_options parse_options(const invocation& call) {

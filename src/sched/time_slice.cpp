@@ -1,6 +1,9 @@
 // The thread of time slices.
 #include "sennit/detail/sched/time_slice.hpp"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -94,7 +97,19 @@ struct time_slices : of_process {
 
 namespace {
 
+// Above the workers, if those are real-time threads: else it would never run beside one on its CPU.
+void go_before_workers() noexcept {
+  int policy = 0;
+  sched_param wanted{};
+  if (::pthread_getschedparam(::pthread_self(), &policy, &wanted) == 0 &&
+      (policy == SCHED_FIFO || policy == SCHED_RR) && wanted.sched_priority < ::sched_get_priority_max(policy)) {
+    ++wanted.sched_priority;
+    ::pthread_setschedparam(::pthread_self(), policy, &wanted);
+  }
+}
+
 extern "C" void* sennit_time_slice_thread(void* argument) {
+  go_before_workers();
   static_cast<time_slices*>(argument)->serve();
 }
 
