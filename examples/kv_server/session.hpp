@@ -71,7 +71,6 @@ public:
       client_.computing->stop();
     }
   }
-  bool is_computing() const { return computing_; }  // or about to
   bool computes_until_the_end() const {
     return client_.computing != nullptr && client_.computing->ends_with_client();
   }

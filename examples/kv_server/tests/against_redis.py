@@ -117,6 +117,8 @@ INTENDED = [
     (b"INFO server\r\n", b"$", "contents"),
     (b"CONFIG GET port\r\n", b"*2\r\n$4\r\nport\r\n", "the port itself"),
     (b"OBJECT ENCODING a\r\n", b"-ERR unknown command 'OBJECT'", "there are no such encodings"),
+    (b"SORT l BY nosort\r\n", b"-ERR SORT has neither BY nor GET here\r\n", "left out"),
+    (b"SORT l GET #\r\n", b"-ERR SORT has neither BY nor GET here\r\n", "left out"),
     (b"DEBUG SEGFAULT\r\n", b"-ERR DEBUG command not allowed: ", "another way to allow it"),
     (b"CLIENT HELP\r\n", b"-ERR unknown subcommand 'HELP'. Try CLIENT HELP.\r\n", "no help texts"),
     (b"*1\r\n$536870912\r\n", b"-ERR Protocol error: request exceeds client-query-buffer-limit\r\n",

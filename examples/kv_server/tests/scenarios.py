@@ -340,6 +340,34 @@ def everything_is_scanned(stage):
             client.ask("RANDOMKEY") is not None]
 
 
+def much_is_sorted(stage):
+    """More than SORT does before others have their turn, of each type, with other requests behind it."""
+    client, other = stage.client(), stage.client()
+    numbers = [number * 7919 % 5000 - 1000 for number in range(5000)]
+    for at in range(0, 5000, 1000):
+        part = numbers[at:at + 1000]
+        client.ask("RPUSH list " + " ".join(map(str, part)))
+        client.ask("SADD set " + " ".join(map(str, part)))
+        client.ask("ZADD sorted " + " ".join(f"{-number} {number}" for number in part))
+    client.ask("RPUSH list " + " ".join(["x" * 3000 + str(number) for number in range(20)]))
+    said = [client.ask("SORT list"), client.ask("SORT list LIMIT 4990 20")]
+    for line in ("SORT list ALPHA", "SORT list ALPHA DESC LIMIT 100 3000", "SORT set", "SORT sorted DESC",
+                 "SORT set DESC STORE stored", "LRANGE stored 0 -1"):
+        client.send(line, "PING", "SORT set LIMIT 5000 1")
+        said += [client.reply(), client.reply(), other.ask("EXISTS stored"), client.reply()]
+    client.send("MULTI", "SORT set LIMIT 0 2000", "SORT sorted STORE sorted", "EXEC")
+    return [*said, *(client.reply() for _ in range(4)), client.ask("TYPE sorted"), client.ask("LRANGE sorted 0 1999")]
+
+
+def what_is_sorted_serves(stage):
+    waiting = [stage.blocked("BLPOP l 0"), stage.blocked("BRPOP l 0")]
+    client = stage.client("SADD s 3 1 2")
+    said = [client.ask("SORT s STORE l"), *(each.reply() for each in waiting), client.ask("LRANGE l 0 -1")]
+    waiting = stage.blocked("BLPOP m 0")
+    client.send("MULTI", "SORT s STORE m", "LLEN m", "EXEC", "LLEN m")
+    return said + [client.reply() for _ in range(5)] + [waiting.reply()]
+
+
 SCENARIOS = [each for name, each in sorted(globals().items())
              if callable(each) and getattr(each, "__module__", "") == __name__ and not isinstance(each, type) and
              name not in ("connect", "gone", "compare", "play")]

@@ -1,0 +1,220 @@
+// SORT, and what else computes: done in portions, beside others, and at one moment all the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "support.hpp"
+
+namespace kv {
+namespace {
+
+using test::encode, test::make_server, test::test_client;
+using outcome = session::outcome;
+
+std::string array_of(const std::vector<int>& numbers) {
+  std::string text = "*" + std::to_string(numbers.size()) + "\r\n";
+  for (const int each : numbers) {
+    text += test::bulk(std::to_string(each));
+  }
+  return text;
+}
+
+// One client sorts, a step at a time, and another does something else between two.
+class sorting : public testing::Test {
+protected:
+  static constexpr int much = 2000;
+
+  void SetUp() override {
+    for (int i = 0; i < much; ++i) {
+      push(i * 7919 % much);
+    }
+  }
+
+  void push(int number) {
+    other_.send(encode({"RPUSH", "numbers", std::to_string(number)}));
+    numbers_.push_back(number);
+  }
+
+  std::vector<int> sorted() const {
+    std::vector<int> copy = numbers_;
+    std::sort(copy.begin(), copy.end());
+    return copy;
+  }
+
+  void send(std::string_view bytes) {
+    session& one = sorter_.raw();
+    const std::span<char> space = one.receive_space();
+    std::memcpy(space.data(), bytes.data(), bytes.size());
+    one.received(bytes.size());
+  }
+
+  // Processes once. What there is to compute is left.
+  outcome step() {
+    session& one = sorter_.raw();
+    const outcome result = one.process();
+    got_ += one.output();
+    one.output_sent();
+    return result;
+  }
+
+  // Until it is to compute, to wait or to close.
+  outcome go_on() {
+    outcome result;
+    while ((result = step()) == outcome::more) {
+    }
+    return result;
+  }
+
+  std::unique_ptr<server_state> server_ = make_server();
+  test_client sorter_{*server_, 1}, other_{*server_, 2};
+  std::vector<int> numbers_;
+  std::string got_;
+};
+
+TEST_F(sorting, takes_turns_with_others) {
+  send("PING\r\nSORT numbers\r\nPING\r\n");
+  EXPECT_EQ(step(), outcome::more);
+  EXPECT_EQ(got_, "+PONG\r\n");
+  int turns = 1;
+  for (; step() == outcome::more; ++turns) {
+  }
+  EXPECT_GT(turns, 4);
+  EXPECT_EQ(server_->stats.computing_clients, 1U);
+  EXPECT_NE(other_.send("INFO clients\r\n").find("\r\ncomputing_clients:1\r\n"), std::string::npos);
+  sorter_.raw().compute();
+  EXPECT_EQ(step(), outcome::more);
+  EXPECT_EQ(server_->stats.computing_clients, 0U);
+  EXPECT_EQ(go_on(), outcome::wait);
+  EXPECT_EQ(got_, "+PONG\r\n" + array_of(sorted()) + "+PONG\r\n");
+}
+
+TEST_F(sorting, begins_again_when_the_key_has_changed) {
+  send("SORT numbers\r\n");
+  EXPECT_EQ(step(), outcome::more);
+  push(-5);
+  EXPECT_EQ(go_on(), outcome::compute);
+  const std::string expected = array_of(sorted());
+  push(-6);  // too late
+  sorter_.raw().compute();
+  EXPECT_EQ(go_on(), outcome::wait);
+  EXPECT_EQ(got_, expected);
+}
+
+TEST_F(sorting, comes_to_an_end_while_others_change_the_key_all_the_time) {
+  for (const std::string_view request : {"SORT numbers LIMIT 0 1\r\n", "SORT numbers STORE to\r\n"}) {
+    send(request);
+    int steps = 0;
+    for (outcome result = outcome::more; result != outcome::wait; ++steps) {
+      ASSERT_LT(steps, 200);
+      push(-100 - steps);
+      result = step();
+      if (result == outcome::compute) {
+        push(-100 - steps);
+        sorter_.raw().compute();
+      }
+    }
+  }
+  EXPECT_EQ(other_.send("LRANGE to 0 -1\r\n"), array_of(sorted()));
+}
+
+TEST_F(sorting, stores_what_the_key_holds_by_then) {
+  send("SORT numbers STORE numbers\r\n");
+  EXPECT_EQ(go_on(), outcome::compute);
+  push(-5);
+  sorter_.raw().compute();
+  EXPECT_EQ(go_on(), outcome::compute);
+  sorter_.raw().compute();
+  EXPECT_EQ(go_on(), outcome::wait);
+  EXPECT_EQ(got_, ":" + std::to_string(numbers_.size()) + "\r\n");
+  EXPECT_EQ(other_.send("LRANGE numbers 0 -1\r\n"), array_of(sorted()));
+}
+
+TEST_F(sorting, is_done_in_one_piece_within_a_transaction) {
+  send("MULTI\r\nINCR n\r\nSORT numbers LIMIT 0 1\r\nSORT numbers STORE to\r\nEXEC\r\n");
+  EXPECT_EQ(step(), outcome::wait);
+  EXPECT_EQ(got_, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n:1\r\n*1\r\n$1\r\n0\r\n:2000\r\n");
+}
+
+TEST_F(sorting, sees_what_becomes_of_the_key) {
+  for (const auto& [change, reply] : {std::pair("DEL numbers\r\n", "*0\r\n"),
+                                      std::pair("SET numbers x\r\n",
+                                                "-WRONGTYPE Operation against a key holding the wrong kind "
+                                                "of value\r\n")}) {
+    got_.clear();
+    other_.send("RENAME numbers kept\r\nSORT kept STORE numbers\r\n");
+    send("SORT numbers\r\n");
+    EXPECT_EQ(step(), outcome::more);
+    other_.send(change);
+    if (go_on() == outcome::compute) {
+      sorter_.raw().compute();
+      EXPECT_EQ(go_on(), outcome::wait);
+    }
+    EXPECT_EQ(got_, reply);
+    other_.send("DEL numbers\r\nRENAME kept numbers\r\n");
+  }
+}
+
+TEST_F(sorting, replies_an_error_after_it_has_computed) {
+  other_.send("RPUSH numbers x\r\n");
+  EXPECT_EQ(sorter_.send("SORT numbers\r\nSORT numbers STORE to\r\nPING\r\n"),
+            "-ERR One or more scores can't be converted into double\r\n"
+            "-ERR One or more scores can't be converted into double\r\n+PONG\r\n");
+  EXPECT_EQ(other_.send("EXISTS to\r\n"), ":0\r\n");
+}
+
+TEST_F(sorting, can_be_stopped) {
+  send("SORT numbers STORE to\r\nPING\r\n");
+  EXPECT_EQ(go_on(), outcome::compute);
+  sorter_.raw().stop_computing();
+  sorter_.raw().compute();
+  EXPECT_EQ(go_on(), outcome::wait);
+  EXPECT_EQ(got_, "-ERR The server is ending\r\n+PONG\r\n");
+  EXPECT_EQ(other_.send("EXISTS to\r\n"), ":0\r\n");
+}
+
+TEST_F(sorting, is_counted_as_the_clients_memory) {
+  other_.send(encode({"RPUSH", "numbers", std::string(200000, '7')}));
+  send("SORT numbers ALPHA LIMIT 0 1\r\n");
+  EXPECT_EQ(go_on(), outcome::compute);
+  EXPECT_GT(server_->client_memory, 100000U);
+  sorter_.raw().compute();
+  EXPECT_EQ(go_on(), outcome::wait);
+  EXPECT_EQ(server_->client_memory, 0U);
+}
+
+TEST_F(sorting, ends_with_its_client) {
+  {
+    test_client leaving(*server_, 3);
+    const std::string_view request = "SORT numbers\r\n";
+    std::memcpy(leaving.raw().receive_space().data(), request.data(), request.size());
+    leaving.raw().received(request.size());
+    while (leaving.raw().process() == outcome::more) {
+    }
+    EXPECT_EQ(server_->stats.computing_clients, 1U);
+  }
+  EXPECT_EQ(server_->stats.computing_clients, 0U);
+  EXPECT_EQ(server_->client_memory, 0U);
+}
+
+TEST_F(sorting, debug_loop_computes_until_it_is_stopped) {
+  server_->config.debug_command = true;
+  EXPECT_EQ(sorter_.send("DEBUG LOOP\r\n"),
+            "-ERR DEBUG LOOP would stop everybody here: this server is not preemptible (INFO server)\r\n");
+  server_->config.time_slice = std::chrono::microseconds(500);
+  EXPECT_NE(sorter_.send("MULTI\r\nDEBUG LOOP\r\nEXEC\r\n").find("is not allowed in a transaction"),
+            std::string::npos);
+  send("DEBUG LOOP\r\nPING\r\n");
+  EXPECT_EQ(step(), outcome::compute);
+  EXPECT_TRUE(sorter_.raw().is_in_company());
+  sorter_.raw().stop_computing();
+  sorter_.raw().compute();
+  EXPECT_EQ(step(), outcome::wait);
+  EXPECT_EQ(got_, "+OK\r\n+PONG\r\n");
+  EXPECT_FALSE(sorter_.raw().is_in_company());
+}
+
+}  // namespace
+}  // namespace kv
