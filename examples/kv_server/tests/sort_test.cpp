@@ -109,10 +109,11 @@ TEST_F(sorting, comes_to_an_end_while_others_change_the_key_all_the_time) {
     int steps = 0;
     for (outcome result = outcome::more; result != outcome::wait; ++steps) {
       ASSERT_LT(steps, 200);
-      push(-100 - steps);
       result = step();
-      if (result == outcome::compute) {
+      if (result != outcome::wait) {
         push(-100 - steps);
+      }
+      if (result == outcome::compute) {
         sorter_.raw().compute();
       }
     }

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""What others notice while a client's command computes, on a server with one worker.
+
+Compiled with the plugin they are served meanwhile, see no command half done, and one that computes for ever
+stops nobody. Compiled without (--options "... --time-slice off" does the same) nobody is served meanwhile.
+Events are put in order by replies, not by time: INFO counts the clients that compute, and can count one only
+if it is executed while that computes.
+"""
+
+import pathlib
+import select
+import subprocess
+import sys
+
+from hostile_support import Failure, check, wait_until
+from scenarios import Client
+from server_process import ServerError, ServerProcess, kv_server_command, parse_arguments, server_title
+
+ELEMENTS = 300_000  # some 50 ms
+AT_ONCE = 5_000
+
+
+def encode(*words):
+    words = [str(each).encode() for each in words]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in words)
+
+
+def information(client, name):
+    for line in client.ask("INFO everything").split(b"\r\n"):
+        if line.startswith(name.encode() + b":"):
+            return int(line.partition(b":")[2])
+    raise Failure(f"INFO tells nothing of {name}")
+
+
+def is_silent(client):
+    return not client.received and not select.select([client.socket], [], [], 0)[0]
+
+
+def fill(client):
+    client.ask("DEL numbers")
+    for begin in range(0, ELEMENTS, AT_ONCE):
+        part = (number * 7919 % ELEMENTS for number in range(begin, begin + AT_ONCE))
+        client.socket.sendall(encode("RPUSH", "numbers", *part))
+        client.reply()
+
+
+def served_beside(computing, other, sorts, enough=1 << 60):
+    """How many replies another client gets in the midst of SORTs: of so many, unless fewer are enough."""
+    served = 0
+    for _ in range(sorts):
+        computing.send("SORT numbers LIMIT 0 3")
+        while is_silent(computing):
+            served += information(other, "computing_clients")
+        check(computing.reply() == [b"0", b"1", b"2"], "the numbers are not sorted")
+        if served >= enough:
+            break
+    return served
+
+
+def nobody_is_served(computing, other):
+    fill(computing)
+    served = served_beside(computing, other, 5)
+    check(served == 0, f"{served} replies in the midst of SORTs")
+    check(computing.ask("DEBUG LOOP").startswith(b"-ERR DEBUG LOOP would stop everybody"), "DEBUG LOOP is allowed")
+    return "nobody was served in the midst of 5 SORTs"
+
+
+def others_are_served(computing, other):
+    """In the midst of a SORT; that of a busy machine may be over before anybody looks."""
+    fill(computing)
+    served = served_beside(computing, other, 200, 20)
+    check(served >= 20, f"{served} replies in the midst of 200 SORTs")
+    return f"{served} replies in the midst of SORTs"
+
+
+def loops_stop_nobody(computing, other):
+    computing.send("DEBUG LOOP", "PING")
+    wait_until(lambda: information(other, "computing_clients") == 1, "nobody computes")
+    for number in range(1000):
+        check(other.ask(f"SET turn {number}") == b"+OK", "SET was refused")
+        check(other.ask("GET turn") == str(number).encode(), "another value")
+    check(is_silent(computing), "the loop has ended")
+    computing.close()
+    wait_until(lambda: information(other, "computing_clients") == 0, "it computes for nobody")
+    return "2000 replies beside for (;;);"
+
+
+def transactions_are_whole(computing, other):
+    """None is seen half done, though it sorts in the middle."""
+    fill(computing)
+    looks = 0
+    for turn in range(1, 9):
+        computing.send("MULTI", "INCR a", "SORT numbers LIMIT 0 1", "INCR b")
+        for _ in range(4):
+            computing.reply()
+        computing.send("EXEC")
+        while True:
+            one, another = other.ask("MGET a b")
+            check(one == another, f"a transaction half done: {one!r} and {another!r}")
+            looks += 1
+            if not is_silent(computing):
+                break
+        check(computing.reply() == [b":%d" % turn, [b"0"], b":%d" % turn], "another result of EXEC")
+    return f"{looks} looks at transactions"
+
+
+def sorts_are_of_one_moment(computing, other):
+    """While another client adds numbers, and all move up, what is sorted is always all of the list, as far as it went."""
+    fill(computing)
+    pushed = 0
+    for request in ("SORT numbers STORE sorted", f"SORT numbers LIMIT {ELEMENTS} -1") * 3:
+        before = pushed
+        computing.send(request)
+        while is_silent(computing):
+            other.ask(f"LPUSH numbers {ELEMENTS + pushed}")
+            pushed += 1
+        reply = computing.reply()
+        if isinstance(reply, list):
+            tail = reply
+        else:
+            check(int(reply[1:]) == int(other.ask("LLEN sorted")[1:]), "another count")
+            tail = other.ask(f"LRANGE sorted {ELEMENTS} -1")
+        check(tail == [str(ELEMENTS + number).encode() for number in range(len(tail))], "not of one moment")
+        check(before <= len(tail) <= pushed, f"{len(tail)} were there, of {before} to {pushed}")
+    return f"{pushed} changes beside SORTs"
+
+
+def the_end_comes(start):
+    """Whatever computes: it is over, or is broken off."""
+    for request in ("DEBUG LOOP", "SORT numbers STORE sorted"):
+        with start("--shutdown-timeout", "0") as server:
+            computing, other = Client(server.port), Client(server.port)
+            fill(computing)
+            computing.send(request)
+            other.ask("PING")
+            status = server.stop()
+            check(status == 0, f"exit status {status} in the midst of {request}\n{server.output()}")
+            computing.close()
+            other.close()
+
+
+def shares_no_code(archive):
+    """What has checks must not be what the linker takes for code that must not yield (computing/computing.hpp)."""
+    symbols = subprocess.run(["nm", "--defined-only", "-C", archive], check=True, capture_output=True, text=True).stdout
+    shared = [line for line in symbols.splitlines() if " W " in line and " W sennit_yield_" not in line]
+    check(" W sennit_yield_" in symbols, "there are no checks")
+    check(not shared, "\n".join(["functions that may be others', too:", *shared]))
+
+
+def main():
+    chosen = parse_arguments(__doc__, expected={"choices": ["preemptible", "not"], "help": "what the server must be"})
+
+    def start(*more):
+        return ServerProcess(lambda port: kv_server_command(
+            chosen.server, port, "--enable-debug-command", "yes", *chosen.options, *more))
+
+    said = []
+
+    def play(scenario):
+        with start() as server:
+            clients = [Client(server.port), Client(server.port)]
+            said.append(scenario(*clients))
+            check(server.is_running(), server.output())
+            for each in clients:
+                each.close()
+
+    try:
+        with start() as server:
+            preemptible = information(Client(server.port), "preemptible")
+        check(preemptible == (chosen.expected == "preemptible"), f"INFO says preemptible:{preemptible}")
+        if preemptible:
+            for scenario in (others_are_served, loops_stop_nobody, transactions_are_whole, sorts_are_of_one_moment):
+                play(scenario)
+            the_end_comes(start)
+            shares_no_code(pathlib.Path(chosen.server).with_name("libkv_computing.a"))
+        else:
+            play(nobody_is_served)
+    except (Failure, ServerError) as error:
+        sys.exit(f"preempted{server_title(chosen)}: {error}")
+    print(f"preempted{server_title(chosen)}: {'; '.join(said)}")
+
+
+if __name__ == "__main__":
+    main()
