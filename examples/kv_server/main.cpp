@@ -111,8 +111,10 @@ void parse(int count, char** words, options& chosen) {
                  "Bytes of one request (default: 64mb)")
       ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31))
       ->option_text("BYTES");
-  app.add_option("--enable-debug-command", debug_command,
-                 "Whether clients may send DEBUG SEGFAULT: it faults, and its connection alone is closed")
+  app.add_option(
+         "--enable-debug-command", debug_command,
+         "Whether clients may send DEBUG SEGFAULT, which faults: its connection alone is closed; and DEBUG "
+         "LOOP, which computes until the client sends no more")
       ->capture_default_str()
       ->check(CLI::IsMember({"no", "yes"}));
   app.add_option("--shutdown-timeout", shutdown_seconds,

@@ -312,7 +312,8 @@ handlers key_models() {
 std::optional<expectation> predict(const words& command, keyspace& keys, std::int64_t now) {
   static const handlers all = [] {
     handlers found;
-    for (auto* part : {string_models, key_models, list_models, set_models, hash_models, sorted_set_models}) {
+    for (auto* part :
+         {string_models, key_models, list_models, set_models, hash_models, sorted_set_models, sort_models}) {
       found.merge(part());
     }
     return found;

@@ -107,5 +107,6 @@ handlers list_models();
 handlers set_models();
 handlers hash_models();
 handlers sorted_set_models();
+handlers sort_models();
 
 }  // namespace kv::fuzz
