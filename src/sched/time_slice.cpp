@@ -102,7 +102,8 @@ void go_before_workers() noexcept {
   int policy = 0;
   sched_param wanted{};
   if (::pthread_getschedparam(::pthread_self(), &policy, &wanted) == 0 &&
-      (policy == SCHED_FIFO || policy == SCHED_RR) && wanted.sched_priority < ::sched_get_priority_max(policy)) {
+      (policy == SCHED_FIFO || policy == SCHED_RR) &&
+      wanted.sched_priority < ::sched_get_priority_max(policy)) {
     ++wanted.sched_priority;
     ::pthread_setschedparam(::pthread_self(), policy, &wanted);
   }
