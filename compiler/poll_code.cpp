@@ -31,8 +31,6 @@ llvm::cl::opt<tls_access> access_wanted(
                                 "for executables with a static libsennit"),
                      clEnumValN(tls_access::initial_exec, "initial-exec", "for any")));
 
-constexpr const char* flag = "sennit_yield_requested";
-
 }  // namespace
 
 // By names, once: the target's own header is none of those that are installed.
@@ -188,13 +186,13 @@ void poll_code::emit(MachineBasicBlock& block, const gap& place) {
         .addReg(codes_.instruction_pointer)
         .addImm(1)
         .addReg(0)
-        .addExternalSymbol(flag, codes_.thread_offset_entry)
+        .addExternalSymbol(poll_flag, codes_.thread_offset_entry)
         .addReg(0);
   const auto check = add(block, end, codes_.compare).addReg(scratch).addImm(1).addReg(0);
   if (indirect_)
     check.addImm(0);
   else
-    check.addExternalSymbol(flag, codes_.thread_offset);
+    check.addExternalSymbol(poll_flag, codes_.thread_offset);
   check.addReg(codes_.thread).addImm(0);
 
   MachineBasicBlock& cold = emit_cold(place, line);

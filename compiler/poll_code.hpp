@@ -17,6 +17,10 @@ struct gap {
   int rank = 0;
 };
 
+// What a check compares, and how the names of stubs begin.
+inline constexpr const char* poll_flag = "sennit_yield_requested";
+inline constexpr const char* stub_prefix = "sennit_yield_";
+
 inline constexpr int on_the_stack = 1 << 16;  // of those that must save more to check at all
 
 class poll_code {

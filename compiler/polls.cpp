@@ -5,12 +5,11 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
+#include <llvm/CodeGen/MachineDominators.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/Function.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -21,10 +20,17 @@
 #include <string>
 #include <vector>
 
+#include "cycles.hpp"
+#include "distance.hpp"
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"
+#include "polls_report.hpp"
+#include "recursion.hpp"
 #include "save_set.hpp"
+#include "strip_mine.hpp"
+#include "trip_counts.hpp"
+#include "verify_polls.hpp"
 
 namespace sennit::compiler {
 
@@ -33,7 +39,6 @@ namespace {
 using llvm::MachineBasicBlock;
 using llvm::MachineFunction;
 using llvm::MachineInstr;
-using llvm::StringRef;
 
 llvm::cl::opt<bool> wanted("sennit-polls", llvm::cl::desc("Put yield checks into loops and recursion"));
 
@@ -45,7 +50,23 @@ llvm::cl::opt<placement> where(
                      clEnumValN(placement::begin, "begin", "at the beginning of the loop's entry"),
                      clEnumValN(placement::ends, "ends", "at a beginning or an end of a block: the best")));
 
+llvm::cl::opt<bool> verified(
+    "sennit-polls-verify",
+    llvm::cl::desc("Prove that no cycle is without a check or a proved bound, or fail"));
+llvm::cl::opt<unsigned> left_out(
+    "sennit-polls-leave-out", llvm::cl::Hidden,
+    llvm::cl::desc("This one of a function's checks, from 1, so that the proof fails"));
+llvm::cl::opt<std::string> report_file(
+    "sennit-polls-report", llvm::cl::value_desc("file"),
+    llvm::cl::desc(
+        "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
+
 constexpr int no_place = 1 << 20;  // a rank
+
+blocks without(blocks all, MachineBasicBlock* but) {
+  std::erase(all, but);
+  return all;
+}
 
 // ---- Places.
 
@@ -57,17 +78,18 @@ public:
         registers_(*function.getSubtarget().getRegisterInfo()),
         savable_(function),
         no_yield_(function),
+        distances_(function),
         code_(function) {}
 
   bool run();
 
 private:
-  using blocks = std::vector<MachineBasicBlock*>;
-
   std::optional<gap> best_in(MachineBasicBlock& block, placement by, bool before_calls);
-  void choose_entry();
+  blocks cycle_around(MachineBasicBlock& block) const;
+  void choose_before_calls();
   void cover(const blocks& loop);
-  std::vector<blocks> cycles_among(const blocks& among) const;
+  MachineBasicBlock* entry_of(const blocks& cycle) const;
+  bool needs_none(const blocks& any) const;
   blocks without_checked(const blocks& all, const MachineBasicBlock* but = nullptr) const;
   const std::optional<gap>& place_in(MachineBasicBlock& block);
 
@@ -76,7 +98,9 @@ private:
   const llvm::TargetRegisterInfo& registers_;
   const savable_registers savable_;
   const no_yield_depth no_yield_;
+  const distances distances_;
   poll_code code_;
+  blocks all_;
   llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
   llvm::DenseMap<MachineBasicBlock*, std::optional<gap>> places_;
   llvm::DenseMap<MachineBasicBlock*, gap> chosen_;
@@ -165,52 +189,57 @@ const std::optional<gap>& function_polls::place_in(MachineBasicBlock& block) {
   return known->second;
 }
 
-// ---- Which functions may be part of a cycle of calls.
+// ---- Recursion.
 
-// Who is called may come back to us: nobody knows what it does.
-bool is_unknown(const llvm::CallBase& call) {
-  if (call.isInlineAsm())
-    return false;
-  const llvm::Function* callee = call.getCalledFunction();
-  if (callee == nullptr)
-    return true;
-  return callee->isDeclaration() && !callee->isIntrinsic() && !call.hasFnAttr(llvm::Attribute::NoCallback);
+// The innermost cycle around a block; empty: none.
+blocks function_polls::cycle_around(MachineBasicBlock& block) const {
+  blocks found;
+  for (blocks among = all_;;) {
+    const std::vector<blocks> cycles = cycles_among(among);
+    const auto around =
+        llvm::find_if(cycles, [&](const blocks& each) { return llvm::is_contained(each, &block); });
+    if (around == cycles.end())
+      return found;
+    found = *around;
+    if (entry_of(found) == &block)
+      return found;
+    among = without(found, entry_of(found));
+  }
 }
 
-// It calls itself, directly or not, or somebody unknown who might.
-bool may_recurse(const llvm::Function& function) {
-  if (function.hasFnAttribute(llvm::Attribute::NoRecurse))
-    return false;
-  llvm::SmallPtrSet<const llvm::Function*, 32> seen;
-  std::vector<const llvm::Function*> next{&function};
-  while (!next.empty()) {
-    const llvm::Function& caller = *next.back();
-    next.pop_back();
-    for (const llvm::Instruction& each : llvm::instructions(caller)) {
-      const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
-      if (call == nullptr)
-        continue;
-      if (is_unknown(*call) || call->getCalledFunction() == &function)
-        return true;
-      if (const llvm::Function* callee = call->getCalledFunction(); callee && seen.insert(callee).second)
-        next.push_back(callee);
+// One check on all ways to calls that may come back here. It may be in a loop if that needs one anyway.
+void function_polls::choose_before_calls() {
+  recursion calls(function_.getFunction());
+  llvm::MachineDominatorTree dominators(function_);
+  MachineBasicBlock* on_all_ways = nullptr;
+  for (MachineBasicBlock* block : all_)
+    if (llvm::any_of(*block, [&](const MachineInstr& each) { return calls.may_begin_at(each); }))
+      on_all_ways =
+          on_all_ways == nullptr ? block : dominators.findNearestCommonDominator(on_all_ways, block);
+  if (on_all_ways == nullptr)
+    return;
+  for (auto* node = dominators.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
+    MachineBasicBlock& block = *node->getBlock();
+    const blocks cycle = cycle_around(block);
+    if (!cycle.empty() && !needs_none(without(cycle, &block)))
+      continue;
+    if (const std::optional<gap> place = best_in(block, where, true)) {
+      chosen_.try_emplace(&block, *place);
+      return;
     }
   }
-  return false;
-}
-
-void function_polls::choose_entry() {
-  MachineBasicBlock& entry = function_.front();
-  if (const std::optional<gap> place = best_in(entry, where, true))
-    chosen_.try_emplace(&entry, *place);
-  else
-    llvm::errs() << "sennit: " << function_.getName() << ": no place for a check at its entry\n";
+  llvm::errs() << "sennit: " << function_.getName() << ": no place for a check before it calls\n";
 }
 
 // ---- Which blocks.
 
-function_polls::blocks function_polls::without_checked(const blocks& all,
-                                                       const MachineBasicBlock* but) const {
+MachineBasicBlock* function_polls::entry_of(const blocks& cycle) const {
+  return *std::min_element(cycle.begin(), cycle.end(), [&](MachineBasicBlock* one, MachineBasicBlock* other) {
+    return order_.lookup(one) < order_.lookup(other);
+  });
+}
+
+blocks function_polls::without_checked(const blocks& all, const MachineBasicBlock* but) const {
   blocks left;
   for (MachineBasicBlock* each : all)
     if (each != but && !chosen_.contains(each))
@@ -218,82 +247,26 @@ function_polls::blocks function_polls::without_checked(const blocks& all,
   return left;
 }
 
-// Strongly connected parts that hold a cycle (Tarjan's algorithm, without recursion).
-std::vector<function_polls::blocks> function_polls::cycles_among(const blocks& among) const {
-  struct state {
-    unsigned number = 0, low = 0;
-    bool on_path = false;
-  };
-  llvm::DenseMap<MachineBasicBlock*, state> states;
-  for (MachineBasicBlock* each : among)
-    states[each];
-  std::vector<blocks> found;
-  blocks path;
-  unsigned count = 0;
-  struct visit {
-    MachineBasicBlock* block;
-    MachineBasicBlock::succ_iterator next;
-  };
-  std::vector<visit> stack;
-  const auto enter = [&](MachineBasicBlock* block) {
-    states[block] = {++count, count, true};
-    path.push_back(block);
-    stack.push_back({block, block->succ_begin()});
-  };
-  const auto leave = [&](MachineBasicBlock* block) {
-    stack.pop_back();
-    const state mine = states[block];
-    if (!stack.empty())
-      states[stack.back().block].low = std::min(states[stack.back().block].low, mine.low);
-    if (mine.low != mine.number)
-      return;
-    blocks part;
-    do {
-      part.push_back(path.back());
-      states[path.back()].on_path = false;
-      path.pop_back();
-    } while (part.back() != block);
-    if (part.size() > 1 || block->isSuccessor(block))
-      found.push_back(std::move(part));
-  };
-  for (MachineBasicBlock* root : among) {
-    if (states[root].number != 0)
-      continue;
-    enter(root);
-    while (!stack.empty()) {
-      visit& top = stack.back();
-      if (top.next == top.block->succ_end()) {
-        leave(top.block);
-        continue;
-      }
-      MachineBasicBlock* next = *top.next++;
-      const auto known = states.find(next);
-      if (known == states.end())
-        continue;
-      if (known->second.number == 0)
-        enter(next);
-      else if (known->second.on_path)
-        states[top.block].low = std::min(states[top.block].low, known->second.number);
-    }
-  }
-  return found;
+// Every cycle among them has a proved bound, and that is near enough.
+bool function_polls::needs_none(const blocks& any) const {
+  return llvm::all_of(cycles_among(any), [&](const blocks& cycle) {
+    const std::optional<std::uint64_t> most = distances_.most_in(cycle);
+    return most && *most <= most_without_check();
+  });
 }
 
 constexpr std::size_t most_tries = 32;  // of blocks that might cut all cycles
 
 void function_polls::cover(const blocks& loop) {
-  MachineBasicBlock* const entry =
-      *std::min_element(loop.begin(), loop.end(), [&](MachineBasicBlock* one, MachineBasicBlock* other) {
-        return order_.lookup(one) < order_.lookup(other);
-      });
-  blocks body = loop;
-  body.erase(llvm::find(body, entry));
+  if (needs_none(loop))
+    return;
+  MachineBasicBlock* const entry = entry_of(loop);
   llvm::SmallPtrSet<MachineBasicBlock*, 16> inner;
-  for (const blocks& each : cycles_among(body)) {
+  for (const blocks& each : cycles_among(without(loop, entry))) {
     cover(each);
     inner.insert(each.begin(), each.end());
   }
-  if (cycles_among(without_checked(loop)).empty())
+  if (needs_none(without_checked(loop)))
     return;
   const auto rank = [&](MachineBasicBlock* block) {
     const std::optional<gap>& place = place_in(*block);
@@ -311,7 +284,7 @@ void function_polls::cover(const blocks& loop) {
   for (MachineBasicBlock* each : candidates) {
     if (rank(each) == no_place)
       break;
-    if (each != entry && (++tries > most_tries || !cycles_among(without_checked(loop, each)).empty()))
+    if (each != entry && (++tries > most_tries || !needs_none(without_checked(loop, each))))
       continue;
     chosen_.try_emplace(each, *place_in(*each));
     return;
@@ -326,18 +299,17 @@ void function_polls::cover(const blocks& loop) {
 }
 
 bool function_polls::run() {
-  blocks all;
   for (MachineBasicBlock* each : llvm::ReversePostOrderTraversal<MachineFunction*>(&function_)) {
-    order_[each] = static_cast<unsigned>(all.size());
-    all.push_back(each);
+    order_[each] = static_cast<unsigned>(all_.size());
+    all_.push_back(each);
   }
-  if (may_recurse(function_.getFunction()))
-    choose_entry();
-  for (const blocks& loop : cycles_among(all))
+  choose_before_calls();
+  for (const blocks& loop : cycles_among(all_))
     cover(loop);
   // In the order of the code, so that it is the same each time.
-  for (MachineBasicBlock* block : all)
-    if (const auto place = chosen_.find(block); place != chosen_.end())
+  unsigned number = 0;
+  for (MachineBasicBlock* block : all_)
+    if (const auto place = chosen_.find(block); place != chosen_.end() && ++number != left_out)
       code_.emit(*block, place->second);
   return !chosen_.empty();
 }
@@ -354,7 +326,13 @@ bool polls_step(MachineFunction& function) {
     llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 only");
   if (is_left_alone(function.getFunction()) || !function.getRegInfo().tracksLiveness())
     return false;
-  return function_polls(function).run();
+  bool changed = function_polls(function).run();
+  if (verified)
+    verify_polls(function);
+  if (!report_file.empty())
+    report_polls(function, report_file);
+  changed |= remove_marks(function);
+  return changed;
 }
 
 }  // namespace
@@ -365,6 +343,14 @@ void add_polls(llvm::PassBuilder& passes) {
   add_machine_step(polls_step);
   passes.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) { manager.addPass(mark_no_yield()); });
+  passes.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {
+    if (level == llvm::OptimizationLevel::O0)
+      return;
+    llvm::FunctionPassManager functions;
+    functions.addPass(strip_mine());
+    functions.addPass(mark_trip_counts());
+    manager.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+  });
 }
 
 }  // namespace sennit::compiler

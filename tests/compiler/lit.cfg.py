@@ -16,12 +16,14 @@ config.test_exec_root = os.path.join(parameter["build"], "compiler-tests")
 repository = os.path.dirname(os.path.dirname(config.test_source_root))
 arch = f"{repository}/src/arch"
 config.environment["PATH"] = parameter["tools"] + os.pathsep + os.environ["PATH"]
-sennit_clang = f"clang-19 --config={parameter['config']} -std=c17 -I{repository}/include"
+# Where checks are placed, it is proved that they are enough.
+sennit = f"--config={parameter['config']} -mllvm -sennit-polls-verify -I{repository}/include"
+sennit_clang = f"clang-19 {sennit} -std=c17"
 polls = "-mllvm -sennit-polls -mllvm -verify-machineinstrs -ffp-contract=off"
 config.substitutions += [
     # The kernels with checks, and what stands for the runtime of a program under stress.
     ("%polled", f"{sennit_clang} {polls} {config.test_source_root}/Inputs/kernels.c %t.trash.o"),
-    ("%sennit_clangxx", f"clang++-19 --config={parameter['config']} -std=c++20 -I{repository}/include"),
+    ("%sennit_clangxx", f"clang++-19 {sennit} -std=c++20"),
     ("%sennit_clang", sennit_clang),
     ("%stock_clangxx", f"clang++-19 -std=c++20 -I{repository}/include"),
     ("%stock_clang", f"clang-19 -std=c17 -I{repository}/include"),

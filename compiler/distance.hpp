@@ -1,0 +1,53 @@
+// How many machine instructions are executed from one check to the next, at most.
+//
+// Meta instructions count as none, each statement of inline assembly as one, and a call as one and what is
+// known of the function that is called.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/CodeGen/MachineFunction.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "cycles.hpp"
+#include "trip_counts.hpp"
+
+namespace sennit::compiler {
+
+// The control flow of a function, as loops of proved trip counts tell of it. A snapshot: blocks that are
+// changed later are not seen.
+class distances {
+public:
+  // `called`: the instructions of what is called, as far as they are to be counted.
+  explicit distances(
+      const llvm::MachineFunction& function,
+      llvm::function_ref<std::uint64_t(const llvm::MachineInstr& call)> called = [](const auto&) {
+        return 0;
+      });
+
+  // At most so many instructions are executed before the cycle is left; none: there is no proved bound, or
+  // something is called, or copies memory by one instruction. The sum may be the largest number there is.
+  std::optional<std::uint64_t> most_in(const blocks& cycle) const;
+
+  // The same for each way through these blocks, and to the check that a block behind them ends with.
+  std::optional<std::uint64_t> most_among(const blocks& any) const;
+
+  // The same from any check, or the function's entry, to the next, or the function's end.
+  std::optional<std::uint64_t> most() const;
+
+private:
+  struct known {
+    std::uint64_t instructions = 0;
+    bool long_one = false;
+    bool checked = false;
+    llvm::SmallVector<loop_mark, 2> marks;
+  };
+
+  const llvm::MachineFunction& function_;
+  llvm::DenseMap<const llvm::MachineBasicBlock*, known> known_;
+};
+
+}  // namespace sennit::compiler

@@ -1,0 +1,165 @@
+#include "verify_polls.hpp"
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/CodeGen/MachineBasicBlock.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <string>
+#include <vector>
+
+#include "no_yield.hpp"
+#include "poll_code.hpp"
+#include "recursion.hpp"
+#include "trip_counts.hpp"
+
+namespace sennit::compiler {
+
+namespace {
+
+using llvm::MachineBasicBlock;
+using llvm::MachineInstr;
+
+bool names(const MachineInstr& instruction, llvm::function_ref<bool(llvm::StringRef)> wanted) {
+  return llvm::any_of(instruction.operands(), [&](const llvm::MachineOperand& each) {
+    return each.isSymbol() && wanted(each.getSymbolName());
+  });
+}
+
+class proof {
+public:
+  explicit proof(const llvm::MachineFunction& function) : function_(function), no_yield_(function) {
+    for (const MachineBasicBlock& block : function)
+      left_.insert(&block);
+  }
+
+  void of_cycles() {
+    do {
+      while (take_those_passed_once()) {
+      }
+      if (left_.empty())
+        return;
+    } while (take_bounded_rounds());
+    for (const MachineBasicBlock& block : function_)
+      if (left_.contains(&block) && !is_exempt(block) && reaches(block, block))
+        fail(block, "is in a cycle without a check");
+  }
+
+  void of_recursion() const {
+    recursion calls(function_.getFunction());
+    llvm::SmallPtrSet<const MachineBasicBlock*, 32> seen{&function_.front()};
+    std::vector<const MachineBasicBlock*> next{&function_.front()};
+    while (!next.empty()) {
+      const MachineBasicBlock& block = *next.back();
+      next.pop_back();
+      for (const MachineInstr& each : block)
+        if (calls.may_begin_at(each))
+          fail(block, "may recurse without a check");
+      for (const MachineBasicBlock* follower : followers(block))
+        if (seen.insert(follower).second)
+          next.push_back(follower);
+    }
+  }
+
+private:
+  static std::vector<const MachineBasicBlock*> followers(const MachineBasicBlock& block) {
+    if (ends_with_check(block))
+      return {};
+    return {block.succ_begin(), block.succ_end()};
+  }
+
+  bool is_exempt(const MachineBasicBlock& block) const {
+    return no_yield_.at_begin(block) != 0 || llvm::any_of(block, [](const MachineInstr& each) {
+             return each.getFlag(MachineInstr::FrameSetup);
+           });
+  }
+
+  bool take_those_passed_once() {
+    llvm::SmallPtrSet<const MachineBasicBlock*, 32> entered;
+    for (const MachineBasicBlock* block : left_)
+      for (const MachineBasicBlock* next : followers(*block))
+        entered.insert(next);
+    std::vector<const MachineBasicBlock*> taken;
+    for (const MachineBasicBlock* block : left_)
+      if (!entered.contains(block) || llvm::none_of(followers(*block), [&](const MachineBasicBlock* next) {
+            return left_.contains(next);
+          }))
+        taken.push_back(block);
+    return take(taken);
+  }
+
+  bool take_bounded_rounds() {
+    std::vector<const MachineBasicBlock*> taken;
+    for (const MachineBasicBlock* block : left_)
+      if (llvm::any_of(marks_of(*block), [&](const loop_mark& mark) {
+            return mark.rounds != 0 && !goes_round_by_mark_before(mark.loop, *block);
+          }))
+        taken.push_back(block);
+    return take(taken);
+  }
+
+  bool goes_round_by_mark_before(unsigned loop, const MachineBasicBlock& block) const {
+    return llvm::any_of(left_, [&](const MachineBasicBlock* other) {
+      return llvm::any_of(marks_of(*other),
+                          [&](const loop_mark& mark) { return mark.loop == loop && mark.rounds == 0; }) &&
+             (other == &block || (reaches(block, *other) && reaches(*other, block)));
+    });
+  }
+
+  bool take(const std::vector<const MachineBasicBlock*>& taken) {
+    for (const MachineBasicBlock* each : taken)
+      left_.erase(each);
+    return !taken.empty();
+  }
+
+  // By one step or more, through what is left.
+  bool reaches(const MachineBasicBlock& from, const MachineBasicBlock& to) const {
+    llvm::SmallPtrSet<const MachineBasicBlock*, 32> seen;
+    std::vector<const MachineBasicBlock*> next{&from};
+    while (!next.empty()) {
+      const MachineBasicBlock& block = *next.back();
+      next.pop_back();
+      for (const MachineBasicBlock* follower : followers(block)) {
+        if (!left_.contains(follower) || !seen.insert(follower).second)
+          continue;
+        if (follower == &to)
+          return true;
+        next.push_back(follower);
+      }
+    }
+    return false;
+  }
+
+  [[noreturn]] void fail(const MachineBasicBlock& block, const char* what) const {
+    std::string text;
+    llvm::raw_string_ostream(text) << "sennit: " << function_.getName() << ": block "
+                                   << llvm::printMBBReference(block) << ' ' << what;
+    llvm::report_fatal_error(llvm::StringRef(text), false);
+  }
+
+  const llvm::MachineFunction& function_;
+  const no_yield_depth no_yield_;
+  llvm::SmallPtrSet<const MachineBasicBlock*, 32> left_;
+};
+
+}  // namespace
+
+bool ends_with_check(const MachineBasicBlock& block) {
+  const auto calls_stub = [](const MachineInstr& each) {
+    return each.isCall() && names(each, [](llvm::StringRef name) { return name.starts_with(stub_prefix); });
+  };
+  const auto reads_flag = [](const MachineInstr& each) {
+    return names(each, [](llvm::StringRef name) { return name == poll_flag; });
+  };
+  return llvm::any_of(block, reads_flag) &&
+         llvm::any_of(block.successors(),
+                      [&](const MachineBasicBlock* next) { return llvm::any_of(*next, calls_stub); });
+}
+
+void verify_polls(const llvm::MachineFunction& function) {
+  proof(function).of_recursion();
+  proof(function).of_cycles();
+}
+
+}  // namespace sennit::compiler
