@@ -14,6 +14,8 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include <algorithm>
 #include <optional>
@@ -30,6 +32,7 @@
 #include "save_set.hpp"
 #include "strip_mine.hpp"
 #include "trip_counts.hpp"
+#include "unroll.hpp"
 #include "verify_polls.hpp"
 
 namespace sennit::compiler {
@@ -344,10 +347,13 @@ void add_polls(llvm::PassBuilder& passes) {
   passes.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) { manager.addPass(mark_no_yield()); });
   passes.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {
-    if (level == llvm::OptimizationLevel::O0)
+    if (level == llvm::OptimizationLevel::O0 || most_without_check() == 0)
       return;
     llvm::FunctionPassManager functions;
+    functions.addPass(llvm::LoopSimplifyPass());  // as code generation does
+    functions.addPass(llvm::LCSSAPass());
     functions.addPass(strip_mine());
+    functions.addPass(unroll_unmarked());
     functions.addPass(mark_trip_counts());
     manager.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
   });

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t fewest_rounds = 8;  // of a strip: fewer do not pay for it
 
-// What decides in a loop's latch, its only way out, whether another round follows.
+// What decides in a loop's latch whether another round follows.
 struct counter {
   llvm::Loop* loop;
   llvm::ICmpInst* test;
@@ -25,16 +25,6 @@ struct counter {
   llvm::APInt step;      // in bytes, if it is a pointer
   std::uint64_t rounds;  // of a strip
 };
-
-// In instructions, of one round.
-std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& target) {
-  llvm::InstructionCost sum = 0;
-  for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& each : *block)
-      sum += target.getInstructionCost(&each, llvm::TargetTransformInfo::TCK_CodeSize);
-  const auto value = sum.getValue();
-  return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 1;
-}
 
 // A value that goes round, or one instruction away from it.
 bool is_of_header(const llvm::Value* value, const llvm::Loop& loop) {
@@ -53,7 +43,7 @@ bool is_of_header(const llvm::Value* value, const llvm::Loop& loop) {
 
 std::optional<counter> counter_of(llvm::Loop& loop, llvm::ScalarEvolution& evolution,
                                   const llvm::TargetTransformInfo& target) {
-  if (!loop.isInnermost() || !loop.isLoopSimplifyForm() || loop.getExitingBlock() != loop.getLoopLatch() ||
+  if (!loop.isInnermost() || !loop.isLoopSimplifyForm() || !loop.isLoopExiting(loop.getLoopLatch()) ||
       calls_something(loop))
     return std::nullopt;
   auto* const branch = llvm::dyn_cast<llvm::BranchInst>(loop.getLoopLatch()->getTerminator());
@@ -61,7 +51,7 @@ std::optional<counter> counter_of(llvm::Loop& loop, llvm::ScalarEvolution& evolu
                          ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
                          : nullptr;
   if (test == nullptr || !test->hasOneUse() || !test->isEquality() ||
-      llvm::isa<llvm::SCEVCouldNotCompute>(evolution.getBackedgeTakenCount(&loop)))
+      llvm::isa<llvm::SCEVCouldNotCompute>(evolution.getExitCount(&loop, loop.getLoopLatch())))
     return std::nullopt;
   const bool goes_on_if_equal = loop.contains(branch->getSuccessor(0));
   if (goes_on_if_equal != (test->getPredicate() == llvm::CmpInst::ICMP_NE))
@@ -98,11 +88,11 @@ void make_strips(const counter& of) {
   llvm::BasicBlock* const before = loop.getLoopPreheader();
   llvm::BasicBlock* const header = loop.getHeader();
   llvm::BasicBlock* const latch = loop.getLoopLatch();
-  llvm::BasicBlock* const exit = loop.getExitBlock();
+  llvm::Instruction* const branch = latch->getTerminator();
+  llvm::BasicBlock* const exit = branch->getSuccessor(loop.contains(branch->getSuccessor(0)) ? 1 : 0);
   llvm::Value* const bound = of.test->getOperand(1 - of.operand);
   auto* const strip = llvm::BasicBlock::Create(header->getContext(), "strip", header->getParent(), header);
   auto* const next = llvm::BasicBlock::Create(header->getContext(), "strip.next", header->getParent(), exit);
-  llvm::Instruction* const branch = latch->getTerminator();
 
   // What goes round in the loop goes round in the new one.
   llvm::SmallDenseMap<llvm::Value*, llvm::Value*> at_begin;  // of a strip

@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IRBuilder.h>
@@ -69,6 +70,15 @@ bool calls_something(const llvm::Loop& loop) {
           return true;
     }
   return false;
+}
+
+std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& target) {
+  llvm::InstructionCost sum = 0;
+  for (const llvm::BasicBlock* block : loop.blocks())
+    for (const llvm::Instruction& each : *block)
+      sum += target.getInstructionCost(&each, llvm::TargetTransformInfo::TCK_CodeSize);
+  const auto value = sum.getValue();
+  return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 1;
 }
 
 llvm::PreservedAnalyses mark_trip_counts::run(llvm::Function& function,

@@ -24,6 +24,7 @@
 
 namespace llvm {
 class Loop;
+class TargetTransformInfo;
 }
 
 namespace sennit::compiler {
@@ -39,6 +40,9 @@ public:
 
 // In a loop, something may run for long that is not seen here.
 bool calls_something(const llvm::Loop& loop);
+
+// All its blocks, in machine instructions, as far as the target tells in advance.
+std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& target);
 
 struct loop_mark {
   unsigned loop;
