@@ -117,7 +117,6 @@ void make_strips(const counter& of) {
     return type->isPointerTy() ? builder.CreatePtrToInt(value, builder.getIntNTy(bits)) : value;
   };
   const bool down = of.step.isNegative();
-  const llvm::APInt others(bits, of.rounds - 1);  // rounds of a strip
   // As it is in a strip's first round.
   llvm::Value* const counted = of.test->getOperand(of.operand);
   llvm::Value* at = at_begin.lookup(counted);
@@ -130,8 +129,18 @@ void make_strips(const counter& of) {
   }
   llvm::Value* const left =
       down ? builder.CreateSub(number(at), number(bound)) : builder.CreateSub(number(bound), number(at));
-  llvm::Value* const part =
-      builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, builder.getInt(others * of.step.abs()));
+  const llvm::APInt step = of.step.abs();
+  const llvm::APInt others(bits, of.rounds - 1);  // rounds of a strip
+  llvm::Value* part;
+  if (loop.getExitingBlock() == nullptr && step.isPowerOf2()) {
+    // With more ways out it is not known that the bound is met; that some rounds' steps are gone, is.
+    llvm::Value* const rounds = builder.CreateLShr(left, step.logBase2());
+    part = builder.CreateShl(
+        builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rounds, builder.getInt(others)),
+        step.logBase2());
+  } else {
+    part = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, builder.getInt(others * step));
+  }
   llvm::Value* const by = down ? builder.CreateNeg(part) : part;
   llvm::Value* const end =
       type->isPointerTy() ? builder.CreateGEP(builder.getInt8Ty(), at, by) : builder.CreateAdd(at, by);
