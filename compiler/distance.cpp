@@ -39,6 +39,9 @@ distances::distances(const llvm::MachineFunction& function,
     known& mine = known_[&block];
     mine.marks = marks_of(block);
     mine.checked = ends_with_check(block);
+    for (const loop_mark& mark : mine.marks)
+      if (mark.rounds == 0)
+        marked_before_.insert(mark.loop);
     for (const MachineInstr& each : block) {
       mine.instructions = llvm::SaturatingAdd(mine.instructions, size_of(each));
       if (each.isCall())
@@ -55,7 +58,7 @@ std::optional<std::uint64_t> distances::most_in(const blocks& cycle) const {
     if (here.long_one)
       return std::nullopt;
     for (const loop_mark& mark : here.marks)
-      if (mark.rounds != 0)
+      if (mark.rounds != 0 && marked_before_.contains(mark.loop))
         rounds[mark.loop] = mark.rounds;
   }
   for (const MachineBasicBlock* block : cycle)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/CodeGen/MachineFunction.h>
@@ -48,6 +49,7 @@ private:
 
   const llvm::MachineFunction& function_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, known> known_;
+  llvm::DenseSet<unsigned> marked_before_;  // loops
 };
 
 }  // namespace sennit::compiler

@@ -93,10 +93,18 @@ private:
     std::vector<const MachineBasicBlock*> taken;
     for (const MachineBasicBlock* block : left_)
       if (llvm::any_of(marks_of(*block), [&](const loop_mark& mark) {
-            return mark.rounds != 0 && !goes_round_by_mark_before(mark.loop, *block);
+            return mark.rounds != 0 && is_marked_before(mark.loop) &&
+                   !goes_round_by_mark_before(mark.loop, *block);
           }))
         taken.push_back(block);
     return take(taken);
+  }
+
+  bool is_marked_before(unsigned loop) const {
+    return llvm::any_of(function_, [&](const MachineBasicBlock& block) {
+      return llvm::any_of(marks_of(block),
+                          [&](const loop_mark& mark) { return mark.loop == loop && mark.rounds == 0; });
+    });
   }
 
   bool goes_round_by_mark_before(unsigned loop, const MachineBasicBlock& block) const {
