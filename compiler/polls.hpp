@@ -1,7 +1,8 @@
 // Polls: yield checks that are placed after register allocation (-mllvm -sennit-polls).
 //
-// Every cycle of a function's control flow gets one, and the entry of every function that may be part of a
-// cycle of calls. A check is a compare of a thread-local byte and a branch that is not taken:
+// Every cycle of a function's control flow gets one, unless it is proved to be short (trip_counts.hpp), and
+// every way from a function's entry to a call that may be part of a cycle of calls. A check is a compare of a
+// thread-local byte and a branch that is not taken:
 //
 //         cmpb $0, %fs:sennit_yield_requested@tpoff
 //         jne  .Lcold

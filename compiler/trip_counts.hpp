@@ -25,7 +25,7 @@
 namespace llvm {
 class Loop;
 class TargetTransformInfo;
-}
+}  // namespace llvm
 
 namespace sennit::compiler {
 
