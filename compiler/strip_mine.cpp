@@ -154,7 +154,7 @@ void make_strips(const counter& of) {
 }  // namespace
 
 llvm::PreservedAnalyses strip_mine::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  if (function.hasOptSize())
+  if (function.hasOptSize() || is_optimized_at_link(function))
     return llvm::PreservedAnalyses::all();
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);

@@ -39,7 +39,7 @@ bool counts_by_constants(const llvm::Loop& loop, llvm::ScalarEvolution& evolutio
 
 llvm::PreservedAnalyses unroll_unmarked::run(llvm::Function& function,
                                              llvm::FunctionAnalysisManager& analyses) {
-  if (function.hasOptSize())
+  if (function.hasOptSize() || is_optimized_at_link(function))
     return llvm::PreservedAnalyses::all();
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
