@@ -6,6 +6,7 @@
 #include <llvm/Passes/PassPlugin.h>
 
 #include "fiber_tls.hpp"
+#include "ir_polls.hpp"
 #include "live_stats.hpp"
 #include "no_callee_save.hpp"
 #include "polls.hpp"
@@ -20,6 +21,7 @@ void add_passes(llvm::PassBuilder& builder) {
   sennit::compiler::add_no_callee_save(builder);
   sennit::compiler::add_live_stats();  // of the code as it is without polls
   sennit::compiler::add_polls(builder);
+  sennit::compiler::add_ir_polls(builder);
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ llvm::cl::opt<tls_access> access_wanted(
                                 "for executables with a static libsennit"),
                      clEnumValN(tls_access::initial_exec, "initial-exec", "for any")));
 
+enum class saves : std::uint8_t { live, all };
+llvm::cl::opt<saves> saves_wanted(
+    "sennit-polls-save", llvm::cl::init(saves::live), llvm::cl::desc("What a check's stub saves"),
+    llvm::cl::values(clEnumValN(saves::live, "live", "what is live there"),
+                     clEnumValN(saves::all, "all", "all that a call does not keep, to compare with")));
+
 }  // namespace
 
 // By names, once: the target's own header is none of those that are installed.
@@ -87,7 +93,10 @@ poll_code::poll_code(MachineFunction& function)
       indirect_(access_wanted == tls_access::initial_exec ||
                 (access_wanted == tls_access::automatic &&
                  function.getTarget().getRelocationModel() == llvm::Reloc::PIC_ &&
-                 function.getFunction().getParent()->getPIELevel() == llvm::PIELevel::Default)) {}
+                 function.getFunction().getParent()->getPIELevel() == llvm::PIELevel::Default)) {
+  if (saves_wanted == saves::all)
+    all_ = savable_registers(function).all();
+}
 
 bool poll_code::reads_flags(const llvm::LivePhysRegs& live) const {
   return live.contains(static_cast<llvm::MCPhysReg>(codes_.flags));
@@ -123,8 +132,9 @@ constexpr int red_zone = 128;
 MachineBasicBlock& poll_code::emit_cold(const gap& place, const llvm::DebugLoc& line) {
   MachineBasicBlock& cold = *function_.CreateMachineBasicBlock();
   function_.push_back(&cold);
+  const save_set& saved = all_ ? *all_ : place.saved;
   std::string text;
-  for (const char each : stub_text(place.saved))
+  for (const char each : stub_text(saved))
     text += each == '$' ? "$$" : std::string(1, each);
   llvm::BuildMI(cold, cold.end(), {}, instructions_.get(llvm::TargetOpcode::INLINEASM))
       .addExternalSymbol(function_.createExternalSymbolName(text))
@@ -134,7 +144,7 @@ MachineBasicBlock& poll_code::emit_cold(const gap& place, const llvm::DebugLoc& 
   if (steps)
     move_stack_pointer(cold, cold.end(), -red_zone);
   llvm::BuildMI(cold, cold.end(), line, instructions_.get(codes_.call))
-      .addExternalSymbol(function_.createExternalSymbolName(place.saved.name()));
+      .addExternalSymbol(function_.createExternalSymbolName(saved.name()));
   if (steps)
     move_stack_pointer(cold, cold.end(), red_zone);
   return cold;

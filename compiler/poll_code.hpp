@@ -4,6 +4,8 @@
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
+#include <optional>
+
 #include "save_set.hpp"
 
 namespace sennit::compiler {
@@ -48,6 +50,7 @@ private:
   const llvm::TargetRegisterInfo& registers_;
   const encodings& codes_;
   bool indirect_;
+  std::optional<save_set> all_;  // what each stub saves, to compare with
 };
 
 }  // namespace sennit::compiler

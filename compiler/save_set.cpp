@@ -109,6 +109,7 @@ savable_registers::savable_registers(const llvm::MachineFunction& function)
   nothing_.avx = target.checkFeatures("+avx");
   nothing_.wide_masks = target.checkFeatures("+avx512bw");
   vectors_of_128_ = target.checkFeatures("+avx512vl");
+  vectors_of_512_ = target.checkFeatures("+avx512f");
   nothing_.x87 = uses_x87(function, places(registers_));
 }
 
@@ -147,6 +148,18 @@ std::optional<save_set> savable_registers::of(const llvm::LivePhysRegs& live) co
     saved.zmm |= (saved.xmm | saved.ymm) & 0xffff0000;
   saved.ymm &= ~saved.zmm;
   saved.xmm &= ~(saved.zmm | saved.ymm);
+  return saved;
+}
+
+save_set savable_registers::all() const {
+  save_set saved = nothing_;
+  saved.general = (1 << std::size(general_names)) - 1;
+  if (vectors_of_512_) {
+    saved.zmm = ~0u;
+    saved.masks = 0xff;
+  } else {
+    (saved.avx ? saved.ymm : saved.xmm) = 0xffff;
+  }
   return saved;
 }
 

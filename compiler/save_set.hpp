@@ -49,6 +49,9 @@ public:
   // None: something is live that no stub can save.
   std::optional<save_set> of(const llvm::LivePhysRegs& live) const;
 
+  // All that the function's target has and a call does not keep, live or not; of x87 and MMX what of() has.
+  save_set all() const;
+
   // One of the general registers that is not in a set, to be written at will; or none. By its name.
   static const char* spare(const save_set& saved);
 
@@ -57,6 +60,7 @@ private:
   const std::uint32_t* kept_;
   save_set nothing_;
   bool vectors_of_128_ = false;  // EVEX encoded moves of xmm16-31
+  bool vectors_of_512_ = false;
 };
 
 // The stub's text, which defines it once in a unit.
