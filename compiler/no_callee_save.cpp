@@ -157,6 +157,16 @@ function_set functions_to_mark(Module& module, bool each_was_asked_for) {
   return marked;
 }
 
+// It switches, or calls who does, and is never left: nobody is there to get the registers back (section 7.5).
+// Whoever calls it, and how, does not matter.
+bool is_never_left(Function& function, const function_set& marked) {
+  return function.doesNotThrow() && !function.hasFnAttribute(Attribute::Naked) && may_call_marked(function) &&
+         any_of(instructions(function),
+                [&](const Instruction& each) { return is_switch(each) || is_marked_call(each, marked); }) &&
+         none_of(function,
+                 [](const BasicBlock& block) { return isa<ReturnInst, ResumeInst>(block.getTerminator()); });
+}
+
 void mark(Function& function) {
   function.setCallingConv(CallingConv::PreserveNone);
   for (User* user : function.users())
@@ -179,9 +189,17 @@ public:
       return PreservedAnalyses::none();
     }
     const function_set marked = functions_to_mark(module, !at_link);
+    bool changed = !marked.empty();
+    if (Triple(module.getTargetTriple()).getArch() == Triple::x86_64)
+      for (Function& each : module)
+        if (!marked.contains(&each) && (!at_link || each.hasFnAttribute(attribute)) &&
+            is_never_left(each, marked)) {
+          each.addFnAttr("no_callee_saved_registers");
+          changed = true;
+        }
     for (Function* each : marked)
       mark(*each);
-    return marked.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
 private:

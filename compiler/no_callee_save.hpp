@@ -6,6 +6,9 @@
 // out. It is given to functions that hold a switch, and to those in which each way to a return leads through
 // a call to such a function (Dolan et al. 2013, section 3.5). All their callers must be in sight: they are
 // local to their unit or, where lld is told to load the plugin, to the whole program.
+//
+// The function that a context enters is at the end of that chain. It is called from elsewhere, but where it
+// is never left, by a return or by an exception, it need not save registers either (section 7.5).
 #pragma once
 
 namespace llvm {
