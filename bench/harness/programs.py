@@ -5,6 +5,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+from . import plugin
 from .toolchains import TOOLCHAINS, find_tool
 
 
@@ -39,6 +40,9 @@ def find_programs(bench, build, toolchain_build, wanted, say, toolchains=TOOLCHA
     server_programs, server_absent = _server(bench, build, wanted)
     programs += server_programs
     absent += server_absent
+    plugin_programs, plugin_absent = _with_plugin(bench, wanted)
+    programs += plugin_programs
+    absent += plugin_absent
     for toolchain in toolchains:
         peer = toolchain.peer
         sources = [path for path in toolchain.sources(bench) if wanted(path.parent.name, peer)]
@@ -88,3 +92,15 @@ def _server(bench, build, wanted):
     else:
         command += ("--redis",)
     return [Program("server", "sennit", command)], absent
+
+
+# Workloads whose programs are compiled by clang with the plugin and without, each driven from Python.
+WITH_PLUGIN = {"polls": "polls.py", "mp3": "mp3.py", "context-bytes": "context_bytes.py"}
+
+
+def _with_plugin(bench, wanted):
+    names = [name for name in WITH_PLUGIN if wanted(name, "sennit") and (bench / name).is_dir()]
+    reason = plugin.missing()
+    if reason:
+        return [], [Absent(name, "sennit", reason) for name in names]
+    return [Program(name, "sennit", (sys.executable, str(bench / name / WITH_PLUGIN[name]))) for name in names], []

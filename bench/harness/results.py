@@ -7,7 +7,8 @@ from .workloads import workload_named
 
 # By metric.
 LESS_IS_BETTER = {"ns": True, "per_second": False, "bytes": True, "p99_us": True, "cpu_us_per_request": True,
-                  "busy_percent": False, "overhead_real": True, "overhead_kernels": True}
+                  "busy_percent": False, "overhead_real": True, "overhead_kernels": True,
+                  "growth_text": True, "growth_compile": True, "switches": True, "missed_percent": True}
 
 
 class Collection:

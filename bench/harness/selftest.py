@@ -16,7 +16,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import run_bench  # noqa: E402
-from harness import instructions, machine, measure, table  # noqa: E402
+from harness import instructions, machine, measure, plugin, table  # noqa: E402
 from harness.programs import BuildMissing, Program, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
 from harness.toolchains import TOOLCHAINS, Recipe, Toolchain, find_tool  # noqa: E402
@@ -271,6 +271,12 @@ class Command(Harness):
         self.assertIn("absent: libpth: not installed", output)
         self.assertIsNone(content)
 
+    def test_what_needs_the_plugin_is_absent_without_it_and_says_why(self):
+        with mock.patch.object(plugin, "missing", lambda: "no plugin"):
+            code, _, errors, _ = self.run_bench("mp3")
+        self.assertEqual(code, 1)
+        self.assertIn("mp3 sennit: no plugin", errors)
+
     def test_programs_that_are_not_built(self):
         with self.assertRaises(BuildMissing):
             find_programs(Path("/nowhere"), self.build, self.build, lambda workload, peer: True, print)
@@ -289,6 +295,33 @@ class Instructions(Harness):
     def test_each_workload_is_counted_at_a_size_of_its_own_or_not_at_all(self):
         self.assertIsNone(self.counted("sort"))
         self.assertEqual(self.counted("fib"), "--quick --n 8 --count 1")
+
+
+class Plugin(unittest.TestCase):
+    """What is compiled with checks, and what that is compared by."""
+
+    def test_only_programs_that_decode_the_same_are_compared(self):
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mp3"))
+        import mp3  # noqa: PLC0415
+        run = plugin.Run("minimp3 1 aa", 1, 1, 1, 1, 0)
+        mp3.check({"none": run, "call": run})
+        with self.assertRaises(plugin.Failed):
+            mp3.check({"none": run, "call": replace(run, output="minimp3 1 ab")})
+
+    def test_what_a_stub_saves_by_its_name(self):
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "context-bytes"))
+        import context_bytes  # noqa: PLC0415
+        for stub, size in (("none", 16), ("rax", 24), ("r8_r11_xmm0", 48), ("avx_xmm15", 32), ("rsi_ymm3_zmm2_kq1", 128),
+                           ("x87", 128)):
+            self.assertEqual(context_bytes.size_of(f"sennit_yield_{stub}"), size, stub)
+
+    def test_who_cannot_fetch_a_program_says_so_and_fails_nothing(self):
+        def measure_nothing(options):
+            raise plugin.OutOfReach("no network")
+        output = io.StringIO()
+        with mock.patch.object(sys, "argv", ["mp3.py"]), redirect_stdout(output):
+            plugin.workload("Measures.", "nothing", measure_nothing)
+        self.assertEqual(json.loads(output.getvalue().splitlines()[-1])["unsupported"], "no network")
 
 
 class Toolchains(Harness):

@@ -168,6 +168,29 @@ WORKLOADS = {
             cannot={"erlang": "processes share no memory to work on"},
         ),
         Workload(
+            "polls",
+            "what checks in compiled code cost (ratios to none), and one round of a program, or one run of a kernel",
+            parameters=("program", "kernel", "flags"),
+            fixed=("program", "kernel", "flags"),
+            timeout=1800,  # the first round compiles
+            counted=None,
+        ),
+        Workload(
+            "mp3",
+            "60 s of sound decoded beside a player that is due every 22.7 us: CPU time",
+            workers=(2,),
+            timeout=600,
+            counted=None,
+        ),
+        Workload(
+            "context-bytes",
+            "what is kept of a suspended context's stack, by where it is suspended",
+            parameters=("site",),
+            fixed=("site",),
+            timeout=600,
+            counted=None,
+        ),
+        Workload(
             "server",
             "one request of redis-benchmark: CPU time of the server process; and what else a server is judged by",
             parameters=("command", "pipeline", "clients", "keepalive", "idle", "square", "stack_kib", "zeroed",

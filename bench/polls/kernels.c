@@ -1,14 +1,12 @@
-// Loops whose run time scripts/polls_cost compares, with checks and without. Prints a line for each: its
-// name, and the least of many times, in ns. With a name and a number: runs that one so often, to be counted.
+// Loops whose run time is compared, with checks and without. Prints a line for each: its name, and how long
+// it took, in ns, the least of many times; argv[1]: how many ms each of these lasts, which is more than a
+// period of what makes it give way. argv[1], argv[2]: runs the kernel of that name so
+// often, to be counted.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-__thread volatile unsigned char sennit_yield_requested;
-void sennit_forced_yield(void);
-void sennit_forced_yield(void) {}
 
 enum { size = 4096 };
 static double doubles[size], others[size];
@@ -96,7 +94,8 @@ static double now(void) {
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-int main(int count, char** arguments) {
+int main(int argc, char** argv) {
+  const double long_enough = (argc == 2 ? atof(argv[1]) : 2) * 1e6;
   static const struct {
     const char* name;
     double (*run)(void);
@@ -111,20 +110,26 @@ int main(int count, char** arguments) {
   }
   for (unsigned k = 0; k < sizeof kernels / sizeof *kernels; ++k) {
     double (*volatile run)(void) = kernels[k].run;
-    if (count == 3) {
-      for (int round = strcmp(arguments[1], kernels[k].name) == 0 ? atoi(arguments[2]) : 0; round > 0;
-           --round)
+    if (argc == 3) {
+      for (int round = strcmp(argv[1], kernels[k].name) == 0 ? atoi(argv[2]) : 0; round > 0; --round)
         sink = run();
       continue;
     }
     double least = 1e18;
-    for (int round = 0; round < 2000; ++round) {
+    long count = 1;
+    for (int round = 0; round < 20;) {
       const double begin = now();
-      sink = run();
+      for (long i = 0; i < count; ++i)
+        sink = run();
       const double taken = now() - begin;
-      least = taken < least ? taken : least;
+      if (taken < long_enough) {
+        count = 2 * count;
+        continue;
+      }
+      ++round;
+      least = taken / (double)count < least ? taken / (double)count : least;
     }
-    printf("%s %.0f\n", kernels[k].name, least);
+    printf("%s %.1f\n", kernels[k].name, least);
   }
   return 0;
 }

@@ -18,4 +18,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   lua_close(state);
+  return 0;
 }

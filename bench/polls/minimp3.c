@@ -6,6 +6,10 @@
 #define MINIMP3_IMPLEMENTATION
 #include <minimp3.h>
 
+// The frame that has been decoded last, for who plays it (beside.cpp).
+extern const int16_t* volatile sennit_sound;
+const int16_t* volatile sennit_sound;
+
 int main(int argc, char** argv) {
   if (argc < 3)
     return 2;
@@ -28,9 +32,11 @@ int main(int argc, char** argv) {
         break;
       at += (size_t)info.frame_bytes;
       ++frames;
+      sennit_sound = samples;
       for (int i = 0; i < count * info.channels; ++i)
         sum = sum * 31 + (uint16_t)samples[i];
     }
   }
   printf("minimp3 %ld %08x\n", frames, sum);
+  return 0;
 }

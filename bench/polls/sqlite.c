@@ -56,4 +56,5 @@ int main(int argc, char** argv) {
     sqlite3_close(database);
   }
   printf("sqlite %08x\n", sum);
+  return 0;
 }

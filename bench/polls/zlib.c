@@ -22,4 +22,5 @@ int main(int argc, char** argv) {
       sum = sum * 31 + adler32(crc32(0, packed, (uInt)size), packed, (uInt)size);
     }
   printf("zlib %08lx\n", sum & 0xffffffff);
+  return 0;
 }

@@ -22,4 +22,5 @@ int main(int argc, char** argv) {
         sum = sum * 31 + packed[i];
     }
   printf("zstd %08x\n", sum);
+  return 0;
 }

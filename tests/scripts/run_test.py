@@ -1,5 +1,6 @@
 """./run in a tree of impostors: which verbs there are, and what each starts."""
 
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -45,6 +46,23 @@ class Run(unittest.TestCase):
         self.program("bench/yield/yield.hpp", "")
         self.assertIn("build release --target bench_yield", self.run_verb("bench", "yield", "--quick")[1])
         self.assertIn("build release --target bench_all kv_server", self.run_verb("bench", "--quick")[1])
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the plugin's checks are for x86-64")
+    def test_bench_builds_the_plugin_for_who_measures_it(self):
+        for workload in ("polls", "mp3", "context-bytes"):
+            self.assertEqual(self.run_verb("bench", workload)[1][-3:],
+                             ["build release --target sennit bench_clock", "build clang --target sennit_compiler",
+                              f"bench {workload}"])
+        self.program("bench/yield/yield.hpp", "")
+        self.assertNotIn("build clang --target sennit_compiler", self.run_verb("bench", "yield")[1])
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the plugin's checks are for x86-64")
+    def test_the_table_of_the_mp3_study(self):
+        self.program("bench/mp3/table.py", 'import sys\nprint("table", *sys.argv[1:], flush=True)\n')
+        self.assertEqual(self.run_verb("tables", "mp3", "--quick")[1],
+                         ["== packages", "install_packages build bench", "== build",
+                          "build release --target sennit bench_clock", "build clang --target sennit_compiler",
+                          "table --quick"])
 
     def test_serve_passes_its_arguments_on(self):
         self.assertEqual(self.run_verb("serve", "--port", "7000")[1],
