@@ -1,11 +1,12 @@
-// The report counts the instructions of the longest way from check to check, rounds and known calls with them.
+// The report counts the instructions of the longest way from check to check, rounds and known calls with
+// them.
 // RUN: rm -f %t && %sennit_clang -O2 -S %s -o %t.s -mllvm -sennit-polls -mllvm -sennit-polls-report=%t
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix CODE < %t.s
 // RUN: rm -f %t && %sennit_clang -O2 -S %s -o %t.s -mllvm -sennit-polls -mllvm -sennit-polls-limit=1000000 -mllvm -sennit-polls-report=%t
 // RUN: FileCheck %s --check-prefix MORE < %t
 volatile int in, out;
-void *memcpy(void *to, const void *from, unsigned long size);
+void* memcpy(void* to, const void* from, unsigned long size);
 
 // CODE-LABEL: straight:
 // CODE: movl in(%rip), %eax
@@ -33,7 +34,7 @@ __attribute__((noinline)) void rounds(void) {
 
 // Fifteen of its own, and those of what it calls, but memcpy's.
 // CHECK: {{^}}calls: 0 checks, at most 420 instructions without; calls memcpy{{$}}
-void calls(char *to, const char *from, unsigned long size) {
+void calls(char* to, const char* from, unsigned long size) {
   rounds();
   memcpy(to, from, size);
   straight();

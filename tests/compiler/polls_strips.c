@@ -73,7 +73,8 @@ FUNCTION unsigned wraps(unsigned short from) {
   unsigned sum = 0;
   unsigned short i = from;
   SCALAR do sum = sum * 3 ^ i;
-  while (++i != 0);
+  while (++i != 0)
+    ;
   return sum;
 }
 
@@ -82,7 +83,8 @@ FUNCTION unsigned odd_wraps(unsigned short until) {
   unsigned sum = 0;
   unsigned short i = 0;
   SCALAR do sum = sum * 3 ^ i;
-  while ((i += 7) != until);
+  while ((i += 7) != until)
+    ;
   return sum;
 }
 
@@ -104,13 +106,16 @@ enum { size = 5000 };
 static unsigned numbers[size + 1];
 
 int main(void) {
-  static const long lengths[] = {0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 4999};
+  static const long lengths[] = {0,   1,   2,   3,   7,   8,   9,    63,   64,   65,
+                                 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 4999};
   for (int i = 0; i < size; ++i)
     numbers[i] = (unsigned)i * 2654435761u | 1;
   for (unsigned k = 0; k < sizeof lengths / sizeof *lengths; ++k) {
     const long n = lengths[k];
-    printf("%ld: %x %x %x %x", n, up(numbers, n), down(numbers, n), pointer(numbers, numbers + n), by_steps(numbers, n));
-    printf(" %ld %ld %x", left_early(numbers, n, numbers[n / 2]), left_early(numbers, n, 0), vectors(numbers, n));
+    printf("%ld: %x %x %x %x", n, up(numbers, n), down(numbers, n), pointer(numbers, numbers + n),
+           by_steps(numbers, n));
+    printf(" %ld %ld %x", left_early(numbers, n, numbers[n / 2]), left_early(numbers, n, 0),
+           vectors(numbers, n));
     printf(" %x %x", wraps((unsigned short)n), odd_wraps((unsigned short)n));
     const unsigned kept = numbers[n];
     unsigned product = 1;
