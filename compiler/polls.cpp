@@ -10,6 +10,7 @@
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -63,6 +64,19 @@ llvm::cl::opt<std::string> report_file(
     "sennit-polls-report", llvm::cl::value_desc("file"),
     llvm::cl::desc(
         "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
+
+// With -flto there is no machine code before the link, and lld hands no options to plugins: there would be no
+// checks, and nobody would be told.
+struct refuse_lto : llvm::PassInfoMixin<refuse_lto> {
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (module.getModuleFlag("EnableSplitLTOUnit") != nullptr)  // clang's, of all that it compiles for LTO
+      module.getContext().emitError(
+          "-sennit-polls places checks in machine code, which -flto leaves to the link: compile this without "
+          "-flto");
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
 
 constexpr int no_place = 1 << 20;  // a rank
 
@@ -344,8 +358,10 @@ void add_polls(llvm::PassBuilder& passes) {
   if (!wanted)
     return;
   add_machine_step(polls_step);
-  passes.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) { manager.addPass(mark_no_yield()); });
+  passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+    manager.addPass(refuse_lto());
+    manager.addPass(mark_no_yield());
+  });
   passes.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {
     if (level == llvm::OptimizationLevel::O0 || most_without_check() == 0)
       return;

@@ -154,7 +154,7 @@ void make_strips(const counter& of) {
 }  // namespace
 
 llvm::PreservedAnalyses strip_mine::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  if (function.hasOptSize() || is_optimized_at_link(function))
+  if (function.hasOptSize())
     return llvm::PreservedAnalyses::all();
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);

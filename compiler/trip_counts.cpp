@@ -6,7 +6,6 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Support/CommandLine.h>
 
 #include <optional>
@@ -58,10 +57,6 @@ std::uint64_t most_without_check() {
   return limit;
 }
 
-bool is_optimized_at_link(const llvm::Function& function) {
-  return function.getParent()->getModuleFlag("EnableSplitLTOUnit") != nullptr;
-}
-
 bool calls_something(const llvm::Loop& loop) {
   for (const llvm::BasicBlock* block : loop.blocks())
     for (const llvm::Instruction& each : *block) {
@@ -88,8 +83,6 @@ std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& t
 
 llvm::PreservedAnalyses mark_trip_counts::run(llvm::Function& function,
                                               llvm::FunctionAnalysisManager& analyses) {
-  if (is_optimized_at_link(function))
-    return llvm::PreservedAnalyses::all();
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   struct proved {
     llvm::Loop* loop;

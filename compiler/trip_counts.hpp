@@ -38,10 +38,6 @@ public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-// Of a unit that is optimized again when it is linked: then functions that are inlined would bring their
-// marks, and loops would not be vectorized for them. Clang gives this flag to all it compiles for LTO.
-bool is_optimized_at_link(const llvm::Function& function);
-
 // In a loop, something may run for long that is not seen here.
 bool calls_something(const llvm::Loop& loop);
 

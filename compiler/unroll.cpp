@@ -39,7 +39,7 @@ bool counts_by_constants(const llvm::Loop& loop, llvm::ScalarEvolution& evolutio
 
 llvm::PreservedAnalyses unroll_unmarked::run(llvm::Function& function,
                                              llvm::FunctionAnalysisManager& analyses) {
-  if (function.hasOptSize() || is_optimized_at_link(function))
+  if (function.hasOptSize())
     return llvm::PreservedAnalyses::all();
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
