@@ -5,12 +5,12 @@
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/Support/CommandLine.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
 #include <string>
 
+#include "append_line.hpp"
 #include "machine_pass.hpp"
 
 namespace sennit::compiler {
@@ -111,13 +111,7 @@ bool count(llvm::MachineFunction& function) {
                              {"at_calls", all.at_calls},
                              {"blocks", std::move(all.blocks)}}
        << '\n';
-  // In one write, so that compilers that run side by side do not mix their lines.
-  std::error_code failed;
-  llvm::raw_fd_ostream out(file, failed, llvm::sys::fs::OF_Append);
-  if (failed)
-    llvm::report_fatal_error(llvm::Twine("sennit: cannot write ") + file + ": " + failed.message(), false);
-  out.SetBufferSize(line.size() + 1);
-  out << line;
+  append_line(file, line);
   return false;
 }
 

@@ -2,14 +2,13 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/Support/ErrorHandling.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "append_line.hpp"
 #include "distance.hpp"
 #include "poll_code.hpp"
 #include "recursion.hpp"
@@ -65,13 +64,7 @@ void report_polls(const llvm::MachineFunction& function, llvm::StringRef file) {
     separator = ", ";
   }
   text << '\n';
-  // In one write, so that compilers that run side by side do not mix their lines.
-  std::error_code failed;
-  llvm::raw_fd_ostream out(file, failed, llvm::sys::fs::OF_Append);
-  if (failed)
-    llvm::report_fatal_error(llvm::Twine("sennit: cannot write ") + file + ": " + failed.message(), false);
-  out.SetBufferSize(line.size() + 1);
-  out << line;
+  append_line(file, line);
 }
 
 }  // namespace sennit::compiler
