@@ -44,11 +44,11 @@ entry distinct_entry_at(std::size_t index, std::index_sequence<Index...>) {
 }  // namespace detail
 
 /// The entry function of fiber number `index`: calls `Body::run(argument)` from a function of its own, at a
-/// depth of its own. Declare `run` as `static BENCH_INLINE void`, or all fibers share its code.
-template <class Body>
+/// depth of its own. Declare `run` as `static BENCH_INLINE void`, or all fibers share its code. `Count`: how
+/// many functions there are; they take the compiler most of its time.
+template <class Body, std::size_t Count = distinct_entries>
 entry distinct_entry(std::size_t index) {
-  return opaque(detail::distinct_entry_at<Body>(index % distinct_entries,
-                                                std::make_index_sequence<distinct_entries>()));
+  return opaque(detail::distinct_entry_at<Body>(index % Count, std::make_index_sequence<Count>()));
 }
 
 }  // namespace bench

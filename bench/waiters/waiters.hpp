@@ -36,7 +36,7 @@ public:
   void start(std::size_t n, Body* argument) {
     fibers_.reserve(n);
     for (std::size_t i = 0; i < n; ++i)
-      fibers_.emplace_back(distinct_entry<Body>(i), argument, waiters_stack_size);
+      fibers_.emplace_back(distinct_entry<Body, 16>(i), argument, waiters_stack_size);
   }
   void join() {
     for (auto& each : fibers_)
