@@ -298,7 +298,7 @@ extern __thread unsigned char sennit_yield_requested;
 void sennit_forced_yield(void);
 
 static void check(void) {
-  if (*(volatile unsigned char*)&sennit_yield_requested != 0)
+  if (__atomic_load_n(&sennit_yield_requested, __ATOMIC_RELAXED) != 0)
     sennit_forced_yield();
 }
 
