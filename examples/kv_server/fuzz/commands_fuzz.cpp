@@ -155,7 +155,7 @@ void commands_run::run_command(const step& next) {
   client.send(encode(next.arguments), next.piece);
   std::string received = client.take_received();
   note("    " + quoted(received.substr(0, 300)));
-  if (is_planted("property") && next.arguments[0] == "strlen" && received == ":3\r\n") {
+  if (is_planted("property") && next.arguments[0] == "strlen" && received != ":0\r\n") {
     received = ":4\r\n";
   }
   keyspace after = copy();
