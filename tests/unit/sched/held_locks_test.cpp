@@ -24,6 +24,7 @@
 #include "sennit/local/channel.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/runtime.hpp"
+#include "support/any_runtime.hpp"
 #include "support/child.hpp"
 #include "unit/sched/reports.hpp"
 
@@ -54,44 +55,10 @@ std::string named(const char* kind, const void* lock) {
 
 const std::string holds = " and holds pthread ";
 
-// What fibers of both kinds of runtime do.
-struct kind {
-  unsigned workers;  // 0: a local runtime
-
-  template <class Function>
-  void run(Function function) const {
-    if (workers == 0)
-      sennit::local::runtime().run(function);
-    else
-      sennit::runtime({.workers = workers}).run(function);
-  }
-  void rest() const {
-    if (workers == 0)
-      sennit::local::this_fiber::sleep_for(1ms);
-    else
-      sennit::this_fiber::sleep_for(1ms);
-  }
-  void yield() const {
-    if (workers == 0)
-      sennit::local::this_fiber::yield();
-    else
-      sennit::this_fiber::yield();
-  }
-  void run_beside(const std::function<void()>& function) const {
-    if (workers == 0)
-      sennit::local::spawn(function).join();
-    else
-      sennit::spawn(function).join();
-  }
-  std::uint64_t id() const {
-    return workers == 0 ? sennit::local::this_fiber::id() : sennit::this_fiber::id();
-  }
-};
-
 // In a process of its own, in a fiber: what it said. Places are reported once in a process.
 class HeldLocks : public testing::TestWithParam<unsigned> {
 protected:
-  const kind here{GetParam()};
+  const support::any_runtime here{GetParam()};
 
   template <class Function>
   outcome in_fiber(Function function) {
@@ -105,9 +72,9 @@ protected:
                     const std::function<void()>& unlock) {
     const outcome held = in_fiber([&] {
       EXPECT_TRUE(lock());
-      here.rest();
+      here.sleep();
       unlock();
-      here.rest();
+      here.sleep();
       here.yield();
     });
     EXPECT_EQ(count(held, "sennit: "), known) << held;
@@ -116,7 +83,7 @@ protected:
       for (int i = 0; i < 3; ++i) {
         EXPECT_TRUE(lock());
         unlock();
-        here.rest();
+        here.sleep();
         here.yield();
       }
     });
@@ -221,7 +188,7 @@ TEST_P(HeldLocks, ARecursiveMutex) {
   const outcome held_once = in_fiber([&] {
     EXPECT_TRUE(lock_twice());
     mutex.unlock();
-    here.rest();
+    here.sleep();
     mutex.unlock();
   });
   EXPECT_EQ(held_once.says(holds), known) << held_once;
@@ -236,7 +203,7 @@ TEST_P(HeldLocks, AreNamedWithTheFiberItsWaitAndThePlace) {
       sennit::this_fiber::set_name("holder");
     const std::lock_guard one(first);
     const std::lock_guard two(second);
-    here.rest();
+    here.sleep();
     std::printf("fiber %ju was it", static_cast<std::uintmax_t>(here.id()));
   });
   if (!known)
@@ -258,10 +225,10 @@ TEST_P(HeldLocks, OncePerPlace) {
   const outcome said = in_fiber([&] {
     for (int i = 0; i < 100; ++i) {
       const std::lock_guard hold(mutex);
-      here.rest();
+      here.sleep();
     }
     const std::lock_guard hold(mutex);
-    here.rest();
+    here.sleep();
   });
   EXPECT_EQ(count(said, holds), 2 * known) << said;
 }
@@ -278,7 +245,7 @@ TEST_P(HeldLocks, InEveryWay) {
   };
   const outcome yields = holding([&] { here.yield(); });
   EXPECT_EQ(yields.says(" yields" + holds), known) << yields;
-  const outcome joins = holding([&] { here.run_beside([] {}); });
+  const outcome joins = holding([&] { here.spawn_and_join([] {}); });
   EXPECT_EQ(joins.says(" waits (join)" + holds), known) << joins;
   const outcome receives = holding([&] {
     if (here.workers == 0) {
@@ -302,9 +269,9 @@ TEST_P(HeldLocks, InEveryWay) {
 TEST_P(HeldLocks, AtAFibersEnd) {
   std::mutex mutex;
   const outcome said = in_fiber([&] {
-    here.run_beside([&] { mutex.lock(); });
+    here.spawn_and_join([&] { mutex.lock(); });
     for (int i = 0; i < 5; ++i)
-      here.run_beside([&] { here.rest(); });
+      here.spawn_and_join([&] { here.sleep(); });
     mutex.unlock();
   });
   EXPECT_EQ(count(said, holds), known) << said;
@@ -323,10 +290,10 @@ TEST_P(HeldLocks, NoneWhereNothingWasLocked) {
       mutex.unlock();
     });
     while (!locked)
-      here.rest();
+      here.sleep();
     EXPECT_FALSE(mutex.try_lock());
     for (int i = 0; i < 5; ++i)
-      here.rest();
+      here.sleep();
     done = true;
     other.join();
   });
@@ -345,14 +312,14 @@ TEST_P(HeldLocks, NoneAfterWaitsForACondition) {
       answered = true;
       changed.notify_one();
     });
-    here.rest();
+    here.sleep();
     {
       std::unique_lock hold(mutex);
       asked = true;
       changed.notify_one();
       EXPECT_TRUE(changed.wait_for(hold, 10s, [&] { return answered; }));
     }
-    here.rest();
+    here.sleep();
     other.join();
   });
   EXPECT_EQ(said.said, "");
@@ -364,7 +331,7 @@ TEST_P(HeldLocks, NoneOfTheHosts) {
     std::mutex mutex;
     const std::lock_guard hold(mutex);
     here.run([&] {
-      here.rest();
+      here.sleep();
       here.yield();
     });
   });
@@ -377,7 +344,7 @@ TEST_P(HeldLocks, MoreThanAreNoted) {
   const outcome said = in_fiber([&] {
     for (std::mutex& each : all)
       each.lock();
-    here.rest();
+    here.sleep();
     for (std::mutex& each : all)
       each.unlock();
     here.yield();
@@ -386,9 +353,7 @@ TEST_P(HeldLocks, MoreThanAreNoted) {
   EXPECT_EQ(count(said, holds), known) << said;
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, HeldLocks, testing::Values(0u, 1u, 2u), [](const auto& workers) {
-  return workers.param == 0 ? std::string("Local") : "Workers" + std::to_string(workers.param);
-});
+INSTANTIATE_TEST_SUITE_P(Runtimes, HeldLocks, testing::Values(0u, 1u, 2u), support::runtime_name);
 
 // Unlocked on another thread than the one that locked: neither is taken for a holder after that.
 TEST(HeldLocksOfParallelRuntimes, UnlockedElsewhere) {

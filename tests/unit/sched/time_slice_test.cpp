@@ -18,6 +18,7 @@
 #include "sennit/local/runtime.hpp"
 #include "sennit/no_yield_guard.hpp"
 #include "sennit/runtime.hpp"
+#include "support/any_runtime.hpp"
 
 using namespace std::chrono_literals;
 using sennit::detail::see_time_slices;
@@ -33,110 +34,88 @@ void check() {
     sennit_forced_yield();
 }
 
-// What fibers of both kinds of runtime do.
-class TimeSlice : public testing::TestWithParam<unsigned> {
+class TimeSlice : public testing::TestWithParam<unsigned>, protected support::any_runtime {
 protected:
-  const unsigned workers = GetParam();  // 0: a local runtime
-
-  template <class Function>
-  void run(std::chrono::nanoseconds slice, Function function) const {
-    if (workers == 0)
-      sennit::local::runtime({.time_slice = slice}).run(function);
-    else
-      sennit::runtime({.workers = workers, .time_slice = slice}).run(function);
-  }
-  // In no runtime it can be had by another worker before this one's spawner waits, or has dispatched for
-  // long.
-  template <class Function>
-  void beside(Function function) const {
-    if (workers == 0)
-      sennit::local::spawn(function).detach();
-    else
-      sennit::spawn(function).detach();
-  }
-  void sleep() const {
-    if (workers == 0)
-      sennit::local::this_fiber::sleep_for(1ms);
-    else
-      sennit::this_fiber::sleep_for(1ms);
-  }
-  void yield() const {
-    if (workers == 0)
-      sennit::local::this_fiber::yield();
-    else
-      sennit::this_fiber::yield();
-  }
+  TimeSlice() : any_runtime{GetParam()} {}
 };
 
 TEST_P(TimeSlice, ASpinnerIsMadeToYield) {
-  run(200us, [&] {
-    std::atomic<bool> stop{false};
-    errno = 77;
-    beside([&] { stop = true; });
-    while (!stop)
-      check();
-    EXPECT_EQ(errno, 77);
-  });
+  run(
+      [&] {
+        std::atomic<bool> stop{false};
+        errno = 77;
+        spawn_detached([&] { stop = true; });
+        while (!stop)
+          check();
+        EXPECT_EQ(errno, 77);
+      },
+      200us);
 }
 
 TEST_P(TimeSlice, ASleeperWakes) {
-  run(200us, [&] {
-    std::atomic<bool> stop{false};
-    beside([&] {
-      sleep();
-      stop = true;
-    });
-    while (!stop)
-      check();
-  });
+  run(
+      [&] {
+        std::atomic<bool> stop{false};
+        spawn_detached([&] {
+          sleep();
+          stop = true;
+        });
+        while (!stop)
+          check();
+      },
+      200us);
 }
 
 // Each of them many times.
 TEST_P(TimeSlice, SpinnersTakeTurns) {
-  run(100us, [&] {
-    std::atomic<int> turn{0}, ended{0};
-    for (int mine = 0; mine < 3; ++mine)
-      beside([&, mine] {
-        for (int round = 0; round < 10; ++round) {
-          while (turn % 3 != mine)
-            check();
-          ++turn;
-        }
-        ++ended;
-      });
-    while (ended != 3)
-      check();
-  });
+  run(
+      [&] {
+        std::atomic<int> turn{0}, ended{0};
+        for (int mine = 0; mine < 3; ++mine)
+          spawn_detached([&, mine] {
+            for (int round = 0; round < 10; ++round) {
+              while (turn % 3 != mine)
+                check();
+              ++turn;
+            }
+            ++ended;
+          });
+        while (ended != 3)
+          check();
+      },
+      100us);
 }
 
 TEST_P(TimeSlice, NobodyAsksALoneFiber) {
   if (workers > 1)
     return;  // the others' drivers may be watched
-  run(100us, [&] {
-    const std::uint64_t before = see_time_slices().count;
-    while (see_time_slices().count < before + 5)
-      ASSERT_FALSE(requested());
-  });
-}
-
-TEST_P(TimeSlice, NoneWhereNoneWasAskedFor) {
-  run(100us, [&] {
-    std::thread other([&] {
-      run(0ns, [&] {
-        beside([] {});
+  run(
+      [&] {
         const std::uint64_t before = see_time_slices().count;
         while (see_time_slices().count < before + 5)
           ASSERT_FALSE(requested());
-      });
-    });
-    // Till it has ended the thread has a worker to look at.
-    other.join();
-  });
+      },
+      100us);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, TimeSlice, testing::Values(0u, 1u, 2u), [](const auto& workers) {
-  return workers.param == 0 ? std::string("Local") : "Workers" + std::to_string(workers.param);
-});
+TEST_P(TimeSlice, NoneWhereNoneWasAskedFor) {
+  run(
+      [&] {
+        std::thread other([&] {
+          run([&] {
+            spawn_detached([] {});
+            const std::uint64_t before = see_time_slices().count;
+            while (see_time_slices().count < before + 5)
+              ASSERT_FALSE(requested());
+          });
+        });
+        // Till it has ended the thread has a worker to look at.
+        other.join();
+      },
+      100us);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, TimeSlice, testing::Values(0u, 1u, 2u), support::runtime_name);
 
 // While nobody runs it sleeps; who comes then is made to yield as ever.
 TEST(TimeSlices, SleepWhileNobodyRuns) {
@@ -183,9 +162,9 @@ class NoYield : public TimeSlice {
 public:
   template <class Function>
   void run_beside_other(Function function) {
-    run(0ns, [&] {
+    run([&] {
       std::atomic<bool> done{false}, ended{false};
-      beside([&] {
+      spawn_detached([&] {
         while (!done) {
           ++turns;
           yield();
@@ -265,7 +244,7 @@ TEST_P(NoYield, BetweenBeginAndEnd) {
 TEST_P(NoYield, OnlyTheFiberItself) {
   run_beside_other([&] {
     std::atomic<bool> held{false}, go_on{false}, ended{false};
-    beside([&] {
+    spawn_detached([&] {
       const sennit::no_yield_guard guard;
       held = true;
       while (!go_on)
@@ -285,10 +264,7 @@ TEST_P(NoYield, OnlyTheFiberItself) {
         sennit_no_yield_begin();
         throw std::runtime_error("planted");
       };
-      if (workers == 0)
-        EXPECT_THROW(sennit::local::spawn(fails).join(), std::runtime_error);
-      else
-        EXPECT_THROW(sennit::spawn(fails).join(), std::runtime_error);
+      EXPECT_THROW(spawn_and_join(fails), std::runtime_error);
     }
   });
 }
@@ -325,9 +301,7 @@ TEST_P(NoYield, InAForkedChild) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, NoYield, testing::Values(0u, 1u), [](const auto& workers) {
-  return workers.param == 0 ? std::string("Local") : "Workers" + std::to_string(workers.param);
-});
+INSTANTIATE_TEST_SUITE_P(Runtimes, NoYield, testing::Values(0u, 1u), support::runtime_name);
 
 TEST(NoYieldOutsideOfFibers, IsNothing) {
   sennit_no_yield_begin();
