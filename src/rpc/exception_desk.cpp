@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/pinned_for_now.hpp"
 #include "sennit/detail/fault/unwind.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "sennit/detail/sched/parallel.hpp"
+#include "pinned_for_now.hpp"
 #include "sennit/no_yield_guard.hpp"
 
 namespace sennit::detail {
