@@ -39,12 +39,21 @@ struct course {
   std::stop_source stop;
 };
 
+// Of who is alone on a course. A runtime that ends drops runners, wherever they are.
+struct leave_alone {
+  void operator()(course* on) const {
+    on->inside = false;
+    on->lock.unlock();
+  }
+};
+
 struct runner {
   std::shared_ptr<course> on;
   token counted;
   random_source random;
   unsigned steps;
-  std::uint64_t number = 0;  // that it sends
+  std::uint64_t number = 0;                         // that it sends
+  std::unique_ptr<course, leave_alone> alone_on{};  // after `on`: that keeps it
 };
 
 continuation run(runner r);
@@ -60,13 +69,13 @@ continuation have_received(runner r, std::optional<std::uint64_t> number) {
 }
 
 continuation leave_lock(runner r) {
-  r.on->inside = false;
-  r.on->lock.unlock();
+  r.alone_on.reset();
   return run(std::move(r));
 }
 
 continuation have_locked(runner r) {
   check(r.on->e, !std::exchange(r.on->inside, true), "two hold one mutex");
+  r.alone_on.reset(r.on.get());
   if (r.random.one_in(2))
     return become(this_fiber::yielding(), leave_lock, std::move(r));
   return leave_lock(std::move(r));
