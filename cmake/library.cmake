@@ -88,3 +88,7 @@ file(GLOB sennit_room_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/room.
 foreach(room_file IN LISTS sennit_room_files)
   include("${room_file}")
 endforeach()
+
+if(sennit_sources AND NOT SENNIT_ROOMS)
+  sennit_precompile(sennit ${sennit_library_headers})
+endif()

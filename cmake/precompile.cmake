@@ -1,0 +1,15 @@
+# sennit_precompile(TARGET HEADER...): what most sources of a target include is parsed once for all of them, which is
+# most of the time to compile them. They still include all that they use: stage package compiles the library's without.
+function(sennit_precompile target)
+  if(SENNIT_PRECOMPILED_HEADERS)
+    list(TRANSFORM ARGN REPLACE ">" "$<ANGLE-R>")
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+# For who compiles the library's sources.
+set(sennit_library_headers "${PROJECT_SOURCE_DIR}/include/sennit/detail/sched/parallel.hpp"
+  "${PROJECT_SOURCE_DIR}/include/sennit/detail/sched/wait.hpp" <algorithm> <cerrno> <chrono>
+  <condition_variable> <cstdio> <cstdlib> <cstring> <exception> <memory> <mutex>
+  <optional> <string> <system_error> <utility> <vector>)
