@@ -25,18 +25,10 @@ cl::opt<bool> asked_for("sennit-fiber-tls",
 // Of a function that reads an address. Its value says how far it has come: an LTO build lowers at the link.
 constexpr StringLiteral attribute = "sennit-tls-address";
 constexpr StringLiteral compiled = "compiled";
+constexpr StringLiteral prefix = "sennit.tls.";  // of its name
 
 MemoryEffects reads_thread() {
   return MemoryEffects::inaccessibleMemOnly(ModRefInfo::Ref);
-}
-
-// What libc and the C++ runtime have that depends on the thread alone. They declare it const.
-bool is_of_thread(const Function& function) {
-  return StringSwitch<bool>(function.getName())
-      .Cases("__errno_location", "__h_errno_location", "pthread_self", "thrd_current", true)
-      .Cases("__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", true)
-      .Cases("__cxa_get_globals", "__cxa_get_globals_fast", "__tls_get_addr", true)
-      .Default(false);
 }
 
 CallInst* call_assembly(IRBuilder<>& builder, StringRef code, StringRef constraints, Value* operand,
@@ -56,7 +48,7 @@ bool is_read_of_address(const Instruction& instruction) {
 // The function that reads the address of `variable`. Made once.
 Function* address_function(GlobalValue& variable) {
   Module& module = *variable.getParent();
-  const std::string name = ("sennit.tls." + variable.getName()).str();
+  const std::string name = (prefix + variable.getName()).str();
   if (Function* made = module.getFunction(name))
     return made;
   auto* type = FunctionType::get(variable.getType(), false);
@@ -87,7 +79,7 @@ public:
     for (Constant* each : variables)
       read_anew_at_each_use(cast<GlobalValue>(*each));
     for (Function& function : module)
-      if (is_of_thread(function))
+      if (is_of_thread(function.getName()))
         forget_that_it_is_constant(function);
     return PreservedAnalyses::none();
   }
@@ -146,7 +138,7 @@ private:
     const auto* call = dyn_cast<CallInst>(&instruction);
     const Function* callee = call != nullptr ? call->getCalledFunction() : nullptr;
     return callee != nullptr && callee->arg_empty() &&
-           (callee->hasFnAttribute(attribute) || is_of_thread(*callee)) &&
+           (callee->hasFnAttribute(attribute) || is_of_thread(callee->getName())) &&
            call->getMemoryEffects() == reads_thread();
   }
 
@@ -225,6 +217,18 @@ private:
 };
 
 }  // namespace
+
+bool is_of_thread(StringRef function) {
+  return StringSwitch<bool>(function)
+      .Cases("__errno_location", "__h_errno_location", "pthread_self", "thrd_current", true)
+      .Cases("__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", true)
+      .Cases("__cxa_get_globals", "__cxa_get_globals_fast", "__tls_get_addr", true)
+      .Default(false);
+}
+
+StringRef variable_read_by(const Function& function) {
+  return function.hasFnAttribute(attribute) ? function.getName().drop_front(prefix.size()) : "";
+}
 
 void add_fiber_tls(PassBuilder& builder) {
   builder.registerPipelineStartEPCallback([](ModulePassManager& passes, OptimizationLevel) {

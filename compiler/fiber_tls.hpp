@@ -15,6 +15,9 @@
 // Not covered: an address that the program itself keeps over a switch, in a reference or pointer.
 #pragma once
 
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/Function.h>
+
 namespace llvm {
 class PassBuilder;
 }
@@ -23,5 +26,11 @@ namespace sennit::compiler {
 
 // -mllvm -sennit-fiber-tls; in opt, -passes=sennit-fiber-tls,sennit-fiber-tls-hoist,sennit-fiber-tls-lower.
 void add_fiber_tls(llvm::PassBuilder& builder);
+
+// What libc and the C++ runtime have that depends on the thread alone. They declare it const.
+bool is_of_thread(llvm::StringRef function);
+
+// The variable whose address the function reads, if it is one of the above; else empty.
+llvm::StringRef variable_read_by(const llvm::Function& function);
 
 }  // namespace sennit::compiler

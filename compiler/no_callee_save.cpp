@@ -26,11 +26,10 @@ constexpr StringLiteral attribute = "sennit-no-callee-save";
 
 using function_set = SmallSetVector<Function*, 32>;
 
-// context.h writes it into each of its inline switches, and so does the primitive.
 bool is_switch(const Instruction& instruction) {
   const auto* call = dyn_cast<CallBase>(&instruction);
   const auto* code = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-  return code != nullptr && StringRef(code->getAsmString()).contains("sennit: a switch");
+  return code != nullptr && StringRef(code->getAsmString()).contains(switch_mark);
 }
 
 // The convention exists on these two alone.

@@ -11,12 +11,14 @@
 #include "no_callee_save.hpp"
 #include "polls.hpp"
 #include "refuse.hpp"
+#include "stale_tls.hpp"
 #include "swapstack.hpp"
 
 namespace {
 
 void add_passes(llvm::PassBuilder& builder) {
-  sennit::compiler::add_swapstack(builder);  // before those that look for switches
+  sennit::compiler::add_swapstack(builder);   // before those that look for switches
+  sennit::compiler::add_tls_report(builder);  // of what the source asks for
   sennit::compiler::add_fiber_tls(builder);
   sennit::compiler::add_no_callee_save(builder);
   sennit::compiler::add_live_stats();  // of the code as it is without polls

@@ -18,6 +18,16 @@
 // RUN: %sennit_clangxx -mllvm -sennit-fiber-tls -O2 -flto=thin -fuse-ld=lld -Wl,--load-pass-plugin=%plugin %s %inputs/thread_locals.cpp -o %t %library && %t
 // RUN: %sennit_clangxx -mllvm -sennit-fiber-tls -O2 -fPIC -shared %inputs/thread_locals.cpp -o %t.so
 // RUN: %sennit_clangxx -mllvm -sennit-fiber-tls -O2 %s %t.so -o %t %library && %t
+// The report names them, and none with the option.
+// RUN: rm -f %t.report && %stock_clangxx --config=%config -O2 -fPIC -g -c %s -o %t.o -mllvm -sennit-tls-report=%t.report
+// RUN: FileCheck %s --check-prefix REPORT < %t.report
+// REPORT-DAG: fiber_tls.cpp:[[@LINE+70]]: (anonymous namespace)::fiber(): the address of (anonymous namespace)::own is from before
+// REPORT-DAG: the address of (anonymous namespace)::table is
+// REPORT-DAG: the address of (anonymous namespace)::constructed is
+// REPORT-DAG: whether this thread's variables have been initialized is
+// REPORT-DAG: the address of of_another_unit is
+// REPORT-DAG: the address of dynamic_of_another_unit is
+// RUN: rm -f %t.report && touch %t.report && %sennit_clangxx -O2 -fPIC -g -c %s -o %t.o -mllvm -sennit-fiber-tls -mllvm -sennit-tls-report=%t.report && not grep . %t.report
 #include <pthread.h>
 #include <unistd.h>
 #include <cerrno>

@@ -34,6 +34,7 @@ config.substitutions += [
     ("%verify", "-mllvm -verify-machineinstrs"),
     ("%include", f"{repository}/include"),
     ("%plugin", parameter["plugin"]),
+    ("%config", parameter["config"]),
     ("%library", f"{parameter['library']} -lstdc++ -pthread"),
     ("%inputs", f"{config.test_source_root}/Inputs"),
 ]
