@@ -47,6 +47,9 @@ if(sennit_sources)
   target_include_directories(sennit PRIVATE "${PROJECT_SOURCE_DIR}/src")
   # g++ defines _GNU_SOURCE by itself; strict C11 does not.
   target_compile_definitions(sennit PRIVATE "$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE>")
+  if(NOT SENNIT_VALGRIND)
+    target_compile_definitions(sennit PRIVATE SENNIT_NO_VALGRIND)
+  endif()
   # The interface changes with every minor version until 1.0.
   set_target_properties(sennit PROPERTIES POSITION_INDEPENDENT_CODE ON
     VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
@@ -75,6 +78,11 @@ foreach(option IN ITEMS SENNIT_SPIN_WAIT_QUEUE SENNIT_COUNTERS)
     target_compile_definitions(sennit ${sennit_scope} ${option})
   endif()
 endforeach()
+if(SENNIT_SHADOW_STACK)
+  # Programs have shadow stacks only if all of their code is marked as able to.
+  target_compile_definitions(sennit ${sennit_scope} SENNIT_SHADOW_STACK)
+  target_compile_options(sennit ${sennit_scope} -fcf-protection=full)
+endif()
 if(SENNIT_BACKEND_DEFINITION)
   target_compile_definitions(sennit ${sennit_scope} ${SENNIT_BACKEND_DEFINITION})
 endif()

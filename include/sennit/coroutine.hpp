@@ -38,7 +38,10 @@ class coroutine;
 //            caller and returns the In of the next call.
 //   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
 //            comes out of the call that resumed it; the coroutine is then done.
-//   done()   after the body returned or threw. Calling a coroutine that is done is a misuse (asserted).
+//   done()   after the body returned or threw. Calling a coroutine that is done, or that is running (in
+//            its own body, or on another thread), is a misuse (asserted).
+//   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least,
+//            which has no guard and is the coroutine's until that is destroyed.
 //   end      Destroying a coroutine that is not done unwinds its body (see generator).
 //   threads  May be handed from one thread to another between two calls.
 //
@@ -73,8 +76,8 @@ public:
 
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, coroutine>)
-  explicit coroutine(Body&& body, std::size_t stack_size = detail::default_stack_size)
-      : frame_(&detail::coroutine_take(stack_size)) {
+  explicit coroutine(Body&& body, detail::stack_wish stack = detail::default_stack_size)
+      : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;
     try {
       detail::payload_store<body_type>(*frame_, std::forward<Body>(body));

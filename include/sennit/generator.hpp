@@ -59,8 +59,12 @@ struct element {
 //            96 bytes, to the heap).
 //   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
 //            comes out of begin() or ++, and the range is then at its end.
+//   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least
+//   and
+//            without a guard, which is the generator's until that is destroyed.
 //   end      Destroying a generator before its end unwinds the body: its destructors run. A catch (...) in
-//            the body must rethrow; the program is ended with a message if it does not.
+//            the body must rethrow; the program is ended with a message if it does not. No function that the
+//            body yields from may be noexcept, nor be of C without unwind tables (std::terminate).
 //   threads  A generator may be handed from one thread to another between two increments.
 //
 // An element costs two context switches; how deep in calls, or in generators within generators (yield_all),
@@ -163,8 +167,9 @@ public:
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
             std::invocable<std::decay_t<Body>&, yielder&>
-  [[gnu::always_inline]] explicit generator(Body&& body, std::size_t stack_size = detail::default_stack_size)
-      : frame_(&detail::coroutine_take(stack_size)) {
+  [[gnu::always_inline]] explicit generator(Body&& body,
+                                            detail::stack_wish stack = detail::default_stack_size)
+      : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;
     frame_->action = run<body_type>;
     store<body_type>(std::forward<Body>(body));

@@ -68,9 +68,10 @@ extern "C" {
 struct sennit_mctx {
   sennit_context context; /* suspended by create or switch; null: running, or `saved` */
   unsigned char saved;    /* `place` is valid: 1 for once, 2 for ever */
-  unsigned char masked;   /* has a signal mask of its own */
+  unsigned char keeps;    /* what it has of its own: SENNIT_MCTX_... */
   void (*start)(void*);
   void* argument;
+  uint64_t fp_control;
   sigset_t mask;
   sigjmp_buf place;
 };
@@ -81,9 +82,12 @@ struct sennit_mctx {
  * backend keeps one for each. */
 #define SENNIT_MCTX_MASK 1
 
+/* The same of its floating-point control state (sennit/fp_control.h: rounding and the like). */
+#define SENNIT_MCTX_FP_CONTROL 2
+
 /* Makes a context that, resumed the first time, calls start(argument) on the stack of `size` bytes at
- * `stack`. `start` must not return, nor let an exception out: the program ends. `options`: 0 or
- * SENNIT_MCTX_MASK. 0; -EINVAL: null pointers, options that there are not, fewer bytes than
+ * `stack`. `start` must not return, nor let an exception out: the program ends. `options`: 0, or
+ * SENNIT_MCTX_... added up. 0; -EINVAL: null pointers, options that there are not, fewer bytes than
  * sennit_mctx_least_stack(); with the signal stack backend also -EPERM (called on the thread's alternate
  * signal stack) and -EAGAIN (too many signals pending). Room for the frames of `start` is the caller's to
  * add; signal handlers without an alternate stack need it, too: 16 KiB is a little, 64 KiB is comfortable. */
@@ -113,7 +117,7 @@ void sennit_mctx_switch_slowly(struct sennit_mctx* from, struct sennit_mctx* to)
 
 SENNIT_ALWAYS_INLINE void sennit_mctx_switch(struct sennit_mctx* from, struct sennit_mctx* to) {
   const sennit_context target = to->context;
-  if (__builtin_expect(target != NULL && (from->masked | to->masked) == 0, 1)) {
+  if (__builtin_expect(target != NULL && (from->keeps | to->keeps) == 0, 1)) {
     to->context = NULL;
     from->saved = 0;
     sennit_swapstack_saving(target, (uintptr_t)to, &from->context);

@@ -26,9 +26,14 @@
  * returns when somebody resumes us: `from` is that one's context, which is his to have resumed once.
  *
  * What one side hands over is what the other one's switch, or entry function, is handed; nobody checks that
- * both name the same types. Values are trivially copyable. Each begins a word of its own, four words in all
- * at most, each word in a register; so a struct of four longs is what four longs were. A context that was
- * handed fewer words than it reads finds anything in the rest.
+ * both name the same types. Values are trivially copyable. Each begins a word of its own; up to four words in
+ * all go in registers, so a struct of four longs is what four longs were. A context that was handed fewer
+ * words than it reads finds anything in the rest. More than four stay in the frame of who leaves, and are
+ * copied from there by who is resumed, before anything else: nothing is allocated.
+ *
+ * Misuse is not seen here: a handle is an address. To resume one twice, or what is running, has no defined
+ * result. sennit::coroutine and sennit::generator assert it in debug builds, sennit/mctx.h always says it.
+ * What is null or misaligned as the top of a new stack is asserted in debug builds.
  *
  * An entry function must not return nor let an exception out. `top`: see sennit_newstack, in
  * sennit/detail/arch/context.h; the contexts are the same.
@@ -109,6 +114,23 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
 
 #define SENNIT_WORDS_OF(type) ((sizeof(type) + sizeof(uintptr_t) - 1) / sizeof(uintptr_t))
 
+/* The same of as many words as there are, at `value`, `size` bytes. */
+SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_value(sennit_context target, const void* value,
+                                                           size_t size, size_t received) {
+  uintptr_t words[4] = {0, 0, 0, 0};
+  const int fits = size <= sizeof words;
+  memcpy(words, value, fits ? size : 0);
+  if (!fits)
+    words[0] = (uintptr_t)value;
+  return sennit_swap_words(target, words, fits ? (size + sizeof(uintptr_t) - 1) / sizeof(uintptr_t) : 1,
+                           received <= 4 ? received : 1);
+}
+
+/* Where `count` words are that came as `words`. */
+SENNIT_ALWAYS_INLINE const uintptr_t* sennit_words_at(const uintptr_t words[4], size_t count) {
+  return count <= 4 ? words : (const uintptr_t*)words[0];
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -122,22 +144,18 @@ __extension__ typedef struct {
 
 /* Defines the function  name_transfer name(sennit_context target, in value),  and its result, a struct of
  * sennit_context from and  out value. */
-#define SENNIT_SWAPSTACK(name, out, in)                                                          \
-  typedef struct {                                                                               \
-    sennit_context from;                                                                         \
-    out value;                                                                                   \
-  } name##_transfer;                                                                             \
-  SENNIT_ALWAYS_INLINE name##_transfer name(sennit_context target, in value) {                   \
-    _Static_assert(SENNIT_WORDS_OF(in) <= 4 && SENNIT_WORDS_OF(out) <= 4, "at most four words"); \
-    uintptr_t words[4] = {0, 0, 0, 0};                                                           \
-    memcpy(words, &value, sizeof(in));                                                           \
-    const struct sennit_words got =                                                              \
-        sennit_swap_words(target, words, SENNIT_WORDS_OF(in), SENNIT_WORDS_OF(out));             \
-    const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};              \
-    name##_transfer result;                                                                      \
-    result.from = got.from;                                                                      \
-    memcpy(&result.value, received, sizeof(out));                                                \
-    return result;                                                                               \
+#define SENNIT_SWAPSTACK(name, out, in)                                                                  \
+  typedef struct {                                                                                       \
+    sennit_context from;                                                                                 \
+    out value;                                                                                           \
+  } name##_transfer;                                                                                     \
+  SENNIT_ALWAYS_INLINE name##_transfer name(sennit_context target, in value) {                           \
+    const struct sennit_words got = sennit_swap_value(target, &value, sizeof(in), SENNIT_WORDS_OF(out)); \
+    const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};                      \
+    name##_transfer result;                                                                              \
+    result.from = got.from;                                                                              \
+    memcpy(&result.value, sennit_words_at(received, SENNIT_WORDS_OF(out)), sizeof(out));                 \
+    return result;                                                                                       \
   }
 
 /* Begins the definition of an entry function for sennit_newstack, whose body finds  sennit_context from  and
@@ -146,10 +164,9 @@ __extension__ typedef struct {
   SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value);                       \
   static void name(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, \
                    uintptr_t value3) {                                                        \
-    _Static_assert(SENNIT_WORDS_OF(in) <= 4, "at most four words");                           \
     const uintptr_t words[4] = {value0, value1, value2, value3};                              \
     in value;                                                                                 \
-    memcpy(&value, words, sizeof(in));                                                        \
+    memcpy(&value, sennit_words_at(words, SENNIT_WORDS_OF(in)), sizeof(in));                  \
     name##_body(from, value);                                                                 \
   }                                                                                           \
   SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value)
@@ -190,18 +207,18 @@ struct typed_switch;
 template <class Out, class... In>
 struct typed_switch<Out(In...)> {
   static_assert(travels<Out> && (travels<In> && ...), "values are trivially copyable");
-  static_assert(words_of<Out> <= 4 && (words_of<In> + ... + 0) <= 4, "at most four words");
 
   [[gnu::always_inline]] static transfer<Out> swap(sennit_context target, In... values) noexcept {
-    uintptr_t words[4] = {0, 0, 0, 0};
+    constexpr size_t sent = (words_of<In> + ... + 0);
+    uintptr_t words[sent + 1] = {};
     [[maybe_unused]] size_t at = 0;
     ((memcpy(words + at, &values, sizeof values), at += words_of<In>), ...);
-    const sennit_words got = sennit_swap_words(target, words, (words_of<In> + ... + 0), words_of<Out>);
+    const sennit_words got = sennit_swap_value(target, words, sent * sizeof(uintptr_t), words_of<Out>);
     transfer<Out> result;
     result.from = got.from;
     if constexpr (!std::is_void_v<Out>) {
       const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};
-      memcpy(&result.value, received, sizeof result.value);
+      memcpy(&result.value, sennit_words_at(received, words_of<Out>), sizeof result.value);
     }
     return result;
   }
@@ -224,8 +241,8 @@ struct entered {
 
 template <auto Entry, class... In>
 void enter(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, uintptr_t value3) {
-  static_assert((words_of<In> + ... + 0) <= 4, "at most four words");
-  [[maybe_unused]] const uintptr_t words[4] = {value0, value1, value2, value3};
+  [[maybe_unused]] const uintptr_t received[4] = {value0, value1, value2, value3};
+  [[maybe_unused]] const uintptr_t* const words = sennit_words_at(received, (words_of<In> + ... + 0));
   [[maybe_unused]] size_t at = 0;
   [[maybe_unused]] const entered<Entry, In...> body{from, take<In>(words, at)...};
 }
@@ -239,7 +256,7 @@ template <auto Entry, class... In>
 }  // namespace detail
 
 /* Resumes `target`, handing over `values`, and returns what we are handed: swapstack<Out(In...)>. Out: void,
- * or a type of at most four words. */
+ * or a type of any size. */
 template <class Signature, class... Values>
 [[gnu::always_inline]] inline auto swapstack(sennit_context target, Values... values) noexcept {
   return detail::typed_switch<Signature>::swap(target, values...);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sennit/fp_control.h"
+
 #if defined(SENNIT_BACKEND_SIGNALSTACK)
 #define LEAST_STACK sennit_signalstack_least()
 #else
@@ -23,11 +25,20 @@ __attribute__((noreturn)) static void die(const char* what) {
   abort();
 }
 
-/* A context that switch or create suspended sets its mask itself, when it is resumed: ucontext brings one of
+SENNIT_UNSANITIZED static void save_what_it_keeps(struct sennit_mctx* mctx) {
+  if (mctx->keeps & SENNIT_MCTX_MASK)
+    pthread_sigmask(SIG_SETMASK, NULL, &mctx->mask);
+  if (mctx->keeps & SENNIT_MCTX_FP_CONTROL)
+    mctx->fp_control = sennit_fp_control_get();
+}
+
+/* A context that switch or create suspended does this itself, when it is resumed: ucontext brings a mask of
  * its own back. */
-SENNIT_UNSANITIZED static void set_mask(const struct sennit_mctx* mctx) {
-  if (mctx->masked)
+SENNIT_UNSANITIZED static void set_what_it_keeps(const struct sennit_mctx* mctx) {
+  if (mctx->keeps & SENNIT_MCTX_MASK)
     pthread_sigmask(SIG_SETMASK, &mctx->mask, NULL);
+  if (mctx->keeps & SENNIT_MCTX_FP_CONTROL)
+    sennit_fp_control_set(mctx->fp_control);
 }
 
 /* A context's first function. `to`: what it was resumed by. */
@@ -35,7 +46,7 @@ SENNIT_UNSANITIZED static void begin(sennit_context from, uintptr_t to, uintptr_
                                      uintptr_t unused3) {
   const struct sennit_mctx* const mctx = (const struct sennit_mctx*)to;
   (void)from, (void)unused1, (void)unused2, (void)unused3;
-  set_mask(mctx);
+  set_what_it_keeps(mctx);
   mctx->start(mctx->argument);
   die("a start function returned");
 }
@@ -47,8 +58,8 @@ size_t sennit_mctx_least_stack(void) {
 /* Writes where frames that never returned may lie. */
 SENNIT_UNSANITIZED int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void*), void* argument,
                                           void* stack, size_t size, int options) {
-  if (mctx == NULL || start == NULL || stack == NULL || (options & ~SENNIT_MCTX_MASK) != 0 ||
-      size < LEAST_STACK)
+  if (mctx == NULL || start == NULL || stack == NULL || size < LEAST_STACK ||
+      (options & ~(SENNIT_MCTX_MASK | SENNIT_MCTX_FP_CONTROL)) != 0)
     return -EINVAL;
 #if defined(SENNIT_BACKEND_SIGNALSTACK)
   const int error = sennit_signalstack_make(&mctx->context, stack, size, begin);
@@ -62,17 +73,15 @@ SENNIT_UNSANITIZED int sennit_mctx_create(struct sennit_mctx* mctx, void (*start
   mctx->saved = 0;
   mctx->start = start;
   mctx->argument = argument;
-  mctx->masked = (options & SENNIT_MCTX_MASK) != 0;
-  if (mctx->masked)
-    pthread_sigmask(SIG_SETMASK, NULL, &mctx->mask);
+  mctx->keeps = (unsigned char)options;
+  save_what_it_keeps(mctx);
   return 0;
 }
 
 struct sennit_mctx* sennit_mctx_note_saved(struct sennit_mctx* mctx) {
   mctx->context = NULL;
   mctx->saved = saved_for_ever;
-  if (mctx->masked)
-    pthread_sigmask(SIG_SETMASK, NULL, &mctx->mask);
+  save_what_it_keeps(mctx);
   return mctx;
 }
 
@@ -83,7 +92,7 @@ __attribute__((noreturn)) SENNIT_UNSANITIZED static void jump(struct sennit_mctx
     die("resumed a context that is running, or was never made");
   if (saved == saved_once)
     mctx->saved = 0;
-  set_mask(mctx);
+  set_what_it_keeps(mctx);
   siglongjmp(mctx->place, 1);
 }
 
@@ -95,18 +104,16 @@ SENNIT_UNSANITIZED void sennit_mctx_restore(struct sennit_mctx* mctx) {
   sennit_leave(context, (uintptr_t)mctx);
 }
 
-/* With masks, or to a saved context. */
+/* Where one of the two keeps something, or to a saved context. */
 SENNIT_UNSANITIZED void sennit_mctx_switch_slowly(struct sennit_mctx* from, struct sennit_mctx* to) {
   const sennit_context target = to->context;
-  if (from->masked || to->masked) {
-    from->masked = 1;
-    pthread_sigmask(SIG_SETMASK, NULL, &from->mask);
-  }
+  from->keeps |= to->keeps;
+  save_what_it_keeps(from);
   if (target != NULL) {
     to->context = NULL;
     from->saved = 0;
     sennit_swapstack_saving(target, (uintptr_t)to, &from->context);
-    set_mask(from);
+    set_what_it_keeps(from);
     return;
   }
   from->context = NULL;

@@ -98,7 +98,11 @@ sennit_redirected:
     .p2align 3
     .long 4, 16, 5
     .asciz "GNU"
-    .long 0xc0000002, 4, 1, 0   // GNU_PROPERTY_X86_FEATURE_1_AND: IBT
+#if defined(SENNIT_SHADOW_STACK)
+    .long 0xc0000002, 4, __CET__, 0 // GNU_PROPERTY_X86_FEATURE_1_AND: IBT, SHSTK
+#else
+    .long 0xc0000002, 4, 1, 0   // IBT
+#endif
 #endif
 
     .section .note.GNU-stack, "", @progbits

@@ -62,9 +62,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sennit/detail/arch/thread.h"
-
-struct sennit_exception_state* sennit_exceptions_lookup(void); /* thread.cpp; never inlined */
+#include "sennit/detail/arch/aside.h"
 
 /* In the frame of the function that switches. Whoever resumes us fills in the transfer. */
 struct record {
@@ -227,6 +225,8 @@ static int make(sennit_context* made, void* stack, size_t size, sennit_entry ent
 }
 
 int sennit_signalstack_make(sennit_context* made, void* stack, size_t size, sennit_entry entry) {
+  if (stack == NULL)
+    return EINVAL;
   return size < sennit_signalstack_least() ? ENOMEM : make(made, stack, size, entry, NULL);
 }
 
@@ -274,15 +274,13 @@ SENNIT_UNSANITIZED static sennit_transfer4 swap_with_exceptions(sennit_context t
                                                                 sennit_transfer4 transfer,
                                                                 sennit_context* place, int told) {
   struct record self;
-  struct sennit_exception_state* globals = sennit_exceptions_lookup();
-  struct sennit_exception_state const ours = *globals;
+  struct sennit_aside aside;
   if (place != NULL)
     *place = handle_of(&self);
-  memset(globals, 0, sizeof *globals);
+  sennit_aside_put(&aside);
   transfer.from = told ? handle_of(&self) : NULL;
   swap(&self, target, transfer);
-  globals = sennit_exceptions_lookup(); /* we may be on another thread now */
-  *globals = ours;
+  sennit_aside_take(&aside);
   return self.transfer;
 }
 

@@ -3,10 +3,9 @@
 
 #define RECORD 32           // SENNIT_RECORD_SIZE
 #define RESUME 0
-#define PAIR 16
+#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
 #define FRAME 0
 #define WORD 8
-#define PROPAGATING 0
 
 #define FROM x0
 #define VALUE0 x1
@@ -21,8 +20,7 @@
 #define KEEP2 x22
 #define KEEP3 x23
 #define KEEP4 x24
-#define TEMP0 x10
-#define TEMP1 x11
+#define TEMP x10
 #define RETURN_ADDRESS x30
 #define SP_BREG 0x8f
 
@@ -63,10 +61,6 @@
 
 .macro SET_ZERO destination
     mov \destination, xzr
-.endm
-
-.macro SET_OR destination, other
-    orr \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

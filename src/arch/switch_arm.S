@@ -3,10 +3,9 @@
 
 #define RECORD 16           // SENNIT_RECORD_SIZE
 #define RESUME 12
-#define PAIR 16             // three words, and the stack pointer is 8-aligned
+#define ASIDE 16            // struct sennit_aside
 #define FRAME 8             // a fifth argument, or a result
 #define WORD 4
-#define PROPAGATING 1
 
 #define FROM r0
 #define VALUE0 r1
@@ -21,8 +20,7 @@
 #define KEEP2 r10
 #define KEEP3 r4
 #define KEEP4 r5
-#define TEMP0 r12
-#define TEMP1 lr
+#define TEMP r12
 #define RETURN_ADDRESS lr
 #define SP_BREG 0x7d
 
@@ -78,10 +76,6 @@
 
 .macro SET_ZERO destination
     mov \destination, #0
-.endm
-
-.macro SET_OR destination, other
-    orr \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

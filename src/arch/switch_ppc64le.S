@@ -3,10 +3,9 @@
 
 #define RECORD 320          // SENNIT_RECORD_SIZE
 #define RESUME 0
-#define PAIR 16
+#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
 #define FRAME 32            // back chain, and room for cr, lr and r2
 #define WORD 8
-#define PROPAGATING 0
 
 #define FROM 3
 #define VALUE0 4
@@ -21,8 +20,7 @@
 #define KEEP2 16
 #define KEEP3 17
 #define KEEP4 18
-#define TEMP0 9
-#define TEMP1 10
+#define TEMP 9
 #define RETURN_ADDRESS 65
 #define SP_BREG 0x71
 
@@ -56,10 +54,6 @@
 
 .macro SET_ZERO destination
     li \destination, 0
-.endm
-
-.macro SET_OR destination, other
-    or \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

@@ -3,10 +3,9 @@
 
 #define RECORD 32           // SENNIT_RECORD_SIZE
 #define RESUME 0
-#define PAIR 16
+#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
 #define FRAME 0
 #define WORD 8
-#define PROPAGATING 0
 
 #define FROM a0
 #define VALUE0 a1
@@ -21,8 +20,7 @@
 #define KEEP2 s4
 #define KEEP3 s5
 #define KEEP4 s6
-#define TEMP0 t0
-#define TEMP1 t1
+#define TEMP t0
 #define RETURN_ADDRESS ra
 #define SP_BREG 0x72
 
@@ -49,10 +47,6 @@
 
 .macro SET_ZERO destination
     li \destination, 0
-.endm
-
-.macro SET_OR destination, other
-    or \destination, \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

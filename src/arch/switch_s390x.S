@@ -3,10 +3,9 @@
 
 #define RECORD 32           // SENNIT_RECORD_SIZE
 #define RESUME 0
-#define PAIR 16
+#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
 #define FRAME 176           // where a function that is called saves registers, and below our own a result
 #define WORD 8
-#define PROPAGATING 0
 
 #define FROM %r2
 #define VALUE0 %r3
@@ -21,8 +20,7 @@
 #define KEEP2 %r10
 #define KEEP3 %r6
 #define KEEP4 %r7
-#define TEMP0 %r0
-#define TEMP1 %r1
+#define TEMP %r0
 #define RETURN_ADDRESS %r14
 #define SP_BREG 0x7f
 
@@ -49,10 +47,6 @@
 
 .macro SET_ZERO destination
     lghi \destination, 0
-.endm
-
-.macro SET_OR destination, other
-    ogr \destination, \other
 .endm
 
 .macro SET_SUM destination, source, number

@@ -4,6 +4,7 @@
 
 #define RECORD 152          // SENNIT_RECORD_SIZE
 #define RED_ZONE 128
+#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
 
 #if defined(__CET__) && (__CET__ & 1)
 #define LANDING endbr64
@@ -151,13 +152,12 @@ FUNCTION sennit_suspend_decide
     .cfi_endproc
 END sennit_suspend_decide
 
-// The exception globals are not zero, or this thread's address of them is not known yet. In: rsp = our
-// record, all registers but rax, rsi, rdx, rcx, r8 free. If they are busy, two words and a second record go
-// below the first one:
+// The exception globals are not zero, or this thread's address of them is not known yet, or we have control state
+// of our own. In: rsp = our record, all registers but rax, rsi, rdx, rcx, r8 free. What is put aside and a second
+// record go below the first one, unless it is nothing:
 //
-//      | first record                | <- rsp + 16   its resume address is the user's
-//      | uncaught                    |    rsp + 8
-//      | caught                      | <- rsp = second handle + 152
+//      | first record                | <- rsp + ASIDE    its resume address is the user's
+//      | struct sennit_aside         | <- rsp = second handle + 152
 //      | ... red zone, unused        |
 //      | rbx, rbp: not used          |
 //      | resume address: label 3     | <- second handle
@@ -175,21 +175,16 @@ FUNCTION \name
     movq %r8, %rbx
     movq %rsp, %rbp
     .cfi_def_cfa_register rbp
+    leaq -ASIDE(%rsp), %rsp
+    movq %rsp, %rdi
     andq $-16, %rsp
-    callq sennit_exceptions_lookup@PLT
+    callq sennit_aside_put@PLT
     movq %rbp, %rsp
     .cfi_def_cfa_register rsp
-    movq (%rax), %r10
-    movq 8(%rax), %r11
-    movq %r10, %r9
-    addq %r11, %r9
-    jz 2f                   // only the address was missing
-    movq $0, (%rax)
-    movl $0, 8(%rax)
-    leaq -RECORD - 16(%rsp), %rsp
-    .cfi_def_cfa_offset 2 * RECORD + 16
-    movq %r11, RECORD + 8(%rsp)
-    movq %r10, RECORD(%rsp)
+    testq %rax, %rax
+    jz 2f
+    leaq -RECORD - ASIDE(%rsp), %rsp
+    .cfi_def_cfa_offset 2 * RECORD + ASIDE
     leaq 3f(%rip), %r9
     movq %r9, (%rsp)
 2:  movq %r12, %rax
@@ -198,8 +193,8 @@ FUNCTION \name
     movq %r15, %rcx
     movq %rbx, %r8
     \leave
-    // Resumed: the globals of the thread that we run on now get our pair; the values pass through.
-    .cfi_def_cfa rsp, RECORD + 16
+    // Resumed: the thread that we run on now gets what was put aside; the values pass through.
+    .cfi_def_cfa rsp, RECORD + ASIDE
 3:  LANDING
     leaq RECORD(%rax), %rsp
     movq %rdi, %r12
@@ -209,13 +204,10 @@ FUNCTION \name
     movq %r8, %rbx
     movq %rsp, %rbp
     .cfi_def_cfa_register rbp
+    movq %rsp, %rdi
     andq $-16, %rsp
-    callq sennit_exceptions_lookup@PLT
-    movq (%rbp), %r10
-    movq 8(%rbp), %r11
-    movq %r10, (%rax)
-    movl %r11d, 8(%rax)
-    leaq 16(%rbp), %rax
+    callq sennit_aside_take@PLT
+    leaq ASIDE(%rbp), %rax
     movq %r12, %rdi
     movq %r13, %rsi
     movq %r14, %rdx
@@ -317,13 +309,18 @@ sennit_entry_personality_pointer:
     .quad sennit_entry_personality
 
 #if defined(__CET__) && (__CET__ & 1)
-// The linker marks a program as checked for landings only when every object says that it has them. Shadow
-// stacks are left out on purpose: the pointer to them is not switched, so a program with us must not have them.
+// The linker marks a program as checked for landings only when every object says that it has them, and so with
+// shadow stacks. Those are left out where the pointer to them is not switched: a program with us must then not
+// have them.
     .section .note.gnu.property, "a", @note
     .p2align 3
     .long 4, 16, 5
     .asciz "GNU"
-    .long 0xc0000002, 4, 1, 0   // GNU_PROPERTY_X86_FEATURE_1_AND: IBT
+#if defined(SENNIT_SHADOW_STACK)
+    .long 0xc0000002, 4, __CET__, 0 // GNU_PROPERTY_X86_FEATURE_1_AND: IBT, SHSTK
+#else
+    .long 0xc0000002, 4, 1, 0   // IBT
+#endif
 #endif
 
     .section .note.GNU-stack, "", @progbits

@@ -3,12 +3,11 @@
 
 #include <ucontext.h>
 
+#include <cassert>
 #include <cstdlib>
 #include <new>
 
 #include "sennit/detail/arch/thread.h"
-
-extern "C" sennit_exception_state* sennit_exceptions_lookup() noexcept;  // thread.cpp; never inlined
 
 namespace {
 
@@ -84,12 +83,10 @@ SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, 
   record self;
   if (place)
     *place = handle_of(&self);
-  sennit_exception_state* globals = sennit_exceptions_lookup();
-  const sennit_exception_state ours = *globals;
-  *globals = {};
+  sennit_aside aside;
+  sennit_aside_put(&aside);
   swap(self, target, value, told);
-  globals = sennit_exceptions_lookup();  // we may be on another thread now
-  *globals = ours;
+  sennit_aside_take(&aside);
   return self.transfer;
 }
 
@@ -98,6 +95,7 @@ SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, 
 extern "C" {
 
 sennit_context sennit_ucontext_make(void* stack, size_t size, sennit_entry entry) {
+  assert(stack != nullptr && size >= sizeof(record) + 256 && "sennit: a new stack is null or too small");
   const uintptr_t top = (reinterpret_cast<uintptr_t>(stack) + size) & ~uintptr_t{15};
   return make(static_cast<char*>(stack), reinterpret_cast<void*>(top), entry);
 }

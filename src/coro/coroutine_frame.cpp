@@ -11,10 +11,9 @@ namespace sennit::detail {
 
 namespace {
 
-// Tops that all lie at one offset of their pages share a few cache sets; 16 colours spread them, within half
+// Tops that all lie at one offset of their pages share a few cache sets; the colours spread them, within half
 // a page, so that what a fiber uses while it waits and a little more is in the same page: one entry of the
 // TLB.
-constexpr std::size_t colours = 16;
 constexpr std::size_t colour_step = 128;
 
 // Idle coroutines that no thread keeps: those of threads that ended, those beyond pool_limit, and all that
@@ -50,14 +49,14 @@ SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std:
   }
 }
 
-coroutine_frame& make_pooled(std::size_t stack_size) {
-  return coroutine_make(stack_size, run_loop);
+coroutine_frame& make_pooled(stack_wish stack) {
+  return coroutine_make(stack, run_loop);
 }
 
 #else
 
-coroutine_frame& make_pooled(std::size_t stack_size) {
-  coroutine_frame& frame = coroutine_make(stack_size, nullptr);
+coroutine_frame& make_pooled(stack_wish stack) {
+  coroutine_frame& frame = coroutine_make(stack, nullptr);
   frame.context = sennit_newserver(reinterpret_cast<sennit_server*>(&frame));
   return frame;
 }
@@ -107,10 +106,12 @@ coroutine_frame* take_from_process(std::size_t stack_size) noexcept {
 
 }  // namespace
 
-coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop) {
+coroutine_frame& coroutine_make(stack_wish stack, sennit_entry loop) {
   fault_watch_thread();
-  const stack_memory memory = stack_take(stack_size);
-  const std::size_t colour = memory.index % colours * colour_step;
+  const stack_memory memory = stack_get(stack);
+  // Small ones lie at several offsets of their pages as it is; what is adopted lies where its owner wants it.
+  const bool coloured = stack.memory == nullptr && memory.size >= minimum_stack_size;
+  const std::size_t colour = coloured ? memory.index % stack_colours * colour_step : 0;
   char* top = memory.high() - sizeof(coroutine_frame) - colour;
   top -= reinterpret_cast<std::uintptr_t>(top) % 64;
   auto* frame = ::new (top) coroutine_frame{};
@@ -119,21 +120,35 @@ coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop) {
   frame->takes = memory.size == default_stack_size ? 1 : pool_limit + 1;
   frame->root = frame;
   frame->active_identity = &frame->identity;
+  try {
+    begin_identity(frame->identity, memory.size);
+  } catch (...) {
+    stack_give(memory);
+    throw;
+  }
   frame->context = loop != nullptr ? sennit_newlinked(&frame->resumer, loop) : sennit_newrounds(frame);
   stack_name(memory, &frame->record);
   return *frame;
 }
 
-coroutine_frame& coroutine_take_slow(std::size_t stack_size) {
+coroutine_frame& coroutine_take_slow(stack_wish stack) {
   static thread_local thread_pool mine;
   static_cast<void>(mine);
-  stack_size = stack_class(stack_size);
+  if (stack.memory != nullptr)
+    return make_pooled(stack);
+  const std::size_t stack_size = stack_class(stack.size);
   fault_watch_thread();
   coroutine_frame* frame = take_from_process(stack_size);
   return frame != nullptr ? *frame : make_pooled(stack_size);
 }
 
 void coroutine_give_slow(coroutine_frame& frame) noexcept {
+  const stack_memory& memory = frame.record.memory;
+  stack_must_be_whole(memory, &frame.record);
+  if (stack_is_adopted(memory)) {
+    drop_identity(frame.identity);
+    return stack_give(stack_memory(memory));
+  }
   const bool usual = frame.takes == 1;
   give_to_process(frame);
   if (usual)

@@ -84,7 +84,8 @@ private:
   std::size_t length_ = 0;
 };
 
-void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintptr_t sp) noexcept {
+void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintptr_t sp,
+                     const char* refused) noexcept {
   const auto high = reinterpret_cast<std::uintptr_t>(place.low) + place.size;
   const std::uintptr_t deepest = sp != 0 ? std::min(sp, fault) : fault;
   message text;
@@ -93,18 +94,19 @@ void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintpt
     text << *place.record;
   else
     text << "a stack nobody uses (unnamed)";
-  text << ": its stack has " << place.size << " bytes and is " << high - deepest
+  text << refused << ": its stack has " << place.size << " bytes and is " << high - deepest
        << " bytes deep; give it a larger stack, or less recursion and smaller local variables\n";
   text.print();
 }
 
 // Where nobody else is going to say anything.
-void report_end(const fault_signal& signal, const siginfo_t& info, const stack_record& of) noexcept {
+void report_end(const fault_signal& signal, const siginfo_t& info, const stack_record& of,
+                const char* refused) noexcept {
   if (signal.previous.sa_handler != SIG_DFL && signal.previous.sa_handler != SIG_IGN)
     return;
   message text;
   text << "sennit: " << signal.text << " at " << hexadecimal{reinterpret_cast<std::uintptr_t>(info.si_addr)}
-       << " in " << of << "\n";
+       << " in " << of << refused << "\n";
   text.print();
 }
 
@@ -137,13 +139,14 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
     fault_escape();
     const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
     const stack_place touched = signal == SIGSEGV || signal == SIGBUS ? stack_find(fault) : stack_place{};
-    if (fault_redirect(signal, info->si_addr, touched, context))
+    const char* refused = "";
+    if (fault_redirect(signal, info->si_addr, touched, context, refused))
       return;
     const std::uintptr_t sp = interrupted_stack_pointer(context);
     if (touched.guard)
-      report_overflow(touched, fault, sp);
+      report_overflow(touched, fault, sp, refused);
     else if (const stack_place on = fault_stack(touched, sp); on.record != nullptr)
-      report_end(signal_of(signal), *info, *on.record);
+      report_end(signal_of(signal), *info, *on.record, refused);
   }
   hand_on(signal, info, context, sent);
 }

@@ -35,8 +35,7 @@ constexpr std::size_t emergency_size = 64 * 1024;
 constinit std::atomic<emergency_stack*> reserve[8]{};
 
 // What faults there is nobody's to serve.
-constinit const fault_hook nobody{[](const fault_hook&, const fault_site&) noexcept { return false; },
-                                  nullptr};
+constinit const fault_hook nobody{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
 constinit stack_record emergency_record{.kind = "an emergency stack", .hook = &nobody, .memory = {}};
 
 emergency_stack* make_emergency() noexcept {
@@ -51,7 +50,7 @@ emergency_stack* make_emergency() noexcept {
 
 void drop_emergency(emergency_stack* dropped) noexcept {
   if (dropped != nullptr)
-    stack_give(stack_memory(dropped->memory));
+    stack_give(dropped->memory);
 }
 
 emergency_stack* take_emergency() noexcept {
@@ -151,7 +150,8 @@ stack_place fault_stack(const stack_place& touched, std::uintptr_t stack_pointer
   return on.guard ? stack_place{} : on;
 }
 
-bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext) noexcept {
+bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext,
+                    const char*& refused) noexcept {
   if (!fault_redirects || (std::exchange(passed.due, false) && passed.at == interrupted_pc(ucontext)))
     return false;
   const std::uintptr_t sp = interrupted_stack_pointer(ucontext);
@@ -169,8 +169,10 @@ bool fault_redirect(int signal, const void* address, const stack_place& touched,
                   .address = const_cast<void*>(address),
                   .stack = on.record};
   const std::size_t room = redirection_room(ucontext) + sizeof(service);
-  if (hook == nullptr || room == sizeof(service) || !hook->wants(*hook, site))
+  if (hook == nullptr || room == sizeof(service) || !hook->wants(*hook, site)) {
+    refused = site.refused;
     return false;
+  }
   char* top = place_for(site, on, sp, room);
   if (top == nullptr)
     return false;

@@ -1,4 +1,5 @@
-// Annotated switches for AddressSanitizer and ThreadSanitizer builds; empty otherwise.
+// Annotated switches for builds with AddressSanitizer, ThreadSanitizer, MemorySanitizer or shadow stacks;
+// empty otherwise.
 #include "sennit/detail/stack/sanitizer.hpp"
 
 #if defined(SENNIT_SANITIZED)
@@ -11,20 +12,40 @@
 #include <sanitizer/lsan_interface.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "sennit/detail/stack/stack.hpp"
 #endif
 #if defined(SENNIT_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
+#if defined(SENNIT_MSAN)
+#include <sanitizer/msan_interface.h>
+#endif
+#if defined(SENNIT_SHADOW_STACK)
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <system_error>
+
+#include "sennit/detail/arch/shadow_stack.hpp"
+
+#ifndef SYS_map_shadow_stack
+#define SYS_map_shadow_stack 453
+#endif
+#ifndef SHADOW_STACK_SET_TOKEN
+#define SHADOW_STACK_SET_TOKEN 1
+#endif
+#endif
 
 namespace sennit::detail {
 
-#if defined(SENNIT_ASAN)
-const char sennit_was_not_built_with_address_sanitizer_but_its_user_was = 0;
-#else
-const char sennit_was_not_built_with_thread_sanitizer_but_its_user_was = 0;
-#endif
+const char SENNIT_NAME_OF_BUILD = 0;
 
 #if defined(SENNIT_ASAN)
 // Leaks are what nothing refers to any more. LeakSanitizer looks into globals and into the stacks that
@@ -209,18 +230,78 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
 #if defined(SENNIT_TSAN)
   __tsan_switch_to_fiber(identity->tsan_fiber, 0);
 #endif
+#if defined(SENNIT_MSAN)
+  __msan_start_switch_fiber(identity->low, identity->size);
+#endif
+#if defined(SENNIT_SHADOW_STACK)
+  // The call below pushes to the target's, which drops that when it goes on from its own. A new stack keeps
+  // it, under all others.
+  self->shadow = shadow_stack_pointer();
+  if (self->shadow != 0) {
+    assert(identity->shadow != 0 && "sennit: a stack made by a thread without a shadow stack");
+    shadow_stack_switch(identity->shadow);
+  }
+#endif
   // Out of line: of what is inlined here, gcc would poison the locals.
   const sennit_transfer transfer = sennit_swapstack_call(target, value);
+#if defined(SENNIT_SHADOW_STACK)
+  if (self->shadow != 0)
+    shadow_stack_drop();
+#endif
 #if defined(SENNIT_ASAN)
   arrive(self->fake_stack, transfer.from);
+#endif
+#if defined(SENNIT_MSAN)
+  __msan_finish_switch_fiber(nullptr, nullptr);
 #endif
   set_current(self);
   return transfer;
 }
 
+#if defined(SENNIT_ASAN)
+
+// Reports of AddressSanitizer name threads, and know nothing of fibers. What is said here goes with them:
+//
+//   sennit: that was on the stack of fiber "parser", of 65536 bytes
+//   sennit: its address is in the stack of coroutine (unnamed), of 65536 bytes
+//
+// By AddressSanitizer's one callback, which is taken before main: a program that takes it too, has it.
+namespace {
+
+void say_stack(const char* what, const stack_place& place) noexcept {
+  const stack_record& record = *place.record;
+  const bool named = record.name != nullptr && record.name[0] != 0;
+  const char* const quote = named ? "\"" : "";
+  std::fprintf(stderr, "sennit: %s the %s of %s %s%s%s, of %zu bytes\n", what,
+               place.guard ? "guard below the stack" : "stack", record.kind, quote,
+               named ? record.name : "(unnamed)", quote, place.size);
+}
+
+SENNIT_UNSANITIZED void name_fibers(const char*) noexcept {
+  const stack_place here = stack_find(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  if (here.record != nullptr)
+    say_stack("that was on", here);
+  if (__asan_report_present() == 0)
+    return;
+  const stack_place there = stack_find(reinterpret_cast<std::uintptr_t>(__asan_get_report_address()));
+  if (there.record != nullptr && there.record != here.record)
+    say_stack("its address is in", there);
+}
+
+[[gnu::constructor]] void take_callback() noexcept {
+  __asan_set_error_report_callback(name_fibers);
+}
+
+}  // namespace
+
+#endif
+
 void entered_new_stack([[maybe_unused]] sennit_context from) noexcept {
 #if defined(SENNIT_ASAN)
   arrive(nullptr, from);
+#endif
+#if defined(SENNIT_MSAN)
+  __msan_finish_switch_fiber(nullptr, nullptr);
 #endif
 }
 
@@ -228,7 +309,43 @@ void forget_frames([[maybe_unused]] const void* low, [[maybe_unused]] std::size_
 #if defined(SENNIT_ASAN)
   __asan_unpoison_memory_region(low, size);
 #endif
+#if defined(SENNIT_MSAN)
+  __msan_unpoison(low, size);
+#endif
 }
+
+#if defined(SENNIT_MSAN)
+void written_unseen(const void* at, std::size_t size) noexcept {
+  __msan_unpoison(at, size);
+}
+#endif
+
+#if defined(SENNIT_SHADOW_STACK)
+
+namespace {
+void unmap_shadow_stack(switch_identity& identity) noexcept {
+  if (identity.shadow_low != nullptr)
+    ::munmap(identity.shadow_low, identity.shadow_size);
+  identity.shadow_low = nullptr;
+  identity.shadow = 0;
+}
+}  // namespace
+
+// As many bytes as the stack has: a call pushes a word to both at least. Only the kernel can write the token
+// of a fresh one, so one whose frames were left is not used again.
+void begin_identity(switch_identity& identity, std::size_t size) {
+  unmap_shadow_stack(identity);
+  if (shadow_stack_pointer() == 0)
+    return;
+  const long low = ::syscall(SYS_map_shadow_stack, 0, size, SHADOW_STACK_SET_TOKEN);
+  if (low == -1)
+    throw std::system_error(errno, std::generic_category(), "sennit: no memory for a shadow stack");
+  identity.shadow_low = reinterpret_cast<void*>(low);
+  identity.shadow_size = size;
+  identity.shadow = static_cast<std::uintptr_t>(low) + size;
+}
+
+#endif
 
 void renew_identity(switch_identity& identity, const void* low, std::size_t size) noexcept {
   identity.low = low;
@@ -249,6 +366,9 @@ void drop_identity(switch_identity& identity) noexcept {
 #if defined(SENNIT_TSAN)
   if (identity.tsan_fiber != nullptr)
     __tsan_destroy_fiber(identity.tsan_fiber);
+#endif
+#if defined(SENNIT_SHADOW_STACK)
+  unmap_shadow_stack(identity);
 #endif
   identity = {};
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -18,6 +19,7 @@
 
 #include "sennit/detail/stack/growing_list.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
+#include "stack/valgrind.hpp"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -32,31 +34,42 @@ struct stack_cell {
   stack_cell* next_idle = nullptr;
 };
 
+// One that is adopted has one stack, the user's, which changes: who looks just then may find the wrong one.
 struct stack_slab {
-  char* base;
-  std::size_t stride;  // guard + stack
-  std::size_t count;
+  std::atomic<char*> base{nullptr};
+  std::atomic<std::size_t> size{0};  // of a stack; 0: none has been adopted
+  std::size_t count = 0;
+  std::size_t lead = 0;   // one guard, below all
+  std::size_t guard = 0;  // below each
+  bool adopted = false;
+  unsigned valgrind = 0;  // its number there, while it is adopted
   std::unique_ptr<stack_cell[]> cells;
-  stack_slab* next;  // older slab; a signal handler may walk the list
+  stack_slab* next = nullptr;  // older slab; a signal handler may walk the list
 
-  stack_memory memory(std::size_t index) {
-    return {base + index * stride + page_size, stride - page_size, this, index};
-  }
+  std::size_t stride() const { return guard + size.load(std::memory_order_relaxed); }
+  char* first() const { return base.load(std::memory_order_relaxed) + lead; }
+  char* low(std::size_t index) const { return first() + index * stride() + guard; }
+  stack_memory memory(std::size_t index) { return {low(index), size.load(), this, index}; }
+  stack_cell& cell(const stack_memory& of) { return cells[of.index]; }
 };
 
 namespace {
 
 constexpr std::size_t class_count = 64;
 constexpr std::size_t first_slab_stacks = 16;
-constexpr std::size_t largest_slab_bytes = std::size_t{1} << 36;
+constexpr std::size_t largest_slab_bytes = std::size_t{1} << (sizeof(void*) == 8 ? 36 : 28);
 constexpr std::size_t mappings_left_to_others = 2048;
+
+constexpr std::uint64_t seal = 0x5ea1'0f'57ac'4eed;  // a stack's lowest word, where it has no guard
 
 constinit growing_list<stack_slab> slabs;
 
 // What is not in use, of one size.
 struct size_class {
   std::mutex lock;
-  stack_cell* idle = nullptr;
+  stack_cell* idle = nullptr;  // with its pages
+  std::size_t warm = 0;        // how many there are
+  stack_cell* cold = nullptr;  // without
   stack_slab* slab = nullptr;  // the one whose stacks are handed out for the first time
   std::size_t used = 0;        // how many of its stacks have been
   std::size_t total = 0;       // stacks in all slabs of this class
@@ -91,8 +104,9 @@ std::size_t most_splits() noexcept {
 }
 
 bool split_mapping(char* guard) {
-  static const std::size_t most = most_splits();
+  static const std::size_t allowed = most_splits();
   static std::atomic<std::size_t> splits{0};
+  const std::size_t most = std::min(allowed, most_split_guards.load(std::memory_order_relaxed));
   if (splits.fetch_add(1, std::memory_order_relaxed) < most && ::mprotect(guard, page_size, PROT_NONE) == 0)
     return true;
   splits.fetch_sub(1, std::memory_order_relaxed);
@@ -114,42 +128,70 @@ bool install_guard(char* guard) {
   return split_mapping(guard);
 }
 
+[[noreturn]] void fail_without_guard() {
+  fail(ENOMEM,
+       "no mapping left for the guard page of a stack: this kernel splits the mapping for each guard "
+       "(MADV_GUARD_INSTALL needs Linux 6.13); raise vm.max_map_count or use fewer fibers");
+}
+
+std::unique_ptr<stack_slab> describe_slab(std::size_t count) noexcept {
+  std::unique_ptr<stack_slab> slab(new (std::nothrow) stack_slab);
+  if (slab != nullptr)
+    slab->cells.reset(new (std::nothrow) stack_cell[count]);
+  if (slab == nullptr || slab->cells == nullptr)
+    return nullptr;
+  slab->count = count;
+  for (std::size_t i = 0; i < count; ++i)
+    slab->cells[i].slab = slab.get();
+  return slab;
+}
+
 stack_slab* new_slab(std::size_t size, std::size_t wanted) {
-  const std::size_t stride = page_size + size;
+  const bool small = size < page_size;
+  const std::size_t lead = small ? page_size : 0;
+  const std::size_t stride = size + (small ? 0 : page_size);
   std::size_t count = std::max<std::size_t>(1, std::min(wanted, largest_slab_bytes / stride));
   for (; count > 0; count /= 2) {  // a smaller one may still fit
-    void* base = ::mmap(nullptr, count * stride, PROT_READ | PROT_WRITE,
+    const std::size_t bytes = lead + count * stride;
+    void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (base == MAP_FAILED)
       continue;
-    std::unique_ptr<stack_cell[]> cells(new (std::nothrow) stack_cell[count]);
-    auto* slab =
-        new (std::nothrow) stack_slab{static_cast<char*>(base), stride, count, std::move(cells), nullptr};
-    if (slab == nullptr || slab->cells == nullptr) {
-      delete slab;
-      ::munmap(base, count * stride);
+    std::unique_ptr<stack_slab> slab = describe_slab(count);
+    const bool guarded = slab != nullptr && (!small || install_guard(static_cast<char*>(base)));
+    if (!guarded) {
+      ::munmap(base, bytes);
+      if (slab != nullptr)
+        fail_without_guard();
       continue;
     }
-    // Without this a kernel that is set to huge pages commits 2 MiB where a fiber touches one page.
-    ::madvise(base, count * stride, MADV_NOHUGEPAGE);
-    slabs.add(slab);
-    return slab;
+    // Without this a kernel that is set to huge pages commits 2 MiB where a fiber touches one page. (Small
+    // ones lie close together.)
+    if (!small)
+      ::madvise(base, bytes, MADV_NOHUGEPAGE);
+    slab->base = static_cast<char*>(base);
+    slab->size = size;
+    slab->lead = lead;
+    slab->guard = stride - size;
+    slabs.add(slab.get());
+    return slab.release();
   }
   fail(ENOMEM, "no address space for a stack of " + std::to_string(size) +
                    " bytes; use smaller stacks, fewer fibers, or raise `ulimit -v`");
 }
 
-}  // namespace
+stack_cell* pop(stack_cell*& list) noexcept {
+  return std::exchange(list, list->next_idle);
+}
+void push(stack_cell*& list, stack_cell& cell) noexcept {
+  cell.next_idle = std::exchange(list, &cell);
+}
 
-stack_memory stack_take(std::size_t size) {
-  if (size > maximum_stack_size)
-    fail(EINVAL, "a stack of " + std::to_string(size) + " bytes was asked for; the largest is " +
-                     std::to_string(maximum_stack_size));
-  size = stack_class(size);
-  size_class& sizes = class_of(size);
-  std::lock_guard hold(sizes.lock);
-  if (sizes.idle != nullptr) {
-    stack_cell* cell = std::exchange(sizes.idle, sizes.idle->next_idle);
+stack_memory take_from(size_class& sizes, std::size_t size) {
+  const std::lock_guard hold(sizes.lock);
+  if (sizes.idle != nullptr || sizes.cold != nullptr) {
+    sizes.warm -= sizes.idle != nullptr;
+    stack_cell* const cell = pop(sizes.idle != nullptr ? sizes.idle : sizes.cold);
     return cell->slab->memory(static_cast<std::size_t>(cell - cell->slab->cells.get()));
   }
   if (sizes.slab == nullptr || sizes.used == sizes.slab->count) {
@@ -158,44 +200,173 @@ stack_memory stack_take(std::size_t size) {
     sizes.total += sizes.slab->count;
   }
   const stack_memory memory = sizes.slab->memory(sizes.used);
-  if (!install_guard(memory.low - page_size))
-    fail(ENOMEM,
-         "no mapping left for the guard page of a stack: this kernel splits the mapping for each guard "
-         "(MADV_GUARD_INSTALL needs Linux 6.13); raise vm.max_map_count or use fewer fibers");
-  sizes.slab->cells[sizes.used++].slab = sizes.slab;
+  if (sizes.slab->guard != 0 && !install_guard(memory.low - page_size))
+    fail_without_guard();
+  ++sizes.used;
+  show_valgrind_stack(memory);
   return memory;
 }
 
-void stack_give(const stack_memory& memory) noexcept {
+std::uint64_t& seal_of(const stack_memory& memory) noexcept {
+  return *reinterpret_cast<std::uint64_t*>(memory.low);
+}
+
+// Slabs for what users bring; never destroyed.
+struct adopted_slabs {
+  std::mutex lock;
+  stack_cell* idle = nullptr;
+};
+adopted_slabs& adopted() {
+  static auto* const all = new adopted_slabs;
+  return *all;
+}
+
+stack_slab& take_adopted() {
+  adopted_slabs& all = adopted();
+  {
+    const std::lock_guard hold(all.lock);
+    if (all.idle != nullptr)
+      return *pop(all.idle)->slab;
+  }
+  std::unique_ptr<stack_slab> slab = describe_slab(1);
+  if (slab == nullptr)
+    throw std::bad_alloc();
+  slab->adopted = true;
+  slabs.add(slab.get());
+  return *slab.release();
+}
+
+void give_adopted(stack_slab& slab) noexcept {
+  show_valgrind_end(slab.valgrind);
+  slab.size.store(0, std::memory_order_relaxed);
+  adopted_slabs& all = adopted();
+  const std::lock_guard hold(all.lock);
+  push(all.idle, slab.cells[0]);
+}
+
+// Whether it may keep its pages, among the idle ones.
+bool keep_warm(size_class& sizes, stack_cell& cell, std::size_t size) noexcept {
+  const std::lock_guard hold(sizes.lock);
+  if (size >= page_size && sizes.warm == most_warm_stacks(size))
+    return false;
+  push(sizes.idle, cell);
+  ++sizes.warm;
+  return true;
+}
+
+}  // namespace
+
+stack_memory stack_take(std::size_t size) {
+  if (size > maximum_stack_size)
+    fail(EINVAL, "a stack of " + std::to_string(size) + " bytes was asked for; the largest is " +
+                     std::to_string(maximum_stack_size));
+  size = std::bit_ceil(std::max(size, smallest_stack_size));
+  const stack_memory memory = take_from(class_of(size), size);
+  if (stack_has_seal(memory))
+    seal_of(memory) = seal;
+  return memory;
+}
+
+stack_memory stack_adopt(std::byte* bytes, std::size_t size) {
+  [[maybe_unused]] const bool aligned = reinterpret_cast<std::uintptr_t>(bytes) % 16 == 0;
+  assert(bytes != nullptr && aligned && "sennit: a stack that is brought must be 16-aligned, and not null");
+  assert(size >= smallest_stack_size && "sennit: a stack that is brought is too small");
+  if (bytes == nullptr || !aligned || size < smallest_stack_size)
+    fail(EINVAL, "a stack that is brought must be 16-aligned, not null, and not too small: at least " +
+                     std::to_string(smallest_stack_size) + " bytes");
+  size &= ~std::size_t{15};
+  if (std::has_single_bit(size))
+    size -= 16;  // so that nobody takes it for one of a class
+  stack_slab& slab = take_adopted();
+  slab.base.store(reinterpret_cast<char*>(bytes), std::memory_order_relaxed);
+  slab.size.store(size, std::memory_order_release);
+  const stack_memory memory = slab.memory(0);
+  slab.valgrind = show_valgrind_stack(memory);
+  seal_of(memory) = seal;
+  return memory;
+}
+
+void stack_give(const stack_memory& given) noexcept {
+  const stack_memory memory = given;  // which may lie in the stack
+  stack_must_be_whole(memory, memory.slab->cell(memory).record.load(std::memory_order_relaxed));
   stack_name(memory, nullptr);
   forget_frames(memory.low, memory.size);
-  stack_cell& cell = memory.slab->cells[memory.index];
+  show_valgrind_given(memory);
+  if (memory.slab->adopted)
+    return give_adopted(*memory.slab);
+  stack_cell& cell = memory.slab->cell(memory);
   size_class& sizes = class_of(memory.size);
-  std::lock_guard hold(sizes.lock);
-  cell.next_idle = std::exchange(sizes.idle, &cell);
+  if (keep_warm(sizes, cell, memory.size))
+    return;
+  stack_trim_below(memory, memory.high());
+  const std::lock_guard hold(sizes.lock);
+  push(sizes.cold, cell);
+}
+
+bool stack_has_seal(const stack_memory& memory) noexcept {
+  return memory.slab->guard == 0;
+}
+
+bool stack_is_adopted(const stack_memory& memory) noexcept {
+  return memory.slab->adopted;
+}
+
+bool stack_is_whole(const stack_memory& memory) noexcept {
+  return !stack_has_seal(memory) || seal_of(memory) == seal;
+}
+
+void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept {
+  if (stack_is_whole(memory)) [[likely]]
+    return;
+  const char* const name = record != nullptr && record->name != nullptr ? record->name : "";
+  std::fprintf(stderr,
+               "sennit: stack overflow in %s \"%s\": its stack has %zu bytes and no guard, and was overrun; "
+               "what lies below it is damaged; ask for a larger stack\n",
+               record != nullptr ? record->kind : "a stack that nobody uses", name, memory.size);
+  std::abort();
 }
 
 std::size_t stack_class(std::size_t size) noexcept {
-  return size > maximum_stack_size ? size : std::bit_ceil(std::max(size, minimum_stack_size));
+  const bool small = (size & small_stack_mark) != 0 && size != ~std::size_t{0};
+  const std::size_t bytes = small ? size & ~small_stack_mark : size;
+  return bytes > maximum_stack_size
+             ? bytes
+             : std::bit_ceil(std::max(bytes, small ? smallest_stack_size : minimum_stack_size));
 }
 
 void stack_trim_below(const stack_memory& memory, const void* used) noexcept {
+  if (stack_has_seal(memory))
+    return;
   const auto bytes = static_cast<std::size_t>(static_cast<const char*>(used) - memory.low);
   ::madvise(memory.low, bytes & ~(page_size - 1), MADV_DONTNEED);
 }
 
 void stack_name(const stack_memory& memory, stack_record* record) noexcept {
-  memory.slab->cells[memory.index].record.store(record, std::memory_order_release);
+  memory.slab->cell(memory).record.store(record, std::memory_order_release);
+}
+
+// What is adopted stays its owner's while we look, and no longer.
+void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack_record&), void* argument) {
+  for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
+    std::unique_lock hold(adopted().lock, std::defer_lock);
+    if (slab->adopted)
+      hold.lock();
+    for (std::size_t i = 0; i < slab->count; ++i)
+      if (const stack_record* record = slab->cells[i].record.load(std::memory_order_acquire))
+        visit(argument, slab->memory(i), *record);
+  }
 }
 
 stack_place stack_find(std::uintptr_t address) noexcept {
   for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
-    const auto base = reinterpret_cast<std::uintptr_t>(slab->base);
-    if (address < base || address - base >= slab->stride * slab->count)
+    const std::size_t size = slab->size.load(std::memory_order_acquire);
+    const std::size_t stride = slab->guard + size;
+    const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(slab->base.load());
+    if (size == 0 || offset >= slab->lead + stride * slab->count)
       continue;
-    const std::size_t index = (address - base) / slab->stride;
-    const std::size_t offset = (address - base) % slab->stride;
-    return {true, offset < page_size, slab->base + index * slab->stride + page_size, slab->stride - page_size,
+    const bool below_all = offset < slab->lead;
+    const std::size_t index = below_all ? 0 : (offset - slab->lead) / stride;
+    return {true, below_all || (offset - slab->lead) % stride < slab->guard, slab->low(index), size,
             slab->cells[index].record.load(std::memory_order_acquire)};
   }
   return {};

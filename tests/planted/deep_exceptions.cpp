@@ -1,5 +1,5 @@
 // Exceptions go through many frames of fibers and generators, some of which switch while it happens.
-// sanitizer: address thread undefined
+// sanitizer: address thread undefined valgrind
 #include <cstdlib>
 #include <stdexcept>
 #include <string>

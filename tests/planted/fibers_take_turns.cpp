@@ -1,6 +1,6 @@
 // The fibers of one local runtime share objects without locks, across yields, parks, channels and joins: they
 // take turns, which orders what they do.
-// sanitizer: address thread undefined
+// sanitizer: address thread undefined memory valgrind
 #include <cstdlib>
 #include <thread>
 #include <vector>

@@ -1,6 +1,6 @@
 // A generator and a coroutine are handed from thread to thread, properly, and each thread goes on where the
 // last one stopped; their idle coroutines are reused by all of them.
-// sanitizer: address thread undefined
+// sanitizer: address thread undefined valgrind
 #include <condition_variable>
 #include <cstdlib>
 #include <memory>

@@ -1,6 +1,6 @@
 // One fiber frees what another still reads.
-// sanitizer: address
-// expect: AddressSanitizer: heap-use-after-free
+// sanitizer: address valgrind
+// expect: AddressSanitizer: heap-use-after-free|Invalid read of size 4
 // frame: read
 // frame: drop
 // frame: make

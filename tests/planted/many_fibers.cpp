@@ -1,5 +1,5 @@
 // More fibers than some ThreadSanitizer runtimes can tell apart, at once and one after another.
-// sanitizer: address thread undefined
+// sanitizer: address thread undefined memory
 // compiler: clang (the runtime of gcc 12 ends at 8,128 fibers)
 #include <cstdlib>
 #include <vector>

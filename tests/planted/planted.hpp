@@ -2,7 +2,8 @@
 // an argument; called without, it is its own innocent twin. run_planted.py reads what a program says about
 // itself:
 //
-//   // sanitizer: address            one or more of address, undefined, thread: which must be on
+//   // sanitizer: address            one or more of address, undefined, thread, memory, valgrind: which
+//                                    must be on
 //   // expect: PATTERN               must be found in the report; any number; without one there is no bug,
 //                                    and the program is only run to see that nothing is reported
 //   // frame: FUNCTION               must be in one of its stack traces; any number

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one program with a planted bug, and its innocent twin: run_planted.py SOURCE PROGRAM
+"""Runs one program with a planted bug, and its innocent twin: run_planted.py SOURCE [RUNNER...] PROGRAM
 
 The twin must end well and say nothing but "done"; with the bug, the sanitizer must report it as SOURCE says, and
 end the program. planted.hpp says how SOURCE does. Both are run once, and once more with the options named there.
@@ -17,18 +17,17 @@ def said_by(source, what):
     return re.findall(rf"^// {what}: (.+)$", open(source, encoding="utf-8").read(), re.MULTILINE)
 
 
-def run(program, bug, option):
+def run(command, bug, option):
     environment = dict(os.environ)
     for name in OPTIONS:
         environment[name] = ":".join(filter(None, [environment.get(name), option if name == "ASAN_OPTIONS" else ""]))
-    command = [program] + (["bug"] if bug else [])
-    return subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace",
+    return subprocess.run([*command, "bug"] if bug else command, env=environment, capture_output=True, text=True, errors="replace",
                           timeout=LIMIT, check=False)
 
 
 def faults(result, bug, expected):
     """What is wrong with a run."""
-    report = result.stderr
+    report = re.sub(r"^--\d+-- .*\n", "", result.stderr, flags=re.MULTILINE)  # Valgrind, of system calls it does not know
     if not bug:
         if result.returncode != 0:
             yield f"the innocent twin ended with {result.returncode}"
@@ -45,15 +44,16 @@ def faults(result, bug, expected):
 
 
 def main():
-    source, program = sys.argv[1:]
+    source, *command = sys.argv[1:]
+    program = command[-1]
     expected = said_by(source, "expect")
-    expected += [rf"#\d+ (0x[0-9a-f]+ in )?{function}\b" for function in said_by(source, "frame")]
+    expected += [rf"(#\d+ |\b(at|by) )(0x[0-9a-fA-F]+(: | in ))?{function}\b" for function in said_by(source, "frame")]
     failed = 0
     always = said_by(source, "always")
     for option in ["", *said_by(source, "options")]:
         option = ":".join(filter(None, [*always, option]))
         for bug in [False, True] if expected else [False]:
-            result = run(program, bug, option)
+            result = run(command, bug, option)
             wrong = list(faults(result, bug, expected))
             for line in wrong:
                 print(f"{os.path.basename(program)}{' with the bug' if bug else ''} {option}: {line}")

@@ -1,6 +1,7 @@
 // A fiber writes beyond an array on its stack.
 // sanitizer: address
 // expect: AddressSanitizer: stack-buffer-overflow
+// expect: sennit: that was on the stack of fiber "writer", of 65536 bytes
 // frame: fill
 // options: detect_stack_use_after_return=0
 #include "planted.hpp"
@@ -18,10 +19,12 @@ using namespace sennit::local;
 int main(int argc, char**) {
   return planted::run(argc, [] {
     runtime().run([] {
-      auto writer = spawn([] {
-        this_fiber::yield();
-        fill(planted::opaque(planted::bug ? 9 : 8));
-      });
+      auto writer = spawn(
+          [] {
+            this_fiber::yield();
+            fill(planted::opaque(planted::bug ? 9 : 8));
+          },
+          {.name = "writer"});
       this_fiber::yield();
       writer.join();
     });

@@ -14,16 +14,22 @@ exec(compile(PATH.read_text(encoding="utf-8"), PATH, "exec"), portability.__dict
 class Portability(unittest.TestCase):
     def table(self, name, compiler, outcomes):
         """The counts, and what is printed."""
-        pair = types.SimpleNamespace(name=name, compiler=compiler)
+        pair = types.SimpleNamespace(name=name, compiler=compiler, backends=["ucontext"])
         column = "gcc" if compiler == "musl" else compiler
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            counts = portability.print_table({(name, "libc"): {column: (pair, outcomes)}})
+            counts = portability.print_table("libc", {(name, "glibc"): {column: (pair, outcomes)}})
         return counts, printed.getvalue()
 
     def test_a_cell_that_works(self):
         counts, printed = self.table("MIPS", "gcc", {"ucontext": None})
         self.assertEqual(counts, (1, 0, 0))
-        self.assertIn("| MIPS | libc | none |  | yes |  | none |  |", printed)
+        self.assertIn("| MIPS | glibc | none |  | yes |  | none |  |", printed)
+
+    def test_a_remark_of_what_works_is_a_note(self):
+        counts, printed = self.table("MIPS", "gcc", {"ucontext": "By halves."})
+        self.assertEqual(counts, (1, 0, 0))
+        self.assertIn("yes (1)", printed)
+        self.assertIn("(1) By halves.", printed)
 
     def test_a_failure_is_shown_with_what_was_said(self):
         counts, printed = self.table("MIPS", "gcc", {"ucontext": portability.Failed("boom")})

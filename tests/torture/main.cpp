@@ -191,11 +191,29 @@ void run_objects(stacks& memory, const object& hosts, const object& guests, tall
   }
 }
 
+// Whether the program's pages are checked for landings (BTI). What runs before and after main has none, so
+// that no note of the linker can ask for it.
+#if defined(__ARM_FEATURE_BTI_DEFAULT)
+extern "C" char __executable_start[], etext[];
+void check_landings(bool checked) {
+  constexpr int prot_bti = 0x10;
+  const uintptr_t page = getauxval(AT_PAGESZ);
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(__executable_start) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(etext) + page - 1) / page * page;
+  if (mprotect(reinterpret_cast<void*>(begin), end - begin,
+               PROT_READ | PROT_EXEC | (checked ? prot_bti : 0)) != 0)
+    std::abort();
+}
+#else
+void check_landings(bool) {}
+#endif
+
 }  // namespace
 }  // namespace torture
 
 int main() {
   using namespace torture;
+  check_landings(true);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   stacks memory = {map_stack(), map_stack(), nullptr, nullptr};
   memory.relay = sennit_swapstack(sennit_newstack(map_stack() + stack_size - 64, relay_entry),
@@ -213,6 +231,7 @@ int main() {
     run_objects(memory, *objects[0], *objects[i], t);
     run_objects(memory, *objects[i], *objects[0], t);
   }
+  check_landings(false);
   std::printf("%d pairs, %d wrong\n", t.pairs, t.wrong);
   return t.wrong == 0 && t.pairs > 300 ? 0 : 1;
 }

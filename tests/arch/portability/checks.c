@@ -13,6 +13,7 @@
 
 #include "sennit/detail/arch/signalstack_backend.h"
 #include "sennit/mctx.h"
+#include "sennit/swapstack.h"
 
 #define EXPECT(condition) \
   do {                    \
@@ -27,6 +28,7 @@ int mctx_switches(void);
 int mctx_saves(void);
 int mctx_saved_on_other_stacks(void);
 int mctx_masks(void);
+int mctx_fp_control(void);
 int mctx_errors(void);
 void* mctx_suspend(void);
 int mctx_resume(void* suspended);
@@ -84,6 +86,40 @@ static int values(void) {
   EXPECT(one.value == wide * 3);
   one = sennit_swapstack_raw(one.from, 10);
   EXPECT(one.value == 30 && one.from == NULL);
+  return 0;
+}
+
+/* ---- Larger values are handed over in the leaver's frame. ---- */
+
+struct large {
+  char text[200];
+  uintptr_t number;
+};
+
+SENNIT_SWAPSTACK(give_large, struct large, struct large)
+
+SENNIT_SWAPSTACK_ENTRY(increment, struct large) {
+  for (;;) {
+    ++value.number;
+    value.text[199] = value.text[0];
+    const give_large_transfer got = give_large(from, value);
+    from = got.from;
+    value = got.value;
+  }
+}
+
+static int large_values(void) {
+  struct large sent = {"a", 7};
+  sennit_context c = create(stacks[0], stack_size, increment);
+  EXPECT(c != NULL);
+  for (int i = 0; i < 100; ++i) {
+    sent.text[0] = (char)('a' + i % 26);
+    const give_large_transfer got = give_large(c, sent);
+    c = got.from;
+    EXPECT(got.value.number == 8 + (uintptr_t)i && got.value.text[199] == sent.text[0] &&
+           sent.text[199] == 0);
+    sent.number = got.value.number;
+  }
   return 0;
 }
 
@@ -388,6 +424,7 @@ static const struct {
   int (*run)(void);
 } checks[] = {
     {"values", values},
+    {"large values", large_values},
     {"10,000 contexts", ten_thousand_contexts},
     {"deep recursion", deep_recursion},
     {"registers", registers},
@@ -396,6 +433,7 @@ static const struct {
     {"mctx save", mctx_saves},
     {"mctx save, other stacks", mctx_saved_on_other_stacks},
     {"mctx masks", mctx_masks},
+    {"mctx fp control", mctx_fp_control},
     {"mctx errors", mctx_errors},
     {"another thread", resumed_on_another_thread},
     {"threads at once", created_by_threads_at_once},

@@ -1,8 +1,10 @@
 /* The verbs from strict C11. Checked by c11_check_test.cpp. */
 #include "sennit/detail/arch/context.h"
+#include "sennit/swapstack.h"
 
 static _Alignas(16) char stack[1 << 16];
 static _Alignas(16) char base[1 << 16];
+static _Alignas(16) char larger[1 << 16]; /* frames that were left for good lie on the others */
 
 #define TOP(memory) ((void*)((memory) + sizeof(memory) - 64))
 
@@ -19,6 +21,39 @@ static sennit_decision decide(sennit_context self, void* argument) {
   decision.target = self;
   decision.value = *(uintptr_t*)argument + 1;
   return decision;
+}
+
+struct large {
+  char text[200];
+  uintptr_t number;
+};
+
+SENNIT_SWAPSTACK(give_large, struct large, struct large)
+
+SENNIT_SWAPSTACK_ENTRY(increment, struct large) {
+  for (;;) {
+    give_large_transfer got;
+    ++value.number;
+    value.text[199] = value.text[0];
+    got = give_large(from, value);
+    from = got.from;
+    value = got.value;
+  }
+}
+
+static int large_values(void) {
+  struct large sent = {"abc", 7};
+  give_large_transfer got = give_large(sennit_newstack(TOP(larger), increment), sent);
+  int wrong = got.value.number != 8 || got.value.text[199] != 'a' || got.value.text[2] != 'c';
+  sent.text[0] = 'x';
+  got = give_large(got.from, sent);
+  return wrong || got.value.number != 8 || got.value.text[199] != 'x' || sent.number != 7;
+}
+
+void c11_newstack_at(void* top);
+
+void c11_newstack_at(void* top) {
+  (void)sennit_newstack(top, body);
 }
 
 int c11_first_wrong_step(void);
@@ -46,5 +81,7 @@ int c11_first_wrong_step(void) {
     return 6;
   if (sennit_thread_self() == NULL)
     return 7;
+  if (large_values())
+    return 8;
   return 0;
 }

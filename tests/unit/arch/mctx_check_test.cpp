@@ -14,6 +14,7 @@ int mctx_switches();
 int mctx_saves();
 int mctx_saved_on_other_stacks();
 int mctx_masks();
+int mctx_fp_control();
 int mctx_errors();
 void mctx_return_from_start();
 void mctx_restore_running();
@@ -32,6 +33,10 @@ TEST(Mctx, Switches) {
 
 TEST(Mctx, Masks) {
   EXPECT_EQ(mctx_masks(), 0);
+}
+
+TEST(Mctx, FpControl) {
+  EXPECT_EQ(mctx_fp_control(), 0);
 }
 
 TEST(Mctx, Errors) {

@@ -4,7 +4,10 @@
 #include "sennit/mctx.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
+
+#include "sennit/fp_control.h"
 
 #define EXPECT(condition) \
   do {                    \
@@ -20,6 +23,7 @@ int mctx_switches(void);
 int mctx_saves(void);
 int mctx_saved_on_other_stacks(void);
 int mctx_masks(void);
+int mctx_fp_control(void);
 int mctx_errors(void);
 void mctx_return_from_start(void);
 void mctx_restore_running(void);
@@ -157,13 +161,51 @@ int mctx_masks(void) {
   return 0;
 }
 
+static void change_rounding(void* seen_rounding) {
+  for (;;) {
+    *(int*)seen_rounding = fegetround();
+    fesetround(FE_UPWARD);
+    sennit_mctx_switch(&mctx[0], &home);
+  }
+}
+
+/* As masks; nothing, where sennit/fp_control.h knows nothing of the CPU. */
+int mctx_fp_control(void) {
+#if defined(FE_TOWARDZERO) && defined(FE_UPWARD)
+  struct sennit_mctx zeroed = {0};
+  int rounding = -1;
+  uint64_t const usual = sennit_fp_control_get();
+  EXPECT(fesetround(FE_TOWARDZERO) == 0);
+  if (sennit_fp_control_get() != usual) {
+    home = zeroed;
+    EXPECT(sennit_mctx_create(&mctx[0], change_rounding, &rounding, stacks[0], sizeof stacks[0],
+                              SENNIT_MCTX_FP_CONTROL) == 0);
+    fesetround(FE_TONEAREST);
+    sennit_mctx_switch(&home, &mctx[0]);
+    EXPECT(rounding == FE_TOWARDZERO && fegetround() == FE_TONEAREST); /* its creator's */
+    sennit_mctx_switch(&home, &mctx[0]);
+    EXPECT(rounding == FE_UPWARD && fegetround() == FE_TONEAREST);
+    EXPECT(!blocked(SIGUSR1) && mctx[0].keeps == SENNIT_MCTX_FP_CONTROL);
+    if (sennit_mctx_save(&home) == 0) {
+      fesetround(FE_UPWARD);
+      sennit_mctx_restore(&home);
+    }
+    EXPECT(fegetround() == FE_TONEAREST);
+    home = zeroed;
+  }
+  sennit_fp_control_set(usual);
+  EXPECT(fesetround(FE_TONEAREST) == 0 && sennit_fp_control_get() == usual);
+#endif
+  return 0;
+}
+
 int mctx_errors(void) {
   char* const stack = stacks[0];
   const size_t size = sizeof stacks[0];
   EXPECT(sennit_mctx_create(NULL, count, NULL, stack, size, 0) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], NULL, NULL, stack, size, 0) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], count, NULL, NULL, size, 0) == -EINVAL);
-  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, size, 2) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, size, 4) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, sennit_mctx_least_stack() - 1, 0) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, sennit_mctx_least_stack(), 0) == 0);
   return 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cfenv>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "sennit/generator.hpp"
+#include "support/fp_control.hpp"
 
 namespace {
 
@@ -47,6 +49,33 @@ TEST(Coroutine, TakesAndGivesAValueAtEachCall) {
   EXPECT_EQ(sum(2), 3);
   EXPECT_EQ(sum(3), 6);
   EXPECT_FALSE(sum.done());
+}
+
+// Of its own, whoever calls it, and gone with it: also when it is destroyed before its end.
+TEST(Coroutine, KeepsItsFpControlState) {
+  const auto truncate = [](auto& self) {
+    const sennit::fp_control_guard keeps;
+    std::fesetround(FE_TOWARDZERO);
+    for (;;)
+      self.yield(support::rounds_to_zero());
+    return false;
+  };
+  {
+    coroutine<bool()> first(truncate);
+    coroutine<bool()> second(truncate);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(first());
+      EXPECT_FALSE(support::rounds_to_zero());
+      EXPECT_TRUE(second());
+    }
+    std::thread([&first] {
+      EXPECT_TRUE(first());
+      EXPECT_FALSE(support::rounds_to_zero());
+    }).join();
+  }
+  EXPECT_FALSE(support::rounds_to_zero());
+  coroutine<bool()> next([](auto&) { return support::rounds_to_zero(); });  // on the stack of one of them
+  EXPECT_FALSE(next());
 }
 
 TEST(Coroutine, IsDoneWhenItsBodyReturned) {
@@ -463,6 +492,42 @@ TEST(CoroutineDeathTest, CallingOneThatIsDoneIsAMisuse) {
         c();
       },
       "a coroutine that is done was called");
+}
+#endif
+
+#if !defined(NDEBUG)
+// In its own body, directly or from another one that it calls; and on another thread.
+TEST(CoroutineDeathTest, ResumingOneThatRunsIsAMisuse) {
+  const auto call_itself = [] {
+    coroutine<int()>* me = nullptr;
+    coroutine<int()> c([&me](auto&) { return (*me)(); });
+    me = &c;
+    c();
+  };
+  EXPECT_DEATH(call_itself(), "a coroutine that is running was resumed");
+  const auto call_its_caller = [] {
+    coroutine<int()>* me = nullptr;
+    coroutine<int()> c([&me](auto& self) {
+      coroutine<int()> inner([&me](auto&) { return (*me)(); });
+      self.yield(1);
+      return inner();
+    });
+    me = &c;
+    c();
+    c();
+  };
+  EXPECT_DEATH(call_its_caller(), "a coroutine that is running was resumed");
+  const auto draw_from_itself = [] {
+    generator<int>::iterator* me = nullptr;
+    generator<int> g([&me](auto& yield) {
+      yield(1);
+      ++*me;
+    });
+    auto at = g.begin();
+    me = &at;
+    ++at;
+  };
+  EXPECT_DEATH(draw_from_itself(), "a coroutine that is running was resumed");
 }
 #endif
 

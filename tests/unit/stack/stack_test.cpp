@@ -6,16 +6,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "sennit/stacks.hpp"
 #include "support/child.hpp"
 #include "support/process.hpp"
 #include "support/sanitizers.hpp"
@@ -25,6 +28,7 @@ namespace {
 using namespace sennit::detail;
 using support::count_mappings;
 using support::in_child;
+using support::resident_bytes;
 
 // Gives everything back at its end.
 class held_stacks {
@@ -84,9 +88,113 @@ TEST(Stack, SizesAreRoundedUpToPowersOfTwo) {
                                                        {8193, 16384},      {65536, 65536},    {65537, 131072},
                                                        {1000000, 1 << 20}, {1 << 20, 1 << 20}};
   for (const auto& [wanted, given] : cases) {
-    EXPECT_EQ(held.take(wanted).size, given);
+    EXPECT_EQ(held.take(stack_class(wanted)).size, given);
     EXPECT_EQ(stack_class(wanted), given);
   }
+}
+
+TEST(Stack, SmallSizesAreForWhoAsksForThem) {
+  for (const std::size_t wanted : {0, 1000, 1024, 1025, 4000, 4096, 5000, 100'000}) {
+    const std::size_t given = std::bit_ceil(std::max(wanted, smallest_stack_size));
+    EXPECT_EQ(stack_class(sennit::small_stack(wanted)), given);
+    EXPECT_EQ(stack_class(given), std::max(given, minimum_stack_size));
+    EXPECT_EQ(stack_take(given).size, given);
+  }
+}
+
+TEST(Stack, SmallOnesShareAPageAndAreFound) {
+  held_stacks held;
+  constexpr std::size_t count = 3000;
+  for (std::size_t i = 0; i < count; ++i)
+    held.take(1024);
+  const std::set<std::uintptr_t> lows = [&held] {
+    std::set<std::uintptr_t> all;
+    for (const stack_memory& each : held.all())
+      all.insert(reinterpret_cast<std::uintptr_t>(each.low));
+    return all;
+  }();
+  ASSERT_EQ(lows.size(), count);
+  std::set<std::uintptr_t> pages;
+  for (const std::uintptr_t low : lows)
+    pages.insert(low / page_size);
+  EXPECT_LE(pages.size(), count * smallest_stack_size / page_size + 16);
+  for (const stack_memory& each : held.all()) {
+    std::memset(each.low + stack_seal_size, 0x5a, each.size - stack_seal_size);
+    stack_record record{.name = "small", .memory = each};
+    stack_name(each, &record);
+    for (const char* inside : {each.low, each.high() - 1}) {
+      const stack_place place = stack_find(reinterpret_cast<std::uintptr_t>(inside));
+      EXPECT_TRUE(place.found && !place.guard);
+      EXPECT_EQ(place.low, each.low);
+      EXPECT_EQ(place.size, each.size);
+      EXPECT_EQ(place.record, &record);
+    }
+    stack_name(each, nullptr);
+  }
+  for (const stack_memory& each : held.all())
+    EXPECT_TRUE(stack_is_whole(each));
+}
+
+TEST(Stack, OverrunWithoutAGuardEndsTheProgramWhenItIsGivenBack) {
+  const auto result = in_child([] {
+    alignas(16) static std::byte brought[16384];
+    const stack_memory memory = stack_adopt(brought, sizeof brought);
+    stack_record record{.name = "greedy", .memory = memory};
+    stack_name(memory, &record);
+    memory.low[0] ^= 1;
+    stack_give(memory);
+  });
+  EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+  EXPECT_TRUE(result.says("sennit: stack overflow in coroutine \"greedy\": its stack has 16368 bytes"))
+      << result;
+}
+
+TEST(Stack, AdoptedOnesAreFoundWhileTheyAreInUse) {
+  alignas(16) static std::byte brought[3][10000];
+  for (int round = 0; round < 2; ++round)
+    for (auto& each : brought) {
+      const stack_memory memory = stack_adopt(each, sizeof each);
+      EXPECT_EQ(memory.low, reinterpret_cast<char*>(each));
+      EXPECT_EQ(memory.size, 10000u);
+      EXPECT_TRUE(stack_is_adopted(memory));
+      EXPECT_EQ(stack_find(reinterpret_cast<std::uintptr_t>(each + 5000)).low, memory.low);
+      stack_give(memory);
+      EXPECT_FALSE(stack_find(reinterpret_cast<std::uintptr_t>(each + 5000)).found);
+    }
+}
+
+TEST(Stack, DepthIsThatOfTheDeepestWord) {
+  held_stacks held;
+  for (const std::size_t size : {2048, 65536}) {
+    const stack_memory memory = held.take(size);
+    stack_clear_below(memory, memory.high());
+    auto* const record = ::new (memory.high() - 512) stack_record{.name = "deep", .memory = memory};
+    const auto top = memory.high() - 512 + sizeof *record + 64;
+    EXPECT_LE(stack_depth(memory, *record), sizeof *record + 64);
+    memory.high()[-1700] = 1;
+    const std::size_t depth = static_cast<std::size_t>(top - memory.high() + 1700);
+    EXPECT_GE(stack_depth(memory, *record), depth);
+    EXPECT_LT(stack_depth(memory, *record), depth + 8);
+    stack_clear_below(memory, record);
+    EXPECT_LE(stack_depth(memory, *record), sizeof *record + 64);
+    EXPECT_STREQ(record->name, "deep");
+  }
+}
+
+// Few keep their pages, so that a peak does not stay.
+TEST(Stack, ManyIdleOnesGiveTheirPagesBack) {
+  constexpr std::size_t size = 32768;
+  constexpr std::size_t more = 500;
+  const std::size_t warm = most_warm_stacks(size);
+  held_stacks held;
+  for (std::size_t i = 0; i < warm + more; ++i)
+    std::memset(held.take(size).low, 1, size);
+  const std::size_t at_peak = resident_bytes();
+  const std::vector<stack_memory> all = held.all();
+  held.give_all();
+  const auto kept = [](const stack_memory& each) { return each.low[0] == 1; };
+  EXPECT_EQ(static_cast<std::size_t>(std::count_if(all.begin(), all.end(), kept)), warm);
+  EXPECT_LE(resident_bytes() + more * size / 4, at_peak);  // AddressSanitizer's notes of them come instead
 }
 
 TEST(Stack, IsAlignedToPagesAndWritableFromEndToEnd) {

@@ -24,7 +24,8 @@
  * Invariant: the C++ exception globals (the stack of caught exceptions and the count of uncaught ones, one
  * pair per OS thread) are zero across every switch except the raw one. The leaver tests them; only when
  * they are not zero it saves and zeroes them, and puts them back, into the globals of the thread it then
- * runs on, when it is resumed.
+ * runs on, when it is resumed. By the same test contexts that keep their floating-point control state go the
+ * same way (sennit/fp_control.h); for others it stays as over a call.
  *
  * Source: Dolan 2013, sections 3.1 to 3.3 (SWAPSTACK, NEWSTACK); 3.4 (values stay where they are live).
  *

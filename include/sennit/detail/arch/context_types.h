@@ -2,6 +2,7 @@
 #ifndef SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
 #define SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,12 +14,24 @@ extern "C" {
 
 /* For functions that are entered in one context and left in another, or never: AddressSanitizer would move
  * their locals off the stack, ThreadSanitizer would count their calls and returns, both in the wrong context.
+ * MemorySanitizer is to take what they get and give as initialised, which to leave them alone would not do.
  */
 #if defined(__clang__)
+#if __has_feature(memory_sanitizer)
+#define SENNIT_UNSANITIZED __attribute__((no_sanitize("memory")))
+#else
 #define SENNIT_UNSANITIZED __attribute__((disable_sanitizer_instrumentation))
+#endif
 #else
 #define SENNIT_UNSANITIZED __attribute__((no_sanitize_address, no_sanitize_thread))
 #endif
+
+/* What every new stack begins with, in debug builds. */
+SENNIT_ALWAYS_INLINE void sennit_should_be_top(const void* top) {
+  assert(top != NULL && "sennit: a new stack's top is null");
+  assert((uintptr_t)top % 16 == 0 && "sennit: a new stack's top is not 16-aligned");
+  (void)top;
+}
 
 /* A suspended context. One word: it points to the record on top of the context's own stack. */
 typedef struct sennit_context_record* sennit_context;

@@ -57,7 +57,9 @@ SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, ui
 }
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry entry, void (*first)(void)) {
-  struct sennit_context_record* record = (struct sennit_context_record*)((char*)top - SENNIT_RECORD_SIZE);
+  struct sennit_context_record* record;
+  sennit_should_be_top(top);
+  record = (struct sennit_context_record*)((char*)top - SENNIT_RECORD_SIZE);
   record->resume = first;
   record->frame = 0; /* a frame-pointer walk stops here */
   record->base = (uintptr_t)entry;
@@ -65,7 +67,8 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry 
 }
 
 /* `top`: 16-aligned, the stack grows down from it; what lies at and above it is the caller's. The stack
- * needs SENNIT_RECORD_SIZE bytes below top at once, and more to run. */
+ * needs SENNIT_RECORD_SIZE bytes below top at once, and more to run; nobody can see here whether it has them
+ * (sennit_mctx_create, which is told the size, does). Null or misaligned: asserted in debug builds. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entry) {
   return sennit_make_context(top, entry, sennit_enter_root);
 }
@@ -73,6 +76,7 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entr
 /* The same for a context with a resumer: `*top` belongs to the backtrace; the entered function must keep in
  * it the context that resumed it last. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
+  sennit_should_be_top(top);
   *top = (sennit_context)(uintptr_t)sennit_no_resumer;
   return sennit_make_context(top, entry, sennit_enter_linked);
 }
@@ -95,6 +99,7 @@ struct sennit_server {
 };
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_newserver(struct sennit_server* top) {
+  sennit_should_be_top(top);
   top->resumer = (sennit_context)(uintptr_t)sennit_no_resumer;
   return sennit_make_context(top, 0, sennit_serve);
 }

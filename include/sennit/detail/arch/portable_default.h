@@ -16,14 +16,17 @@
 #endif
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entry) {
+  sennit_should_be_top(top);
   return SENNIT_BACKEND_VERB(newstack)(top, entry);
 }
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
+  sennit_should_be_top(top);
   return SENNIT_BACKEND_VERB(newlinked)(top, entry);
 }
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
+  sennit_should_be_top(top);
   return SENNIT_BACKEND_VERB(newrounds)(top);
 }
 

@@ -35,9 +35,9 @@ extern "C" {
 #define SENNIT_SIGNALSTACK_ROOM 16384 /* with AMX's registers a signal's frame has 12 KiB */
 #define SENNIT_SIGNALSTACK_BELOW_RECORD 1024
 
-/* Makes a context on the stack of `size` bytes at `stack`, whichever way stacks grow. 0, or an errno: ENOMEM
- * when the kernel finds the stack too small for a signal's delivery, EPERM on the thread's alternate signal
- * stack, EAGAIN when the process has as many signals pending as it may have. */
+/* Makes a context on the stack of `size` bytes at `stack`, whichever way stacks grow. 0, or an errno: EINVAL
+ * without a stack, ENOMEM when the kernel finds it too small for a signal's delivery, EPERM on the thread's
+ * alternate signal stack, EAGAIN when the process has as many signals pending as it may have. */
 int sennit_signalstack_make(sennit_context* made, void* stack, size_t size, sennit_entry entry);
 
 /* What sennit_signalstack_make needs of a stack at least, by what the kernel says. */

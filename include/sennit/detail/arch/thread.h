@@ -10,18 +10,11 @@
 
 #include <stdint.h>
 
+#include "sennit/detail/arch/aside.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The part of the Itanium C++ ABI's __cxa_eh_globals that a switch cares about. */
-struct sennit_exception_state {
-  void* caught;       /* innermost exception being handled, or null */
-  uintptr_t uncaught; /* how many are thrown and not yet caught (32 bits used, the rest is zero) */
-#if defined(__ARM_EABI__) && !defined(__ARM_DWARF_EH__) && !defined(__USING_SJLJ_EXCEPTIONS__)
-  void* propagating; /* exceptions whose cleanups are running */
-#endif
-};
 
 struct sennit_worker; /* sched's */
 
@@ -38,7 +31,9 @@ struct sennit_pool {
 /* Offsets 0 and (x86-64) 8 are read by assembly; the rest by name. */
 struct sennit_thread_block {
   /* This thread's exception globals. Until the thread's first switch it points at a pair that looks busy,
-   * so that the first test goes the slow way, which looks the real address up: no test for null. */
+   * so that the first test goes the slow way, which looks the real address up: no test for null. While a
+   * context runs that keeps its floating-point control state, it points at its keeper, which looks busy, too.
+   */
   struct sennit_exception_state* exceptions;
   struct sennit_worker* worker; /* the worker this thread is, or null */
   struct sennit_pool pool;

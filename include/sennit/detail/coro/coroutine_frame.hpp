@@ -15,6 +15,7 @@
 // Source: RethinkDB, "Making coroutines fast": reusing coroutines. Dolan 2013, section 4.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -47,9 +48,10 @@ struct fiber_records {
 };
 
 struct coroutine_frame {
-  sennit_context resumer;            // who resumed us last; the backtrace's link: must be the first word
-  sennit_round round;                // a fiber's message; must be the second word
-  sennit_context context;            // where we, or the innermost generator that we yield from, are suspended
+  sennit_context resumer;  // who resumed us last; the backtrace's link: must be the first word
+  sennit_round round;      // a fiber's message; must be the second word
+  // Where we, or the innermost generator that we yield from, are suspended. In debug builds null meanwhile.
+  sennit_context context;
   void (*action)(coroutine_frame&);  // the message; must not throw
   sennit_idle idle;                  // in a thread's pool
   union {
@@ -93,12 +95,13 @@ struct forced_unwind {};
 
 // A new coroutine on a stack of its own, suspended at the beginning of `loop`, which gets the frame as its
 // value, and its backtraces go on in its resumer. Without a loop: a context of rounds, and they end there.
-coroutine_frame& coroutine_make(std::size_t stack_size, sennit_entry loop);
+// The wish's size is a class.
+coroutine_frame& coroutine_make(stack_wish stack, sennit_entry loop);
 
 // How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
 inline constexpr std::uint32_t pool_limit = 4096;
 
-coroutine_frame& coroutine_take_slow(std::size_t stack_size);
+coroutine_frame& coroutine_take_slow(stack_wish stack);
 void coroutine_give_slow(coroutine_frame& frame) noexcept;
 
 [[gnu::always_inline]] inline coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
@@ -106,13 +109,13 @@ void coroutine_give_slow(coroutine_frame& frame) noexcept;
 }
 
 // An idle coroutine. Throws std::system_error when memory or mappings ran out.
-[[gnu::always_inline]] inline coroutine_frame& coroutine_take(std::size_t stack_size) {
+[[gnu::always_inline]] inline coroutine_frame& coroutine_take(stack_wish stack) {
   sennit_pool& pool = sennit_thread_self()->pool;
   sennit_idle* const first = pool.first;
   sennit_idle* const next = first->next;
   coroutine_frame* frame = coroutine_of(first);
-  if (stack_size != default_stack_size || next == nullptr) [[unlikely]]
-    frame = &coroutine_take_slow(stack_size);
+  if (stack.size != default_stack_size || stack.memory != nullptr || next == nullptr) [[unlikely]]
+    frame = &coroutine_take_slow(stack);
   else
     pool.first = next;
   renew_identity(frame->identity, frame->record.memory.low, frame->record.memory.size);
@@ -139,17 +142,23 @@ enum class resume_as : bool { same, changed };
 // itself; `from` is null when it has finished instead.
 [[gnu::always_inline]] inline sennit_transfer coroutine_resume(coroutine_frame& frame, std::uintptr_t value,
                                                                [[maybe_unused]] resume_as how) {
+#if defined(NDEBUG)
+  const sennit_context target = frame.context;
+#else
+  const sennit_context target = std::exchange(frame.context, nullptr);
+  assert(target != nullptr && "sennit: a coroutine that is running was resumed");
+#endif
 #if defined(SENNIT_SANITIZED)
   frame.resumer_identity = current_identity();
-  sennit_transfer transfer = swap(frame.context, value, frame.active_identity);
+  sennit_transfer transfer = swap(target, value, frame.active_identity);
   frame.context = transfer.from;
   if (frame.state == coroutine_state::idle)
     transfer.from = nullptr;
   return transfer;
 #else
   const sennit_transfer transfer = how == resume_as::same
-                                       ? sennit_swapstack_linking(frame.context, value, &frame.resumer)
-                                       : sennit_swapstack_filed(frame.context, value, &frame.resumer);
+                                       ? sennit_swapstack_linking(target, value, &frame.resumer)
+                                       : sennit_swapstack_filed(target, value, &frame.resumer);
   if (transfer.from != nullptr) [[likely]]
     frame.context = transfer.from;
   else

@@ -49,13 +49,14 @@ struct fault_site {
   stack_record* stack = nullptr;           // of the stack that it ran on
   bool emergency = false;                  // served elsewhere
   machine_registers* registers = nullptr;  // when served; what is changed there, is changed
+  const char* refused = "";                // why the hook does not want it, for the report: ", where ..."
 };
 
 enum class fault_answer : std::uint8_t { resume, pass };
 
 struct fault_hook {
   // Called by the signal handler: whatever the stack's owner was doing, it is in the middle of it.
-  bool (*wants)(const fault_hook& self, const fault_site& site) noexcept;
+  bool (*wants)(const fault_hook& self, fault_site& site) noexcept;
   // Called in the place of the instruction. errno is kept. It may throw where the
   // code around the instruction can be unwound (unwind.hpp).
   fault_answer (*serve)(const fault_hook& self, const fault_site& site);
@@ -73,8 +74,10 @@ void fault_give_emergency(stack_record& of) noexcept;
 
 // ---- The signal handler's part.
 
-// True: the interrupted code is redirected, once the handler returns.
-bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext) noexcept;
+// True: the interrupted code is redirected, once the handler returns. Else `refused` says why not, if a hook
+// has said.
+bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext,
+                    const char*& refused) noexcept;
 
 // The stack that was run on, as far as one can tell: that whose guard was touched, or that of the stack
 // pointer.

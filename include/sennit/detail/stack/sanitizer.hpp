@@ -5,10 +5,13 @@
 // fibers of one thread take turns, and may share data without locks.
 //
 // AddressSanitizer must know on which stack we are (bounds, fake stack), and what to look for leaks in: what
-// only a suspended stack refers to is not lost. ThreadSanitizer must know which logical thread we are. They
-// learn it from annotations around a switch, which need the *target's* identity; our own
-// is the calling thread's current one. The library and all its users must be built with the same sanitizer:
-// a mixture fails to link (the symbol's name says why).
+// only a suspended stack refers to is not lost. ThreadSanitizer must know which logical thread we are,
+// MemorySanitizer on which stack. They learn it from annotations around a switch, which need the *target's*
+// identity; our own is the calling thread's current one. The library and all its users must be built with the
+// same sanitizer: a mixture fails to link (the symbol's name says why).
+//
+// MemorySanitizer's word for what is initialised goes with memory, so a suspended stack keeps its own; what
+// a switch hands over in registers counts as initialised.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +32,14 @@
 #if __has_feature(thread_sanitizer)
 #define SENNIT_TSAN 1
 #endif
+#if __has_feature(memory_sanitizer)
+#define SENNIT_MSAN 1
 #endif
-#if defined(SENNIT_ASAN) || defined(SENNIT_TSAN)
+#endif
+// SENNIT_SHADOW_STACK: in such builds the same is done for the processor, which compares return addresses
+// with those in a stack of its own (shadow_stack.hpp). Each of our stacks gets one beside, where the thread
+// that makes it has one.
+#if defined(SENNIT_ASAN) || defined(SENNIT_TSAN) || defined(SENNIT_MSAN) || defined(SENNIT_SHADOW_STACK)
 #define SENNIT_SANITIZED 1
 #endif
 
@@ -45,15 +54,26 @@ struct switch_identity {
   void* fake_stack = nullptr;            // while suspended
   struct leak_roots* reached = nullptr;  // what is registered of it while suspended
 #endif
+#if defined(SENNIT_SHADOW_STACK)
+  std::uintptr_t shadow = 0;   // the pointer to its shadow stack, while suspended; 0: it has none
+  void* shadow_low = nullptr;  // what was mapped for that
+  std::size_t shadow_size = 0;
+#endif
 };
 
 #if defined(SENNIT_SANITIZED)
 
+// Defined where the library is built with it.
 #if defined(SENNIT_ASAN)
-extern const char sennit_was_not_built_with_address_sanitizer_but_its_user_was;
+#define SENNIT_NAME_OF_BUILD sennit_was_not_built_with_address_sanitizer_but_its_user_was
+#elif defined(SENNIT_TSAN)
+#define SENNIT_NAME_OF_BUILD sennit_was_not_built_with_thread_sanitizer_but_its_user_was
+#elif defined(SENNIT_MSAN)
+#define SENNIT_NAME_OF_BUILD sennit_was_not_built_with_memory_sanitizer_but_its_user_was
 #else
-extern const char sennit_was_not_built_with_thread_sanitizer_but_its_user_was;
+#define SENNIT_NAME_OF_BUILD sennit_was_not_built_for_shadow_stacks_but_its_user_was
 #endif
+extern const char SENNIT_NAME_OF_BUILD;
 
 switch_identity* current_identity() noexcept;
 sennit_transfer annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity* identity,
@@ -66,20 +86,25 @@ void entered_new_stack(sennit_context from) noexcept;
 // sanitizer instruments.
 [[gnu::always_inline]] inline sennit_transfer swap(sennit_context target, std::uintptr_t value,
                                                    switch_identity* identity, bool keep = true) {
-#if defined(SENNIT_ASAN)
-  __asm__ volatile("" : : "r"(&sennit_was_not_built_with_address_sanitizer_but_its_user_was));
-#else
-  __asm__ volatile("" : : "r"(&sennit_was_not_built_with_thread_sanitizer_but_its_user_was));
-#endif
+  __asm__ volatile("" : : "r"(&SENNIT_NAME_OF_BUILD));
   return annotated_swapstack(target, value, identity, keep);
 }
 
-// What AddressSanitizer remembers of frames that were left by an exception is over.
+// What AddressSanitizer remembers of frames that were left by an exception is over; so is what
+// MemorySanitizer remembers of anybody's.
 void forget_frames(const void* low, std::size_t size) noexcept;
 
 // A stack gets its first user, or a new one: a fresh logical thread, nothing poisoned.
 void renew_identity(switch_identity& identity, const void* low, std::size_t size) noexcept;
 void drop_identity(switch_identity& identity) noexcept;
+
+// A context is made on a stack of that size, for the first time or after its frames were left. Throws
+// std::system_error where there is no memory for its shadow stack.
+#if defined(SENNIT_SHADOW_STACK)
+void begin_identity(switch_identity& identity, std::size_t size);
+#else
+inline void begin_identity(switch_identity&, std::size_t) {}
+#endif
 
 #else
 
@@ -96,7 +121,15 @@ inline void entered_new_stack(sennit_context) noexcept {}
 inline void forget_frames(const void*, std::size_t) noexcept {}
 inline void renew_identity(switch_identity&, const void*, std::size_t) noexcept {}
 inline void drop_identity(switch_identity&) noexcept {}
+inline void begin_identity(switch_identity&, std::size_t) {}
 
+#endif
+
+#if defined(SENNIT_MSAN)
+// A system call that MemorySanitizer does not know has written here.
+void written_unseen(const void* at, std::size_t size) noexcept;
+#else
+inline void written_unseen(const void*, std::size_t) noexcept {}
 #endif
 
 }  // namespace sennit::detail

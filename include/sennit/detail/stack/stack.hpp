@@ -9,19 +9,47 @@
 // of which some are left to the rest of the process.
 // Pages are committed by first touch. Sizes are rounded up to powers of two so that a class is one list.
 //
-// Rejected: a mapping per stack (4-10 us each, and the map count again); malloc'ed stacks (no guard).
+// Stacks of 1 and 2 KiB, which must be asked for (small_stack), share pages and so have no guard:
+//
+//   | guard | stack 0 | stack 1 | stack 2 | stack 3 | ...
+//           ^ low: a known word, the seal; who runs past it breaks it, which is seen when the stack is given
+//                  back, and in builds with assertions whenever its fiber parks or ends
+//
+// A stack of 4 KiB has pages of its own anyway: there a guard takes addresses but no memory, so it has one.
+// Memory that the user brought (stack_adopt) has a seal, too: what lies below it is unknown.
+//
+// Rejected: a mapping per stack (4-10 us each, and the map count again); malloc'ed stacks (no guard);
+// MAP_GROWSDOWN; a red zone that code checks. docs/stacks.md says why.
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/stack/sanitizer.hpp"
 
 namespace sennit::detail {
 
+// The smallest that kernels of this CPU have.
+#if defined(__alpha__) || defined(__sparc__)
+inline constexpr std::size_t page_size = 8192;
+#else
 inline constexpr std::size_t page_size = 4096;
+#endif
 inline constexpr std::size_t minimum_stack_size = 2 * page_size;
+// Of those that were asked for as small. Where a switch calls others' code (libc's, a sanitizer's), it alone
+// takes more than a page.
+#if defined(SENNIT_BACKEND_PORTABLE) || defined(SENNIT_SANITIZED)
+inline constexpr std::size_t smallest_stack_size = minimum_stack_size;
+#else
+inline constexpr std::size_t smallest_stack_size = 1024;
+#endif
 inline constexpr std::size_t default_stack_size = 64 * 1024;
-inline constexpr std::size_t maximum_stack_size = std::size_t{1} << 32;
+inline constexpr std::size_t maximum_stack_size = std::size_t{1} << (sizeof(void*) == 8 ? 32 : 30);
+inline constexpr std::size_t small_stack_mark = ~(~std::size_t{0} >> 1);  // in a size: it may be a small one
 
 // Memory for one stack, owned by whoever took it. `slab` and `index` say where it came from.
 struct stack_memory {
@@ -32,6 +60,24 @@ struct stack_memory {
 
   char* high() const { return low + size; }
 };
+
+// What a fiber or coroutine is to have: a stack of `size` bytes, as its user says it (0: the usual one); or
+// the user's memory of that size.
+struct stack_wish {
+  constexpr stack_wish(std::size_t bytes = 0, std::byte* its_memory = nullptr) noexcept
+      : size(bytes), memory(its_memory) {}
+  constexpr stack_wish(std::span<std::byte> brought) noexcept : size(brought.size()), memory(brought.data()) {
+    assert(memory != nullptr && "sennit: a stack that is brought is null");
+  }
+  std::size_t size;
+  std::byte* memory;
+};
+
+// Options with `stack_size` and `stack`.
+template <class Options>
+constexpr stack_wish stack_wish_of(const Options& options) noexcept {
+  return options.stack.empty() ? stack_wish(options.stack_size) : stack_wish(options.stack);
+}
 
 struct fault_hook;
 struct emergency_stack;
@@ -46,13 +92,46 @@ struct stack_record {
   stack_memory memory;
 };
 
-// A guarded stack of at least `size` bytes (rounded up to a power of two, at least minimum_stack_size).
-// Any thread. Throws std::system_error: EINVAL beyond maximum_stack_size, ENOMEM when address space, memory
-// or mappings ran out; the message says which remedy there is. Nothing is lost by a failure.
+// A stack of at least `size` bytes (rounded up to a power of two, at least smallest_stack_size), guarded if
+// it is not smaller than a page. Sizes that users ask for go through stack_class first. Any thread. Throws
+// std::system_error: EINVAL beyond maximum_stack_size, ENOMEM when address space, memory or mappings ran out;
+// the message says which remedy there is. Nothing is lost by a failure.
 stack_memory stack_take(std::size_t size);
 
-// Gives a stack back for reuse. Its contents may be dropped. Any thread.
+// The user's memory as a stack, until it is given back; in size it is like none that stack_take gives.
+// Asserts that it is 16-aligned and has smallest_stack_size; without assertions throws std::system_error
+// (EINVAL) otherwise. Throws std::bad_alloc.
+stack_memory stack_adopt(std::byte* memory, std::size_t size);
+
+// What is wished for. (The size of a wish for no memory is a class.)
+inline stack_memory stack_get(stack_wish wish) {
+  return wish.memory != nullptr ? stack_adopt(wish.memory, wish.size) : stack_take(wish.size);
+}
+
+// Gives a stack back for reuse. Its contents may be dropped, and are, when many of its size are idle. Any
+// thread.
 void stack_give(const stack_memory& memory) noexcept;
+
+// Whether it is the user's: nobody else's next.
+bool stack_is_adopted(const stack_memory& memory) noexcept;
+
+// How many idle stacks of a size keep their pages.
+constexpr std::size_t most_warm_stacks(std::size_t size) noexcept {
+  constexpr std::size_t addresses = std::size_t{64} << 20;
+  return size <= addresses / 1024 ? 1024 : size >= addresses / 16 ? 16 : addresses / size;
+}
+
+// False: it has no guard, and somebody has written below it.
+bool stack_is_whole(const stack_memory& memory) noexcept;
+// Ends the program if it is not, and names who is to have a larger one, if anybody is known.
+void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept;
+// The same in builds with assertions.
+inline void stack_should_be_whole([[maybe_unused]] const stack_record& record) noexcept {
+#if !defined(NDEBUG)
+  if (record.memory.slab != nullptr)
+    stack_must_be_whole(record.memory, &record);
+#endif
+}
 
 // How guards are made. The first one finds out; tests say it.
 enum class guard_method : std::uint8_t {
@@ -61,12 +140,33 @@ enum class guard_method : std::uint8_t {
   split,   // mprotect
 };
 inline std::atomic<guard_method> guards{guard_method::unknown};
+// How many guards may split a mapping, if fewer than vm.max_map_count allows: for tests.
+inline std::atomic<std::size_t> most_split_guards{~std::size_t{0}};
 
-// The size of the stack that stack_take(size) gives.
+// At how many offsets of their pages the tops of coroutines and fibers lie: for measurements.
+inline std::size_t stack_colours = 16;
+
+// The size of the stack that a user gets who asks for `size`, which may carry small_stack_mark.
 std::size_t stack_class(std::size_t size) noexcept;
 
-// Lets the kernel have back the pages that lie wholly below `used`.
+// Lets the kernel have back the pages that lie wholly below `used`. Not those that are not its alone.
 void stack_trim_below(const stack_memory& memory, const void* used) noexcept;
+
+// What lies at the low end of a stack that has no guard, and so is not to be written.
+inline constexpr std::size_t stack_seal_size = sizeof(std::uint64_t);
+bool stack_has_seal(const stack_memory& memory) noexcept;
+
+// Whether users have asked for depths (stacks.hpp).
+inline std::atomic<bool> stacks_are_measured{false};
+// How deep a stack that is known under a record has been. Any thread.
+std::size_t stack_depth(const stack_memory& memory, const stack_record& record) noexcept;
+// Nothing below `used` has been written to, from now on. Not by who runs on it.
+void stack_clear_below(const stack_memory& memory, const void* used) noexcept;
+// The user of a stack, known by its record, has ended: it must be whole, and it is remembered how deep it has
+// been, if that is wanted and the user has a name.
+void stack_user_ended(const stack_record& record) noexcept;
+// All stacks that are known under a record. Those of other threads may be given back meanwhile.
+void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack_record&), void* argument);
 
 // Says under which record a stack is known from now on; null: unused.
 void stack_name(const stack_memory& memory, stack_record* record) noexcept;

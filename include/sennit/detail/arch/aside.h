@@ -1,0 +1,39 @@
+/* What a context puts aside while it is suspended. Without assembly: the signal stack backend is made of it.
+ */
+#ifndef SENNIT_DETAIL_ARCH_ASIDE_H
+#define SENNIT_DETAIL_ARCH_ASIDE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The part of the Itanium C++ ABI's __cxa_eh_globals that a switch cares about. */
+struct sennit_exception_state {
+  void* caught;       /* innermost exception being handled, or null */
+  uintptr_t uncaught; /* how many are thrown and not yet caught (32 bits used, the rest is zero) */
+#if defined(__ARM_EABI__) && !defined(__ARM_DWARF_EH__) && !defined(__USING_SJLJ_EXCEPTIONS__)
+  void* propagating; /* exceptions whose cleanups are running */
+#endif
+};
+
+struct sennit_fp_keeper; /* sennit/fp_control.h */
+
+/* What is a context's own and yet its thread's while it runs; kept in its stack while it is suspended. */
+struct sennit_aside {
+  struct sennit_exception_state exceptions;
+  struct sennit_fp_keeper* keeper; /* null: it did not ask to keep its floating-point control state */
+};
+
+/* The way round busy exception globals begins and ends with these. The first takes what is there out of the
+ * calling thread, and returns 0 if that was nothing; the second puts it into the one that calls then. */
+uintptr_t sennit_aside_put(struct sennit_aside* aside);
+void sennit_aside_take(struct sennit_aside* aside);
+/* As the first, of frames that nobody will go back to. */
+void sennit_aside_forget(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+// What Valgrind's tools must know of stacks: where they are. Without it they take a switch for a frame of
+// megabytes, or (stacks of one mapping are neighbours) for many small ones, and mark what lies between as
+// undefined. Told once, when a stack is handed out for the first time, for stacks are never unmapped; of the
+// user's memory, each time. A switch tells nothing. Outside of Valgrind that is six instructions per stack,
+// and nothing where its header was missing.
+#pragma once
+
+#include "sennit/detail/stack/stack.hpp"
+
+#if !defined(SENNIT_NO_VALGRIND) && defined(__has_include)
+#if __has_include(<valgrind/memcheck.h>)
+#define SENNIT_VALGRIND 1
+#include <valgrind/memcheck.h>
+#endif
+#endif
+
+namespace sennit::detail {
+
+// Returns its number, for taking it back.
+inline unsigned show_valgrind_stack([[maybe_unused]] const stack_memory& memory) noexcept {
+#if defined(SENNIT_VALGRIND)
+  return VALGRIND_STACK_REGISTER(memory.low, memory.high() - 1);
+#else
+  return 0;
+#endif
+}
+
+inline void show_valgrind_end([[maybe_unused]] unsigned number) noexcept {
+#if defined(SENNIT_VALGRIND)
+  VALGRIND_STACK_DEREGISTER(number);
+#endif
+}
+
+// What its last user left is not to be read by the next one.
+inline void show_valgrind_given([[maybe_unused]] const stack_memory& memory) noexcept {
+#if defined(SENNIT_VALGRIND)
+  if (RUNNING_ON_VALGRIND)
+    static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(memory.low, memory.size));
+#endif
+}
+
+}  // namespace sennit::detail

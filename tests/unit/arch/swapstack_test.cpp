@@ -1,0 +1,125 @@
+// sennit/swapstack.h: typed values, in registers and larger; and what is no stack.
+#include "sennit/swapstack.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "support/stack.hpp"
+
+namespace {
+
+using support::stack;
+
+constexpr int half = 4 * sizeof(uintptr_t);  // of a word's bits
+
+struct three_words {
+  uintptr_t a, b, c;
+};
+
+// Values of several types in one switch: each begins a word.
+void add(sennit_context from, char small, three_words three) {
+  for (;;) {
+    const uintptr_t sum = three.a + three.b + three.c;
+    const auto in = sennit::swapstack<three_words(three_words)>(
+        from, three_words{sum, three.a << half, ~three.c + small});
+    from = in.from;
+    three = in.value;
+  }
+}
+
+TEST(Swapstack, FourWordsGoInRegisters) {
+  stack s;
+  const sennit_context c = sennit::newstack<add>(s.top());
+  auto [next, value] = sennit::swapstack<three_words(char, three_words)>(c, 'x', three_words{1, 2, 3});
+  for (uintptr_t i = 10; i < 1000; ++i) {
+    EXPECT_EQ(value.a, i == 10 ? 6 : 3 * i);
+    const auto got = sennit::swapstack<three_words(three_words)>(next, three_words{i, i + 1, i + 2});
+    next = got.from;
+    value = got.value;
+    EXPECT_EQ(value.b, i << half);
+    EXPECT_EQ(value.c, ~(i + 2) + 'x');
+  }
+}
+
+struct alignas(16) large {
+  char text[200];
+  uintptr_t number;
+};
+static_assert(sizeof(large) > 4 * sizeof(uintptr_t));
+
+bool is_aligned(const large& at) {
+  return reinterpret_cast<uintptr_t>(&at) % 16 == 0;
+}
+
+// Hands back what it was handed, doubled; its own frame's copy changes meanwhile.
+void double_it(sennit_context from, large in, uintptr_t factor) {
+  for (;;) {
+    EXPECT_TRUE(is_aligned(in));
+    large out = in;
+    out.number *= factor;
+    std::memset(in.text, '-', sizeof in.text);
+    const auto next = sennit::swapstack<large(large)>(from, out);
+    from = next.from;
+    in = next.value;
+  }
+}
+
+TEST(Swapstack, LargerValuesStayInTheLeaversFrame) {
+  stack s;
+  large sent = {"first", 21};
+  auto got =
+      sennit::swapstack<large(large, uintptr_t)>(sennit::newstack<double_it>(s.top()), sent, uintptr_t{2});
+  for (uintptr_t i = 0; i < 100; ++i) {
+    EXPECT_TRUE(is_aligned(got.value));
+    EXPECT_EQ(got.value.number, 2 * sent.number);
+    EXPECT_STREQ(got.value.text, sent.text);
+    EXPECT_EQ(std::memcmp(got.value.text + 8, sent.text + 8, sizeof sent.text - 8), 0);
+    sent.number = i << half;
+    std::memset(sent.text, 'a' + static_cast<int>(i % 26), sizeof sent.text - 1);
+    got = sennit::swapstack<large(large)>(got.from, sent);
+  }
+}
+
+// Large one way, nothing the other.
+void count_words(sennit_context from) {
+  for (large out = {"", 1};; ++out.number)
+    from = sennit::swapstack<void(large)>(from, out).from;
+}
+
+TEST(Swapstack, LargeOneWayAlone) {
+  stack s;
+  sennit_context c = sennit::newstack<count_words>(s.top());
+  for (uintptr_t i = 1; i <= 100; ++i) {
+    const auto got = sennit::swapstack<large()>(c);
+    c = got.from;
+    EXPECT_EQ(got.value.number, i);
+  }
+}
+
+#if !defined(NDEBUG)
+void never(sennit_context, uintptr_t, uintptr_t, uintptr_t, uintptr_t) {}
+
+TEST(SwapstackDeathTest, NoStack) {
+  stack s;
+  const auto top = static_cast<char*>(s.top());
+  EXPECT_DEATH(sennit_newstack(nullptr, never), "a new stack's top is null");
+  EXPECT_DEATH(sennit_newstack(top - 8, never), "a new stack's top is not 16-aligned");
+  EXPECT_DEATH(sennit_newlinked(nullptr, never), "a new stack's top is null");
+  EXPECT_DEATH(sennit_newlinked(reinterpret_cast<sennit_context*>(top - 4), never), "not 16-aligned");
+  EXPECT_DEATH(sennit_newrounds(nullptr), "a new stack's top is null");
+  EXPECT_DEATH(sennit_newrounds(top + 1), "not 16-aligned");
+  EXPECT_DEATH(sennit::newstack<count_words>(top - 8), "not 16-aligned");
+}
+
+// The same from C.
+extern "C" void c11_newstack_at(void* top);
+
+TEST(SwapstackDeathTest, NoStackInC) {
+  stack s;
+  EXPECT_DEATH(c11_newstack_at(nullptr), "a new stack's top is null");
+  EXPECT_DEATH(c11_newstack_at(static_cast<char*>(s.top()) - 8), "not 16-aligned");
+}
+#endif
+
+}  // namespace

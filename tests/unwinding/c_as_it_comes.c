@@ -1,0 +1,2 @@
+#define FRAME c_as_it_comes
+#include "c_frames.inc"

@@ -1,0 +1,2 @@
+#define FRAME c_with_exceptions
+#include "c_frames.inc"

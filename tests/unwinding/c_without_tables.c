@@ -1,0 +1,2 @@
+#define FRAME c_without_tables
+#include "c_frames.inc"
