@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sennit/become.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/scope.hpp"
@@ -104,17 +105,22 @@ private:
   std::size_t count_ = 0;
 };
 
+// The pager has a stack while it serves, and none while it waits.
+struct serving {
+  lazy_array* array;
+  sennit::exception_server* faults;
+};
+static sennit::continuation serve(serving me, sennit::exception_server::fault&& fault) {
+  fault.reply(me.array->fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
+  return sennit::become(me.faults->receiving(), serve, me);
+}
+
 static void look_up(std::size_t lookups) {
   lazy_array array(steps);
   sennit::exception_server faults;
 
   sennit::scope pager;
-  pager.spawn([&] {
-    for (;;) {
-      auto fault = faults.receive();
-      fault.reply(array.fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
-    }
-  });
+  pager.spawn(sennit::become(faults.receiving(), serve, serving{&array, &faults}));
 
   auto look = [&](unsigned seed, std::uint64_t& longest) {
     const sennit::exception_guard guard(faults);
@@ -134,7 +140,7 @@ static void look_up(std::size_t lookups) {
     readers.push_back(sennit::spawn([&, i] { look(i + 1, longest[i]); }));
   for (auto& each : readers)
     each.join();
-  pager.request_stop();  // ends receive()
+  pager.request_stop();  // ends its wait
   pager.join();
 
   std::printf("%zu lookups, the longest way has %llu steps; %zu of %zu pages were computed\n",

@@ -139,14 +139,15 @@ inline auto joining_until(local::fiber joined, std::chrono::steady_clock::time_p
 //
 //   parking, an event, a semaphore,    false
 //     a wait group, a (shared) mutex
-//   a socket, or a listener            false: nothing was there
+//   a socket, a listener, a readiness  false: nothing was there
 //   a barrier                          false; it has arrived nonetheless
 //   sleeping_for, sleeping_until       false: before that time
 //   a channel                          an empty std::optional; false
 //   a future, a fiber that is joined   it again: not ready(), joinable()
 //   a condition variable               a std::pair of the lock, which is held, and std::cv_status::timeout
-//   a port                             an answer whose get() throws std::system_error, operation_canceled;
-//                                      an empty `incoming`
+//   a port                             an answer, or a sending_result, whose get() throws std::system_error,
+//                                      operation_canceled; an empty `incoming`
+//   an exception server                an empty fault
 //   selecting                          the number of its cases: none was done
 //
 // where it would else get true, what it waited for, or no_timeout. What is there when the wait begins is had,

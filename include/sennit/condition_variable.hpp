@@ -83,6 +83,7 @@ private:
   class notified : public detail::continuation_wait {
   public:
     static constexpr const char* reason = "condition variable";
+    SENNIT_OBJECT_AT(notified, queue_)
     notified(condition_variable& of, std::unique_lock<mutex>&& lock) noexcept
         : queue_(&of.queue_), mutex_(lock.mutex()), lock_(std::move(lock)) {
       assert(lock_.owns_lock() && "sennit: waiting without the lock");

@@ -20,11 +20,12 @@
 // process ends as it would have, with a line on standard error that names the fiber; or the handler gets it
 // that was installed before Sennit's.
 //
-// There cannot be one: in the middle of what Sennit does for the fiber, as far as that can be seen; while the
-// fiber holds a pthread lock (debug builds); in a fiber that serves another's fault just now, and in the one
-// that has received last; while the runtime ends; where a generator's stack overflows; in an OS thread's own
-// code; in a signal handler. What a fault interrupts may hold anything, malloc's locks too: a server, and
-// fibers that it waits for, must not need what the faulting code may hold.
+// There cannot be one: in the middle of what Sennit does for the fiber, as far as that can be seen; where the
+// fiber is not to yield (no_yield.h), and while it holds a pthread lock (in code that is compiled with
+// checks, and in debug builds), which that line says; in a fiber that serves another's fault just now, and in
+// the one that has received last; while the runtime ends; where a generator's stack overflows; in an OS
+// thread's own code; in a signal handler. What a fault interrupts may hold anything, malloc's locks too: a
+// server, and fibers that it waits for, must not need what the faulting code may hold.
 //
 // A fault with less than some 12 KB of its stack left is served on an emergency stack, of which there are 8
 // at a time; a ninth ends the process.
@@ -70,7 +71,17 @@ struct killed : detail::forced_unwind {};
 // Faults of fibers of parallel runtimes. Anybody of any of them may receive, several at a time.
 //
 //   receive()  waits for a fault, in a fiber; throws sennit::cancelled as all waits do. A fault that has no
-//              reply when the object ends is passed on.
+//              reply when the object ends is passed on. receive_until(deadline) (steady clock): the fault is
+//              empty, bool(fault) false, if that has passed.
+//   receiving(), receiving_until(deadline)
+//              the same without a stack, for become(). The fault is the function's for its call, and cannot
+//              be kept; so it is a reference:
+//
+//                sennit::continuation serve(pager* me, sennit::exception_server::fault&& fault) {
+//                  fault.reply(me->fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
+//                  return sennit::become(me->faults.receiving(), serve, me);
+//                }
+//
 //   close()    passes on all faults that wait, and those to come. Before nobody receives any more: without it
 //              they wait for ever. Done by the destructor.
 class exception_server : public detail::basic_exception_server<detail::exceptions_in_parallel> {};

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -34,8 +35,12 @@ class runtime;
 struct spawn_options {
   std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
   // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below a stack lies a guard page of
-  // 4 KiB.
+  // 4 KiB. small_stack (stacks.hpp) asks for less.
   std::size_t stack_size = 0;
+  // Memory to run on instead, 16-aligned, of 1 KiB at least, without a guard; `stack_size` is then not looked
+  // at. It is the fiber's until a join of it has returned, or, if it was detached, until its runtime has
+  // ended; for good, if it was discarded. Others are asserted, or (without assertions) EINVAL is thrown.
+  std::span<std::byte> stack = {};
   std::optional<unsigned> pinned = {};  // to this worker, from 0: it runs nowhere else
   std::optional<unsigned> near = {};    // begins at this worker, as a hint; others may take it from there
 };
@@ -89,6 +94,8 @@ private:
   friend class runtime;
   friend struct detail::join_access;
   template <class Function>
+  friend fiber spawn(Function&& function);
+  template <class Function>
   friend fiber spawn(Function&& function, const spawn_options& options);
   template <class Function>
   friend fiber spawn_now(Function&& function);
@@ -125,7 +132,16 @@ namespace detail {
 // was started.
 template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function) {
-  return spawn(std::forward<Function>(function), spawn_options{});
+  detail::parallel_worker* w = detail::this_parallel();
+  assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
+  detail::parallel_runtime& of = w->runtime;
+  detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), {}, true);
+  w = detail::this_parallel();  // to copy `function` may have blocked
+  if (!of.scatters) [[likely]]
+    detail::parallel_push(*w, f);
+  else
+    detail::parallel_begin_as(of, w, f, {});  // made here, not where nobody reads them
+  return fiber(f);
 }
 template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
@@ -134,7 +150,8 @@ template <class Function>
   detail::parallel_runtime& of = w->runtime;
   if (options.pinned) [[unlikely]]
     detail::parallel_must_have(of, *options.pinned);
-  detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), options.stack_size, true);
+  detail::fiber& f =
+      detail::parallel_make(of, w, std::forward<Function>(function), detail::stack_wish_of(options), true);
   w = detail::this_parallel();  // to copy `function` may have blocked
   if (options.name.empty() && !options.pinned && !options.near && !of.scatters) [[likely]]
     detail::parallel_push(*w, f);

@@ -18,14 +18,16 @@ namespace sennit {
 
 // Meets the std TimedLockable requirements. Not recursive; who unlocks need not be who locked. One that is
 // free is locked and unlocked by one compare-and-swap each. Unlocking one that is not locked is a misuse
-// (asserted), and so is destroying one that is locked. (A fiber of a local runtime blocks its thread.)
+// (asserted), and so is destroying one that is locked. (A fiber of a local runtime blocks its thread.) One
+// that is first locked while a runtime reports deadlocks says who holds it, there and in dumps, and is
+// slower.
 class mutex {
 public:
   constexpr mutex() noexcept = default;
   explicit constexpr mutex(const wait_options& options) noexcept : options_(options) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
-  ~mutex() { assert(queue_.peek() == unlocked && "sennit: a locked mutex was destroyed"); }
+  ~mutex() { assert((queue_.peek() & locked) == 0 && "sennit: a locked mutex was destroyed"); }
 
   [[gnu::always_inline]] void lock() {
     if (!queue_.change(unlocked, locked, std::memory_order_acquire)) [[unlikely]]
@@ -60,25 +62,43 @@ public:
 
 private:
   friend class condition_variable;
+  // Bits of the queue's state. The quick ways know two: unlocked, and locked alone.
   static constexpr detail::wait_queue::state unlocked = 0;
   static constexpr detail::wait_queue::state locked = 1;
+  static constexpr detail::wait_queue::state noting = 2;  // for good: who locks it writes an owner_note
+  static constexpr detail::wait_queue::state fresh = 4;   // it was never locked
   struct until_locked : detail::queue_rule {
     static constexpr const char* reason = "mutex";
     explicit until_locked(mutex& wanted) noexcept : of(&wanted) {}
+    SENNIT_PLACE_OF(mutex_at, until_locked, of)
+    static constexpr std::size_t object_at() noexcept { return mutex_at() + detail::has_owner; }
     mutex* of;
     bool taken = false;
-    bool operator()(detail::wait_queue::state& now) noexcept {
-      if (now != unlocked)
-        return false;
-      now = locked;
-      return taken = true;
-    }
+    bool operator()(detail::wait_queue::state& now) noexcept { return taken = take(now); }
     bool is_over() noexcept {
-      return taken = taken || of->options_.fairness == fairness::fair || of->try_lock();
+      taken = taken || of->options_.fairness == fairness::fair || of->try_lock();
+      if (taken)
+        of->note_owner();
+      return taken;
     }
     bool end(detail::time_point deadline) { return is_over() || (taken = of->try_lock_until(deadline)); }
     void settle(detail::time_point deadline) { end(deadline); }
   };
+
+  // Under the queue's lock. False: it is not free.
+  static bool take(detail::wait_queue::state& now) noexcept {
+    if ((now & locked) != 0)
+      return false;
+    if (now == fresh)
+      now = detail::owner_note::wanted.load(std::memory_order_relaxed) != 0 ? noting : unlocked;
+    now |= locked;
+    return true;
+  }
+  // By who has it.
+  void note_owner() noexcept {
+    if ((queue_.peek() & noting) != 0) [[unlikely]]
+      owner_.take();
+  }
 
   // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
   // hardly ever made.
@@ -97,8 +117,9 @@ private:
       unlock_slow(wake_policy::queue);
   }
 
-  detail::wait_queue queue_;
+  detail::owner_note owner_;  // first: waits know it by the mutex's address
   wait_options options_;
+  detail::wait_queue queue_{fresh};
 };
 
 }  // namespace sennit

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/source.hpp"
 
 namespace sennit {
@@ -39,6 +40,14 @@ public:
   void wait_readable(std::error_code& error, time_point deadline = detail::never);
   void wait_writable(time_point deadline = detail::never);
   void wait_writable(std::error_code& error, time_point deadline = detail::never);
+
+  // For become(): to wait without a stack until a read, or a write, would not block. Costs two system calls.
+  // What cannot be watched is ready at once; wait_readable() says why.
+  auto reading() const noexcept { return detail::ready_wait<true>(source_.get()); }
+  auto writing() const noexcept { return detail::ready_wait<false>(source_.get()); }
+  // The same until a deadline; the function gets whether it was ready in time.
+  auto reading_until(time_point deadline) const noexcept { return detail::timed_wait(reading(), deadline); }
+  auto writing_until(time_point deadline) const noexcept { return detail::timed_wait(writing(), deadline); }
 
   int native_handle() const noexcept { return source_.descriptor(); }
 

@@ -27,7 +27,7 @@ namespace sennit {
 
 struct runtime_options {
   unsigned workers = 0;  // 1 to 64; 0: one for each CPU that affinity and cgroup quota allow (at most 64)
-  run_policy policy = run_policy::fifo;  // or lifo; hybrid is for local runtimes only
+  run_policy policy = run_policy::fifo;  // each worker's, for what is in its own queue
   std::size_t stack_size = 64 * 1024;    // bytes, of fibers that do not ask otherwise; rounded as theirs
 
   // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
@@ -49,18 +49,18 @@ struct runtime_options {
   std::chrono::nanoseconds report_stuck_after{0};
 
   // Says on standard error, once, when all fibers of the process wait and nothing that could wake one is
-  // known to come: a cycle of joins, if there is one, and all fibers as sennit::dump prints them.
+  // known to come: a cycle of joins and mutexes, if there is one, and all fibers as sennit::dump prints them.
+  // (Mutexes that are first locked while a runtime has this option note who holds them.)
   //
   //   sennit: deadlock: all fibers wait, and nothing that could wake one is known to come
-  //   cycle: fiber 5 "left" joins fiber 6 "right" joins fiber 5
+  //   cycle: fiber 5 "left" waits for the mutex at 0x7ffe3b10 held by fiber 6 "right" joins fiber 5
   //   sennit: 3 fibers
   //   ...
   //
   // That is so when all workers of all runtimes have slept for a tenth of a second, at least; a thread waits
   // for a fiber without a deadline (in run(), or a join, or for a sennit::mutex, ...); and there is no fiber
   // or thread that waits with one, no fiber in sennit::offload, no descriptor that fibers have waited for and
-  // that is still open, and no local runtime with fibers that nobody runs just now. Who owns a mutex is not
-  // recorded: it would cost each lock.
+  // that is still open, and no local runtime with fibers that nobody runs just now.
   //
   // Off by default, for it cannot be certain: another thread, which waits for what Sennit does not know (a
   // pipe, a std::condition_variable), may be going to wake a fiber or to post one. A process where that is
@@ -108,7 +108,7 @@ public:
     if (options.pinned)
       detail::parallel_must_have(shared_, *options.pinned);
     detail::fiber& f = detail::parallel_make(shared_, worker_here(), std::forward<Function>(function),
-                                             options.stack_size, true);
+                                             detail::stack_wish_of(options), true);
     detail::parallel_begin_as(shared_, worker_here(), f, options);  // to copy `function` may have blocked
     return fiber(f);
   }

@@ -99,8 +99,13 @@ struct sennit_runtime_options {
 struct sennit_fiber_options {
   const char* name; /* for messages and debuggers; the first 31 bytes are copied; null: none */
   /* Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below lies a guard page of 4 KiB:
-   * code with larger frames must be compiled with -fstack-clash-protection. */
+   * code with larger frames must be compiled with -fstack-clash-protection. SENNIT_SMALL_STACK asks for less.
+   */
   size_t stack_size;
+  /* Null; or memory of `stack_size` bytes to run on instead, 16-aligned, at least 1 KiB, without a guard. It
+   * is the fiber's until a join of it has returned, or, if it was detached, until its runtime is destroyed.
+   */
+  void* stack;
 };
 
 /* `options`: null is the default. Any thread. */
@@ -192,6 +197,31 @@ int sennit_self_clear_yield_continuation(void);
 struct sennit_fiber* sennit_self(void);
 /* Copies the first 31 bytes. sennit_fiber_name(sennit_self()) tells it. */
 int sennit_self_set_name(const char* name);
+
+/* ---- Stacks. Any thread. See sennit/stacks.hpp. ---- */
+
+/* A stack size that may be less than 8 KiB: 1 KiB at least. Stacks of 1 and 2 KiB have no guard: who overruns
+ * one writes into another. Link with -Wl,-z,now, and give all signal handlers SA_ONSTACK. */
+#define SENNIT_SMALL_STACK(bytes) ((size_t)(bytes) | ~(SIZE_MAX >> 1))
+
+/* How deep the stacks of fibers of one name, or of all coroutines, have been, in bytes. */
+struct sennit_stack_usage {
+  char kind[16];     /* "fiber" or "coroutine" */
+  char name[32];     /* "": all that have none */
+  size_t count;      /* of stacks looked at: those in use, and (measured) those that had ended */
+  size_t size;       /* the largest of them */
+  size_t high_water; /* how much of one has been written to, at most */
+  size_t enough;     /* high_water and a margin */
+};
+
+/* From now on a fiber that gets a name has its stack emptied first, and how deep it has been is remembered
+ * when it ends: for runs that are to find out. Without, a depth is what all who had the stack before left
+ * there. */
+void sennit_stacks_measure(bool on);
+/* Copies the first `room` of them, in alphabetical order; returns how many there are. */
+ssize_t sennit_stack_usages(struct sennit_stack_usage* usages, size_t room);
+/* How deep the stack that the caller runs on has been; 0: it is none of Sennit's. */
+size_t sennit_stack_high_water(void);
 
 /* ---- Mutex: for the fibers of one runtime at a time. First come, first served; not recursive. ---- */
 

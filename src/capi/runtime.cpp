@@ -2,6 +2,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "error.hpp"
@@ -51,13 +52,21 @@ std::string_view name_of(const char* name) noexcept {
   return name != nullptr ? name : std::string_view();
 }
 
+std::span<std::byte> stack_of(const sennit_fiber_options& options) noexcept {
+  if (options.stack == nullptr)
+    return {};
+  return {static_cast<std::byte*>(options.stack), options.stack_size};
+}
+
 // `result` null: the fiber is detached. (A handle that is destroyed detaches its fiber.)
 template <class Spawn>
 int spawned(sennit_fiber** result, const sennit_fiber_options* options, Spawn spawn) {
   return guarded([&] {
     local::spawn_options wanted;
+    if (options != nullptr && options->stack != nullptr && options->stack_size == 0)
+      return -EINVAL;
     if (options != nullptr)
-      wanted = {name_of(options->name), options->stack_size};
+      wanted = {name_of(options->name), options->stack_size, stack_of(*options)};
     local::fiber made = spawn(wanted);
     if (result != nullptr)
       *result = detail::handle_access::release(std::move(made));

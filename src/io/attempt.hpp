@@ -72,7 +72,9 @@ int io_wait(io_source& source, const io_direction& direction, time_point deadlin
   io_side& side = source.*direction.side;
   side.seen = side.look();
   int error = ready();
-  if (error == 0)
+  if (error != 0)
+    side.seen = 0;  // nobody has tried
+  else
     error = source_wait(source, direction.side, direction.reason, deadline);
   return source.closed() ? -ECANCELED : error;
 }

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/stack/sanitizer.hpp"
 
 namespace sennit::detail {
 
@@ -71,6 +72,8 @@ int epoll_driver::wait_for_events(epoll_event* events, int most, time_point dead
   if (precise_) {
     const timespec limit = to_timespec(left);
     const long count = ::syscall(SYS_epoll_pwait2, epoll_, events, most, &limit, nullptr, std::size_t{0});
+    if (count >= 0)
+      written_unseen(events, static_cast<std::size_t>(count) * sizeof *events);
     if (count >= 0 || (errno != ENOSYS && errno != EPERM))
       return static_cast<int>(count);
     precise_ = false;  // Linux before 5.11, or a seccomp filter that does not know it

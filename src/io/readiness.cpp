@@ -19,25 +19,25 @@ int wait_for(io_source& source, const io_direction& direction, time_point deadli
   return error == -EPERM ? 0 : error;  // a file that is always ready
 }
 
-constexpr io_direction reading{&io_source::reading, "readable"};
-constexpr io_direction writing{&io_source::writing, "writable"};
+constexpr io_direction until_readable{&io_source::reading, "readable"};
+constexpr io_direction until_writable{&io_source::writing, "writable"};
 
 }  // namespace
 
 void readiness::wait_readable(time_point deadline) {
-  io_count(wait_for(*source_.get(), reading, deadline), "wait until readable");
+  io_count(wait_for(*source_.get(), until_readable, deadline), "wait until readable");
 }
 
 void readiness::wait_readable(std::error_code& error, time_point deadline) {
-  io_count(wait_for(*source_.get(), reading, deadline), error);
+  io_count(wait_for(*source_.get(), until_readable, deadline), error);
 }
 
 void readiness::wait_writable(time_point deadline) {
-  io_count(wait_for(*source_.get(), writing, deadline), "wait until writable");
+  io_count(wait_for(*source_.get(), until_writable, deadline), "wait until writable");
 }
 
 void readiness::wait_writable(std::error_code& error, time_point deadline) {
-  io_count(wait_for(*source_.get(), writing, deadline), error);
+  io_count(wait_for(*source_.get(), until_writable, deadline), error);
 }
 
 }  // namespace sennit

@@ -82,14 +82,14 @@ struct local_wait {
   std::uintptr_t me;
 };
 
-bool wait_local(worker& w, io_source& source, io_side& side, const char* reason, time_point deadline) {
+bool wait_local(worker& w, io_source& source, io_side& side, const wait_reason& why, time_point deadline) {
   fiber& self = *w.ready.current;
   {
     local_wait here(side, self);
     if (deadline == never)
-      park(w, fiber_status::parked, reason);
+      park(w, fiber_status::parked, why);
     else
-      park_until(w, fiber_status::parked, reason, deadline);
+      park_until(w, fiber_status::parked, why, deadline);
   }
   // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
   // nothing that we must see, and leave as if we had still been parked.
@@ -184,8 +184,9 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
   const std::uintptr_t seen = std::exchange(side.seen, 0);
   if (seen % 2 == 0) [[unlikely]]  // a waiter
     die_of_two();
-  const bool in_time = w.shared == nullptr ? wait_local(w, source, side, reason, deadline)
-                                           : wait_in_slot(side.word, seen, io_side::first, reason, deadline);
+  const wait_reason why(reason, reinterpret_cast<std::uintptr_t>(&source.descriptor) + is_descriptor);
+  const bool in_time = w.shared == nullptr ? wait_local(w, source, side, why, deadline)
+                                           : wait_in_slot(side.word, seen, io_side::first, why, deadline);
   return in_time ? 0 : -ETIMEDOUT;
 }
 

@@ -22,7 +22,7 @@ namespace sennit::detail {
 namespace {
 
 // The fiber that faults, if it is in its own code. In the signal handler.
-fiber* faulting_fiber(const fault_site& site) noexcept {
+fiber* faulting_fiber(fault_site& site) noexcept {
   worker* const w = this_worker();
   if (w == nullptr || !w->ready.running() || w->unwinding)
     return nullptr;
@@ -33,13 +33,19 @@ fiber* faulting_fiber(const fault_site& site) noexcept {
     return nullptr;  // it is about to leave, or to be left
   if (site.stack->kind != fiber_kind && site.kind == fault_kind::overflow)
     return nullptr;  // maybe in a switch, and it is not the current fiber's
-  return sennit_thread_self()->report_held_locks == nullptr ? f : nullptr;
+  if (f->frame->no_yield != 0)
+    site.refused = ", where it is not to yield";
+  else if (sennit_thread_self()->report_held_locks != nullptr)
+    site.refused = ", while it holds a pthread lock";
+  else
+    return f;
+  return nullptr;
 }
 
 // ---- All that have no hook of their own: generators that a fiber runs, and fibers of a runtime that has
 // one.
 
-const fault_hook* hook_for(const fault_site& site) noexcept {
+const fault_hook* hook_for(fault_site& site) noexcept {
   const fiber* const f = faulting_fiber(site);
   if (f == nullptr)
     return nullptr;
@@ -49,12 +55,13 @@ const fault_hook* hook_for(const fault_site& site) noexcept {
 }
 
 constinit const fault_hook of_any_stack{
-    [](const fault_hook&, const fault_site& site) noexcept {
+    [](const fault_hook&, fault_site& site) noexcept {
       const fault_hook* const hook = hook_for(site);
       return hook != nullptr && hook->wants(*hook, site);
     },
     [](const fault_hook&, const fault_site& site) {
-      const fault_hook* const hook = hook_for(site);  // the same: nothing of the fiber's has run since
+      fault_site same = site;
+      const fault_hook* const hook = hook_for(same);  // the same: nothing of the fiber's has run since
       return hook != nullptr ? hook->serve(*hook, site) : fault_answer::pass;
     }};
 
@@ -144,8 +151,7 @@ private:
 
 }  // namespace
 
-constinit const fault_hook unserved{[](const fault_hook&, const fault_site&) noexcept { return false; },
-                                    nullptr};
+constinit const fault_hook unserved{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
 
 void call_guarded(void (*function)(void*), void* argument) {
   function(argument);
@@ -157,7 +163,7 @@ void call_guarded(void (*function)(void*), void* argument) {
 constexpr std::uintptr_t answered = 1;
 
 template <class Kind>
-bool exception_desk<Kind>::wants(const fault_hook& self, const fault_site& site) noexcept {
+bool exception_desk<Kind>::wants(const fault_hook& self, fault_site& site) noexcept {
   const auto& desk = static_cast<const exception_desk&>(self);
   const fiber* const f = faulting_fiber(site);
   return f != nullptr && (this_worker()->shared == nullptr) == Kind::local &&
@@ -241,22 +247,31 @@ typename exception_desk<Kind>::call* exception_desk<Kind>::take_first() noexcept
 }
 
 template <class Kind>
-void exception_desk<Kind>::receive(holder& into) {
+void exception_desk<Kind>::is_received_by(fiber& server) noexcept {
+  receiver_.store(static_cast<std::uint32_t>(fiber_id(server)), std::memory_order_relaxed);
+}
+
+template <class Kind>
+bool exception_desk<Kind>::take(holder& into) noexcept {
+  const std::lock_guard hold(lock_);
+  call* const next = take_first();
+  if (next == nullptr)
+    return false;
+  next->received = &into;
+  into.of = next;
+  into.was_received = true;
+  into.kind = next->site.kind;
+  into.address = next->site.address;
+  into.registers = *next->site.registers;
+  std::memcpy(into.fiber, next->who.name, sizeof into.fiber);
+  return true;
+}
+
+template <class Kind>
+void exception_desk<Kind>::receive(holder& into, time_point deadline) {
   fault_fill_reserve();
-  fiber& self = *running_worker_for("exception_server::receive").ready.current;
-  receiver_.store(static_cast<std::uint32_t>(fiber_id(self)), std::memory_order_relaxed);
-  while (into.of == nullptr) {
-    filed_.acquire();
-    const std::lock_guard hold(lock_);
-    call* const next = take_first();  // null: it was withdrawn
-    if (next == nullptr)
-      continue;
-    next->received = &into;
-    into.of = next;
-    into.kind = next->site.kind;
-    into.address = next->site.address;
-    into.registers = *next->site.registers;
-    std::memcpy(into.fiber, next->who.name, sizeof into.fiber);
+  is_received_by(*running_worker_for("exception_server::receive").ready.current);
+  while (filed_.try_acquire_until(deadline) && !take(into)) {
   }
 }
 

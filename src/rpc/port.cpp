@@ -23,4 +23,9 @@ void throw_answer(call_phase what, std::exception_ptr& error) {
                           "sennit: call: the server has ended, or dropped the request, without an answer");
 }
 
+void throw_sending(call_phase what) {
+  std::exception_ptr none;
+  throw_answer(what, none);
+}
+
 }  // namespace sennit::detail

@@ -84,7 +84,7 @@ void continuation_access::get(fiber& f, continuation& empty) noexcept {
     empty.code_->move(f.room(), empty.room_);
 }
 
-void stack_give_up(worker& w, fiber& f, [[maybe_unused]] sennit_context self) noexcept {
+void thread_dispatch(worker& w, fiber& f, [[maybe_unused]] sennit_context self) noexcept {
   coroutine_frame& frame = *f.frame;
 #if defined(SENNIT_SANITIZED)
   frame.context = self;  // in fiber_loop
@@ -145,7 +145,6 @@ coroutine_frame& take_frame(worker& w, std::size_t stack_size) noexcept {
 void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   continuation_far* const far = f.far;
   f.frame = nullptr;
-  f.error = nullptr;
   f.name[0] = 0;
   frame.own.locals = nullptr;
   if (far != nullptr) [[unlikely]] {
@@ -185,7 +184,7 @@ void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
 sennit_decision stack_for(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = take_frame(w, stack_size_of(w, f));
   count_stacks(1);
-  frame.round = w.shared == nullptr ? fiber_round<resumed> : parallel_round<resumed>;
+  frame.round = w.shared == nullptr ? thread_continue : parallel_thread_continue;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 #if defined(SENNIT_SANITIZED)
   w.attached = &frame;

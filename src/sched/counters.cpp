@@ -179,6 +179,7 @@ public:
   }
 
   event_counts events;
+  bool forced = false;
 
 private:
   struct row {
@@ -197,8 +198,13 @@ thread_counts& mine() noexcept {
 }  // namespace
 
 void count_block(const char* reason, bool keeps_stack) noexcept {
-  block_counts& here = mine().of(reason);
+  thread_counts& all = mine();
+  block_counts& here = all.of(std::exchange(all.forced, false) ? "forced yield" : reason);
   ++(keeps_stack ? here.with_stack : here.without);
+}
+
+void count_forced(bool yield) noexcept {
+  mine().forced = yield;
 }
 
 void count_handoff() noexcept {

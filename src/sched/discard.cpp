@@ -18,12 +18,13 @@ namespace sennit::detail {
 
 namespace {
 
-// Guards and shields know of each other, exceptions and who serves faults of frames that nobody will destroy.
+// Guards and shields know of each other, exceptions, control state and who serves faults of frames that
+// nobody will destroy.
 void forget_frames_of(coroutine_frame& frame) noexcept {
   stop_link::give_up(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
   frame.record.hook = nullptr;
   frame.no_yield = 0;
-  *sennit_thread_self()->exceptions = {};  // whatever was being handled there
+  sennit_aside_forget();
 }
 
 // The first round of a stack whose frames were left. The continuation is the payload.
@@ -34,7 +35,7 @@ sennit_decision round_of_left(void* top) noexcept {
   if constexpr (!direct_entry)
     return round_ended(frame, next);
   worker& w = *this_worker();
-  return w.shared == nullptr ? fiber_become(w, frame, next) : parallel_become(frame, next);
+  return w.shared == nullptr ? thread_block(w, frame, next) : parallel_thread_block(frame, next);
 }
 
 #if defined(SENNIT_SANITIZED)
@@ -67,7 +68,7 @@ struct leaving {
 
 // Its function object is gone already: it has gone on without.
 bool has_no_body(const coroutine_frame& frame) noexcept {
-  return frame.round == fiber_round<resumed> || frame.round == parallel_round<resumed> ||
+  return frame.round == thread_continue || frame.round == parallel_thread_continue ||
          frame.round == round_of_left;
 }
 

@@ -145,7 +145,6 @@ private:
 
   SENNIT_UNSANITIZED void see_held(seen_fiber& seen, fiber& f, fiber_status status) noexcept {
     seen.id = id_of(f);
-    seen.joiner = reinterpret_cast<std::uintptr_t>(look(f.joiner));
     if (look(f.flags.stackless))
       return see_stackless(seen, f, status);
     if (const coroutine_frame* frame = look(f.frame); frame != nullptr) {
@@ -160,19 +159,42 @@ private:
         copy(seen, runner->place->backtrace());
       return;
     }
-    if (parked)
-      seen.reason = workers_[seen.worker].shared != nullptr ? f.site->reason : f.reason;
+    if (parked && workers_[seen.worker].shared != nullptr)
+      see_wait(seen, f, f.site->reason, f.site->object);
+    else if (parked)
+      see_wait(seen, f, f.reason, f.object);
     else if (!has_begun(f))
       seen.state = seen_state::not_begun;
     if (seen.state != seen_state::not_begun && f.frame != nullptr && clock::now() < until_)
       seen.depth = backtrace_of(f.context, scratch_, {seen.addresses(), backtrace_depth});
   }
 
-  SENNIT_UNSANITIZED static void see_stackless(seen_fiber& seen, fiber& f, fiber_status status) noexcept {
+  SENNIT_UNSANITIZED void see_stackless(seen_fiber& seen, fiber& f, fiber_status status) const noexcept {
     const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
     seen.state = parked ? seen_state::parked : seen_state::ready;
-    seen.reason = continuation_of(f).reason;
-    seen.goes_on = continuation_of(f).entry(continuation_place(f));
+    const continuation_code& code = continuation_of(f);
+    const char* const place = static_cast<const char*>(continuation_place(f));
+    seen.goes_on = code.entry(place);
+    if (!parked)
+      return;
+    std::uintptr_t object = 0;
+    if (const std::size_t at = code.object_at; at != continuation_code::no_object)
+      object = look(*reinterpret_cast<const std::uintptr_t*>(place + at - at % word_size)) + at % word_size;
+    see_wait(seen, f, code.reason, object);
+  }
+
+  // Of one that is parked: what it waits for is there as long as that lasts.
+  SENNIT_UNSANITIZED void see_wait(seen_fiber& seen, const fiber& f, const char* reason,
+                                   std::uintptr_t object) const noexcept {
+    seen.reason = reason;
+    seen.object = object - object % word_size;
+    if (object % word_size == is_descriptor)
+      seen.descriptor = look(*reinterpret_cast<const int*>(seen.object));
+    else if (object % word_size == has_owner)
+      seen.holder = look(reinterpret_cast<const owner_note*>(seen.object)->id);
+    const std::uint64_t since = look(f.since);
+    if (since % 2 != 0 && since <= now_)  // else it is about to be made ready
+      seen.waited = static_cast<std::int64_t>(now_ - since);
   }
 
   // Whoever's stack a thread stands on; or the one that a worker names, if it stands on no fiber's: it is in
@@ -212,10 +234,14 @@ private:
       to.addresses()[i] = from[i];
   }
 
+  static constexpr std::size_t word_size =
+      sizeof(std::uintptr_t);  // what is told by what is below is no address
+
   std::vector<seen_worker>& workers_;
   arena& to_;
   const stack_memory& scratch_;
   const time_point until_ = clock::now() + patience;
+  const std::uint64_t now_ = coarse_now();
   bool whole_ = true;
 };
 

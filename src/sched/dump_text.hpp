@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -35,12 +37,15 @@ enum class seen_state : std::uint8_t { parked, ready, not_begun, running, unknow
 // One fiber, and its backtrace behind it.
 struct seen_fiber {
   const fiber* at;
-  std::size_t worker;     // its home's place in the list
-  std::uint64_t id;       // 0: not known
-  std::uintptr_t joiner;  // who joins it: a descriptor, or a place on a fiber's stack
+  std::size_t worker;  // its home's place in the list
+  std::uint64_t id;    // 0: not known
   std::uintptr_t low, high;
   const char* reason;
-  std::uintptr_t goes_on;  // the function it goes on in, if it has no stack
+  std::uintptr_t object;     // which it waits for, or 0
+  int descriptor = -1;       // the same, or -1
+  std::uint32_t holder = 0;  // of the lock it waits for: its id, or 0
+  std::int64_t waited = -1;  // so many nanoseconds; -1: not known
+  std::uintptr_t goes_on;    // the function it goes on in, if it has no stack
   seen_state state;
   char name[sizeof fiber::name];
   std::size_t depth;
@@ -54,12 +59,8 @@ public:
   report(int fd, const std::vector<seen_worker>& workers, std::vector<seen_fiber*> fibers)
       : fd_(fd), workers_(workers), fibers_(std::move(fibers)) {
     std::ranges::sort(fibers_, {}, [](const seen_fiber* f) { return std::pair(f->id, f->at); });
-    by_stack_ = fibers_;
-    std::ranges::sort(by_stack_, {}, &seen_fiber::low);
     for (const seen_fiber* each : fibers_)
-      if (const seen_fiber* joiner = fiber_at(each->joiner))
-        joins_.emplace_back(joiner, each);
-    std::ranges::sort(joins_);
+      by_address_.emplace(reinterpret_cast<std::uintptr_t>(each->at), each);
   }
 
   // What a deadlock is, as far as it can be known: there are fibers, all are parked, none waits for a call on
@@ -101,17 +102,6 @@ private:
     return w.shared != nullptr ? static_cast<const void*>(w.shared) : w.at;
   }
 
-  // By its descriptor, or by a place on its stack.
-  const seen_fiber* fiber_at(std::uintptr_t address) const {
-    if (address <= ended_unobserved)
-      return nullptr;
-    auto above = std::ranges::upper_bound(by_stack_, address, {}, &seen_fiber::low);
-    if (above != by_stack_.begin() && address < (*--above)->high)
-      return *above;
-    const auto same = std::ranges::find(fibers_, reinterpret_cast<const fiber*>(address), &seen_fiber::at);
-    return same != fibers_.end() ? *same : nullptr;
-  }
-
   void print_runtime(std::size_t number, const void* runtime) {
     text_ += "runtime " + std::to_string(number);
     std::vector<const seen_worker*> its;
@@ -138,7 +128,10 @@ private:
     switch (f.state) {
       case seen_state::parked:
         text_ += std::string("parked: ") + f.reason;
-        print_joined(f);
+        print_object(f);
+        if (const seen_fiber* holder = holder_for(f))
+          text_ += " held by fiber " + std::to_string(holder->id);
+        print_time(f);
         break;
       case seen_state::ready:
         text_ += "ready";
@@ -169,18 +162,43 @@ private:
       flush();
   }
 
-  // Whom it joins; null: nobody, or it is not known.
+  // Whom it joins; null: nobody.
   const seen_fiber* joined_by(const seen_fiber& f) const {
-    const auto found =
-        std::ranges::lower_bound(joins_, &f, {}, &std::pair<const seen_fiber*, const seen_fiber*>::first);
-    const bool joins = found != joins_.end() && found->first == &f && f.state == seen_state::parked &&
-                       std::strcmp(f.reason, join_reason) == 0;
-    return joins ? found->second : nullptr;
+    if (f.state != seen_state::parked || std::strcmp(f.reason, join_reason) != 0)
+      return nullptr;
+    const auto found = by_address_.find(f.object);
+    return found != by_address_.end() ? found->second : nullptr;
+  }
+  // Who holds the lock that it waits for; null: it is not known.
+  const seen_fiber* holder_for(const seen_fiber& f) const {
+    const auto found = std::ranges::lower_bound(fibers_, f.holder, {}, &seen_fiber::id);
+    return f.holder != 0 && found != fibers_.end() && (*found)->id == f.holder ? *found : nullptr;
+  }
+  // The one that must go on before it can, as far as that is one.
+  const seen_fiber* awaited_by(const seen_fiber& f) const {
+    const seen_fiber* const joined = joined_by(f);
+    return joined != nullptr ? joined : holder_for(f);
   }
 
-  void print_joined(const seen_fiber& f) {
+  void print_object(const seen_fiber& f) {
+    char text[64] = "";
     if (const seen_fiber* joined = joined_by(f))
-      text_ += " of fiber " + std::to_string(joined->id);
+      std::snprintf(text, sizeof text, " of fiber %" PRIu64, joined->id);
+    else if (f.descriptor >= 0)
+      std::snprintf(text, sizeof text, " of file descriptor %d", f.descriptor);
+    else if (f.object != 0)
+      std::snprintf(text, sizeof text, " at %#" PRIxPTR, f.object);
+    text_ += text;
+  }
+
+  void print_time(const seen_fiber& f) {
+    if (f.waited < 0)
+      return;
+    char text[64];
+    const std::int64_t milliseconds = f.waited / 1'000'000;
+    std::snprintf(text, sizeof text, " for %" PRId64 ".%03d s", milliseconds / 1000,
+                  static_cast<int>(milliseconds % 1000));
+    text_ += text;
   }
 
   void print_number(const seen_fiber& f) {
@@ -194,7 +212,7 @@ private:
     for (const seen_fiber* from : fibers_) {
       const seen_fiber* at = from;
       while (at != nullptr && passed.try_emplace(at, from).second)
-        at = joined_by(*at);
+        at = awaited_by(*at);
       if (at != nullptr && passed[at] == from)
         print_cycle(at);
     }
@@ -205,8 +223,14 @@ private:
     const seen_fiber* at = begin;
     do {
       print_number(*at);
-      text_ += " joins ";
-      at = joined_by(*at);
+      if (joined_by(*at) != nullptr) {
+        text_ += " joins ";
+      } else {
+        text_ += std::string(" waits for the ") + at->reason;
+        print_object(*at);
+        text_ += " held by ";
+      }
+      at = awaited_by(*at);
     } while (at != begin);
     text_ += "fiber " + std::to_string(begin->id) + "\n";
   }
@@ -224,8 +248,7 @@ private:
   const int fd_;
   const std::vector<seen_worker>& workers_;
   std::vector<seen_fiber*> fibers_;
-  std::vector<seen_fiber*> by_stack_;
-  std::vector<std::pair<const seen_fiber*, const seen_fiber*>> joins_;  // who joins whom
+  std::unordered_map<std::uintptr_t, const seen_fiber*> by_address_;  // of descriptors
   std::string text_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -61,8 +62,8 @@ constexpr sennit_entry fiber_loop = nullptr;
 #endif
 
 // For a descriptor that has none.
-void attach_frame(worker& w, fiber& f, std::size_t stack_size) {
-  coroutine_frame& frame = frame_take(w, stack_size);
+void attach_frame(worker& w, fiber& f, stack_wish stack) {
+  coroutine_frame& frame = frame_take(w, stack);
   frame.record.name = f.name;
   f.frame = &frame;
   f.context = frame.context;
@@ -131,18 +132,22 @@ std::uint64_t fiber_id(fiber& f) noexcept {
   return known;
 }
 
-fiber* fiber_take_slow(worker& w, std::size_t stack_size) {
-  stack_size = stack_size == 0 ? w.stack_size : stack_class(stack_size);
+fiber* fiber_take_slow(worker& w, stack_wish stack) {
+  if (stack.memory != nullptr)
+    return fiber_make_with_stack(w, stack);
+  const std::size_t stack_size = stack.size == 0 ? w.stack_size : stack_class(stack.size);
   if (stack_size == w.stack_size && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
   return fiber_make_with_stack(w, stack_size);
 }
 
-fiber* fiber_make_with_stack(worker& w, std::size_t stack_size) {
+fiber* fiber_make_with_stack(worker& w, stack_wish stack) {
   fiber* f = fiber_make(w);
-  f->flags.unusual = stack_size != w.stack_size;
+  if (w.shared == nullptr)
+    ++w.idle_stacks.made;
   try {
-    attach_frame(w, *f, stack_size);
+    attach_frame(w, *f, stack);
+    f->flags.unusual = f->frame->record.memory.size != w.stack_size;
   } catch (...) {
     fiber_free(f);
     throw;
@@ -152,13 +157,15 @@ fiber* fiber_make_with_stack(worker& w, std::size_t stack_size) {
 
 #if defined(SENNIT_SANITIZED)
 void frame_restart(coroutine_frame& frame) noexcept {
+  begin_identity(frame.identity, frame.record.memory.size);
   frame.context = sennit_newlinked(&frame.resumer, fiber_loop);
 }
 #endif
 
-coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave) {
+coroutine_frame& frame_take(worker& w, stack_wish stack, std::size_t leave) {
+  const std::size_t stack_size = stack.size;
   // From another thread, nothing of the worker's may be touched.
-  const bool mine = w.shared == nullptr || this_worker() == &w;
+  const bool mine = stack.memory == nullptr && (w.shared == nullptr || this_worker() == &w);
   coroutine_frame* frame = mine && w.spare_frame_count > leave ? w.spare_frames : nullptr;
   if (frame != nullptr && frame->record.memory.size == stack_size) {
     w.spare_frames = frame->next;
@@ -169,7 +176,7 @@ coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave
     frame->context = f->context;
     fiber_free(f);
   } else {
-    frame = &coroutine_make(stack_size, fiber_loop);
+    frame = &coroutine_make(stack, fiber_loop);
     frame->record.kind = fiber_kind;
   }
   return *frame;
@@ -191,7 +198,18 @@ void frame_drop(coroutine_frame& frame) noexcept {
   stack_give(frame.record.memory);
 }
 
+// One that begins and is to be measured does so with a stack that nobody has used.
+static void clear_stack(const fiber& f) noexcept {
+  const worker* const w = this_worker();
+  if (w != nullptr && w->ready.current == &f)
+    return;
+  const char* const used = reinterpret_cast<const char*>(f.context) - SENNIT_BELOW_RECORD;
+  stack_clear_below(f.frame->record.memory, used);
+}
+
 void fiber_set_name(fiber& f, std::string_view name) noexcept {
+  if (stacks_are_measured.load(std::memory_order_relaxed) && !name.empty()) [[unlikely]]
+    clear_stack(f);
   const std::size_t length = std::min(name.size(), sizeof f.name - 1);
   std::copy_n(name.data(), length, f.name);
   f.name[length] = 0;
@@ -200,12 +218,15 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept {
 
 void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
+  stack_user_ended(frame.record);
   f.flags.unusual |= is_unusual;
   frame.context = f.context;
   frame_keep(w, frame);
 }
 
 void fiber_give_slow(worker& w, fiber& f) noexcept {
+  if (f.frame != nullptr)
+    stack_user_ended(f.frame->record);
   f.name[0] = 0;
   if (f.frame != nullptr && f.frame->record.memory.size != w.stack_size)
     fiber_detach_frame(w, f);
@@ -213,6 +234,18 @@ void fiber_give_slow(worker& w, fiber& f) noexcept {
     fiber_free(&f);
   else
     f.next = std::exchange(w.idle, &f);
+}
+
+void owner_note::take() noexcept {
+  const worker* const w = this_worker();
+  id = w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : nobody;
+}
+
+std::uint64_t coarse_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec)) |
+         1;
 }
 
 void fiber_unpark(fiber& f) noexcept {
@@ -230,7 +263,7 @@ void fiber_fail(fiber& f) noexcept {
   if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());
   f.error = new std::exception_ptr(std::current_exception());
-  f.flags.unusual |= is_unusual;
+  f.flags.unusual |= is_unusual | has_error;
 }
 
 void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {
@@ -253,8 +286,8 @@ void fiber_would_not_end(const fiber& f, const char* reason) noexcept {
   std::abort();
 }
 
-void fiber_rethrow(void* error) {
-  const std::unique_ptr<std::exception_ptr> kept(static_cast<std::exception_ptr*>(error));
+void fiber_rethrow(std::exception_ptr* error) {
+  const std::unique_ptr<std::exception_ptr> kept(error);
   std::rethrow_exception(*kept);
 }
 

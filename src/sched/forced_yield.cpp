@@ -69,6 +69,7 @@ extern "C" void sennit_forced_yield(void) {
   }
   sennit_should_hold_no_lock("is made to yield", nullptr);  // in code without checks it was not noticed
   const undisturbed as_if_nothing(*w, *w->ready.current);
+  count_forced(true);
   // The next dispatch looks outside, too: nobody else may come by for long.
   if (w->shared == nullptr) {
     w->until_poll = 0;
@@ -78,6 +79,7 @@ extern "C" void sennit_forced_yield(void) {
     parallel.poll_at = parallel.dispatches.load(std::memory_order_relaxed) + 1;
     suspend(*w, sennit_decide_parallel_yield, w);
   }
+  count_forced(false);  // where nobody else was there to run
 }
 
 extern "C" void sennit_no_yield_begin(void) {

@@ -13,13 +13,13 @@ void fiber::detach() noexcept {
   f.flags.owned = false;
   if (f.flags.status != detail::fiber_status::finished)
     return;
-  if (f.error != nullptr)
-    detail::fiber_terminate(f, *static_cast<std::exception_ptr*>(f.error));
+  if (const std::exception_ptr* error = detail::fiber_error(f))
+    detail::fiber_terminate(f, *error);
   detail::fiber_give(*f.home, f);
 }
 
 void fiber::collect_unusual(detail::fiber& f) {
-  auto* error = std::exchange(f.error, nullptr);
+  std::exception_ptr* const error = detail::fiber_error(f);
   detail::fiber_give(*f.home, f);
   if (error != nullptr)
     detail::fiber_rethrow(error);
@@ -34,7 +34,7 @@ fiber spawn(continuation begins) {
     f.flags.told = detail::telling::done;
     f.flags.status = detail::fiber_status::unwinding;
     w.ready.add(&f);
-  } else if (!detail::continuation_of(f).file(detail::continuation_place(f), f)) {
+  } else if (!detail::file_new_stackless(f, w.now)) {
     f.flags.status = detail::fiber_status::notified;
     w.ready.add(&f);
   }

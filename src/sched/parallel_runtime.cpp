@@ -65,6 +65,7 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
   if (first == nullptr)
     return nullptr;
   of.spare = first->next;
+  of.idle_stacks.taken = true;
   if (w != nullptr)
     for (std::uint32_t depth = 1; depth <= idle_limit / 8 && of.spare != nullptr; ++depth) {
       fiber* f = std::exchange(of.spare, of.spare->next);
@@ -76,10 +77,11 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 }  // namespace
 
-parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t size)
+parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, std::size_t size)
     : sennit_worker(run_policy::fifo, size, &of),
-      plain(policy == run_policy::fifo && !of.scatters && native_memory::prepare()),
-      lifo(policy == run_policy::lifo),
+      slot_left(how == run_policy::hybrid ? 0 : slot_budget),  // 0: nobody skips the policy
+      plain(how == run_policy::fifo && !of.scatters && native_memory::prepare()),
+      policy(how),
       poll_every(of.scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
       runtime(of),
       index(number),
@@ -93,12 +95,9 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_
   if (count == 0 || count > sleepers<>::most_workers)
     throw std::system_error(EINVAL, std::generic_category(),
                             "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));
-  if (policy == run_policy::hybrid)
-    throw std::system_error(EINVAL, std::generic_category(),
-                            "sennit: run_policy::hybrid is for local runtimes; take fifo or lifo");
   native_memory::prepare();
   for (unsigned i = 0; i < count; ++i) {
-    workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, size));
+    workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, stack_size));
     workers.back()->slice.set_length(time_slice);
   }
   try {
@@ -242,9 +241,11 @@ void parallel_inject(fiber& f) noexcept {
   of.guests.fetch_sub(1, std::memory_order_release);
 }
 
-fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t stack_size) {
-  stack_size = stack_size == 0 ? of.stack_size : stack_class(stack_size);
+fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish stack) {
   parallel_worker& home = w != nullptr ? *w : *of.workers.front();
+  if (stack.memory != nullptr)
+    return fiber_make_with_stack(home, stack);
+  const std::size_t stack_size = stack.size == 0 ? of.stack_size : stack_class(stack.size);
   if (stack_size == of.stack_size) {
     if (w != nullptr && w->idle != nullptr)
       return std::exchange(w->idle, w->idle->next);
@@ -258,6 +259,8 @@ fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t 
 
 void parallel_give(fiber& f) noexcept {
   parallel_runtime& of = *f.home->shared;
+  if (f.frame != nullptr)
+    stack_user_ended(f.frame->record);
   f.name[0] = 0;
   if (f.frame == nullptr)
     return fiber_free(&f);

@@ -162,7 +162,7 @@ void sleep(parallel_worker& w, time_point deadline, bool unwatched) noexcept {
   w.arrivals.say_asleep();
   if (nothing_to_do(w) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size())) {
     w.slice.rest();
-    w.driver->wait(deadline);
+    w.driver->wait(trim_idle_stacks(w.runtime, deadline));
     w.slice.go_on();
   }
   w.arrivals.say_awake();
@@ -229,10 +229,15 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   }
 }
 
+void renew_poll(parallel_worker& w, unsigned dispatches) noexcept {
+  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + dispatches;
+  w.now = coarse_now();
+}
+
 }  // namespace
 
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
-  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + (w.unwinding ? 1 : w.poll_every);
+  renew_poll(w, w.unwinding ? 1 : w.poll_every);
   look_around(w);
   if (w.runtime.asleep.any())
     call_watcher(w);
@@ -244,7 +249,7 @@ fiber* parallel_look_outside(parallel_worker& w) noexcept {
 fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   for (;;) {
-    w.poll_at = w.dispatches.load(std::memory_order_relaxed) + w.poll_every;
+    renew_poll(w, w.poll_every);
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))

@@ -5,8 +5,13 @@
 
 namespace sennit::detail {
 
-// The slot's fiber, as long as its budget lasts; then the ring's oldest (lifo: newest).
+// Of a policy that is not fifo (parallel_policy.cpp).
+[[gnu::noinline]] fiber* parallel_take_by_policy(parallel_worker& w) noexcept;
+
+// The slot's fiber, as long as its budget lasts; then the ring's oldest.
 inline fiber* parallel_take_own(parallel_worker& w) noexcept {
+  if (w.policy != run_policy::fifo) [[unlikely]]
+    return parallel_take_by_policy(w);
   if (w.ring.slot_taken()) {
     if (fiber* woken = w.ring.take_slot()) {
       if (w.slot_left != 0 || w.ring.owned() == 0) {
@@ -18,7 +23,7 @@ inline fiber* parallel_take_own(parallel_worker& w) noexcept {
     }
   }
   w.slot_left = slot_budget;
-  return w.lifo ? w.ring.pop_newest() : w.ring.pop();
+  return w.ring.pop();
 }
 
 // Every so many dispatches. The host, if the worker is to end.

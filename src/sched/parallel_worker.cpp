@@ -141,11 +141,11 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
 sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
   parallel_worker& w = running_parallel();
   fiber& f = *std::exchange(w.ready.current, nullptr);
-  stack_give_up(w, f, self);
+  thread_dispatch(w, f, self);
   if (w.unwinding && parallel_told(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
-  if (file_stackless(f))
+  if (file_stackless(f, w.now))
     return parallel_next_quickly(w);
   f.flags.status = fiber_status::notified;
   return dispatch(w, f);
@@ -163,8 +163,8 @@ sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context se
     fiber_detach_frame(w, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
   if (observer == ended_unobserved) {
-    if (done.error != nullptr)
-      fiber_terminate(done, *static_cast<std::exception_ptr*>(done.error));
+    if (const std::exception_ptr* error = fiber_error(done))
+      fiber_terminate(done, *error);
     parallel_give(done);
   } else if (observer != ended_not_yet) {
     deliver(end_slot_wait(*reinterpret_cast<waiter*>(observer & ~ended_claimed),
@@ -207,7 +207,7 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 
 }  // extern "C"
 
-sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noexcept {
+sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept {
   for (;;) {
     parallel_worker& w = running_parallel();
     if (w.unwinding || !parallel_may_dispatch(w) || !may_keep(w, frame)) [[unlikely]] {
@@ -219,7 +219,7 @@ sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noex
     stack_detach(f, next);
     f.flags.status = fiber_status::parked;
     fiber* entered = &f;
-    const bool waits = file_stackless(f);
+    const bool waits = file_stackless(f, w.now);
     if (waits)
       entered = parallel_take_own(w);
     else
@@ -234,7 +234,7 @@ sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noex
     }
     if (waits)
       count_handoff();
-    if (!run_resumed(frame, parallel_round<resumed>, *entered, next))
+    if (!stack_handoff(frame, parallel_thread_continue, *entered, next))
       return parallel_finish(*entered);
   }
 }

@@ -10,7 +10,7 @@ using namespace sennit::detail;
 extern "C" {
 
 constinit sennit_debug_table sennit_debug = {
-    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '2'},
+    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '3'},
     .blocks = nullptr,
     .workers = nullptr,
 #if defined(__x86_64__) && !defined(SENNIT_BACKEND_PORTABLE)
@@ -29,7 +29,7 @@ constinit sennit_debug_table sennit_debug = {
     .fiber_id = offsetof(fiber, id),
     .fiber_reason = offsetof(fiber, reason),
     .fiber_frame = offsetof(fiber, frame),
-    .fiber_joiner = offsetof(fiber, joiner),
+    .fiber_object = offsetof(fiber, object),
     .fiber_name = offsetof(fiber, name),
     .fiber_status = offsetof(fiber, flags) + offsetof(fiber_flags, status),
     .status_parked = static_cast<std::uint64_t>(fiber_status::parked),
@@ -45,6 +45,12 @@ constinit sennit_debug_table sennit_debug = {
     .worker_index = offsetof(parallel_worker, index),
     .fiber_stackless = offsetof(fiber, flags) + offsetof(fiber_flags, stackless),
     .code_run = offsetof(continuation_code, shown),
+    .fiber_since = offsetof(fiber, since),
+    .worker_now = offsetof(worker, now),
+    .site_object = offsetof(wait_site, object),
+    .code_object_at = offsetof(continuation_code, object_at),
+    .fiber_room = sizeof(fiber) - continuation_room,
+    .far_size = sizeof(continuation_far),
 };
 
 }  // extern "C"

@@ -45,8 +45,8 @@ void fiber::detach() noexcept {
   detail::fiber& f = *std::exchange(fiber_, nullptr);
   if (f.ended.exchange(detail::ended_unobserved, std::memory_order_acq_rel) != detail::ended_already)
     return;
-  if (f.error != nullptr)
-    detail::fiber_terminate(f, *static_cast<std::exception_ptr*>(f.error));
+  if (const std::exception_ptr* error = detail::fiber_error(f))
+    detail::fiber_terminate(f, *error);
   detail::parallel_give(f);
 }
 
@@ -64,13 +64,13 @@ fiber spawn(continuation begins) {
   f.ended.store(detail::ended_not_yet, std::memory_order_relaxed);
   if (w.unwinding && detail::parallel_told(f)) [[unlikely]]
     detail::parallel_push(w, f);
-  else if (!detail::continuation_of(f).file(detail::continuation_place(f), f))
+  else if (!detail::file_new_stackless(f, w.now))
     detail::parallel_requeue(w, f);
   return fiber(f);
 }
 
 void fiber::collect_unusual(detail::fiber& done) {
-  void* error = std::exchange(done.error, nullptr);
+  std::exception_ptr* const error = detail::fiber_error(done);
   detail::parallel_give(done);
   if (error != nullptr)
     detail::fiber_rethrow(error);

@@ -99,8 +99,8 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   return result != claim_result::lost;
 }
 
-claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) noexcept
-    : site_{{reason, withdraw_from}, this}, deadline_(deadline) {
+claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind among) noexcept
+    : site_(why, *this), deadline_(deadline) {
   const worker* const w = this_worker();
   if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
     who_ = w->ready.current;
@@ -110,10 +110,7 @@ claimed_wait::claimed_wait(const char* reason, time_point deadline, kind among) 
 }
 
 claimed_wait::claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept
-    : site_{{reason, withdraw_from}, this},
-      who_(&who),
-      local_(who.home->shared == nullptr),
-      deadline_(deadline) {
+    : site_(reason, *this), who_(&who), local_(who.home->shared == nullptr), deadline_(deadline) {
   own(node_);
 }
 
@@ -152,7 +149,7 @@ void claimed_wait::wait_as_local_fiber() {
     ~ending() { claim.take(claim_state::timed_out); }
   } const however{claim_};
   if (claim_.park())
-    park_until(running_worker(), fiber_status::parked, site_.reason, deadline_);
+    park_until(running_worker(), fiber_status::parked, {site_.reason, site_.object}, deadline_);
 }
 
 void claimed_wait::wait_as_fiber() noexcept {
@@ -208,9 +205,9 @@ bool leave_slot(slot_word& slot, std::uintptr_t left, waiter& me, std::uintptr_t
   return slot_leave(slot, left, reinterpret_cast<std::uintptr_t>(&me) + tag);
 }
 
-bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,
+bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
                   time_point deadline, std::uintptr_t tag) {
-  claimed_wait wait(reason, deadline);
+  claimed_wait wait(why, deadline);
   if (!enter_slot(slot, expected, wait.node(), tag) || wait.wait())
     return true;
   const bool in_time = !leave_slot(slot, left, wait.node(), tag);
@@ -227,12 +224,12 @@ bool slot_site::withdraw_from_slot(wait_site& site, fiber& f) noexcept {
   return leave_slot(*self.slot, self.left, f);
 }
 
-bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const char* reason,
+bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
                   time_point deadline, std::uintptr_t claimed_tag) {
   parallel_worker* const w = may_file_itself(deadline);
   if (w == nullptr)
-    return wait_claimed(slot, expected, left, reason, deadline, claimed_tag);
-  slot_site site(reason, slot, left);
+    return wait_claimed(slot, expected, left, why, deadline, claimed_tag);
+  slot_site site(why, slot, left);
   parallel_block(*w, site, [&slot, expected](fiber& self) { return enter_slot(slot, expected, self); });
   return true;
 }
@@ -263,7 +260,7 @@ bool observe_end_no_more(fiber& f, waiter& me) noexcept {
 }
 
 bool wait_for_end(fiber& f, time_point deadline) {
-  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, join_reason, deadline, ended_claimed);
+  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, {join_reason, &f}, deadline, ended_claimed);
 }
 
 }  // namespace sennit::detail

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "sennit/detail/sched/dump.hpp"
@@ -255,6 +256,7 @@ struct watchdog : of_process {
   std::condition_variable changed;
   watchdog_use* uses = nullptr;
   bool has_thread = false;
+  bool has_new_use = false;  // a runtime that may lie where a former one lay: what was known is of that
   known_rest rest;
 };
 
@@ -297,6 +299,8 @@ extern "C" void* sennit_watchdog_thread(void* argument) {
     mine.changed.wait_for(held, period_of(mine));
     if (mine.uses == nullptr)
       break;
+    if (std::exchange(mine.has_new_use, false))
+      mine.rest = {};
     known_rest* const rest = wants_deadlock(mine) ? &mine.rest : nullptr;
     held.unlock();
     look_at_all(rest);
@@ -327,6 +331,9 @@ watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
   if (next != nullptr)
     next->previous = this;
   mine.uses = this;
+  mine.has_new_use = true;
+  if (wish.deadlock)
+    owner_note::wanted.fetch_add(1, std::memory_order_relaxed);
   mine.changed.notify_one();
 }
 
@@ -337,6 +344,8 @@ watchdog_use::~watchdog_use() {
   if (next != nullptr)
     next->previous = previous;
   (previous != nullptr ? previous->next : by->uses) = next;
+  if (wish.deadlock)
+    owner_note::wanted.fetch_sub(1, std::memory_order_relaxed);
   by->changed.notify_one();
 }
 

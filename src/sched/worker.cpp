@@ -49,6 +49,7 @@ void wake_due(worker& w) noexcept {
 // and yield is seen.
 void renew_poll(worker& w) noexcept {
   w.until_poll = w.unwinding ? 1 : poll_interval;
+  w.now = coarse_now();
 }
 
 // Every so many dispatches. The host, if it is its turn, else null.
@@ -124,6 +125,7 @@ private:
 // have always passed must not keep it from being asked at all.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
   const bool once = w.host_waits_for == nullptr;
+  bool trimmed = false;
   for (bool waited = false;; waited = true) {
     if (!w.inbox.empty())
       run_posts(w);
@@ -149,7 +151,7 @@ private:
     if (w.inbox.still_empty()) {
       const resting note(w, once);
       w.slice.rest();
-      w.driver->wait(idle_until(w, once));
+      w.driver->wait(trim_idle_stacks(w, idle_until(w, once), trimmed));
       w.slice.go_on();
     }
     w.inbox.say_awake();
@@ -212,6 +214,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   fiber* running = w.ready.current;
   running->context = self;
   w.ready.remove_running();
+  running->since = w.now;
   if (tell_now(w, *running)) [[unlikely]] {
     stop_waiting(*running);
     unpark_in_turn(*running, fiber_status::unwinding);
@@ -223,14 +226,14 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
 sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& f = *w.ready.current;
-  stack_give_up(w, f, self);
+  thread_dispatch(w, f, self);
   w.ready.remove_running();
   if (w.until_poll > 0)  // one dispatch more
     --w.until_poll;
   if (tell_now(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);
-  } else if (!file_stackless(f)) {
+  } else if (!file_stackless(f, w.now)) {
     f.flags.status = fiber_status::notified;
     w.ready.add_woken(&f);
   }
@@ -315,13 +318,13 @@ void fiber_finish_slow(worker& w, fiber&) noexcept {
   suspend(w, decider_of_end(w), &w, false);
 }
 
-sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& next) noexcept {
+sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept {
   while (w.until_poll > 1 && may_keep(w, frame)) {
     fiber& f = *w.ready.current;
     stack_detach(f, next);
     w.ready.remove_running();
     --w.until_poll;
-    const bool waits = file_stackless(f);
+    const bool waits = file_stackless(f, w.now);
     if (!waits) {
       f.flags.status = fiber_status::notified;
       w.ready.add_woken(&f);
@@ -336,7 +339,7 @@ sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& ne
     }
     if (waits)
       count_handoff();
-    if (!run_resumed(frame, fiber_round<resumed>, *entered, next))
+    if (!stack_handoff(frame, thread_continue, *entered, next))
       return fiber_finish(w, *entered);
   }
   round_ended(frame, next);
@@ -406,7 +409,7 @@ void leave_if_told(const worker& w) {
     throw_forced_unwind();
 }
 
-std::uintptr_t park_stoppable(worker& w, fiber_status as, const char* reason) {
+std::uintptr_t park_stoppable(worker& w, fiber_status as, const wait_reason& why) {
   fiber& self = *w.ready.current;
   const local_stop_watch watch;
   if (watch.told()) {
@@ -415,18 +418,18 @@ std::uintptr_t park_stoppable(worker& w, fiber_status as, const char* reason) {
     self.flags.status = fiber_status::stopped;  // it runs, and has not parked
     throw_cancelled();
   }
-  const std::uintptr_t word = park_unstoppable(w, as, reason);
+  const std::uintptr_t word = park_unstoppable(w, as, why);
   if (self.flags.status == fiber_status::stopped)
     throw_cancelled();
   return word;
 }
 
-bool park_until(worker& w, fiber_status as, const char* reason, time_point deadline) {
+bool park_until(worker& w, fiber_status as, const wait_reason& why, time_point deadline) {
   if (deadline == never) {
-    park(w, as, reason);
+    park(w, as, why);
   } else {
     const local_timer timer(w.deadlines, *w.ready.current, deadline);
-    park(w, as, reason);
+    park(w, as, why);
   }
   return this_worker()->ready.current->flags.status == fiber_status::notified;
 }
@@ -463,7 +466,7 @@ void worker_unwind(worker& w) noexcept {
 using namespace sennit::detail;
 
 sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
-    : ready(policy), shared(of), stack_size(stack_class(size)) {
+    : ready(policy), shared(of), stack_size(size) {
   watch_locks();
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
@@ -476,6 +479,8 @@ sennit_worker::~sennit_worker() {
   if (process != process_generation())
     return;  // exit() of a child: the fibers, and what they have open, are the parent's
   worker_unwind(*this);
+  if (local_value* const kept = upcalls.load(std::memory_order_acquire))
+    kept->destroy(*kept);
   for (posted* post = inbox.take(); post != nullptr;)
     delete std::exchange(post, post->next);
   while (idle != nullptr) {

@@ -4,22 +4,33 @@
 namespace sennit {
 
 bool mutex::try_lock_slow() noexcept {
-  detail::wait_queue::guard hold(queue_);
-  if (hold.get() != unlocked)
-    return false;
-  hold.set(locked);
+  {
+    detail::wait_queue::guard hold(queue_);
+    detail::wait_queue::state now = hold.get();
+    if (!take(now))
+      return false;
+    hold.set(now);
+  }
+  note_owner();
   return true;
 }
 
+// (One that is free is not waited for: that could be told to leave.)
 bool mutex::lock_slow(detail::time_point deadline) {
-  for (;;) {
-    until_locked wanted(*this);
-    const bool woken = queue_.wait(until_locked::reason, deadline,
-                                   [&wanted](detail::wait_queue::state& now) { return wanted(now); });
-    if (wanted.taken || !woken)
-      return wanted.taken;
-    if (options_.fairness == fairness::fair)
-      return true;  // it was handed to us
+  if ((queue_.peek() & locked) == 0 && try_lock_slow())
+    return true;
+  const detail::wait_reason why(until_locked::reason,
+                                reinterpret_cast<std::uintptr_t>(&owner_) + detail::has_owner);
+  for (bool taken = false;;) {
+    const bool woken =
+        queue_.wait(why, deadline, [&taken](detail::wait_queue::state& now) { return taken = take(now); });
+    // If it is fair, it was handed to us.
+    if (taken || (woken && options_.fairness == fairness::fair)) {
+      note_owner();
+      return true;
+    }
+    if (!woken)
+      return false;
   }
 }
 
@@ -32,10 +43,12 @@ void mutex::unlock_slow(wake_policy wake) {
   detail::fiber* who = nullptr;
   {
     detail::wait_queue::guard hold(queue_);
-    assert(hold.get() == locked && "sennit: unlock of a mutex that is not locked");
+    assert((hold.get() & locked) != 0 && "sennit: unlock of a mutex that is not locked");
+    if ((hold.get() & noting) != 0)
+      owner_.id = 0;
     const bool waited = hold.pop(0, who, how.order == wait_order::recent);
     if (!waited || how.fairness != fairness::fair)
-      hold.set(unlocked);
+      hold.set(hold.get() & ~locked);
     else
       detail::count_recognition(who);  // it has the mutex
   }

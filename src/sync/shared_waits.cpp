@@ -5,7 +5,7 @@
 
 namespace sennit::detail {
 
-bool shared_waits::withdraw(wait_site& from, fiber& f) noexcept {
+bool shared_waits::withdraw_from(wait_site& from, fiber& f) noexcept {
   const std::lock_guard hold(*static_cast<site&>(from).lock);
   return leave_list(f);
 }

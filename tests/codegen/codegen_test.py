@@ -83,6 +83,48 @@ class Section34(unittest.TestCase):
                 self.assertNotEqual(faults_of_foo(compile(compiler, "foo.c")["foo"], 3), [])
 
 
+class Landings(unittest.TestCase):
+    """Where a jump through a register may arrive stands an instruction that allows it: at the first of each function
+    of ours in assembly, and wherever an address is taken to be resumed at."""
+
+    # The compilers, the flag, what must stand there, how an address is taken, objdump.
+    ISAS = {
+        "x86_64": (
+            [["gcc-12"], ["clang-19"]], "-fcf-protection=full", r"endbr64", r"\tlea .*\(%rip\),%r9\s+# ([0-9a-f]+) <",
+            "objdump"),
+        "aarch64": (
+            [["aarch64-linux-gnu-gcc-12"], ["clang-19", "--target=aarch64-linux-gnu"]], "-mbranch-protection=standard",
+            r"(bti\t(c|j|jc)|paciasp)", r"\tadr\tx[0-9]+, ([0-9a-f]+) <", "aarch64-linux-gnu-objdump"),
+    }
+
+    def missing(self, isa, compiler, source, flag):
+        """(where a landing is missing, how many were looked for) in a file's disassembly."""
+        _, _, landing, taken, objdump = self.ISAS[isa]
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder) / "out.o"
+            subprocess.run([*compiler, flag, "-O2", "-DNDEBUG", "-fPIE", f"-I{ROOT}/include", "-c", source, "-o", output],
+                           check=True)
+            text = subprocess.run([objdump, "-d", "--no-show-raw-insn", "-w", output], check=True, capture_output=True,
+                                  text=True).stdout
+        at = {int(where, 16): code for where, code in re.findall(r"^ *([0-9a-f]+):\t(.*)$", text, re.MULTILINE)}
+        wanted = {int(where, 16): name for where, name in re.findall(r"^([0-9a-f]+) <(\w+)>:$", text, re.MULTILINE)
+                  if name != "sennit_entered_root"}  # a return address
+        wanted |= {int(where, 16): f"resumed at {where}" for where in re.findall(taken, text)}
+        return [name for where, name in wanted.items() if not re.match(landing, at[where])], len(wanted)
+
+    def test_everywhere_and_nowhere_without_the_flag(self):
+        for isa, (compilers, flag, *_) in self.ISAS.items():
+            sources = [ROOT / f"src/arch/switch_{isa}.S", HERE / "foo.c"]
+            for compiler in compilers:
+                for source in sources:
+                    with self.subTest(compiler=compiler, source=source.name):
+                        missing, count = self.missing(isa, compiler, source, flag)
+                        self.assertEqual(missing, [])
+                        self.assertGreater(count, 4)
+                        missing, without = self.missing(isa, compiler, source, flag.split("=")[0] + "=none")
+                        self.assertEqual(len(missing), without)
+
+
 class Loops(unittest.TestCase):
     def test_the_generators_and_the_yields(self):
         wanted = ("sum_of", "generator<long>::run<even_numbers", "yield_often")

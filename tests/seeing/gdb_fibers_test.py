@@ -17,17 +17,18 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/gdb/sennit.py"
 
 # name: (runtime, KiB of stack, state, functions of its backtrace in their order)
 EXPECTED = {
-    "at-mutex": ("parallel", 64, "parked: mutex", ["waits_for_the_mutex"]),
-    "at-channel": ("parallel", 128, "parked: channel receive", ["waits_for_the_channel"]),
-    "stackless": ("parallel", 0, "parked: channel receive, without a stack", []),
-    "in-catch": ("parallel", 64, "parked: channel receive", ["waits_in_a_catch"]),
-    "sleeper": ("parallel", 64, "parked: sleep", ["sleeps_long"]),
-    "joiner": ("parallel", 64, "parked: join of {sleeper}", ["joins_the_sleeper"]),
+    "at-mutex": ("parallel", 64, "parked: mutex at OBJECT for LONG", ["waits_for_the_mutex"]),
+    "at-channel": ("parallel", 128, "parked: channel receive at CHANNEL for LONG", ["waits_for_the_channel"]),
+    "stackless": ("parallel", 0, "parked: channel receive at CHANNEL for LONG, without a stack", []),
+    "in-catch": ("parallel", 64, "parked: channel receive at CHANNEL for LONG", ["waits_in_a_catch"]),
+    "reader": ("parallel", 64, "parked: readable of file descriptor 100 for LONG", ["reads_nothing"]),
+    "sleeper": ("parallel", 64, "parked: sleep for LONG", ["sleeps_long"]),
+    "joiner": ("parallel", 64, "parked: join of {sleeper} for LONG", ["joins_the_sleeper"]),
     "runner": ("parallel", 64, "running on thread", ["runs_on"]),
-    "local-channel": ("local", 64, "parked: channel receive", ["local_waits_for_the_channel"]),
-    "local-stackless": ("local", 0, "parked: channel receive, without a stack", []),
-    "local-generator": ("local", 64, "parked: sleep", ["local_sleeps_long", "parks_in_a_generator"]),
-    "local-joiner": ("local", 64, "parked: join of {local-generator}", []),
+    "local-channel": ("local", 64, "parked: channel receive at NOTHING for LONG", ["local_waits_for_the_channel"]),
+    "local-stackless": ("local", 0, "parked: channel receive at NOTHING for LONG, without a stack", []),
+    "local-generator": ("local", 64, "parked: sleep for LONG", ["local_sleeps_long", "parks_in_a_generator"]),
+    "local-joiner": ("local", 64, "parked: join of {local-generator} for LONG", []),
     "not-begun": ("local", 64, "ready, not begun", []),
     "main": ("local", 64, "running on thread", ["everything_is_parked"]),
 }
@@ -63,9 +64,14 @@ def faults_of(output, stripped):
     whole, _, one = output.partition("ONE\n")
     one, _, selected = one.partition("SELECTED\n")
     traces = {name: body for _, name, _, body in TRACE.findall(whole)}
+    objects = {}
     for name, (runtime, size, state, functions) in EXPECTED.items():
         state = state.format(**numbers)
-        if rows[name][1:3] != (runtime, str(size)) or not rows[name][3].startswith(state):
+        shown = re.escape(state).replace("LONG", r"\d+\.\d{3} s")
+        for object_name in ("OBJECT", "CHANNEL", "NOTHING"):  # of one name, at one address
+            if object_name in state and (found := re.search(r" at (0x[0-9a-f]+)", rows[name][3])):
+                shown = shown.replace(object_name, objects.setdefault(object_name, found[1]))
+        if rows[name][1:3] != (runtime, str(size)) or not re.match(shown, rows[name][3]):
             faults.append(f"{name}: listed as {rows[name]}, not as {state}")
         body = traces.get(name, "")
         found = [f for f in re.findall(r"\w+", body) if f in functions]
@@ -76,6 +82,8 @@ def faults_of(output, stripped):
             faults.append(f"{name}: its backtrace does not end at its beginning:\n{body}")
         if not body.startswith("#0 "):
             faults.append(f"{name}: its backtrace does not begin with #0:\n{body}")
+    if len(set(objects.values())) != 3:
+        faults.append(f"different objects are at {objects}")
     if "sleeps_long" not in one or "runs_on" in one:
         faults.append("`sennit bt NAME` does not print that fiber's backtrace")
     if not re.search(r"#0 .*(everything_is_parked|raise|pthread_kill|abort)", selected):

@@ -1,5 +1,7 @@
 // What sennit_gdb_test.py and the tests of dump look at: fibers of both kinds of runtime, each parked for
 // another reason, in a program that then stops at everything_is_parked() or aborts there.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -10,6 +12,7 @@
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
+#include "sennit/readiness.hpp"
 #include "sennit/runtime.hpp"
 
 using namespace std::chrono_literals;
@@ -52,6 +55,13 @@ extern "C" {
   } catch (int) {
     c.receive();
   }
+}
+[[gnu::noinline]] void reads_nothing() {
+  int ends[2];
+  if (::pipe(ends) != 0 || ::dup2(ends[0], 100) != 100)
+    std::abort();
+  sennit::readiness(100).wait_readable();
+  __asm__ volatile("");
 }
 [[gnu::noinline]] void sleeps_long() {
   sennit::this_fiber::sleep_for(1h);
@@ -103,6 +113,7 @@ int main(int count, char** words) {
                                  {.name = "stackless"});
   auto in_catch = runtime.spawn([&] { outer([&] { waits_in_a_catch(channel); }); }, {.name = "in-catch"});
   auto sleeper = runtime.spawn([] { outer([] { sleeps_long(); }); }, {.name = "sleeper"});
+  auto reader = runtime.spawn([] { outer([] { reads_nothing(); }); }, {.name = "reader"});
   auto joiner = runtime.spawn([&] { outer([&] { joins_the_sleeper(sleeper); }); }, {.name = "joiner"});
   auto runner = runtime.spawn([] { runs_on(); }, {.name = "runner"});
   sennit::local::runtime().run([&] {

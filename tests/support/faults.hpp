@@ -56,7 +56,7 @@ private:
 struct test_hook : fault_hook {
   using action = std::function<fault_answer(const fault_site&)>;
   explicit test_hook(action what) : fault_hook{wants_it, serves_it}, does(std::move(what)) {}
-  static bool wants_it(const fault_hook& self, const fault_site&) noexcept {
+  static bool wants_it(const fault_hook& self, fault_site&) noexcept {
     ++static_cast<const test_hook&>(self).asked;
     return static_cast<const test_hook&>(self).wanted;
   }

@@ -247,19 +247,30 @@ void add_kind_test(const std::string& suite, const char* name, const char* file,
                           });
 }
 
-#define KIND_TEST(suite, name)                                                                          \
-  template <class Kind>                                                                                 \
-  class suite##_##name : public suite<Kind> {                                                           \
-  public:                                                                                               \
-    void TestBody() override;                                                                           \
-  };                                                                                                    \
-  [[maybe_unused]] const bool suite##_##name##_is_known =                                               \
-      (::sennit::add_kind_test<suite<::sennit::local_kind>, suite##_##name<::sennit::local_kind>,       \
-                               ::sennit::local_kind>(#suite, #name, __FILE__, __LINE__),                \
-       ::sennit::add_kind_test<suite<::sennit::parallel_kind>, suite##_##name<::sennit::parallel_kind>, \
-                               ::sennit::parallel_kind>(#suite, #name, __FILE__, __LINE__),             \
-       true);                                                                                           \
-  template <class Kind>                                                                                 \
+// For a program that tests only what parallel runtimes have of their own.
+#if defined(SENNIT_PARALLEL_KIND_ALONE)
+inline constexpr bool tests_local_kind = false;
+#else
+inline constexpr bool tests_local_kind = true;
+#endif
+
+template <template <class> class Fixture, template <class> class Test>
+bool add_kind_tests(const char* suite, const char* name, const char* file, int line) {
+  if constexpr (tests_local_kind)
+    add_kind_test<Fixture<local_kind>, Test<local_kind>, local_kind>(suite, name, file, line);
+  add_kind_test<Fixture<parallel_kind>, Test<parallel_kind>, parallel_kind>(suite, name, file, line);
+  return true;
+}
+
+#define KIND_TEST(suite, name)                                                            \
+  template <class Kind>                                                                   \
+  class suite##_##name : public suite<Kind> {                                             \
+  public:                                                                                 \
+    void TestBody() override;                                                             \
+  };                                                                                      \
+  [[maybe_unused]] const bool suite##_##name##_is_known =                                 \
+      ::sennit::add_kind_tests<suite, suite##_##name>(#suite, #name, __FILE__, __LINE__); \
+  template <class Kind>                                                                   \
   void suite##_##name<Kind>::TestBody()
 
 }  // namespace sennit

@@ -1,6 +1,8 @@
 // What this process has of the kernel.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -13,6 +15,13 @@ namespace support {
 inline std::size_t count_mappings() {
   std::ifstream maps("/proc/self/maps");
   return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+inline std::size_t resident_bytes() {
+  std::size_t pages = 0;
+  std::ifstream file("/proc/self/statm");
+  file >> pages >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // Without pipes: AddressSanitizer opens some for a moment wherever a thread begins, so also beside the

@@ -1,7 +1,8 @@
 """Sennit's fibers in gdb: on a live process and on a core, with debug information or without.
 
   (gdb) source sennit.py
-  (gdb) sennit fibers        every fiber: its number, id (if it was asked for), name, stack and state
+  (gdb) sennit fibers        every fiber: its number, id (if it was asked for), name, stack and state: what it
+                             waits for, and how long it has (on a core: until some worker looked at a clock)
   (gdb) sennit bt N          the backtrace of fiber N, wherever it is suspended or runs
   (gdb) sennit bt NAME       the same, by its name
   (gdb) sennit bt all        of every fiber
@@ -11,20 +12,24 @@ go by the tables that exceptions go by, so no frame pointers are needed. x86-64 
 """
 import re
 import struct
+import time
 
 import gdb
 import gdb.unwinder
 
 WORDS = """
 blocks workers record block_size block_fiber_size block_older block_index registration_worker
-registration_older fiber_context fiber_home fiber_id fiber_reason fiber_frame fiber_joiner fiber_name
+registration_older fiber_context fiber_home fiber_id fiber_reason fiber_frame fiber_object fiber_name
 fiber_status status_parked status_joining status_finished site_reason frame_context frame_memory_low
 frame_memory_size worker_current worker_shared worker_thread worker_index fiber_stackless code_run
+fiber_since worker_now site_object code_object_at fiber_room far_size
 """.split()
-MAGIC = b"sennit 2"
+MAGIC = b"sennit 3"
 NAME_SIZE = 32
 RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
+ASIDE_SIZE = 32  # of what lies between two records of one that was busy: ASIDE in src/arch/switch_x86_64.S
 WORD = 2**64 - 1
+IS_DESCRIPTOR = 1  # what is told by the lowest bits of a wait's object: sched/fiber.hpp
 
 
 class Trouble(gdb.GdbError):
@@ -138,6 +143,7 @@ class Process:
         self.table = table()
         self.threads = [Thread(each) for each in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num)]
         self.workers = self.find_workers()
+        self.now = self.find_now()
         self.runtimes = list(dict.fromkeys(self.runtime_of(each) for each in self.workers))
         self.fibers = self.find_fibers()
         for each in self.fibers:
@@ -150,6 +156,12 @@ class Process:
             found.append(word(at + self.table["registration_worker"]))
             at = word(at + self.table["registration_older"])
         return found[::-1]
+
+    def find_now(self):
+        clocks = [word(each + self.table["worker_now"]) for each in self.workers]
+        if gdb.selected_inferior().connection is not None and gdb.selected_inferior().connection.type == "native":
+            clocks.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        return max(clocks, default=0)
 
     def find_fibers(self):
         known = self.table
@@ -191,24 +203,46 @@ class Process:
             at = word(at + self.table["site_reason"])
         return text(at)
 
-    def joined_by(self, fiber):
-        """The fiber that this one waits for: that one names it, or what it waits with on its own stack."""
-        for each in self.fibers:
-            joiner = word(each.address + self.table["fiber_joiner"])
-            if joiner == fiber.address or fiber.has(joiner):
-                return each
-        return None
+    def object(self, fiber):
+        """What it waits for: a fiber, a file descriptor's number, or an address."""
+        known = self.table
+        site = word(fiber.address + known["fiber_reason"])
+        if fiber.stackless:
+            at = word(site + known["code_object_at"])
+            if at == WORD:
+                return ""
+            far = fiber.context
+            place = far + known["far_size"] if far else fiber.address + known["fiber_room"]
+            found = word(place + at - at % 8) + at % 8
+        elif word(fiber.home + known["worker_shared"]):
+            found = word(site + known["site_object"])
+        else:
+            found = word(fiber.address + known["fiber_object"])
+        if found == 0:
+            return ""
+        if found % 8 == IS_DESCRIPTOR:
+            return f" of file descriptor {struct.unpack('<i', read(found - IS_DESCRIPTOR, 4))[0]}"
+        joined = [each.number for each in self.fibers if each.address == found]
+        return f" of {joined[0]}" if joined else f" at {found - found % 8:#x}"
+
+    def waited(self, fiber):
+        """How long; on a core, until some worker last looked at the clock."""
+        since = word(fiber.address + self.table["fiber_since"])
+        if since % 2 == 0 or since > self.now:
+            return ""
+        return f" for {(self.now - since) / 1e9:.3f} s"
 
     def state(self, fiber):
         if fiber.thread is not None:
             return f"running on thread {fiber.thread.number}"
         if fiber.stackless:
-            return (f"parked: {self.reason(fiber)}" if fiber.parked else "ready") + ", without a stack"
+            return (self.wait(fiber) if fiber.parked else "ready") + ", without a stack"
         if not fiber.parked:
             return "ready" if fiber.begun else "ready, not begun"
-        reason = self.reason(fiber)
-        joined = self.joined_by(fiber) if reason == "join" else None
-        return f"parked: {reason}" + (f" of {joined.number}" if joined else "")
+        return self.wait(fiber)
+
+    def wait(self, fiber):
+        return f"parked: {self.reason(fiber)}{self.object(fiber)}{self.waited(fiber)}"
 
     def place(self, fiber):
         number = self.runtimes.index(self.runtime_of(fiber.home)) + 1
@@ -242,7 +276,7 @@ def registers_of(context):
                     "r15": r15}
         if not re.match(r"sennit_\w+_busy\b", symbol):
             return {"rip": pc, "rsp": sp, "rbp": rbp, "rbx": rbx}
-        at = sp + 16  # the record that the exception globals were saved below
+        at = sp + ASIDE_SIZE  # its first record
 
 
 class FiberUnwinder(gdb.unwinder.Unwinder):

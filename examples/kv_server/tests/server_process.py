@@ -59,7 +59,8 @@ def redis_command(port, *options):
 class ServerProcess:
     """with ServerProcess(lambda port: [...]) as server: ... server.port ..."""
 
-    def __init__(self, command, cpu=None, before_start=None):
+    def __init__(self, command, cpu=None, before_start=None, answer=b"+PONG\r\n"):
+        """`answer`: what it says to PING when it is ready."""
         self.port = free_port()
         self.directory = tempfile.TemporaryDirectory(prefix="kv_server_test_")
         self.log = open(os.path.join(self.directory.name, "log"), "w+b")
@@ -78,9 +79,9 @@ class ServerProcess:
         except OSError as error:
             raise ServerError(f"cannot start {arguments[0]}: {error}") from error
         self.pid = self.process.pid
-        self._wait_until_ready(arguments[0])
+        self._wait_until_ready(arguments[0], answer)
 
-    def _wait_until_ready(self, name):
+    def _wait_until_ready(self, name, answer):
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -88,7 +89,7 @@ class ServerProcess:
             try:
                 with connect(self.port, timeout=5) as client:
                     client.sendall(b"PING\r\n")
-                    if client.recv(7) == b"+PONG\r\n":
+                    if client.recv(7) == answer:
                         return
             except OSError:
                 time.sleep(0.02)

@@ -20,19 +20,27 @@
 
 namespace sennit::local {
 
-// As std::condition_variable, for fibers. Waiters are woken in the order in which they came. There are no
+// As std::condition_variable, for fibers. Waiters are woken in the order in which they came, if not otherwise
+// asked for (fairness is the mutex's). There are no
 // spurious wake-ups, but another fiber may come first: use a predicate.
 class condition_variable {
 public:
   constexpr condition_variable() noexcept = default;
+  explicit constexpr condition_variable(const wait_options& options) noexcept
+      : options_(options),
+        as_usual_(options.order == wait_order::fifo && options.wake == wake_policy::queue) {}
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
   ~condition_variable() { assert(waiters_.empty() && "sennit: fibers wait for a dead condition"); }
 
-  // Makes one waiter, or all, ready; the caller goes on.
+  // Makes one waiter, or all, ready; the caller goes on, unless it is to give way to the one (wait_options).
   [[gnu::always_inline]] void notify_one() {
-    if (!waiters_.empty())
+    if (waiters_.empty())
+      return;
+    if (as_usual_) [[likely]]
       detail::unpark(detail::list_pop_fiber(waiters_), 0);
+    else
+      wake_by_options();
   }
   void notify_all() {
     while (!waiters_.empty())
@@ -45,7 +53,7 @@ public:
     detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
-    detail::park(w, detail::fiber_status::waiting, "condition variable");
+    detail::park(w, detail::fiber_status::waiting, {notified::reason, this});
   }
   template <class Predicate>
   [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock, Predicate done) {
@@ -58,7 +66,7 @@ public:
     detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
-    return detail::park_until(w, detail::fiber_status::waiting, "condition variable", deadline)
+    return detail::park_until(w, detail::fiber_status::waiting, {notified::reason, this}, deadline)
                ? std::cv_status::no_timeout
                : std::cv_status::timeout;
   }
@@ -87,6 +95,7 @@ private:
   class notified : public detail::continuation_wait {
   public:
     static constexpr const char* reason = "condition variable";
+    SENNIT_OBJECT_AT(notified, of_)
     notified(condition_variable& of, std::unique_lock<mutex>&& lock) noexcept
         : of_(&of), lock_(std::move(lock)) {
       assert(lock_.owns_lock() && "sennit: waiting without the lock");
@@ -127,7 +136,11 @@ private:
     mutex& held_mutex;
   };
 
+  void wake_by_options();
+
   detail::waiter_list waiters_;
+  wait_options options_;
+  bool as_usual_ = true;
 };
 
 }  // namespace sennit::local

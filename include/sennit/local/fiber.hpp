@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -29,8 +30,12 @@ struct spawn_options {
   std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
   // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below a stack lies a guard page of
   // 4 KiB: a frame larger than that may step over it, and into another stack, unless its code is compiled
-  // with -fstack-clash-protection.
+  // with -fstack-clash-protection. small_stack (stacks.hpp) asks for less than 8 KiB.
   std::size_t stack_size = 0;
+  // Memory to run on instead, 16-aligned, of 1 KiB at least, without a guard; `stack_size` is then not looked
+  // at. It is the fiber's until a join of it has returned, or, if it was detached, until its runtime has
+  // ended; for good, if it was discarded. Others are asserted, or (without assertions) EINVAL is thrown.
+  std::span<std::byte> stack = {};
 };
 
 // Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber, which
@@ -105,8 +110,8 @@ private:
     w.ready.current->word = reinterpret_cast<std::uintptr_t>(fiber_);
     if (deadline == detail::never)
       return reinterpret_cast<detail::fiber*>(
-          detail::park(w, detail::fiber_status::joining, detail::join_reason));
-    detail::park_until(w, detail::fiber_status::joining, detail::join_reason, deadline);
+          detail::park(w, detail::fiber_status::joining, {detail::join_reason, fiber_}));
+    detail::park_until(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }
   // `done`: our fiber, which has ended.
@@ -134,7 +139,8 @@ template <class Function>
 [[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
   assert(w != nullptr && w->shared == nullptr && "sennit: local spawn outside of a local runtime");
-  detail::fiber& f = detail::fiber_spawn(*w, std::forward<Function>(function), options.stack_size, true);
+  detail::fiber& f =
+      detail::fiber_spawn(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);
   if (!options.name.empty()) [[unlikely]]
     detail::fiber_set_name(f, options.name);
   return fiber(f);

@@ -13,30 +13,35 @@
 
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/worker.hpp"
+#include "sennit/wait_options.hpp"
 
 namespace sennit::local {
 
-// Meets the std TimedLockable requirements. First come, first served: unlock hands the mutex to the fiber
-// that has waited longest. Not recursive. It belongs to no runtime, but all its users must be fibers of one
-// runtime at a time. Unlocking a mutex that is not locked is a misuse (asserted). Destroying one that
-// somebody waits for is, too.
+// Meets the std TimedLockable requirements. First come, first served, if not otherwise asked for: unlock
+// hands the mutex to the fiber that has waited longest (a fair one: as no other fiber runs at the same time,
+// that costs no more than to let others come first). Not recursive. It belongs to no runtime, but all its
+// users must be fibers of one runtime at a time. Unlocking a mutex that is not locked is a misuse (asserted).
+// Destroying one that somebody waits for is, too.
 class mutex {
 public:
-  constexpr mutex() noexcept = default;
+  constexpr mutex() noexcept : mutex(wait_options{.fairness = fairness::fair}) {}
+  explicit constexpr mutex(const wait_options& options) noexcept : options_(options) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
-  ~mutex() { assert(state_ == state::free && "sennit: a locked mutex was destroyed"); }
+  ~mutex() {
+    assert(state_ != state::locked && state_ != state::wanted && "sennit: a locked mutex was destroyed");
+  }
 
   [[gnu::always_inline]] void lock() {
     if (state_ != state::free) [[unlikely]]
-      wait();
+      lock_slow();
     else
       state_ = state::locked;
   }
 
   [[gnu::always_inline]] bool try_lock() noexcept {
     if (state_ != state::free)
-      return false;
+      return try_lock_slow();
     state_ = state::locked;
     return true;
   }
@@ -59,31 +64,50 @@ public:
 
   [[gnu::always_inline]] void unlock() {
     if (state_ != state::locked) [[unlikely]]
-      hand_over();
+      unlock_slow();
     else
       state_ = state::free;
   }
 
 private:
   friend class condition_variable;
-  enum class state : std::uint8_t { free, locked, wanted };  // wanted: locked, and somebody has waited for it
+  enum class state : std::uint8_t {
+    free,
+    locked,
+    wanted,  // locked, and not to be unlocked the quick way: somebody has waited for it, or it takes notes
+    open,    // free, and not to be locked the quick way: somebody waits still, or it takes notes
+    fresh    // free; it was never locked
+  };
 
   struct until_locked : detail::continuation_wait {
     static constexpr const char* reason = "mutex";
+    SENNIT_PLACE_OF(mutex_at, until_locked, of)
+    static constexpr std::size_t object_at() noexcept { return mutex_at() + detail::has_owner; }
     explicit until_locked(mutex& wanted) noexcept : of(&wanted) {}
     bool file(detail::fiber& f) noexcept { return file(f, f); }
     static bool withdraw(detail::fiber&) noexcept { return false; }
-    static void end(detail::fiber&, std::uintptr_t, detail::fiber_status) noexcept {}
+    void end(detail::fiber&, std::uintptr_t, detail::fiber_status) { settle(detail::never); }
+    bool is_over() noexcept;
     // For timed_wait.
     bool file(detail::fiber& f, detail::waiter& me) noexcept;
     static bool leave(detail::waiter&) noexcept { return true; }  // stop_waiting() has done it
-    static bool end_by(detail::time_point, bool in_time) noexcept { return in_time; }
+    bool end_by(detail::time_point deadline, bool in_time) {
+      if (in_time)
+        settle(deadline);
+      return in_time && taken;
+    }
+    void settle(detail::time_point deadline) { taken = is_over() || of->try_lock_until(deadline); }
     mutex* of;
+    bool taken = false;
   };
 
-  // Return with the mutex handed to us; it stays locked in between. Out of line: a switch that is inlined
-  // into a loop that locks takes all registers from it, though it is hardly ever made.
-  void wait();
+  bool takes_notes() const noexcept { return owner_.id != 0; }
+  bool is_fair() const noexcept { return options_.fairness == fairness::fair; }
+
+  // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
+  // hardly ever made.
+  void lock_slow();
+  bool try_lock_slow() noexcept;
   // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
   [[gnu::always_inline]] void lock_again() {
     if (state_ != state::free) [[unlikely]]
@@ -93,9 +117,11 @@ private:
   }
   void wait_again();
   bool wait_until(detail::time_point deadline);
-  void hand_over() noexcept;
+  void unlock_slow();
 
-  state state_ = state::free;
+  detail::owner_note owner_;  // first: waits know it by the mutex's address
+  state state_ = state::fresh;
+  wait_options options_;
   detail::waiter_list waiters_;
 };
 

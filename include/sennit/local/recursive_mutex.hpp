@@ -21,6 +21,9 @@ namespace sennit::local {
 //            fibers it may be used as long as nobody has to wait: to wait there ends the program.
 //   misuse   Asserted: to unlock what another has locked, or nobody; to destroy one that is locked.
 //   end      A fiber that is told to leave while it waits (its runtime ends) does not have the lock.
-class recursive_mutex : public detail::basic_recursive_mutex<mutex> {};
+class recursive_mutex : public detail::basic_recursive_mutex<mutex> {
+public:
+  using basic_recursive_mutex::basic_recursive_mutex;
+};
 
 }  // namespace sennit::local

@@ -46,7 +46,8 @@ class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
   explicit runtime(const runtime_options& options = {})
-      : watchdog_({.deadlock = options.report_deadlock}), worker_(options.policy, options.stack_size) {
+      : watchdog_({.deadlock = options.report_deadlock}),
+        worker_(options.policy, detail::stack_class(options.stack_size)) {
     worker_.slice.set_length(options.time_slice);
   }
   runtime(const runtime&) = delete;
@@ -77,7 +78,7 @@ public:
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
     detail::fiber& f =
-        detail::fiber_spawn(worker_, std::forward<Function>(function), options.stack_size, true);
+        detail::fiber_spawn(worker_, std::forward<Function>(function), detail::stack_wish_of(options), true);
     detail::fiber_set_name(f, options.name);
     return fiber(f);
   }

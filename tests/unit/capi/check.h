@@ -23,7 +23,8 @@ extern "C" {
                                   test(unwind_condition) test(unwind_join) test(unwind_coroutine)            \
                                       test(unwind_without_cleanups) test(become_loops) test(become_waits)    \
                                           test(become_takes_states) test(yields_go_on_elsewhere)             \
-                                              test(slices_end)
+                                              test(slices_end) test(stacks_are_measured)                     \
+                                                  test(stacks_may_be_small)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)

@@ -147,7 +147,7 @@ static void join_twice(void* fiber) {
 }
 
 static void join_all(void* argument) {
-  struct sennit_fiber_options options = {"a child", 256 * 1024};
+  struct sennit_fiber_options options = {.name = "a child", .stack_size = 256 * 1024};
   struct sennit_fiber* fiber = NULL;
   struct sennit_fiber* other = NULL;
   int count = 0;
@@ -265,7 +265,7 @@ int fibers_sleep(void) {
 }
 
 static void look_at_names(void* argument) {
-  struct sennit_fiber_options options = {"one whose name is longer than 31 bytes", 0};
+  struct sennit_fiber_options options = {.name = "one whose name is longer than 31 bytes"};
   struct sennit_fiber* fiber = NULL;
   (void)argument;
   EXPECT(strcmp(sennit_fiber_name(sennit_self()), "main") == 0);

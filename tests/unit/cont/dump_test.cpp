@@ -1,9 +1,10 @@
-// What a dump says of fibers without a stack.
+// What a dump says of fibers without a stack, and how long it says that fibers have waited.
 #include "sennit/dump.hpp"
 
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <regex>
 #include <string>
 
 #include "sennit/become.hpp"
@@ -18,27 +19,103 @@
 namespace sennit {
 namespace {
 
-template <class Kind>
-class StacklessDump : public kind_test<Kind> {};
+std::string dumped() {
+  const memory_file file;
+  sennit::dump(file.fd());
+  return file.text();
+}
 
-KIND_TEST(StacklessDump, SaysWhatItWaitsForAndWhereItGoesOn) {
+// As the dump has it; -1: it does not wait.
+int milliseconds_of(const std::string& dump, const std::string& name) {
+  std::smatch found;
+  const std::regex line("\"" + name + "\": parked: .* for (\\d+)\\.(\\d{3}) s");
+  return std::regex_search(dump, found, line) ? std::stoi(found[1]) * 1000 + std::stoi(found[2]) : -1;
+}
+
+template <class Kind>
+class Dump : public kind_test<Kind> {};
+
+KIND_TEST(Dump, SaysWhatOneWithoutAStackWaitsForAndWhereItGoesOn) {
   std::string dump;
   int value = 0;
+  const void* at_channel = nullptr;
   this->run([&] {
     typename Kind::template channel<int> channel;
+    at_channel = &channel;
     auto waits = Kind::spawn([&] { return become(channel.receiving(), dump_test_goes_on, &value); },
                              {.name = "waits"});
     until_stackless<Kind>(1);
-    const memory_file file;
-    sennit::dump(file.fd());
-    dump = file.text();
+    dump = dumped();
     channel.send(5);
     waits.join();
   });
   EXPECT_EQ(value, 5);
-  EXPECT_NE(dump.find("\"waits\": parked: channel receive, without a stack; goes on in "), std::string::npos)
+  EXPECT_TRUE(std::regex_search(dump, std::regex("\"waits\": parked: channel receive" + at(at_channel) +
+                                                 ", without a stack; goes on in .*dump_test_goes_on")))
       << dump;
-  EXPECT_NE(dump.find("dump_test_goes_on"), std::string::npos) << dump;
+}
+
+KIND_TEST(Dump, SaysWhichObjectAWaitIsFor) {
+  this->run([&] {
+    typename Kind::mutex mutex;
+    typename Kind::event event;
+    typename Kind::template future<int> future;
+    typename Kind::template promise<int> promise;
+    future = promise.get_future();
+    mutex.lock();
+    const auto nothing = [](auto&&...) {};
+    const auto later = std::chrono::steady_clock::now() + std::chrono::hours(1);
+    auto locks = Kind::spawn([&] { return become(mutex.locking(), [&] { mutex.unlock(); }); });
+    auto timed = Kind::spawn([&] { return become(event.waiting_until(later), nothing); }, {.name = "timed"});
+    auto joins = Kind::spawn([&] { return become(joining(std::move(locks)), nothing); }, {.name = "joins"});
+    auto gets = Kind::spawn([&] { future.wait_until(later); }, {.name = "gets"});
+    until_stackless<Kind>(3);
+    std::string dump;
+    while (milliseconds_of(dump = dumped(), "gets") < 0)
+      Kind::yield();
+    const auto expect = [&](const std::string& what) {
+      EXPECT_TRUE(std::regex_search(dump, std::regex(what))) << what << " is not in\n" << dump;
+    };
+    expect(": parked: mutex" + at(&mutex));
+    expect("\"timed\": parked: event" + at(&event));
+    expect("\"gets\": parked: future at 0x");
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(dump, found, std::regex("fiber (\\d+): parked: mutex")));
+    expect("\"joins\": parked: join of fiber " + found[1].str() + for_long);
+    mutex.unlock();
+    event.set();
+    promise.set_value(1);
+    joins.join();
+    timed.join();
+    gets.join();
+  });
+}
+
+KIND_TEST(Dump, SaysWhoHasWaitedLonger) {
+  this->run([&] {
+    typename Kind::template channel<int> channel;
+    auto without = Kind::spawn([&] { return become(channel.receiving(), [](auto) {}); }, {.name = "without"});
+    auto old = Kind::spawn([&] { channel.receive(); }, {.name = "old"});
+    std::string dump;
+    while (milliseconds_of(dump, "old") < 20 || milliseconds_of(dump, "without") < 20) {
+      Kind::yield();
+      dump = dumped();
+    }
+    const auto look_outside_and_wait = [&] {
+      for (unsigned i = 0; i < 2 * detail::poll_interval; ++i)
+        Kind::yield();
+      channel.receive();
+    };
+    auto young = Kind::spawn(look_outside_and_wait, {.name = "young"});
+    while (milliseconds_of(dump = dumped(), "young") < 0)
+      Kind::yield();
+    EXPECT_GT(milliseconds_of(dump, "old"), milliseconds_of(dump, "young")) << dump;
+    EXPECT_GT(milliseconds_of(dump, "without"), milliseconds_of(dump, "young")) << dump;
+    channel.close();
+    without.join();
+    old.join();
+    young.join();
+  });
 }
 
 }  // namespace

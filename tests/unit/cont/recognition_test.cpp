@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <stop_token>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -114,6 +116,44 @@ KIND_TEST(Recognition, ACallerPutsItsRequestIntoTheServersContinuation) {
     }
   });
   expect_one_more_by_the_giver(counted);
+}
+
+// The reply, where its caller waits without a stack; and where that has given up meanwhile, it stays where it
+// is.
+KIND_TEST(Recognition, AServerPutsItsReplyIntoTheCallersContinuation) {
+  tally answered, late;
+  this->run([&] {
+    using port_type = typename Kind::template port<int, carried>;
+    port_type port;
+    for (tally* each : {&answered, &late}) {
+      int had = 0;
+      std::stop_source stop;
+      auto caller = Kind::spawn_here([&] {
+        const auto take = [&had, &answered](typename port_type::answer answer) {
+          try {
+            carried reply = answer.get();
+            had = reply.to == &answered ? 1 : 3;
+          } catch (const std::system_error&) {
+            had = 2;
+          }
+        };
+        return become(sennit::stoppable(port.calling(1), stop.get_token()), take);
+      });
+      auto request = port.receive();
+      if (each == &late) {
+        stop.request_stop();
+        caller.join();
+      }
+      each->giver = sennit::detail::caller();
+      EXPECT_EQ(request.reply(carried(*each)), each == &answered);
+      if (caller.joinable())
+        caller.join();
+      EXPECT_EQ(had, each == &answered ? 1 : 2);
+    }
+  });
+  EXPECT_EQ(answered.by_giver, late.by_giver + 1);
+  EXPECT_GT(answered.by_others, 0);  // out of its own continuation
+  EXPECT_EQ(late.by_others, 0);
 }
 
 // ---- Mutexes: who has it between the unlock and the turn of who is woken.

@@ -2,6 +2,7 @@
 #include "sennit/async_io.hpp"
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include "sennit/local/upcall_pool.hpp"
 #include "sennit/upcall_pool.hpp"
 #include "support.hpp"
+#include "support/child.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
@@ -94,6 +96,63 @@ KIND_TEST(AsyncIo, SaysThatTheStreamWasClosed) {
     read.wait<Kind>();
     EXPECT_EQ(read.result.error, std::errc::operation_canceled);
   });
+}
+
+// Who names no pool has the runtime's: all have the same one, whoever comes first, and it ends with it.
+KIND_TEST(AsyncIo, HasAPoolOfTheRuntime) {
+  constexpr int count = 20;
+  std::atomic<int> unfinished = 0;
+  for (int round = 0; round < 2; ++round) {
+    Kind its;
+    its.run([&] {
+      std::vector<connection> all(count);
+      std::vector<completion> read(count), written(count);
+      std::vector<std::string> text(count, std::string(64, 0));
+      std::vector<const void*> pools(count);
+      std::vector<typename Kind::fiber> fibers;
+      for (int i = 0; i < count; ++i) {
+        all[i] = make_connection();
+        fibers.push_back(Kind::spawn([&, i] {
+          EXPECT_TRUE(async_read_some(all[i].server, text[i], read[i].handler()));
+          EXPECT_TRUE(async_write_all(all[i].client, "hello", written[i].handler()));
+          detail::with_default_upcall_pool([&](auto& pool) {
+            pools[i] = &pool;
+            return true;
+          });
+        }));
+      }
+      for (auto& each : fibers)
+        each.join();
+      for (int i = 0; i < count; ++i) {
+        read[i].template wait<Kind>();
+        written[i].template wait<Kind>();
+        EXPECT_EQ(text[i].substr(0, read[i].result.size), "hello");
+        EXPECT_FALSE(written[i].result.error);
+        EXPECT_EQ(pools[i], pools[0]);
+      }
+      until_stackless<Kind>(detail::default_upcalls.fibers);
+    });
+  }
+  // Transfers that go on when it ends.
+  auto both = std::make_unique<connection>();
+  char buffer[16];
+  {
+    Kind its;
+    its.run([&] {
+      *both = make_connection();
+      EXPECT_TRUE(async_read_some(both->server, buffer, [&unfinished](io_result) { ++unfinished; }));
+      until_stackless<Kind>(detail::default_upcalls.fibers);
+    });
+  }
+  EXPECT_EQ(unfinished, 0);
+}
+
+TEST(AsyncIoOfNobody, IsBegunByFibers) {
+  const auto result = support::in_child([] {
+    const tcp_stream closed;
+    static_cast<void>(async_write_all(closed, "hello", [](io_result) {}));
+  });
+  EXPECT_TRUE(result.says("an upcall")) << result;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Waiting for I/O without a stack.
 #include "sennit/become.hpp"
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -393,6 +395,69 @@ KIND_TEST(BecomeIo, Accepts) {
       EXPECT_EQ(io_test::read_to_end(client), "hello");
     }
     server.join();
+  });
+}
+
+KIND_TEST(BecomeIo, WaitsForWhatSomebodyElseReadsAndWrites) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    const int theirs = ::dup(server.native_handle());
+    {
+      readiness ready(theirs);
+      struct reading {
+        readiness* ready;
+        std::string* text;
+        static continuation on(reading me) {
+          char next;  // so the last event is not used up
+          const ssize_t got = ::recv(me.ready->native_handle(), &next, 1, MSG_DONTWAIT);
+          if (got > 0)
+            me.text->push_back(next);
+          return got == 0 ? continuation() : become(me.ready->reading(), on, me);
+        }
+      };
+      std::string text;
+      auto reader = Kind::spawn([&] { return become(ready.reading(), reading::on, reading{&ready, &text}); });
+      bool writable = false;
+      Kind::spawn([&] { return become(ready.writing(), [&] { writable = true; }); }).join();
+      EXPECT_TRUE(writable);
+      for (const char* each : {"he", "llo"}) {
+        until_stackless<Kind>(1);
+        client.write_all(each, generous());
+      }
+      client.shutdown_write();
+      reader.join();
+      EXPECT_EQ(text, "hello");
+    }
+    ::close(theirs);
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    {
+      readiness full(ends[1]);
+      char block[4096] = {};
+      while (::write(ends[1], block, sizeof block) > 0) {
+      }
+      const auto is_writable_by = [&](auto deadline) {
+        bool in_time = false;
+        Kind::spawn([&, deadline] {
+          return become(full.writing_until(deadline), [&](bool was) { in_time = was; });
+        }).join();
+        return in_time;
+      };
+      EXPECT_FALSE(is_writable_by(steady::now() + 1ms));
+      auto waits = Kind::spawn([&] { EXPECT_TRUE(is_writable_by(generous())); });
+      until_stackless<Kind>(1);
+      while (::read(ends[0], block, sizeof block) > 0) {
+      }
+      waits.join();
+    }
+    ::close(ends[0]);
+    ::close(ends[1]);
+    // What cannot be watched is ready, and what has failed once may be waited for again.
+    readiness nothing(-1);
+    std::error_code error;
+    nothing.wait_readable(error);
+    EXPECT_EQ(error, std::errc::bad_file_descriptor);
+    Kind::spawn([&] { return become(nothing.reading(), [] {}); }).join();
   });
 }
 

@@ -2,6 +2,7 @@
 #include "sennit/exception_server.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -16,10 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "sennit/become.hpp"
 #include "sennit/generator.hpp"
+#include "sennit/no_yield_guard.hpp"
 #include "support/child.hpp"
 #include "support/faults.hpp"
 #include "support/kinds.hpp"
+
+extern "C" int sennit_pthread_mutex_lock(pthread_mutex_t* lock);  // what the plugin has called instead
 
 namespace sennit {
 namespace {
@@ -519,6 +524,48 @@ KIND_TEST(ExceptionServer, AFaultOfTheServerBetweenTwoOthersEndsTheProcess) {
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
+// Others would run before it goes on. pthread locks, of code that is compiled with checks, are such
+// stretches.
+KIND_TEST(ExceptionServer, AFaultWhereAFiberIsNotToYieldEndsTheProcess) {
+  const auto dies_in = [&](void (*function)()) {
+    const outcome result = this->dies([&] {
+      typename Kind::exception_server server;
+      auto kills = this->answer(server, 2, verdict::kill);
+      this->served(server,
+                   [&server, function] {
+                     {
+                       const no_yield_guard ended;
+                     }
+                     EXPECT_THROW(guarded(server, [] { write_to(nowhere); }), killed);  // served
+                     function();
+                   })
+          .join();
+    });
+    EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
+    return result;
+  };
+  const std::string memory =
+      "sennit: memory fault (SIGSEGV) at 0x0 in fiber \"faulty\", where it is not to yield\n";
+  const outcome in_guard = dies_in([] {
+    const no_yield_guard together;
+    write_to(nowhere);
+  });
+  EXPECT_TRUE(in_guard.says(memory)) << in_guard;
+  const outcome with_lock = dies_in([] {
+    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    sennit_pthread_mutex_lock(&held);
+    write_to(nowhere);
+  });
+  EXPECT_TRUE(with_lock.says(memory)) << with_lock;
+  const outcome overflow = dies_in([] {
+    sennit_no_yield_begin();
+    descend(0);
+  });
+  EXPECT_TRUE(
+      overflow.says("sennit: stack overflow in fiber \"faulty\", where it is not to yield: its stack"))
+      << overflow;
+}
+
 #if defined(SENNIT_KNOWS_HELD_LOCKS)
 KIND_TEST(ExceptionServer, AFaultWithAPthreadLockHeldEndsTheProcess) {
   const outcome result = this->dies([&] {
@@ -532,7 +579,7 @@ KIND_TEST(ExceptionServer, AFaultWithAPthreadLockHeldEndsTheProcess) {
                  })
         .join();
   });
-  EXPECT_TRUE(result.says("in fiber \"faulty\"")) << result;
+  EXPECT_TRUE(result.says("in fiber \"faulty\", while it holds a pthread lock\n")) << result;
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 #endif
@@ -643,6 +690,87 @@ KIND_TEST(ExceptionServer, StopsReceiving) {
     }
     EXPECT_EQ(*page.at(), 1);
   });
+}
+
+// ---- without a stack
+
+// Has no stack but while it answers: it kills, so often, and then ends.
+template <class Kind>
+struct without_stack {
+  using fault = typename Kind::exception_server::fault;
+  typename Kind::exception_server* faults;
+  int left;
+  void (*first)() = [] {};
+
+  static continuation answer(without_stack me, fault&& received) {
+    me.first();
+    EXPECT_TRUE(received);
+    EXPECT_EQ(received.kind(), fault_kind::memory);
+    received.reply(verdict::kill);
+    return --me.left == 0 ? continuation() : me.wait();
+  }
+  continuation wait() { return become(faults->receiving(), answer, *this); }
+};
+
+KIND_TEST(ExceptionServer, ReceivesWithoutAStack) {
+  constexpr int fibers = 10, each = 5;
+  std::atomic<int> caught = 0;
+  this->run([&] {
+    typename Kind::exception_server server;
+    auto kills = Kind::spawn(without_stack<Kind>{&server, fibers * each}.wait());
+    until_stackless<Kind>(1);
+    std::vector<typename Kind::fiber> all;
+    for (int i = 0; i < fibers; ++i)
+      all.push_back(Kind::spawn([&] {
+        for (int n = 0; n < each; ++n)
+          try {
+            guarded(server, [] { write_to(nowhere); });
+          } catch (const killed&) {
+            ++caught;
+          }
+      }));
+    this->join(all);
+    kills.join();
+  });
+  EXPECT_EQ(caught, fibers * each);
+}
+
+KIND_TEST(ExceptionServer, DeadlinesAndStopsEndAReceiveWithoutAStackToo) {
+  using fault = typename Kind::exception_server::fault;
+  this->run([&] {
+    typename Kind::exception_server server;
+    const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(1); };
+    EXPECT_FALSE(server.receive_until(soon()));
+    int empty = 0;
+    const auto count = [&empty](fault&& received) { empty += received ? 0 : 1; };
+    Kind::spawn(become(server.receiving_until(soon()), count)).join();
+    EXPECT_EQ(empty, 1);
+    std::stop_source stop;
+    auto stopped = Kind::spawn(become(stoppable(server.receiving(), stop.get_token()), count));
+    until_stackless<Kind>(1);
+    stop.request_stop();
+    stopped.join();
+    EXPECT_EQ(empty, 2);
+    // In time.
+    auto kills = Kind::spawn(become(server.receiving_until(soon() + std::chrono::hours(1)),
+                                    [](fault&& received) { received.reply(verdict::kill); }));
+    EXPECT_THROW(guarded(server, [] { write_to(nowhere); }), killed);
+    kills.join();
+  });
+}
+
+KIND_TEST(ExceptionServer, AFaultOfAServerWithoutAStackEndsTheProcess) {
+  const outcome result = this->dies([&] {
+    typename Kind::exception_server server;
+    const typename Kind::runtime_exception_guard all(server);
+    auto faults =
+        Kind::spawn([&] { return without_stack<Kind>{&server, 2, [] { write_to(nowhere); }}.wait(); },
+                    {.name = "server"});
+    this->served(server, [] { write_to(nowhere); }).join();
+    faults.join();
+  });
+  EXPECT_TRUE(result.says("sennit: memory fault (SIGSEGV) at 0x0 in fiber \"server\"\n")) << result;
+  EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
 // ---- a pager

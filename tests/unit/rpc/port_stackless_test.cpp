@@ -171,6 +171,56 @@ KIND_TEST(PortsWithoutAStack, DeadlinesWithoutAStack) {
   });
 }
 
+KIND_TEST(PortsWithoutAStack, SendsWithoutAStack) {
+  this->run([] {
+    using port_type = typename PortsWithoutAStack<Kind>::numbers;
+    using result = typename port_type::sending_result;
+    port_type port;
+    int sent = 0;
+    const auto count = [&sent](result how) { sent += how.get() ? 1 : 10; };
+    const auto send = [&](int number) {
+      return Kind::spawn([&, number] { return become(port.sending(number), count); });
+    };
+    // Nobody receives yet.
+    auto early = send(1);
+    sennit::until_stackless<Kind>(1);
+    EXPECT_EQ(sent, 0);
+    auto first = port.receive();
+    early.join();
+    EXPECT_EQ(*first, 1);
+    EXPECT_EQ(sent, 1);
+    EXPECT_FALSE(first.reply(5));  // nobody wants it
+    // Somebody does.
+    int received = 0;
+    auto server = Kind::spawn(
+        [&] { return become(port.receiving(), [&received](auto next) { received = next ? *next : -1; }); });
+    sennit::until_stackless<Kind>(1);
+    send(2).join();
+    server.join();
+    EXPECT_EQ(received, 2);
+    EXPECT_EQ(sent, 2);
+
+    const auto error_of_sending = [](auto wait) {
+      std::error_condition error;
+      Kind::spawn([&] {
+        return become(std::move(wait), [&error](result how) { error = error_of([&] { how.get(); }); });
+      }).join();
+      return error;
+    };
+    const auto soon = [] { return std::chrono::steady_clock::now() + 1ms; };
+    EXPECT_EQ(error_of_sending(port.sending_until(3, soon())), std::errc::timed_out);
+    EXPECT_FALSE(port.receive_until(std::chrono::steady_clock::time_point::min()));  // it has left
+    auto modest = Kind::spawn(
+        [&] { return become(port.receiving({.largest = 1}), [](auto next) { EXPECT_FALSE(next); }); });
+    sennit::until_stackless<Kind>(1);
+    EXPECT_EQ(error_of_sending(port.sending(4)), std::errc::message_size);
+    port.close();
+    modest.join();
+    send(5).join();
+    EXPECT_EQ(sent, 12);
+  });
+}
+
 // Deadlines and answers race.
 KIND_TEST(PortsWithoutAStack, ManyGiveUpWithoutAStack) {
   this->run([] {

@@ -6,8 +6,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cfenv>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -15,7 +18,11 @@
 #include <thread>
 #include <vector>
 
+#include "sennit/channel.hpp"
+#include "sennit/generator.hpp"
+#include "sennit/local/runtime.hpp"
 #include "support/child.hpp"
+#include "support/fp_control.hpp"
 // Last.
 #include "sennit/errno.h"
 
@@ -43,11 +50,13 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Workers, Parallel,
                          testing::Values(kind{1}, kind{2}, kind{4}, kind{1, run_policy::lifo},
-                                         kind{2, run_policy::lifo}, kind{2, run_policy::fifo, true},
+                                         kind{2, run_policy::lifo}, kind{1, run_policy::hybrid},
+                                         kind{4, run_policy::hybrid}, kind{2, run_policy::fifo, true},
                                          kind{4, run_policy::fifo, true}),
                          [](const auto& each) {
                            return std::to_string(each.param.workers) +
                                   (each.param.policy == run_policy::lifo ? "_lifo" : "") +
+                                  (each.param.policy == run_policy::hybrid ? "_hybrid" : "") +
                                   (each.param.scattered ? "_scattered" : "");
                          });
 
@@ -365,6 +374,48 @@ TEST_P(Parallel, ErrnoIsKeptByWhatBlocks) {
   });
 }
 
+// Every other fiber keeps its control state, wherever it goes; the rest, and a generator that it draws from,
+// have the workers'.
+TEST_P(Parallel, FpControlStateIsKeptByFibersThatAsk) {
+  std::atomic<int> wrong{0};
+  rt.run([&] {
+    const auto work = [&wrong](bool asks) {
+      std::optional<fp_control_guard> keeps;
+      if (asks) {
+        keeps.emplace();
+        std::fesetround(FE_TOWARDZERO);
+      }
+      generator<bool> rounds([](auto& yield) {
+        for (;;)
+          yield(support::rounds_to_zero());
+      });
+      auto drawn = rounds.begin();
+      for (int step = 0; step < 20; ++step, ++drawn) {
+        this_fiber::yield();
+        wrong += support::rounds_to_zero() != asks;
+        this_fiber::sleep_for(10us);
+        wrong += support::rounds_to_zero() != asks;
+        spawn_now([&] { wrong += support::rounds_to_zero(); }).join();
+        wrong += support::rounds_to_zero() != asks;
+        wrong += *drawn;
+        try {
+          throw step;
+        } catch (int) {
+          this_fiber::yield();
+          wrong += support::rounds_to_zero() != asks;
+        }
+      }
+    };
+    std::vector<fiber> all;
+    for (int i = 0; i < 20; ++i)
+      all.push_back(spawn([&work, i] { work(i % 2 == 0); }));
+    for (fiber& each : all)
+      each.join();
+    wrong += support::rounds_to_zero();
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 struct noted {
   explicit noted(std::atomic<int>& of) : count(of) { ++count; }
   ~noted() { --count; }
@@ -432,9 +483,109 @@ TEST(ParallelEnd, AForkedChildMayExitOrMakeItsOwn) {
   parked.join();
 }
 
+// ---- Policies.
+
+struct in_local {
+  using fiber = local::fiber;
+  static auto run(run_policy policy, auto function) { local::runtime({.policy = policy}).run(function); }
+  static fiber spawn(auto function) { return local::spawn(function); }
+  static void yield() { local::this_fiber::yield(); }
+  static void park() { local::this_fiber::park(); }
+};
+struct in_parallel {
+  using fiber = sennit::fiber;
+  static auto run(run_policy policy, auto function) {
+    runtime({.workers = 1, .policy = policy}).run(function);
+  }
+  static fiber spawn(auto function) { return sennit::spawn(function); }
+  static void yield() { this_fiber::yield(); }
+  static void park() { this_fiber::park(); }
+};
+
+// In which order fibers run that yield, park and unpark each other at random.
+template <class In>
+std::vector<std::size_t> order_of(run_policy policy) {
+  constexpr std::size_t count = 20;
+  constexpr int steps = 40;
+  std::vector<std::size_t> order;
+  In::run(policy, [&] {
+    std::vector<typename In::fiber> all(count);
+    std::size_t ended = 0;
+    const auto wander = [&](std::size_t self) {
+      std::minstd_rand random(static_cast<unsigned>(self) + 1);
+      for (int i = 0; i < steps; ++i) {
+        order.push_back(self);
+        switch (random() % 4) {
+          case 0:
+            In::yield();
+            break;
+          case 1:
+            In::park();
+            break;
+          default:
+            all[random() % count].unpark();
+        }
+      }
+      ++ended;
+    };
+    for (std::size_t i = 0; i < count; ++i)
+      all[i] = In::spawn([&, i] { wander(i); });
+    while (ended != count) {
+      order.push_back(count);
+      for (auto& each : all)
+        each.unpark();
+      In::yield();
+    }
+    for (auto& each : all)
+      each.join();
+  });
+  return order;
+}
+
+// What hybrid is, run_queue_test says of the local one.
+TEST(ParallelPolicy, HybridIsInTheOrderOfALocalRuntime) {
+  const auto order = order_of<in_parallel>(run_policy::hybrid);
+  EXPECT_EQ(order, order_of<in_local>(run_policy::hybrid));
+  EXPECT_NE(order, order_of<in_local>(run_policy::fifo));
+}
+
+TEST(ParallelPolicy, HybridStarvesNobody) {
+  for (const unsigned workers : {1u, 2u, 4u}) {
+    runtime rt({.workers = workers, .policy = run_policy::hybrid});
+    std::atomic<bool> done{false};
+    rt.run([&] {
+      channel<int> there(0), back(0);
+      auto one = spawn([&] {
+        while (!done) {
+          there.send(1);
+          back.receive();
+        }
+        there.close();
+      });
+      auto other = spawn([&] {
+        while (there.receive())
+          back.send(1);
+      });
+      std::vector<fiber> many;  // more than a worker's queue holds
+      std::atomic<std::size_t> turns{0};
+      for (std::size_t i = 0; i < 2 * detail::ring_capacity; ++i)
+        many.push_back(spawn([&] {
+          this_fiber::yield();
+          ++turns;
+        }));
+      for (auto& each : many)
+        each.join();
+      EXPECT_EQ(turns, many.size());
+      done = true;
+      one.join();
+      other.join();
+    });
+  }
+}
+
 TEST(ParallelMisuse, RefusesWhatItCannotBe) {
   EXPECT_THROW(runtime({.workers = 65}), std::system_error);
-  EXPECT_THROW(runtime({.workers = 2, .policy = run_policy::hybrid}), std::system_error);
+  EXPECT_THROW(runtime({.workers = 0x10000}), std::system_error);
 }
 
 }  // namespace

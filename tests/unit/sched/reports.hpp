@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -22,6 +23,14 @@ inline constexpr bool has_backtraces_of_running = false;
 #else
 inline constexpr bool has_backtraces_of_running = has_backtraces;
 #endif
+
+// What follows "parked: ..." in a line that is a regular expression.
+inline const std::string for_long = " for \\d+\\.\\d{3} s";
+inline std::string at(const void* object) {
+  std::ostringstream text;
+  text << " at " << object << for_long;
+  return text.str();
+}
 
 class memory_file {
 public:

@@ -17,6 +17,9 @@
 //     // On a stack again, before end(). False: it is to be filed once more.
 //     bool is_over() noexcept;
 //
+//     // Where in it the address of what it waits for lies: for people.
+//     SENNIT_OBJECT_AT(some_wait, member)
+//
 // It may be moved before file(), and after its end, and then as often as you like; that must not throw. One
 // that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
 // descriptor:
@@ -26,6 +29,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <new>
@@ -48,6 +52,27 @@ template <class T>
 concept is_recognized = requires(T& wait, fiber& f) { wait.woken(f); };
 template <class T>
 concept may_wait_again = requires(T& wait) { wait.is_over(); };
+
+// Has `name()` say how far into `type` a member lies. (Such types have no standard layout, and both compilers
+// know where their members lie all the same.)
+#define SENNIT_PLACE_OF(name, type, member)                                                 \
+  _Pragma("GCC diagnostic push")                                                            \
+      _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"") static constexpr std::size_t \
+      name() noexcept {                                                                     \
+    return __builtin_offsetof(type, member);                                                \
+  }                                                                                         \
+  _Pragma("GCC diagnostic pop")
+#define SENNIT_OBJECT_AT(type, member) SENNIT_PLACE_OF(object_at, type, member)
+template <class Wait>
+concept says_object = requires { Wait::object_at(); };
+// Of one wait within another, or in a place.
+template <class Wait>
+constexpr std::size_t object_within(std::size_t wait_at) noexcept {
+  if constexpr (says_object<Wait>)
+    return wait_at + Wait::object_at();
+  else
+    return continuation_code::no_object;
+}
 
 struct no_state {};
 
@@ -147,7 +172,10 @@ struct blocked {
       return reinterpret_cast<std::uintptr_t>(run);  // its name has the function's type in it
   }
 
-  inline static continuation_code code{{Wait::reason, withdraw}, run, file, woken(), move, drop, entry, run};
+  SENNIT_PLACE_OF(wait_at, blocked, wait)
+
+  inline static continuation_code code{
+      {Wait::reason, withdraw}, run, file, woken(), move, drop, entry, run, object_within<Wait>(wait_at())};
 };
 
 template <class Wait, class Function, class State>

@@ -66,6 +66,13 @@ public:
     }
   }
 
+  SENNIT_PLACE_OF(wait_at, stoppable_wait, wait_)
+  static constexpr std::size_t object_at() noexcept
+    requires says_object<Wait>
+  {
+    return object_within<Wait>(wait_at());
+  }
+
 private:
   void settle(fiber_status& why) {
     try {

@@ -75,6 +75,13 @@ public:
       return wait_.end(self, word, why);
   }
 
+  SENNIT_PLACE_OF(wait_at, timed_wait, wait_)
+  static constexpr std::size_t object_at() noexcept
+    requires says_object<Wait>
+  {
+    return object_within<Wait>(wait_at());
+  }
+
 private:
   Wait wait_;
   time_point deadline_;

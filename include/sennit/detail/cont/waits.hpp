@@ -124,6 +124,7 @@ template <class Handle>
 class join_wait : public continuation_wait {
 public:
   static constexpr const char* reason = join_reason;
+  SENNIT_OBJECT_AT(join_wait, joined_)  // whose address is the handle
   explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
     assert(joined_.joinable() && "sennit: join of a fiber that is not joinable");
   }

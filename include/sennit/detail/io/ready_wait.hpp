@@ -20,6 +20,8 @@ public:
   ~ready_wait_base();
 
   bool file(fiber& f) noexcept { return file(f, f); }
+  SENNIT_PLACE_OF(source_at, ready_wait_base, source_)
+  static constexpr std::size_t object_at() noexcept { return source_at() + is_descriptor; }
   bool withdraw(fiber& f) noexcept { return source_leave(side(), f); }
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 

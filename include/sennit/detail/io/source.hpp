@@ -30,6 +30,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -56,6 +57,7 @@ struct alignas(64) io_source {
 
   bool closed() const noexcept { return uses.is_closed(); }
 };
+static_assert(offsetof(io_source, descriptor) == 0, "waits take its address for the source's");
 
 // An operation on a source. `shared`: the calling fiber is one of a parallel runtime.
 class io_use {

@@ -1,12 +1,15 @@
 // Exception servers of either kind of runtime.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/exception_desk.hpp"
 #include "sennit/local/scope.hpp"
 #include "sennit/scope.hpp"
@@ -18,13 +21,16 @@ class basic_exception_server {
   using desk = exception_desk<Kind>;
 
 public:
-  // A fault that was received, and waits. While it lives, the fiber that has received it is served by nobody.
+  // A fault that was received, and waits. While it lives, the fiber that has received it is served by nobody;
+  // so it stays where it is, in the frame that received it.
   class fault {
   public:
     ~fault() { reply(verdict::pass); }
     fault(const fault&) = delete;
     fault& operator=(const fault&) = delete;
 
+    // False: none was received by the deadline, or before the stop. It says nothing then, and takes no reply.
+    explicit operator bool() const noexcept { return received_.was_received; }
     fault_kind kind() const noexcept { return received_.kind; }
     // What was touched, or (fault_kind::instruction and arithmetic) the instruction's. Null where the
     // processor does not say.
@@ -38,7 +44,12 @@ public:
 
   private:
     friend basic_exception_server;
-    explicit fault(desk& of) : of_(of) { of.receive(received_); }
+    fault(desk& of, time_point deadline) : of_(of) { of.receive(received_, deadline); }
+    // By who has waited for it without a stack; `filed`: not in vain.
+    fault(desk& of, bool filed, time_point deadline) : of_(of) {
+      if (filed && !of.take(received_))
+        of.receive(received_, deadline);
+    }
     desk& of_;
     typename desk::holder received_;
     const hook_of_fiber nobody_{unserved};
@@ -49,7 +60,15 @@ public:
   basic_exception_server(const basic_exception_server&) = delete;
   basic_exception_server& operator=(const basic_exception_server&) = delete;
 
-  fault receive() { return fault(*desk_); }
+  fault receive() { return receive_until(never); }
+  fault receive_until(std::chrono::steady_clock::time_point deadline) { return fault(*desk_, deadline); }
+  auto receiving() noexcept {
+    fault_fill_reserve();
+    return receive_wait(*desk_);
+  }
+  auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(receiving(), deadline);
+  }
   void close() noexcept { desk_->close(); }
 
 private:
@@ -63,6 +82,27 @@ private:
     prepare_to_serve();
     return desk_;
   }
+
+  // Waits for the permit that comes with each fault. If the fault is gone then (its runtime ends), it waits
+  // for another with its stack.
+  class receive_wait : public continuation_wait {
+  public:
+    static constexpr const char* reason = "exception receive";
+    explicit receive_wait(desk& of) noexcept : of_(&of), filed_(of.filing()) {}
+    bool file(fiber& f) noexcept { return file(f, f); }
+    bool file(fiber& f, waiter& me) noexcept {
+      of_->is_received_by(f);
+      return filed_.file(f, me);
+    }
+    bool leave(waiter& me) noexcept { return filed_.leave(me); }
+    bool withdraw(fiber& f) noexcept { return leave(f); }
+    fault end(fiber&, std::uintptr_t, fiber_status) { return fault(*of_, true, never); }
+    fault end_by(time_point deadline, bool in_time) { return fault(*of_, in_time, deadline); }
+
+  private:
+    desk* of_;
+    decltype(std::declval<desk&>().filing()) filed_;
+  };
 
   const std::shared_ptr<desk> desk_;
 };

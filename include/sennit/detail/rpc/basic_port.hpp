@@ -31,6 +31,7 @@ namespace sennit::detail {
 
 // What call() throws where there is no reply. `error`: what the server failed with, if it did.
 [[noreturn, gnu::cold]] void throw_answer(call_phase what, std::exception_ptr& error);
+[[noreturn, gnu::cold]] void throw_sending(call_phase what);
 
 template <class Reply>
 using reply_kept = std::conditional_t<std::is_void_v<Reply>, std::monostate, Reply>;
@@ -59,6 +60,22 @@ public:
     friend basic_port;
     explicit answer(state&& is) noexcept : state_(std::move(is)) {}
     state state_;
+  };
+
+  // The same of what was only sent.
+  class sending_result {
+  public:
+    // Whether a server has it; or throws what send() throws.
+    bool get() const {
+      if (how_ == call_phase::too_large || how_ >= call_phase::late) [[unlikely]]
+        throw_sending(how_);
+      return how_ != call_phase::closed;
+    }
+
+  private:
+    friend basic_port;
+    explicit sending_result(call_phase how) noexcept : how_(how) {}
+    call_phase how_;
   };
 
   // Hands a request to a server, and waits for its reply. Throws what the server failed with; or
@@ -92,9 +109,7 @@ public:
   bool send(Request request) {
     record mine(*this, call_phase::sent, std::move(request));
     this->transact(mine, never);
-    if (mine.at.phase() == call_phase::too_large) [[unlikely]]
-      throw_answer(mine.at.phase(), mine.at.error());
-    return mine.at.phase() != call_phase::closed;
+    return sending_result(mine.at.phase()).get();
   }
 
   // The next request, in the order in which they came. Empty: the port is closed, and nobody has called
@@ -166,13 +181,18 @@ public:
     here.wait();
   }
 
-  // call() and receive() without a stack, for become(), whose function gets an `answer` or an `incoming`.
-  auto calling(Request request) noexcept { return call_wait(*this, std::move(request)); }
+  // call(), send() and receive() without a stack, for become(), whose function gets an `answer`, a
+  // `sending_result` or an `incoming`.
+  auto calling(Request request) noexcept { return call_wait<answer>(*this, std::move(request)); }
+  auto sending(Request request) noexcept { return call_wait<sending_result>(*this, std::move(request)); }
   auto receiving(receive_options options = {}) noexcept { return receive_wait(*this, options); }
-  // The same until a deadline (steady clock). Where that has passed, answer.get() throws std::system_error
-  // with timed_out, or the `incoming` is empty.
+  // The same until a deadline (steady clock). Where that has passed, get() throws std::system_error with
+  // timed_out, or the `incoming` is empty.
   auto calling_until(Request request, std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(calling(std::move(request)), deadline);
+  }
+  auto sending_until(Request request, std::chrono::steady_clock::time_point deadline) noexcept {
+    return timed_wait(sending(std::move(request)), deadline);
   }
   auto receiving_until(std::chrono::steady_clock::time_point deadline,
                        receive_options options = {}) noexcept {
@@ -180,11 +200,15 @@ public:
   }
 
 private:
+  template <class Result>
   class call_wait : public continuation_wait {
+    static constexpr bool wants_answer = std::is_same_v<Result, answer>;
+
   public:
     static constexpr const char* reason = "port call";
+    SENNIT_OBJECT_AT(call_wait, record_)  // whose first member is the port's address
     call_wait(basic_port& at, Request&& request) noexcept
-        : record_(at, call_phase::asked, std::move(request)) {}
+        : record_(at, wants_answer ? call_phase::asked : call_phase::sent, std::move(request)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {
       Waits::prepare(f, reason);
@@ -192,9 +216,12 @@ private:
     }
     bool leave(waiter& me) noexcept { return calls::leave_call(record_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
-    answer end(fiber&, std::uintptr_t, fiber_status why) {
+    Result end(fiber&, std::uintptr_t, fiber_status why) {
       calls::finish_call(record_, why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
-      return answer(std::move(record_.at));
+      if constexpr (wants_answer)
+        return answer(std::move(record_.at));
+      else
+        return sending_result(record_.at.phase());
     }
 
   private:
@@ -204,6 +231,7 @@ private:
   class receive_wait : public continuation_wait {
   public:
     static constexpr const char* reason = "port receive";
+    SENNIT_OBJECT_AT(receive_wait, next_)  // the same
     receive_wait(basic_port& at, receive_options options) noexcept : next_(at.nothing_yet(options.largest)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {

@@ -92,6 +92,13 @@ public:
     Waits::wake_all(all);
   }
 
+  // For one that is destroyed when its runtime has ended: nobody waits for its fibers.
+  void ends_with_runtime() noexcept {
+    for (Fiber& each : fibers_)
+      each.detach();
+    std::vector<Fiber>().swap(fibers_);
+  }
+
   // What a handler's fiber goes on with by default: it is the pool's again.
   continuation idle() { return sennit::become(idle_wait(*this), go_on{}); }
 
@@ -110,6 +117,7 @@ private:
 
   struct idle_wait : continuation_wait {
     static constexpr const char* reason = "upcall";
+    SENNIT_OBJECT_AT(idle_wait, pool)
     explicit idle_wait(basic_upcall_pool& of) noexcept : pool(&of) {}
     bool file(fiber& f) noexcept {
       Waits::prepare(f, reason);

@@ -10,8 +10,9 @@
 // have the address of a thread-local variable in a register.
 //
 // Nobody is asked while the fiber is in the middle of the scheduler's work, as far as that can be seen: its
-// descriptor says that it waits, or another one is current; nor while it holds a pthread lock (which debug
-// builds know), nor where it serves somebody's fault itself.
+// descriptor says that it waits, or another one is current; nor where it is not to yield (to wait for a
+// server would be one), nor while it holds a pthread lock (which debug builds know, and code with checks says
+// by the former), nor where it serves somebody's fault itself.
 #pragma once
 
 #include <atomic>
@@ -57,7 +58,8 @@ public:
   struct call;
   // The server's end of a fault that it has received.
   struct holder {
-    call* of = nullptr;  // null: answered, or its fiber has left
+    call* of = nullptr;  // null: none, or answered, or its fiber has left
+    bool was_received = false;
     fault_kind kind{};
     void* address = nullptr;
     machine_registers registers{};
@@ -77,14 +79,19 @@ public:
   exception_desk(const exception_desk&) = delete;
   exception_desk& operator=(const exception_desk&) = delete;
 
-  // The server's.
-  void receive(holder& into);
+  // The server's. Nothing is received if the deadline has passed.
+  void receive(holder& into, time_point deadline);
+  // In parts, for who has no stack meanwhile: who is to receive; what it waits for, a permit for each fault;
+  // then it takes that. False: it was withdrawn.
+  void is_received_by(fiber& server) noexcept;
+  auto filing() noexcept { return filed_.acquiring(); }
+  bool take(holder& into) noexcept;
   void reply(holder& to, verdict answer) noexcept;
   // Who waits, and who comes from now on, is passed on.
   void close() noexcept;
 
 private:
-  static bool wants(const fault_hook& self, const fault_site& site) noexcept;
+  static bool wants(const fault_hook& self, fault_site& site) noexcept;
   static fault_answer serve(const fault_hook& self, const fault_site& site);
   verdict ask(const fault_site& site, fiber& who, bool& leaves);
   bool file(call& mine) noexcept;

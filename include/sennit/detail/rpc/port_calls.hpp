@@ -203,8 +203,8 @@ protected:
     }
     hold.pass_on();
     waits_.wait_by(
-        "port call", deadline, [call = &mine](waiter& w) { return call->port->submit(*call, w); },
-        [call = &mine] { call->cut(); });
+        {"port call", mine.port}, deadline,
+        [call = &mine](waiter& w) { return call->port->submit(*call, w); }, [call = &mine] { call->cut(); });
   }
   // Files it, of a fiber without a stack. False: it need not wait.
   static bool file_call(record& call, waiter& me) noexcept {
@@ -311,7 +311,7 @@ protected:
       if (condition())
         return;
       hold.pass_on();
-      waits_.wait_by("port serve", never, [this](waiter& w) {
+      waits_.wait_by({"port serve", this}, never, [this](waiter& w) {
         list_push_back(servers_, w);
         waits_.unlock();
         return true;
@@ -413,7 +413,7 @@ private:
   // With the lock held, which it lets go. `caller`, `left`: who is made ready then, if anybody.
   [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller,
                                             left_behind left) {
-    waits_.wait_by("port receive", deadline, [this, caller, left, into = &into](waiter& w) {
+    waits_.wait_by({"port receive", this}, deadline, [this, caller, left, into = &into](waiter& w) {
       fiber* const next = caller;  // ours is on the stack of who waits
       left_behind others = left;
       enter_servers(w, *into);

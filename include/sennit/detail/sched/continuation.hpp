@@ -5,14 +5,16 @@
 // goes on, and up to 48 bytes of what that code wants kept. Who is about to enter such a fiber attaches a
 // stack to it first, most often the one that its predecessor has just given up.
 //
-//   round (on its stack) -> fiber_become: stack_detach, file -> ... woken, queued as any other ...
+//   round (on its stack) -> thread_block: stack_detach, file -> ... woken, queued as any other ...
 //     -> who runs next has no stack, either: call_continuation, stack_attach, right here (handoff)
 //     or entering: stack_for -> round, of a `resumed`: call_continuation
 //
 // What does not fit, and what belongs to a fiber beside its continuation (its name, its fiber-local values,
 // the size of its stack), lies in memory of its own: continuation_far. Workers keep some for the next.
 //
-// Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6 (Figures 3 and 4: stack_attach, stack_detach).
+// Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6. Functions that begin with stack_ or thread_, and
+// call_continuation, are those of its Figures 3 and 4, whose threads are our fibers; docs/continuations.md
+// says what is the same and what is not.
 #pragma once
 
 #include <atomic>
@@ -49,6 +51,10 @@ struct continuation_code : wait_site {
   void (*drop)(void* at) noexcept;
   std::uintptr_t (*entry)(const void* at) noexcept;         // for people: the function it goes on in
   continuation (*shown)(fiber& f, coroutine_frame& frame);  // the same: what has its type in its name
+  // How far into its place the address of what it waits for lies; is_descriptor: as in wait_reason. That of
+  // the site is for who has a stack.
+  std::size_t object_at = no_object;
+  static constexpr std::size_t no_object = ~std::size_t{0};
 };
 
 struct alignas(16) continuation_far {
@@ -166,10 +172,15 @@ inline continuation_code& continuation_of(fiber& f) noexcept {
   return static_cast<continuation_code&>(*f.site);
 }
 
-// Puts a fiber that has just lost its stack where its waker finds it. False: it need not wait.
-inline bool file_stackless(fiber& f) noexcept {
+// Puts a fiber that has no stack where its waker finds it. False: it need not wait. `now`: its worker's.
+inline bool file_new_stackless(fiber& f, std::uint64_t now) noexcept {
+  f.since = now;
+  return continuation_of(f).file(continuation_place(f), f);
+}
+// The same of one that has just lost it.
+inline bool file_stackless(fiber& f, std::uint64_t now) noexcept {
   const char* const reason = counting ? f.site->reason : nullptr;
-  const bool waits = continuation_of(f).file(continuation_place(f), f);
+  const bool waits = file_new_stackless(f, now);
   if (waits)
     count_block(reason, false);
   return waits;
@@ -197,9 +208,9 @@ inline void stack_detach(fiber& f, continuation& next) noexcept {
   f.frame->record.name = nullptr;
   continuation_access::put(next, f);
 }
-// Of the running fiber, which has left its stack for good: at `self`. Its continuation is the payload, the
-// stack is the worker's.
-void stack_give_up(sennit_worker& w, fiber& f, sennit_context self) noexcept;
+// Disposes of the running fiber, which has left its stack for good: at `self`. Its continuation, which is the
+// payload, is kept in its descriptor; the stack is the worker's. It is not filed yet.
+void thread_dispatch(sennit_worker& w, fiber& f, sennit_context self) noexcept;
 // Gives a stack to a fiber whose continuation has been taken out of its place, and that runs.
 void stack_attach(fiber& f, coroutine_frame& frame) noexcept;
 

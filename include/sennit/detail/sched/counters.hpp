@@ -21,6 +21,9 @@ inline constexpr bool counting = true;
 
 // The running fiber blocks, or gives way. `reason` lives as long as the process; its text counts.
 void count_block(const char* reason, bool keeps_stack) noexcept;
+// Whether the next yield of the calling thread is one that its fiber is made to do: it has a reason of its
+// own.
+void count_forced(bool yield) noexcept;
 // A fiber goes on on the stack that another has given up right before.
 void count_handoff() noexcept;
 // A fiber goes on without the stack that it has blocked on.
@@ -35,6 +38,7 @@ void count_stacks(int change) noexcept;
 
 inline constexpr bool counting = false;
 inline void count_block(const char*, bool) noexcept {}
+inline void count_forced(bool) noexcept {}
 inline void count_handoff() noexcept {}
 inline void count_call() noexcept {}
 inline void count_recognition(const fiber*) noexcept {}

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/coro/coroutine_frame.hpp"
@@ -51,6 +52,36 @@ struct wait_node {
   }
 };
 
+// Why somebody waits, and for which object, for people.
+struct wait_reason {
+  constexpr wait_reason(const char* why) noexcept : text(why) {}
+  wait_reason(const char* why, const void* of) noexcept
+      : text(why), object(reinterpret_cast<std::uintptr_t>(of)) {}
+  constexpr wait_reason(const char* why, std::uintptr_t of) noexcept : text(why), object(of) {}
+
+  // The same, of `object` if it names none.
+  wait_reason or_of(const void* other) const noexcept {
+    return object != 0 ? *this : wait_reason(text, other);
+  }
+
+  const char* text;  // a literal
+  // Its address; 0: there is none, or are several. With is_descriptor, that of a file descriptor's number;
+  // with has_owner, one where an owner_note lies first.
+  std::uintptr_t object = 0;
+};
+inline constexpr std::uintptr_t is_descriptor = 1;  // what lies there is aligned to more
+inline constexpr std::uintptr_t has_owner = 2;
+
+// Who holds a lock, for reports of deadlocks. Written by who holds it.
+struct owner_note {
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  std::uint32_t id = 0;  // the fiber's; or 0, or nobody's
+  void take() noexcept;  // the calling fiber has it, or thread
+  // How many runtimes report deadlocks. A lock that is first taken when some do takes such notes from then
+  // on; its quick ways fail then, and are the same for all others.
+  static constinit inline std::atomic<unsigned> wanted{0};
+};
+
 // What a fiber's stack is known as: this very address. (An array: of a pointer to a literal, each file would
 // have a literal of its own.)
 inline constexpr char fiber_kind[] = "fiber";
@@ -88,6 +119,7 @@ enum : std::uint8_t {
   is_unusual = 1,   // has a name, an error, no stack, or one of another size, or has left
   yields_away = 2,  // has a yield continuation (continuation.hpp), which its yields are to see
   is_of_scope = 4,  // has a scope_member among its fiber-local values
+  has_error = 8,    // ended with one
 };
 
 // What a spawn resets, in one store.
@@ -119,10 +151,15 @@ struct waiter_list : wait_node {
 
 // Why a fiber is parked, on its stack: for people, and for the runtime's end.
 struct wait_site {
-  const char* reason;
+  constexpr wait_site() noexcept = default;
+  constexpr wait_site(const wait_reason& why, bool (*how)(wait_site& site, fiber& f) noexcept) noexcept
+      : reason(why.text), object(why.object), withdraw(how) {}
+
+  const char* reason = "";
+  std::uintptr_t object = 0;  // as wait_reason's
   // Takes the fiber out of what it waits for. False: somebody else has, and makes it ready. Only while it
   // cannot go on: no other fiber of its runtime runs, or (scope_member.hpp) it would wait for a lock.
-  bool (*withdraw)(wait_site& site, fiber& f) noexcept;
+  bool (*withdraw)(wait_site& site, fiber& f) noexcept = nullptr;
 };
 
 struct continuation_far;
@@ -135,7 +172,10 @@ struct alignas(128) fiber : waiter {
     sennit_context context = nullptr;  // where it is suspended
     continuation_far* far;             // stackless: what has no room here, or null
   };
-  fiber* next = nullptr;  // in the ring, or among the idle ones
+  union {
+    fiber* next = nullptr;  // in the ring, or among the idle ones
+    std::uint64_t since;    // while parked: when that began (coarse_now())
+  };
   sennit_worker* home = nullptr;
   wait_claim permit;     // of a parallel runtime: this_fiber::park and unpark
   std::uint32_t id = 0;  // 0: nobody has asked yet
@@ -150,14 +190,26 @@ struct alignas(128) fiber : waiter {
   };
   // The rest is its continuation, while it is stackless.
   coroutine_frame* frame = nullptr;  // its stack; null: none
-  void* error = nullptr;             // std::exception_ptr*: what its function ended with
-  char name[32] = {};                // what people want to see
+  union {
+    void* error;            // std::exception_ptr*: what its function ended with, if has_error
+    std::uintptr_t object;  // of a local runtime, while parked: what it waits for, as wait_reason's
+  };
+  char name[32] = {};  // what people want to see
 
   fiber() noexcept {}
   void* room() noexcept { return reinterpret_cast<char*>(this) + sizeof(fiber) - continuation_room; }
   bool is_parked() const { return says_parked(flags.status); }
 };
 static_assert(sizeof(fiber) == 128);
+
+// What it ended with, or null.
+inline std::exception_ptr* fiber_error(const fiber& f) noexcept {
+  return (f.flags.unusual & has_error) != 0 ? static_cast<std::exception_ptr*>(f.error) : nullptr;
+}
+
+// Nanoseconds of the monotonic clock, as the kernel's last tick left it, which is quick to read. Always odd:
+// to be told from an address.
+std::uint64_t coarse_now() noexcept;
 
 // Its stack, or null: a host, or one that has none (yet: moves of its state run before it is attached).
 inline coroutine_frame* fiber_frame(const fiber& f) noexcept {

@@ -91,6 +91,14 @@ inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
 // way, goes on on the worker after the one that it was sent to last.
 inline constinit std::atomic<bool> scatter_fibers{false};
 
+// Of a worker whose policy is hybrid: what of its ring is what (parallel_policy.cpp).
+struct hybrid_turns {
+  std::uint32_t known_end = 0;          // the ring's, after the last dispatch
+  std::size_t adds_left = hybrid_adds;  // that still go to the front
+  std::size_t in_front = 0;             // how many of them have not run
+  std::size_t first_left = 0;           // of those queued when the cycle began, how many have not run
+};
+
 struct parallel_worker final : sennit_worker {
   parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
 
@@ -99,15 +107,16 @@ struct parallel_worker final : sennit_worker {
   ring_type ring;
   std::atomic<unsigned> dispatches{0};  // others look whether it grows
   unsigned poll_at;
-  unsigned slot_left = slot_budget;
+  unsigned slot_left;
   const bool plain;  // fifo, no test, free fences: to give way is to go round the ring
-  const bool lifo;
+  const run_policy policy;
   const unsigned poll_every;  // dispatches
   // The owner's, seldom.
   parallel_runtime& runtime;
   const unsigned index;
   std::uint32_t random;  // where it begins to steal
   unsigned polls = 0;
+  hybrid_turns turns;
   time_point last_watch{};
   // Everybody's.
   detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
@@ -146,6 +155,7 @@ struct parallel_runtime {
   // Finished fibers, for workers that have none.
   spin_lock spare_lock;
   fiber* spare = nullptr;
+  struct idle_stacks idle_stacks;  // under spare_lock
 
   const std::size_t stack_size;
   const bool scatters = scatter_fibers.load(std::memory_order_relaxed);
@@ -183,7 +193,7 @@ void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 // Makes a fiber ready at one worker, where others may take it.
 [[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
 // A finished fiber for a new one. `w` null: from outside. Throws as fiber_spawn.
-[[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t stack_size);
+[[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish stack);
 // A finished fiber that nobody refers to.
 void parallel_give(fiber& f) noexcept;
 inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; then half go to all
@@ -316,6 +326,7 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
   if (w.unwinding && parallel_told(f)) [[unlikely]]
     return {f.context, 0};
   w.ready.current = nullptr;
+  f.since = w.now;
   const char* const reason = counting ? f.site->reason : nullptr;
   if ((*static_cast<File*>(argument))(f)) [[likely]] {
     count_block(reason, true);
@@ -333,6 +344,7 @@ template <class File>
 [[gnu::always_inline]] inline std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
   sennit_should_hold_no_lock("waits", site.reason);
   fiber* const self = w.ready.current;
+  stack_should_be_whole(self->frame->record);
   const int kept = *w.error_number;
   self->site = &site;
   self->flags.status = fiber_status::parked;
@@ -414,8 +426,8 @@ inline constexpr std::uintptr_t ended_claimed = 4;
   return {};
 }
 
-// As fiber_become.
-[[gnu::cold]] sennit_decision parallel_become(coroutine_frame& frame, continuation& next) noexcept;
+// As thread_block.
+[[gnu::cold]] sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept;
 
 template <class Body>
 sennit_decision parallel_round(void* top) noexcept {
@@ -429,18 +441,19 @@ sennit_decision parallel_round(void* top) noexcept {
   if constexpr (!direct_entry)
     return round_ended(frame, next);
   if (may_become<Body> && next)
-    return parallel_become(frame, next);
+    return parallel_thread_block(frame, next);
   return parallel_finish(self);
 }
+inline constexpr sennit_round parallel_thread_continue = parallel_round<resumed>;
 
 // A new fiber that has not begun, with a function. `w` null: the caller is no worker of the runtime's.
 template <class Function>
 [[gnu::always_inline]] inline fiber& parallel_make(parallel_runtime& of, parallel_worker* w,
-                                                   Function&& function, std::size_t stack_size, bool owned) {
+                                                   Function&& function, stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
   fiber* f = w != nullptr ? w->idle : nullptr;
-  if (f == nullptr || stack_size != 0) [[unlikely]]
-    f = parallel_take_slow(of, w, stack_size);
+  if (f == nullptr || stack.size != 0) [[unlikely]]
+    f = parallel_take_slow(of, w, stack);
   else
     w->idle = f->next;
   if constexpr (noexcept(body(std::forward<Function>(function))) && fits_payload<body>) {
@@ -454,7 +467,7 @@ template <class Function>
     }
   }
   fiber_reset(*f, parallel_round<body>, owned);
-  if (stack_size != 0) [[unlikely]]
+  if (stack.size != 0) [[unlikely]]
     f->flags.unusual = f->frame->record.memory.size != of.stack_size;
   ::new (&f->permit) wait_claim;
   f->ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);

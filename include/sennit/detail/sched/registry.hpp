@@ -50,12 +50,13 @@ struct sennit_debug_table {
   std::uint64_t record;  // 1: contexts are as arch/x86_64.h draws them; 0: otherwise
   std::uint64_t block_size, block_fiber_size, block_older, block_index;
   std::uint64_t registration_worker, registration_older;
-  std::uint64_t fiber_context, fiber_home, fiber_id, fiber_reason, fiber_frame, fiber_joiner, fiber_name;
+  std::uint64_t fiber_context, fiber_home, fiber_id, fiber_reason, fiber_frame, fiber_object, fiber_name;
   std::uint64_t fiber_status, status_parked, status_joining, status_finished;
   std::uint64_t site_reason;
   std::uint64_t frame_context, frame_memory_low, frame_memory_size;
   std::uint64_t worker_current, worker_shared, worker_thread, worker_index;
   std::uint64_t fiber_stackless, code_run;
+  std::uint64_t fiber_since, worker_now, site_object, code_object_at, fiber_room, far_size;
 };
 extern sennit_debug_table sennit_debug;
 }

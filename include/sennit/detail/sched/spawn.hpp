@@ -14,13 +14,13 @@ namespace sennit::detail {
 // Keeps the exception being handled for the fiber's joiner, or ends the program when there can be none.
 [[gnu::cold]] void fiber_fail(fiber& f) noexcept;
 [[noreturn, gnu::cold]] void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept;
-[[noreturn, gnu::cold]] void fiber_rethrow(void* error);
+[[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr* error);
 
 // A finished fiber with a stack, for a new one. Throws as fiber_spawn.
-[[gnu::cold]] fiber* fiber_take_slow(worker& w, std::size_t stack_size);
+[[gnu::cold]] fiber* fiber_take_slow(worker& w, stack_wish stack);
 
-// A new descriptor and a stack, of a worker.
-fiber* fiber_make_with_stack(worker& w, std::size_t stack_size);
+// A new descriptor and a stack, of a worker; the wish's size is a class.
+fiber* fiber_make_with_stack(worker& w, stack_wish stack);
 
 // The running fiber ends here and now: its function object is destroyed, but nothing of what is on its stack,
 // which nobody uses again: others may still refer to it. Native switches only.
@@ -52,7 +52,7 @@ using body_destroyer = void (*)(coroutine_frame& frame);
 void fiber_detach_frame(worker& w, fiber& f) noexcept;
 // A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn. Fibers that
 // begin with a stack leave one to those that go on without, who could not be told that there is no memory.
-coroutine_frame& frame_take(worker& w, std::size_t stack_size, std::size_t leave = 1);
+coroutine_frame& frame_take(worker& w, stack_wish stack, std::size_t leave = 1);
 #if defined(SENNIT_SANITIZED)
 // Whose frames were left: its run loop is to begin anew. Not on that stack.
 void frame_restart(coroutine_frame& frame) noexcept;
@@ -88,7 +88,8 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
       w.ready.replace_running(joiner);
       return entering(w, *joiner);
     }
-    if (!self.flags.owned) {  // nor does the host wait for it
+    // Nor does the host wait for it. (One that is unusual may have a stack that goes back at once.)
+    if (!self.flags.owned && !self.flags.unusual) {
       if (fiber* next = w.ready.step_off()) {
         const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
         fiber_give(w, self);
@@ -173,13 +174,14 @@ template <class Body>
     if (frame.own.locals != nullptr) [[unlikely]]
       destroy_locals(frame);
     sennit_should_hold_no_lock("ends", nullptr);
+    stack_should_be_whole(frame.record);
   }
   return next;
 }
 
-// Has a fiber go on where another has left its stack. `next`: of that one before, of this one after. False:
-// it has ended.
-inline bool run_resumed(coroutine_frame& frame, sennit_round round, fiber& f, continuation& next) noexcept {
+// Has a fiber go on where another has left its stack, by a call of its continuation. `next`: of that one
+// before, of this one after. False: it has ended.
+inline bool stack_handoff(coroutine_frame& frame, sennit_round round, fiber& f, continuation& next) noexcept {
   frame.round = round;
   next.~continuation();
   ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, f));
@@ -194,10 +196,10 @@ inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) n
     ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
   return {nullptr, goes_on};
 }
-// The rest of a round that ends by a continuation, where they are: the fiber is filed, on what was its stack,
-// and if who runs next has none that goes on right here, by a call, and so on (stack handoff). Who is to be
-// entered in the end.
-[[gnu::cold]] sennit_decision fiber_become(worker& w, coroutine_frame& frame, continuation& next) noexcept;
+// The rest of a round that ends by a continuation, where switches are: the fiber blocks by it; it is filed,
+// on what was its stack, and if who runs next has none that goes on right here, by a call, and so on (stack
+// handoff). Who is to be entered in the end.
+[[gnu::cold]] sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept;
 // Whether frame_keep() would keep it: it is not to be given away by who still stands on it.
 inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
   return frame.record.memory.size == w.stack_size && w.spare_frame_count != most_spare_frames;
@@ -213,9 +215,11 @@ sennit_decision fiber_round(void* top) noexcept {
   if constexpr (!direct_entry)
     return round_ended(frame, next);
   if (may_become<Body> && next)
-    return fiber_become(w, frame, next);
+    return thread_block(w, frame, next);
   return fiber_finish(w, self);
 }
+// What a stack begins with that was attached to a fiber.
+inline constexpr sennit_round thread_continue = fiber_round<resumed>;
 
 // A finished fiber, which has got a function, begins anew.
 [[gnu::always_inline]] inline void fiber_reset(fiber& f, sennit_round round, bool owned) noexcept {
@@ -227,15 +231,15 @@ sennit_decision fiber_round(void* top) noexcept {
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 }
 
-// A new fiber, ready to run; `owned`: a handle will refer to it. stack_size 0: the worker's. Throws
+// A new fiber, ready to run; `owned`: a handle will refer to it. A stack of size 0: the worker's. Throws
 // std::system_error or std::bad_alloc when memory or mappings ran out, or what copying the function throws.
 template <class Function>
-[[gnu::always_inline]] inline fiber& fiber_spawn(worker& w, Function&& function, std::size_t stack_size,
+[[gnu::always_inline]] inline fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack,
                                                  bool owned) {
   using body = std::decay_t<Function>;
   fiber* f = w.idle;
-  if (f == nullptr || stack_size != 0) [[unlikely]]
-    f = fiber_take_slow(w, stack_size);
+  if (f == nullptr || stack.size != 0) [[unlikely]]
+    f = fiber_take_slow(w, stack);
   else
     w.idle = f->next;
   coroutine_frame& frame = *f->frame;
@@ -250,7 +254,7 @@ template <class Function>
     }
   }
   fiber_reset(*f, fiber_round<body>, owned);
-  if (stack_size != 0) [[unlikely]]
+  if (stack.size != 0) [[unlikely]]
     f->flags.unusual = frame.record.memory.size != w.stack_size;
   f->joiner = nullptr;
   w.ready.add(f);

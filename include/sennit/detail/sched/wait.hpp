@@ -56,7 +56,7 @@ inline bool leave_list(waiter& w) noexcept {
 class claimed_wait {
 public:
   enum class kind : bool { any, local };
-  claimed_wait(const char* reason, time_point deadline, kind among = kind::any) noexcept;
+  claimed_wait(const wait_reason& why, time_point deadline, kind among = kind::any) noexcept;
   // Of a fiber that has no stack.
   claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept;
   claimed_wait(const claimed_wait&) = delete;
@@ -98,6 +98,7 @@ private:
   static bool withdraw_from(wait_site& site, fiber& f) noexcept;
 
   struct site_type : wait_site {
+    site_type(const wait_reason& why, claimed_wait& of) noexcept : wait_site(why, withdraw_from), self(&of) {}
     claimed_wait* self;
   };
   site_type site_;
@@ -137,7 +138,7 @@ void sleep_until(time_point deadline);
 // Such a word holds its waiter, or a number that is no address. Who ends the wait exchanges it first.
 
 struct slot_site : wait_site {
-  slot_site(const char* why, std::atomic<std::uintptr_t>& word, std::uintptr_t without) noexcept
+  slot_site(const wait_reason& why, std::atomic<std::uintptr_t>& word, std::uintptr_t without) noexcept
       : wait_site{why, withdraw_from_slot}, slot(&word), left(without) {}
   static bool withdraw_from_slot(wait_site& site, fiber& f) noexcept;
   std::atomic<std::uintptr_t>* slot;
@@ -149,7 +150,7 @@ struct slot_site : wait_site {
 // forced_unwind, too, with nobody left in the word. `claimed_tag`: what is added to the waiter's address if
 // its wait may also end by something else.
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
-                  const char* reason, time_point deadline, std::uintptr_t claimed_tag = 0);
+                  const wait_reason& why, time_point deadline, std::uintptr_t claimed_tag = 0);
 
 // Of one that was taken out of such a word: until who has taken it lets go of it, which is very soon, unless
 // its wait has ended by that.
@@ -187,7 +188,7 @@ bool wait_for_end(fiber& f, time_point deadline);
     wait_for_end(f, never);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself");
-    slot_site site(join_reason, f.ended, ended_not_yet);
+    slot_site site({join_reason, &f}, f.ended, ended_not_yet);
     parallel_block(*w, site, [joined = &f](fiber& self) { return observe_end(*joined, self); });
   }
 }

@@ -113,6 +113,8 @@ public:
   T newest() const noexcept { return owned() != 0 ? T{place(tail() - 1)} : T(); }
   T oldest() const noexcept { return owned() != 0 ? T{place(head())} : T(); }
   std::size_t owned() const noexcept { return tail() - head(); }
+  // Grows by one with each push, and falls with each pop_newest.
+  std::uint32_t end() const noexcept { return tail(); }
 
   // Puts an item into the slot; returns whom it displaces, or none.
   T put_slot(T item) noexcept {

@@ -27,6 +27,7 @@
 #include "sennit/detail/sched/continuation.hpp"
 #include "sennit/detail/sched/driver.hpp"
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/sched/idle_stacks.hpp"
 #include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
 #include "sennit/detail/sched/time_slice.hpp"
@@ -66,6 +67,7 @@ struct sennit_worker {
   unsigned until_poll = sennit::detail::poll_interval;
   bool unwinding = false;       // the runtime ends
   int* error_number = nullptr;  // the errno of the thread that runs it
+  std::uint64_t now = 0;        // coarse_now(), when it last looked outside: dumps say how long fibers wait
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
@@ -76,12 +78,14 @@ struct sennit_worker {
   sennit::detail::stack_memory stack_memory;
   std::unique_ptr<sennit::detail::driver> driver;
   std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // of fibers that have none
-  const unsigned process = sennit::detail::process_generation();       // that it was made in
+  std::atomic<sennit::detail::local_value*> upcalls{nullptr};  // the runtime's: of its first worker (rpc's)
+  const unsigned process = sennit::detail::process_generation();  // that it was made in
   // The rest.
   alignas(128) sennit::detail::timer_wheel deadlines;  // a local runtime's
   // Stacks of fibers that ended before they were joined, or blocked without.
   sennit::detail::coroutine_frame* spare_frames = nullptr;
   std::size_t spare_frame_count = 0;
+  struct sennit::detail::idle_stacks idle_stacks;
   sennit::detail::block_pool blocks;  // for continuations
   std::atomic<int> thread{0};         // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
@@ -259,14 +263,19 @@ void host_goes(worker& w) noexcept;
 [[gnu::cold]] void leave_if_due();
 
 [[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as,
-                                                              const char* reason) {
-  sennit_should_hold_no_lock("waits", reason);
+                                                              const wait_reason& why) {
+  sennit_should_hold_no_lock("waits", why.text);
   fiber* const self = w.ready.current;
+  if (self->frame != nullptr)
+    stack_should_be_whole(self->frame->record);
   const int kept = *w.error_number;
-  self->reason = reason;
+  self->reason = why.text;
+  self->object = why.object;
   self->flags.status = as;
-  count_block(reason, true);
+  count_block(why.text, true);
   fiber* const next = may_enter_directly(w) ? w.ready.step_off() : nullptr;
+  if (next != nullptr)
+    self->since = w.now;  // it is in no ring any more; else the decider sees to it
   const std::uintptr_t word =
       next != nullptr ? enter_directly(w, *self, *next) : suspend(w, sennit_decide_park, &w);
   worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
@@ -277,22 +286,22 @@ void host_goes(worker& w) noexcept;
 }
 
 // Where the fiber has guards: throws sennit::cancelled, too.
-[[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, const char* reason);
+[[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, const wait_reason& why);
 
 // Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
-// waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `reason`:
-// what a debugger shows; a literal. Returns the waker's word; the fiber's status says whether it was a waker
+// waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `why`: what
+// dumps and debuggers show. Returns the waker's word; the fiber's status says whether it was a waker
 // at all.
-[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const char* reason) {
+[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const wait_reason& why) {
   assert(w.ready.running() && w.shared == nullptr &&
          "sennit: blocking in sennit::local outside of a local runtime's fiber");
   if (w.ready.current->flags.stoppable) [[unlikely]]
-    return park_stoppable(w, as, reason);
-  return park_unstoppable(w, as, reason);
+    return park_stoppable(w, as, why);
+  return park_unstoppable(w, as, why);
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
-bool park_until(worker& w, fiber_status as, const char* reason, time_point deadline);
+bool park_until(worker& w, fiber_status as, const wait_reason& why, time_point deadline);
 
 // Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
 // wakes share.

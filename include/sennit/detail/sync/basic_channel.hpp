@@ -49,7 +49,7 @@ public:
     if (closed_)
       return false;
     hold.pass_on();
-    return waits_.wait(senders_, std::addressof(value), "channel send", deadline) == taken;
+    return waits_.wait(senders_, std::addressof(value), {"channel send", this}, deadline) == taken;
   }
 
   // Takes the next value, waiting for it. Empty: the channel is closed and nothing is left in it.
@@ -184,7 +184,8 @@ private:
   // then the place only gets a mark that there is one, or in place.
   [[gnu::always_inline]] void wait_for_value(std::optional<T>& value, time_point deadline) {
     landing place{value};
-    [[maybe_unused]] const std::uintptr_t word = waits_.wait(receivers_, &place, "channel receive", deadline);
+    [[maybe_unused]] const std::uintptr_t word =
+        waits_.wait(receivers_, &place, {"channel receive", this}, deadline);
     if constexpr (in_register)
       if (place.filled)
         value.emplace(from_word<T>(word));
@@ -216,6 +217,7 @@ private:
   class receive_wait : public continuation_wait {
   public:
     static constexpr const char* reason = "channel receive";
+    SENNIT_OBJECT_AT(receive_wait, from_)
     explicit receive_wait(basic_channel& from) noexcept : from_(&from) {}
     receive_wait(receive_wait&& other) noexcept : from_(other.from_), value_(std::move(other.value_)) {
       static_assert(std::is_nothrow_move_constructible_v<T>);
@@ -251,6 +253,7 @@ private:
   class send_wait : public continuation_wait {
   public:
     static constexpr const char* reason = "channel send";
+    SENNIT_OBJECT_AT(send_wait, to_)
     send_wait(basic_channel& to, T&& value) : to_(&to), value_(std::move(value)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool withdraw(fiber& f) noexcept { return leave(f); }

@@ -88,6 +88,7 @@ private:
   class made_ready : public continuation_wait {
   public:
     static constexpr const char* reason = "future";
+    SENNIT_OBJECT_AT(made_ready, awaited_)  // which is its state's address
     explicit made_ready(basic_future&& awaited) : awaited_(std::move(awaited)) { state_of(awaited_.state_); }
     bool file(fiber& f) noexcept { return file(f, f); }
     bool withdraw(fiber& f) noexcept { return leave(f); }

@@ -93,7 +93,7 @@ public:
   // Waits, unless `decide(state&)`, called under the lock, returns true: it need not. (Or `decide(guard&,
   // waiter&)`, which may look at the queue, and put what it wants into the waiter's word: an even number.)
   // False: the deadline passed first. Throws, with the caller out of the queue, when it is told to leave: by
-  // forced_unwind when its runtime ends. `reason`: a literal, for people.
+  // forced_unwind when its runtime ends. `reason`: a wait_reason; the object is the queue, if it names none.
   // `after()` is called when the caller is in the queue, from where it may already have been woken: it is
   // copied, must not refer to the caller's stack, and must not throw.
   //

@@ -71,16 +71,16 @@ public:
   };
 
   template <class Decide, class After>
-  bool wait(const char* reason, time_point deadline, Decide decide, After after) {
-    worker& w = running_worker_for(reason);
+  bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
+    worker& w = running_worker_for(why.text);
     if (!enter(*w.ready.current, decide))
       return true;
     after();
-    return park_until(w, fiber_status::waiting, reason, deadline);
+    return park_until(w, fiber_status::waiting, why.or_of(this), deadline);
   }
   template <class Decide>
-  bool wait(const char* reason, time_point deadline, Decide decide) {
-    return wait(reason, deadline, decide, [] {});
+  bool wait(const wait_reason& why, time_point deadline, Decide decide) {
+    return wait(why, deadline, decide, [] {});
   }
 
   template <class Decide>

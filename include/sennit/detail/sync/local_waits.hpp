@@ -62,23 +62,23 @@ struct local_waits {
     gone();
     return true;
   }
-  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
+  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
                                              time_point deadline) {
-    return wait_by(reason, deadline, [&list, offered](waiter& w) {
+    return wait_by(why, deadline, [&list, offered](waiter& w) {
       w.word = reinterpret_cast<std::uintptr_t>(offered);
       list_push_back(list, w);
       return true;
     });
   }
   template <class File, class Gone = nothing_to_do>
-  [[gnu::always_inline]] std::uintptr_t wait_by(const char* reason, time_point deadline, File file,
+  [[gnu::always_inline]] std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
                                                 Gone = {}) {
     worker& w = running_worker();
     if (!file(*w.ready.current))
       return 0;
     if (deadline == never)
-      return park(w, fiber_status::waiting, reason);
-    return park_until(w, fiber_status::waiting, reason, deadline) ? this_worker()->ready.current->word : 0;
+      return park(w, fiber_status::waiting, why);
+    return park_until(w, fiber_status::waiting, why, deadline) ? this_worker()->ready.current->word : 0;
   }
 };
 

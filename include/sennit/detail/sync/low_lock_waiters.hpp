@@ -19,17 +19,28 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sennit/detail/arch/native_memory.hpp"
+#include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::detail {
 
+// How long between two looks at the lock that another holds.
+template <class Memory>
+struct lock_pause {
+  void operator()() noexcept { Memory::give_way(); }
+};
+template <>
+struct lock_pause<native_memory> : backoff {};
+
 // Used as basic_wait_queue.hpp says.
-class low_lock_waiters {
+template <class Memory = native_memory>
+class basic_low_lock_waiters {
 public:
   using state = std::uintptr_t;
 
-  constexpr low_lock_waiters() noexcept = default;
-  explicit constexpr low_lock_waiters(state initial) noexcept : word_(initial << state_shift) {}
+  constexpr basic_low_lock_waiters() noexcept : basic_low_lock_waiters(0) {}
+  explicit constexpr basic_low_lock_waiters(state initial) noexcept : word_(initial << state_shift) {}
 
   [[gnu::always_inline]] bool change(state from, state to, std::memory_order order) noexcept {
     std::uintptr_t expected = from << state_shift;
@@ -56,10 +67,23 @@ private:
   static constexpr std::uintptr_t locked = 1;
   static constexpr std::uintptr_t waited_for = 2;
 
-  std::uintptr_t lock_slow() noexcept;
+  [[gnu::noinline]] std::uintptr_t lock_slow() noexcept {
+    std::uintptr_t seen = word_.load(std::memory_order_relaxed);
+    for (lock_pause<Memory> pause;;) {
+      if ((seen & locked) != 0) {
+        pause();
+        seen = word_.load(std::memory_order_relaxed);
+      } else if (word_.compare_exchange_weak(seen, seen | locked, std::memory_order_acquire,
+                                             std::memory_order_relaxed)) {
+        return seen;
+      }
+    }
+  }
 
-  std::atomic<std::uintptr_t> word_{0};
+  typename Memory::template atomic<std::uintptr_t> word_;
   waiter_list list_;
 };
+
+using low_lock_waiters = basic_low_lock_waiters<>;
 
 }  // namespace sennit::detail

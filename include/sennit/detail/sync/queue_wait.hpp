@@ -16,6 +16,7 @@ namespace sennit::detail {
 //   void settle(time_point)       the same, if that may have to wait: end() is called after it
 //   bool is_over()                the same, without waiting for more; of a wait without a deadline
 //   void gave_up()                it has left the queue, and was not woken
+//   object_at()                   as a wait's; without, the object is the queue
 struct queue_rule {
   static bool end(time_point) noexcept { return true; }
   static void gave_up() noexcept {}
@@ -25,6 +26,14 @@ template <class Queue, class Rule>
 class queue_wait : public continuation_wait {
 public:
   static constexpr const char* reason = Rule::reason;
+  SENNIT_PLACE_OF(queue_at, queue_wait, queue_)
+  SENNIT_PLACE_OF(rule_at, queue_wait, rule_)
+  static constexpr std::size_t object_at() noexcept {
+    if constexpr (says_object<Rule>)
+      return object_within<Rule>(rule_at());
+    else
+      return queue_at();
+  }
   explicit queue_wait(Queue& queue, Rule rule = {}) noexcept : queue_(&queue), rule_(rule) {}
   bool file(fiber& f) noexcept { return file(f, f); }
   bool withdraw(fiber& f) noexcept { return leave(f); }

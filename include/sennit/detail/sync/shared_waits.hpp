@@ -38,9 +38,9 @@ public:
     return left;
   }
 
-  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const char* reason,
+  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
                                              time_point deadline) {
-    return wait_by(reason, deadline, [this, &list, offered](waiter& w) {
+    return wait_by(why, deadline, [this, &list, offered](waiter& w) {
       w.word = reinterpret_cast<std::uintptr_t>(offered);
       list_push_back(list, w);
       unlock();
@@ -48,27 +48,28 @@ public:
     });
   }
   template <class File, class Gone = nothing_to_do>
-  [[gnu::always_inline]] std::uintptr_t wait_by(const char* reason, time_point deadline, File file,
+  [[gnu::always_inline]] std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
                                                 Gone gone = {}) {
     if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
-      site here{{reason, withdraw}, &lock_};
+      site here(why, lock_);
       return parallel_block(*w, here, [file](fiber& self) {
         const File then = file;
         return then(self);
       });
     }
-    return wait_claimed(reason, deadline, file, gone);
+    return wait_claimed(why, deadline, file, gone);
   }
 
 private:
   struct site : wait_site {
+    site(const wait_reason& why, spin_lock& of) noexcept : wait_site(why, withdraw_from), lock(&of) {}
     spin_lock* lock;
   };
-  static bool withdraw(wait_site& from, fiber& f) noexcept;
+  static bool withdraw_from(wait_site& from, fiber& f) noexcept;
   template <class File, class Gone>
-  [[gnu::noinline]] std::uintptr_t wait_claimed(const char* reason, time_point deadline, File file,
+  [[gnu::noinline]] std::uintptr_t wait_claimed(const wait_reason& why, time_point deadline, File file,
                                                 Gone gone) {
-    claimed_wait wait(reason, deadline);
+    claimed_wait wait(why, deadline);
     if (!file(wait.node()))
       return 0;
     const bool ended = wait.wait();

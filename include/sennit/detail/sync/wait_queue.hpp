@@ -53,9 +53,9 @@ public:
   };
 
   template <class Decide, class After>
-  [[gnu::always_inline]] bool wait(const char* reason, time_point deadline, Decide decide, After after) {
+  [[gnu::always_inline]] bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
     if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
-      site here{{reason, withdraw_from}, this};
+      site here(why.or_of(this), *this);
       parallel_block(*w, here, [this, &decide, after](fiber& self) {
         const After then = after;
         const bool waits = enter(self, decide);
@@ -65,12 +65,12 @@ public:
       });
       return true;
     }
-    return wait_claimed(reason, deadline, decide, after);
+    return wait_claimed(why, deadline, decide, after);
   }
 
   template <class Decide>
-  bool wait(const char* reason, time_point deadline, Decide decide) {
-    return wait(reason, deadline, decide, [] {});
+  bool wait(const wait_reason& why, time_point deadline, Decide decide) {
+    return wait(why, deadline, decide, [] {});
   }
 
   template <class Decide>
@@ -85,6 +85,7 @@ public:
 
 private:
   struct site : wait_site {
+    site(const wait_reason& why, wait_queue& of) noexcept : wait_site(why, withdraw_from), queue(&of) {}
     wait_queue* queue;
   };
   static bool withdraw_from(wait_site& from, fiber& f) noexcept {
@@ -92,8 +93,9 @@ private:
   }
 
   template <class Decide, class After>
-  [[gnu::noinline]] bool wait_claimed(const char* reason, time_point deadline, Decide decide, After after) {
-    claimed_wait wait(reason, deadline);
+  [[gnu::noinline]] bool wait_claimed(const wait_reason& why, time_point deadline, Decide decide,
+                                      After after) {
+    claimed_wait wait(why.or_of(this), deadline);
     if (!enter(wait.node(), decide))
       return true;
     after();
