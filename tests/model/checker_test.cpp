@@ -1,5 +1,7 @@
 // What the checker finds, and how it tells: races, deadlocks, lost wakes, livelocks, ABA.
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "model.hpp"
 
@@ -167,6 +169,27 @@ TEST(checker, finds_deadlock_between_locks) {
   });
   EXPECT_TRUE(r.failed);
   EXPECT_TRUE(r.failure.starts_with("deadlock: thread 1 spins at")) << r;
+}
+
+// Who is told by the last access may destroy what it is told by; after any other, not yet.
+TEST(checker, finds_an_atomic_that_ends_too_early) {
+  for (const bool looks_again : {false, true}) {
+    const model::report r = model::explore("end of an atomic", {}, [=](model::run& run) {
+      std::optional<atomic<int>> word(std::in_place, 0);
+      run.thread([&] {
+        word->store(1, release);
+        if (looks_again)
+          word->load(relaxed);
+      });
+      run.thread([&] {
+        if (word->load(acquire) == 1)
+          word.reset();
+      });
+      run.join();
+    });
+    EXPECT_EQ(r.failed, looks_again) << r;
+    EXPECT_EQ(r.failure.find("destroyed") != std::string::npos, looks_again) << r;
+  }
 }
 
 TEST(checker, finds_a_livelock) {

@@ -199,6 +199,13 @@ void machine::point(std::source_location where) {
   pick(true, false);
 }
 
+void machine::touch(unsigned location, std::source_location where) {
+  point(where);
+  if (ended_[location])
+    fail("thread " + std::to_string(running_) + " uses an atomic that was destroyed, line " +
+         std::to_string(where.line()));
+}
+
 void machine::pause(std::source_location where) {
   if (inert())
     return;
@@ -253,6 +260,7 @@ unsigned machine::add_location(word initial) {
   if (locations_ == most_locations)
     misuse("a scenario has too many atomic objects");
   const unsigned location = locations_++;
+  ended_[location] = false;
   memory_[location].push_back({initial, self().seen});
   return location;
 }
@@ -295,7 +303,7 @@ void machine::append(unsigned location, word value, order how, const view* seque
 machine::word machine::load(unsigned location, order how, std::source_location where) {
   if (inert())
     return 0;
-  point(where);
+  touch(location, where);
   how = effective(action::load, how, where);
   std::int16_t oldest = self().seen.location(location);
   if (how == order::seq_cst)
@@ -313,7 +321,7 @@ machine::word machine::load(unsigned location, order how, std::source_location w
 void machine::store(unsigned location, word value, order how, std::source_location where) {
   if (inert())
     return;
-  point(where);
+  touch(location, where);
   how = effective(action::store, how, where);
   append(location, value, how, nullptr);
   note({static_cast<std::uint8_t>(running_), action::store, how, static_cast<std::uint8_t>(location), -1,
@@ -326,7 +334,7 @@ bool machine::compare_exchange(unsigned location, word& expected, word desired, 
                                std::source_location where) {
   if (inert())
     return true;  // ends the loops of destructors that run while the host unwinds
-  point(where);
+  touch(location, where);
   success = effective(action::update, success, where);
   failure_ = effective(action::failed_exchange, failure_, where);
   const std::size_t last = memory_[location].size() - 1;

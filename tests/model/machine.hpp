@@ -116,6 +116,7 @@ public:
   void join();  // runs the threads; throws stopped
 
   unsigned add_location(word initial);
+  void end_location(unsigned location) { ended_[location] = true; }  // its object is destroyed
   word load(unsigned location, order how, std::source_location where);
   void store(unsigned location, word value, order how, std::source_location where);
   template <class Change>
@@ -157,6 +158,7 @@ private:
   thread& self() { return threads_[running_]; }
   bool enabled(const thread& t) const;
   void point(std::source_location where);
+  void touch(unsigned location, std::source_location where);  // and point()
   void pick(bool self_goes_on, bool free);
   void switch_to(unsigned next);
   order effective(action what, order how, std::source_location where);
@@ -173,6 +175,7 @@ private:
   unsigned preemptions_ = 0;
   std::size_t position_ = 0;
   std::array<std::vector<message>, most_locations> memory_;
+  std::array<bool, most_locations> ended_{};
   unsigned locations_ = 0;
   view sequential_;  // what seq_cst operations agree on
   view light_;       // what threads had seen at their light fences
@@ -183,7 +186,7 @@ template <class Change>
 machine::word machine::update(unsigned location, Change&& change, order how, std::source_location where) {
   if (inert())
     return 0;
-  point(where);
+  touch(location, where);
   how = effective(action::update, how, where);
   const std::size_t last = memory_[location].size() - 1;
   const word before = memory_[location][last].value;
