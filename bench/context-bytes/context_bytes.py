@@ -6,6 +6,7 @@ Run by ./run bench context-bytes. Prints a line of JSON for each site:
   record   what the switch itself writes, whoever uses it
   stock    the whole stack of a context (sites.c) and of a fiber (fibers.cpp), by clang 19; `gcc`: by gcc 12
   plugin   the same, with -sennit-no-callee-save
+  primitive, primitive-plugin   the same two, of sites.c, whose switch is the plugin's (docs/swapstack.md)
   checks   what a check's stub saves, with the return address and rbp, on the average of all checks of a program;
            save-all: where it saves all that a call does not keep
 """
@@ -23,11 +24,14 @@ FOLDER = plugin.FOLDER / "context-bytes"
 # Without a red zone, what is spilled lies where it is counted.
 FLAGS = ["-O2", "-DNDEBUG", "-mno-red-zone", f"-I{plugin.ROOT}/include"]
 NO_CALLEE_SAVE = plugin.checks("no-callee-save")
+NO_PRIMITIVE = [*NO_CALLEE_SAVE, "-USENNIT_COMPILER_SWAPSTACK"]
 COMPILERS = {"stock": (["clang-19"], ["clang++-19"]), "gcc": (["gcc-12"], ["g++-12"]),
-             "plugin": (["clang-19", *NO_CALLEE_SAVE], ["clang++-19", *NO_CALLEE_SAVE])}
+             "plugin": (["clang-19", *NO_PRIMITIVE], ["clang++-19", *NO_PRIMITIVE]),
+             "primitive": (["clang-19", *plugin.checks()],), "primitive-plugin": (["clang-19", *NO_CALLEE_SAVE],)}
 STUB = 16  # return address and rbp
 PROGRAMS, QUICK = ("minimp3", "zlib", "sqlite", "lua"), ("minimp3",)
 RECORD = "the switch alone"
+RECORD_OF = {"stock": "record", "primitive": "primitive"}  # whose it is: what it is called
 
 
 def sites(compilers):
@@ -63,8 +67,8 @@ def main(options):
         if options.variant in (None, variant, "record"):
             found = sites(compilers)
             record = found.pop(RECORD)
-            if variant == "stock":
-                plugin.say("record", {"site": RECORD}, "bytes", "bytes/context", record)
+            if variant in RECORD_OF:
+                plugin.say(RECORD_OF[variant], {"site": RECORD}, "bytes", "bytes/context", record)
             for site, size in found.items():
                 plugin.say(variant, {"site": site}, "bytes", "bytes/context", size)
     for name in QUICK if options.quick else PROGRAMS:

@@ -32,6 +32,10 @@ public:
   closed_pages(const closed_pages&) = delete;
   closed_pages& operator=(const closed_pages&) = delete;
 
+  void touch_one() const {
+    ::mprotect(at_, size, PROT_NONE);
+    *const_cast<volatile char*>(at_) = 2;
+  }
   void touch_all() const {
     ::mprotect(at_, size * count, PROT_NONE);
     for (std::size_t i = 0; i < count; ++i)
@@ -47,15 +51,15 @@ private:
 };
 
 /// Where faults are mended by somebody.
-inline void measure_exception(program& program, const std::string& variant) {
+inline void measure_exception(program& program, const char* variant) {
 #if defined(__x86_64__)
-  program.measure(variant + "skip", {}, "fault", 1, [](std::uint64_t count) {
+  program.measure(variant, {{"fault", "skip"}}, "fault", 1, [](std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
       __asm__ volatile("ud2");
   });
 #endif
   const closed_pages pages;
-  program.measure(variant + "page", {}, "fault", closed_pages::count, [&](std::uint64_t count) {
+  program.measure(variant, {{"fault", "page"}}, "fault", closed_pages::count, [&](std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
       pages.touch_all();
   });

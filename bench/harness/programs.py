@@ -37,12 +37,9 @@ def find_programs(bench, build, toolchain_build, wanted, say, toolchains=TOOLCHA
     theirs; `say(text)` tells the user what takes time.
     """
     programs, absent = _compiled(build, wanted)
-    server_programs, server_absent = _server(bench, build, wanted)
-    programs += server_programs
-    absent += server_absent
-    plugin_programs, plugin_absent = _with_plugin(bench, wanted)
-    programs += plugin_programs
-    absent += plugin_absent
+    for more, missing in (_server(bench, build, wanted), _idle(bench, build, wanted), _with_plugin(bench, wanted)):
+        programs += more
+        absent += missing
     for toolchain in toolchains:
         peer = toolchain.peer
         sources = [path for path in toolchain.sources(bench) if wanted(path.parent.name, peer)]
@@ -92,6 +89,26 @@ def _server(bench, build, wanted):
     else:
         command += ("--redis",)
     return [Program("server", "sennit", command)], absent
+
+
+def _idle(bench, build, wanted):
+    """Driven from Python as well: the servers of examples/, and redis-server."""
+    if not wanted("idle", "sennit"):
+        return [], []
+    binaries = {"kv": build / "examples" / "kv_server" / "kv_server", "echo": build / "examples" / "echo_server"}
+    for binary in binaries.values():
+        if not binary.exists():
+            return [], [Absent("idle", "sennit", f"{binary} has not been built")]
+    command = [sys.executable, str(bench / "idle" / "idle.py")]
+    for name, binary in binaries.items():
+        command += [f"--{name}-server", str(binary)]
+    absent = []
+    if wanted("idle", "redis"):
+        if find_tool("redis-server") is None:
+            absent.append(Absent("idle", "redis", "redis-server is not installed: ./scripts/install_packages server"))
+        else:
+            command.append("--redis")
+    return [Program("idle", "sennit", tuple(command))], absent
 
 
 # Workloads whose programs are compiled by clang with the plugin and without, each driven from Python.

@@ -15,7 +15,10 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tables"))
+
 import run_bench  # noqa: E402
+import tables  # noqa: E402
 from harness import instructions, machine, measure, plugin, table  # noqa: E402
 from harness.programs import BuildMissing, Program, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
@@ -297,6 +300,34 @@ class Instructions(Harness):
         self.assertEqual(self.counted("fib"), "--quick --n 8 --count 1")
 
 
+class ContextSwitchTable(unittest.TestCase):
+    """bench/switch/context_switch.py, from results that the runner could have."""
+
+    def rows(self, *results):
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "switch"))
+        import context_switch  # noqa: PLC0415
+        entries = [{"workload": workload, "peer": peer, "variant": variant, "workers": 1, "params": params,
+                    "metric": "ns", "min": least, "cycles": cycles}
+                   for workload, peer, variant, params, least, cycles in results]
+        rows = [row.strip("| ").split(" | ") for row in list(context_switch.table(entries))[2:]]
+        return {row[0]: row[1:] for row in rows}
+
+    def test_speed_ups_are_over_two_pthreads_and_fibers_are_two(self):
+        rows = self.rows(("switch", "pthread", "futex", {}, 400.0, 800.0),
+                         ("yield", "libst", "ring", {"fibers": 2}, 20.0, 40.0),
+                         ("yield", "libst", "ring", {"fibers": 100}, 1.0, 2.0),
+                         ("switch", "sennit", "inline", {}, 0.5, 1.0))
+        self.assertEqual(rows["raw SWAPSTACK: Sennit's inline switch"], ["0.50", "1.0", "800.0", "5", "345.0"])
+        self.assertEqual(rows["ST: State Threads"], ["20.00", "40.0", "20.0", "105", "11.5"])
+        self.assertEqual(rows["Pthreads: to and fro by a futex"], ["400.00", "800.0", "1.0", "1,207", "1.0"])
+
+    def test_what_was_not_measured_says_so_and_published_rows_stay(self):
+        rows = self.rows(("switch", "sennit", "inline", {}, 0.5, None))
+        self.assertEqual(rows["raw SWAPSTACK: Sennit's inline switch"][:3], ["0.50", "no clock", ""])
+        self.assertEqual(rows["ST: State Threads"], ["not measured", "", "", "105", "11.5"])
+        self.assertEqual(rows["LWP: it cannot be had"][-2:], ["191", "6.3"])
+
+
 class Plugin(unittest.TestCase):
     """What is compiled with checks, and what that is compared by."""
 
@@ -429,6 +460,42 @@ class Toolchains(Harness):
         for toolchain in TOOLCHAINS:
             if find_tool(toolchain.tools[0]):
                 self.assertRegex(toolchain.installed_version(), r"\d+\.\d+")
+
+
+class Tables(unittest.TestCase):
+    """What ./run tables makes of counters, as programs write them."""
+
+    @staticmethod
+    def work(name, workers=1, **blocks):
+        """`blocks`: by reason, how many without and with a stack."""
+        return tables.Work(name, workers, {"blocks": [
+            {"reason": reason.replace("_", " "), "without_stack": without, "with_stack": with_stack}
+            for reason, (without, with_stack) in blocks.items()]})
+
+    def test_each_of_the_papers_reasons_has_its_row(self):
+        work = self.work("w", readable=(10, 0), exception=(0, 20), page_fault=(0, 30), **{"yield": (5, 0)},
+                         forced_yield=(0, 15), sleep=(8, 0), mutex=(12, 0))
+        rows = {}
+        for line in "".join(tables.table_1([work, self.work("kv_server", readable=(1, 0))])).splitlines():
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            if cells:
+                rows[cells[0]] = cells[1]
+        self.assertEqual({reason: rows[reason] for reason in tables.REASONS},
+                         {"message receive": "10.0", "exception": "0.0", "page fault": "0.0", "thread switch": "5.0",
+                          "preempt": "0.0", "internal threads": "8.0", "locks and the rest": "12.0"})
+        self.assertEqual([rows[f"{reason}, with stack"] for reason in ("exception", "page fault", "preempt")],
+                         ["20.0", "30.0", "15.0"])
+        self.assertEqual((rows["**stack given up**"], rows["**stack kept**"]), ("**35.0**", "**65.0**"))
+
+    def test_the_least_share_of_kv_servers_discards_counts(self):
+        server = self.work("kv_server, pipeline 1", readable=(99, 1))
+        contended = self.work("kv_server, pipeline 32", 2, readable=(90, 0), mutex=(0, 10))
+        pager = self.work("pager", page_fault=(0, 100))
+        self.assertEqual(tables.least_discards([server, pager]), (99.0, "kv_server, pipeline 1, 1 worker"))
+        self.assertEqual(tables.least_discards([server, contended, pager])[0], 90.0)
+        for wanted, fails in ((None, False), (90.0, False), (95.0, True)):
+            with self.subTest(wanted=wanted):
+                self.assertEqual(tables.discards_too_little([server, contended, pager], wanted) is not None, fails)
 
 
 class Progress(unittest.TestCase):

@@ -78,7 +78,7 @@ WORKLOADS = {
         Workload("condvar", "hand over a turn to another fiber",
                  cannot={"erlang": "it has no condition variables: see channel, a hand-over by messages"}),
         Workload("exception", "one fault that somebody mends: an illegal instruction left out, a closed page opened",
-                 counted=None),
+                 parameters=("fault",), fixed=("fault",), counted=None),
         Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers",
                  cannot={"erlang": "a mailbox has one reader and no bound"}),
         Workload(
@@ -198,6 +198,14 @@ WORKLOADS = {
             fixed=("command", "keepalive", "idle", "square", "stack_kib", "zeroed", "warm_up", "beside", "on"),
             workers=(2,),
             timeout=400,
+        ),
+        Workload(
+            "idle",
+            "one of as many connections as descriptors allow, which have made a request and wait: bytes of the server",
+            parameters=("connections",),
+            fixed=("connections",),
+            timeout=400,
+            counted=None,
         ),
     )
 }

@@ -29,6 +29,21 @@ func yield(over *atomic.Bool) {
 	}
 }
 
+func spawnBursts(over *atomic.Bool) {
+	for !over.Load() {
+		var burst sync.WaitGroup
+		burst.Add(100)
+		for i := 0; i < 100; i++ {
+			go func() {
+				for end := time.Now().Add(20 * time.Microsecond); time.Now().Before(end); {
+				}
+				burst.Done()
+			}()
+		}
+		burst.Wait()
+	}
+}
+
 func main() {
 	program := gobench.New("goroutines")
 	if program.Workers() < 2 {
@@ -61,4 +76,5 @@ func main() {
 	measure("100 that yield", 100, yield)
 	measure("one that blocks", 1, block)
 	measure("one that computes", 1, compute)
+	measure("one that starts 100 at a time", 1, spawnBursts)
 }

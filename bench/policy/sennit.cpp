@@ -1,4 +1,4 @@
-// Sennit under each of its run-queue policies, of which the parallel runtime has no hybrid: see policy.hpp.
+// Sennit under each of its run-queue policies: see policy.hpp.
 #include "policy.hpp"
 
 #include "../peers/sennit-parallel.hpp"
@@ -25,4 +25,5 @@ int main(int argc, char** argv) {
   }
   on_parallel("parallel-fifo", sennit::run_policy::fifo);
   on_parallel("parallel-lifo", sennit::run_policy::lifo);
+  on_parallel("parallel-hybrid", sennit::run_policy::hybrid);
 }

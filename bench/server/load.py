@@ -87,13 +87,13 @@ def close_all(connections):
         client.close()
 
 
-def bytes_per_connection(servers, count):
-    """Resident bytes that each of `count` connections adds to each server, after one request and some idle time."""
+def bytes_per_connection(servers, count, settle=4):
+    """Resident bytes that each of `count` connections adds to each server, after one request and `settle` seconds."""
     room = (raise_descriptor_limit() - 200) // len(servers)
     count = min(count, room)
     before = {name: server.resident_bytes() for name, server in servers.items()}
     opened = [client for server in servers.values() for client in idle_connections(server, count)]
-    time.sleep(4)  # redis-server takes buffers back from clients idle for more than two seconds
+    time.sleep(settle)  # redis-server takes buffers back from clients idle for more than two seconds
     each = {name: (server.resident_bytes() - before[name]) / count for name, server in servers.items()}
     close_all(opened)
     return count, each

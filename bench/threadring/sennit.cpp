@@ -1,7 +1,9 @@
 // Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel; on the parallel runtime,
 // a mailbox of park and unpark. `continuation`: the token lies in the node, and who has passed it on blocks
-// without a stack until it is unparked. `raw` is no runtime: a ring of bare contexts on the same stacks, each
-// of which switches to the next; what the others cost above it is scheduling.
+// without a stack until it is unparked. `actor`: each node is an actor (actor.hpp). `raw` is no runtime: a
+// ring of bare contexts on the same stacks, each of which switches to the next; what the others cost above it
+// is scheduling. `uncoloured`: as `local`, but the tops of all stacks lie at one offset of their pages
+// (docs/stacks.md).
 #include "threadring.hpp"
 
 #include <array>
@@ -9,7 +11,9 @@
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
+#include "actor.hpp"
 #include "sennit/become.hpp"
+#include "sennit/channel.hpp"
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/stack/stack.hpp"
 #include "sennit/event.hpp"
@@ -122,15 +126,81 @@ private:
   typename Kind::event done_;
 };
 
+// A ring of actors, each of which has the next one's address.
+template <class Kind>
+class actor_ring {
+public:
+  explicit actor_ring(std::size_t n) : nodes_(n), order_(n) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    link();
+    for (std::size_t i = 0; i < n; ++i)
+      begins[i % begins.size()](nodes_[i], done_);
+  }
+  ~actor_ring() {
+    for (node& each : nodes_)
+      each.self.stop();
+  }
+  void link_in_random_order() {
+    std::shuffle(order_.begin(), order_.end(), std::mt19937_64(1));
+    link();
+  }
+  void pass(std::uint64_t hops) {
+    nodes_.front().self.send(hops);
+    done_.wait();
+    done_.reset();
+  }
+
+private:
+  struct node {
+    bench::actor<Kind, std::uint64_t> self;
+    node* next = nullptr;
+  };
+  using event = typename Kind::event;
+
+  template <std::size_t>
+  static void begin(node& at, event& done) {
+    at.self.begin([&at, &done](std::uint64_t token) {
+      if (token == 0)
+        done.set();
+      else
+        at.next->self.send(token - 1);
+    });
+  }
+  template <std::size_t... Numbers>
+  static constexpr auto all_begins(std::index_sequence<Numbers...>) {
+    return std::array{begin<Numbers>...};
+  }
+  static constexpr auto begins = all_begins(std::make_index_sequence<16>());
+
+  void link() {
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      nodes_[order_[i]].next = &nodes_[order_[(i + 1) % order_.size()]];
+  }
+
+  std::vector<node> nodes_;
+  std::vector<std::size_t> order_;
+  event done_;
+};
+
 struct local_kind {
   using fiber = sennit::local::fiber;
   using event = sennit::local::event;
-  static fiber spawn(sennit::continuation begins) { return sennit::local::spawn(std::move(begins)); }
+  template <class Message>
+  using channel = sennit::local::channel<Message>;
+  template <class Begins>
+  static fiber spawn(Begins begins) {
+    return sennit::local::spawn(std::move(begins));
+  }
 };
 struct parallel_kind {
   using fiber = sennit::fiber;
   using event = sennit::event;
-  static fiber spawn(sennit::continuation begins) { return sennit::spawn(std::move(begins)); }
+  template <class Message>
+  using channel = sennit::channel<Message>;
+  template <class Begins>
+  static fiber spawn(Begins begins) {
+    return sennit::spawn(std::move(begins));
+  }
 };
 
 void link(std::vector<raw_node>& nodes, const std::vector<std::size_t>& order) {
@@ -179,14 +249,20 @@ int main(int argc, char** argv) {
   const auto measure = [&] {
     bench::measure_threadring<local>(program, "local", stack_size);
     bench::measure_threadring<local, channel_mailbox>(program, "local-channel", stack_size);
+    bench::measure_ring<actor_ring<local_kind>>(program, "local-actor", {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<local_kind>>(program, "local-continuation", {INT64_MAX, ""});
   };
   if (program.workers() == 1) {
     local::run(measure, sennit::run_policy::fifo, stack_size);
+    const std::size_t colours = std::exchange(sennit::detail::stack_colours, 1);
+    local::run([&] { bench::measure_threadring<local>(program, "local-uncoloured", stack_size); },
+               sennit::run_policy::fifo, stack_size);
+    sennit::detail::stack_colours = colours;
     measure_raw(program, stack_size);
   }
   const auto measure_parallel = [&] {
     bench::measure_threadring<parallel, bench::park_mailbox>(program, "parallel", stack_size);
+    bench::measure_ring<actor_ring<parallel_kind>>(program, "parallel-actor", {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<parallel_kind>>(program, "parallel-continuation", {INT64_MAX, ""});
   };
   parallel::run(program.workers(), bench::second_worker::sleeps, measure_parallel, stack_size);

@@ -49,6 +49,7 @@ pub struct Program {
     variant: Option<String>,
     seconds: f64,
     workers: u64,
+    memory: f64,
 }
 
 fn fail(message: &str) -> ! {
@@ -72,11 +73,25 @@ fn locked_version(name: &str) -> &'static str {
     lock[start..].split('"').next().unwrap_or("")
 }
 
+/// The most memory the process has had so far, in bytes.
+fn peak_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kib.unwrap_or_else(|| fail("the kernel does not say how much memory this takes")) * 1024.0
+}
+
 impl Program {
     /// Reads the options and prints the first line. `parameters` are the workload's: name, values taken without
     /// the option, values taken with --quick.
     pub fn new(crate_name: &str, configuration: &str, parameters: &[(&str, &[u64], &[u64])]) -> Program {
-        let mut program = Program { parameters: Vec::new(), variant: None, seconds: 0.0, workers: 1 };
+        let mut program = Program {
+            parameters: Vec::new(),
+            variant: None,
+            seconds: 0.0,
+            workers: 1,
+            memory: peak_memory(),
+        };
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let quick = arguments.iter().any(|each| each == "--quick");
         program.seconds = if quick { 0.05 } else { 0.2 };
@@ -159,6 +174,14 @@ impl Program {
             let (mean, best) = (mean / operations, best / operations);
             self.report(variant, params, "ns", &format!("ns/{operation}"), mean, best);
             self.report(variant, params, "per_second", &format!("{operation}s/s"), 1e9 / mean, 1e9 / best);
+        }
+    }
+
+    /// Prints by how much the process's memory has grown at most, for each of `count` things of that name.
+    pub fn report_memory(&self, variant: &str, params: Params, thing: &str, count: f64) {
+        if self.wants(variant) {
+            let each = (peak_memory() - self.memory) / count;
+            self.report(variant, params, "bytes", &format!("bytes/{thing}"), each, each);
         }
     }
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Dolan et al. 2013, Table I: what handing control to and fro takes, the paper's rows beside. Prints Markdown.
+
+Run by ./run tables context-switch: one way, in cycles, and how many times faster than that of Pthreads. Without a
+scheduler as the workload `switch` has it, with one as `yield` has it for two threads or fibers. All on one CPU.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RUNNER = Path(__file__).resolve().parents[1] / "run_bench.py"
+PEERS = ("libst", "libpth", "pthread")
+# What it is; its workload, peer and variant here (None: not to be had); the paper's cycles and speed-up.
+ROWS = [
+    ("raw SWAPSTACK: Sennit's inline switch", ("switch", "sennit", "inline"), (5, 345.0)),
+    ("fiber library: Sennit, local", ("yield", "sennit", "local"), (35, 33.8)),
+    ("fiber library: Sennit, parallel", ("yield", "sennit", "parallel"), None),
+    ("ST: State Threads", ("yield", "libst", "ring"), (105, 11.5)),
+    ("LWP: it cannot be had", None, (191, 6.3)),
+    ("Pthreads: to and fro by a futex", ("switch", "pthread", "futex"), (1207, 1.0)),
+    ("Pthreads: sched_yield", ("yield", "pthread", "sched_yield"), None),
+    ("Pth: GNU Portable Threads", ("yield", "libpth", "pth"), (6111, 0.2)),
+    ("Pth: its contexts alone", ("switch", "libpth", "uctx"), None),
+]
+BASE = ("switch", "pthread", "futex")  # sched_yield gives way to whatever else the machine does
+
+
+def cells(result, base):
+    """Of one row: ns, cycles, and the speed-up over `base`; either result may be None."""
+    if result is None:
+        return ["not measured", "", ""]
+    cycles = f"{result['cycles']:,.1f}" if result["cycles"] is not None else "no clock"
+    return [f"{result['min']:,.2f}", cycles, f"{base['min'] / result['min']:,.1f}" if base else ""]
+
+
+def table(results):
+    """Lines of Markdown, from the runner's results."""
+    found = {(entry["workload"], entry["peer"], entry["variant"]): entry for entry in results
+             if entry["workers"] == 1 and entry["params"].get("fibers", 2) == 2 and entry["metric"] == "ns"}
+    yield "| | ns | cycles | speed-up over Pthreads | the paper: cycles | speed-up |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, key, paper in ROWS:
+        here = cells(found.get(key), found.get(BASE)) if key else [""] * 3
+        there = [f"{paper[0]:,}", f"{paper[1]:.1f}"] if paper else ["", ""]
+        yield "| " + " | ".join([name, *here, *there]) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run tables context-switch",
+                                     description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--quick", action="store_true", help="short runs: to see that it works")
+    parser.add_argument("--build-dir", metavar="DIR", help="where CMake built the programs (default: build/release)")
+    options = parser.parse_args()
+    command = [sys.executable, RUNNER, "switch", "yield", "--peers", ",".join(PEERS), "--workers", "1",
+               "--set", "fibers=2"]
+    command += ["--quick", "--rounds", "1", "--seconds", "0.001"] if options.quick else []
+    command += ["--build-dir", options.build_dir] if options.build_dir else []
+    with tempfile.NamedTemporaryFile(prefix="sennit_switch_", suffix=".json") as file:
+        ran = subprocess.run([*command, "--json", file.name], stdout=subprocess.PIPE, text=True, check=False)
+        if ran.returncode != 0:
+            sys.exit(ran.stdout + "context-switch: nothing to make a table of")
+        measured = json.loads(Path(file.name).read_text(encoding="utf-8"))
+    about = measured["machine"]
+    print(f"{about['cpu']}, Linux {about['kernel']}; commit {about['commit']}; the least of {about['rounds']} rounds"
+          f"{'; --quick: too little work to say anything' if options.quick else ''}\n")
+    print("\n".join(table(measured["results"])))
+
+
+if __name__ == "__main__":
+    main()
