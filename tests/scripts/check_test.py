@@ -72,6 +72,18 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("no stage 'three'", lines[-1])
 
+    def test_tables_of_a_stage_that_passed_are_printed_if_it_says_so(self):
+        body = "echo compiling\necho '| a | b (1) |'\necho '|---|---|'\necho '(1) A note.'\necho '(all) done'\n"
+        table = ["| a | b (1) |", "|---|---|", "(1) A note."]
+        self.stage("10-one", "# shows tables\n" + body)
+        lines = self.check()[1]
+        self.assertEqual(lines[1:4], table)
+        self.assertNotIn("compiling", lines)
+        self.stage("10-one", body)
+        self.assertFalse(set(table) & set(self.check()[1]))
+        self.stage("10-one", "# shows tables\necho none\n")
+        self.assertEqual(self.check()[0], 0)
+
     def test_stage_that_hangs_is_stopped(self):
         self.stage("10-one", "sleep 60\n")
         status, lines = self.check()

@@ -64,6 +64,12 @@ class Run(unittest.TestCase):
                           "build release --target sennit bench_clock", "build clang --target sennit_compiler",
                           "table --quick"])
 
+    def test_the_table_of_context_switches(self):
+        self.program("bench/switch/context_switch.py", 'import sys\nprint("table", *sys.argv[1:], flush=True)\n')
+        self.assertEqual(self.run_verb("tables", "context-switch", "--quick")[1],
+                         ["== packages", "install_packages build bench", "== build",
+                          "build release --target bench_switch bench_yield", "table --quick"])
+
     def test_serve_passes_its_arguments_on(self):
         self.assertEqual(self.run_verb("serve", "--port", "7000")[1],
                          ["== packages", "install_packages build", "== build",
@@ -73,7 +79,7 @@ class Run(unittest.TestCase):
         self.program("bench/tables/tables.py", 'import sys\nprint("tables", *sys.argv[1:], flush=True)\n')
         self.assertEqual(self.run_verb("tables", "--quick")[1],
                          ["== packages", "install_packages build bench server", "== build",
-                          "build counters --target kv_server word_count pager",
+                          "build counters --target kv_server word_count pager bench_computing",
                           "build release --target bench_tables_sennit bench_switch_sennit bench_rpc_sennit "
                           "bench_parked_sennit bench_exception_sennit bench_exception_handler bench_clock",
                           "tables --quick"])
