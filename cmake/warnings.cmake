@@ -4,5 +4,8 @@ function(sennit_warnings target)
   if(SENNIT_WERROR)
     list(APPEND flags -Werror)
   endif()
+  if(SENNIT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND flags -Wno-maybe-uninitialized)  # gcc's manual: with a sanitizer it is often wrong
+  endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${flags}>")
 endfunction()
