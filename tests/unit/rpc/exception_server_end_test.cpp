@@ -1,0 +1,97 @@
+// Exception servers when their runtime ends, and who waits for faults is told to stop.
+#include <chrono>
+
+#include "exception_servers.hpp"
+
+namespace sennit {
+namespace {
+
+template <class Kind>
+class ExceptionServerEnd : public exception_servers<Kind> {};
+
+KIND_TEST(ExceptionServerEnd, AFaultThatWaitsWhenTheRuntimeEndsEndsItsFiber) {
+  int ended = 0;
+  for (const bool received : {false, true}) {
+    typename Kind::exception_server server;
+    bool waits = false;
+    {
+      Kind ends;
+      ends.run([&] {
+        auto faulty = Kind::spawn([&] {
+          const counts_its_end outer{ended};
+          guarded(server, [&] {
+            waits = true;
+            write_to(nowhere);
+          });
+        });
+        auto keeps = Kind::spawn([&] {
+          if (!received)
+            return;
+          auto fault = server.receive();
+          typename Kind::event never;
+          never.wait();
+        });
+        while (!waits)
+          Kind::yield();
+        for (int i = 0; i < 10; ++i)
+          Kind::sleep_for(std::chrono::milliseconds(1));
+        faulty.detach();
+        keeps.detach();
+      });
+    }
+  }
+  EXPECT_EQ(ended, 2);
+}
+
+// And does not go on by a handler of killed.
+KIND_TEST(ExceptionServerEnd, WhoLeavesWhenTheRuntimeEndsIsNotKilled) {
+  bool caught = false;
+  typename Kind::exception_server server;
+  bool waits = false;
+  {
+    Kind ends;
+    ends.run([&] {
+      Kind::spawn([&] {
+        try {
+          guarded(server, [&] {
+            waits = true;
+            write_to(nowhere);
+          });
+        } catch (const killed&) {
+          caught = true;
+          typename Kind::event never;
+          never.wait();
+        }
+      }).detach();
+      while (!waits)
+        Kind::yield();
+      for (int i = 0; i < 10; ++i)
+        Kind::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  EXPECT_FALSE(caught);
+}
+
+// Who waits for faults is told to stop as in any wait.
+KIND_TEST(ExceptionServerEnd, StopsReceiving) {
+  const closed_page page;
+  this->run([&] {
+    typename Kind::exception_server server;
+    {
+      typename Kind::scope servers;
+      servers.spawn([&] {
+        for (;;) {
+          auto fault = server.receive();
+          page.open();
+          fault.reply(verdict::resume);
+        }
+      });
+      this->served(server, [&] { *page.at() = 1; }).join();
+      servers.request_stop();
+    }
+    EXPECT_EQ(*page.at(), 1);
+  });
+}
+
+}  // namespace
+}  // namespace sennit

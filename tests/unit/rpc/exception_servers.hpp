@@ -1,0 +1,73 @@
+// For tests of exception servers, in both kinds of runtime: fibers that fault, and fibers that answer.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "sennit/exception_server.hpp"
+#include "support/child.hpp"
+#include "support/faults.hpp"
+#include "support/kinds.hpp"
+
+namespace sennit {
+
+using support::closed_page;
+using support::in_child;
+using support::outcome;
+
+template <class Kind>
+class exception_servers : public kind_test<Kind> {
+protected:
+  void SetUp() override {
+    if (!serves_faults)
+      GTEST_SKIP() << "faults are not served in this build";
+  }
+
+  // A fiber that answers so many faults with what `decide` says.
+  template <class Decide>
+  static typename Kind::fiber serve(typename Kind::exception_server& of, int count, Decide decide) {
+    return Kind::spawn(
+        [&of, count, decide] {
+          for (int i = 0; i < count; ++i) {
+            auto fault = of.receive();
+            fault.reply(decide(fault));
+          }
+        },
+        {.name = "server"});
+  }
+  static typename Kind::fiber answer(typename Kind::exception_server& of, int count, verdict with) {
+    return serve(of, count, [with](auto&) { return with; });
+  }
+  // A fiber that is served.
+  template <class Function>
+  static typename Kind::fiber served(typename Kind::exception_server& by, Function function) {
+    return Kind::spawn(
+        [&by, function] {
+          const typename Kind::exception_guard served(by);
+          function();
+        },
+        {.name = "faulty"});
+  }
+  // The same in a child process.
+  template <class Function>
+  static outcome dies(Function function) {
+    return in_child([&] { Kind().run(function); });
+  }
+};
+
+[[gnu::noinline]] inline void write_to(volatile int* at) {
+  *at = 1;
+}
+inline volatile int* const nowhere = nullptr;
+
+inline volatile int forever = 1;
+[[gnu::noinline]] inline int descend(int depth) {
+  volatile char frame[200];
+  frame[depth % 200] = static_cast<char>(depth);
+  return forever == 0 ? 0 : descend(depth + 1) + frame[depth % 200];
+}
+struct counts_its_end {
+  int& ended;
+  ~counts_its_end() { ++ended; }
+};
+
+}  // namespace sennit
