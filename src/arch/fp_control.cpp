@@ -48,7 +48,13 @@ constexpr register_word control = 0xfc000077;
 #define WRITE "sfpc %0"
 #elif defined(__powerpc64__)
 using register_word = std::uint64_t;
+#if defined(_ARCH_PWR6)
 constexpr register_word control = 0x7000000ff;
+#define WRITE_FLOATING "mtfsf 255, %0, 1, 0"
+#else  // older ones reach the lower half alone, and have no decimal rounding mode in the upper one
+constexpr register_word control = 0xff;
+#define WRITE_FLOATING "mtfsf 255, %0"
+#endif
 #else
 using register_word = std::uint32_t;
 constexpr register_word control = 0;
@@ -72,7 +78,7 @@ void write([[maybe_unused]] register_word word) noexcept {
 #if defined(WRITE)
   __asm__ volatile(WRITE : : "r"(word));
 #elif defined(__powerpc64__)
-  __asm__ volatile("mtfsf 255, %0, 1, 0" : : "d"(std::bit_cast<double>(word)));
+  __asm__ volatile(WRITE_FLOATING : : "d"(std::bit_cast<double>(word)));
 #endif
 }
 
