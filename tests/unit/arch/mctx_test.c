@@ -161,6 +161,7 @@ int mctx_masks(void) {
   return 0;
 }
 
+#if defined(FE_TOWARDZERO) && defined(FE_UPWARD)
 static void change_rounding(void* seen_rounding) {
   for (;;) {
     *(int*)seen_rounding = fegetround();
@@ -168,6 +169,7 @@ static void change_rounding(void* seen_rounding) {
     sennit_mctx_switch(&mctx[0], &home);
   }
 }
+#endif
 
 /* As masks; nothing, where sennit/fp_control.h knows nothing of the CPU. */
 int mctx_fp_control(void) {
