@@ -6,7 +6,8 @@
 
 static alignas(16) unsigned char memory[32 * 1024];
 
-static void use_some(void* argument) {
+/* AddressSanitizer would have the frame elsewhere. */
+__attribute__((no_sanitize_address)) static void use_some(void* argument) {
   volatile char frame[3000];
   memset((char*)frame, 1, sizeof frame);
   EXPECT(sennit_stack_high_water() >= sizeof frame);
@@ -57,8 +58,8 @@ int stacks_are_measured(void) {
 static uintptr_t tell_place(struct sennit_coroutine* self, void* argument, uintptr_t first) {
   (void)self;
   (void)argument;
-  const void* volatile place = &first;
-  return (uintptr_t)place;
+  (void)first;
+  return (uintptr_t)__builtin_frame_address(0);
 }
 
 /* Two stacks that lie side by side are no farther from each other than they are large. */
