@@ -5,7 +5,10 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
+#include <llvm/CodeGen/MachineBlockFrequencyInfo.h>
+#include <llvm/CodeGen/MachineBranchProbabilityInfo.h>
 #include <llvm/CodeGen/MachineDominators.h>
+#include <llvm/CodeGen/MachineLoopInfo.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
@@ -14,6 +17,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/MathExtras.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -21,6 +25,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cycles.hpp"
@@ -96,6 +101,9 @@ public:
         savable_(function),
         no_yield_(function),
         distances_(function),
+        dominators_(function),
+        loops_(dominators_),
+        frequencies_(function, probabilities_, loops_),
         code_(function) {}
 
   bool run();
@@ -106,6 +114,9 @@ private:
   void choose_before_calls();
   void cover(const blocks& loop);
   MachineBasicBlock* entry_of(const blocks& cycle) const;
+  std::uint64_t frequency_of(const MachineBasicBlock& block) const {
+    return frequencies_.getBlockFreq(&block).getFrequency();
+  }
   bool needs_none(const blocks& any) const;
   blocks without_checked(const blocks& all, const MachineBasicBlock* but = nullptr) const;
   const std::optional<gap>& place_in(MachineBasicBlock& block);
@@ -116,6 +127,10 @@ private:
   const savable_registers savable_;
   const no_yield_depth no_yield_;
   const distances distances_;
+  llvm::MachineDominatorTree dominators_;
+  llvm::MachineLoopInfo loops_;
+  llvm::MachineBranchProbabilityInfo probabilities_;
+  const llvm::MachineBlockFrequencyInfo frequencies_;
   poll_code code_;
   blocks all_;
   llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
@@ -227,15 +242,14 @@ blocks function_polls::cycle_around(MachineBasicBlock& block) const {
 // One check on all ways to calls that may come back here. It may be in a loop if that needs one anyway.
 void function_polls::choose_before_calls() {
   recursion calls(function_.getFunction());
-  llvm::MachineDominatorTree dominators(function_);
   MachineBasicBlock* on_all_ways = nullptr;
   for (MachineBasicBlock* block : all_)
     if (llvm::any_of(*block, [&](const MachineInstr& each) { return calls.may_begin_at(each); }))
       on_all_ways =
-          on_all_ways == nullptr ? block : dominators.findNearestCommonDominator(on_all_ways, block);
+          on_all_ways == nullptr ? block : dominators_.findNearestCommonDominator(on_all_ways, block);
   if (on_all_ways == nullptr)
     return;
-  for (auto* node = dominators.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
+  for (auto* node = dominators_.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
     MachineBasicBlock& block = *node->getBlock();
     const blocks cycle = cycle_around(block);
     if (!cycle.empty() && !needs_none(without(cycle, &block)))
@@ -294,8 +308,15 @@ void function_polls::cover(const blocks& loop) {
     for (MachineBasicBlock* each : loop)
       if (each != entry && !inner.contains(each))
         candidates.push_back(each);
+  // Where few rounds come by: so much rarer, and then where little is saved.
+  const std::uint64_t rounds = frequency_of(*entry);
+  const auto rarity = [&](MachineBasicBlock* block) {
+    const std::uint64_t here = std::max<std::uint64_t>(frequency_of(*block), 1);
+    return where != placement::min || here > rounds / 2 ? 0U : llvm::Log2_64(rounds / here);
+  };
   llvm::sort(candidates, [&](MachineBasicBlock* one, MachineBasicBlock* other) {
-    return std::pair(rank(one), order_.lookup(one)) < std::pair(rank(other), order_.lookup(other));
+    return std::tuple(rank(one) == no_place, rarity(other), rank(one), order_.lookup(one)) <
+           std::tuple(rank(other) == no_place, rarity(one), rank(other), order_.lookup(other));
   });
   std::size_t tries = 0;
   for (MachineBasicBlock* each : candidates) {

@@ -4,10 +4,12 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Support/CommandLine.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -47,8 +49,14 @@ std::optional<loop_mark> mark_in(llvm::StringRef text) {
   return mark;
 }
 
+std::optional<loop_mark> mark_in(const llvm::CallBase& call) {
+  const auto* text = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  return text != nullptr ? mark_in(llvm::StringRef(text->getAsmString())) : std::nullopt;
+}
+
 bool is_mark(const llvm::MachineInstr& instruction) {
-  return instruction.isInlineAsm() && mark_in(instruction.getOperand(0).getSymbolName());
+  return instruction.isInlineAsm() &&
+         mark_in(llvm::StringRef(instruction.getOperand(0).getSymbolName())).has_value();
 }
 
 }  // namespace
@@ -57,28 +65,52 @@ std::uint64_t most_without_check() {
   return limit;
 }
 
+bool calls_something(const llvm::BasicBlock& block) {
+  return llvm::any_of(block, [](const llvm::Instruction& each) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
+    if (call == nullptr || mark_in(*call))
+      return false;
+    const auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(call);
+    return !llvm::isa<llvm::IntrinsicInst>(call) ||
+           (copy != nullptr && !llvm::isa<llvm::ConstantInt>(copy->getLength()));
+  });
+}
+
+bool is_marked(const llvm::Loop& loop) {
+  return llvm::any_of(*loop.getHeader(), [](const llvm::Instruction& each) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
+    return call != nullptr && mark_in(*call).has_value();
+  });
+}
+
 bool calls_something(const llvm::Loop& loop) {
-  for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& each : *block) {
-      const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
-      if (call == nullptr)
-        continue;
-      if (!llvm::isa<llvm::IntrinsicInst>(call))
-        return true;
-      if (const auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(call))
-        if (!llvm::isa<llvm::ConstantInt>(copy->getLength()))
-          return true;
-    }
-  return false;
+  return llvm::any_of(loop.blocks(), [](const llvm::BasicBlock* each) { return calls_something(*each); });
+}
+
+std::uint64_t size_of(const llvm::BasicBlock& block, const llvm::TargetTransformInfo& target) {
+  llvm::InstructionCost sum = 0;
+  for (const llvm::Instruction& each : block)
+    sum += target.getInstructionCost(&each, llvm::TargetTransformInfo::TCK_CodeSize);
+  const auto value = sum.getValue();
+  return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
 }
 
 std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& target) {
-  llvm::InstructionCost sum = 0;
-  for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& each : *block)
-      sum += target.getInstructionCost(&each, llvm::TargetTransformInfo::TCK_CodeSize);
-  const auto value = sum.getValue();
-  return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 1;
+  std::uint64_t sum = 0;
+  for (const llvm::BasicBlock* each : loop.blocks())
+    sum += size_of(*each, target);
+  return std::max<std::uint64_t>(sum, 1);
+}
+
+void mark_rounds(llvm::BasicBlock& before_it, llvm::BasicBlock& header, std::uint64_t rounds) {
+  unsigned number = 0;
+  for (const llvm::Instruction& each : llvm::instructions(*header.getParent()))
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&each))
+      if (const auto mark = mark_in(*call))
+        number = std::max(number, mark->loop);
+  put_before(*before_it.getTerminator(), before + llvm::Twine(++number));
+  // Behind the loads and stores of the block: they are scheduled as if there were no mark.
+  put_before(*header.getTerminator(), round + llvm::Twine(number) + of + llvm::Twine(rounds) + at_most);
 }
 
 llvm::PreservedAnalyses mark_trip_counts::run(llvm::Function& function,
@@ -94,13 +126,8 @@ llvm::PreservedAnalyses mark_trip_counts::run(llvm::Function& function,
     if (rounds != 0 && rounds <= limit && loop->getLoopPreheader() != nullptr && !calls_something(*loop))
       all.push_back({loop, rounds});
   }
-  unsigned number = 0;
-  for (const auto& [loop, rounds] : all) {
-    put_before(*loop->getLoopPreheader()->getTerminator(), before + llvm::Twine(++number));
-    // Behind the loads and stores of the block: they are scheduled as if there were no mark.
-    put_before(*loop->getHeader()->getTerminator(),
-               round + llvm::Twine(number) + of + llvm::Twine(rounds) + at_most);
-  }
+  for (const auto& [loop, rounds] : all)
+    mark_rounds(*loop->getLoopPreheader(), *loop->getHeader(), rounds);
   if (all.empty())
     return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
@@ -112,7 +139,7 @@ llvm::SmallVector<loop_mark, 2> marks_of(const llvm::MachineBasicBlock& block) {
   llvm::SmallVector<loop_mark, 2> marks;
   for (const llvm::MachineInstr& each : block)
     if (each.isInlineAsm())
-      if (const auto mark = mark_in(each.getOperand(0).getSymbolName()))
+      if (const auto mark = mark_in(llvm::StringRef(each.getOperand(0).getSymbolName())))
         marks.push_back(*mark);
   return marks;
 }

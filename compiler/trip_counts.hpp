@@ -18,6 +18,7 @@
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/IR/BasicBlock.h>
 #include <llvm/IR/PassManager.h>
 
 #include <cstdint>
@@ -38,10 +39,18 @@ public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-// In a loop, something may run for long that is not seen here.
+// Puts the marks of a loop that is gone round so often at most after its strip begins: by who knows that
+// better than scalar evolution.
+void mark_rounds(llvm::BasicBlock& before, llvm::BasicBlock& header, std::uint64_t rounds);
+
+bool is_marked(const llvm::Loop& loop);
+
+// In a block, or a loop, something may run for long that is not seen here.
+bool calls_something(const llvm::BasicBlock& block);
 bool calls_something(const llvm::Loop& loop);
 
-// All its blocks, in machine instructions, as far as the target tells in advance.
+// In machine instructions, as far as the target tells in advance. Of a loop: all its blocks, once.
+std::uint64_t size_of(const llvm::BasicBlock& block, const llvm::TargetTransformInfo& target);
 std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& target);
 
 struct loop_mark {

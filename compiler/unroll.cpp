@@ -50,7 +50,8 @@ llvm::PreservedAnalyses unroll_unmarked::run(llvm::Function& function,
   bool changed = false;
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
     if (!loop->isInnermost() || !loop->isLoopSimplifyForm() || !loop->isSafeToClone() ||
-        is_asked_not_to(*loop) || calls_something(*loop) || !counts_by_constants(*loop, evolution))
+        is_asked_not_to(*loop) || is_marked(*loop) || calls_something(*loop) ||
+        !counts_by_constants(*loop, evolution))
       continue;
     const std::uint64_t size = size_of(*loop, target), rounds = evolution.getSmallConstantMaxTripCount(loop);
     if (size > longest_round || (rounds != 0 && rounds * size <= most_without_check()))

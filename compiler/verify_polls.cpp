@@ -94,7 +94,7 @@ private:
     for (const MachineBasicBlock* block : left_)
       if (llvm::any_of(marks_of(*block), [&](const loop_mark& mark) {
             return mark.rounds != 0 && is_marked_before(mark.loop) &&
-                   !goes_round_by_mark_before(mark.loop, *block);
+                   !goes_round_by_mark_before(mark.loop, *block) && !goes_round_by_call(*block);
           }))
         taken.push_back(block);
     return take(taken);
@@ -111,6 +111,13 @@ private:
     return llvm::any_of(left_, [&](const MachineBasicBlock* other) {
       return llvm::any_of(marks_of(*other),
                           [&](const loop_mark& mark) { return mark.loop == loop && mark.rounds == 0; }) &&
+             (other == &block || (reaches(block, *other) && reaches(*other, block)));
+    });
+  }
+
+  bool goes_round_by_call(const MachineBasicBlock& block) const {
+    return llvm::any_of(left_, [&](const MachineBasicBlock* other) {
+      return llvm::any_of(*other, [](const MachineInstr& each) { return each.isCall(); }) &&
              (other == &block || (reaches(block, *other) && reaches(*other, block)));
     });
   }

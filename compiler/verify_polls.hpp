@@ -4,9 +4,8 @@
 // through them only so often are taken away, until none is left.
 //
 //   1. What a check ends has no ways out. A block without a way in, or out, is gone through once.
-//   2. A block of a marked loop's rounds (trip_counts.hpp) that cannot go round by the mark before the loop
-//   is
-//      gone through so often as the mark says.
+//   2. A block of a marked loop's rounds (trip_counts.hpp) that cannot go round by the mark before the loop,
+//      nor by a call, is gone through so often as the mark says.
 //   3. With these away, there may be more of both kinds.
 //
 // Where blocks are left, one of a cycle is named, and the compiler ends. Cycles of no-yield code are none,
