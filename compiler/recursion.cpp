@@ -1,6 +1,7 @@
 #include "recursion.hpp"
 
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/CodeGen/MachineOperand.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
@@ -11,9 +12,79 @@ namespace sennit::compiler {
 
 namespace {
 
+// Functions of the C library that call nothing of the program's: not what may (qsort, and whatever uses a
+// FILE, which fopencookie gives functions of the program's). A program that has its own malloc has a
+// definition of it, with a check before what that calls.
+bool is_of_library(const llvm::Function& callee) {
+  static const llvm::StringSet<> names{"malloc",
+                                       "calloc",
+                                       "realloc",
+                                       "reallocarray",
+                                       "free",
+                                       "posix_memalign",
+                                       "aligned_alloc",
+                                       "memcpy",
+                                       "memmove",
+                                       "memset",
+                                       "memcmp",
+                                       "bcmp",
+                                       "memchr",
+                                       "memrchr",
+                                       "mempcpy",
+                                       "memmem",
+                                       "strlen",
+                                       "strnlen",
+                                       "strcpy",
+                                       "stpcpy",
+                                       "strncpy",
+                                       "strcat",
+                                       "strncat",
+                                       "strcmp",
+                                       "strncmp",
+                                       "strchr",
+                                       "strrchr",
+                                       "strchrnul",
+                                       "strstr",
+                                       "strspn",
+                                       "strcspn",
+                                       "strpbrk",
+                                       "strcoll",
+                                       "strcasecmp",
+                                       "strncasecmp",
+                                       "strtol",
+                                       "strtoul",
+                                       "strtoll",
+                                       "strtoull",
+                                       "strtof",
+                                       "strtod",
+                                       "atoi",
+                                       "atol",
+                                       "atof",
+                                       "abs",
+                                       "labs",
+                                       "toupper",
+                                       "tolower",
+                                       "isalnum",
+                                       "isalpha",
+                                       "isdigit",
+                                       "isspace",
+                                       "isxdigit",
+                                       "isupper",
+                                       "islower",
+                                       "ispunct",
+                                       "isprint",
+                                       "iscntrl",
+                                       "isgraph",
+                                       "__errno_location",
+                                       "__ctype_b_loc",
+                                       "__ctype_tolower_loc",
+                                       "__ctype_toupper_loc"};
+  return callee.isDeclaration() && !callee.hasFnAttribute("no-builtins") && names.contains(callee.getName());
+}
+
 bool is_unknown(const llvm::Function& callee) {
   return (callee.isDeclaration() || callee.isInterposable()) && !callee.isIntrinsic() &&
-         !callee.hasFnAttribute(llvm::Attribute::NoCallback);
+         !callee.hasFnAttribute(llvm::Attribute::NoCallback) && !is_of_library(callee);
 }
 
 }  // namespace

@@ -16,6 +16,12 @@ void unknown(void);
 // CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
 // CHECK-LABEL: other:
 // CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
+// CHECK-LABEL: calls_library:
+// CHECK-NOT: sennit_yield
+// CHECK: retq
+// CHECK-LABEL: sorts:
+// CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
+// CHECK: {{callq|jmp}} qsort
 long itself(long n) {
   return n < 2 ? n : itself(n / 2) * itself(n - 2);
 }
@@ -34,4 +40,15 @@ __attribute__((noinline)) long each(long n) {
 }
 __attribute__((noinline)) long other(long n) {
   return n < 2 ? n : each(n - 2) * 3;
+}
+
+// Of the C library, some call back.
+void* malloc(unsigned long);
+void* realloc(void*, unsigned long);
+void qsort(void*, unsigned long, unsigned long, int (*)(const void*, const void*));
+void* calls_library(void* p, unsigned long size) {
+  return p == 0 ? malloc(size) : (void*)((char*)realloc(p, size) + 1);
+}
+void sorts(int* all, int (*compare)(const void*, const void*)) {
+  qsort(all, 10, 4, compare);
 }
