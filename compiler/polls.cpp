@@ -239,16 +239,33 @@ blocks function_polls::cycle_around(MachineBasicBlock& block) const {
   }
 }
 
-// One check on all ways to calls that may come back here. It may be in a loop if that needs one anyway.
+// Checks on all ways to calls that may come back here: one in a block that all of them go through, or one
+// with each of the calls, where these are so much rarer. It may be in a loop if that needs one anyway.
 void function_polls::choose_before_calls() {
   recursion calls(function_.getFunction());
-  MachineBasicBlock* on_all_ways = nullptr;
+  blocks callers;
   for (MachineBasicBlock* block : all_)
     if (llvm::any_of(*block, [&](const MachineInstr& each) { return calls.may_begin_at(each); }))
-      on_all_ways =
-          on_all_ways == nullptr ? block : dominators_.findNearestCommonDominator(on_all_ways, block);
-  if (on_all_ways == nullptr)
+      callers.push_back(block);
+  if (callers.empty())
     return;
+  MachineBasicBlock* on_all_ways = callers.front();
+  std::uint64_t frequency = 0;
+  for (MachineBasicBlock* block : callers) {
+    on_all_ways = dominators_.findNearestCommonDominator(on_all_ways, block);
+    frequency += frequency_of(*block);
+  }
+  if (where == placement::min && frequency < frequency_of(*on_all_ways) / 2) {
+    std::vector<std::optional<gap>> places;
+    for (MachineBasicBlock* block : callers)
+      places.push_back(best_in(*block, where, true));
+    if (llvm::all_of(places,
+                     [](const std::optional<gap>& each) { return each && each->rank < on_the_stack; })) {
+      for (std::size_t i = 0; i < callers.size(); ++i)
+        chosen_.try_emplace(callers[i], *places[i]);
+      return;
+    }
+  }
   for (auto* node = dominators_.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
     MachineBasicBlock& block = *node->getBlock();
     const blocks cycle = cycle_around(block);

@@ -29,6 +29,22 @@ int mostly_not(int n) {
   return in;
 }
 
+// Nor does the usual way that passes by two rare ones.
+// CHECK-LABEL: two_rare_ways:
+// CHECK-NOT: cmpb $0, %fs:sennit_yield_requested@TPOFF
+// CHECK: retq
+// CHECK-COUNT-2: cmpb $0, %fs:sennit_yield_requested@TPOFF
+// CHECK: .size two_rare_ways
+int two_rare_ways(int n) {
+  if (__builtin_expect(n == 0, 0))
+    unknown();
+  out = n;
+  if (__builtin_expect(in == 7, 0))
+    unknown();
+  out = 3;
+  return in;
+}
+
 // Each round of the outer loop goes through the inner one.
 // CHECK-LABEL: nested:
 // CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
