@@ -116,8 +116,11 @@ std::uint64_t rounds_of_strip(llvm::Loop& loop, llvm::ScalarEvolution& evolution
     return 0;
   const bool all = most && most_without_check() / 2 / *most >= fewest_rounds;
   const std::uint64_t round = all ? *most : *usual, rounds = most_without_check() / 2 / round;
+  // Sizes are estimated too large where loops within are made into fewer instructions: few rounds are left
+  // alone.
   const std::uint64_t known = evolution.getSmallConstantMaxTripCount(&loop);
-  if (rounds < fewest_rounds || (known != 0 && known <= 2 * rounds && known * round <= most_without_check()))
+  const std::uint64_t enough = most_without_check() * (loop.isInnermost() ? 1 : 2);
+  if (rounds < fewest_rounds || (known != 0 && llvm::SaturatingMultiply(known, round) <= enough))
     return 0;
   return llvm::bit_floor(rounds);
 }
@@ -299,14 +302,20 @@ llvm::PHINode* counts_of(llvm::Value* counted, const llvm::BasicBlock& header) {
   return nullptr;
 }
 
-// Has a strip count its rounds down, if what it counted served for nothing else: to compare with zero is
+// A strip may count its rounds down, if what it counted serves for nothing else: to compare with zero is
 // free. Code generation does so by itself where nothing else decides in the latch.
+bool may_count_down(const counter& of, const llvm::PHINode* counts, const llvm::PHINode* in_strips) {
+  llvm::Value* const counted = of.test->getOperand(of.operand);
+  return counts != nullptr && in_strips != nullptr && !of.is_only && of.step.abs().isOne() &&
+         llvm::is_contained(counts->incoming_values(), counted) && counts->hasOneUse() &&
+         llvm::all_of(counted->users(), [&](const llvm::User* each) {
+           return each == of.test || each == counts || each == in_strips;
+         });
+}
+
 void count_down(const counter& of, llvm::PHINode& counts, llvm::BasicBlock& strip, llvm::Value* others) {
   llvm::Value* const counted = of.test->getOperand(of.operand);
   llvm::BasicBlock* const latch = of.loop->getLoopLatch();
-  if (of.is_only || !of.step.abs().isOne() || counts.getIncomingValueForBlock(latch) != counted ||
-      !counts.hasOneUse() || !counted->hasNUses(2))
-    return;
   llvm::IRBuilder<> builder(strip.getTerminator());
   llvm::Type* const type = others->getType();
   auto* const left = llvm::PHINode::Create(type, 2, "strip.left", counts.getIterator());
@@ -368,14 +377,14 @@ void make_strips(const counter& of) {
 
   builder.SetInsertPoint(next);
   // Over, if the loop was without strips.
+  llvm::PHINode* const counts = of.by == nullptr ? counts_of(counted, *header) : nullptr;
+  auto* const in_strips = llvm::dyn_cast_or_null<llvm::PHINode>(at_begin.lookup(counts));
+  const bool down = may_count_down(of, counts, in_strips);
   auto* const again = builder.Insert(of.test->clone());
-  if (of.by == nullptr) {
-    // Where the strip's end is met, what counts is that; else another condition ends the loop anyway. So the
-    // inner loop may count by something else.
+  if (down) {
+    // Where the strip's end is met, what counts is that; else the other condition ends the loop anyway.
     again->setOperand(of.operand, end);
-    for (llvm::PHINode& each : strip->phis())
-      if (each.getIncomingValueForBlock(next) == counted)
-        each.setIncomingValueForBlock(next, end);
+    in_strips->setIncomingValueForBlock(next, end);
   }
   llvm::Value* whole = again;
   if (auto* const condition = llvm::cast<llvm::BranchInst>(branch)->getCondition(); condition != of.test) {
@@ -388,7 +397,7 @@ void make_strips(const counter& of) {
   of.test->setOperand(1 - of.operand, end);
   if (of.by != nullptr)
     mark_rounds(*strip, *header, of.rounds + 1);
-  else if (auto* const counts = counts_of(counted, *header))
+  else if (down)
     count_down(of, *counts, *strip, others);
 }
 
@@ -405,6 +414,11 @@ llvm::PreservedAnalyses strip_mine::run(llvm::Function& function, llvm::Function
   for (llvm::Loop* loop : loops.getLoopsInPreorder())
     if (const auto counts = counter_of(*loop, evolution, of))
       all.push_back(*counts);
+  // Scalar evolution knows less of what is in strips.
+  for (const counter& each : all)
+    for (llvm::Loop* inner : each.loop->getLoopsInPreorder())
+      if (llvm::none_of(all, [&](const counter& other) { return other.loop == inner; }))
+        mark_if_bounded(*inner, evolution);
   for (counter& each : all)
     if (each.by != nullptr)
       each.steps = steps_of(each, evolution);

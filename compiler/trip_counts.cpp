@@ -113,22 +113,22 @@ void mark_rounds(llvm::BasicBlock& before_it, llvm::BasicBlock& header, std::uin
   put_before(*header.getTerminator(), round + llvm::Twine(number) + of + llvm::Twine(rounds) + at_most);
 }
 
+bool mark_if_bounded(const llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  const unsigned rounds = evolution.getSmallConstantMaxTripCount(&loop);
+  if (rounds == 0 || rounds > limit || loop.getLoopPreheader() == nullptr || is_marked(loop) ||
+      calls_something(loop))
+    return false;
+  mark_rounds(*loop.getLoopPreheader(), *loop.getHeader(), rounds);
+  return true;
+}
+
 llvm::PreservedAnalyses mark_trip_counts::run(llvm::Function& function,
                                               llvm::FunctionAnalysisManager& analyses) {
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
-  struct proved {
-    llvm::Loop* loop;
-    unsigned rounds;
-  };
-  std::vector<proved> all;
-  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    const unsigned rounds = evolution.getSmallConstantMaxTripCount(loop);
-    if (rounds != 0 && rounds <= limit && loop->getLoopPreheader() != nullptr && !calls_something(*loop))
-      all.push_back({loop, rounds});
-  }
-  for (const auto& [loop, rounds] : all)
-    mark_rounds(*loop->getLoopPreheader(), *loop->getHeader(), rounds);
-  if (all.empty())
+  bool changed = false;
+  for (const llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
+    changed |= mark_if_bounded(*loop, evolution);
+  if (!changed)
     return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
   kept.preserveSet<llvm::CFGAnalyses>();

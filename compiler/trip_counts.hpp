@@ -25,6 +25,7 @@
 
 namespace llvm {
 class Loop;
+class ScalarEvolution;
 class TargetTransformInfo;
 }  // namespace llvm
 
@@ -44,6 +45,9 @@ public:
 void mark_rounds(llvm::BasicBlock& before, llvm::BasicBlock& header, std::uint64_t rounds);
 
 bool is_marked(const llvm::Loop& loop);
+
+// Marks a loop that has no marks and calls nothing, if scalar evolution knows a bound.
+bool mark_if_bounded(const llvm::Loop& loop, llvm::ScalarEvolution& evolution);
 
 // In a block, or a loop, something may run for long that is not seen here.
 bool calls_something(const llvm::BasicBlock& block);
