@@ -25,6 +25,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 
 namespace sennit {
@@ -52,6 +53,22 @@ class [[nodiscard]] coroutine<Out(In...)> {
   static constexpr bool takes_nothing = sizeof...(In) == 0;
   using in_type = std::tuple_element_t<0, std::tuple<In..., void>>;
 
+  // Values go as words: themselves where that is possible, else their address.
+  template <class T>
+  [[gnu::always_inline]] static std::uintptr_t hand(T& value) noexcept {
+    if constexpr (detail::fits_word<T>)
+      return detail::to_word(value);
+    else
+      return reinterpret_cast<std::uintptr_t>(std::addressof(value));
+  }
+  template <class T>
+  [[gnu::always_inline]] static T accept(std::uintptr_t word) {
+    if constexpr (detail::fits_word<T>)
+      return detail::from_word<T>(word);
+    else
+      return std::move(*reinterpret_cast<T*>(word));
+  }
+
 public:
   // What the body sees of its coroutine.
   class handle {
@@ -60,16 +77,14 @@ public:
     handle& operator=(const handle&) = delete;
 
     // Hands `out` to the caller; returns what the next call brings.
-    [[gnu::always_inline]] in_type yield(Out out) {
-      return take(back_.leave(reinterpret_cast<std::uintptr_t>(std::addressof(out))));
-    }
+    [[gnu::always_inline]] in_type yield(Out out) { return take(back_.leave(hand(out))); }
 
   private:
     friend coroutine;
     explicit handle(detail::coroutine_frame& frame) : back_(frame) {}
     [[gnu::always_inline]] static in_type take(std::uintptr_t word) {
       if constexpr (!takes_nothing)
-        return std::move(*reinterpret_cast<in_type*>(word));
+        return accept<in_type>(word);
     }
     detail::way_back back_;
   };
@@ -106,7 +121,7 @@ public:
     if constexpr (takes_nothing)
       return resume(0);
     else
-      return resume((reinterpret_cast<std::uintptr_t>(std::addressof(in)), ...));
+      return resume((hand(in), ...));
   }
 
   bool done() const noexcept { return frame_->state == detail::coroutine_state::idle; }
@@ -114,8 +129,9 @@ public:
 private:
   [[gnu::always_inline]] Out resume(std::uintptr_t in) {
     assert(!done() && "sennit: a coroutine that is done was called");
-    std::optional<Out> result;
-    frame_->mail[1] = reinterpret_cast<std::uintptr_t>(&result);
+    [[maybe_unused]] std::conditional_t<detail::fits_word<Out>, nothing, std::optional<Out>> result;
+    if constexpr (!detail::fits_word<Out>)
+      result_of(*frame_) = reinterpret_cast<std::uintptr_t>(&result);
     std::uintptr_t word = in;
     if (frame_->state == detail::coroutine_state::ready) {
       frame_->state = detail::coroutine_state::active;
@@ -124,17 +140,19 @@ private:
     }
     const sennit_transfer got = detail::coroutine_resume(*frame_, word, detail::resume_as::same);
     if (got.from != nullptr) [[likely]]
-      return std::move(*reinterpret_cast<Out*>(got.value));
+      return accept<Out>(got.value);
     if (frame_->error != nullptr)
       detail::coroutine_rethrow(*frame_);
-    return std::move(*result);
+    if constexpr (detail::fits_word<Out>)
+      return detail::from_word<Out>(result_of(*frame_));
+    else
+      return std::move(*result);
   }
 
-  // Where the first call's argument lies, and where the body's result goes: on the caller's stack.
+  struct nothing {};
+  // The first call's argument; and the body's result, or where it goes: an optional on the caller's stack.
   static std::uintptr_t& first_of(detail::coroutine_frame& frame) { return frame.mail[0]; }
-  static std::optional<Out>& result_of(detail::coroutine_frame& frame) {
-    return *reinterpret_cast<std::optional<Out>*>(frame.mail[1]);
-  }
+  static std::uintptr_t& result_of(detail::coroutine_frame& frame) { return frame.mail[1]; }
 
   template <class Body>
   [[gnu::always_inline]] static Out start(Body& body, handle& self, detail::coroutine_frame& frame) {
@@ -151,7 +169,10 @@ private:
         handle self(frame);
         Body& body = detail::payload_get<Body>(frame);
         Out out = start(body, self, frame);
-        result_of(frame).emplace(std::move(out));  // looked up now: each call has a place of its own
+        if constexpr (detail::fits_word<Out>)
+          result_of(frame) = detail::to_word(out);
+        else  // looked up now: each call has a place of its own
+          reinterpret_cast<std::optional<Out>*>(result_of(frame))->emplace(std::move(out));
       } catch (...) {  // also the unwinding of the fiber that the body ran in: it goes on in its resumer
         detail::coroutine_fail(frame, std::current_exception());
       }
