@@ -114,11 +114,11 @@ void run_queue::count_dispatch() {
     return;
   if (in_front_ > 0)
     --in_front_;
-  else if (first_left_ > 0)
-    --first_left_;
-  if (in_front_ == 0 && first_left_ == 0) {
+  if (current == last_)
+    last_ = nullptr;
+  if (in_front_ == 0 && last_ == nullptr) {
     adds_left_ = hybrid_adds;
-    first_left_ = size() - 1;
+    last_ = tail_ != current ? tail_ : nullptr;
   }
 }
 

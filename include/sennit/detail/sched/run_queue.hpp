@@ -177,7 +177,7 @@ private:
   run_policy policy_;
   std::size_t adds_left_ = hybrid_adds;  // hybrid: adds that still go to the head
   std::size_t in_front_ = 0;             // hybrid: how many of them are still queued
-  std::size_t first_left_ = 0;           // hybrid: of those queued at the beginning, how many have not run
+  const fiber* last_ = nullptr;  // hybrid: of those queued at the beginning, the last, if it has not run
 };
 
 }  // namespace sennit::detail
