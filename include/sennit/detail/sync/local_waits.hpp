@@ -37,8 +37,12 @@ struct local_waits {
   void unlock() noexcept {}
   static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
   [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
-    if (w.flags.kind != waiter_kind::fiber) [[unlikely]]
-      return take_waiter(w, w.word, who);
+    if (w.flags.kind != waiter_kind::fiber) [[unlikely]] {
+      fiber* claimed = nullptr;  // not `who`, which so can be in a register
+      const bool taken = take_waiter(w, w.word, claimed);
+      who = claimed;
+      return taken;
+    }
     who = static_cast<fiber*>(&w);
     return true;
   }
