@@ -58,7 +58,7 @@ public:
   }
   [[gnu::always_inline]] ~fiber() {
     if (fiber_ != nullptr)
-      detach();
+      let_go(*fiber_);
   }
 
   bool joinable() const noexcept { return fiber_ != nullptr; }
@@ -81,7 +81,10 @@ public:
   }
 
   // Lets the fiber go on alone.
-  void detach() noexcept;
+  void detach() noexcept {
+    let_go(some());
+    fiber_ = nullptr;
+  }
 
   // Lets the fiber's park() return: the one it is in, or else its next one.
   void unpark() noexcept;
@@ -110,6 +113,8 @@ private:
       detail::parallel_give_here(done);
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
+  // Not told where the handle is, which can so be in a register.
+  static void let_go(detail::fiber& f) noexcept;
   detail::fiber& some() const noexcept {
     assert(fiber_ != nullptr && "sennit: an empty handle");
     return *fiber_;
@@ -136,7 +141,8 @@ template <class Function>
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
   detail::parallel_runtime& of = w->runtime;
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), {}, true);
-  w = detail::this_parallel();  // to copy `function` may have blocked
+  if constexpr (detail::may_block_to_copy<Function>)
+    w = detail::this_parallel();
   if (!of.scatters) [[likely]]
     detail::parallel_push(*w, f);
   else
@@ -152,7 +158,8 @@ template <class Function>
     detail::parallel_must_have(of, *options.pinned);
   detail::fiber& f =
       detail::parallel_make(of, w, std::forward<Function>(function), detail::stack_wish_of(options), true);
-  w = detail::this_parallel();  // to copy `function` may have blocked
+  if constexpr (detail::may_block_to_copy<Function>)
+    w = detail::this_parallel();
   if (options.name.empty() && !options.pinned && !options.near && !of.scatters) [[likely]]
     detail::parallel_push(*w, f);
   else
@@ -172,7 +179,7 @@ template <class Function>
   detail::parallel_worker& w = detail::running_parallel();
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
   fiber started(f);  // before that, for the caller may be told to leave there
-  detail::parallel_enter_new(detail::running_parallel(), f);  // to copy `function` may have blocked
+  detail::parallel_enter_new(detail::may_block_to_copy<Function> ? detail::running_parallel() : w, f);
   return started;
 }
 

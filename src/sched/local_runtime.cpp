@@ -6,9 +6,7 @@
 
 namespace sennit::local {
 
-void fiber::detach() noexcept {
-  assert(fiber_ != nullptr && "sennit: an empty handle");
-  detail::fiber& f = *std::exchange(fiber_, nullptr);
+void fiber::let_go(detail::fiber& f) noexcept {
   f.joiner = nullptr;
   f.flags.owned = false;
   if (f.flags.status != detail::fiber_status::finished)

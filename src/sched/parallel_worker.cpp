@@ -64,16 +64,88 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   return enter(w, w.ring.rotate_contended(&f));
 }
 
+// The fiber that has parked to join one that ends, if it may be entered directly. It waits for nothing else,
+// so that nobody else can know either of the two.
+[[gnu::always_inline]] inline fiber* joiner_of(parallel_worker& w, fiber& ends) noexcept {
+  const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
+  if (!direct_entry || observer <= ended_unobserved || (observer & ended_claimed) != 0 || w.slot_left == 0)
+    return nullptr;
+  auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
+  if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime ||
+      !parallel_may_dispatch(w)) [[unlikely]]
+    return nullptr;
+  parallel_dispatch(w);
+  --w.slot_left;
+  return joiner;
+}
+
+// It was entered by spawn_now, and its parent still waits right behind it: that goes on, as after a call.
+// Nobody else can have the handle yet.
+[[gnu::noinline]] sennit_decision finish_call(parallel_worker& w, fiber& self,
+                                              coroutine_frame& frame) noexcept {
+  fiber* const parent = parallel_may_dispatch(w) ? w.ring.pop_newest() : nullptr;
+  if (parent == nullptr) [[unlikely]]
+    return fiber_finish_slow(w);
+  parallel_dispatch(w);
+  self.context = frame.context;
+  self.ended.store(ended_already, std::memory_order_relaxed);
+  w.ready.current = parent;
+  return {parent->context, 0};
+}
+
 }  // namespace
 
+// As in parallel_next, others are called last.
+sennit_decision parallel_finish(coroutine_frame& frame) noexcept {
+  parallel_worker& w = running_parallel();
+  fiber& self = *w.ready.current;
+  count_stacks(-1);
+  self.flags.status = fiber_status::finished;
+  if (fiber* const parent = direct_entry ? w.ring.newest() : nullptr;
+      parent != nullptr && parallel_is_entering(*parent, self))
+    return finish_call(w, self, frame);
+  fiber* const joiner = joiner_of(w, self);
+  if (joiner == nullptr) [[unlikely]]
+    return fiber_finish_slow(w);
+  self.context = frame.context;
+  self.ended.store(ended_already, std::memory_order_relaxed);
+  const auto word = reinterpret_cast<std::uintptr_t>(&self);
+  joiner->flags.status = fiber_status::notified;
+  joiner->word = word;
+  w.ready.current = joiner;
+  if (joiner->flags.stackless) [[unlikely]]
+    return stack_for(w, *joiner);
+  return {joiner->context, word};
+}
+
+namespace {
+
+[[gnu::noinline]] sennit_decision next_or_idle(parallel_worker& w) noexcept {
+  fiber* const next = parallel_take_own(w);
+  return enter(w, next != nullptr ? next : parallel_idle(w));
+}
+
+[[gnu::noinline, gnu::cold]] sennit_decision look_outside_for_next(parallel_worker& w) noexcept {
+  fiber* const host = parallel_look_outside(w);
+  return host != nullptr ? enter(w, host) : next_or_idle(w);
+}
+
+}  // namespace
+
+// Whatever it calls it calls last, by a jump: no register has to be saved.
 sennit_decision parallel_next(parallel_worker& w) noexcept {
   if (!parallel_dispatch(w)) [[unlikely]]
-    if (fiber* host = parallel_look_outside(w))
-      return enter(w, host);
-  fiber* next = parallel_take_own(w);
+    return look_outside_for_next(w);
+  if (!w.plain || w.ring.slot_taken()) [[unlikely]]
+    return next_or_idle(w);
+  w.slot_left = slot_budget;
+  fiber* const next = w.ring.pop();
   if (next == nullptr) [[unlikely]]
-    next = parallel_idle(w);
-  return enter(w, next);
+    return next_or_idle(w);
+  w.ready.current = next;
+  if (next->flags.stackless) [[unlikely]]
+    return stack_for(w, *next);
+  return {next->context, next->word};
 }
 
 // Those that are pinned stay, but where no others look. (The ring may have to wait for a thief: not with a
@@ -107,6 +179,14 @@ bool parallel_told(fiber& f) noexcept {
     return false;
   f.flags.status = fiber_status::unwinding;
   return true;
+}
+
+sennit_decision parallel_decide_at_end(parallel_worker& w, bool (*file)(void*, fiber&),
+                                       void* argument) noexcept {
+  fiber& self = *w.ready.current;
+  if (parallel_told(self))
+    return {self.context, 0};
+  return parallel_decide_filing(w, self, [file, argument](fiber& f) { return file(argument, f); });
 }
 
 extern "C" {
@@ -234,8 +314,8 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
     }
     if (waits)
       count_handoff();
-    if (!stack_handoff(frame, parallel_thread_continue, *entered, next))
-      return parallel_finish(*entered);
+    if (!stack_handoff(frame, parallel_thread_continue, next))
+      return parallel_finish(frame);
   }
 }
 

@@ -59,14 +59,14 @@ fiber* run_queue::rotate_slow() {
   return current;
 }
 
-fiber* run_queue::step_off_slow() {
+fiber* run_queue::step_off_slow(fiber& self) {
   if (slot_ != &by_policy_) {                  // the budget is spent
     push_tail(std::exchange(slot_, nullptr));  // and plain again
-    return step_off();
+    return step_off(self);
   }
-  if (current->next == current)
+  if (self.next == &self)
     return nullptr;
-  tail_->next = current = current->next;
+  tail_->next = current = self.next;
   count_dispatch();
   return current;
 }

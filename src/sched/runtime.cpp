@@ -40,9 +40,7 @@ bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
   return true;
 }
 
-void fiber::detach() noexcept {
-  assert(fiber_ != nullptr && "sennit: an empty handle");
-  detail::fiber& f = *std::exchange(fiber_, nullptr);
+void fiber::let_go(detail::fiber& f) noexcept {
   if (f.ended.exchange(detail::ended_unobserved, std::memory_order_acq_rel) != detail::ended_already)
     return;
   if (const std::exception_ptr* error = detail::fiber_error(f))

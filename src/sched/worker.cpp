@@ -314,8 +314,53 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
 
 #endif
 
-void fiber_finish_slow(worker& w, fiber&) noexcept {
+// Its stack may be reused, and will not be before it is left.
+[[gnu::noinline]] static sennit_decision finish_unjoined(worker& w, fiber& self) noexcept {
+  // Nor does the host wait for it. (One that is unusual may have a stack that goes back at once.)
+  if (!self.flags.owned && !self.flags.unusual) {
+    if (fiber* next = w.ready.step_off(self)) {
+      const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
+      fiber_give(w, self);
+      return decision;
+    }
+  }
+  return fiber_finish_slow(w);
+}
+
+[[gnu::noinline, gnu::cold]] static sennit_decision finish_polling(worker& w,
+                                                                   coroutine_frame& frame) noexcept {
+  if (quiet_outside(w))
+    return fiber_finish(w, frame);
+  count_stacks(-1);
+  return fiber_finish_slow(w);
+}
+
+// A joiner takes the place of the one that ends, and gives it back. Whatever else is called is called last,
+// by a jump: no register has to be saved for it.
+sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
+  fiber& self = *w.ready.current;
+  self.flags.status = fiber_status::finished;
+  if (--w.until_poll == 0) [[unlikely]]
+    return finish_polling(w, frame);
+  count_stacks(-1);
+  if (!w.ready.plain()) [[unlikely]]
+    return fiber_finish_slow(w);
+  self.context = frame.context;
+  fiber* const joiner = self.joiner;
+  if (joiner == nullptr) [[unlikely]]
+    return finish_unjoined(w, self);
+  joiner->flags.status = fiber_status::notified;
+  w.ready.replace(self, *joiner);
+  const auto word = reinterpret_cast<std::uintptr_t>(&self);
+  if (!joiner->flags.stackless) [[likely]]
+    return {joiner->context, word};
+  joiner->word = word;
+  return stack_for(w, *joiner);
+}
+
+[[gnu::noinline]] sennit_decision fiber_finish_slow(worker& w) noexcept {
   suspend(w, decider_of_end(w), &w, false);
+  __builtin_unreachable();
 }
 
 sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept {
@@ -339,8 +384,8 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
     }
     if (waits)
       count_handoff();
-    if (!stack_handoff(frame, thread_continue, *entered, next))
-      return fiber_finish(w, *entered);
+    if (!stack_handoff(frame, thread_continue, next))
+      return fiber_finish(w, frame);
   }
   round_ended(frame, next);
   suspend(w, sennit_decide_become, &w, false);
@@ -404,12 +449,13 @@ void leave_if_due() {
   throw_forced_unwind();
 }
 
-void leave_if_told(const worker& w) {
+std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word) {
   if (w.ready.current->flags.status == fiber_status::unwinding)
     throw_forced_unwind();
+  return word;
 }
 
-std::uintptr_t park_stoppable(worker& w, fiber_status as, const wait_reason& why) {
+std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
   fiber& self = *w.ready.current;
   const local_stop_watch watch;
   if (watch.told()) {

@@ -51,7 +51,7 @@ public:
   }
   [[gnu::always_inline]] ~fiber() {
     if (fiber_ != nullptr)
-      detach();
+      let_go(*fiber_);
   }
 
   bool joinable() const noexcept { return fiber_ != nullptr; }
@@ -83,7 +83,10 @@ public:
   }
 
   // Lets the fiber go on alone.
-  void detach() noexcept;
+  void detach() noexcept {
+    let_go(some());
+    fiber_ = nullptr;
+  }
 
   // Lets the fiber's park() return: the one it is in, or else its next one.
   void unpark() noexcept { detail::fiber_unpark(some()); }
@@ -123,6 +126,8 @@ private:
       detail::fiber_give(*done.home, done);
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
+  // Not told where the handle is, which can so be in a register.
+  static void let_go(detail::fiber& f) noexcept;
 
   detail::fiber& some() const noexcept {
     assert(fiber_ != nullptr && "sennit: an empty handle");

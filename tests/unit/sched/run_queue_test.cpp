@@ -164,7 +164,7 @@ public:
   // As sennit::detail::park.
   void park() {
     asleep_.push_back(running_one());
-    if (fiber* next = queue_.step_off()) {
+    if (fiber* next = queue_.step_off(*queue_.current)) {
       EXPECT_EQ(next, queue_.current);
     } else {
       queue_.remove_running();
@@ -187,7 +187,7 @@ public:
     if (!queue_.plain())
       return put_back(f);
     asleep_.push_back(running_one());
-    queue_.replace_running(at(f));
+    queue_.replace(*queue_.current, *at(f));
     model_.leave();
     model_.enter(f);
   }

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -318,23 +319,34 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   return parallel_next(w);
 }
 
+// What decides who runs when a fiber blocks that is not to be told anything.
 template <class File>
-sennit_decision parallel_decide_block(sennit_context self, void* argument) {
-  parallel_worker& w = running_parallel();
-  fiber& f = *w.ready.current;
-  f.context = self;
-  if (w.unwinding && parallel_told(f)) [[unlikely]]
-    return {f.context, 0};
+[[gnu::always_inline]] inline sennit_decision parallel_decide_filing(parallel_worker& w, fiber& f,
+                                                                     File&& file) {
   w.ready.current = nullptr;
   f.since = w.now;
   const char* const reason = counting ? f.site->reason : nullptr;
-  if ((*static_cast<File*>(argument))(f)) [[likely]] {
+  if (file(f)) [[likely]] {
     count_block(reason, true);
     return parallel_next_quickly(w);
   }
   w.ready.current = &f;
   f.flags.status = fiber_status::notified;
   return {f.context, f.word};
+}
+// The same while the runtime ends: the fiber may be told so instead.
+[[gnu::cold]] sennit_decision parallel_decide_at_end(parallel_worker& w,
+                                                     bool (*file)(void* argument, fiber& f),
+                                                     void* argument) noexcept;
+template <class File>
+sennit_decision parallel_decide_block(sennit_context self, void* argument) {
+  parallel_worker& w = running_parallel();
+  fiber& f = *w.ready.current;
+  f.context = self;
+  if (w.unwinding) [[unlikely]]
+    return parallel_decide_at_end(
+        w, [](void* at, fiber& blocks) { return (*static_cast<File*>(at))(blocks); }, argument);
+  return parallel_decide_filing(w, f, *static_cast<File*>(argument));
 }
 
 // Blocks the running fiber. `file(fiber)` is called when it has left its stack, and puts it where its waker
@@ -353,7 +365,7 @@ template <class File>
   here.ready.current->word = 0;  // it may have been anything; who yields is told by it, or entered with it
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
-    leave_if_told(here);
+    return leave_if_told(here, word);
   return word;
 }
 
@@ -384,47 +396,8 @@ inline constexpr std::uintptr_t ended_claimed = 4;
          reinterpret_cast<std::uintptr_t>(&child) + 1;
 }
 
-// The fiber that has parked to join one that ends, if it may be entered directly. It waits for nothing else,
-// so that nobody else can know either of the two.
-[[gnu::always_inline]] inline fiber* parallel_joiner(parallel_worker& w, fiber& ends) noexcept {
-  const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
-  if (!direct_entry || observer <= ended_unobserved || (observer & ended_claimed) != 0 || w.slot_left == 0)
-    return nullptr;
-  auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
-  if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime ||
-      !parallel_may_dispatch(w)) [[unlikely]]
-    return nullptr;
-  parallel_dispatch(w);
-  --w.slot_left;
-  return joiner;
-}
-
-// The end of a fiber, on its own stack. Where it was entered by spawn_now, and its parent still waits right
-// behind it, that goes on, as after a call: nobody else can have the handle yet. Else a decider ends it.
-[[gnu::always_inline]] inline sennit_decision parallel_finish(fiber& self) noexcept {
-  parallel_worker& w = running_parallel();
-  count_stacks(-1);
-  self.flags.status = fiber_status::finished;
-  if (fiber* parent = w.ring.newest();
-      direct_entry && parent != nullptr && parallel_is_entering(*parent, self)) {
-    if (parallel_may_dispatch(w) && (parent = w.ring.pop_newest()) != nullptr) [[likely]] {
-      parallel_dispatch(w);
-      self.context = self.frame->context;
-      self.ended.store(ended_already, std::memory_order_relaxed);
-      w.ready.current = parent;
-      return {parent->context, 0};
-    }
-  } else if (fiber* joiner = parallel_joiner(w, self)) {
-    self.context = self.frame->context;
-    self.ended.store(ended_already, std::memory_order_relaxed);
-    joiner->flags.status = fiber_status::notified;
-    joiner->word = reinterpret_cast<std::uintptr_t>(&self);
-    w.ready.current = joiner;
-    return entering(w, *joiner);
-  }
-  fiber_finish_slow(w, self);
-  return {};
-}
+// The end of the running fiber, on its own stack. Who is to be entered.
+sennit_decision parallel_finish(coroutine_frame& frame) noexcept;
 
 // As thread_block.
 [[gnu::cold]] sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept;
@@ -434,17 +407,21 @@ sennit_decision parallel_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
   parallel_worker& w = running_parallel();
   w.ring.say_left();
-  fiber& self = *w.ready.current;
   if constexpr (!direct_entry && !std::is_same_v<Body, resumed>)
-    self.word = 0;  // it was fiber_loop's
-  continuation next = run_body<Body>(frame, self);
+    w.ready.current->word = 0;  // it was fiber_loop's
+  what_is_left<Body> next = run_body<Body>(frame);
   if constexpr (!direct_entry)
     return round_ended(frame, next);
-  if (may_become<Body> && next)
-    return parallel_thread_block(frame, next);
-  return parallel_finish(self);
+  if constexpr (may_become<Body>)
+    if (next)
+      return parallel_thread_block(frame, next);
+  return parallel_finish(frame);
 }
 inline constexpr sennit_round parallel_thread_continue = parallel_round<resumed>;
+
+// Whether a fiber that copies such a function may be on another worker after that.
+template <class Function>
+inline constexpr bool may_block_to_copy = !std::is_trivially_copyable_v<std::decay_t<Function>>;
 
 // A new fiber that has not begun, with a function. `w` null: the caller is no worker of the runtime's.
 template <class Function>
@@ -456,19 +433,20 @@ template <class Function>
     f = parallel_take_slow(of, w, stack);
   else
     w->idle = f->next;
+  coroutine_frame& frame = *f->frame;
   if constexpr (noexcept(body(std::forward<Function>(function))) && fits_payload<body>) {
-    payload_store<body>(*f->frame, std::forward<Function>(function));
+    payload_store<body>(frame, std::forward<Function>(function));
   } else {
     try {
-      payload_store<body>(*f->frame, std::forward<Function>(function));
+      payload_store<body>(frame, std::forward<Function>(function));
     } catch (...) {
       parallel_give(*f);
       throw;
     }
   }
-  fiber_reset(*f, parallel_round<body>, owned);
+  fiber_reset(*f, frame, parallel_round<body>, owned);
   if (stack.size != 0) [[unlikely]]
-    f->flags.unusual = f->frame->record.memory.size != of.stack_size;
+    f->flags.unusual = frame.record.memory.size != of.stack_size;
   ::new (&f->permit) wait_claim;
   f->ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);
   return *f;

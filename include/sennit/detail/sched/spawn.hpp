@@ -71,35 +71,10 @@ void worker_unwind(worker& w) noexcept;
 // Keeps at most the first 31 bytes.
 void fiber_set_name(fiber& f, std::string_view name) noexcept;
 
-// A fiber's end when it is no simple one.
-[[gnu::cold]] void fiber_finish_slow(worker& w, fiber& self) noexcept;
-
-// The end of a fiber, on its own stack. Who is to be entered: its joiner, which takes its place and gives it
-// back, or, if nobody refers to it, the next in the ring; its stack may then be reused, and will not be
-// before it is left.
-[[gnu::always_inline]] inline sennit_decision fiber_finish(worker& w, fiber& self) noexcept {
-  count_stacks(-1);
-  self.flags.status = fiber_status::finished;
-  if (may_enter_directly(w) && w.ready.plain()) [[likely]] {
-    self.context = self.frame->context;
-    if (fiber* joiner = self.joiner) [[likely]] {
-      const auto word = reinterpret_cast<std::uintptr_t>(&self);
-      awaken(*joiner, word, fiber_status::notified);
-      w.ready.replace_running(joiner);
-      return entering(w, *joiner);
-    }
-    // Nor does the host wait for it. (One that is unusual may have a stack that goes back at once.)
-    if (!self.flags.owned && !self.flags.unusual) {
-      if (fiber* next = w.ready.step_off()) {
-        const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
-        fiber_give(w, self);
-        return decision;
-      }
-    }
-  }
-  fiber_finish_slow(w, self);
-  return {};
-}
+// The end of the running fiber, on its own stack. Who is to be entered.
+sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept;
+// The same when it is no simple one. (It never returns: that it could lets others end by a jump there.)
+[[gnu::cold]] sennit_decision fiber_finish_slow(worker& w) noexcept;
 
 // A fiber's function has been left, or (again) all frames above it, and it has values of its own: what its
 // waits ended by (scope_member.hpp) is not to end those of destructors.
@@ -111,6 +86,12 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept;
 template <class Body>
 inline constexpr bool may_become =
     std::is_same_v<std::invoke_result_t<std::remove_reference_t<Body>&>, continuation>;
+// What is left of a function that has returned: a continuation, or nothing, at the cost of nothing.
+struct no_continuation {
+  explicit constexpr operator bool() const noexcept { return false; }
+};
+template <class Body>
+using what_is_left = std::conditional_t<may_become<Body>, continuation, no_continuation>;
 // What is left of its result: a continuation is none.
 template <class Function>
 using fiber_result =
@@ -124,9 +105,9 @@ void destroy_body(coroutine_frame& frame) {
 // Calls a fiber's function. (A continuation is made where it is wanted: to move one costs more than all else
 // in giving up a stack.)
 template <class Body>
-[[gnu::always_inline]] inline continuation call_body(coroutine_frame& frame, [[maybe_unused]] fiber& self) {
+[[gnu::always_inline]] inline what_is_left<Body> call_body(coroutine_frame& frame) {
   if constexpr (std::is_same_v<Body, resumed>) {
-    return call_continuation(self, frame);
+    return call_continuation(current_fiber(), frame);
   } else if constexpr (may_become<Body>) {
     return payload_get<Body>(frame)();
   } else {
@@ -135,40 +116,44 @@ template <class Body>
   }
 }
 template <class Body>
-[[gnu::always_inline]] inline continuation try_body(coroutine_frame& frame, fiber& self) noexcept {
+[[gnu::always_inline]] inline what_is_left<Body> try_body(coroutine_frame& frame) noexcept {
   bool unwound = false;
   try {
-    continuation next = call_body<Body>(frame, self);
-    if (may_become<Body> && next)
-      continuation_access::keep(next, self);
+    what_is_left<Body> next = call_body<Body>(frame);
+    if constexpr (may_become<Body>)
+      if (next)
+        continuation_access::keep(next, current_fiber());
     return next;
   } catch (const forced_unwind&) {
     unwound = true;
   } catch (...) {
-    fiber_fail(self);
+    fiber_fail(current_fiber());
   }
   if (unwound) [[unlikely]]
-    body_unwound(frame, self, destroy_body<Body>);
+    body_unwound(frame, current_fiber(), destroy_body<Body>);
   return {};
 }
 template <class Body>
-[[gnu::always_inline]] inline continuation begin_body(coroutine_frame& frame, fiber& self) noexcept {
+[[gnu::always_inline]] inline what_is_left<Body> begin_body(coroutine_frame& frame) noexcept {
+  fiber& self = current_fiber();
   if (std::is_same_v<Body, resumed> || self.flags.told != telling::due) [[likely]]
-    return try_body<Body>(frame, self);
+    return try_body<Body>(frame);
   if (frame.error != nullptr)
     leave_body(frame, self, destroy_body<Body>);
   self.flags.unusual |= is_unusual;  // its runtime ends
   return {};
 }
 
-// Runs a fiber's function, and destroys it. Returns how it goes on, if it does.
+// Runs the function of the running fiber, and destroys it. Returns how it goes on, if it does. (Who runs is
+// looked up again where it is wanted: to keep more than the frame over the call, registers would have to be
+// saved for nobody.)
 template <class Body>
-[[gnu::always_inline]] inline continuation run_body(coroutine_frame& frame, fiber& self) noexcept {
-  continuation next = begin_body<Body>(frame, self);
+[[gnu::always_inline]] inline what_is_left<Body> run_body(coroutine_frame& frame) noexcept {
+  what_is_left<Body> next = begin_body<Body>(frame);
   if (frame.own.locals != nullptr) [[unlikely]]
-    function_left(self);
+    function_left(current_fiber());
   payload_destroy<Body>(frame);
-  if (may_become<Body> && next) {
+  if (next) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);
   } else {
     if (frame.own.locals != nullptr) [[unlikely]]
@@ -179,12 +164,12 @@ template <class Body>
   return next;
 }
 
-// Has a fiber go on where another has left its stack, by a call of its continuation. `next`: of that one
-// before, of this one after. False: it has ended.
-inline bool stack_handoff(coroutine_frame& frame, sennit_round round, fiber& f, continuation& next) noexcept {
+// Has the running fiber go on where another has left its stack, by a call of its continuation. `next`: of
+// that one before, of this one after. False: it has ended.
+inline bool stack_handoff(coroutine_frame& frame, sennit_round round, continuation& next) noexcept {
   frame.round = round;
   next.~continuation();
-  ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, f));
+  ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame));
   return bool(next);
 }
 
@@ -195,6 +180,9 @@ inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) n
   if (goes_on)
     ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
   return {nullptr, goes_on};
+}
+inline sennit_decision round_ended(coroutine_frame&, no_continuation) noexcept {
+  return {nullptr, false};
 }
 // The rest of a round that ends by a continuation, where switches are: the fiber blocks by it; it is filed,
 // on what was its stack, and if who runs next has none that goes on right here, by a call, and so on (stack
@@ -209,22 +197,22 @@ inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
 template <class Body>
 sennit_decision fiber_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
-  worker& w = *this_worker();
-  fiber& self = *w.ready.current;
-  continuation next = run_body<Body>(frame, self);
+  what_is_left<Body> next = run_body<Body>(frame);
   if constexpr (!direct_entry)
     return round_ended(frame, next);
-  if (may_become<Body> && next)
-    return thread_block(w, frame, next);
-  return fiber_finish(w, self);
+  worker& w = *this_worker();
+  if constexpr (may_become<Body>)
+    if (next)
+      return thread_block(w, frame, next);
+  return fiber_finish(w, frame);
 }
 // What a stack begins with that was attached to a fiber.
 inline constexpr sennit_round thread_continue = fiber_round<resumed>;
 
 // A finished fiber, which has got a function, begins anew.
-[[gnu::always_inline]] inline void fiber_reset(fiber& f, sennit_round round, bool owned) noexcept {
+[[gnu::always_inline]] inline void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round round,
+                                               bool owned) noexcept {
   count_stacks(1);
-  coroutine_frame& frame = *f.frame;
   frame.round = round;
   f.flags = {.status = fiber_status::notified, .owned = owned};
   f.id = 0;
@@ -253,7 +241,7 @@ template <class Function>
       throw;
     }
   }
-  fiber_reset(*f, fiber_round<body>, owned);
+  fiber_reset(*f, frame, fiber_round<body>, owned);
   if (stack.size != 0) [[unlikely]]
     f->flags.unusual = frame.record.memory.size != w.stack_size;
   f->joiner = nullptr;

@@ -166,13 +166,16 @@ inline std::uintptr_t ended_word(waiter& me) noexcept {
   return reinterpret_cast<std::uintptr_t>(&me) +
          (me.flags.kind == waiter_kind::claimed ? ended_claimed : std::uintptr_t{0});
 }
-// Has the end of a fiber wake a waiter. False: it has ended already.
-inline bool observe_end(fiber& f, waiter& me) noexcept {
+// Has the end of a fiber wake whom that word names. False: it has ended already.
+inline bool observe_end(fiber& f, std::uintptr_t who) noexcept {
   std::uintptr_t expected = ended_not_yet;
-  const bool waits = f.ended.compare_exchange_strong(expected, ended_word(me), std::memory_order_acq_rel,
-                                                     std::memory_order_acquire);
+  const bool waits =
+      f.ended.compare_exchange_strong(expected, who, std::memory_order_acq_rel, std::memory_order_acquire);
   assert((waits || expected == ended_already) && "sennit: two join one fiber");
   return waits;
+}
+inline bool observe_end(fiber& f, waiter& me) noexcept {
+  return observe_end(f, ended_word(me));
 }
 
 // The waiter leaves. False: it has been taken out, and nobody touches it any more.
@@ -189,7 +192,9 @@ bool wait_for_end(fiber& f, time_point deadline);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself");
     slot_site site({join_reason, &f}, f.ended, ended_not_yet);
-    parallel_block(*w, site, [joined = &f](fiber& self) { return observe_end(*joined, self); });
+    parallel_block(*w, site, [joined = &f](fiber& self) {
+      return observe_end(*joined, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&self)));
+    });
   }
 }
 

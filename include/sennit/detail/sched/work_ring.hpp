@@ -62,13 +62,14 @@ public:
 
   // The oldest, or none.
   T pop() noexcept {
-    for (index mine = head(); mine != tail(); mine = head()) {
-      head_.store(mine + 1, std::memory_order_relaxed);
-      Memory::light_fence();
-      if (steal_.load(std::memory_order_relaxed) == idle || keeps_oldest(mine)) [[likely]]
-        return place(mine);
-    }
-    return T();
+    const index mine = head();
+    if (mine == tail())
+      return T();
+    head_.store(mine + 1, std::memory_order_relaxed);
+    Memory::light_fence();
+    if (steal_.load(std::memory_order_relaxed) == idle) [[likely]]
+      return place(mine);
+    return pop_contended(mine);
   }
 
   // Goes round by one: takes the oldest, and `item` becomes the newest. Precondition: Memory::prepare() was
@@ -90,7 +91,7 @@ public:
   // The oldest, or `item` itself where all others were stolen.
   T rotate_contended(T item) noexcept {
     const index mine = head() - 1;
-    const T oldest = keeps_oldest(mine) ? T{place(mine)} : pop();
+    const T oldest = pop_contended(mine);
     if (oldest == T())
       return item;
     append(tail(), item);
@@ -269,6 +270,10 @@ private:
     const bool own = !is_loot(mine);
     go_round(loot_end != mine ? loot_end : mine + 1);
     return own;
+  }
+
+  [[gnu::noinline, gnu::cold]] T pop_contended(index mine) noexcept {
+    return keeps_oldest(mine) ? T{place(mine)} : pop();
   }
 
   [[gnu::noinline, gnu::cold]] bool keeps_newest(index mine) noexcept {

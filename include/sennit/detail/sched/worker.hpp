@@ -156,6 +156,11 @@ struct local_timer : timer_node {
   return *w;
 }
 
+// The fiber that runs, of whatever runtime, looked up anew at every call.
+[[gnu::always_inline]] inline fiber& current_fiber() noexcept {
+  return *this_worker()->ready.current;
+}
+
 // The same in every build, and with a message: for what is not so quick that the test would count. `what` is
 // for fibers.
 worker& running_worker_for(const char* what) noexcept;
@@ -255,8 +260,8 @@ void host_leaves(worker& w, sennit_decider decide) noexcept;
 void host_enters(worker& w) noexcept;
 void host_goes(worker& w) noexcept;
 
-// The rest of a park while the runtime ends.
-[[gnu::cold]] void leave_if_told(const worker& w);
+// The rest of a park while the runtime ends. Returns the word, which so need not be kept beside.
+[[gnu::cold]] std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word);
 
 // A fiber that is to be told so at its next wait is told here: what it has waited for was not done, since who
 // was to do it has left.
@@ -273,7 +278,7 @@ void host_goes(worker& w) noexcept;
   self->object = why.object;
   self->flags.status = as;
   count_block(why.text, true);
-  fiber* const next = may_enter_directly(w) ? w.ready.step_off() : nullptr;
+  fiber* const next = may_enter_directly(w) ? w.ready.step_off(*self) : nullptr;
   if (next != nullptr)
     self->since = w.now;  // it is in no ring any more; else the decider sees to it
   const std::uintptr_t word =
@@ -281,12 +286,12 @@ void host_goes(worker& w) noexcept;
   worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
-    leave_if_told(here);
+    return leave_if_told(here, word);
   return word;
 }
 
 // Where the fiber has guards: throws sennit::cancelled, too.
-[[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, const wait_reason& why);
+[[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why);
 
 // Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
 // waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `why`: what
