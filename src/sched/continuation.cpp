@@ -31,6 +31,17 @@ block_pool* pool_for(std::size_t size) noexcept {
 
 }  // namespace
 
+bool keep_or_fail(continuation& next, fiber& self) noexcept {
+  try {
+    continuation_access::keep(next, self);
+    return true;
+  } catch (...) {
+    fiber_fail(self);
+  }
+  next = {};
+  return false;
+}
+
 continuation_far* continuation_far::make(std::size_t size) {
   const std::size_t bytes = sizeof(continuation_far) + size;
   const std::size_t wanted = std::min<std::size_t>(block_pool::size_for(bytes), block_pool::sizes);
@@ -142,35 +153,14 @@ coroutine_frame& take_frame(worker& w, std::size_t stack_size) noexcept {
 
 }  // namespace
 
-void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
-  continuation_far* const far = f.far;
-  f.frame = nullptr;
-  f.name[0] = 0;
-  frame.own.locals = nullptr;
-  if (far != nullptr) [[unlikely]] {
-    frame.own.locals = far->locals;
-    std::copy_n(far->name, sizeof f.name, f.name);
-  }
-  say_stackless(f, false);
-  f.context = frame.context;
-  frame.record.name = f.name;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.frame = &frame;
-  f.flags.unusual |= is_unusual;  // its stack is not to stay with it
-  f.word = 0;
-  if (far != nullptr && (f.flags.unusual & is_of_scope) != 0) [[unlikely]]
-    scope_member::of(f).enter(f);
+void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far) noexcept {
+  frame.own.locals = far.locals;
+  std::copy_n(far.name, sizeof f.name, f.name);
 }
 
-continuation call_continuation(fiber& f, coroutine_frame& frame) {
-  if (!f.flags.stackless) [[unlikely]]
-    return {};  // it was called, and is discarded
-  if (f.flags.status != fiber_status::unwinding) [[likely]] {
-    count_call();
-    return continuation_of(f).run(f, frame);
-  }
-  drop_continuation(f, frame);
-  return {};
+void attach_scope(fiber& f) noexcept {
+  if ((f.flags.unusual & is_of_scope) != 0)
+    scope_member::of(f).enter(f);
 }
 
 void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {

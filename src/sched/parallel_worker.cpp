@@ -288,18 +288,19 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 }  // extern "C"
 
 sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept {
+  frame.round = parallel_thread_continue;
   for (;;) {
     parallel_worker& w = running_parallel();
-    if (w.unwinding || !parallel_may_dispatch(w) || !may_keep(w, frame)) [[unlikely]] {
+    if (w.unwinding || !parallel_may_dispatch(w) || !is_of_usual_size(w, frame)) [[unlikely]] {
       round_ended(frame, next);
       suspend(w, sennit_decide_parallel_become, &w, false);
     }
     parallel_dispatch(w);
     fiber& f = *std::exchange(w.ready.current, nullptr);
-    stack_detach(f, next);
+    void* const from = stack_leave(f, frame, next);
     f.flags.status = fiber_status::parked;
     fiber* entered = &f;
-    const bool waits = file_stackless(f, w.now);
+    const bool waits = file_stackless(f, w.now, from);
     if (waits)
       entered = parallel_take_own(w);
     else
@@ -308,13 +309,15 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
       suspend(w, sennit_decide_after_handoff, &frame, false);
     w.ready.current = entered;
     if (!may_have(w, *entered, frame)) {
+      if (!may_keep(w, frame))
+        suspend(w, sennit_decide_for_current, &frame, false);
       count_stacks(-1);
       frame_keep(w, frame);
       return entering(w, *entered);
     }
     if (waits)
       count_handoff();
-    if (!stack_handoff(frame, parallel_thread_continue, next))
+    if (!stack_handoff(frame, next))
       return parallel_finish(frame);
   }
 }

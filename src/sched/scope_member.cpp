@@ -93,7 +93,7 @@ continuation_code& scope_member::lead_to(continuation_code& real) noexcept {
 }
 
 // The fiber may be entered elsewhere before this is over; it waits for the lock then.
-bool scope_member::file(void* place, fiber& f) noexcept {
+bool scope_member::file(void* place, void* from, fiber& f) noexcept {
   leading_code& code = code_of(f);
   scope_member& self = *code.of;
   const std::lock_guard hold(self.lock_);
@@ -101,7 +101,7 @@ bool scope_member::file(void* place, fiber& f) noexcept {
     notice->watched = true;
     notice->ended = false;
   }
-  bool waits = code.real->file(place, f);
+  bool waits = code.real->file(place, from, f);
   if (waits && is_told(self.link_) && self.take_out()) {
     self.stopped_ = true;
     waits = false;

@@ -248,6 +248,14 @@ sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
   return w.shared != nullptr ? parallel_next(static_cast<parallel_worker&>(w)) : entering(w, *next_fiber(w));
 }
 
+// The same, where somebody is current.
+sennit_decision sennit_decide_for_current(sennit_context, void* left) {
+  worker& w = *this_worker();
+  count_stacks(-1);
+  frame_keep(w, *static_cast<coroutine_frame*>(left));
+  return entering(w, *w.ready.current);
+}
+
 // The running fiber has ended and been filed, but for what must wait until its stack is left. Where it can be
 // entered anew it is not resumed here: what it has suspended is forgotten.
 sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void* argument) {
@@ -364,12 +372,13 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
 }
 
 sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept {
-  while (w.until_poll > 1 && may_keep(w, frame)) {
+  frame.round = thread_continue;
+  while (w.until_poll > 1 && is_of_usual_size(w, frame)) {
     fiber& f = *w.ready.current;
-    stack_detach(f, next);
+    void* const from = stack_leave(f, frame, next);
     w.ready.remove_running();
     --w.until_poll;
-    const bool waits = file_stackless(f, w.now);
+    const bool waits = file_stackless(f, w.now, from);
     if (!waits) {
       f.flags.status = fiber_status::notified;
       w.ready.add_woken(&f);
@@ -378,13 +387,15 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
     if (entered == nullptr)
       suspend(w, sennit_decide_after_handoff, &frame, false);
     if (!may_have(w, *entered, frame)) {
+      if (!may_keep(w, frame))
+        suspend(w, sennit_decide_for_current, &frame, false);
       count_stacks(-1);
       frame_keep(w, frame);
       return entering(w, *entered);
     }
     if (waits)
       count_handoff();
-    if (!stack_handoff(frame, thread_continue, next))
+    if (!stack_handoff(frame, next))
       return fiber_finish(w, frame);
   }
   round_ended(frame, next);

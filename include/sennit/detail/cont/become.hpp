@@ -20,6 +20,12 @@
 //     // Where in it the address of what it waits for lies: for people.
 //     SENNIT_OBJECT_AT(some_wait, member)
 //
+// Instead of end(), one that is to be taken out quickly may have
+//
+//     // On a stack, where it has lain, and once. What it returns has `get()`, for end()'s result, called
+//     // when the fiber has that stack. That may be a reference into it.
+//     auto bring(fiber_status why) noexcept;
+//
 // It may be moved before file(), and after its end, and then as often as you like; that must not throw. One
 // that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
 // descriptor:
@@ -28,6 +34,7 @@
 //     void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept;
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +57,8 @@ concept waits_in_place =
 
 template <class T>
 concept is_recognized = requires(T& wait, fiber& f) { wait.woken(f); };
+template <class T>
+concept brings_in_place = requires(T& wait, fiber_status why) { wait.bring(why).get(); };
 template <class T>
 concept may_wait_again = requires(T& wait) { wait.is_over(); };
 
@@ -111,6 +120,16 @@ struct blocked {
   [[no_unique_address]] Function function;
   [[no_unique_address]] Wait wait;  // gone first: it may be for what the state owns
 
+  blocked(State&& with, Function&& called, Wait&& by) noexcept
+      : state(std::move(with)), function(std::move(called)), wait(std::move(by)) {}
+  blocked(blocked&& from) noexcept
+      : state(std::move(from.state)), function(std::move(from.function)), wait(std::move(apart(from.wait))) {}
+  // What was just stored in words is not to be loaded by twos: the processor would wait for the stores.
+  static Wait& apart(Wait& wait) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return wait;
+  }
+
   static blocked& at(void* place) noexcept { return *static_cast<blocked*>(place); }
 
   static continuation run(fiber& self, coroutine_frame& frame) {
@@ -121,37 +140,51 @@ struct blocked {
       kept.wait.leave(self, word, why);
     State state(std::move(kept.state));
     Function function(std::move(kept.function));
-    [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
-    const auto end = [&] {
-      Wait wait(std::move(kept.wait));  // gone first: it may be for what the state owns
-      continuation_far* const far = self.far;
-      kept.~blocked();
-      stack_attach(self, frame);
-      if (far != nullptr)
-        continuation_far::destroy(far);
-      if constexpr (may_wait_again<Wait>)
-        if (why == fiber_status::notified && !wait.is_over())
-          if ((again = block_again(wait, function, state)))
-            return decltype(wait.end(self, word, why))();
-      return wait.end(self, word, why);
-    };
-    if constexpr (std::is_void_v<decltype(end())>) {
-      end();
-      if constexpr (may_wait_again<Wait>)
-        if (again)
-          return again;
-      return go_on(function, state);
+    if constexpr (brings_in_place<Wait>) {
+      auto brought = kept.wait.bring(why);
+      leave_place(self, frame, kept);
+      return go_on(function, state, brought.get());
     } else {
-      auto result = end();
-      if constexpr (may_wait_again<Wait>)
-        if (again)
-          return again;
-      return go_on(function, state, std::move(result));
+      [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
+      const auto end = [&] {
+        Wait wait(std::move(kept.wait));  // gone first: it may be for what the state owns
+        leave_place(self, frame, kept);
+        if constexpr (may_wait_again<Wait>)
+          if (why == fiber_status::notified && !wait.is_over())
+            if ((again = block_again(wait, function, state)))
+              return decltype(wait.end(self, word, why))();
+        return wait.end(self, word, why);
+      };
+      if constexpr (std::is_void_v<decltype(end())>) {
+        end();
+        if constexpr (may_wait_again<Wait>)
+          if (again)
+            return again;
+        return go_on(function, state);
+      } else {
+        auto result = end();
+        if constexpr (may_wait_again<Wait>)
+          if (again)
+            return again;
+        return go_on(function, state, std::move(result));
+      }
     }
+  }
+  // It lies there no more: the fiber has a stack.
+  static void leave_place(fiber& self, coroutine_frame& frame, blocked& kept) noexcept {
+    continuation_far* const far = self.far;
+    kept.~blocked();
+    stack_attach(self, frame);
+    if (far != nullptr) [[unlikely]]
+      continuation_far::destroy(far);
   }
   // Empty where there is no memory for it: then it waits with its stack.
   static continuation block_again(Wait& wait, Function& function, State& state) noexcept;
-  static bool file(void* place, fiber& f) noexcept { return at(place).wait.file(f); }
+  static bool file(void* place, void* from, fiber& f) noexcept {
+    if (from != nullptr)
+      move(from, place);
+    return at(place).wait.file(f);
+  }
   static constexpr auto woken() noexcept -> bool (*)(void*, fiber&) noexcept {
     if constexpr (is_recognized<Wait>)
       return [](void* place, fiber& f) noexcept { return at(place).wait.woken(f); };
@@ -189,7 +222,7 @@ continuation block(Wait&& wait, Function&& function, State&& state) {
                 "what a fiber keeps while it has no stack is aligned to 16 bytes at most");
   continuation made;
   ::new (continuation_access::begin<sizeof(kept)>(made))
-      kept{std::move(state), std::move(function), std::move(wait)};
+      kept(std::move(state), std::move(function), std::move(wait));
   continuation_access::finish(made, kept::code);
   return made;
 }

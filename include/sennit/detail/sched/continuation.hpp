@@ -42,8 +42,9 @@ struct continuation_code : wait_site {
   // (leave_frames).
   continuation (*run)(fiber& f, coroutine_frame& frame);
   // The fiber has no stack any more: puts it where its waker finds it, and must not touch it after that.
+  // `from`: what its code wants kept is to be moved from there before that; null: it lies in its place.
   // False: it need not wait.
-  bool (*file)(void* at, fiber& f) noexcept;
+  bool (*file)(void* at, void* from, fiber& f) noexcept;
   // By who ends the wait, on its own stack: does what the fiber would do first. False: it waits for more, has
   // been filed again, and may be gone. Null: there is nothing that another could do.
   bool (*woken)(void* at, fiber& f) noexcept;
@@ -139,29 +140,31 @@ struct continuation_access {
   static void finish(continuation& made, continuation_code& code) noexcept { made.code_ = &code; }
 
   // Keeps what a fiber has beside its stack, if it has. Throws std::bad_alloc.
-  [[gnu::always_inline]] static void keep(continuation& made, const fiber& f);
+  static void keep(continuation& made, const fiber& f);
+  [[gnu::always_inline]] static bool has_values(const fiber& f, const coroutine_frame& frame) noexcept;
   static void keep_far(continuation& made, const fiber& f);
   // The same of one that the fiber may yet not go on with.
   static void keep_values(continuation& made, const fiber& f);
   // Of a fiber that is to begin with it, in a scope. Throws std::bad_alloc.
   static void bind(continuation& made, scope_member& to);
+  // Into a descriptor, but for what its code wants kept: where that lies, if it is yet to be moved; or null.
+  [[gnu::always_inline]] static void* give(continuation& made, fiber& f) noexcept;
   // Into a descriptor, and out of it.
-  [[gnu::always_inline]] static void put(continuation& made, fiber& f) noexcept;
+  static void put(continuation& made, fiber& f) noexcept;
   static void get(fiber& f, continuation& empty) noexcept;
 
 private:
   static void make_far(continuation& made);
 };
 
-inline void continuation_access::put(continuation& made, fiber& f) noexcept {
+inline void* continuation_access::give(continuation& made, fiber& f) noexcept {
+  continuation_far* const far = std::exchange(made.far_, nullptr);
   f.frame = nullptr;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.far = std::exchange(made.far_, nullptr);
-  f.site = made.code_;
+  f.far = far;
+  f.site = std::exchange(made.code_, nullptr);
   say_stackless(f, true);
-  if (f.far == nullptr)
-    made.code_->move(made.room_, f.room());
-  made.code_ = nullptr;
+  return far == nullptr ? made.room_ : nullptr;
 }
 
 // Where what its code wants kept lies.
@@ -171,16 +174,20 @@ inline void* continuation_place(fiber& f) noexcept {
 inline continuation_code& continuation_of(fiber& f) noexcept {
   return static_cast<continuation_code&>(*f.site);
 }
+inline void continuation_access::put(continuation& made, fiber& f) noexcept {
+  if (void* const from = give(made, f))
+    continuation_of(f).move(from, f.room());
+}
 
 // Puts a fiber that has no stack where its waker finds it. False: it need not wait. `now`: its worker's.
-inline bool file_new_stackless(fiber& f, std::uint64_t now) noexcept {
+inline bool file_new_stackless(fiber& f, std::uint64_t now, void* from = nullptr) noexcept {
   f.since = now;
-  return continuation_of(f).file(continuation_place(f), f);
+  return continuation_of(f).file(continuation_place(f), from, f);
 }
-// The same of one that has just lost it.
-inline bool file_stackless(fiber& f, std::uint64_t now) noexcept {
+// The same of one that has just lost it: `from`, stack_leave's.
+inline bool file_stackless(fiber& f, std::uint64_t now, void* from = nullptr) noexcept {
   const char* const reason = counting ? f.site->reason : nullptr;
-  const bool waits = file_new_stackless(f, now);
+  const bool waits = file_new_stackless(f, now, from);
   if (waits)
     count_block(reason, false);
   return waits;
@@ -201,18 +208,42 @@ struct resumed {
   continuation operator()();  // never called: it says what such a body returns
 };
 
-// The frames of a fiber's function have returned: takes its stack from it, and leaves it its continuation. It
-// is not filed yet.
+// The frames of a fiber's function have returned: takes its stack from it, and leaves it its continuation,
+// but for what the code wants kept: it is moved when the fiber is filed, which makes one call of the two.
+inline void* stack_leave(fiber& f, coroutine_frame& frame, continuation& next) noexcept {
+  frame.own.locals = nullptr;
+  frame.record.name = nullptr;
+  return continuation_access::give(next, f);
+}
+// The whole of it; it is not filed yet.
 inline void stack_detach(fiber& f, continuation& next) noexcept {
-  f.frame->own.locals = nullptr;
-  f.frame->record.name = nullptr;
-  continuation_access::put(next, f);
+  if (void* const from = stack_leave(f, *f.frame, next))
+    continuation_of(f).move(from, f.room());
 }
 // Disposes of the running fiber, which has left its stack for good: at `self`. Its continuation, which is the
 // payload, is kept in its descriptor; the stack is the worker's. It is not filed yet.
 void thread_dispatch(sennit_worker& w, fiber& f, sennit_context self) noexcept;
+// Before and after it has one: what it has beside its stack comes with it; its scope's faults and stops.
+[[gnu::cold]] void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far) noexcept;
+[[gnu::cold]] void attach_scope(fiber& f) noexcept;
 // Gives a stack to a fiber whose continuation has been taken out of its place, and that runs.
-void stack_attach(fiber& f, coroutine_frame& frame) noexcept;
+inline void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
+  const continuation_far* const far = f.far;
+  f.frame = nullptr;
+  f.name[0] = 0;
+  frame.own.locals = nullptr;
+  if (far != nullptr) [[unlikely]]
+    attach_values(f, frame, *far);
+  say_stackless(f, false);
+  f.context = frame.context;
+  frame.record.name = f.name;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  f.frame = &frame;
+  f.flags.unusual |= is_unusual;  // its stack is not to stay with it
+  f.word = 0;
+  if (far != nullptr) [[unlikely]]
+    attach_scope(f);
+}
 
 // What the fiber goes on with that yields: one of its fiber-local values, which stay with it while it has no
 // stack, and whose `destroy` knows the type.
@@ -242,8 +273,17 @@ void forget_yield_continuation() noexcept;
 
 // Calls the continuation of a fiber on the stack that it is to have, which it gets so. (Where the runtime
 // ends, destroys it.)
-continuation call_continuation(fiber& f, coroutine_frame& frame);
 [[gnu::cold]] void drop_continuation(fiber& f, coroutine_frame& frame) noexcept;
+inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
+  if (!f.flags.stackless) [[unlikely]]
+    return {};  // it was called, and is discarded
+  if (f.flags.status == fiber_status::unwinding) [[unlikely]] {
+    drop_continuation(f, frame);
+    return {};
+  }
+  count_call();
+  return continuation_of(f).run(f, frame);
+}
 
 // Where a fiber that has no stack, and is current, is to be entered: at the beginning of one of the worker's.
 // Ends the program when there is no memory for one.

@@ -400,7 +400,7 @@ inline constexpr std::uintptr_t ended_claimed = 4;
 sennit_decision parallel_finish(coroutine_frame& frame) noexcept;
 
 // As thread_block.
-[[gnu::cold]] sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept;
+sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept;
 
 template <class Body>
 sennit_decision parallel_round(void* top) noexcept {

@@ -102,8 +102,8 @@ void destroy_body(coroutine_frame& frame) {
   payload_destroy<Body>(frame);
 }
 
-// Calls a fiber's function. (A continuation is made where it is wanted: to move one costs more than all else
-// in giving up a stack.)
+// Calls a fiber's function. (A continuation is made where it is wanted, so all of these return what they
+// call, and name it once: to move one costs more than all else in giving up a stack.)
 template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> call_body(coroutine_frame& frame) {
   if constexpr (std::is_same_v<Body, resumed>) {
@@ -119,11 +119,7 @@ template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> try_body(coroutine_frame& frame) noexcept {
   bool unwound = false;
   try {
-    what_is_left<Body> next = call_body<Body>(frame);
-    if constexpr (may_become<Body>)
-      if (next)
-        continuation_access::keep(next, current_fiber());
-    return next;
+    return call_body<Body>(frame);
   } catch (const forced_unwind&) {
     unwound = true;
   } catch (...) {
@@ -144,16 +140,29 @@ template <class Body>
   return {};
 }
 
+// A continuation, if it is one, gets what its fiber has beside its stack. False: it is none, or there is no
+// memory for that, and the fiber has failed.
+[[gnu::cold]] bool keep_or_fail(continuation& next, fiber& self) noexcept;
+[[gnu::always_inline]] inline bool may_go_on(continuation& next, coroutine_frame& frame) noexcept {
+  if (!next)
+    return false;
+  return !continuation_access::has_values(current_fiber(), frame) || keep_or_fail(next, current_fiber());
+}
+[[gnu::always_inline]] inline bool may_go_on(no_continuation, coroutine_frame&) noexcept {
+  return false;
+}
+
 // Runs the function of the running fiber, and destroys it. Returns how it goes on, if it does. (Who runs is
 // looked up again where it is wanted: to keep more than the frame over the call, registers would have to be
 // saved for nobody.)
 template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> run_body(coroutine_frame& frame) noexcept {
   what_is_left<Body> next = begin_body<Body>(frame);
+  const bool goes_on = may_go_on(next, frame);
   if (frame.own.locals != nullptr) [[unlikely]]
     function_left(current_fiber());
   payload_destroy<Body>(frame);
-  if (next) {
+  if (goes_on) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);
   } else {
     if (frame.own.locals != nullptr) [[unlikely]]
@@ -164,11 +173,9 @@ template <class Body>
   return next;
 }
 
-// Has the running fiber go on where another has left its stack, by a call of its continuation. `next`: of
-// that one before, of this one after. False: it has ended.
-inline bool stack_handoff(coroutine_frame& frame, sennit_round round, continuation& next) noexcept {
-  frame.round = round;
-  next.~continuation();
+// Has the running fiber go on where another has left its stack, by a call of its continuation. `next`: what
+// that one's was taken from before, this one's after. False: it has ended.
+[[gnu::always_inline]] inline bool stack_handoff(coroutine_frame& frame, continuation& next) noexcept {
   ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame));
   return bool(next);
 }
@@ -187,10 +194,14 @@ inline sennit_decision round_ended(coroutine_frame&, no_continuation) noexcept {
 // The rest of a round that ends by a continuation, where switches are: the fiber blocks by it; it is filed,
 // on what was its stack, and if who runs next has none that goes on right here, by a call, and so on (stack
 // handoff). Who is to be entered in the end.
-[[gnu::cold]] sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept;
+sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept;
+// Whether it is one that others may go on on, too.
+inline bool is_of_usual_size(const worker& w, const coroutine_frame& frame) noexcept {
+  return frame.record.memory.size == w.stack_size;
+}
 // Whether frame_keep() would keep it: it is not to be given away by who still stands on it.
 inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
-  return frame.record.memory.size == w.stack_size && w.spare_frame_count != most_spare_frames;
+  return is_of_usual_size(w, frame) && w.spare_frame_count != most_spare_frames;
 }
 
 // A fiber's life.

@@ -121,10 +121,11 @@ inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) n
   if ((f.home->shared != nullptr) != parallel) [[unlikely]]
     is_of_other_kind(parallel, reason);
 }
+inline bool continuation_access::has_values(const fiber& f, const coroutine_frame& frame) noexcept {
+  return f.name[0] != 0 || frame.own.locals != nullptr || frame.record.memory.size != f.home->stack_size;
+}
 inline void continuation_access::keep(continuation& made, const fiber& f) {
-  const coroutine_frame& frame = *f.frame;
-  if (f.name[0] != 0 || frame.own.locals != nullptr || frame.record.memory.size != f.home->stack_size)
-      [[unlikely]]
+  if (has_values(f, *f.frame)) [[unlikely]]
     keep_far(made, f);
 }
 
@@ -186,6 +187,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument);
 sennit_decision sennit_decide_finish(sennit_context self, void* argument);
 sennit_decision sennit_decide_become(sennit_context self, void* argument);
 sennit_decision sennit_decide_after_handoff(sennit_context self, void* left);
+sennit_decision sennit_decide_for_current(sennit_context self, void* left);
 }
 
 // A switch to one that is current already. One that is stackless gets a stack; not the one that is left now,
