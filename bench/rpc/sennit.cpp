@@ -15,11 +15,13 @@ using number = std::uint64_t;
 
 // Whoever is woken waits for its turn in the run queue.
 struct local_in_turn : sennit::detail::local_waits {
+  static constexpr bool direct = false;
   static void wake(sennit::detail::fiber* who, std::uintptr_t) {
     sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
   }
 };
 struct in_turn : sennit::detail::shared_waits {
+  static constexpr bool direct = false;
   static void wake(sennit::detail::fiber* who, std::uintptr_t) {
     sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
   }

@@ -71,6 +71,11 @@ fiber* run_queue::step_off_slow(fiber& self) {
   return current;
 }
 
+fiber* run_queue::step_off_to_slow(fiber& self, fiber& woken) {
+  add_woken(&woken);
+  return step_off(self);
+}
+
 fiber* run_queue::next_slow() {
   if (slot_taken()) {
     empty_slot();

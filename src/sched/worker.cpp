@@ -481,7 +481,7 @@ std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
   return word;
 }
 
-bool park_until(worker& w, fiber_status as, const wait_reason& why, time_point deadline) {
+bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline) {
   if (deadline == never) {
     park(w, as, why);
   } else {

@@ -135,8 +135,8 @@ public:
   template <class Handler>
   void serve(Handler handler, receive_options options = {}) {
     const typename calls::service here(*this);
+    std::exception_ptr error;  // null at the loop's head
     for (incoming next = receive(options); next;) {
-      std::exception_ptr error;
       try {
         if constexpr (std::is_void_v<Reply>) {
           handler(std::move(*next));
@@ -150,7 +150,7 @@ public:
       } catch (...) {
         error = std::current_exception();
       }
-      next.fail(std::move(error));
+      next.fail(std::exchange(error, nullptr));
       next = receive(options);
     }
   }
@@ -212,19 +212,32 @@ private:
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {
       Waits::prepare(f, reason);
-      return calls::file_call(record_, me);
+      return calls::file_call(record_, me, wants_answer);
     }
     bool leave(waiter& me) noexcept { return calls::leave_call(record_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
-    Result end(fiber&, std::uintptr_t, fiber_status why) {
-      calls::finish_call(record_, why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
-      if constexpr (wants_answer)
-        return answer(std::move(record_.at));
-      else
-        return sending_result(record_.at.phase());
+    auto bring(fiber_status why) noexcept {
+      calls* const lent =
+          calls::finish_call(record_, why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
+      brought made{answer(std::move(record_.at)), static_cast<basic_port*>(lent)};
+      record_.at.go_to(call_phase::received);
+      return made;
     }
+    Result end(fiber&, std::uintptr_t, fiber_status why) { return bring(why).get(); }
 
   private:
+    struct brought {
+      answer ended;
+      basic_port* lent;  // whose procedure is still to be run
+      decltype(auto) get() {
+        if (lent != nullptr)
+          lent->run_lent(ended.state_);
+        if constexpr (wants_answer)
+          return std::move(ended);
+        else
+          return sending_result(ended.state_.phase());
+      }
+    };
     record record_;
   };
 
@@ -240,9 +253,14 @@ private:
     }
     bool leave(waiter& me) noexcept { return calls::leave_receive(next_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
+    auto bring(fiber_status) noexcept { return brought{std::move(next_)}; }
     incoming end(fiber&, std::uintptr_t, fiber_status) noexcept { return std::move(next_); }
 
   private:
+    struct brought {
+      incoming next;
+      incoming&& get() noexcept { return std::move(next); }
+    };
     incoming next_;
   };
 

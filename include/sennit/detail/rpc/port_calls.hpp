@@ -118,12 +118,16 @@ public:
       lock hold(port_->waits_);
       fiber* who = nullptr;
       const bool wanted = port_->answer_to(*this, who, write);
+      largest_ = any_size;
       hold.release_and_wake(who);
       return wanted;
     }
     void abandon() noexcept {
-      if (request_)
-        end([](state& to) { to.go_to(call_phase::abandoned); });
+      if (request_) [[unlikely]]
+        end_unanswered();
+    }
+    [[gnu::noinline, gnu::cold]] void end_unanswered() noexcept {
+      end([](state& to) { to.go_to(call_phase::abandoned); });
     }
 
     port_calls* port_ = nullptr;
@@ -158,14 +162,16 @@ protected:
         : port(&of), at(begins, std::move(request)) {}
     // Before it is filed, and after its end, or when its caller waits no more.
     record(record&& other) noexcept : port(other.port), at(std::move(other.at)) {
-      if (at.phase() == call_phase::taken)
+      if (at.phase() == call_phase::taken) {
         port->forget(other);
+        server = nullptr;
+      }
       other.at.go_to(call_phase::received);
     }
     ~record() { give_up(call_phase::received); }
     // With the lock held: the caller waits no more, nobody is to answer.
     void cut() noexcept {
-      if (server != nullptr)
+      if (at.phase() == call_phase::taken && server != nullptr)
         server->call_ = nullptr;
       server = nullptr;
     }
@@ -178,8 +184,9 @@ protected:
     }
 
     port_calls* port;
-    waiter* filed = nullptr;     // who waits for its end
-    incoming* server = nullptr;  // who owes the answer
+    // While it is taken:
+    waiter* filed;     // who waits for its end
+    incoming* server;  // who owes the answer; null: nobody any more
     state at;
   };
 
@@ -198,16 +205,19 @@ protected:
       enter_special(mine);
       hold.release();
       if (mine.at.phase() == call_phase::entered)
-        run_lent(mine);
+        run_lent(mine.at);
       return;
     }
     hold.pass_on();
+    const bool waits = mine.at.phase() == call_phase::asked;
     waits_.wait_by(
         {"port call", mine.port}, deadline,
-        [call = &mine](waiter& w) { return call->port->submit(*call, w); }, [call = &mine] { call->cut(); });
+        [call = &mine, waits](waiter& w, fiber*& next)
+            __attribute__((always_inline)) { return call->port->submit(*call, w, waits, next); },
+        [call = &mine] { call->cut(); });
   }
   // Files it, of a fiber without a stack. False: it need not wait.
-  static bool file_call(record& call, waiter& me) noexcept {
+  [[gnu::always_inline]] static bool file_call(record& call, waiter& me, bool asked) noexcept {
     port_calls& at = *call.port;
     lock hold(at.waits_);
     if (at.is_special()) {
@@ -215,33 +225,41 @@ protected:
       return false;
     }
     hold.pass_on();
-    return at.submit(call, me);
+    fiber* next = nullptr;
+    const bool waits = at.submit(call, me, asked, next);
+    if (next != nullptr)
+      Waits::wake(next, 0);
+    return waits;
   }
   static bool leave_call(record& call, waiter& me) noexcept {
     return call.port->waits_.leave(me, [&call] { call.cut(); });
   }
 
-  // Of one that was filed, on a stack again. `otherwise`: why it has not ended, if it has not.
-  static void finish_call(record& call, call_phase otherwise) {
+  // Of one that was filed, before it is moved. `otherwise`: why it has not ended, if it has not. Whose lent
+  // procedure the caller is to run with it, or null.
+  static port_calls* finish_call(record& call, call_phase otherwise) noexcept {
+    if (call.at.phase() == call_phase::replied) [[likely]]
+      return nullptr;
     if (call.at.phase() == call_phase::entered)
-      call.port->run_lent(call);
+      return call.port;
     if (!call.at.has_ended())
       call.give_up(otherwise);
+    return nullptr;
   }
 
-  void run_lent(record& call) {
+  void run_lent(state& call) {
     struct leaving {
       port_calls& port;
       ~leaving() { port.leave_lent(); }
     } const at_the_end{*this};
-    Request request = std::move(call.at.request());
-    call.at.go_to(call_phase::received);
+    Request request = std::move(call.request());
+    call.go_to(call_phase::received);
     try {
-      call.at.reply_with(lent_->run(lent_->handler, std::move(request)));
+      call.reply_with(lent_->run(lent_->handler, std::move(request)));
     } catch (const forced_unwind&) {
       throw;
     } catch (...) {
-      call.at.fail_with(std::current_exception());
+      call.fail_with(std::current_exception());
     }
   }
 
@@ -250,15 +268,19 @@ protected:
   // To be received into.
   incoming nothing_yet(std::size_t largest = any_size) noexcept { return incoming(*this, largest); }
   [[gnu::always_inline]] void receive_by(incoming& next, time_point deadline) {
-    lock hold(waits_);
-    left_behind left;
-    if (take_next(next, left) || closed_) {
+    for (;;) {
+      lock hold(waits_);
+      if (nobody_calls()) [[likely]] {
+        hold.pass_on();
+        return wait_for_call(next, deadline, nullptr);
+      }
+      left_behind left;
+      const bool done = take_next(next, left) || closed_;
       hold.release();
       left.wake();
-      return;
+      if (done)
+        return;
     }
-    hold.pass_on();
-    wait_for_call(next, deadline, nullptr, left);
   }
   // False: the port is closed, and nobody has called before that.
   [[gnu::always_inline]] bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
@@ -268,30 +290,42 @@ protected:
     fiber* caller = nullptr;
     answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
     served.largest_ = largest;
-    left_behind left;
-    if (const bool more = take_next(served, left); more || closed_) {
-      hold.release_and_wake(caller);
-      left.wake();
-      return more;
+    if (nobody_calls()) [[likely]] {
+      hold.pass_on();
+      wait_for_call(served, never, caller);
+      return bool(served);
     }
-    hold.pass_on();
-    wait_for_call(served, never, caller, left);
+    left_behind left;
+    const bool done = take_next(served, left) || closed_;
+    hold.release_and_wake(caller);
+    left.wake();
+    if (!done)
+      receive_by(served, never);
     return bool(served);
   }
   // Of a fiber without a stack. False: it need not wait.
   static bool file_receive(incoming& next, waiter& me) noexcept {
     port_calls& at = *next.port_;
     lock hold(at.waits_);
-    left_behind left;
-    const bool waits = !at.take_next(next, left) && !at.closed_;
-    if (waits)
+    if (at.nobody_calls()) [[likely]] {
       at.enter_servers(me, next);
-    hold.release();  // from now on it may be gone
-    left.wake();
-    return waits;
+      return true;  // it may be gone once the lock is let go
+    }
+    hold.pass_on();
+    return at.file_late_receive(next, me);
   }
   static bool leave_receive(const incoming& next, waiter& me) noexcept {
     return next.port_->waits_.leave(me);
+  }
+  // The rest of it, where calls wait already, or none comes any more.
+  [[gnu::noinline]] bool file_late_receive(incoming& next, waiter& me) noexcept {
+    left_behind left;
+    const bool waits = !take_next(next, left) && !closed_;
+    if (waits)
+      enter_servers(me, next);
+    waits_.unlock();
+    left.wake();
+    return waits;
   }
   // What has been called before now, if anything: it does not wait.
   bool receive_early(incoming& next) noexcept {
@@ -311,7 +345,7 @@ protected:
       if (condition())
         return;
       hold.pass_on();
-      waits_.wait_by({"port serve", this}, never, [this](waiter& w) {
+      waits_.wait_by({"port serve", this}, never, [this](waiter& w, fiber*&) {
         list_push_back(servers_, w);
         waits_.unlock();
         return true;
@@ -339,6 +373,7 @@ protected:
       const lock hold(port.waits_);
       assert(port.lent_ == nullptr && port.servers_.empty() && "sennit: others serve this port already");
       port.lent_ = &what;
+      port.special_ = true;
     }
     // Returns when the last call that runs it has ended.
     ~lending() {
@@ -381,48 +416,56 @@ private:
   };
 
   // With the lock held, which it lets go: to a server that waits, or into the list. False: it was only sent,
-  // and a server has it; or it was refused.
-  [[gnu::always_inline]] bool submit(record& call, waiter& w) noexcept {
-    w.word = reinterpret_cast<std::uintptr_t>(&call);
-    for (fiber* server = nullptr; !servers_.empty();) {
-      waiter& first = static_cast<waiter&>(*servers_.next);
-      auto& into = *reinterpret_cast<incoming*>(first.word);
-      if (size_of_request(call.at.request()) > into.largest_) [[unlikely]] {
-        call.at.refuse(call_phase::too_large);
-        waits_.unlock();
-        return false;
-      }
-      list_pop_front(servers_);
-      if (!Waits::take(first, server)) [[unlikely]]
-        continue;
-      const bool waits = call.at.phase() == call_phase::asked;
-      count_recognition(server);
-      hand(call, into);
-      if (waits)
-        stand_alone(call, w);
+  // and a server has it; or it was refused. `asked`: not the former. `next`: the server, made ready by who
+  // waits.
+  [[gnu::always_inline]] bool submit(record& call, waiter& w, bool asked, fiber*& next) noexcept {
+    if (servers_.empty()) {
+      w.word = reinterpret_cast<std::uintptr_t>(&call);
+      list_push_back(callers_, w);
       waits_.unlock();
-      if (server != nullptr)
-        Waits::wake(server, 0);
-      return waits;
-    }
-    call.filed = &w;
-    list_push_back(callers_, w);
-    waits_.unlock();
-    return true;
-  }
-  // With the lock held, which it lets go. `caller`, `left`: who is made ready then, if anybody.
-  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller,
-                                            left_behind left) {
-    waits_.wait_by({"port receive", this}, deadline, [this, caller, left, into = &into](waiter& w) {
-      fiber* const next = caller;  // ours is on the stack of who waits
-      left_behind others = left;
-      enter_servers(w, *into);
-      waits_.unlock();
-      if (next != nullptr)
-        Waits::wake(next, 0);
-      others.wake();
       return true;
-    });
+    }
+    waiter& first = static_cast<waiter&>(*servers_.next);
+    auto& into = *reinterpret_cast<incoming*>(first.word);
+    if (size_of_request(call.at.request()) > into.largest_) [[unlikely]] {
+      call.at.refuse(call_phase::too_large);
+      waits_.unlock();
+      return false;
+    }
+    list_pop_front(servers_);
+    fiber* server = nullptr;
+    if (!Waits::take(first, server)) [[unlikely]]
+      return submit_again(call, w, asked, next);
+    count_recognition(server);
+    hand(call, into, asked);
+    if (asked)
+      stand_alone(call, w);
+    waits_.unlock();
+    if (Waits::direct && asked)
+      next = server;
+    else if (server != nullptr)
+      Waits::wake(server, 0);
+    return asked;
+  }
+  [[gnu::noinline, gnu::cold]] bool submit_again(record& call, waiter& w, bool asked, fiber*& next) noexcept {
+    fiber* server = nullptr;
+    const bool waits = submit(call, w, asked, server);
+    next = server;
+    return waits;
+  }
+  // With the lock held, which it lets go. `caller`: who is made ready then, or null.
+  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller) {
+    waits_.wait_by({"port receive", this}, deadline,
+                   [this, caller, into = &into](waiter& w, fiber*& next) __attribute__((always_inline)) {
+                     fiber* const woken = caller;  // ours is on the stack of who waits
+                     enter_servers(w, *into);
+                     waits_.unlock();
+                     if (Waits::direct)
+                       next = woken;
+                     else if (woken != nullptr)
+                       Waits::wake(woken, 0);
+                     return true;
+                   });
   }
 
   void leave_lent() noexcept {
@@ -439,8 +482,10 @@ private:
 
   // ---- With the lock held.
 
+  // And a server is to wait for them.
+  bool nobody_calls() const noexcept { return callers_.empty() && !closed_; }
   // No server is to be waited for: the port is closed, or callers run what it serves.
-  bool is_special() const noexcept { return closed_ || lent_ != nullptr; }
+  bool is_special() const noexcept { return special_; }
   void enter_special(record& call) noexcept {
     if (closed_) {
       call.at.refuse(call_phase::closed);
@@ -456,9 +501,9 @@ private:
   }
 
   // Gives a request to a server, which owes the answer, if one is wanted.
-  [[gnu::always_inline]] static void hand(record& call, incoming& into) noexcept {
+  [[gnu::always_inline]] static void hand(record& call, incoming& into, bool asked) noexcept {
     into.request_.emplace(std::move(call.at.request()));
-    if (call.at.phase() == call_phase::asked) {
+    if (asked) {
       into.call_ = &call;
       call.server = &into;
       call.at.go_to(call_phase::taken);
@@ -482,11 +527,12 @@ private:
         left.refuse(call, first);
         continue;
       }
-      if (call.at.phase() == call_phase::asked)
+      const bool asked = call.at.phase() == call_phase::asked;
+      if (asked)
         stand_alone(call, first);
       else if (!Waits::take(first, left.sender))
         continue;
-      hand(call, into);
+      hand(call, into, asked);
       return true;
     }
     return false;
@@ -496,20 +542,20 @@ private:
   template <class Write>
   [[gnu::always_inline]] static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
     record* const call = from.call_;
-    from.largest_ = any_size;  // it has no request any more
     if (call == nullptr)
       return false;
-    call->server = nullptr;
     waiter& w = *call->filed;
-    if (!Waits::stands(w) || !Waits::take(w, who))
+    if (!Waits::stands(w) || !Waits::take(w, who)) [[unlikely]] {
+      call->server = nullptr;
       return false;
+    }
     count_recognition(who);
     write(call->at);
     return true;
   }
 
   void close_held(lock& hold) noexcept {
-    closed_ = true;
+    closed_ = special_ = true;
     fiber_chain all;
     fiber* who = nullptr;
     while (!servers_.empty())
@@ -534,6 +580,7 @@ private:
   procedure* lent_ = nullptr;  // what callers run themselves
   unsigned inside_ = 0;        // who has entered that
   bool closed_ = false;
+  bool special_ = false;  // closed, or lent
   [[no_unique_address]] mutable Waits waits_;
 };
 

@@ -109,6 +109,15 @@ public:
     return current = next;
   }
 
+  // The same where the running fiber has woken one, which is to run next.
+  [[gnu::always_inline]] fiber* step_off_to(fiber& self, fiber& woken) {
+    if (slot_ != nullptr || budget_ == 0) [[unlikely]]
+      return step_off_to_slow(self, woken);
+    --budget_;
+    replace(self, woken);
+    return &woken;
+  }
+
   // The running fiber, `self`, leaves the ring, and one that was not in it takes its place, and runs: a
   // direct wake.
   [[gnu::always_inline]] void replace(fiber& self, fiber& f) {
@@ -165,6 +174,7 @@ private:
   void count_dispatch();
   fiber* rotate_slow();
   fiber* step_off_slow(fiber& self);
+  fiber* step_off_to_slow(fiber& self, fiber& woken);
   fiber* next_slow();
 
   static fiber by_policy_;

@@ -269,8 +269,31 @@ void host_goes(worker& w) noexcept;
 // was to do it has left.
 [[gnu::cold]] void leave_if_due();
 
-[[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as,
-                                                              const wait_reason& why) {
+// Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
+// wakes share.
+[[gnu::always_inline]] inline void awaken(fiber& f, std::uintptr_t word, fiber_status why) {
+  assert(f.is_parked());
+  f.word = word;
+  f.flags.status = why;
+}
+
+// One that is stackless has no such place: what is fetched then does not matter.
+[[gnu::always_inline]] inline void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(f.context) + offset));
+}
+
+// Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
+// Only on the worker's own thread.
+[[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
+  worker& w = *f.home;
+  prefetch_stack(f, 0);
+  prefetch_stack(f, 192);
+  awaken(f, word, fiber_status::notified);
+  w.ready.add_woken(&f);
+}
+
+[[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
+                                                              fiber* woken = nullptr) {
   sennit_should_hold_no_lock("waits", why.text);
   fiber* const self = w.ready.current;
   if (self->frame != nullptr)
@@ -280,7 +303,13 @@ void host_goes(worker& w) noexcept;
   self->object = why.object;
   self->flags.status = as;
   count_block(why.text, true);
-  fiber* const next = may_enter_directly(w) ? w.ready.step_off(*self) : nullptr;
+  if (woken != nullptr)
+    awaken(*woken, 0, fiber_status::notified);
+  fiber* next = nullptr;
+  if (may_enter_directly(w)) [[likely]]
+    next = woken != nullptr ? w.ready.step_off_to(*self, *woken) : w.ready.step_off(*self);
+  else if (woken != nullptr)
+    w.ready.add_woken(woken);
   if (next != nullptr)
     self->since = w.now;  // it is in no ring any more; else the decider sees to it
   const std::uintptr_t word =
@@ -297,31 +326,22 @@ void host_goes(worker& w) noexcept;
 
 // Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
 // waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `why`: what
-// dumps and debuggers show. Returns the waker's word; the fiber's status says whether it was a waker
-// at all.
-[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, const wait_reason& why) {
+// dumps and debuggers show. `woken`: who is made ready by that, to run next, or null. Returns the waker's
+// word; the fiber's status says whether it was a waker at all.
+[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, wait_reason why,
+                                                  fiber* woken = nullptr) {
   assert(w.ready.running() && w.shared == nullptr &&
          "sennit: blocking in sennit::local outside of a local runtime's fiber");
-  if (w.ready.current->flags.stoppable) [[unlikely]]
+  if (w.ready.current->flags.stoppable) [[unlikely]] {
+    if (woken != nullptr)
+      unpark(*woken, 0);
     return park_stoppable(w, as, why);
-  return park_unstoppable(w, as, why);
+  }
+  return park_unstoppable(w, as, why, woken);
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
-bool park_until(worker& w, fiber_status as, const wait_reason& why, time_point deadline);
-
-// Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
-// wakes share.
-[[gnu::always_inline]] inline void awaken(fiber& f, std::uintptr_t word, fiber_status why) {
-  assert(f.is_parked());
-  f.word = word;
-  f.flags.status = why;
-}
-
-// One that is stackless has no such place: what is fetched then does not matter.
-[[gnu::always_inline]] inline void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(f.context) + offset));
-}
+bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline);
 
 // Prepares the cache for who runs next: its stack, and the descriptor of who runs after it. To be called when
 // there is still work to do, not right before a system call: a prefetch that misses the TLB, as it does with
@@ -342,17 +362,7 @@ inline void prefetch_successor(const worker& w) noexcept {
   __builtin_prefetch(next->next);
 }
 
-// Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
-// Only on the worker's own thread.
-[[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
-  worker& w = *f.home;
-  prefetch_stack(f, 0);
-  prefetch_stack(f, 192);
-  awaken(f, word, fiber_status::notified);
-  w.ready.add_woken(&f);
-}
-
-// The same in its turn: what comes from outside, in the order in which it came.
+// As unpark(), in its turn: what comes from outside, in the order in which it came.
 [[gnu::always_inline]] inline void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
   awaken(f, 0, why);

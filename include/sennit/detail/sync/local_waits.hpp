@@ -7,10 +7,10 @@
 //   wake(who, word), wake_all     makes ready; the lock was let go
 //   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
 //                                 word it was woken with, or 0
-//   wait_by(..., file)            the same, where `file(waiter&)` enters what it wants and lets the lock go:
-//   the
-//                                 waiter may be gone then. False: it need not wait. And `gone`, as leave()'s,
-//                                 where the waiter is not the fiber itself
+//   wait_by(..., file)            the same, where `file(waiter&, next&)` enters what it wants and lets go the
+//                                 lock: the waiter may be gone then. False: it need not wait. `next`: who is
+//                                 made ready by that, to run next. And `gone`, as leave()'s, where the waiter
+//                                 is not the fiber itself
 //   enter(list, fiber, waiter)    with the lock held: the same of a fiber without a stack, as itself or as a
 //                                 claimed_waiter, which is not to be touched any more once the lock is let go
 //   prepare(fiber, reason)        what enter() does before it enters the list; without the lock
@@ -33,6 +33,9 @@ struct nothing_to_do {
 };
 
 struct local_waits {
+  // Who is woken by who waits need not be queued: wait_by may enter it.
+  static constexpr bool direct = true;
+
   void lock() noexcept {}
   void unlock() noexcept {}
   static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
@@ -68,7 +71,7 @@ struct local_waits {
   }
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
                                              time_point deadline) {
-    return wait_by(why, deadline, [&list, offered](waiter& w) {
+    return wait_by(why, deadline, [&list, offered](waiter& w, fiber*&) {
       w.word = reinterpret_cast<std::uintptr_t>(offered);
       list_push_back(list, w);
       return true;
@@ -78,10 +81,13 @@ struct local_waits {
   [[gnu::always_inline]] std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
                                                 Gone = {}) {
     worker& w = running_worker();
-    if (!file(*w.ready.current))
+    fiber* next = nullptr;
+    if (!file(*w.ready.current, next))
       return 0;
     if (deadline == never)
-      return park(w, fiber_status::waiting, why);
+      return park(w, fiber_status::waiting, why, next);
+    if (next != nullptr)
+      unpark(*next, 0);
     return park_until(w, fiber_status::waiting, why, deadline) ? this_worker()->ready.current->word : 0;
   }
 };

@@ -12,6 +12,8 @@ namespace sennit::detail {
 // Used as local_waits.hpp says.
 class shared_waits {
 public:
+  static constexpr bool direct = true;
+
   spin_lock* mutual_exclusion() noexcept { return &lock_; }
   [[gnu::always_inline]] void lock() noexcept { lock_.lock(); }
   [[gnu::always_inline]] void unlock() noexcept { lock_.unlock(); }
@@ -40,7 +42,7 @@ public:
 
   [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
                                              time_point deadline) {
-    return wait_by(why, deadline, [this, &list, offered](waiter& w) {
+    return wait_by(why, deadline, [this, &list, offered](waiter& w, fiber*&) {
       w.word = reinterpret_cast<std::uintptr_t>(offered);
       list_push_back(list, w);
       unlock();
@@ -54,7 +56,10 @@ public:
       site here(why, lock_);
       return parallel_block(*w, here, [file](fiber& self) {
         const File then = file;
-        return then(self);
+        fiber* next = nullptr;
+        const bool waits = then(self, next);
+        deliver(next);
+        return waits;
       });
     }
     return wait_claimed(why, deadline, file, gone);
@@ -70,8 +75,10 @@ private:
   [[gnu::noinline]] std::uintptr_t wait_claimed(const wait_reason& why, time_point deadline, File file,
                                                 Gone gone) {
     claimed_wait wait(why, deadline);
-    if (!file(wait.node()))
+    fiber* next = nullptr;
+    if (!file(wait.node(), next))
       return 0;
+    deliver(next);
     const bool ended = wait.wait();
     leave(wait.node(), gone);
     if (ended)
