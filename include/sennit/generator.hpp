@@ -63,8 +63,9 @@ struct element {
 //   and
 //            without a guard, which is the generator's until that is destroyed.
 //   end      Destroying a generator before its end unwinds the body: its destructors run. A catch (...) in
-//            the body must rethrow; the program is ended with a message if it does not. No function that the
-//            body yields from may be noexcept, nor be of C without unwind tables (std::terminate).
+//            the body must rethrow; the program is ended with a message if the body yields again instead. No
+//            function that the body yields from may be noexcept, nor be of C without unwind tables
+//            (std::terminate).
 //   threads  A generator may be handed from one thread to another between two increments.
 //
 // An element costs two context switches; how deep in calls, or in generators within generators (yield_all),

@@ -40,7 +40,8 @@
  * Threads: any; a suspended context may be resumed on another thread than it left, a saved one where libc
  * lets jump buffers travel (all of Linux's do). One thread at a time uses a struct.
  *
- * To resume what is running, or nothing, ends the program with a message.
+ * To resume what is running, or nothing, ends the program with a message, except that a switch from a struct
+ * to itself does nothing; a copy of a struct is not recognized. A stack need not be aligned.
  *
  * AddressSanitizer and ThreadSanitizer bear switch, but save and restore within one stack only.
  *

@@ -36,7 +36,7 @@
  * What is null or misaligned as the top of a new stack is asserted in debug builds.
  *
  * An entry function must not return nor let an exception out. `top`: see sennit_newstack, in
- * sennit/detail/arch/context.h; the contexts are the same.
+ * sennit/detail/arch/native.h; the contexts are the same.
  *
  * Compiled with the plugin for clang (docs/swapstack.md), which defines SENNIT_COMPILER_SWAPSTACK, these are
  * the primitive sennit.swapstack: a frame pointer or a base pointer is saved only where there is one, and a
