@@ -59,9 +59,8 @@ struct element {
 //            96 bytes, to the heap).
 //   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
 //            comes out of begin() or ++, and the range is then at its end.
-//   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least
-//   and
-//            without a guard, which is the generator's until that is destroyed.
+//   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least,
+//            which has no guard and is the generator's until that is destroyed.
 //   end      Destroying a generator before its end unwinds the body: its destructors run. A catch (...) in
 //            the body must rethrow; the program is ended with a message if the body yields again instead. No
 //            function that the body yields from may be noexcept, nor be of C without unwind tables
