@@ -18,16 +18,8 @@ namespace sennit::detail {
 namespace {
 
 fiber* take_lifo(parallel_worker& w) noexcept {
-  if (fiber* woken = w.ring.take_slot()) {
-    if (w.slot_left != 0 || w.ring.owned() == 0) {
-      w.slot_left -= w.slot_left != 0;
-      return woken;
-    }
-    w.slot_left = slot_budget;
-    parallel_push(w, *woken);
-  }
-  w.slot_left = slot_budget;
-  return w.ring.pop_newest();
+  fiber* const woken = parallel_take_slot(w);
+  return woken != nullptr ? woken : w.ring.pop_newest();
 }
 
 // The newest so many of the ring, the oldest of them first.

@@ -8,22 +8,26 @@ namespace sennit::detail {
 // Of a policy that is not fifo (parallel_policy.cpp).
 [[gnu::noinline]] fiber* parallel_take_by_policy(parallel_worker& w) noexcept;
 
-// The slot's fiber, as long as its budget lasts; then the ring's oldest.
+// The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest.
+[[gnu::always_inline]] inline fiber* parallel_take_slot(parallel_worker& w) noexcept {
+  if (fiber* woken = w.ring.take_slot()) {
+    if (w.slot_left != 0 || w.ring.owned() == 0) {
+      w.slot_left -= w.slot_left != 0;
+      return woken;
+    }
+    w.slot_left = slot_budget;
+    parallel_push(w, *woken);
+  }
+  w.slot_left = slot_budget;
+  return nullptr;
+}
+
+// Who runs next, of those that are here; or null.
 inline fiber* parallel_take_own(parallel_worker& w) noexcept {
   if (w.policy != run_policy::fifo) [[unlikely]]
     return parallel_take_by_policy(w);
-  if (w.ring.slot_taken()) {
-    if (fiber* woken = w.ring.take_slot()) {
-      if (w.slot_left != 0 || w.ring.owned() == 0) {
-        w.slot_left -= w.slot_left != 0;
-        return woken;
-      }
-      w.slot_left = slot_budget;
-      parallel_push(w, *woken);
-    }
-  }
-  w.slot_left = slot_budget;
-  return w.ring.pop();
+  fiber* const woken = parallel_take_slot(w);
+  return woken != nullptr ? woken : w.ring.pop();
 }
 
 // Every so many dispatches. The host, if the worker is to end.
