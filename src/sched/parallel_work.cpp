@@ -63,22 +63,55 @@ std::uint32_t next_random(parallel_worker& w) noexcept {
   return w.random ^= w.random << 5;
 }
 
-fiber* steal(parallel_worker& w) noexcept {
-  if (w.runtime.scatters)  // they are to stay where they were sent
-    return nullptr;
+// The first of the others of whom `that` is true, beginning anywhere; or null.
+template <class Predicate>
+parallel_worker* find_other(parallel_worker& w, Predicate that) noexcept {
   const auto& all = w.runtime.workers;
   const std::size_t count = all.size();
   std::size_t at = next_random(w) % count;
-  for (std::size_t i = 0; i < count; ++i, at = at + 1 == count ? 0 : at + 1) {
-    if (all[at].get() == &w)
-      continue;
-    fiber_chain stolen;
-    all[at]->ring.steal_half(stolen);
-    if (fiber* f = keep(w, stolen))
-      return f;
-  }
+  for (std::size_t i = 0; i < count; ++i, at = at + 1 == count ? 0 : at + 1)
+    if (all[at].get() != &w && that(*all[at]))
+      return all[at].get();
   return nullptr;
 }
+
+fiber* steal(parallel_worker& w) noexcept {
+  if (w.runtime.scatters)  // they are to stay where they were sent
+    return nullptr;
+  fiber* found = nullptr;
+  find_other(w, [&](parallel_worker& other) {
+    fiber_chain stolen;
+    other.ring.steal_half(stolen);
+    return (found = keep(w, stolen)) != nullptr;
+  });
+  return found;
+}
+
+// A worker with one fiber besides the one that runs: it comes to that one itself, unless it has not
+// dispatched by the time that this one has looked everywhere.
+class lone_fiber {
+public:
+  explicit lone_fiber(parallel_worker& w) noexcept {
+    if (w.runtime.scatters)
+      return;
+    at_ = find_other(w, [](const parallel_worker& other) { return other.ring.might_have() == 1; });
+    if (at_ != nullptr)
+      seen_ = at_->dispatches.load(std::memory_order_relaxed);
+  }
+  bool seen() const noexcept { return at_ != nullptr; }
+  fiber* take(parallel_worker& w) const noexcept {
+    if (at_ == nullptr || at_->dispatches.load(std::memory_order_relaxed) != seen_)
+      return nullptr;
+    fiber_chain stolen;
+    if (at_->ring.steal_lone(stolen) != 0)
+      at_->lone.paid();
+    return keep(w, stolen);
+  }
+
+private:
+  parallel_worker* at_ = nullptr;
+  unsigned seen_ = 0;
+};
 
 // What other workers have not come to, for they have not dispatched since the last watch.
 fiber* serve_stuck(parallel_worker& w) noexcept {
@@ -146,21 +179,23 @@ fiber* search(parallel_worker& w) noexcept {
   return steal(w);
 }
 
-bool nothing_to_do(const parallel_worker& w) noexcept {
+// But for rings with fewer than `worth`.
+bool nothing_to_do(const parallel_worker& w, std::size_t worth) noexcept {
   const parallel_runtime& of = w.runtime;
   if (!w.arrivals.still_empty() || of.any_injected.load(std::memory_order_relaxed) ||
       of.stopping.load(std::memory_order_relaxed))
     return false;
-  return of.scatters ||
-         std::ranges::none_of(of.workers, [](const auto& each) { return each->ring.might_have() >= 2; });
+  return of.scatters || std::ranges::none_of(of.workers, [worth](const auto& each) {
+           return each->ring.might_have() >= worth;
+         });
 }
 
 // Sleeps until something comes, or `deadline`. `unwatched`: not unless all sleep. (Who wakes meanwhile sees
-// us asleep and has us watch, or we see it awake.)
-void sleep(parallel_worker& w, time_point deadline, bool unwatched) noexcept {
+// us asleep and has us watch, or we see it awake.) `worth`: what a ring must have to be searched once more.
+void sleep(parallel_worker& w, time_point deadline, bool unwatched, std::size_t worth) noexcept {
   w.runtime.asleep.say_asleep(w.index);
   w.arrivals.say_asleep();
-  if (nothing_to_do(w) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size())) {
+  if (nothing_to_do(w, worth) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size())) {
     w.slice.rest();
     w.driver->wait(trim_idle_stacks(w.runtime, deadline));
     w.slice.go_on();
@@ -171,17 +206,17 @@ void sleep(parallel_worker& w, time_point deadline, bool unwatched) noexcept {
 
 // Sleeps. One of the sleepers is the watcher: it looks every millisecond whether a worker is stuck, less and
 // less often while nobody is awake, and in the end not at all.
-fiber* sleep_and_watch(parallel_worker& w, clock::duration& period) noexcept {
+fiber* sleep_and_watch(parallel_worker& w, clock::duration& period, std::size_t worth) noexcept {
   parallel_runtime& of = w.runtime;
   const time_point deadline = w.timers.earliest();
   const bool unwatched = period > longest_watch;
   if (of.workers.size() == 1 || unwatched || of.watched.exchange(true, std::memory_order_relaxed)) {
-    sleep(w, deadline, unwatched);
+    sleep(w, deadline, unwatched, worth);
     period = stuck_after;
     return nullptr;
   }
   const time_point watch = clock::now() + period;
-  sleep(w, std::min(deadline, watch), false);
+  sleep(w, std::min(deadline, watch), false, worth);
   const bool in_peace = clock::now() >= watch;
   const bool all_asleep = of.asleep.count() + 1 == of.workers.size();
   period = in_peace && all_asleep ? 2 * period : stuck_after;
@@ -190,7 +225,7 @@ fiber* sleep_and_watch(parallel_worker& w, clock::duration& period) noexcept {
   return found;
 }
 
-fiber* search_for_a_while(parallel_worker& w) noexcept {
+fiber* search_for_a_while(parallel_worker& w, const lone_fiber& lone) noexcept {
   parallel_runtime& of = w.runtime;
   of.searching.fetch_add(1, std::memory_order_relaxed);
   fiber* found = nullptr;
@@ -199,9 +234,11 @@ fiber* search_for_a_while(parallel_worker& w) noexcept {
     for (unsigned pause = 0; found == nullptr && pause < 8; ++pause)
       relax();
   }
+  if (found == nullptr)
+    found = lone.take(w);
   // Who stops searching wakes the next if it was the last: there may be more than it takes.
   if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != nullptr && of.asleep.any() &&
-      !nothing_to_do(w))
+      !nothing_to_do(w, 2))
     parallel_wake_one(of);
   return found;
 }
@@ -236,6 +273,22 @@ void renew_poll(parallel_worker& w, unsigned dispatches) noexcept {
 
 }  // namespace
 
+bool lone_calls::due() noexcept {
+  if (++unseen_ < look_at_)
+    return false;
+  unseen_ = 0;
+  const time_point now = clock::now();
+  if (now < next_) {
+    look_at_ = std::min(2 * look_at_, most_unseen);
+    return false;
+  }
+  look_at_ = 1;
+  const std::int64_t pause = pause_.load(std::memory_order_relaxed);
+  pause_.store(std::min(2 * pause, longest), std::memory_order_relaxed);
+  next_ = now + std::chrono::nanoseconds(pause);
+  return true;
+}
+
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
   renew_poll(w, w.unwinding ? 1 : w.poll_every);
   look_around(w);
@@ -254,9 +307,10 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))
       return &w.host;
-    fiber* f = search_for_a_while(w);
-    if (f == nullptr)
-      f = sleep_and_watch(w, period);
+    const lone_fiber lone(w);
+    fiber* f = search_for_a_while(w, lone);
+    if (f == nullptr)  // a second look at one that came meanwhile; but not at those that come and go
+      f = sleep_and_watch(w, period, lone.seen() ? 2 : 1);
     if (f != nullptr) {
       call_watcher(w);
       return f;

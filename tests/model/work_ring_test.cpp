@@ -19,6 +19,7 @@ namespace {
 //   r  goes round by one, with a new one: takes the oldest
 // A thief, one letter a theft:
 //   h  half                         l  late          (in capitals: without a look before)
+//   o  the only one
 struct cast {
   const char* owner;
   std::initializer_list<const char*> thieves;
@@ -60,6 +61,8 @@ public:
         ring_.steal_half(one);
       else if (*what == 'H')
         ring_.take_half(one);
+      else if (*what == 'o')
+        ring_.steal_lone(one);
       else if (*what == 'l')
         ring_.steal_late(one);
       else
@@ -190,6 +193,18 @@ TEST(work_ring, round) {
                      {"work ring, round, full", {"rr", {"h"}, 4}, bound},
                      {"work ring, round, 2 thieves", {"rr", {"H", "H"}, 4}, bound},
                      {"work ring, round, late", {"rrt", {"l"}, 2, true}, bound}});
+}
+
+TEST(work_ring, the_only_one) {
+  const unsigned bound = model::default_bound();
+  expect_none_fails({{"work ring, the only one", {"-", {"o"}, 1}, bound + 1},
+                     {"work ring, the only one, pushed", {"+-+-", {"oo"}, 0}, bound},
+                     {"work ring, the only one as the newest", {"+<+<", {"oo"}, 0}, bound},
+                     {"work ring, the only one, half", {"<+-", {"o", "H"}, 2}, bound},
+                     {"work ring, the only one, late", {"-+<", {"o", "L"}, 1}, bound},
+                     {"work ring, the only one, slot", {"ts-", {"oo"}, 1, true}, bound},
+                     {"work ring, the only one, round", {"rr", {"oo"}, 1}, bound},
+                     {"work ring, the only one, leaving", {"y-y<", {"oo"}, 0}, bound}});
 }
 
 TEST(work_ring, both_ends) {

@@ -114,7 +114,7 @@ inline void steal_while_popping_the_newest() {
           s.take_if(s.ring.pop_newest());
         return pushed;
       },
-      [&](int t, auto take) { return t == 0 ? s.ring.steal_half(take) : s.ring.steal_late(take); });
+      [&](int t, auto take) { return t == 0 ? s.ring.steal_lone(take) : s.ring.steal_late(take); });
 }
 
 inline void steal_from_the_slot() {
@@ -146,7 +146,7 @@ inline void steal_while_leaving() {
           s.take_if(next % 2 == 0 ? s.ring.pop() : s.ring.pop_newest());
         return pushed;
       },
-      [&](int t, auto take) { return t == 0 ? s.ring.steal_half(take) : s.ring.steal_late(take); });
+      [&](int t, auto take) { return t == 0 ? s.ring.steal_lone(take) : s.ring.steal_late(take); });
 }
 
 }  // namespace support

@@ -82,6 +82,27 @@ TEST(work_ring, half_is_stolen_of_two_or_more) {
   EXPECT_EQ(ring.pop(), 0);
 }
 
+TEST(work_ring, the_only_one_is_stolen_unless_it_is_leaving) {
+  sennit::detail::work_ring<int, 8> ring;
+  std::vector<int> loot;
+  const auto take = [&](int item) { loot.push_back(item); };
+  EXPECT_EQ(ring.steal_lone(take), 0U);
+  ring.put_slot(9);
+  EXPECT_EQ(ring.steal_lone(take), 0U);
+  ring.say_leaving(1);
+  ring.push(1);
+  EXPECT_EQ(ring.steal_lone(take), 0U);
+  ring.say_left();
+  EXPECT_EQ(ring.steal_lone(take), 1U);
+  EXPECT_EQ(ring.pop_newest(), 0);
+  for (int i = 2; i <= 5; ++i)
+    ring.push(i);
+  EXPECT_EQ(ring.steal_lone(take), 2U);  // of several as any thief
+  EXPECT_EQ(loot, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(ring.pop(), 4);
+  EXPECT_EQ(ring.take_slot(), 9);
+}
+
 TEST(work_ring, slot_holds_one) {
   sennit::detail::work_ring<int, 4> ring;
   EXPECT_EQ(ring.take_slot(), 0);

@@ -9,9 +9,8 @@
 //   be gone. (A yield in code of its own, at each place that yields, takes no longer between two fibers, but
 //   twice as long between a hundred: then that code does not fit the cache.)
 //
-//   A fiber that calls another (spawn_now) enters that directly, having pushed itself onto the ring: nobody
-//   steals the newest of a ring, and nothing newer comes before the switch is over. (A thief that comes late,
-//   for a worker that has not dispatched for long, takes the newest too: unless it is said to be leaving.)
+//   A fiber that calls another (spawn_now) enters that directly, having said that it is leaving and pushed
+//   itself onto the ring: nobody steals one that is, and it is the newest, until the switch is over.
 //
 // Whatever was read of a worker before a switch is stale after it: the fiber may have moved.
 //
@@ -100,6 +99,26 @@ struct hybrid_turns {
   std::size_t first_left = 0;           // of those queued when the cycle began, how many have not run
 };
 
+// When a worker wakes another for what is alone in its ring. It would come to that itself, and sooner, if
+// its fibers are short; it can only tell afterwards. So it does it once in a while, less and less often as
+// long as nobody takes any of it; and looks at the clock the less often the more of it there is.
+class lone_calls {
+public:
+  // The owner, that has one and knows of a sleeper.
+  [[gnu::noinline, gnu::cold]] bool due() noexcept;
+  // Who has taken one: it paid.
+  void paid() noexcept { pause_.store(shortest, std::memory_order_relaxed); }
+
+private:
+  static constexpr std::int64_t shortest = 50'000;  // nanoseconds
+  static constexpr std::int64_t longest = 1'000'000;
+  static constexpr unsigned most_unseen = 16;
+  std::atomic<std::int64_t> pause_{shortest};
+  time_point next_{};
+  unsigned unseen_ = 0;
+  unsigned look_at_ = 1;
+};
+
 struct parallel_worker final : sennit_worker {
   parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
 
@@ -119,6 +138,7 @@ struct parallel_worker final : sennit_worker {
   unsigned polls = 0;
   hybrid_turns turns;
   time_point last_watch{};
+  lone_calls lone;
   // Everybody's.
   detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
   shared_timers timers;
@@ -187,7 +207,7 @@ sennit_decision parallel_next(parallel_worker& w) noexcept;
 void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 // Pushes onto a ring that is full.
 [[gnu::cold]] void parallel_overflow(parallel_worker& w, fiber& f) noexcept;
-// There is work for more workers: wakes one, if one sleeps and none looks for work already.
+// There is work for more workers, or will be: wakes one, if one sleeps and none looks for work already.
 [[gnu::cold]] void parallel_wake_one(parallel_runtime& of) noexcept;
 // Makes a fiber ready from outside of its runtime's workers, or one of a kind that goes to a certain worker.
 [[gnu::cold]] void parallel_inject(fiber& f) noexcept;
@@ -221,8 +241,10 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 
 // Other workers may have what this one cannot run at once.
 [[gnu::always_inline]] inline void parallel_share(parallel_worker& w) noexcept {
-  if (w.ring.owned() >= 2 && w.runtime.asleep.any()) [[unlikely]]
-    parallel_wake_one(w.runtime);
+  const bool several = w.ring.owned() >= 2;
+  if (several ? w.runtime.asleep.any() : w.runtime.asleep.seem_any()) [[unlikely]]
+    if (several || w.lone.due())
+      parallel_wake_one(w.runtime);
 }
 
 // A fiber that anybody may run from now on, in its turn.

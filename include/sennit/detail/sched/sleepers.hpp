@@ -32,6 +32,8 @@ public:
     Memory::light_fence();
     return asleep_.load(std::memory_order_relaxed) != 0;
   }
+  // The same without the fence: it may come too early to see one.
+  bool seem_any() const noexcept { return asleep_.load(std::memory_order_relaxed) != 0; }
   bool sleeps(unsigned number) const noexcept {
     return (asleep_.load(std::memory_order_relaxed) & bit(number)) != 0;
   }

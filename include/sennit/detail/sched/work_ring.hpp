@@ -22,11 +22,12 @@
 // stands still while it grows. Whether the claimed entry is in it tells the owner whose that is. It may be
 // empty, when a thief took the slot's occupant alone.
 //
-// There are two kinds of thief. steal_half never takes the newest entry. So an owner may push the fiber that
-// it is about to leave, and leave it then: until the owner's next push nobody else has it. steal_late is for
-// an owner that has not dispatched for long, who may have what it needs to go on in its slot, or newest: it
-// takes these too. The newest may still be on its way off its stack then, so the owner says who is leaving
-// before it pushes it, and that it has left once it has.
+// There are three kinds of thief. steal_half never takes the newest entry, which its owner is about to come
+// back to, if it is quick. steal_lone is for an owner that has not dispatched for a moment: it takes that
+// too, if there is no other. steal_late is for one that has not for long, who may have what it needs to go on
+// in its slot, or newest: it takes all of it. The newest may be on its way off its stack, for an owner may
+// push the fiber that it is about to leave, and leave it then: so it says who is leaving before it pushes it,
+// and that it has left once it has.
 //
 // Rejected: a head that owner and thieves advance by compare-and-swap (a locked instruction in every
 // dispatch); a thief that only sets its word and leaves: the claimed entry could then belong to either; a
@@ -163,6 +164,13 @@ public:
     return might_have() < 2 ? 0 : take_half(take);
   }
 
+  // Takes the only entry, unless it is leaving. Of several, the older half. Returns how many. 0 also while
+  // another thief is at work.
+  template <class Take>
+  std::size_t steal_lone(Take&& take) noexcept {
+    return might_have() == 0 ? 0 : take_half(take, true);
+  }
+
   // Takes the slot's occupant, then all there is in the ring, the oldest first, but for one that is leaving.
   // Returns how many. 0 also while another thief is at work.
   template <class Take>
@@ -173,12 +181,14 @@ public:
 protected:
   // The same without a look before: only for the model checker, which needs to explore so much less then.
   template <class Take>
-  std::size_t take_half(Take& take) noexcept {
+  std::size_t take_half(Take& take, bool lone = false) noexcept {
     std::uint8_t found;
     if (!begin_theft(found))
       return 0;
-    const loot seen = see(found);
-    const index count = seen.count / 2;
+    loot seen = see(found);
+    if (lone && seen.count == 1)
+      leave_who_is_leaving(seen);
+    const index count = lone && seen.count == 1 ? 1 : seen.count / 2;
     for (index i = seen.from; i != seen.from + count; ++i)
       take(T{place(i)});
     end_theft(found, seen.from, count, false);
@@ -194,15 +204,12 @@ protected:
     const bool from_slot = occupant != T() && !loot_slot_;
     if (from_slot)
       take(occupant);
-    const loot seen = see(found);
-    index count = seen.count;
-    // Who is not leaving now has left: it was said to be leaving before it was pushed.
-    if (count != 0 && leaving_.load(std::memory_order_acquire) == place(seen.from + count - 1))
-      --count;
-    for (index i = seen.from; i != seen.from + count; ++i)
+    loot seen = see(found);
+    leave_who_is_leaving(seen);
+    for (index i = seen.from; i != seen.from + seen.count; ++i)
       take(T{place(i)});
-    end_theft(found, seen.from, count, from_slot);
-    return count + (from_slot ? 1 : 0);
+    end_theft(found, seen.from, seen.count, from_slot);
+    return seen.count + (from_slot ? 1 : 0);
   }
 
 private:
@@ -245,6 +252,12 @@ private:
     const index from = found == left ? loot_end_.load(std::memory_order_relaxed) : claimed;
     const auto available = static_cast<std::int32_t>(end - from);
     return {from, available > 0 ? static_cast<index>(available) : 0};
+  }
+
+  // Who is not leaving now has left: it was said to be leaving before it was pushed.
+  void leave_who_is_leaving(loot& seen) const noexcept {
+    if (seen.count != 0 && leaving_.load(std::memory_order_acquire) == place(seen.from + seen.count - 1))
+      --seen.count;
   }
 
   // Writes down what was taken.
