@@ -194,8 +194,9 @@ token_watch::token_watch(std::stop_token token) : token_(std::move(token)) {
 
 void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
   who_ = &who;
-  claim_ = claim;
-  if (who.home->shared == nullptr) {
+  if (who.home->shared != nullptr) {
+    claim_ = claim;
+  } else {
     if (notice_ == nullptr)  // made elsewhere
       notice_ = new stop_notice;
     notice_->who = &who;
@@ -205,7 +206,7 @@ void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
 }
 
 void token_watch::stop() noexcept {
-  if (who_->home->shared == nullptr) {
+  if (claim_ == nullptr) {  // by which the fiber may have been made ready already, so it is not looked at
     notice_->tell();
     return;
   }

@@ -203,7 +203,7 @@ private:
 TYPED_TEST(Stacks, AFiberRunsOnMemoryOfTheUsersUntilItIsJoined) {
   const auto memory = std::make_unique<brought>();
   brought& mine = *memory;
-  int ran = 0;
+  std::atomic<int> ran{0};
   TypeParam::run([&] {
     for (int round = 0; round < 3; ++round) {
       auto f = TypeParam::spawn(

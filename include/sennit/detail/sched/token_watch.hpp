@@ -42,7 +42,7 @@ private:
   std::stop_token token_;
   stop_notice* notice_ = nullptr;  // of a local runtime
   fiber* who_ = nullptr;
-  wait_claim* claim_ = nullptr;
+  wait_claim* claim_ = nullptr;  // of a parallel runtime
   bool ended_ = false;
   std::optional<std::stop_callback<tell>> callback_;  // gone first: then nobody calls stop() any more
 };
