@@ -409,7 +409,7 @@ void read_by_two(Runtime&& rt, Spawn spawn) {
 TEST(ParallelIoMisuse, TwoReadersAreTold) {
   for (const bool parallel : {false, true}) {
     const auto result = support::in_child([&] {
-      parallel ? read_by_two(sennit::runtime({.workers = 2}), [](auto read) { return sennit::spawn(read); })
+      parallel ? read_by_two(sennit::runtime({.workers = 1}), [](auto read) { return sennit::spawn(read); })
                : read_by_two(sennit::local::runtime(), [](auto read) { return sennit::local::spawn(read); });
     });
     EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
