@@ -32,7 +32,7 @@ class Collection:
                 versions, _ = self._peers.setdefault((workload, peer), ({}, line["configuration"]))
                 versions[line.get("version", "")] = True
                 continue
-            params = _ordered(workload, line.get("params", {}))
+            params = _ordered(workload, line.get("params") or {})
             key = (workload, peer, line.get("variant", ""), line.get("workers", job.workers), params)
             if "unsupported" in line:
                 self._missing[key + (line["unsupported"],)] = False

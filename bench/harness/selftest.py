@@ -205,6 +205,12 @@ class Failures(Harness):
         self.assertRegex(output, r"tbb +it has no program for yield")
         self.assertEqual([entry["peer"] for entry in content["not_measured"] if entry["failed"]], ["libpth"])
 
+    def test_no_parameters_may_be_null(self):  # as Go writes a map that was not made
+        self.add("yield", "go", '{"variant":"v","workers":1,"params":null,"unsupported":"too few"}', line(5))
+        code, output, _, _ = self.run_bench("yield", "--peers", "go")
+        self.assertEqual(code, 0)
+        self.assertRegex(output, r"go +v +too few")
+
     def test_a_program_that_only_fails_is_run_once(self):
         log = self.build / "log"
         self.add("yield", "libst", script=f"echo run >> {log}; exit 1")
