@@ -1,13 +1,17 @@
 // Descriptors: their memory, and how a fiber ends.
 #include "sennit/detail/sched/fiber.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "sennit/detail/fault/hook.hpp"
@@ -30,13 +34,29 @@ descriptor_source& source() {
   return *only;
 }
 
-void add_block(descriptor_source& to) {
-  auto* block = new fiber_block;
-  for (std::size_t i = fiber_block::size; i-- > 0;)
-    block->fibers[i].next = std::exchange(to.free, &block->fibers[i]);
+fiber_block* add_block() {
+#if defined(SENNIT_SANITIZED)
+  // What is looked through for leaks.
+  void* const memory = std::memset(
+      ::operator new(sizeof(fiber_block), std::align_val_t(alignof(fiber_block))), 0, sizeof(fiber_block));
+#else
+  void* const memory =
+      ::mmap(nullptr, sizeof(fiber_block), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw std::bad_alloc();
+#endif
+  auto* const block = static_cast<fiber_block*>(memory);
   block->older = sennit_debug.blocks;
   block->index = block->older == nullptr ? 0 : block->older->index + 1;
-  sennit_debug.blocks = block;
+  return sennit_debug.blocks = block;
+}
+
+// One that was never used. With the lock held.
+fiber* fresh_descriptor() {
+  fiber_block* block = sennit_debug.blocks;
+  if (block == nullptr || block->begun == fiber_block::size)
+    block = add_block();
+  return ::new (&block->fibers[block->begun++]) fiber;
 }
 
 #if defined(SENNIT_SANITIZED)
@@ -82,10 +102,7 @@ void attach_frame(worker& w, fiber& f, stack_wish stack) {
 fiber* fiber_make(worker& home) {
   descriptor_source& from = source();
   std::lock_guard hold(from.lock);
-  if (from.free == nullptr)
-    add_block(from);
-  fiber* f = from.free;
-  from.free = f->next;
+  fiber* const f = from.free != nullptr ? std::exchange(from.free, from.free->next) : fresh_descriptor();
   f->home = &home;
   return f;
 }
