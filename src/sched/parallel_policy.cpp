@@ -12,6 +12,7 @@
 #include "parallel_work.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sennit::detail {
 
@@ -44,7 +45,7 @@ void put_back(parallel_worker& w, fiber_chain taken) noexcept {
 void admit(parallel_worker& w) noexcept {
   hybrid_turns& turns = w.turns;
   const auto fresh = std::min<std::size_t>(w.ring.end() - turns.known_end, w.ring.owned());
-  const std::size_t in_front = std::min(fresh, turns.adds_left);
+  const std::size_t in_front = std::min({fresh, turns.adds_left, hybrid_in_front - turns.in_front});
   turns.adds_left -= in_front;
   turns.in_front += in_front;
   if (fresh == in_front || turns.in_front == 0)
@@ -61,14 +62,16 @@ fiber* take_hybrid(parallel_worker& w) noexcept {
     parallel_push(w, *woken);
   admit(w);
   fiber* const next = turns.in_front != 0 ? w.ring.pop_newest() : w.ring.pop();
-  if (turns.in_front != 0)
+  if (turns.in_front != 0) {
     --turns.in_front;
-  else if (turns.first_left != 0)
+  } else if (turns.first_left != 0) {
     --turns.first_left;
+    ++turns.had_one;
+  }
   if (next == nullptr)
     turns.in_front = turns.first_left = 0;
   if (turns.in_front == 0 && turns.first_left == 0) {
-    turns.adds_left = hybrid_adds;
+    turns.adds_left = std::max<std::size_t>(hybrid_adds, hybrid_adds_each * std::exchange(turns.had_one, 0));
     turns.first_left = w.ring.owned();
   }
   turns.known_end = w.ring.end();

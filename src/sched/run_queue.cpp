@@ -1,6 +1,7 @@
 // The run queue's slower paths: those that a decider takes, and the policies that are not fifo.
 #include "sennit/detail/sched/run_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sennit::detail {
@@ -24,7 +25,7 @@ std::size_t run_queue::size() const {
 
 // add_woken, when the slot is taken, or the policy has none.
 void run_queue::make_way(fiber* f) {
-  if (slot_ == &by_policy_)
+  if (policy_ != run_policy::fifo)
     return add_by_policy(f);
   push_tail(slot_);
   slot_ = f;
@@ -47,26 +48,27 @@ void run_queue::empty_slot() {
 
 fiber* run_queue::rotate_slow() {
   fiber* self = current;
-  if (slot_ != &by_policy_) {
+  if (policy_ == run_policy::fifo) {
     empty_slot();
     return rotate();
   }
-  if (self->next == self)
+  if (step_off_slow(*self) == nullptr)
     return self;
-  tail_->next = current = self->next;
-  count_dispatch();
   add_by_policy(self);  // behind or right after the one that now runs
   return current;
 }
 
 fiber* run_queue::step_off_slow(fiber& self) {
-  if (slot_ != &by_policy_) {                  // the budget is spent
+  if (policy_ == run_policy::fifo) {           // the budget is spent
     push_tail(std::exchange(slot_, nullptr));  // and plain again
     return step_off(self);
   }
-  if (self.next == &self)
+  if (slot_taken())
+    replace(self, *std::exchange(slot_, &by_policy_));
+  else if (self.next == &self)
     return nullptr;
-  tail_->next = current = self.next;
+  else
+    tail_->next = current = self.next;
   count_dispatch();
   return current;
 }
@@ -77,9 +79,12 @@ fiber* run_queue::step_off_to_slow(fiber& self, fiber& woken) {
 }
 
 fiber* run_queue::next_slow() {
-  if (slot_taken()) {
+  if (policy_ != run_policy::fifo) {
+    if (slot_taken())
+      push_head(std::exchange(slot_, &by_policy_));
+  } else if (slot_taken()) {
     empty_slot();
-  } else if (plain()) {
+  } else {
     budget_ = slot_budget;
   }
   if (tail_ == nullptr)
@@ -102,15 +107,15 @@ void run_queue::push_head(fiber* f) {
 }
 
 void run_queue::add_by_policy(fiber* f) {
-  if (policy_ == run_policy::lifo) {
-    push_head(f);
-  } else if (adds_left_ > 0) {
+  if (policy_ == run_policy::hybrid) {
+    if (adds_left_ == 0 || in_front_ == hybrid_in_front)
+      return push_tail(f);
     --adds_left_;
     ++in_front_;
-    push_head(f);
-  } else {
-    push_tail(f);
   }
+  if (slot_taken()) [[unlikely]]
+    push_head(slot_);
+  slot_ = f;
 }
 
 // hybrid: the head is dispatched, one of those put in front or one of those queued at the beginning.
@@ -119,10 +124,12 @@ void run_queue::count_dispatch() {
     return;
   if (in_front_ > 0)
     --in_front_;
+  else
+    ++turns_;
   if (current == last_)
     last_ = nullptr;
   if (in_front_ == 0 && last_ == nullptr) {
-    adds_left_ = hybrid_adds;
+    adds_left_ = std::max(hybrid_adds, hybrid_adds_each * std::exchange(turns_, 0u));
     last_ = tail_ != current ? tail_ : nullptr;
   }
 }

@@ -32,8 +32,9 @@ struct model {
   // hybrid, as the seed says it (Dolan 2013, section 5.2): "the first few tasks added to the run-queue will
   // be added to its head in a LIFO fashion. After this, future add operations will add to the tail, until the
   // run-queue has cycled completely (every fiber initially on the queue has run). Then, the LIFO count will
-  // be reset." A cycle that began with an empty queue lasts until those at its head have run.
-  std::size_t lifo_left = hybrid_adds;
+  // be reset." A cycle that began with an empty queue lasts until those at its head have run. Ours are not so
+  // few: twice as many as were queued initially, the last time; but only a few at once.
+  std::size_t lifo_left = hybrid_adds, turns = 0;
   std::set<int> initially, at_head;
 
   explicit model(run_policy p) : policy(p) {}
@@ -46,7 +47,7 @@ struct model {
       ready.push_back(f);
     } else if (policy == run_policy::lifo) {
       ready.push_front(f);
-    } else if (lifo_left > 0) {
+    } else if (lifo_left > 0 && at_head.size() < hybrid_in_front) {
       --lifo_left;
       at_head.insert(f);
       ready.push_front(f);
@@ -85,11 +86,11 @@ struct model {
   }
 
   void has_run(int f) {
-    initially.erase(f);
+    turns += initially.erase(f);
     at_head.erase(f);
     if (!initially.empty() || !at_head.empty())
       return;
-    lifo_left = hybrid_adds;
+    lifo_left = std::max<std::size_t>(hybrid_adds, hybrid_adds_each * std::exchange(turns, 0));
     initially = {ready.begin(), ready.end()};
   }
 
@@ -212,6 +213,14 @@ public:
     ASSERT_EQ(queue_.running(), model_.running.has_value());
     ASSERT_EQ(queue_.plain(), model_.policy == run_policy::fifo && !model_.slot);
     std::vector<int> expected(model_.ready.begin(), model_.ready.end());
+    const fiber* const beside = queue_.beside();
+    if (model_.policy == run_policy::fifo) {
+      ASSERT_EQ(beside, model_.slot ? at(*model_.slot) : nullptr);
+    } else if (beside != nullptr) {  // the head
+      ASSERT_FALSE(expected.empty());
+      ASSERT_EQ(beside, at(expected.front()));
+      expected.erase(expected.begin());
+    }
     if (model_.running)
       expected.insert(expected.begin(), *model_.running);
     std::vector<int> ring;
@@ -465,7 +474,7 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
   }
   both.next();
   std::vector<int> order;
-  while (order.size() < 18) {
+  while (order.size() < 4 + hybrid_adds + 4 + hybrid_adds + 1) {
     const int self = both.running_one();
     order.push_back(self);
     if (self < 2) {
@@ -474,10 +483,15 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
     }
     both.park();
   }
-  EXPECT_EQ(order, (std::vector<int>{4, 3, 2, 0,        // put at the head
-                                     1, 0, 1, 0,        // a new cycle: its four additions at the head
-                                     5, 6, 7, 8, 9,     // who was queued when it began
-                                     1, 0, 1, 0, 1}));  // and so on
+  std::vector<int> expected = {4, 3, 2, 0};  // put at the head
+  const auto pair = [&] {                    // then to and fro, each time put at the head
+    for (unsigned i = 0; i < hybrid_adds; ++i)
+      expected.push_back(i % 2 == 0 ? 1 : 0);
+  };
+  pair();
+  expected.insert(expected.end(), {5, 6, 7, 8, 9});  // who was queued when that began
+  pair();
+  EXPECT_EQ(order, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, RunQueue, support::every_policy(), support::policy_name);

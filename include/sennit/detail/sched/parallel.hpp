@@ -97,6 +97,7 @@ struct hybrid_turns {
   std::size_t adds_left = hybrid_adds;  // that still go to the front
   std::size_t in_front = 0;             // how many of them have not run
   std::size_t first_left = 0;           // of those queued when the cycle began, how many have not run
+  std::size_t had_one = 0;              // and how many have
 };
 
 // When a worker wakes another for what is alone in its ring. It would come to that itself, and sooner, if
