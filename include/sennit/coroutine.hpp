@@ -39,8 +39,8 @@ class coroutine;
 //            caller and returns the In of the next call.
 //   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
 //            comes out of the call that resumed it; the coroutine is then done.
-//   done()   after the body returned or threw. Calling a coroutine that is done, or that is running (in
-//            its own body, or on another thread), is a misuse (asserted).
+//   done()   after the body returned or threw. Calling a coroutine that is done, that is running (in its own
+//            body, or on another thread), or that was moved from, is a misuse (asserted).
 //   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least,
 //            which has no guard and is the coroutine's until that is destroyed.
 //   end      Destroying a coroutine that is not done unwinds its body (see generator).
@@ -124,10 +124,14 @@ public:
       return resume((hand(in), ...));
   }
 
-  bool done() const noexcept { return frame_->state == detail::coroutine_state::idle; }
+  bool done() const noexcept {
+    assert(frame_ != nullptr && "sennit: done() of a coroutine that was moved from");
+    return frame_->state == detail::coroutine_state::idle;
+  }
 
 private:
   [[gnu::always_inline]] Out resume(std::uintptr_t in) {
+    assert(frame_ != nullptr && "sennit: a coroutine that was moved from was called");
     assert(!done() && "sennit: a coroutine that is done was called");
     [[maybe_unused]] std::conditional_t<detail::fits_word<Out>, nothing, std::optional<Out>> result;
     if constexpr (!detail::fits_word<Out>)

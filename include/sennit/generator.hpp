@@ -11,6 +11,7 @@
 // Source: Dolan 2013, section 4 (C++ generators via continuations).
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -61,6 +62,8 @@ struct element {
 //            comes out of begin() or ++, and the range is then at its end.
 //   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least,
 //            which has no guard and is the generator's until that is destroyed.
+//   misuse   * and ++ at the end, and anything but assignment and destruction of a generator that was moved
+//            from (asserted).
 //   end      Destroying a generator before its end unwinds the body: its destructors run. A catch (...) in
 //            the body must rethrow; the program is ended with a message if the body yields again instead. No
 //            function that the body yields from may be noexcept, nor be of C without unwind tables
@@ -96,6 +99,7 @@ public:
 
     // Yields everything that `inner` does. Its elements go to the consumer directly, whatever the depth.
     void yield_all(generator&& inner) {
+      assert(inner.frame_ != nullptr && "sennit: a generator that was moved from was yielded");
       generator held(std::move(inner));
       detail::coroutine_frame& frame = *held.frame_;
       if (done(frame))
@@ -145,8 +149,12 @@ public:
     using value_type = generator::value_type;
     using difference_type = std::ptrdiff_t;
 
-    [[gnu::always_inline]] reference operator*() const { return current(*frame_); }
+    [[gnu::always_inline]] reference operator*() const {
+      assert(has_element() && "sennit: * on a generator that is at its end");
+      return current(*frame_);
+    }
     [[gnu::always_inline]] iterator& operator++() {
+      assert(has_element() && "sennit: ++ on a generator that is at its end");
       // The body ignores the word; this one is at hand.
       if (!advance(*frame_, frame_->mail[0])) [[unlikely]]
         finish(*std::exchange(frame_, nullptr));
@@ -161,6 +169,8 @@ public:
     friend generator;
     explicit iterator(detail::coroutine_frame* frame) : frame_(frame) {}
     [[gnu::always_inline]] bool at_end() const { return frame_ == nullptr; }
+    // Not so of a copy, either, that another one has left behind at the end.
+    bool has_element() const { return !at_end() && !done(*frame_); }
     detail::coroutine_frame* frame_;  // null at the end
   };
 
@@ -191,6 +201,7 @@ public:
 
   // Starts the body and runs it to its first element. Call it once.
   [[gnu::always_inline]] iterator begin() {
+    assert(frame_ != nullptr && "sennit: begin() of a generator that was moved from");
     if (frame_->state == detail::coroutine_state::ready) {
       frame_->state = detail::coroutine_state::active;
       if (!advance(*frame_, reinterpret_cast<std::uintptr_t>(frame_)))

@@ -493,9 +493,15 @@ TEST(CoroutineDeathTest, CallingOneThatIsDoneIsAMisuse) {
       },
       "a coroutine that is done was called");
 }
-#endif
 
-#if !defined(NDEBUG)
+TEST(CoroutineDeathTest, UsingOneThatWasMovedFromIsAMisuse) {
+  coroutine<int()> from([](auto&) { return 1; });
+  coroutine<int()> to = std::move(from);
+  EXPECT_DEATH(from(), "sennit: a coroutine that was moved from was called");
+  EXPECT_DEATH(static_cast<void>(from.done()), "sennit: done.. of a coroutine that was moved from");
+  EXPECT_EQ(to(), 1);
+}
+
 // In its own body, directly or from another one that it calls; and on another thread.
 TEST(CoroutineDeathTest, ResumingOneThatRunsIsAMisuse) {
   const auto call_itself = [] {

@@ -399,4 +399,44 @@ TEST(GeneratorDeathTest, SwallowingTheUnwindEndsWithAMessage) {
       "must rethrow");
 }
 
+#if !defined(NDEBUG)
+TEST(GeneratorDeathTest, GoingOnAtTheEndIsAMisuse) {
+  const auto one = [] { return generator<int>([](auto& yield) { yield(1); }); };
+  const auto beyond = [&one] {
+    auto g = one();
+    auto at = g.begin();
+    ++at;
+    ++at;
+  };
+  EXPECT_DEATH(beyond(), "sennit: .. on a generator that is at its end");
+  const auto by_a_copy = [&one] {
+    auto g = one();
+    auto at = g.begin();
+    auto copy = at;
+    ++at;
+    ++copy;
+  };
+  EXPECT_DEATH(by_a_copy(), "sennit: .. on a generator that is at its end");
+  const auto look = [&one] {
+    auto g = one();
+    auto at = g.begin();
+    ++at;
+    return *at;
+  };
+  EXPECT_DEATH(look(), "sennit: . on a generator that is at its end");
+}
+
+TEST(GeneratorDeathTest, UsingOneThatWasMovedFromIsAMisuse) {
+  generator<int> from([](auto& yield) { yield(1); });
+  generator<int> to = std::move(from);
+  EXPECT_DEATH(static_cast<void>(from.begin()), "sennit: begin.. of a generator that was moved from");
+  const auto hand_on = [&from] {
+    generator<int> outer([&from](auto& yield) { yield.yield_all(std::move(from)); });
+    static_cast<void>(outer.begin());
+  };
+  EXPECT_DEATH(hand_on(), "sennit: a generator that was moved from was yielded");
+  EXPECT_EQ(*to.begin(), 1);
+}
+#endif
+
 }  // namespace
