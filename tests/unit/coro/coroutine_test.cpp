@@ -537,6 +537,33 @@ TEST(CoroutineDeathTest, ResumingOneThatRunsIsAMisuse) {
 }
 #endif
 
+#if !defined(NDEBUG)
+// By its own body, or by another one that it waits for.
+TEST(CoroutineDeathTest, DestroyingOneThatRunsIsAMisuse) {
+  const auto destroy_itself = [] {
+    std::unique_ptr<coroutine<int()>> c;
+    c = std::make_unique<coroutine<int()>>([&c](auto&) {
+      c.reset();
+      return 1;
+    });
+    (*c)();
+  };
+  EXPECT_DEATH(destroy_itself(), "sennit: a coroutine that is running was destroyed");
+  const auto destroy_its_caller = [] {
+    std::unique_ptr<generator<int>> outer;
+    outer = std::make_unique<generator<int>>([&outer](auto& yield) {
+      coroutine<int()> inner([&outer](auto&) {
+        outer.reset();
+        return 1;
+      });
+      yield(inner());
+    });
+    static_cast<void>(outer->begin());
+  };
+  EXPECT_DEATH(destroy_its_caller(), "sennit: a coroutine that is running was destroyed");
+}
+#endif
+
 TEST(CoroutineDeathTest, SwallowingTheUnwindEndsWithAMessage) {
   EXPECT_DEATH(
       {
