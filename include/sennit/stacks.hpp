@@ -26,10 +26,10 @@ namespace sennit {
 //
 // Stacks of 1 and 2 KiB lie side by side, without a guard: who overruns one writes into another. That is
 // noticed (the program is ended, with the fiber's name) when its fiber ends with a stack of its own choice or
-// a coroutine does, and in builds with assertions at every wait; by then damage is done. So they are for code
-// that is known (stack_usages() helps), calls little, and is linked with -Wl,-z,now: to bind a function at
-// its first call takes more than 1 KiB. Handlers of signals must have SA_ONSTACK, or run on the fiber's
-// stack. 4 KiB have a guard.
+// a coroutine does, and in builds with assertions at every wait and yield; by then damage is done. So they
+// are for code that is known (stack_usages() helps), calls little, and is linked with -Wl,-z,now: to bind a
+// function at its first call takes more than 1 KiB. Handlers of signals must have SA_ONSTACK, or run on the
+// fiber's stack. 4 KiB have a guard.
 constexpr std::size_t small_stack(std::size_t bytes) noexcept {
   return bytes | detail::small_stack_mark;
 }

@@ -68,6 +68,7 @@ extern "C" void sennit_forced_yield(void) {
     return;
   }
   sennit_should_hold_no_lock("is made to yield", nullptr);  // in code without checks it was not noticed
+  stack_should_be_whole(*w->ready.current);
   const undisturbed as_if_nothing(*w, *w->ready.current);
   count_forced(true);
   // The next dispatch looks outside, too: nobody else may come by for long.

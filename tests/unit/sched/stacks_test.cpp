@@ -226,6 +226,30 @@ TYPED_TEST(Stacks, AFiberRunsOnMemoryOfTheUsersUntilItIsJoined) {
   EXPECT_EQ(ran, 5);
 }
 
+#if !defined(NDEBUG)
+// Before others run, on what may be damaged.
+TYPED_TEST(Stacks, AnOverrunIsSeenWhenItsFiberYields) {
+  for (const bool forced : {false, true}) {
+    const auto result = in_child([forced] {
+      const auto memory = std::make_unique<brought>();
+      TypeParam::run([&] {
+        TypeParam::spawn(
+            [forced] {
+              overrun();
+              forced ? sennit_forced_yield() : TypeParam::yield();
+              std::puts("it went on");
+            },
+            {.name = "greedy", .stack = memory->span()})
+            .join();
+      });
+    });
+    EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+    EXPECT_TRUE(result.says("sennit: stack overflow in fiber \"greedy\"")) << result;
+    EXPECT_FALSE(result.says("it went on")) << result;
+  }
+}
+#endif
+
 TEST(CoroutineStacks, MayBeSmallOrTheUsers) {
   const auto memory = std::make_unique<brought>();
   {

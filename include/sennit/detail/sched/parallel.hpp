@@ -323,6 +323,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 
 [[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
   sennit_should_hold_no_lock("yields", nullptr);
+  stack_should_be_whole(*w.ready.current);
   if (const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, &w)) [[unlikely]]
     leave_by_yield(told);
 }
@@ -379,7 +380,7 @@ template <class File>
 [[gnu::always_inline]] inline std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
   sennit_should_hold_no_lock("waits", site.reason);
   fiber* const self = w.ready.current;
-  stack_should_be_whole(self->frame->record);
+  stack_should_be_whole(*self);
   const int kept = *w.error_number;
   self->site = &site;
   self->flags.status = fiber_status::parked;

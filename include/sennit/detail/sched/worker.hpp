@@ -233,12 +233,21 @@ inline constexpr std::uintptr_t told_to_go_on = 2;
 // others do.
 [[gnu::cold]] void leave_by_yield(std::uintptr_t told);
 
+// Who waits or yields, in builds with assertions: others run next, on what it may have overrun.
+inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcept {
+#if !defined(NDEBUG)
+  if (running.frame != nullptr)
+    stack_should_be_whole(running.frame->record);
+#endif
+}
+
 // Lets the other ready fibers run first.
 [[gnu::always_inline]] inline void yield() {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
          "sennit: local yield outside of a local runtime's fiber");
   sennit_should_hold_no_lock("yields", nullptr);
+  stack_should_be_whole(*w->ready.current);
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
     if ((self->flags.unusual & yields_away) == 0) [[likely]] {
@@ -296,8 +305,7 @@ void host_goes(worker& w) noexcept;
                                                               fiber* woken = nullptr) {
   sennit_should_hold_no_lock("waits", why.text);
   fiber* const self = w.ready.current;
-  if (self->frame != nullptr)
-    stack_should_be_whole(self->frame->record);
+  stack_should_be_whole(*self);
   const int kept = *w.error_number;
   self->reason = why.text;
   self->object = why.object;

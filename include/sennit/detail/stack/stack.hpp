@@ -13,7 +13,7 @@
 //
 //   | guard | stack 0 | stack 1 | stack 2 | stack 3 | ...
 //           ^ low: a known word, the seal; who runs past it breaks it, which is seen when the stack is given
-//                  back, and in builds with assertions whenever its fiber parks or ends
+//                  back, and in builds with assertions whenever its fiber parks, yields or ends
 //
 // A stack of 4 KiB has pages of its own anyway: there a guard takes addresses but no memory, so it has one.
 // Memory that the user brought (stack_adopt) has a seal, too: what lies below it is unknown.
