@@ -66,11 +66,8 @@ public:
     const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
     return *this << std::string_view(digits, static_cast<std::size_t>(end - digits));
   }
-  message& operator<<(const stack_record& record) noexcept {
-    *this << record.kind << " ";
-    if (record.name == nullptr || record.name[0] == 0)
-      return *this << "(unnamed)";
-    return *this << "\"" << record.name << "\"";
+  message& operator<<(const stack_title& of) noexcept {
+    return *this << of.kind << of.before << of.name << of.after;
   }
   message& operator<<(hexadecimal number) noexcept {
     char digits[24];
@@ -89,12 +86,8 @@ void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintpt
   const auto high = reinterpret_cast<std::uintptr_t>(place.low) + place.size;
   const std::uintptr_t deepest = sp != 0 ? std::min(sp, fault) : fault;
   message text;
-  text << "sennit: stack overflow in ";
-  if (place.record != nullptr)
-    text << *place.record;
-  else
-    text << "a stack nobody uses (unnamed)";
-  text << refused << ": its stack has " << place.size << " bytes and is " << high - deepest
+  text << "sennit: stack overflow in " << stack_title_of(place.record) << refused << ": its stack has "
+       << place.size << " bytes and is " << high - deepest
        << " bytes deep; give it a larger stack, or less recursion and smaller local variables\n";
   text.print();
 }
@@ -106,7 +99,7 @@ void report_end(const fault_signal& signal, const siginfo_t& info, const stack_r
     return;
   message text;
   text << "sennit: " << signal.text << " at " << hexadecimal{reinterpret_cast<std::uintptr_t>(info.si_addr)}
-       << " in " << of << refused << "\n";
+       << " in " << stack_title_of(&of) << refused << "\n";
   text.print();
 }
 

@@ -269,12 +269,12 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
 namespace {
 
 void say_stack(const char* what, const stack_place& place) noexcept {
-  const stack_record& record = *place.record;
-  const bool named = record.name != nullptr && record.name[0] != 0;
-  const char* const quote = named ? "\"" : "";
-  std::fprintf(stderr, "sennit: %s the %s of %s %s%s%s, of %zu bytes\n", what,
-               place.guard ? "guard below the stack" : "stack", record.kind, quote,
-               named ? record.name : "(unnamed)", quote, place.size);
+  const stack_title who = stack_title_of(place.record);
+  const auto put = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+  std::fprintf(stderr, "sennit: %s the %s of ", what, place.guard ? "guard below the stack" : "stack");
+  for (const std::string_view part : {who.kind, who.before, who.name, who.after})
+    put(part);
+  std::fprintf(stderr, ", of %zu bytes\n", stack_told_size(place.record->memory));
 }
 
 SENNIT_UNSANITIZED void name_fibers(const char*) noexcept {

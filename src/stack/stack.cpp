@@ -49,7 +49,8 @@ struct stack_slab {
   std::size_t lead = 0;   // one guard, below all
   std::size_t guard = 0;  // below each
   bool adopted = false;
-  unsigned valgrind = 0;  // its number there, while it is adopted
+  std::size_t brought = 0;  // bytes, by the user who is adopted: at least `size`
+  unsigned valgrind = 0;    // its number there, while it is adopted
   std::unique_ptr<stack_cell[]> cells;
   stack_slab* next = nullptr;  // older slab; a signal handler may walk the list
 
@@ -90,6 +91,15 @@ size_class& class_of(std::size_t size) {
 
 [[noreturn]] void fail(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), "sennit: " + what);
+}
+
+// By one system call, with few bytes of the stack that this is on: it may be the one that was overrun.
+void say(std::initializer_list<std::string_view> parts) noexcept {
+  iovec all[8];
+  int count = 0;
+  for (const std::string_view& part : parts)
+    all[count++] = {const_cast<char*>(part.data()), part.size()};
+  [[maybe_unused]] const auto written = ::writev(STDERR_FILENO, all, count);
 }
 
 // Whether a page is really guarded: the kernel says EFAULT when it is to populate it, and an emulator that
@@ -281,11 +291,13 @@ stack_memory stack_adopt(std::byte* bytes, std::size_t size) {
   if (bytes == nullptr || !aligned || size < smallest_stack_size)
     fail(EINVAL, "a stack that is brought must be 16-aligned, not null, and not too small: at least " +
                      std::to_string(smallest_stack_size) + " bytes");
+  const std::size_t brought = size;
   size &= ~std::size_t{15};
   if (std::has_single_bit(size))
     size -= 16;  // so that nobody takes it for one of a class
   stack_slab& slab = take_adopted();
   slab.base.store(reinterpret_cast<char*>(bytes), std::memory_order_relaxed);
+  slab.brought = brought;
   slab.size.store(size, std::memory_order_release);
   const stack_memory memory = slab.memory(0);
   slab.valgrind = show_valgrind_stack(memory);
@@ -322,33 +334,28 @@ bool stack_is_whole(const stack_memory& memory) noexcept {
   return !stack_has_seal(memory) || seal_of(memory) == seal;
 }
 
-namespace {
-
-// By one system call, with few bytes of the stack that this is on: it may be the one that was overrun.
-void say(std::initializer_list<std::string_view> parts) noexcept {
-  iovec all[8];
-  int count = 0;
-  for (const std::string_view& part : parts)
-    all[count++] = {const_cast<char*>(part.data()), part.size()};
-  [[maybe_unused]] const auto written = ::writev(STDERR_FILENO, all, count);
+std::size_t stack_told_size(const stack_memory& memory) noexcept {
+  return stack_is_adopted(memory) ? memory.slab->brought : memory.size;
 }
 
-}  // namespace
+void stack_say_overrun(const stack_memory& memory, const stack_record* record) noexcept {
+  char digits[20];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), stack_told_size(memory)).ptr;
+  const stack_title who = stack_title_of(record);
+  say({"sennit: stack overflow in ",
+       who.kind,
+       who.before,
+       who.name,
+       who.after,
+       ": its stack has ",
+       {digits, end},
+       " bytes and no guard, and was overrun; what lies below it is damaged; ask for a larger stack\n"});
+}
 
 void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept {
   if (stack_is_whole(memory)) [[likely]]
     return;
-  const char* const name = record != nullptr && record->name != nullptr ? record->name : "";
-  char digits[20];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), memory.size).ptr;
-  const char* const kind = record != nullptr ? record->kind : "a stack that nobody uses";
-  say({"sennit: stack overflow in ",
-       kind,
-       " \"",
-       name,
-       "\": its stack has ",
-       {digits, end},
-       " bytes and no guard, and was overrun; what lies below it is damaged; ask for a larger stack\n"});
+  stack_say_overrun(memory, record);
   // First of all without abort(), which takes some 400 bytes more.
   ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), SIGABRT);
   std::abort();

@@ -145,8 +145,25 @@ TEST(Stack, OverrunWithoutAGuardEndsTheProgramWhenItIsGivenBack) {
     stack_give(memory);
   });
   EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
-  EXPECT_TRUE(result.says("sennit: stack overflow in coroutine \"greedy\": its stack has 16368 bytes"))
+  EXPECT_TRUE(result.says("sennit: stack overflow in coroutine \"greedy\": its stack has 16384 bytes"))
       << result;
+}
+
+TEST(Stack, OverrunByOneWithoutANameIsReportedAsAllReportsSayIt) {
+  for (const bool used : {false, true}) {
+    const auto result = in_child([used] {
+      alignas(16) static std::byte brought[9000];
+      const stack_memory memory = stack_adopt(brought, sizeof brought);
+      stack_record record{.name = "", .memory = memory};
+      stack_name(memory, used ? &record : nullptr);
+      memory.low[0] ^= 1;
+      stack_give(memory);
+    });
+    EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
+    EXPECT_TRUE(result.says(used ? "sennit: stack overflow in coroutine (unnamed): its stack has 9000 bytes"
+                                 : "sennit: stack overflow in a stack that nobody uses: its stack"))
+        << result;
+  }
 }
 
 TEST(Stack, AdoptedOnesAreFoundWhileTheyAreInUse) {

@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "sennit/detail/arch/cplusplus.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
@@ -92,6 +93,18 @@ struct stack_record {
   stack_memory memory;
 };
 
+// How reports name a stack, in parts: fiber "x"; coroutine (unnamed); a stack that nobody uses.
+struct stack_title {
+  std::string_view kind, before, name, after;
+};
+inline stack_title stack_title_of(const stack_record* record) noexcept {
+  if (record == nullptr)
+    return {"a stack that nobody uses", "", "", ""};
+  if (record->name == nullptr || record->name[0] == 0)
+    return {record->kind, " ", "(unnamed)", ""};
+  return {record->kind, " \"", record->name, "\""};
+}
+
 // A stack of at least `size` bytes (rounded up to a power of two, at least smallest_stack_size), guarded if
 // it is not smaller than a page. Sizes that users ask for go through stack_class first. Any thread. Throws
 // std::system_error: EINVAL beyond maximum_stack_size, ENOMEM when address space, memory or mappings ran out;
@@ -114,6 +127,8 @@ void stack_give(const stack_memory& memory) noexcept;
 
 // Whether it is the user's: nobody else's next.
 bool stack_is_adopted(const stack_memory& memory) noexcept;
+// What users are told: the size of one of a class; of what they brought, all of it. Async-signal-safe.
+std::size_t stack_told_size(const stack_memory& memory) noexcept;
 
 // How many idle stacks of a size keep their pages.
 constexpr std::size_t most_warm_stacks(std::size_t size) noexcept {
@@ -123,7 +138,9 @@ constexpr std::size_t most_warm_stacks(std::size_t size) noexcept {
 
 // False: it has no guard, and somebody has written below it.
 bool stack_is_whole(const stack_memory& memory) noexcept;
-// Ends the program if it is not, and names who is to have a larger one, if anybody is known.
+// Says so, and names who is to have a larger one, if anybody is known. Async-signal-safe.
+void stack_say_overrun(const stack_memory& memory, const stack_record* record) noexcept;
+// Says so and ends the program, if it is not.
 void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept;
 // The same in builds with assertions.
 inline void stack_should_be_whole([[maybe_unused]] const stack_record& record) noexcept {
