@@ -287,10 +287,16 @@ stack_memory stack_take(std::size_t size) {
 stack_memory stack_adopt(std::byte* bytes, std::size_t size) {
   [[maybe_unused]] const bool aligned = reinterpret_cast<std::uintptr_t>(bytes) % 16 == 0;
   assert(bytes != nullptr && aligned && "sennit: a stack that is brought must be 16-aligned, and not null");
-  assert(size >= smallest_stack_size && "sennit: a stack that is brought is too small");
-  if (bytes == nullptr || !aligned || size < smallest_stack_size)
-    fail(EINVAL, "a stack that is brought must be 16-aligned, not null, and not too small: at least " +
-                     std::to_string(smallest_stack_size) + " bytes");
+  if (bytes == nullptr || !aligned || size < smallest_stack_size) {
+    const std::string what =
+        "a stack that is brought must be 16-aligned, not null, and not too small: at least " +
+        std::to_string(smallest_stack_size) + " bytes";
+#if !defined(NDEBUG)
+    say({"sennit: ", what, "\n"});  // an assertion cannot say how many that is
+    std::abort();
+#endif
+    fail(EINVAL, what);
+  }
   const std::size_t brought = size;
   size &= ~std::size_t{15};
   if (std::has_single_bit(size))

@@ -281,8 +281,9 @@ TEST(CoroutineStacks, MayBeSmallOrTheUsers) {
 
 TEST(BroughtStacks, ThatCannotBeOnesAreRefused) {
   const auto memory = std::make_unique<brought>();
+  const std::string least = "at least " + std::to_string(detail::smallest_stack_size) + " bytes";
   const std::pair<std::span<std::byte>, const char*> bad[] = {{memory->span().subspan(8), "16-aligned"},
-                                                              {memory->span().first(512), "too small"}};
+                                                              {memory->span().first(512), least.c_str()}};
   for (const auto& [stack, what] : bad) {
     const auto result = in_child([refused = stack] {
       local::runtime().run([&] {
