@@ -44,7 +44,8 @@ struct stack_usage {
 
   // What would do: high_water and a quarter, or at least 256 bytes, more.
   std::size_t enough() const noexcept;
-  // The same in a sentence.
+  // In a sentence: the size to ask for, which is taken as it is; that it has no guard, if so; where "main"
+  // asks.
   std::string advice() const;
 };
 

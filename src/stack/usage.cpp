@@ -123,11 +123,14 @@ std::string stack_usage::advice() const {
   std::string text = who + ": " + std::to_string(count) + " with stacks of " + std::to_string(size) +
                      " bytes, of which " + std::to_string(high_water) + " were used";
   const std::size_t wanted = detail::stack_class(small_stack(enough()));
-  if (wanted == size)
+  if (wanted == size || (size < wanted && enough() <= size))  // that one is no class: it was brought
     return text + ": that is right";
-  const std::string number = std::to_string(enough());
-  const std::string bytes = wanted < detail::minimum_stack_size ? "small_stack(" + number + ")" : number;
-  return text + (wanted < size ? ": less would do" : ": little is left") + ", .stack_size = " + bytes;
+  const std::string number = std::to_string(wanted);
+  text += wanted < size ? ": less would do, " : ": little is left, ";
+  text += ".stack_size = " + (wanted < detail::minimum_stack_size ? "small_stack(" + number + ")" : number);
+  if (kind == "fiber" && name == "main")
+    text += " in runtime_options";
+  return wanted < detail::page_size ? text + ", which has no guard page" : text;
 }
 
 void measure_stacks(bool on) noexcept {

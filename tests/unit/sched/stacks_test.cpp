@@ -366,15 +366,22 @@ TYPED_TEST(Stacks, DepthsAreTheNamesOwn) {
 TEST(StackUsage, AdvisesNoMoreThanWhatIsUsedAndAMargin) {
   stack_usage usage{"fiber", "waiter", 1000, 64 * 1024, 400};
   EXPECT_EQ(usage.enough(), 656u);
-  const std::string size = detail::smallest_stack_size < 8192 ? "small_stack(656)" : "656";
+  const bool small = detail::smallest_stack_size < 8192;
   EXPECT_EQ(usage.advice(),
             "fiber \"waiter\": 1000 with stacks of 65536 bytes, of which 400 were used: less would do, "
             ".stack_size = " +
-                size);
+                std::string(small ? "small_stack(1024), which has no guard page" : "8192"));
+  usage.high_water = 3000;
+  EXPECT_TRUE(usage.advice().ends_with(small ? ".stack_size = small_stack(4096)" : ".stack_size = 8192"))
+      << usage.advice();
   usage.high_water = 60'000;
   EXPECT_EQ(usage.enough(), 75'000u);
-  EXPECT_NE(usage.advice().find("little is left, .stack_size = 75000"), std::string::npos) << usage.advice();
+  EXPECT_TRUE(usage.advice().ends_with("little is left, .stack_size = 131072")) << usage.advice();
+  usage.name = "main";
+  EXPECT_TRUE(usage.advice().ends_with(".stack_size = 131072 in runtime_options")) << usage.advice();
   usage.high_water = 40'000;
+  EXPECT_NE(usage.advice().find("that is right"), std::string::npos) << usage.advice();
+  usage.size = 60'000;  // it was brought, and no class has that size
   EXPECT_NE(usage.advice().find("that is right"), std::string::npos) << usage.advice();
   EXPECT_EQ(stack_high_water(), 0u);  // the thread's own
 }
