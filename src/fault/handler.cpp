@@ -92,11 +92,13 @@ void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintpt
   text.print();
 }
 
-// Where nobody else is going to say anything.
+// Nobody else is going to say anything: it is the process's end.
+bool is_end(const fault_signal& signal) noexcept {
+  return signal.previous.sa_handler == SIG_DFL || signal.previous.sa_handler == SIG_IGN;
+}
+
 void report_end(const fault_signal& signal, const siginfo_t& info, const stack_record& of,
                 const char* refused) noexcept {
-  if (signal.previous.sa_handler != SIG_DFL && signal.previous.sa_handler != SIG_IGN)
-    return;
   message text;
   text << "sennit: " << signal.text << " at " << hexadecimal{reinterpret_cast<std::uintptr_t>(info.si_addr)}
        << " in " << stack_title_of(&of) << refused << "\n";
@@ -136,9 +138,12 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
     if (fault_redirect(signal, info->si_addr, touched, context, refused))
       return;
     const std::uintptr_t sp = interrupted_stack_pointer(context);
+    const bool end = is_end(signal_of(signal));
+    if (end)
+      stack_say_if_overrun();  // first: of who was overrun, not even the name may be left
     if (touched.guard)
       report_overflow(touched, fault, sp, refused);
-    else if (const stack_place on = fault_stack(touched, sp); on.record != nullptr)
+    else if (const stack_place on = fault_stack(touched, sp); end && on.record != nullptr)
       report_end(signal_of(signal), *info, *on.record, refused);
   }
   hand_on(signal, info, context, sent);

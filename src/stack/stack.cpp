@@ -413,4 +413,18 @@ stack_place stack_find(std::uintptr_t address) noexcept {
   return {};
 }
 
+// From the highest one down: who overran is intact if nobody has overrun the one above it.
+// Not in the user's memory: its owner may have it back, and unmap it, just now.
+void stack_say_if_overrun() noexcept {
+  for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
+    if (slab->guard != 0 || slab->adopted)
+      continue;
+    for (std::size_t i = slab->count; i-- > 0;) {
+      const stack_record* const record = slab->cells[i].record.load(std::memory_order_acquire);
+      if (record != nullptr && !stack_is_whole(slab->memory(i)))
+        return stack_say_overrun(slab->memory(i), record);
+    }
+  }
+}
+
 }  // namespace sennit::detail

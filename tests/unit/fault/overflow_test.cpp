@@ -241,6 +241,26 @@ TEST(OtherFaults, ANullDereferenceOutsideOfAnyCoroutineIsNoOverflow) {
   EXPECT_TRUE(result.ended_by_fault()) << result;
 }
 
+// What comes of a stack without a guard that was overrun happens to others.
+TEST(OtherFaults, AStackThatWasOverrunIsNamedBeforeWhoeverFaults) {
+  if (detail::smallest_stack_size >= detail::page_size)
+    GTEST_SKIP() << "no stack is small here";
+  const outcome result = in_child([] {
+    const detail::stack_memory memory = detail::stack_take(1024);
+    detail::stack_record record{.name = "greedy", .kind = "fiber", .memory = memory};
+    detail::stack_name(memory, &record);
+    in_fiber([&memory] {
+      memory.low[0] ^= 1;
+      *null_pointer = 1;
+    });
+  });
+  const std::size_t cause =
+      result.said.find("sennit: stack overflow in fiber \"greedy\": its stack has 1024 bytes");
+  const std::size_t fault = result.said.find("sennit: memory fault (SIGSEGV) at 0x0 in fiber \"innocent\"");
+  EXPECT_TRUE(cause != std::string::npos && fault != std::string::npos && cause < fault) << result;
+  EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
 // What somebody sends says nothing about an address; it does what it did before.
 TEST(OtherFaults, ASentSignalEndsTheProcess) {
   const outcome result = in_child([] {

@@ -197,5 +197,8 @@ struct stack_place {
   stack_record* record = nullptr;  // null: nobody uses the stack
 };
 stack_place stack_find(std::uintptr_t address) noexcept;
+// Says of one that is in use, and is not whole, that it was overrun, if there is any: other faults are likely
+// to come of that. Async-signal-safe.
+void stack_say_if_overrun() noexcept;
 
 }  // namespace sennit::detail
