@@ -137,11 +137,15 @@ FUNCTION unsigned up_to(int from, int last, int step) {
   return sum;
 }
 
-// Few rounds go through the inner loop. The others are in strips, and it has strips of its own.
+// Few rounds go through the inner loop. The others are in strips, and it has strips of its own. A strip is
+// aligned also where its rounds fall into its first block.
 // CHECK-LABEL: sieve:
 // CHECK: Loop Header: Depth=1
 // CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
-// CHECK: Loop Header: Depth=2
+// CHECK: je
+// CHECK-NEXT: .p2align 4
+// CHECK-NEXT: Parent Loop
+// CHECK-NEXT: Loop Header: Depth=2
 // CHECK-NOT: sennit
 // CHECK: Loop Header: Depth=3
 // CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
