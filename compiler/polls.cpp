@@ -355,21 +355,23 @@ void function_polls::cover(const blocks& loop) {
     llvm::errs() << "sennit: " << function_.getName() << ": a loop has no place for a check\n";
 }
 
-// A strip's first block is aligned as LLVM aligns loops, also where its rounds fall into it: LLVM aligns only
-// what is laid out first. A strip's end is in a register, and a compare with that is shorter than with a
-// number, so that branches are elsewhere than without strips: on Zen 5 they were where the processor predicts
-// badly.
+// A strip that has loops within is aligned as LLVM aligns loops, also where its rounds fall into its first
+// block: LLVM aligns only what is laid out first. A strip's end is in a register, and a compare with that is
+// shorter than with a number, so that branches are elsewhere than without strips: on Zen 5 they were where the
+// processor predicts badly.
 void function_polls::align_strips() {
   const llvm::TargetLowering& target = *function_.getSubtarget().getTargetLowering();
   for (MachineBasicBlock* each : all_) {
     llvm::MachineLoop* const loop = loops_.getLoopFor(each);
-    if (loop == nullptr || loop->getHeader() != each || loop->getParentLoop() == nullptr ||
-        marks_of(*each).empty())
+    if (loop == nullptr || loop->getHeader() != each || loop->isInnermost() || marks_of(*each).empty())
       continue;
-    const bool is_strip = llvm::any_of(chosen_, [&](const auto& check) {
-      return loop->getParentLoop()->contains(check.first) && !loop->contains(check.first);
-    });
-    if (is_strip)
+    // Around it: where a strip begins, and where it ends.
+    const llvm::MachineLoop* const around = loop->getParentLoop();
+    if (around == nullptr || around->getNumBlocks() > loop->getNumBlocks() + 2)
+      continue;
+    if (llvm::any_of(chosen_, [&](const auto& check) {
+          return around->contains(check.first) && !loop->contains(check.first);
+        }))
       each->setAlignment(std::max(each->getAlignment(), target.getPrefLoopAlignment(loop)));
   }
 }
