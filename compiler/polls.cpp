@@ -357,8 +357,8 @@ void function_polls::cover(const blocks& loop) {
 
 // A strip that has loops within is aligned as LLVM aligns loops, also where its rounds fall into its first
 // block: LLVM aligns only what is laid out first. A strip's end is in a register, and a compare with that is
-// shorter than with a number, so that branches are elsewhere than without strips: on Zen 5 they were where the
-// processor predicts badly.
+// shorter than with a number, so that branches are elsewhere than without strips: on Zen 5 they were where a
+// loop takes half as long again, with checks or without (mispredicted, it seems).
 void function_polls::align_strips() {
   const llvm::TargetLowering& target = *function_.getSubtarget().getTargetLowering();
   for (MachineBasicBlock* each : all_) {
