@@ -273,20 +273,16 @@ void renew_poll(parallel_worker& w, unsigned dispatches) noexcept {
 
 }  // namespace
 
-bool lone_calls::due() noexcept {
-  if (++unseen_ < look_at_)
-    return false;
-  unseen_ = 0;
+bool lone_calls::look() noexcept {
   const time_point now = clock::now();
-  if (now < next_) {
-    look_at_ = std::min(2 * look_at_, most_unseen);
-    return false;
+  const bool late = now >= next_;
+  until_look_ = unseen_ = late ? 1 : std::min(2 * unseen_, most_unseen);
+  if (late) {
+    const std::int64_t pause = pause_.load(std::memory_order_relaxed);
+    pause_.store(std::min(2 * pause, longest), std::memory_order_relaxed);
+    next_ = now + std::chrono::nanoseconds(pause);
   }
-  look_at_ = 1;
-  const std::int64_t pause = pause_.load(std::memory_order_relaxed);
-  pause_.store(std::min(2 * pause, longest), std::memory_order_relaxed);
-  next_ = now + std::chrono::nanoseconds(pause);
-  return true;
+  return late;
 }
 
 fiber* parallel_look_outside(parallel_worker& w) noexcept {

@@ -106,18 +106,20 @@ struct hybrid_turns {
 class lone_calls {
 public:
   // The owner, that has one and knows of a sleeper.
-  [[gnu::noinline, gnu::cold]] bool due() noexcept;
+  [[gnu::always_inline]] bool due() noexcept { return --until_look_ == 0 && look(); }
   // Who has taken one: it paid.
   void paid() noexcept { pause_.store(shortest, std::memory_order_relaxed); }
 
 private:
   static constexpr std::int64_t shortest = 50'000;  // nanoseconds
   static constexpr std::int64_t longest = 1'000'000;
-  static constexpr unsigned most_unseen = 16;
+  static constexpr unsigned most_unseen = 64;
+  [[gnu::noinline, gnu::cold]] bool look() noexcept;
+
+  unsigned until_look_ = 1;
+  unsigned unseen_ = 1;  // until the next look after that
   std::atomic<std::int64_t> pause_{shortest};
   time_point next_{};
-  unsigned unseen_ = 0;
-  unsigned look_at_ = 1;
 };
 
 struct parallel_worker final : sennit_worker {
