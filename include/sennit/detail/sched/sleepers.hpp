@@ -30,7 +30,7 @@ public:
   // Any thread, after it has published work: whether choose() may find one.
   bool any() const noexcept {
     Memory::light_fence();
-    return asleep_.load(std::memory_order_relaxed) != 0;
+    return seem_any();
   }
   // The same without the fence: it may come too early to see one.
   bool seem_any() const noexcept { return asleep_.load(std::memory_order_relaxed) != 0; }
