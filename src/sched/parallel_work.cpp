@@ -103,9 +103,11 @@ public:
     if (at_ == nullptr || at_->dispatches.load(std::memory_order_relaxed) != seen_)
       return nullptr;
     fiber_chain stolen;
-    if (at_->ring.steal_lone(stolen) != 0)
+    at_->ring.steal_lone(stolen);
+    fiber* const f = keep(w, stolen);
+    if (f != nullptr)
       at_->lone.paid();
-    return keep(w, stolen);
+    return f;
   }
 
 private:
