@@ -30,6 +30,8 @@ if(NOT sennit_type STREQUAL "INTERFACE_LIBRARY")
   set(SENNIT_PC_LIBS "-L\${libdir} -lsennit -pthread")
   if(sennit_type STREQUAL "STATIC_LIBRARY")
     string(APPEND SENNIT_PC_LIBS " -lstdc++")  # for programs in C
+  else()
+    string(APPEND SENNIT_PC_CFLAGS " -DSENNIT_SHARED")
   endif()
 endif()
 if(SENNIT_ISA STREQUAL riscv64)

@@ -48,6 +48,19 @@ void sennit_before_first_switch(void (*prepare)(void));
 
 extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));
 
+/* Loads what is at `offset` in the calling thread's block. In an executable that the library is linked into,
+ * the linker knows how far that is from the thread pointer. (SENNIT_SHARED: the library is a shared one.) */
+#if defined(__x86_64__) && defined(__LP64__)
+#if !defined(SENNIT_SHARED) && (!defined(__PIC__) || defined(__PIE__))
+#define SENNIT_ASM_LOAD_OF_THREAD(offset, to) "movq %%fs:sennit_thread@tpoff+" offset ", " to "\n\t"
+#else
+#define SENNIT_ASM_LOAD_OF_THREAD(offset, to) \
+  "movq sennit_thread@gottpoff(%%rip), " to   \
+  "\n\t"                                      \
+  "movq %%fs:" offset "(" to "), " to "\n\t"
+#endif
+#endif
+
 /* The calling thread's block, looked up anew at every call. */
 static inline __attribute__((always_inline, unused)) struct sennit_thread_block* sennit_thread_self(void) {
   struct sennit_thread_block* self;
@@ -93,10 +106,7 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
 static inline __attribute__((always_inline, unused)) struct sennit_worker* sennit_thread_worker(void) {
 #if defined(__x86_64__) && defined(__LP64__)
   struct sennit_worker* worker;
-  __asm__ volatile(
-      "movq sennit_thread@gottpoff(%%rip), %0\n\t"
-      "movq %%fs:8(%0), %0"
-      : "=r"(worker));
+  __asm__ volatile(SENNIT_ASM_LOAD_OF_THREAD("8", "%0") : "=r"(worker));
   return worker;
 #else
   return sennit_thread_self()->worker;

@@ -66,11 +66,10 @@ struct sennit_context_record {
 
 /* Go to 2, which leaves by the busy path, when the exception globals are not zero. A sum can stand for the
  * pair: a pointer plus a count is never zero unless both are. */
-#define SENNIT_ASM_TEST_EXCEPTIONS                \
-  "movq sennit_thread@gottpoff(%%rip), %%r10\n\t" \
-  "movq %%fs:(%%r10), %%r10\n\t"                  \
-  "movq (%%r10), %%r11\n\t"                       \
-  "addq 8(%%r10), %%r11\n\t"                      \
+#define SENNIT_ASM_TEST_EXCEPTIONS        \
+  SENNIT_ASM_LOAD_OF_THREAD("0", "%%r10") \
+  "movq (%%r10), %%r11\n\t"               \
+  "addq 8(%%r10), %%r11\n\t"              \
   "jnz 2f\n\t"
 
 #define SENNIT_ASM_BUSY(busy) "2:\tjmp " busy "@PLT\n\t"
