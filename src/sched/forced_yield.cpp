@@ -79,6 +79,7 @@ extern "C" void sennit_forced_yield(void) {
     auto& parallel = static_cast<parallel_worker&>(*w);
     parallel.poll_at = parallel.dispatches.load(std::memory_order_relaxed) + 1;
     suspend(*w, sennit_decide_parallel_yield, w);
+    has_arrived();
   }
   count_forced(false);  // where nobody else was there to run
 }

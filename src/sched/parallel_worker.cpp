@@ -36,7 +36,7 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
 
 // One gives way when it is time to look outside, somebody is in the slot, or always in an unusual runtime; or
 // is to give up its stack, and does not give way yet.
-[[gnu::noinline]] sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
+sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   f.word = w.unwinding && parallel_told(f);
   if (f.word != 0)
     return {f.context, std::exchange(f.word, 0)};
@@ -57,11 +57,6 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   count_block(yield_reason, true);
   parallel_push(w, f);
   return enter(w, next);
-}
-
-[[gnu::noinline, gnu::cold]] sennit_decision yield_contended(parallel_worker& w, fiber& f) noexcept {
-  count_block(yield_reason, true);
-  return enter(w, w.ring.rotate_contended(&f));
 }
 
 // The fiber that has parked to join one that ends, if it may be entered directly. It waits for nothing else,
@@ -199,22 +194,21 @@ sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument)
 }
 
 sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument) {
-  using rotation = parallel_worker::ring_type::rotation;
   auto& w = *static_cast<parallel_worker*>(argument);
   fiber& f = *w.ready.current;
   f.context = self;
-  const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
-  if (!w.plain || w.ring.slot_taken() || count == w.poll_at || (f.flags.unusual & yields_away) != 0)
-      [[unlikely]]
-    return yield_slow(w, f);
-  w.dispatches.store(count, std::memory_order_relaxed);
-  fiber* next;
-  const rotation how = w.ring.rotate(&f, next);
-  if (how != rotation::done) [[unlikely]]
-    return how == rotation::nobody_else ? sennit_decision{self, 0} : yield_contended(w, f);
-  count_block(yield_reason, true);
-  w.ready.current = next;
-  return entering(w, *next);
+  return yield_slow(w, f);
+}
+
+// A thief came while it was going round the ring.
+sennit_decision sennit_decide_parallel_yield_contended(sennit_context self, void* argument) {
+  auto& w = *static_cast<parallel_worker*>(argument);
+  fiber& f = *w.ready.current;
+  f.context = self;
+  fiber* const next = w.ring.rotate_contended(&f);
+  if (next != &f)
+    count_block(yield_reason, true);
+  return enter(w, next);
 }
 
 // The running fiber blocks without a stack.

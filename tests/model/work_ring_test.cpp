@@ -2,6 +2,7 @@
 // before its context is there. Where the owner takes the oldest alone, they go in order.
 #include "sennit/detail/sched/work_ring.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <string>
@@ -16,7 +17,7 @@ namespace {
 //   +  pushes an item               s  puts one into the slot; pushes whom that displaces
 //   -  pops the oldest              t  takes the slot's occupant
 //   <  pops the newest              y  pushes one that is leaving, leaves it, and says so
-//   r  goes round by one, with a new one: takes the oldest
+//   r  goes round by one, with a new one: takes the oldest, leaves the new one, and says so
 // A thief, one letter a theft:
 //   h  half                         l  late          (in capitals: without a look before)
 //   o  the only one
@@ -118,13 +119,14 @@ private:
   }
 
   void rotate() {
-    contexts_[made_ + 1] = 1;
     int oldest = 0;
     const auto how = ring_.rotate(made_ + 1, oldest);
     if (how == ring<Memory>::rotation::nobody_else)
       return;
+    contexts_[made_ + 1] = 1;
     if (how == ring<Memory>::rotation::contended)
       oldest = ring_.rotate_contended(made_ + 1);
+    ring_.say_left();
     ++made_;
     MODEL_CHECK(take(oldest, last_));
   }
@@ -276,12 +278,21 @@ TEST(work_ring, each_order_matters_to_late_thieves) {
   EXPECT_EQ(w.survivors, std::vector<std::string>{});
 }
 
+// What one play does not need, the other does.
 TEST(work_ring, each_order_matters_to_who_goes_round) {
-  const model::weakened w =
+  const model::weakened behind_pushes =
       model::weaken_each("work ring, round behind pushes", "work_ring.hpp",
                          {.bound = model::default_bound() - 1}, play({"r+r", {"H", "H"}, 3}));
-  EXPECT_FALSE(w.correct.failed) << w.correct;
-  EXPECT_EQ(w.survivors, std::vector<std::string>{});
+  const model::weakened leaving =
+      model::weaken_each("work ring, round, who is leaving", "work_ring.hpp",
+                         {.bound = model::default_bound() - 1}, play({"rr+r", {"HH", "L"}, 2}));
+  EXPECT_FALSE(behind_pushes.correct.failed) << behind_pushes.correct;
+  EXPECT_FALSE(leaving.correct.failed) << leaving.correct;
+  std::vector<std::string> survivors;
+  for (const std::string& each : behind_pushes.survivors)
+    if (std::ranges::find(leaving.survivors, each) != leaving.survivors.end())
+      survivors.push_back(each);
+  EXPECT_EQ(survivors, std::vector<std::string>{});
 }
 
 TEST(work_ring, without_the_fences_an_item_is_taken_twice) {

@@ -55,6 +55,7 @@ TEST(work_ring, goes_round) {
     EXPECT_EQ(oldest, i - 4);
   }
   EXPECT_EQ(ring.owned(), 4U);
+  ring.say_left();
   EXPECT_EQ(ring.steal_late([](int) {}), 4U);
   EXPECT_EQ(ring.rotate(13, oldest), rotation::contended);
   EXPECT_EQ(ring.rotate_contended(13), 13);

@@ -4,13 +4,13 @@
 // ring and a slot of their own (work_ring.hpp), and a fiber must not be seen by others before it has left its
 // stack. Two rules see to that:
 //
-//   A fiber that blocks, ends or yields does so in a decider, on the worker's stack: only there it is put
-//   where its waker, its joiner or a thief finds it. From that moment on it may run elsewhere, and its stack
-//   be gone. (A yield in code of its own, at each place that yields, takes no longer between two fibers, but
-//   twice as long between a hundred: then that code does not fit the cache.)
+//   A fiber that blocks or ends does so in a decider, on the worker's stack: only there it is put where its
+//   waker, its joiner or a thief finds it. From that moment on it may run elsewhere, and its stack be gone.
 //
-//   A fiber that calls another (spawn_now) enters that directly, having said that it is leaving and pushed
-//   itself onto the ring: nobody steals one that is, and it is the newest, until the switch is over.
+//   A fiber that yields, or calls another (spawn_now), enters the other directly, having said that it is
+//   leaving and pushed itself onto the ring: nobody steals one that is, and it is the newest, until the
+//   switch is over. Who was entered says that it has been left: has_arrived(). (Should one not, nothing is
+//   wrong but that this fiber is not stolen, if it is alone, before its worker dispatches another.)
 //
 // Whatever was read of a worker before a switch is stale after it: the fiber may have moved.
 //
@@ -206,6 +206,7 @@ inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; th
 extern "C" {
 sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument);
+sennit_decision sennit_decide_parallel_yield_contended(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_become(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
@@ -297,15 +298,53 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   return count != w.poll_at;
 }
 
+// The same, but then it has not been counted.
+[[gnu::always_inline]] inline bool parallel_dispatch_if_quiet(parallel_worker& w) noexcept {
+  const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
+  if (count == w.poll_at) [[unlikely]]
+    return false;
+  w.dispatches.store(count, std::memory_order_relaxed);
+  return true;
+}
+
 // Whether the next one is of that kind.
 [[gnu::always_inline]] inline bool parallel_may_dispatch(const parallel_worker& w) noexcept {
   return w.dispatches.load(std::memory_order_relaxed) + 1 != w.poll_at;
 }
 
+// What a fiber does first after another has entered it.
+[[gnu::always_inline]] inline parallel_worker& has_arrived() noexcept {
+  parallel_worker& here = running_parallel();
+  here.ring.say_left();
+  return here;
+}
+
+// Goes round the ring in code of its own, at each place that yields: so the processor learns who comes after
+// whom, which it does not of one jump for all.
 [[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
+  using rotation = parallel_worker::ring_type::rotation;
   sennit_should_hold_no_lock("yields", nullptr);
-  stack_should_be_whole(*w.ready.current);
-  if (const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, &w)) [[unlikely]]
+  fiber* const self = w.ready.current;
+  stack_should_be_whole(*self);
+  sennit_decider decide = sennit_decide_parallel_yield;
+  if (direct_entry && w.plain && !w.ring.slot_taken() && (self->flags.unusual & yields_away) == 0 &&
+      parallel_dispatch_if_quiet(w)) [[likely]] {
+    fiber* next = nullptr;
+    const rotation how = w.ring.rotate(self, next);
+    if (how == rotation::done) [[likely]] {
+      count_block(yield_reason, true);
+      w.ready.current = next;
+      enter_directly(w, *self, *next);
+      has_arrived();
+      return;
+    }
+    if (how == rotation::nobody_else)
+      return;
+    decide = sennit_decide_parallel_yield_contended;
+  }
+  const std::uintptr_t told = suspend(w, decide, &w);
+  has_arrived();
+  if (told != 0) [[unlikely]]
     leave_by_yield(told);
 }
 
@@ -366,7 +405,7 @@ template <class File>
   self->site = &site;
   self->flags.status = fiber_status::parked;
   const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
-  parallel_worker& here = running_parallel();
+  parallel_worker& here = has_arrived();
   here.ready.current->word = 0;  // it may have been anything; who yields is told by it, or entered with it
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
@@ -410,8 +449,7 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
 template <class Body>
 sennit_decision parallel_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
-  parallel_worker& w = running_parallel();
-  w.ring.say_left();
+  parallel_worker& w = has_arrived();
   if constexpr (!direct_entry && !std::is_same_v<Body, resumed>)
     w.ready.current->word = 0;  // it was fiber_loop's
   what_is_left<Body> next = run_body<Body>(frame);
@@ -469,7 +507,7 @@ template <class Function>
       w.ready.current = &child;
       parallel_share(w);
       enter_directly(w, *self, child);
-      parallel_say_entered(*running_parallel().ready.current);
+      parallel_say_entered(*has_arrived().ready.current);
       return;
     }
     parallel_say_entered(*self);
@@ -477,7 +515,7 @@ template <class Function>
   }
   if (suspend(w, sennit_decide_parallel_enter_new, &child) == 1) [[unlikely]]  // told to leave
     throw_forced_unwind();
-  parallel_say_entered(*running_parallel().ready.current);
+  parallel_say_entered(*has_arrived().ready.current);
 }
 
 }  // namespace sennit::detail

@@ -73,8 +73,9 @@ public:
     return pop_contended(mine);
   }
 
-  // Goes round by one: takes the oldest, and `item` becomes the newest. Precondition: Memory::prepare() was
-  // true. When a thief comes between, rotate_contended() must be called.
+  // Goes round by one: takes the oldest, and `item`, which is leaving, becomes the newest. Precondition:
+  // Memory::prepare() was true. When a thief comes between, rotate_contended() must be called, once it has
+  // left.
   enum class rotation : std::uint8_t { done, nobody_else, contended };
   [[gnu::always_inline]] rotation rotate(T item, T& oldest) noexcept {
     const index mine = head();
@@ -86,6 +87,7 @@ public:
     if (steal_.load(std::memory_order_relaxed) != idle) [[unlikely]]
       return rotation::contended;
     oldest = place(mine);
+    say_leaving(item);
     append(end, item);
     return rotation::done;
   }
