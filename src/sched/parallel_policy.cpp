@@ -1,14 +1,9 @@
-// Who runs next on a parallel worker whose policy is not fifo.
+// Who runs next on a parallel worker whose policy is not fifo, and how a fiber gives way.
 //
-// Of hybrid (run_queue.hpp says what it is) the ring keeps the order: those that are to go first are its
-// newest, and all others wait for their turn as the oldest. What has become ready since the last dispatch
-// lies above them, in its order; it is only told apart here, at the next dispatch, so that nobody who makes a
-// fiber ready need know the policy:
-//
-//   oldest  [ the turns ... | those in front (4 at most) | new ... ]  slot   newest
-//
-// A thief takes the oldest of all this. Then the counts are too high for a while: who was to go first goes
-// first, and the next cycle begins later.
+// Of hybrid run_queue.hpp says what it is. Here the slot is the ring's, and what may still go first its
+// budget, which the usual paths count as they do fifo's. Once that is spent, who is in the slot becomes the
+// ring's newest at the next dispatch. A thief takes the oldest of those who are to run before it is used
+// again: then that is later.
 #include "parallel_work.hpp"
 
 #include <algorithm>
@@ -23,58 +18,22 @@ fiber* take_lifo(parallel_worker& w) noexcept {
   return woken != nullptr ? woken : w.ring.pop_newest();
 }
 
-// The newest so many of the ring, the oldest of them first.
-fiber_chain take_newest(parallel_worker& w, std::size_t count) noexcept {
-  fiber_chain taken;
-  for (; count != 0; --count) {
-    fiber* const f = w.ring.pop_newest();
-    if (f == nullptr)
-      break;
-    f->next = std::exchange(taken.first, f);
-    ++taken.size;
-  }
-  return taken;
-}
-
-void put_back(parallel_worker& w, fiber_chain taken) noexcept {
-  while (fiber* f = taken.pop())
-    parallel_push(w, *f);
-}
-
-// Tells apart what is new: the first go to those in front, the others to the turns.
-void admit(parallel_worker& w) noexcept {
-  hybrid_turns& turns = w.turns;
-  const auto fresh = std::min<std::size_t>(w.ring.end() - turns.known_end, w.ring.owned());
-  const std::size_t in_front = std::min({fresh, turns.adds_left, hybrid_in_front - turns.in_front});
-  turns.adds_left -= in_front;
-  turns.in_front += in_front;
-  if (fresh == in_front || turns.in_front == 0)
-    return;
-  const fiber_chain later = take_newest(w, fresh - in_front);
-  const fiber_chain first = take_newest(w, turns.in_front);
-  put_back(w, later);
-  put_back(w, first);
-}
-
 fiber* take_hybrid(parallel_worker& w) noexcept {
   hybrid_turns& turns = w.turns;
-  if (fiber* woken = w.ring.take_slot())
-    parallel_push(w, *woken);
-  admit(w);
-  fiber* const next = turns.in_front != 0 ? w.ring.pop_newest() : w.ring.pop();
-  if (turns.in_front != 0) {
-    --turns.in_front;
-  } else if (turns.first_left != 0) {
-    --turns.first_left;
-    ++turns.had_one;
+  if (turns.left == 0 && turns.had != 0)
+    w.slot_left = std::max(hybrid_adds, hybrid_adds_each * std::exchange(turns.had, 0u));
+  if (w.slot_left != 0) {
+    fiber* const first = w.ring.take_slot();
+    w.slot_left -= first != nullptr;
+    return first != nullptr ? first : w.ring.pop();
   }
-  if (next == nullptr)
-    turns.in_front = turns.first_left = 0;
-  if (turns.in_front == 0 && turns.first_left == 0) {
-    turns.adds_left = std::max<std::size_t>(hybrid_adds, hybrid_adds_each * std::exchange(turns.had_one, 0));
-    turns.first_left = w.ring.owned();
-  }
-  turns.known_end = w.ring.end();
+  if (fiber* const first = w.ring.take_slot())
+    parallel_push(w, *first);
+  if (turns.left == 0)
+    turns.left = static_cast<unsigned>(w.ring.owned());
+  fiber* const next = w.ring.pop();
+  turns.had += next != nullptr;
+  turns.left = next != nullptr ? turns.left - 1 : 0;
   return next;
 }
 
@@ -82,6 +41,18 @@ fiber* take_hybrid(parallel_worker& w) noexcept {
 
 fiber* parallel_take_by_policy(parallel_worker& w) noexcept {
   return w.policy == run_policy::lifo ? take_lifo(w) : take_hybrid(w);
+}
+
+fiber* parallel_give_way(parallel_worker& w, fiber& self) noexcept {
+  if (!direct_entry || !w.direct || (self.flags.unusual & yields_away) != 0 || w.ring.full() ||
+      !parallel_dispatch_if_quiet(w))
+    return nullptr;
+  fiber* const next = w.policy == run_policy::hybrid ? take_hybrid(w) : parallel_take_own(w);
+  if (next == nullptr)
+    return &self;
+  w.ring.say_leaving(&self);
+  parallel_push_yielding(w, self);
+  return next;
 }
 
 }  // namespace sennit::detail

@@ -77,17 +77,20 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 }  // namespace
 
+dispatching::dispatching(run_policy policy, bool scatters)
+    : poll_every(scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
+      poll_at(poll_every),
+      slot_left(policy == run_policy::hybrid ? hybrid_adds : slot_budget),
+      direct(!scatters && native_memory::prepare()),
+      plain(policy == run_policy::fifo && direct) {}
+
 parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, std::size_t size)
     : sennit_worker(run_policy::fifo, size, &of),
-      slot_left(how == run_policy::hybrid ? 0 : slot_budget),  // 0: nobody skips the policy
-      plain(how == run_policy::fifo && !of.scatters && native_memory::prepare()),
+      dispatching(how, of.scatters),
       policy(how),
-      poll_every(of.scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
       runtime(of),
       index(number),
-      random(2463534242u + number) {
-  poll_at = poll_every;
-}
+      random(2463534242u + number) {}
 
 parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size,
                                    const watchdog_wish& watched_for, clock::duration time_slice)

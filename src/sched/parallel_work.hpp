@@ -8,17 +8,26 @@ namespace sennit::detail {
 // Of a policy that is not fifo (parallel_policy.cpp).
 [[gnu::noinline]] fiber* parallel_take_by_policy(parallel_worker& w) noexcept;
 
-// The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest.
+// One that gives way, once it is known who runs next.
+[[gnu::always_inline]] inline void parallel_push_yielding(parallel_worker& w, fiber& f) noexcept {
+  if (w.policy == run_policy::hybrid && w.slot_left != 0)
+    parallel_push_woken(w, f);
+  else
+    parallel_push(w, f);
+}
+
+// The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest. The budget is renewed
+// when the slot is not used, or nobody waits.
 [[gnu::always_inline]] inline fiber* parallel_take_slot(parallel_worker& w) noexcept {
-  if (fiber* woken = w.ring.take_slot()) {
-    if (w.slot_left != 0 || w.ring.owned() == 0) {
-      w.slot_left -= w.slot_left != 0;
-      return woken;
-    }
-    w.slot_left = slot_budget;
-    parallel_push(w, *woken);
+  fiber* const woken = w.ring.take_slot();
+  if (woken != nullptr && w.slot_left != 0) {
+    --w.slot_left;
+    return woken;
   }
   w.slot_left = slot_budget;
+  if (woken == nullptr || w.ring.owned() == 0)
+    return woken;
+  parallel_push(w, *woken);
   return nullptr;
 }
 

@@ -55,7 +55,7 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   if (next == nullptr)
     return enter(w, &f);
   count_block(yield_reason, true);
-  parallel_push(w, f);
+  parallel_push_yielding(w, f);
   return enter(w, next);
 }
 
@@ -198,17 +198,6 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
   fiber& f = *w.ready.current;
   f.context = self;
   return yield_slow(w, f);
-}
-
-// A thief came while it was going round the ring.
-sennit_decision sennit_decide_parallel_yield_contended(sennit_context self, void* argument) {
-  auto& w = *static_cast<parallel_worker*>(argument);
-  fiber& f = *w.ready.current;
-  f.context = self;
-  fiber* const next = w.ring.rotate_contended(&f);
-  if (next != &f)
-    count_block(yield_reason, true);
-  return enter(w, next);
 }
 
 // The running fiber blocks without a stack.

@@ -10,8 +10,10 @@ fiber run_queue::by_policy_;
 
 run_queue::run_queue(run_policy policy)
     : slot_(policy == run_policy::fifo ? nullptr : &by_policy_),
+      none_(slot_),
       budget_(policy == run_policy::fifo ? slot_budget : 0),
-      policy_(policy) {}
+      policy_(policy),
+      add_costs_(policy == run_policy::hybrid ? 1 : 0) {}
 
 std::size_t run_queue::size() const {
   std::size_t count = slot_taken() ? 1 : 0;
@@ -23,11 +25,42 @@ std::size_t run_queue::size() const {
   return count;
 }
 
-// add_woken, when the slot is taken, or the policy has none.
+// Whether one more may be put into the slot; then that is counted. Not of fifo.
+[[gnu::always_inline]] inline bool run_queue::may_go_first() {
+  if (adds_left_ == 0)
+    return false;
+  adds_left_ -= add_costs_;
+  return true;
+}
+
+// The first in the ring is to run: of hybrid, once none may go first, in a turn of all who are there.
+[[gnu::always_inline]] inline void run_queue::begin_turns() {
+  if (adds_left_ == 0 && last_ == nullptr)
+    last_ = tail_;
+}
+
+// It is current.
+[[gnu::always_inline]] inline void run_queue::had_turn() {
+  if (adds_left_ != 0)
+    return;
+  ++turns_;
+  if (current == last_) {
+    adds_left_ = std::max(hybrid_adds, hybrid_adds_each * std::exchange(turns_, 0u));
+    last_ = nullptr;
+  }
+}
+
+// add_woken, when the slot is taken, or the policy is not fifo.
 void run_queue::make_way(fiber* f) {
-  if (policy_ != run_policy::fifo)
-    return add_by_policy(f);
-  push_tail(slot_);
+  if (!slot_taken()) {
+    if (!may_go_first())
+      return push_tail(f);
+    budget_ = 1;
+  } else if (policy_ == run_policy::lifo) {
+    push_head(slot_);
+  } else {  // of hybrid: the place that was counted is f's now
+    push_tail(slot_);
+  }
   slot_ = f;
 }
 
@@ -46,15 +79,38 @@ void run_queue::empty_slot() {
   }
 }
 
+fiber* run_queue::rotate_beside_slot() {
+  empty_slot();
+  return rotate();
+}
+
 fiber* run_queue::rotate_slow() {
-  fiber* self = current;
-  if (policy_ == run_policy::fifo) {
-    empty_slot();
-    return rotate();
+  if (policy_ == run_policy::fifo)
+    return rotate_beside_slot();
+  fiber* const self = current;
+  if (slot_taken()) {
+    fiber* const first = slot_;
+    if (may_go_first()) {
+      slot_ = self;
+      replace(*self, *first);
+    } else {
+      slot_ = none_;
+      budget_ = 0;
+      first->next = std::exchange(self->next, first);
+      tail_ = std::exchange(current, first);
+    }
+    return current;
   }
-  if (step_off_slow(*self) == nullptr)
+  if (self->next == self)
     return self;
-  add_by_policy(self);  // behind or right after the one that now runs
+  if (may_go_first()) {
+    slot_ = self;
+    budget_ = 1;
+    return tail_->next = current = self->next;
+  }
+  begin_turns();
+  tail_ = std::exchange(current, self->next);
+  had_turn();
   return current;
 }
 
@@ -63,13 +119,11 @@ fiber* run_queue::step_off_slow(fiber& self) {
     push_tail(std::exchange(slot_, nullptr));  // and plain again
     return step_off(self);
   }
-  if (slot_taken())
-    replace(self, *std::exchange(slot_, &by_policy_));
-  else if (self.next == &self)
+  if (self.next == &self)
     return nullptr;
-  else
-    tail_->next = current = self.next;
-  count_dispatch();
+  begin_turns();
+  tail_->next = current = self.next;
+  had_turn();
   return current;
 }
 
@@ -79,18 +133,17 @@ fiber* run_queue::step_off_to_slow(fiber& self, fiber& woken) {
 }
 
 fiber* run_queue::next_slow() {
-  if (policy_ != run_policy::fifo) {
+  if (policy_ == run_policy::fifo) {
     if (slot_taken())
-      push_head(std::exchange(slot_, &by_policy_));
-  } else if (slot_taken()) {
-    empty_slot();
-  } else {
-    budget_ = slot_budget;
+      empty_slot();
+    else
+      budget_ = slot_budget;
   }
   if (tail_ == nullptr)
     return nullptr;
+  begin_turns();
   current = tail_->next;
-  count_dispatch();
+  had_turn();
   return current;
 }
 
@@ -104,34 +157,6 @@ void run_queue::push_head(fiber* f) {
   before->next = f;
   if (running() && before == tail_)  // nobody else is ready
     tail_ = f;
-}
-
-void run_queue::add_by_policy(fiber* f) {
-  if (policy_ == run_policy::hybrid) {
-    if (adds_left_ == 0 || in_front_ == hybrid_in_front)
-      return push_tail(f);
-    --adds_left_;
-    ++in_front_;
-  }
-  if (slot_taken()) [[unlikely]]
-    push_head(slot_);
-  slot_ = f;
-}
-
-// hybrid: the head is dispatched, one of those put in front or one of those queued at the beginning.
-void run_queue::count_dispatch() {
-  if (policy_ != run_policy::hybrid)
-    return;
-  if (in_front_ > 0)
-    --in_front_;
-  else
-    ++turns_;
-  if (current == last_)
-    last_ = nullptr;
-  if (in_front_ == 0 && last_ == nullptr) {
-    adds_left_ = std::max(hybrid_adds, hybrid_adds_each * std::exchange(turns_, 0u));
-    last_ = tail_ != current ? tail_ : nullptr;
-  }
 }
 
 }  // namespace sennit::detail

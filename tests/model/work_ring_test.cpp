@@ -18,6 +18,7 @@ namespace {
 //   -  pops the oldest              t  takes the slot's occupant
 //   <  pops the newest              y  pushes one that is leaving, leaves it, and says so
 //   r  goes round by one, with a new one: takes the oldest, leaves the new one, and says so
+//   z  puts one into the slot that is leaving, leaves it, and says so
 // A thief, one letter a theft:
 //   h  half                         l  late          (in capitals: without a look before)
 //   o  the only one
@@ -38,7 +39,7 @@ template <class Memory>
 class stage {
 public:
   explicit stage(const cast& c)
-      : contexts_(9), taken_(9), in_order_(std::strpbrk(c.owner, "<st") == nullptr) {
+      : contexts_(9), taken_(9), in_order_(std::strpbrk(c.owner, "<stz") == nullptr) {
     for (int i = 0; i < c.before; ++i)
       push();
     if (c.slot)
@@ -97,6 +98,13 @@ private:
         if (const int displaced = ring_.put_slot(made_))
           MODEL_CHECK(ring_.push(displaced));
         break;
+      case 'z':
+        ring_.say_leaving(made_ + 1);
+        if (const int displaced = ring_.put_slot(made_ + 1))
+          MODEL_CHECK(ring_.push(displaced));
+        contexts_[++made_] = 1;
+        ring_.say_left();
+        break;
       case 't':
         take(ring_.take_slot(), last_);
         break;
@@ -119,15 +127,11 @@ private:
   }
 
   void rotate() {
-    int oldest = 0;
-    const auto how = ring_.rotate(made_ + 1, oldest);
-    if (how == ring<Memory>::rotation::nobody_else)
+    const int oldest = ring_.rotate(made_ + 1);
+    if (oldest == made_ + 1)
       return;
-    contexts_[made_ + 1] = 1;
-    if (how == ring<Memory>::rotation::contended)
-      oldest = ring_.rotate_contended(made_ + 1);
+    contexts_[++made_] = 1;
     ring_.say_left();
-    ++made_;
     MODEL_CHECK(take(oldest, last_));
   }
 
@@ -233,6 +237,8 @@ TEST(work_ring, who_is_leaving_is_not_taken) {
                      {"work ring, leaving twice", {"yy", {"l"}, 0}, bound},
                      {"work ring, leaving and popped", {"y<y-", {"l"}, 1}, bound},
                      {"work ring, leaving, half", {"yy", {"h"}, 1}, bound},
+                     {"work ring, leaving, slot", {"ztz", {"l"}, 0}, bound},
+                     {"work ring, leaving, slot displaced", {"zzy", {"L"}, 1}, bound},
                      {"work ring, leaving, both thieves", {"y-y", {"H", "L"}, 2}, bound}});
 }
 
@@ -273,7 +279,7 @@ TEST(work_ring, each_order_matters) {
 
 TEST(work_ring, each_order_matters_to_late_thieves) {
   const model::weakened w =
-      model::weaken_each("work ring, all operations", "work_ring.hpp", {}, play({"++<yyst-", {"LL"}, 0}));
+      model::weaken_each("work ring, all operations", "work_ring.hpp", {}, play({"++<yyszt-", {"LL"}, 0}));
   EXPECT_FALSE(w.correct.failed) << w.correct;
   EXPECT_EQ(w.survivors, std::vector<std::string>{});
 }

@@ -29,13 +29,14 @@ struct model {
   std::optional<int> slot;
   unsigned budget = slot_budget;
 
-  // hybrid, as the seed says it (Dolan 2013, section 5.2): "the first few tasks added to the run-queue will
-  // be added to its head in a LIFO fashion. After this, future add operations will add to the tail, until the
+  // hybrid: how many may still go first, by the slot; none: who is to run before the next may, and who has.
+  // The seed has it so (Dolan 2013, section 5.2): "the first few tasks added to the run-queue will be added
+  // to its head in a LIFO fashion. After this, future add operations will add to the tail, until the
   // run-queue has cycled completely (every fiber initially on the queue has run). Then, the LIFO count will
-  // be reset." A cycle that began with an empty queue lasts until those at its head have run. Ours are not so
-  // few: twice as many as were queued initially, the last time; but only a few at once.
-  std::size_t lifo_left = hybrid_adds, turns = 0;
-  std::set<int> initially, at_head;
+  // be reset." Ours are not so few: twice as many as had to wait, the last time; but only one at once, and
+  // not those that are new; and who is queued is told when the count is spent.
+  std::size_t first_left = hybrid_adds, turns = 0;
+  std::set<int> initially;
 
   explicit model(run_policy p) : policy(p) {}
 
@@ -43,25 +44,27 @@ struct model {
   bool alone() const { return running && size() == 1; }
 
   void add(int f) {
-    if (policy == run_policy::fifo) {
-      ready.push_back(f);
-    } else if (policy == run_policy::lifo) {
+    if (policy == run_policy::lifo)
       ready.push_front(f);
-    } else if (lifo_left > 0 && at_head.size() < hybrid_in_front) {
-      --lifo_left;
-      at_head.insert(f);
-      ready.push_front(f);
-    } else {
+    else
       ready.push_back(f);
-    }
   }
 
   void add_woken(int f) {
-    if (policy != run_policy::fifo)
+    if (policy == run_policy::lifo)
       return add(f);
     if (slot)
       ready.push_back(*slot);
+    else if (policy == run_policy::hybrid && !may_go_first())
+      return ready.push_back(f);
     slot = f;
+  }
+
+  bool may_go_first() {
+    if (first_left == 0)
+      return false;
+    --first_left;
+    return true;
   }
 
   // Who is put behind all the others, without being an addition to the queue.
@@ -69,7 +72,7 @@ struct model {
 
   // Nobody runs: somebody is to.
   void dispatch() {
-    if (slot && (budget > 0 || ready.empty())) {
+    if (slot && (policy == run_policy::hybrid || budget > 0 || ready.empty())) {
       budget -= budget > 0;
       running = *std::exchange(slot, std::nullopt);
       return;
@@ -79,19 +82,20 @@ struct model {
       ready.push_back(*std::exchange(slot, std::nullopt));
     if (ready.empty())
       return;
+    if (initially.empty())
+      initially = {ready.begin(), ready.end()};
     running = ready.front();
     ready.pop_front();
-    if (policy == run_policy::hybrid)
-      has_run(*running);
+    if (first_left == 0)
+      had_turn(*running);
+    else
+      initially.clear();
   }
 
-  void has_run(int f) {
+  void had_turn(int f) {
     turns += initially.erase(f);
-    at_head.erase(f);
-    if (!initially.empty() || !at_head.empty())
-      return;
-    lifo_left = std::max<std::size_t>(hybrid_adds, hybrid_adds_each * std::exchange(turns, 0));
-    initially = {ready.begin(), ready.end()};
+    if (initially.empty())
+      first_left = std::max<std::size_t>(hybrid_adds, hybrid_adds_each * std::exchange(turns, 0));
   }
 
   void yield() {
@@ -104,6 +108,13 @@ struct model {
         ready.push_back(*std::exchange(slot, std::nullopt));  // before us: it was ready first
       put_last(self);
       dispatch();
+    } else if (policy == run_policy::hybrid) {
+      const bool first = first_left != 0;
+      dispatch();
+      if (first && may_go_first())
+        slot = self;
+      else
+        put_last(self);
     } else {  // others first, then we are added
       dispatch();
       add(self);
@@ -214,7 +225,7 @@ public:
     ASSERT_EQ(queue_.plain(), model_.policy == run_policy::fifo && !model_.slot);
     std::vector<int> expected(model_.ready.begin(), model_.ready.end());
     const fiber* const beside = queue_.beside();
-    if (model_.policy == run_policy::fifo) {
+    if (model_.policy != run_policy::lifo) {
       ASSERT_EQ(beside, model_.slot ? at(*model_.slot) : nullptr);
     } else if (beside != nullptr) {  // the head
       ASSERT_FALSE(expected.empty());
@@ -451,17 +462,22 @@ TEST(RunQueueLifo, RunsTheOneThatBecameReadyLast) {
   EXPECT_FALSE(both.running());
 }
 
-TEST(RunQueueHybrid, AddsFourAtTheHeadAndTheRestAtTheTail) {
-  pair_of_queues both(run_policy::hybrid, 7);
-  for (int f = 0; f < 7; ++f) {
+TEST(RunQueueHybrid, OfThoseThatYieldTwoTakeTurnsThenAllRun) {
+  pair_of_queues both(run_policy::hybrid, 4);
+  for (int f = 0; f < 4; ++f) {
     both.wake_up_this(f);
     both.add(f);
   }
   both.next();
-  for (int expected : {3, 2, 1, 0, 4, 5, 6}) {
-    EXPECT_EQ(both.running_one(), expected);
-    both.park();
+  std::vector<int> order, expected;
+  for (unsigned i = 0; i < hybrid_adds + 6; ++i) {
+    order.push_back(both.running_one());
+    both.yield();
   }
+  for (unsigned i = 0; i <= hybrid_adds; ++i)  // the first enters the slot, and so each as it yields
+    expected.push_back(static_cast<int>(i % 2));
+  expected.insert(expected.end(), {1, 2, 3, 0, 1});
+  EXPECT_EQ(order, expected);
 }
 
 // The seed's lexer (0) and parser (1) among others that are ready: they switch a few times, then all others
@@ -474,7 +490,7 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
   }
   both.next();
   std::vector<int> order;
-  while (order.size() < 4 + hybrid_adds + 4 + hybrid_adds + 1) {
+  while (order.size() < 1 + hybrid_adds + 9 + hybrid_adds) {
     const int self = both.running_one();
     order.push_back(self);
     if (self < 2) {
@@ -483,14 +499,14 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
     }
     both.park();
   }
-  std::vector<int> expected = {4, 3, 2, 0};  // put at the head
-  const auto pair = [&] {                    // then to and fro, each time put at the head
-    for (unsigned i = 0; i < hybrid_adds; ++i)
-      expected.push_back(i % 2 == 0 ? 1 : 0);
+  std::vector<int> expected = {0};
+  const auto pair = [&](int first) {  // to and fro, each time by the slot
+    for (int i = 0; i < static_cast<int>(hybrid_adds); ++i)
+      expected.push_back((first + i) % 2);
   };
-  pair();
-  expected.insert(expected.end(), {5, 6, 7, 8, 9});  // who was queued when that began
-  pair();
+  pair(1);
+  expected.insert(expected.end(), {2, 3, 4, 5, 6, 7, 8, 9, 1});  // who is queued when that is spent
+  pair(0);
   EXPECT_EQ(order, expected);
 }
 

@@ -43,23 +43,31 @@ TEST(work_ring, gives_the_newest_too) {
 
 TEST(work_ring, goes_round) {
   sennit::detail::native_memory::prepare();
-  using ring_type = sennit::detail::work_ring<int, 4>;
-  using rotation = ring_type::rotation;
-  ring_type ring;
-  int oldest = 0;
-  EXPECT_EQ(ring.rotate(1, oldest), rotation::nobody_else);
+  sennit::detail::work_ring<int, 4> ring;
+  EXPECT_EQ(ring.rotate(1), 1);  // nobody else
   for (int i = 1; i <= 4; ++i)
     ring.push(i);
-  for (int i = 5; i <= 12; ++i) {  // full all the time
-    EXPECT_EQ(ring.rotate(i, oldest), rotation::done);
-    EXPECT_EQ(oldest, i - 4);
-  }
+  for (int i = 5; i <= 12; ++i)  // full all the time
+    EXPECT_EQ(ring.rotate(i), i - 4);
   EXPECT_EQ(ring.owned(), 4U);
+  EXPECT_TRUE(ring.full());
+  EXPECT_EQ(ring.steal_late([](int) {}), 3U);  // one is leaving
+  EXPECT_EQ(ring.rotate(13), 12);
   ring.say_left();
-  EXPECT_EQ(ring.steal_late([](int) {}), 4U);
-  EXPECT_EQ(ring.rotate(13, oldest), rotation::contended);
-  EXPECT_EQ(ring.rotate_contended(13), 13);
+  EXPECT_EQ(ring.steal_late([](int) {}), 1U);
+  EXPECT_EQ(ring.rotate(14), 14);
   EXPECT_EQ(ring.owned(), 0U);
+}
+
+TEST(work_ring, who_is_leaving_is_not_stolen_from_the_slot) {
+  sennit::detail::work_ring<int, 4> ring;
+  ring.push(1);
+  ring.say_leaving(2);
+  ring.put_slot(2);
+  EXPECT_EQ(ring.steal_late([](int item) { EXPECT_EQ(item, 1); }), 1U);
+  ring.say_left();
+  EXPECT_EQ(ring.steal_late([](int item) { EXPECT_EQ(item, 2); }), 1U);
+  EXPECT_EQ(ring.take_slot(), 0);
 }
 
 TEST(work_ring, half_is_stolen_of_two_or_more) {

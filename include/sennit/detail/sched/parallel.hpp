@@ -92,27 +92,31 @@ inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
 // way, goes on on the worker after the one that it was sent to last.
 inline constinit std::atomic<bool> scatter_fibers{false};
 
-// Of a worker whose policy is hybrid: what of its ring is what (parallel_policy.cpp).
+// Of a worker whose policy is hybrid, once its slot's budget is spent (parallel_policy.cpp).
 struct hybrid_turns {
-  std::uint32_t known_end = 0;          // the ring's, after the last dispatch
-  std::size_t adds_left = hybrid_adds;  // that still go to the front
-  std::size_t in_front = 0;             // how many of them have not run
-  std::size_t first_left = 0;           // of those queued when the cycle began, how many have not run
-  std::size_t had_one = 0;              // and how many have
+  unsigned left =
+      0;             // how many in the ring are to run before the slot is used again; none: it is to be told,
+  unsigned had = 0;  // unless so many have
 };
 
-struct parallel_worker final : sennit_worker {
-  parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
+// What a worker touches at every dispatch.
+struct dispatching {
+  dispatching(run_policy policy, bool scatters);
 
-  // The owner's, at every dispatch.
-  using ring_type = work_ring<fiber*, ring_capacity>;
-  ring_type ring;
+  const unsigned poll_every;            // dispatches
   std::atomic<unsigned> dispatches{0};  // others look whether it grows
   unsigned poll_at;
   unsigned slot_left;
-  const bool plain;  // fifo, no test, free fences: to give way is to go round the ring
+  const bool direct;  // no test, free fences: a fiber that gives way enters the next one itself
+  const bool plain;   // and fifo: by going round the ring
+  using ring_type = work_ring<fiber*, ring_capacity>;
+  ring_type ring;
+};
+
+struct parallel_worker final : sennit_worker, dispatching {
+  parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
+
   const run_policy policy;
-  const unsigned poll_every;  // dispatches
   // The owner's, seldom.
   parallel_runtime& runtime;
   const unsigned index;
@@ -195,6 +199,9 @@ void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 [[gnu::cold]] void parallel_inject(fiber& f) noexcept;
 // Makes a fiber ready at one worker, where others may take it.
 [[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
+// The running fiber gives way, where it may do so without a decider: it is leaving, and filed. Returns who is
+// to be entered; or itself, if nobody else is there; or null: a decider must.
+fiber* parallel_give_way(parallel_worker& w, fiber& self) noexcept;
 // A finished fiber for a new one. `w` null: from outside. Throws as fiber_spawn.
 [[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish stack);
 // A finished fiber that nobody refers to.
@@ -206,7 +213,6 @@ inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; th
 extern "C" {
 sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument);
-sennit_decision sennit_decide_parallel_yield_contended(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_become(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
@@ -299,7 +305,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 }
 
 // The same, but then it has not been counted.
-[[gnu::always_inline]] inline bool parallel_dispatch_if_quiet(parallel_worker& w) noexcept {
+[[gnu::always_inline]] inline bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
   const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
   if (count == w.poll_at) [[unlikely]]
     return false;
@@ -319,43 +325,49 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   return here;
 }
 
+// Of several conditions, where each being likely is not likely enough for the compiler.
+[[gnu::always_inline]] inline bool surely(bool condition) noexcept {
+  return __builtin_expect_with_probability(condition, 1, 1.0) != 0;
+}
+
 // Goes round the ring in code of its own, at each place that yields: so the processor learns who comes after
 // whom, which it does not of one jump for all.
 [[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
-  using rotation = parallel_worker::ring_type::rotation;
   sennit_should_hold_no_lock("yields", nullptr);
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
-  sennit_decider decide = sennit_decide_parallel_yield;
-  if (direct_entry && w.plain && !w.ring.slot_taken() && (self->flags.unusual & yields_away) == 0 &&
-      parallel_dispatch_if_quiet(w)) [[likely]] {
-    fiber* next = nullptr;
-    const rotation how = w.ring.rotate(self, next);
-    if (how == rotation::done) [[likely]] {
-      count_block(yield_reason, true);
-      w.ready.current = next;
-      enter_directly(w, *self, *next);
+  // By a pointer of its own, from which all of it is within the reach of a short instruction: the code of a
+  // hundred that yield is to fit the cache.
+  dispatching* here = &w;
+  asm("" : "+r"(here));
+  fiber* next;
+  if (direct_entry && surely(here->plain) && surely(!here->ring.slot_taken()) &&
+      surely((self->flags.unusual & yields_away) == 0) && surely(parallel_dispatch_if_quiet(*here))) {
+    next = here->ring.rotate(self);
+  } else {
+    next = parallel_give_way(w, *self);
+    if (next == nullptr) {
+      const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, &w);
       has_arrived();
+      if (told != 0) [[unlikely]]
+        leave_by_yield(told);
       return;
     }
-    if (how == rotation::nobody_else)
-      return;
-    decide = sennit_decide_parallel_yield_contended;
   }
-  const std::uintptr_t told = suspend(w, decide, &w);
+  if (next == self)
+    return;
+  count_block(yield_reason, true);
+  w.ready.current = next;
+  enter_directly(w, *self, *next);
   has_arrived();
-  if (told != 0) [[unlikely]]
-    leave_by_yield(told);
 }
 
 // As parallel_next. The usual case, inline: the one in the slot.
 [[gnu::always_inline]] inline sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
-  const unsigned left = w.slot_left;
-  if (parallel_may_dispatch(w) && (left != 0 || w.ring.owned() == 0)) [[likely]] {
+  if (w.slot_left != 0 && parallel_may_dispatch(w)) [[likely]] {
     if (fiber* const woken = w.ring.take_slot()) [[likely]] {
       parallel_dispatch(w);
-      if (left != 0)
-        w.slot_left = left - 1;
+      --w.slot_left;
       w.ready.current = woken;
       return entering(w, *woken);
     }

@@ -25,9 +25,9 @@
 // There are three kinds of thief. steal_half never takes the newest entry, which its owner is about to come
 // back to, if it is quick. steal_lone is for an owner that has not dispatched for a moment: it takes that
 // too, if there is no other. steal_late is for one that has not for long, who may have what it needs to go on
-// in its slot, or newest: it takes all of it. The newest may be on its way off its stack, for an owner may
-// push the fiber that it is about to leave, and leave it then: so it says who is leaving before it pushes it,
-// and that it has left once it has.
+// in its slot, or newest: it takes all of it. That one may be on its way off its stack, for an owner may push
+// the fiber that it is about to leave, or put it into the slot, and leave it then: so it says who is leaving
+// before, and that it has left once it has.
 //
 // Rejected: a head that owner and thieves advance by compare-and-swap (a locked instruction in every
 // dispatch); a thief that only sets its word and leaves: the claimed entry could then belong to either; a
@@ -73,31 +73,23 @@ public:
     return pop_contended(mine);
   }
 
-  // Goes round by one: takes the oldest, and `item`, which is leaving, becomes the newest. Precondition:
-  // Memory::prepare() was true. When a thief comes between, rotate_contended() must be called, once it has
-  // left.
-  enum class rotation : std::uint8_t { done, nobody_else, contended };
-  [[gnu::always_inline]] rotation rotate(T item, T& oldest) noexcept {
+  // Goes round by one: takes the oldest, and `item`, which is leaving, becomes the newest. Returns whom it
+  // took, or `item` where there is nobody else: then it is not leaving. Precondition: Memory::prepare() was
+  // true.
+  [[gnu::always_inline]] T rotate(T item) noexcept {
     const index mine = head();
     const index end = tail();
     if (mine == end) [[unlikely]]
-      return rotation::nobody_else;
+      return item;
     head_.store(mine + 1, std::memory_order_relaxed);
     Memory::free_fence();
     if (steal_.load(std::memory_order_relaxed) != idle) [[unlikely]]
-      return rotation::contended;
-    oldest = place(mine);
+      return rotate_contended(item);
+    const T oldest = place(mine);
+    if (oldest == item)
+      __builtin_unreachable();  // who runs is not in it: one test of that less
     say_leaving(item);
     append(end, item);
-    return rotation::done;
-  }
-  // The oldest, or `item` itself where all others were stolen.
-  T rotate_contended(T item) noexcept {
-    const index mine = head() - 1;
-    const T oldest = pop_contended(mine);
-    if (oldest == T())
-      return item;
-    append(tail(), item);
     return oldest;
   }
 
@@ -139,10 +131,11 @@ public:
     return keeps_slot() ? mine : T();
   }
 
+  bool full() const noexcept { return owned() == Capacity; }
   // Whether there is somebody in the slot, by the owner's count: it may have been stolen.
   bool slot_taken() const noexcept { return slot_.load(std::memory_order_relaxed) != T(); }
 
-  // Before an entry is pushed that others must not have yet; and when they may.
+  // Before one is pushed, or put into the slot, whom others must not have yet; and when they may.
   void say_leaving(T item) noexcept { leaving_.store(item, std::memory_order_release); }
   void say_left() noexcept { leaving_.store(T(), std::memory_order_release); }
 
@@ -203,7 +196,8 @@ protected:
     if (!begin_theft(found))
       return 0;
     const T occupant = slot_.load(std::memory_order_acquire);
-    const bool from_slot = occupant != T() && !loot_slot_;
+    const bool from_slot =
+        occupant != T() && !loot_slot_ && leaving_.load(std::memory_order_acquire) != occupant;
     if (from_slot)
       take(occupant);
     loot seen = see(found);
@@ -289,6 +283,16 @@ private:
 
   [[gnu::noinline, gnu::cold]] T pop_contended(index mine) noexcept {
     return keeps_oldest(mine) ? T{place(mine)} : pop();
+  }
+
+  // The rest of rotate(): a thief came between.
+  [[gnu::noinline, gnu::cold]] T rotate_contended(T item) noexcept {
+    const T oldest = pop_contended(head() - 1);
+    if (oldest == T())
+      return item;
+    say_leaving(item);
+    append(tail(), item);
+    return oldest;
   }
 
   [[gnu::noinline, gnu::cold]] bool keeps_newest(index mine) noexcept {
