@@ -6,9 +6,10 @@
 
 int main(int argc, char** argv) {
   constexpr std::ptrdiff_t thread_cutoff = 100'000;
-  bench::program program(argc, argv, bench::pthreads::version(),
-                         "quicksort, a thread for each left part above 100,000, std::sort below 4096",
-                         bench::sort_parameters());
+  bench::program program(
+      argc, argv, bench::pthreads::version(),
+      bench::quicksort_configuration(", a thread for each left part above 100,000").c_str(),
+      bench::sort_parameters());
   const auto fork = [](std::ptrdiff_t size, auto left, auto right) {
     if (size < thread_cutoff) {
       left();

@@ -4,9 +4,10 @@
 #include "../peers/sennit-parallel.hpp"
 
 int main(int argc, char** argv) {
-  bench::program program(argc, argv, "this checkout",
-                         "quicksort by spawn_now, std::sort below 4096; 1 worker: the second one is held",
-                         bench::sort_parameters());
+  bench::program program(
+      argc, argv, "this checkout",
+      (bench::quicksort_configuration(" by spawn_now") + "; 1 worker: the second one is held").c_str(),
+      bench::sort_parameters());
   const auto fork = [](std::ptrdiff_t, auto left, auto right) {
     auto child = sennit::spawn_now(left);
     right();

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "../support/bench.hpp"
+#include "sequential.hpp"
 
 namespace bench {
 
@@ -18,45 +20,19 @@ inline std::vector<parameter> sort_parameters() {
   return {{"n", {10'000'000}, {1'000'000}}};
 }
 
-namespace detail {
-
-inline int median(int a, int b, int c) {
-  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+/// The configuration of a peer that uses `quicksort`: `forks` is how.
+inline std::string quicksort_configuration(const std::string& forks) {
+  return "quicksort" + forks + ", std::sort below " + std::to_string(sort_cutoff);
 }
-
-// Of nine, spread evenly.
-inline int pivot_of(const int* first, const int* last) {
-  const std::ptrdiff_t step = (last - first - 1) / 8;
-  const auto at = [&](int i) { return first[i * step]; };
-  return median(median(at(0), at(1), at(2)), median(at(3), at(4), at(5)), median(at(6), at(7), at(8)));
-}
-
-}  // namespace detail
-
-/// Sequential below this many.
-inline constexpr std::ptrdiff_t sort_cutoff = 4096;
 
 /// `fork(size, left, right)` calls both, which may run at the same time, and returns when both have.
 template <class Fork>
 void quicksort(int* first, int* last, Fork fork) {
-  if (last - first <= sort_cutoff) {
-    std::sort(first, last);
+  if (last - first < sort_cutoff) {
+    sort_leaf(first, last);
     return;
   }
-  const int pivot = detail::pivot_of(first, last);
-  int* low = first - 1;
-  int* high = last;
-  for (;;) {  // Hoare's
-    while (*++low < pivot) {
-    }
-    while (pivot < *--high) {
-    }
-    if (low >= high)
-      break;
-    std::swap(*low, *high);
-  }
-  // The one in the middle, if they met there, belongs to either.
-  int* const middle = low;
+  int* const middle = partition(first, last);
   fork(last - first, [=] { quicksort(first, middle, fork); }, [=] { quicksort(middle, last, fork); });
 }
 

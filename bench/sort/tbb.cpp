@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   bench::program program(argc, argv, bench::tbb_version(),
-                         "parallel_sort; task_group: quicksort, std::sort below 4096",
+                         ("parallel_sort; task_group: " + bench::quicksort_configuration("")).c_str(),
                          bench::sort_parameters());
   const bench::tbb_threads threads(program.workers());
   bench::measure_sort(program, "parallel_sort",

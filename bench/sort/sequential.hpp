@@ -1,0 +1,20 @@
+// The sequential parts of the quicksort in sort.hpp. They take nearly all of its time, so they are compiled
+// once: every peer that sorts by it runs the same machine code. As templates they were laid out anew in each
+// program, and that can cost more than these schedulers differ by.
+#pragma once
+
+#include <cstddef>
+
+namespace bench {
+
+/// Fewer than this are not divided any further.
+inline constexpr std::ptrdiff_t sort_cutoff = 4096;
+
+/// Divides at least `sort_cutoff` numbers: none before what it returns is greater than any from there on, and
+/// there are some on both sides.
+int* partition(int* first, int* last);
+
+/// Sorts fewer than `sort_cutoff` numbers, by std::sort.
+void sort_leaf(int* first, int* last);
+
+}  // namespace bench
