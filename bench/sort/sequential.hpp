@@ -7,8 +7,10 @@
 
 namespace bench {
 
-/// Fewer than this are not divided any further.
-inline constexpr std::ptrdiff_t sort_cutoff = 4096;
+/// Fewer than this are not divided any further. It is the number below which oneTBB's parallel_sort never
+/// divides, nor gcc's parallel sort (both may stop earlier); and the smaller a leaf, the less it hides what a
+/// fork costs.
+inline constexpr std::ptrdiff_t sort_cutoff = 500;
 
 /// Divides at least `sort_cutoff` numbers: none before what it returns is greater than any from there on, and
 /// there are some on both sides.
