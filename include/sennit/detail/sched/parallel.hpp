@@ -92,11 +92,11 @@ inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
 // way, goes on on the worker after the one that it was sent to last.
 inline constinit std::atomic<bool> scatter_fibers{false};
 
-// Of a worker whose policy is hybrid, once its slot's budget is spent (parallel_policy.cpp).
+// Of a worker whose policy is hybrid, once its slot's budget is spent (parallel_policy.cpp): until that is
+// renewed, so many in the ring are to run, and so many have. None are to: that is told at the next dispatch.
 struct hybrid_turns {
-  unsigned left =
-      0;             // how many in the ring are to run before the slot is used again; none: it is to be told,
-  unsigned had = 0;  // unless so many have
+  unsigned left = 0;
+  unsigned had = 0;
 };
 
 // What a worker touches at every dispatch.
