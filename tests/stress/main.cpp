@@ -36,10 +36,12 @@ std::mutex running_lock;
 settings draw(std::uint64_t seed) {
   random_source random(seed);
   static constexpr unsigned workers[] = {1, 2, 4, 8};
+  using enum sennit::run_policy;
+  static constexpr sennit::run_policy policies[] = {fifo, fifo, hybrid, lifo};
   settings drawn;
   drawn.seed = seed;
   drawn.workers = workers[random.below(4)];
-  drawn.policy = random.one_in(3) ? sennit::run_policy::lifo : sennit::run_policy::fifo;
+  drawn.policy = policies[random.below(4)];
   drawn.scattered = random.one_in(3);
   drawn.abrupt = random.one_in(3);
   drawn.budget = random.one_in(3) ? largest_budget : largest_budget / 20;

@@ -52,7 +52,7 @@ struct settings {
   int budget = 0;       // of fibers
 
   void print(std::FILE* to) const {
-    static const char* const names[] = {"fifo", "lifo"};
+    static const char* const names[] = {"fifo", "lifo", "hybrid"};
     std::fprintf(to, "--episode %llu: %u workers, %s%s%s\n", static_cast<unsigned long long>(seed), workers,
                  names[static_cast<unsigned>(policy)], scattered ? ", scattered" : "",
                  abrupt ? ", ends abruptly" : "");
