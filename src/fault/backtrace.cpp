@@ -78,7 +78,7 @@ SENNIT_UNSANITIZED std::size_t backtrace_of([[maybe_unused]] sennit_context cont
 #if defined(SENNIT_BACKEND_PORTABLE)
   return 0;
 #else
-  char* const top = scratch.high() - 64;
+  char* const top = scratch.high() - 48;
   *reinterpret_cast<sennit_context*>(top) = context;
   walk what{at};
   what.low = reinterpret_cast<std::uintptr_t>(scratch.low);
@@ -139,7 +139,7 @@ bool on_large_stack(void (*function)(void* argument), void* argument) noexcept {
     void (*function)(void*);
     void* argument;
   } wanted{function, argument};
-  char* const top = memory.high() - 64;
+  char* const top = memory.high() - 48;
   *reinterpret_cast<sennit_context*>(top) = nullptr;
   sennit_suspend(
       top,

@@ -14,7 +14,7 @@ namespace sennit::detail {
 
 // Lies at the top of one.
 struct emergency_stack {
-  stack_memory memory;
+  stack_record record;
 };
 
 namespace {
@@ -36,13 +36,14 @@ constinit std::atomic<emergency_stack*> reserve[8]{};
 
 // What faults there is nobody's to serve.
 constinit const fault_hook nobody{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
-constinit stack_record emergency_record{.kind = "an emergency stack", .hook = &nobody, .memory = {}};
 
 emergency_stack* make_emergency() noexcept {
   try {
     const stack_memory memory = stack_take(emergency_size);
-    stack_name(memory, &emergency_record);
-    return ::new (memory.high() - sizeof(emergency_stack)) emergency_stack{memory};
+    auto* const made = ::new (memory.high() - sizeof(emergency_stack))
+        emergency_stack{{.kind = "an emergency stack", .hook = &nobody, .memory = memory}};
+    stack_name(memory, &made->record);
+    return made;
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -50,7 +51,7 @@ emergency_stack* make_emergency() noexcept {
 
 void drop_emergency(emergency_stack* dropped) noexcept {
   if (dropped != nullptr)
-    stack_give(dropped->memory);
+    stack_give(dropped->record.memory);
 }
 
 emergency_stack* take_emergency() noexcept {

@@ -527,7 +527,7 @@ sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parall
   watch_locks();
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
-  char* top = stack_memory.high() - 64;
+  char* top = stack_memory.high() - 48;
   *reinterpret_cast<sennit_context*>(top) = nullptr;
   stack = top;
 }

@@ -34,11 +34,11 @@
 
 namespace sennit::detail {
 
-// What is kept of each stack of a slab.
+// What is kept of each stack of a slab while it is idle. Written when it is given back, not before: what was
+// never idle takes no memory here.
 struct stack_cell {
-  std::atomic<stack_record*> record{nullptr};
-  stack_slab* slab = nullptr;
-  stack_cell* next_idle = nullptr;
+  stack_slab* slab;
+  stack_cell* next_idle;
 };
 
 // One that is adopted has one stack, the user's, which changes: who looks just then may find the wrong one.
@@ -46,11 +46,13 @@ struct stack_slab {
   std::atomic<char*> base{nullptr};
   std::atomic<std::size_t> size{0};  // of a stack; 0: none has been adopted
   std::size_t count = 0;
-  std::size_t lead = 0;   // one guard, below all
-  std::size_t guard = 0;  // below each
+  std::atomic<std::size_t> begun{0};  // how many have been handed out: the first
+  std::size_t lead = 0;               // one guard, below all
+  std::size_t guard = 0;              // below each
   bool adopted = false;
-  std::size_t brought = 0;  // bytes, by the user who is adopted: at least `size`
-  unsigned valgrind = 0;    // its number there, while it is adopted
+  std::size_t brought = 0;        // bytes, by the user who is adopted: at least `size`
+  unsigned valgrind = 0;          // its number there, while it is adopted
+  stack_record* guest = nullptr;  // its record: who looks for that must not look into what may be unmapped
   std::unique_ptr<stack_cell[]> cells;
   stack_slab* next = nullptr;  // older slab; a signal handler may walk the list
 
@@ -58,7 +60,21 @@ struct stack_slab {
   char* first() const { return base.load(std::memory_order_relaxed) + lead; }
   char* low(std::size_t index) const { return first() + index * stride() + guard; }
   stack_memory memory(std::size_t index) { return {low(index), size.load(), this, index}; }
-  stack_cell& cell(const stack_memory& of) { return cells[of.index]; }
+
+  // Where it is kept under which record a stack is known.
+  std::atomic_ref<stack_record*> known_as(std::size_t index) {
+    return std::atomic_ref(adopted ? guest : *reinterpret_cast<stack_record**>(memory(index).high()));
+  }
+  // That record, or null. One that does not lie in the stack is what was left by an overrun of the stack
+  // above, where no guard is between.
+  stack_record* record(std::size_t index) {
+    if (index >= begun.load(std::memory_order_relaxed))
+      return nullptr;
+    stack_record* const known = known_as(index).load(std::memory_order_acquire);
+    const auto above_low =
+        reinterpret_cast<std::uintptr_t>(known) - reinterpret_cast<std::uintptr_t>(low(index));
+    return above_low < size.load() ? known : nullptr;
+  }
 };
 
 namespace {
@@ -79,7 +95,6 @@ struct size_class {
   std::size_t warm = 0;        // how many there are
   stack_cell* cold = nullptr;  // without
   stack_slab* slab = nullptr;  // the one whose stacks are handed out for the first time
-  std::size_t used = 0;        // how many of its stacks have been
   std::size_t total = 0;       // stacks in all slabs of this class
 };
 
@@ -158,8 +173,6 @@ std::unique_ptr<stack_slab> describe_slab(std::size_t count) noexcept {
   if (slab == nullptr || slab->cells == nullptr)
     return nullptr;
   slab->count = count;
-  for (std::size_t i = 0; i < count; ++i)
-    slab->cells[i].slab = slab.get();
   return slab;
 }
 
@@ -200,8 +213,10 @@ stack_slab* new_slab(std::size_t size, std::size_t wanted) {
 stack_cell* pop(stack_cell*& list) noexcept {
   return std::exchange(list, list->next_idle);
 }
-void push(stack_cell*& list, stack_cell& cell) noexcept {
-  cell.next_idle = std::exchange(list, &cell);
+void push(stack_cell*& list, stack_slab& slab, std::size_t index) noexcept {
+  stack_cell& cell = slab.cells[index];
+  cell = {&slab, list};
+  list = &cell;
 }
 
 stack_memory take_from(size_class& sizes, std::size_t size) {
@@ -211,15 +226,14 @@ stack_memory take_from(size_class& sizes, std::size_t size) {
     stack_cell* const cell = pop(sizes.idle != nullptr ? sizes.idle : sizes.cold);
     return cell->slab->memory(static_cast<std::size_t>(cell - cell->slab->cells.get()));
   }
-  if (sizes.slab == nullptr || sizes.used == sizes.slab->count) {
+  if (sizes.slab == nullptr || sizes.slab->begun == sizes.slab->count) {
     sizes.slab = new_slab(size, std::max(first_slab_stacks, sizes.total));
-    sizes.used = 0;
     sizes.total += sizes.slab->count;
   }
-  const stack_memory memory = sizes.slab->memory(sizes.used);
+  const stack_memory memory = sizes.slab->memory(sizes.slab->begun);
   if (sizes.slab->guard != 0 && !install_guard(memory.low - page_size))
     fail_without_guard();
-  ++sizes.used;
+  ++sizes.slab->begun;
   show_valgrind_stack(memory);
   return memory;
 }
@@ -249,6 +263,7 @@ stack_slab& take_adopted() {
   if (slab == nullptr)
     throw std::bad_alloc();
   slab->adopted = true;
+  slab->begun = 1;
   slabs.add(slab.get());
   return *slab.release();
 }
@@ -258,15 +273,15 @@ void give_adopted(stack_slab& slab) noexcept {
   slab.size.store(0, std::memory_order_relaxed);
   adopted_slabs& all = adopted();
   const std::lock_guard hold(all.lock);
-  push(all.idle, slab.cells[0]);
+  push(all.idle, slab, 0);
 }
 
 // Whether it may keep its pages, among the idle ones.
-bool keep_warm(size_class& sizes, stack_cell& cell, std::size_t size) noexcept {
+bool keep_warm(size_class& sizes, const stack_memory& memory) noexcept {
   const std::lock_guard hold(sizes.lock);
-  if (size >= page_size && sizes.warm == most_warm_stacks(size))
+  if (memory.size >= page_size && sizes.warm == most_warm_stacks(memory.size))
     return false;
-  push(sizes.idle, cell);
+  push(sizes.idle, *memory.slab, memory.index);
   ++sizes.warm;
   return true;
 }
@@ -313,19 +328,20 @@ stack_memory stack_adopt(std::byte* bytes, std::size_t size) {
 
 void stack_give(const stack_memory& given) noexcept {
   const stack_memory memory = given;  // which may lie in the stack
-  stack_must_be_whole(memory, memory.slab->cell(memory).record.load(std::memory_order_relaxed));
-  stack_name(memory, nullptr);
+  stack_record* const record = memory.slab->record(memory.index);
+  stack_must_be_whole(memory, record);
+  if (record != nullptr)  // not to touch what was not in use
+    stack_name(memory, nullptr);
   forget_frames(memory.low, memory.size);
   show_valgrind_given(memory);
   if (memory.slab->adopted)
     return give_adopted(*memory.slab);
-  stack_cell& cell = memory.slab->cell(memory);
   size_class& sizes = class_of(memory.size);
-  if (keep_warm(sizes, cell, memory.size))
+  if (keep_warm(sizes, memory))
     return;
-  stack_trim_below(memory, memory.high());
+  stack_trim_below(memory, memory.low + memory.size);
   const std::lock_guard hold(sizes.lock);
-  push(sizes.cold, cell);
+  push(sizes.cold, *memory.slab, memory.index);
 }
 
 bool stack_has_seal(const stack_memory& memory) noexcept {
@@ -383,7 +399,7 @@ void stack_trim_below(const stack_memory& memory, const void* used) noexcept {
 }
 
 void stack_name(const stack_memory& memory, stack_record* record) noexcept {
-  memory.slab->cell(memory).record.store(record, std::memory_order_release);
+  memory.slab->known_as(memory.index).store(record, std::memory_order_release);
 }
 
 // What is adopted stays its owner's while we look, and no longer.
@@ -393,7 +409,7 @@ void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack
     if (slab->adopted)
       hold.lock();
     for (std::size_t i = 0; i < slab->count; ++i)
-      if (const stack_record* record = slab->cells[i].record.load(std::memory_order_acquire))
+      if (const stack_record* record = slab->record(i))
         visit(argument, slab->memory(i), *record);
   }
 }
@@ -408,7 +424,7 @@ stack_place stack_find(std::uintptr_t address) noexcept {
     const bool below_all = offset < slab->lead;
     const std::size_t index = below_all ? 0 : (offset - slab->lead) / stride;
     return {true, below_all || (offset - slab->lead) % stride < slab->guard, slab->low(index), size,
-            slab->cells[index].record.load(std::memory_order_acquire)};
+            slab->record(index)};
   }
   return {};
 }
@@ -420,7 +436,7 @@ void stack_say_if_overrun() noexcept {
     if (slab->guard != 0 || slab->adopted)
       continue;
     for (std::size_t i = slab->count; i-- > 0;) {
-      const stack_record* const record = slab->cells[i].record.load(std::memory_order_acquire);
+      const stack_record* const record = slab->record(i);
       if (record != nullptr && !stack_is_whole(slab->memory(i)))
         return stack_say_overrun(slab->memory(i), record);
     }

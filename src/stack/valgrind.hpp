@@ -35,7 +35,7 @@ inline void show_valgrind_end([[maybe_unused]] unsigned number) noexcept {
 inline void show_valgrind_given([[maybe_unused]] const stack_memory& memory) noexcept {
 #if defined(SENNIT_VALGRIND)
   if (RUNNING_ON_VALGRIND)
-    static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(memory.low, memory.size));
+    static_cast<void>(VALGRIND_MAKE_MEM_UNDEFINED(memory.low, memory.high() - memory.low));
 #endif
 }
 

@@ -247,8 +247,8 @@ TEST(OtherFaults, AStackThatWasOverrunIsNamedBeforeWhoeverFaults) {
     GTEST_SKIP() << "no stack is small here";
   const outcome result = in_child([] {
     const detail::stack_memory memory = detail::stack_take(1024);
-    detail::stack_record record{.name = "greedy", .kind = "fiber", .memory = memory};
-    detail::stack_name(memory, &record);
+    detail::stack_name(memory, ::new (memory.high() - sizeof(detail::stack_record))
+                                   detail::stack_record{.name = "greedy", .kind = "fiber", .memory = memory});
     in_fiber([&memory] {
       memory.low[0] ^= 1;
       *null_pointer = 1;

@@ -76,6 +76,14 @@ bool readable(const char* address) {
   return ::read(pipe_ends[0], &byte, 1) == 1;
 }
 
+// A record at the top of its stack, which is known under it.
+stack_record& name_stack(const stack_memory& memory, const char* name) {
+  auto* const record =
+      ::new (memory.high() - sizeof(stack_record)) stack_record{.name = name, .memory = memory};
+  stack_name(memory, record);
+  return *record;
+}
+
 std::size_t mapped_bytes() {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -120,8 +128,7 @@ TEST(Stack, SmallOnesShareAPageAndAreFound) {
   EXPECT_LE(pages.size(), count * smallest_stack_size / page_size + 16);
   for (const stack_memory& each : held.all()) {
     std::memset(each.low + stack_seal_size, 0x5a, each.size - stack_seal_size);
-    stack_record record{.name = "small", .memory = each};
-    stack_name(each, &record);
+    const stack_record& record = name_stack(each, "small");
     for (const char* inside : {each.low, each.high() - 1}) {
       const stack_place place = stack_find(reinterpret_cast<std::uintptr_t>(inside));
       EXPECT_TRUE(place.found && !place.guard);
@@ -139,8 +146,7 @@ TEST(Stack, OverrunWithoutAGuardEndsTheProgramWhenItIsGivenBack) {
   const auto result = in_child([] {
     alignas(16) static std::byte brought[16384];
     const stack_memory memory = stack_adopt(brought, sizeof brought);
-    stack_record record{.name = "greedy", .memory = memory};
-    stack_name(memory, &record);
+    name_stack(memory, "greedy");
     memory.low[0] ^= 1;
     stack_give(memory);
   });
@@ -154,8 +160,8 @@ TEST(Stack, OverrunByOneWithoutANameIsReportedAsAllReportsSayIt) {
     const auto result = in_child([used] {
       alignas(16) static std::byte brought[9000];
       const stack_memory memory = stack_adopt(brought, sizeof brought);
-      stack_record record{.name = "", .memory = memory};
-      stack_name(memory, used ? &record : nullptr);
+      if (used)
+        name_stack(memory, "");
       memory.low[0] ^= 1;
       stack_give(memory);
     });
@@ -219,7 +225,8 @@ TEST(Stack, IsAlignedToPagesAndWritableFromEndToEnd) {
   for (std::size_t size = minimum_stack_size; size <= 1 << 20; size *= 2) {
     const stack_memory memory = held.take(size);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.low) % page_size, 0u);
-    EXPECT_EQ(memory.high(), memory.low + size);
+    EXPECT_EQ(memory.high(), memory.low + size - stack_head_size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.high()) % 16, 0u);
     std::memset(memory.low, 0x5a, size);
     EXPECT_EQ(memory.high()[-1], 0x5a);
   }
@@ -298,7 +305,6 @@ TEST(Stack, AMillionAreInFewMappings) {
 TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
   held_stacks held;
   const stack_memory memory = held.take(16384);
-  stack_record record{.name = "mine", .memory = memory};
   const auto find = [](const char* address) { return stack_find(reinterpret_cast<std::uintptr_t>(address)); };
   for (const char* inside : {memory.low, memory.low + 5000, memory.high() - 1}) {
     const stack_place place = find(inside);
@@ -308,7 +314,7 @@ TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
     EXPECT_EQ(place.size, 16384u);
     EXPECT_EQ(place.record, nullptr);
   }
-  stack_name(memory, &record);
+  const stack_record& record = name_stack(memory, "mine");
   for (const char* guard : {memory.low - 1, memory.low - page_size}) {
     const stack_place place = find(guard);
     EXPECT_TRUE(place.found);
@@ -325,10 +331,54 @@ TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
 
 TEST(Stack, GivenBackIsKnownUnderNoRecord) {
   const stack_memory memory = stack_take(16384);
-  stack_record record{.name = "gone", .memory = memory};
-  stack_name(memory, &record);
+  name_stack(memory, "gone");
   stack_give(memory);
   EXPECT_EQ(stack_find(reinterpret_cast<std::uintptr_t>(memory.low)).record, nullptr);
+}
+
+TEST(Stack, IsKnownUnderNoRecordBeforeItsFirstUse) {
+  held_stacks held;
+  constexpr std::size_t size = 1 << 19;  // nobody else's
+  const stack_memory first = held.take(size);
+  const char* const second = first.low + size + page_size;
+  const stack_place place = stack_find(reinterpret_cast<std::uintptr_t>(second));
+  EXPECT_TRUE(place.found && !place.guard);
+  EXPECT_EQ(place.low, second);
+  EXPECT_EQ(place.record, nullptr);
+  EXPECT_EQ(held.take(size).low, second);
+}
+
+// Where no guard is between, the first that is lost is what its neighbour is known under.
+TEST(Stack, OverrunByTheOneAboveItIsKnownUnderNoRecord) {
+  if (smallest_stack_size >= page_size)
+    GTEST_SKIP() << "no stack is small here";
+  held_stacks held;
+  const stack_memory below = held.take(1024);
+  const stack_memory above = held.take(1024);
+  ASSERT_EQ(above.low, below.low + 1024);
+  name_stack(below, "neighbour");
+  const stack_record& record = name_stack(above, "greedy");
+  std::memset(above.low - stack_head_size, 0x5a, 2 * stack_head_size);
+  EXPECT_EQ(stack_find(reinterpret_cast<std::uintptr_t>(below.low)).record, nullptr);
+  EXPECT_EQ(stack_find(reinterpret_cast<std::uintptr_t>(above.low)).record, &record);
+  EXPECT_TRUE(stack_is_whole(below));
+  EXPECT_FALSE(stack_is_whole(above));
+  std::memcpy(above.low, below.low, stack_seal_size);  // or it is not taken back
+}
+
+// Nothing beside it: a million would notice.
+TEST(Stack, InUseTakesNoMemoryButItsOwn) {
+  if (smallest_stack_size >= page_size)
+    GTEST_SKIP() << "pages that are not touched are no part of it, and sanitizers keep notes of them";
+  const auto result = in_child([] {
+    constexpr std::size_t count = 150'000;
+    std::vector<stack_memory> all(count);
+    const std::size_t before = resident_bytes();
+    for (stack_memory& each : all)
+      name_stack(each = stack_take(1024), "");
+    EXPECT_LE(resident_bytes() - before, count * (1024 + 4));
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 TEST(Stack, TrimmingKeepsWhatIsInUse) {

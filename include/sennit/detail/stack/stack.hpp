@@ -2,7 +2,10 @@
 //
 //   one mapping (a slab):
 //   | guard | stack 0 .......... | guard | stack 1 .......... | guard | stack 2 ...
-//           ^ low                ^ low + size (the stack grows down from here)
+//           ^ low                ^ low + size (two words below it the stack grows down)
+//
+// The lower of these two words says under which record a stack is known: in a page that is in use anyway. A
+// table beside would take 8 bytes for each.
 //
 // A guard is one page below its stack. Where the kernel offers MADV_GUARD_INSTALL (Linux 6.13) the mapping
 // stays one mapping; elsewhere mprotect splits it, and the number of stacks is bounded by vm.max_map_count,
@@ -52,14 +55,18 @@ inline constexpr std::size_t default_stack_size = 64 * 1024;
 inline constexpr std::size_t maximum_stack_size = std::size_t{1} << (sizeof(void*) == 8 ? 32 : 30);
 inline constexpr std::size_t small_stack_mark = ~(~std::size_t{0} >> 1);  // in a size: it may be a small one
 
-// Memory for one stack, owned by whoever took it. `slab` and `index` say where it came from.
+// What is ours at the top of each stack: two words, since what lies below is to be 16-aligned.
+inline constexpr std::size_t stack_head_size = 16;
+
+// Memory for one stack, owned by whoever took it, from `low` to `high()`. `slab` and `index` say where it
+// came from.
 struct stack_memory {
   char* low = nullptr;
   std::size_t size = 0;
   struct stack_slab* slab = nullptr;
   std::size_t index = 0;
 
-  char* high() const { return low + size; }
+  char* high() const { return low + size - stack_head_size; }
 };
 
 // What a fiber or coroutine is to have: a stack of `size` bytes, as its user says it (0: the usual one); or
@@ -83,8 +90,7 @@ constexpr stack_wish stack_wish_of(const Options& options) noexcept {
 struct fault_hook;
 struct emergency_stack;
 
-// By what a stack is known when something on it faults. Kept by the stack's user, at the top of the stack
-// itself.
+// By what a stack is known when something on it faults. Kept by the stack's user, in the stack itself.
 struct stack_record {
   const char* name = nullptr;            // of the coroutine or fiber on it; null: it has none
   const char* kind = "coroutine";        // "coroutine" or "fiber"
@@ -185,7 +191,7 @@ void stack_user_ended(const stack_record& record) noexcept;
 // All stacks that are known under a record. Those of other threads may be given back meanwhile.
 void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack_record&), void* argument);
 
-// Says under which record a stack is known from now on; null: unused.
+// Says under which record, which lies in it, a stack is known from now on; null: unused.
 void stack_name(const stack_memory& memory, stack_record* record) noexcept;
 
 // What lies at an address: for fault reports. Async-signal-safe.
