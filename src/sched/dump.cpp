@@ -82,7 +82,7 @@ public:
   SENNIT_UNSANITIZED void see(const stopped_workers& held) noexcept {
     see_workers(held);
     for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-      for (fiber& each : block->fibers)
+      for (fiber& each : block->used())
         see_fiber(each);
   }
 

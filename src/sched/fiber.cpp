@@ -122,7 +122,7 @@ void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argu
   descriptor_source& all = source();
   std::lock_guard hold(all.lock);
   for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (fiber& each : block->fibers)
+    for (fiber& each : block->used())
       if (lives_in(home, each))
         visit(argument, each);
 }

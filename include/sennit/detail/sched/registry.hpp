@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 #include "sennit/detail/sched/fiber.hpp"
 
@@ -14,16 +15,19 @@ namespace sennit::detail {
 // Descriptors come in blocks, which are never given back. A descriptor's number, for people, is its place
 // among all: the fiber's as long as it lives, another one's later.
 //
-// A block is 64 KiB of its own from the kernel, so that a descriptor costs its 128 bytes and nothing beside,
-// and those that were never used are zero, as if unused, and take no memory.
+// A block is 256 KiB of its own from the kernel, so that a descriptor costs its 128 bytes and next to nothing
+// beside (a two-thousandth), and those that were never used are zero, as if unused, and take no memory.
 struct fiber_block {
-  static constexpr std::size_t size = 511;
+  static constexpr std::size_t size = 2047;
   fiber fibers[size];
   fiber_block* older;
   std::size_t index;  // how many older ones there are
   std::size_t begun;  // how many were ever used: the first
+
+  // Those. With descriptors_lock() held.
+  std::span<fiber> used() noexcept { return {fibers, begun}; }
 };
-static_assert(sizeof(fiber_block) == 64 * 1024);
+static_assert(sizeof(fiber_block) == 256 * 1024);
 
 // A worker that can be found, as long as this lives: nothing of the worker is gone or yet to come then.
 class registration {
