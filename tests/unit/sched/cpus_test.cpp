@@ -5,12 +5,15 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 #include <thread>
+
+#include "sennit/runtime.hpp"
 
 namespace {
 
@@ -260,6 +263,7 @@ TEST_F(cpus, the_real_affinity_counts) {
     EXPECT_EQ(sennit::detail::allowed_cpus(), static_cast<unsigned>(CPU_COUNT(&before)));
     EXPECT_GE(usable_cpus(), 1U);
     EXPECT_LE(usable_cpus(), sennit::detail::allowed_cpus());
+    EXPECT_EQ(sennit::runtime().workers(), std::min(usable_cpus(), 64U));
     int first = 0;
     while (!CPU_ISSET(first, &before))
       ++first;
@@ -269,6 +273,7 @@ TEST_F(cpus, the_real_affinity_counts) {
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(sennit::detail::allowed_cpus(), 1U);
     EXPECT_EQ(usable_cpus(), 1U);
+    EXPECT_EQ(sennit::runtime().workers(), 1U);
     EXPECT_EQ(usable(8), 8U);  // what is said to be allowed
   }).join();
 }
