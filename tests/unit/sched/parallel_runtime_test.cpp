@@ -10,17 +10,13 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
-#include "sennit/channel.hpp"
 #include "sennit/generator.hpp"
-#include "sennit/local/runtime.hpp"
 #include "support/child.hpp"
 #include "support/fp_control.hpp"
 // Last.
@@ -481,106 +477,6 @@ TEST(ParallelEnd, AForkedChildMayExitOrMakeItsOwn) {
   EXPECT_EQ(rt->run([] { return 5; }), 5);
   parked.unpark();
   parked.join();
-}
-
-// ---- Policies.
-
-struct in_local {
-  using fiber = local::fiber;
-  static auto run(run_policy policy, auto function) { local::runtime({.policy = policy}).run(function); }
-  static fiber spawn(auto function) { return local::spawn(function); }
-  static void yield() { local::this_fiber::yield(); }
-  static void park() { local::this_fiber::park(); }
-};
-struct in_parallel {
-  using fiber = sennit::fiber;
-  static auto run(run_policy policy, auto function) {
-    runtime({.workers = 1, .policy = policy}).run(function);
-  }
-  static fiber spawn(auto function) { return sennit::spawn(function); }
-  static void yield() { this_fiber::yield(); }
-  static void park() { this_fiber::park(); }
-};
-
-// In which order fibers run that yield, park and unpark each other at random.
-template <class In>
-std::vector<std::size_t> order_of(run_policy policy) {
-  constexpr std::size_t count = 20;
-  constexpr int steps = 40;
-  std::vector<std::size_t> order;
-  In::run(policy, [&] {
-    std::vector<typename In::fiber> all(count);
-    std::size_t ended = 0;
-    const auto wander = [&](std::size_t self) {
-      std::minstd_rand random(static_cast<unsigned>(self) + 1);
-      for (int i = 0; i < steps; ++i) {
-        order.push_back(self);
-        switch (random() % 4) {
-          case 0:
-            In::yield();
-            break;
-          case 1:
-            In::park();
-            break;
-          default:
-            all[random() % count].unpark();
-        }
-      }
-      ++ended;
-    };
-    for (std::size_t i = 0; i < count; ++i)
-      all[i] = In::spawn([&, i] { wander(i); });
-    while (ended != count) {
-      order.push_back(count);
-      for (auto& each : all)
-        each.unpark();
-      In::yield();
-    }
-    for (auto& each : all)
-      each.join();
-  });
-  return order;
-}
-
-// What hybrid is, run_queue_test says of the local one.
-TEST(ParallelPolicy, HybridIsInTheOrderOfALocalRuntime) {
-  const auto order = order_of<in_parallel>(run_policy::hybrid);
-  EXPECT_EQ(order, order_of<in_local>(run_policy::hybrid));
-  EXPECT_NE(order, order_of<in_local>(run_policy::fifo));
-}
-
-TEST(ParallelPolicy, HybridStarvesNobody) {
-  for (const unsigned workers : {1u, 2u, 4u}) {
-    runtime rt({.workers = workers, .policy = run_policy::hybrid});
-    std::atomic<bool> done{false};
-    rt.run([&] {
-      channel<int> there(0), back(0);
-      auto one = spawn([&] {
-        while (!done) {
-          there.send(1);
-          back.receive();
-        }
-        there.close();
-      });
-      auto other = spawn([&] {
-        while (there.receive())
-          back.send(1);
-      });
-      std::vector<fiber> many;  // more than a worker's queue holds
-      std::atomic<std::size_t> turns{0};
-      for (std::size_t i = 0; i < 2 * detail::ring_capacity; ++i)
-        many.push_back(spawn([&] {
-          this_fiber::yield();
-          ++turns;
-        }));
-      for (auto& each : many)
-        each.join();
-      EXPECT_EQ(turns, many.size());
-      done = true;
-      one.join();
-      other.join();
-    });
-  }
 }
 
 TEST(ParallelMisuse, RefusesWhatItCannotBe) {
