@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sennit/generator.hpp"
+#include "support/busy_workers.hpp"
 #include "support/child.hpp"
 #include "support/fp_control.hpp"
 // Last.
@@ -314,16 +315,39 @@ TEST_P(Parallel, NobodyIsPinnedToAWorkerThatThereIsNot) {
   });
 }
 
+// All workers are held but the spawner's, which would come to the fiber if it was sent anywhere else; then
+// that one spins, and the one that the hint names is let go.
 TEST_P(Parallel, HintsSayWhereToBegin) {
-  rt.run([&] {
-    std::vector<fiber> all;
-    std::atomic<int> done{0};
-    for (unsigned i = 0; i < 40; ++i)
-      all.push_back(spawn([&] { ++done; }, {.near = i % workers}));
-    for (fiber& each : all)
-      each.join();
-    EXPECT_EQ(done, 40);
-  });
+  constexpr unsigned nowhere = ~0u;
+  const auto expect_to_begin = [&](unsigned from, unsigned to) {
+    std::vector<std::unique_ptr<support::held_worker>> held(workers);
+    for (unsigned i = 0; i < workers; ++i)
+      if (i != from)
+        held[i] = std::make_unique<support::held_worker>(rt, i);
+    std::atomic<unsigned> began{nowhere};
+    const auto spawner = [&] {
+      fiber hinted = spawn([&] { began = this_fiber::worker(); }, {.near = to});
+      const auto end = steady::now() + 10s;
+      const auto is_over = [&] { return began != nowhere || steady::now() > end; };
+      if (from == to) {
+        while (!is_over())
+          this_fiber::yield();
+      } else {
+        for (unsigned i = 0; i < 2 * detail::poll_interval; ++i)
+          this_fiber::yield();
+        EXPECT_EQ(began, nowhere);
+        held[to]->let_go();
+        support::spin_until(is_over);
+      }
+      EXPECT_EQ(began, to) << "from " << from;
+      held.clear();
+      hinted.join();
+    };
+    rt.spawn(spawner, {.pinned = from}).join();
+  };
+  for (unsigned to = 0; to < workers; ++to)
+    for (const unsigned from : {to, (to + 1) % workers})
+      expect_to_begin(from, to);
 }
 
 TEST_P(Parallel, NamesAndNumbers) {
