@@ -1,6 +1,5 @@
 // Workers that have nothing to do, and workers that are stuck in a fiber.
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,35 +9,45 @@
 #include <thread>
 #include <vector>
 
-#include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
+#include "support/busy_workers.hpp"
 
 namespace {
 
 using namespace sennit;
 using namespace std::chrono_literals;
 
-// How often the worker threads of this process have given their processor up so far.
-long sleeps_of_workers() {
-  long sum = 0;
+// What the worker threads of this process have done so far.
+struct activity {
+  long sleeps = 0;    // how often they have given their processor up
+  long cpu_time = 0;  // nanoseconds on one
+  bool operator==(const activity&) const = default;
+};
+
+activity activity_of_workers() {
+  activity sum;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream status(task.path() / "status");
     bool worker = false;
     for (std::string line; std::getline(status, line);) {
       worker |= line.starts_with("Name:\tsennit/");
       if (worker && line.starts_with("voluntary_ctxt_switches:"))
-        sum += std::stol(line.substr(line.find('\t')));
+        sum.sleeps += std::stol(line.substr(line.find('\t')));
     }
+    long cpu_time;
+    std::ifstream schedstat(task.path() / "schedstat");
+    if (worker && schedstat >> cpu_time)
+      sum.cpu_time += cpu_time;
   }
   return sum;
 }
 
-// Until nobody sleeps and wakes any more.
+// Until nobody sleeps and wakes any more, and nobody spins.
 bool comes_to_rest() {
   for (int i = 0; i < 100; ++i) {
-    const long before = sleeps_of_workers();
+    const activity before = activity_of_workers();
     std::this_thread::sleep_for(100ms);
-    if (sleeps_of_workers() == before)
+    if (activity_of_workers() == before)
       return true;
   }
   return false;
@@ -52,6 +61,7 @@ TEST(ParallelIdle, NobodyWakesWithoutWork) {
       spawn([] { this_fiber::yield(); }).join();
   });
   EXPECT_TRUE(comes_to_rest());
+  EXPECT_GT(activity_of_workers().cpu_time, 0) << "no schedstat";
   // And comes back from rest.
   EXPECT_EQ(rt.run([] { return 1; }), 1);
   EXPECT_TRUE(comes_to_rest());
@@ -75,7 +85,7 @@ TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
     GTEST_SKIP() << "one processor";
   runtime rt({.workers = 2});
   constexpr long rounds = 200'000;
-  const long before = sleeps_of_workers();
+  const long before = activity_of_workers().sleeps;
   const auto begin = std::chrono::steady_clock::now();
   rt.run([] {
     std::atomic<bool> over{false};
@@ -93,15 +103,10 @@ TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
   });
   // But the watcher wakes, every millisecond.
   const auto time = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(sleeps_of_workers() - before, rounds / 20 + 4 * (time / 1ms));
+  EXPECT_LT(activity_of_workers().sleeps - before, rounds / 20 + 4 * (time / 1ms));
 }
 
-// Spins, as a fiber does that computes, until it is true. What this waits for must be done by another worker.
-template <class Condition>
-void spin_until(Condition condition) {
-  while (!condition())
-    ::sched_yield();
-}
+using support::spin_until;
 
 class Stuck : public testing::Test {
 protected:
