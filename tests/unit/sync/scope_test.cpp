@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sennit/fiber_local.hpp"
+#include "stop_support.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
@@ -172,6 +173,30 @@ KIND_TEST(Scope, IsJoinedUntilADeadline) {
     EXPECT_FALSE(s.join_for(1ms));
     s.request_stop();
     EXPECT_TRUE(s.join_for(1min));
+  });
+}
+
+// The owner's wait alone: the scope's fibers go on.
+KIND_TEST(Scope, IsJoinedUntilAStop) {
+  this->run([] {
+    for (const auto deadline : {detail::never, std::chrono::steady_clock::now() + 1h}) {
+      typename Kind::event end;
+      std::stop_source stop;
+      std::atomic<bool> begun = false;
+      auto owner = Kind::spawn([&] {
+        typename Kind::scope s;
+        s.spawn([&] { end.wait(); });
+        be_cancelled(stop.get_token(), [&] { static_cast<void>(s.join_until(deadline)); }, begun);
+        EXPECT_FALSE(s.stop_requested());
+        end.set();
+        s.join();
+      });
+      while (!begun)
+        Kind::yield();
+      Kind::yield();
+      stop.request_stop();
+      owner.join();
+    }
   });
 }
 

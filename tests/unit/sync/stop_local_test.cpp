@@ -6,14 +6,17 @@
 #include <thread>
 #include <vector>
 
+#include "sennit/local/barrier.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/event.hpp"
 #include "sennit/local/future.hpp"
 #include "sennit/local/mutex.hpp"
+#include "sennit/local/once.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/shared_mutex.hpp"
+#include "sennit/local/wait_group.hpp"
 #include "stop_support.hpp"
 
 namespace sennit {
@@ -70,12 +73,26 @@ std::vector<wait_kind> local_waits() {
                  }});
   auto book = std::make_shared<local::shared_mutex>();
   book->lock();
-  all.push_back({"shared mutex", [=] { book->lock_shared(); },
+  all.push_back({"shared mutex, to read", [=] { book->lock_shared(); },
                  [=] {
                    book->unlock();
                    EXPECT_TRUE(book->try_lock());
                    book->unlock();
                  }});
+  auto read = std::make_shared<local::shared_mutex>();
+  read->lock_shared();
+  all.push_back({"shared mutex, to write", [=] { read->lock(); },
+                 [=] {
+                   EXPECT_TRUE(read->try_lock_shared());  // no writer keeps readers out
+                   read->unlock_shared();
+                   read->unlock_shared();
+                   EXPECT_TRUE(read->try_lock());
+                   read->unlock();
+                 }});
+  auto group = std::make_shared<local::wait_group>(1);
+  all.push_back({"wait group", [=] { group->wait(); }, [=] { group->done(); }});
+  auto others = std::make_shared<local::barrier<>>(100);
+  all.push_back({"barrier", [=] { others->arrive_and_wait(); }});
   auto promised = std::make_shared<local::promise<int>>();
   auto result = std::make_shared<local::future<int>>(promised->get_future());
   all.push_back({"future", [=] { result->wait(); },
@@ -101,6 +118,27 @@ TEST(StopOfLocalFibers, EndsEveryWait) {
       each.after();
     });
   }
+}
+
+TEST(StopOfLocalFibers, EndsCallOnce) {
+  local::runtime rt;
+  rt.run([] {
+    local::once_flag flag;
+    local::event end;
+    std::stop_source stop;
+    std::atomic<bool> begun = false;
+    local::fiber first = local::spawn([&] { local::call_once(flag, [&] { end.wait(); }); });
+    const auto again = [&] { local::call_once(flag, [] { ADD_FAILURE() << "twice"; }); };
+    local::this_fiber::yield();
+    local::fiber waits = local::spawn([&] { be_cancelled(stop.get_token(), again, begun); });
+    while (!begun)
+      local::this_fiber::yield();
+    stop.request_stop();
+    waits.join();
+    end.set();
+    again();
+    first.join();
+  });
 }
 
 TEST(StopOfLocalFibers, ComesFromAnyThread) {

@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "sennit/barrier.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/condition_variable.hpp"
 #include "sennit/counting_semaphore.hpp"
 #include "sennit/event.hpp"
 #include "sennit/future.hpp"
 #include "sennit/mutex.hpp"
+#include "sennit/once.hpp"
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/shared_mutex.hpp"
@@ -68,9 +70,22 @@ std::vector<wait_kind> shared_waits(time_point deadline) {
     auto m = std::make_shared<shared_mutex>();
     m->lock();
     kind(
-        "shared mutex", [=] { static_cast<void>(m->try_lock_shared_until(deadline)); },
+        "shared mutex, to read", [=] { static_cast<void>(m->try_lock_shared_until(deadline)); },
         [=] {
           m->unlock();
+          EXPECT_TRUE(m->try_lock());
+          m->unlock();
+        });
+  }
+  {
+    auto m = std::make_shared<shared_mutex>();
+    m->lock_shared();
+    kind(
+        "shared mutex, to write", [=] { static_cast<void>(m->try_lock_until(deadline)); },
+        [=] {
+          EXPECT_TRUE(m->try_lock_shared());  // no writer keeps readers out
+          m->unlock_shared();
+          m->unlock_shared();
           EXPECT_TRUE(m->try_lock());
           m->unlock();
         });
@@ -102,6 +117,27 @@ std::vector<wait_kind> shared_waits(time_point deadline) {
   {
     auto group = std::make_shared<wait_group>(1);
     kind("wait group", [=] { group->wait_until(deadline); }, [=] { group->done(); });
+  }
+  {
+    auto others = std::make_shared<barrier<>>(3);  // be_cancelled() arrives twice
+    kind("barrier", [=] { others->arrive_and_wait(); }, [=] { others->arrive_and_wait(); });
+  }
+  {
+    auto flag = std::make_shared<once_flag>();
+    auto begun = std::make_shared<event>();
+    auto end = std::make_shared<event>();
+    std::thread([=] {
+      call_once(*flag, [=] {
+        begun->set();
+        end->wait();
+      });
+    }).detach();
+    begun->wait();
+    const auto again = [=] { call_once(*flag, [] { ADD_FAILURE() << "twice"; }); };
+    kind("call_once", again, [=] {
+      end->set();
+      again();
+    });
   }
   {
     auto c = std::make_shared<channel<int>>();
