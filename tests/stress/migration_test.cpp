@@ -2,13 +2,21 @@
 // Compiled with several flags: what breaks it is a compiler that remembers a thread-local address.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iterator>
+#include <mutex>
+#include <optional>
 #include <vector>
 
+#include "sennit/channel.hpp"
+#include "sennit/coroutine.hpp"
+#include "sennit/generator.hpp"
+#include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "support/sanitizers.hpp"
 
@@ -27,13 +35,20 @@ constexpr int rounds = 5000;
 #endif
 constexpr int resumes_in_round = 4;
 
+// By what a fiber goes from worker to worker.
+enum class way { yield, sleep, park, receive, lock, join, generator, coroutine };
+constexpr const char* ways[] = {"yield", "sleep", "park",      "receive",
+                                "lock",  "join",  "generator", "coroutine"};
+
 struct mine {
   int number;
   int step;
 };
 
 struct all_of_them {
-  std::vector<fiber> handles;  // each unparked by its predecessor
+  std::vector<fiber> handles;                // each unparked by its predecessor
+  std::array<channel<int>, fibers> letters;  // to each from its predecessor
+  std::array<mutex, fibers / 4> turns;       // each of four's
   std::atomic<bool> go{false};
   std::atomic<int> at_work{fibers};
 };
@@ -45,31 +60,89 @@ struct traveller {
   long resumes = 0;
   long moved = 0;
   long wrong = 0;
+  std::array<long, std::size(ways)> moved_by{};
 
   void expect(bool right) { wrong += right ? 0 : 1; }
 
-  void travel() {
-    const unsigned before = this_fiber::worker();
+  // Waits, with an errno that is to be there afterwards. What is of this wait alone is done in `wait`.
+  template <class Wait>
+  void keep_errno(Wait wait) {
     const int error = 1 + number * 100 + static_cast<int>(resumes % 100);
     errno = error;
-    switch ((resumes + number + step) % 3) {
-      case 0:
-        this_fiber::yield();
-        break;
-      case 1:
-        this_fiber::sleep_for(0s);
-        expect(errno == error);
-        break;
-      default:
-        all.handles[(static_cast<unsigned>(number) + 1) % fibers].unpark();
-        errno = error;
-        this_fiber::park_until(std::chrono::steady_clock::now() + 100us);
-        expect(errno == error);
-    }
-    ++resumes;
-    moved += this_fiber::worker() != before ? 1 : 0;
+    wait();
+    expect(errno == error);
+  }
+  void park() {
+    all.handles[next()].unpark();
+    keep_errno([] { this_fiber::park_until(soon()); });
   }
 
+  void travel() {
+    const unsigned before = this_fiber::worker();
+    const auto by = static_cast<way>((resumes + number + step) % std::ssize(ways));
+    bool here = false;
+    switch (by) {
+      case way::yield:
+        this_fiber::yield();
+        break;
+      case way::sleep:
+        keep_errno([] { this_fiber::sleep_for(0s); });
+        break;
+      case way::park:
+        park();
+        break;
+      case way::receive: {
+        int letter = number;
+        static_cast<void>(all.letters[next()].try_send(letter));
+        keep_errno([&] {
+          const std::optional<int> got = all.letters[static_cast<unsigned>(number)].receive_until(soon());
+          expect(!got || *got == (number + fibers - 1) % fibers);
+        });
+        break;
+      }
+      case way::lock: {
+        mutex& turn = all.turns[static_cast<unsigned>(number) % all.turns.size()];
+        keep_errno([&] { turn.lock(); });
+        const std::lock_guard unlocks(turn, std::adopt_lock);
+        here = this_fiber::worker() == before;
+        this_fiber::yield();  // so that others wait for it
+        break;
+      }
+      case way::join: {
+        fiber child = spawn([] {});
+        keep_errno([&] { child.join(); });
+        break;
+      }
+      case way::generator: {
+        generator<int> steps([&](auto& yield) {
+          try {
+            throw mine{number, step};
+          } catch (const mine& caught) {
+            park();
+            expect(is_ours(caught));
+          }
+          yield(number);
+        });
+        expect(*steps.begin() == number);
+        break;
+      }
+      case way::coroutine: {
+        coroutine<int(int)> once([&](auto&, int given) {
+          keep_errno([] { this_fiber::sleep_for(0s); });
+          return given;
+        });
+        expect(once(number) == number);
+        break;
+      }
+    }
+    ++resumes;
+    const bool did = by == way::lock ? !here : this_fiber::worker() != before;
+    moved += did ? 1 : 0;
+    moved_by[static_cast<std::size_t>(by)] += did ? 1 : 0;
+  }
+
+  unsigned next() const { return (static_cast<unsigned>(number) + 1) % fibers; }
+  static std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock::now() + 100us; }
   bool is_ours(const mine& thrown) const { return thrown.number == number && thrown.step == step; }
 };
 
@@ -141,16 +214,21 @@ TEST_P(Migration, KeepsExceptionsAndErrno) {
   long resumes = 0;
   long moved = 0;
   long wrong = 0;
+  std::array<long, std::size(ways)> moved_by{};
   for (const traveller& each : travellers) {
     resumes += each.resumes;
     moved += each.moved;
     wrong += each.wrong;
+    for (std::size_t by = 0; by < std::size(ways); ++by)
+      moved_by[by] += each.moved_by[by];
   }
   std::printf("[migration ] %ld wrong of %ld resumes, %ld of them on another of %u workers\n", wrong, resumes,
               moved, GetParam());
   EXPECT_EQ(resumes, long{fibers} * rounds * resumes_in_round);
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(moved, resumes / 2);
+  for (std::size_t by = 0; by < std::size(ways); ++by)
+    EXPECT_GT(moved_by[by], 0) << ways[by];
 }
 
 }  // namespace
