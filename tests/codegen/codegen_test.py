@@ -151,5 +151,53 @@ class Loops(unittest.TestCase):
                     self.assertTrue(any(re.search(fault, f) for f in faults), faults)
 
 
+class OwnerPath(unittest.TestCase):
+    """A worker works at its own ring, and a fiber yields to the next, without an atomic read-modify-write."""
+
+    # What only a rare branch goes to: see Loops, and work_ring.hpp for a thief that came between.
+    RARE = r"parallel_give_way|stack_for|leave_by_yield|_contended|keeps_|_busy|sennit_suspend_decide|\.text\.unlikely"
+
+    def faults(self, function):
+        usual = function.usual_way()
+        faults = [f"atomic: {i}" for i in usual if i.is_atomic]
+        leaves = [i for i in usual if i.symbol and (i.is_call or i.mnemonic.startswith("j"))]
+        return faults + [f"leaves: {i}" for i in leaves if not re.search(self.RARE, i.symbol)]
+
+    @staticmethod
+    def named(found, name):
+        return found[next(full for full in found if re.match(name + r"\(.*\)$", full))]
+
+    def test_has_no_read_modify_write(self):
+        # Those with a light fence look whether it is free; a rotation has it for nothing.
+        with_fence = ("ring_pop", "ring_pop_newest", "ring_put_slot", "ring_take_slot")
+        for compiler in COMPILERS:
+            found = compile(compiler, "owner_path.cpp")
+            for name in (*with_fence, "ring_push", "ring_rotate", "parallel_yield_often"):
+                with self.subTest(compiler=compiler, function=name):
+                    function = self.named(found, name)
+                    self.assertEqual(self.faults(function), [])
+                    looks = [i for i in function.usual_way() if disassembly.FENCES in i.symbol]
+                    self.assertEqual(len(looks), int(name in with_fence))
+            with self.subTest(compiler=compiler, function="parallel_yield_often: its switches"):
+                self.assertTrue(disassembly.only_loop(self.named(found, "parallel_yield_often")))
+
+    def test_planted_faults_are_found(self):
+        planted = {
+            "counts_before": "lock (inc|add)",
+            "claims_behind": "lock cmpxchg",
+            "exchanges": "xchg",
+            "stores_in_one_order": "xchg",
+            "makes_a_full_fence": "lock or|mfence",
+            "yields_and_counts": "lock (inc|add)",
+            "calls": "leaves: .*elsewhere",
+        }
+        for compiler in COMPILERS:
+            found = compile(compiler, "bad_owner_path.cpp")
+            for name, fault in planted.items():
+                with self.subTest(compiler=compiler, function=name):
+                    faults = self.faults(self.named(found, name))
+                    self.assertTrue(any(re.search(fault, f) for f in faults), faults)
+
+
 if __name__ == "__main__":
     unittest.main()

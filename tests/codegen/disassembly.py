@@ -12,6 +12,10 @@ import re
 import subprocess
 
 RECORD = "-0x98(%rsp),%rdi"  # how a switch finds the place of its record
+# What -r says behind an instruction, with -w on its line.
+RELOCATION = r"\t[0-9a-f]+: R_X86_64_\S+\t(.*?)([-+]0x[0-9a-f]+)?$"
+# Where it is written whether light fences are free (native_memory.hpp).
+FENCES = "native_memory::kind_"
 # Calls that do not come back.
 NO_RETURN = re.compile(
     r"throw|__cxa_rethrow|__cxa_call|_Unwind_Resume|terminate|abort|__assert_fail|__stack_chk_fail|__glibcxx_assert|fatal")
@@ -24,10 +28,12 @@ class Instruction:
     operands: str
     symbol: str = ""  # what a relocation in it names
     of_switch: bool = False  # the header's, not the compiler's
+    locked: bool = False  # has the lock prefix
     frame: str = r"\(%rsp"  # what an address in the function's frame looks like
 
     def __str__(self):
-        return f"{self.address:x}: {self.mnemonic} {self.operands} {self.symbol}".rstrip()
+        lock = "lock " if self.locked else ""
+        return f"{self.address:x}: {lock}{self.mnemonic} {self.operands} {self.symbol}".rstrip()
 
     @property
     def target(self):
@@ -42,6 +48,12 @@ class Instruction:
     @property
     def is_return(self):
         return self.mnemonic.split()[-1] in ("ret", "retq")
+
+    @property
+    def is_atomic(self):
+        """A read-modify-write that is atomic, or a full fence, which costs as much."""
+        exchanges = self.mnemonic.startswith("xchg") and "(" in self.operands  # locked without a prefix
+        return self.locked or exchanges or self.mnemonic == "mfence"
 
     @property
     def touches_frame(self):
@@ -63,15 +75,14 @@ def functions(object_file):
     for line in text.splitlines():
         if match := re.match(r"[0-9a-f]+ <(.*)>:$", line):
             current = found.setdefault(match.group(1), [])
-        elif match := re.match(r"\s+([0-9a-f]+):\s+(R_X86_64_\S+)\s+(\S+?)([-+]0x[0-9a-f]+)?$", line):
-            if current:
-                current[-1].symbol = match.group(3)
         elif match := re.match(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*?)\s*$", line):
             mnemonic, operands = match.group(2), match.group(3)
+            operands, _, symbol = re.sub(RELOCATION, r"\n\1", operands).partition("\n")
+            locked = mnemonic == "lock"
             if mnemonic in ("notrack", "bnd", "rep", "repz", "lock", "data16", "cs"):
                 mnemonic, _, operands = operands.partition(" ")
             if current is not None:
-                current.append(Instruction(int(match.group(1), 16), mnemonic, operands.strip()))
+                current.append(Instruction(int(match.group(1), 16), mnemonic, operands.strip(), symbol, locked=locked))
     return {name: Function(name, instructions) for name, instructions in found.items() if instructions}
 
 
@@ -146,6 +157,18 @@ class Function:
             if last in loop:
                 loops.append([self.instructions[i] for i in loop])
         return loops
+
+    def usual_way(self):
+        """What may run, in order, once light fences are free: a branch that found they are not is left out."""
+        edges = list(self._next)
+        for look, instruction in enumerate(self.instructions):
+            if FENCES in instruction.symbol:
+                branch = next(i for i in range(look, len(self.instructions))
+                              if re.match("j(?!mp)", self.instructions[i].mnemonic))
+                compared, jump = self.instructions[branch - 1], self.instructions[branch]
+                assert compared.operands.startswith("$0x2,") and jump.mnemonic in ("je", "jne"), f"{compared}, {jump}"
+                edges[branch] = [branch + 1 if jump.mnemonic == "jne" else self._index(jump.target)]
+        return [self.instructions[i] for i in sorted({0} | self._reachable(0, edges))]
 
     def outside(self, loop):
         return [i for i in self.instructions if i not in loop and not i.of_switch]
