@@ -7,7 +7,8 @@
 
 namespace {
 
-struct gate {
+struct gate : bench::joined_fibers<boost::fibers::fiber> {
+  using joined_fibers::joined_fibers;
   void wait() {
     std::unique_lock hold(mutex);
     opened.wait(hold, [this] { return is_open; });
@@ -31,6 +32,8 @@ int main(int argc, char** argv) {
   boost::fibers::pooled_fixedsize_stack stacks(8 * 1024);
   bench::measure_parked<gate>(
       program, "",
-      [&stacks](auto function) { return boost::fibers::fiber(std::allocator_arg, stacks, function); },
+      [&stacks](gate& its, auto function) {
+        its.add(boost::fibers::fiber(std::allocator_arg, stacks, function));
+      },
       [] { boost::this_fiber::yield(); });
 }

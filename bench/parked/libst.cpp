@@ -10,8 +10,8 @@ namespace {
 
 using threads = bench::state_threads<bench::idiom>;
 
-struct gate {
-  gate() : opened(st_cond_new()) {}
+struct gate : bench::joined_fibers<threads::fiber> {
+  explicit gate(long n) : joined_fibers(n), opened(st_cond_new()) {}
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
   ~gate() { st_cond_destroy(opened); }
@@ -44,10 +44,10 @@ int main(int argc, char** argv) {
   threads::run([&] {
     bench::measure_parked<gate>(
         program, "",
-        [](auto function) {
+        [](gate& its, auto function) {
           using type = decltype(function);
-          return threads::fiber([](void* argument) -> void* { return call<type>(argument); },
-                                new type(function), 8 * 1024);
+          its.add(threads::fiber([](void* argument) -> void* { return call<type>(argument); },
+                                 new type(function), 8 * 1024));
         },
         [] { threads::yield(); });
   });

@@ -1,5 +1,6 @@
 // Sennit: see parked.hpp. Stacks of 8 KiB, of which a page is touched; or none, where they begin and wait
-// with continuations.
+// with continuations. Fibers are detached, and a wait group knows when all have ended, as in Go's program: no
+// handles are kept.
 #include "parked.hpp"
 
 #include <mutex>
@@ -9,15 +10,28 @@
 #include "sennit/become.hpp"
 #include "sennit/event.hpp"
 #include "sennit/local/event.hpp"
+#include "sennit/local/wait_group.hpp"
+#include "sennit/wait_group.hpp"
 
 namespace {
 
 constexpr std::size_t stack_size = 8 * 1024;
 
-struct local_gate {
+template <class WaitGroup>
+struct detached_fibers {
+  explicit detached_fibers(long n) : left(static_cast<std::size_t>(n)) {}
+  void join() { left.wait(); }
+  WaitGroup left;
+};
+
+struct local_gate : detached_fibers<sennit::local::wait_group> {
+  using detached_fibers::detached_fibers;
   void wait() {
-    std::unique_lock hold(mutex);
-    opened.wait(hold, [this] { return is_open; });
+    {
+      std::unique_lock hold(mutex);
+      opened.wait(hold, [this] { return is_open; });
+    }
+    left.done();
   }
   void open() {
     is_open = true;
@@ -28,20 +42,27 @@ struct local_gate {
   bool is_open = false;
 };
 
-struct gate {
-  void wait() { event.wait(); }
+struct gate : detached_fibers<sennit::wait_group> {
+  using detached_fibers::detached_fibers;
+  void wait() {
+    event.wait();
+    left.done();
+  }
   void open() { event.set(); }
   sennit::event event;
 };
 
-template <class Event>
-struct stackless_gate {
+template <class Event, class WaitGroup>
+struct stackless_gate : detached_fibers<WaitGroup> {
+  using detached_fibers<WaitGroup>::detached_fibers;
   sennit::continuation wait() {
-    return sennit::become(event.waiting(), [] {});
+    return sennit::become(event.waiting(), [this] { this->left.done(); });
   }
   void open() { event.set(); }
   Event event;
 };
+using local_stackless_gate = stackless_gate<sennit::local::event, sennit::local::wait_group>;
+using parallel_stackless_gate = stackless_gate<sennit::event, sennit::wait_group>;
 
 template <class Function>
 sennit::continuation at_once(Function function) {
@@ -56,11 +77,11 @@ int main(int argc, char** argv) {
     bench::sennit_local::run(
         [&] {
           bench::measure_parked<local_gate>(
-              program, "local", [](auto function) { return sennit::local::spawn(function); },
+              program, "local", [](local_gate&, auto function) { sennit::local::spawn(function).detach(); },
               [] { sennit::local::this_fiber::yield(); });
-          bench::measure_parked<stackless_gate<sennit::local::event>>(
+          bench::measure_parked<local_stackless_gate>(
               program, "local-continuation",
-              [](auto function) { return sennit::local::spawn(at_once(function)); },
+              [](local_stackless_gate&, auto function) { sennit::local::spawn(at_once(function)).detach(); },
               [] { sennit::local::this_fiber::yield(); });
         },
         sennit::run_policy::fifo, stack_size);
@@ -69,11 +90,11 @@ int main(int argc, char** argv) {
         program.workers(), bench::second_worker::sleeps,
         [&] {
           bench::measure_parked<gate>(
-              program, "parallel", [](auto function) { return sennit::spawn(function); },
+              program, "parallel", [](gate&, auto function) { sennit::spawn(function).detach(); },
               [] { sennit::this_fiber::yield(); });
-          bench::measure_parked<stackless_gate<sennit::event>>(
+          bench::measure_parked<parallel_stackless_gate>(
               program, "parallel-continuation",
-              [](auto function) { return sennit::spawn(at_once(function)); },
+              [](parallel_stackless_gate&, auto function) { sennit::spawn(at_once(function)).detach(); },
               [] { sennit::this_fiber::yield(); });
         },
         stack_size);

@@ -342,8 +342,8 @@ def table_5(options, all_work):
         ["all", descriptor, descriptor + stack, 690, 4664],
         [f"by how much a process with {fibers:,} has grown, for each", *(f"{each:,.0f}" for each in grown), "", ""],
     ])
-    yield ("The last row is measured by `./run bench parked`: a handle of 8 bytes is in it; what the kernel keeps for "
-           "itself\n(page tables) is not.\n")
+    yield ("The last row is measured by `./run bench parked`: what the kernel keeps for itself (page tables) is not in "
+           "it.\n")
 
 
 def stacks(all_work):
