@@ -6,8 +6,11 @@
 //   for (;;)
 //     sennit::spawn([stream = listener.accept()]() mutable { serve(stream); }).detach();
 //
-// Deadlines and the two forms of each operation: as in tcp_stream.hpp.
+// Those fibers begin at the worker that accepts, and move where idle workers take them. To spread
+// connections over the workers from the beginning, spawn them with {.near = number++} (fiber.hpp): each at
+// the next worker, and after the last at the first again.
 //
+// Deadlines and the two forms of each operation: as in tcp_stream.hpp.
 #pragma once
 
 #include <sys/socket.h>

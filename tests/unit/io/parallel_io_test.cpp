@@ -83,6 +83,39 @@ TEST_P(ParallelIo, ManyConnectionsEcho) {
   });
 }
 
+// As a server spreads them. The workers are hints: where the machine is busy, an idle one may come before the
+// one that is meant; but not in every round.
+TEST_P(ParallelIoOnSeveral, ConnectionsBeginAtTheWorkersInTurn) {
+  constexpr unsigned count = 8;
+  tcp_listener listener("127.0.0.1", 0);
+  rt.run([&] {
+    const auto begin_where_meant = [&] {
+      unsigned right = 0;
+      for (unsigned number = 0; number < count; ++number) {
+        auto client = tcp_stream::connect("127.0.0.1", listener.port(), generous());
+        unsigned begun_at = 0;
+        auto server = sennit::spawn(
+            [&begun_at, stream = listener.accept(generous())]() mutable {
+              begun_at = sennit::this_fiber::worker();
+              echo(stream);
+            },
+            {.near = number});
+        client.write_all("hello", generous());
+        client.shutdown_write();
+        EXPECT_EQ(read_to_end(client), "hello");
+        server.join();
+        right += begun_at == number % workers() ? 1 : 0;
+      }
+      return right == count;
+    };
+    const auto end = steady::now() + 30s;
+    bool all_right = begin_where_meant();
+    while (!all_right && steady::now() < end)
+      all_right = begin_where_meant();
+    EXPECT_TRUE(all_right);
+  });
+}
+
 // A reader and a writer of one stream, each on a worker of its own where there are two.
 TEST_P(ParallelIo, BothDirectionsAtOnce) {
   const std::string data = pattern(1 << 20);
