@@ -63,8 +63,8 @@ int refuse_one(listener& l) noexcept {
     ::close(std::exchange(l.reserve, -1));
   const auto got = static_cast<int>(accept_once(l.source.get()->descriptor));
   if (got >= 0) {
+    ++l.refused;  // before the client learns of it
     ::close(got);
-    ++l.refused;
   }
   l.reserve = take_reserve();
   return std::min(got, 0);
