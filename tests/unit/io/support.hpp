@@ -16,15 +16,17 @@
 #include <utility>
 #include <vector>
 
-#include "sennit/local/runtime.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
+#include "support/kinds.hpp"
 #include "support/process.hpp"
 
 namespace io_test {
 
 using namespace std::chrono_literals;
 using namespace sennit::local;
+using sennit::kind_test;
+using sennit::start;
 using sennit::tcp_listener;
 using sennit::tcp_stream;
 using support::open_descriptors;
