@@ -13,11 +13,13 @@ namespace {
 
 using namespace io_test;
 
-TEST(TcpStream, Echoes) {
-  runtime rt;
-  rt.run([] {
+template <class Kind>
+class TcpStream : public kind_test<Kind> {};
+
+KIND_TEST(TcpStream, Echoes) {
+  this->run([] {
     auto [client, server] = make_connection();
-    auto serving = spawn([&] { echo(server); });
+    auto serving = Kind::spawn([&] { echo(server); });
     for (const char* text : {"hello", "again", "x"}) {
       client.write_all(text);
       std::string reply;
@@ -31,9 +33,8 @@ TEST(TcpStream, Echoes) {
   });
 }
 
-TEST(TcpStream, TakesBytesAndCharacters) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, TakesBytesAndCharacters) {
+  this->run([] {
     auto [client, server] = make_connection();
     std::string text = "d";
     const std::array<std::byte, 1> bytes{std::byte{'a'}};
@@ -58,15 +59,14 @@ TEST(TcpStream, TakesBytesAndCharacters) {
   });
 }
 
-TEST(TcpStream, MovesMuchBothWaysThroughSmallBuffers) {
+KIND_TEST(TcpStream, MovesMuchBothWaysThroughSmallBuffers) {
   const std::string data = pattern(12 << 20);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     auto [client, server] = make_connection();
     shrink_buffers(client);
     shrink_buffers(server);
     auto send = [&](tcp_stream& stream) {
-      return spawn([&] {
+      return Kind::spawn([&] {
         stream.write_all(data, generous());
         stream.shutdown_write();
       });
@@ -74,7 +74,7 @@ TEST(TcpStream, MovesMuchBothWaysThroughSmallBuffers) {
     auto a = send(client);
     auto b = send(server);
     bool same = false;
-    auto reader = spawn([&] { same = read_to_end(server) == data; });
+    auto reader = Kind::spawn([&] { same = read_to_end(server) == data; });
     EXPECT_TRUE(read_to_end(client) == data);
     reader.join();
     EXPECT_TRUE(same);
@@ -83,9 +83,8 @@ TEST(TcpStream, MovesMuchBothWaysThroughSmallBuffers) {
   });
 }
 
-TEST(TcpStream, EndOfStreamStaysTheEnd) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, EndOfStreamStaysTheEnd) {
+  this->run([] {
     auto [client, server] = make_connection();
     client.write_all("tail");
     client.close();
@@ -96,27 +95,25 @@ TEST(TcpStream, EndOfStreamStaysTheEnd) {
   });
 }
 
-TEST(TcpStream, TheEndThatCameWithTheDataIsSeen) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, TheEndThatCameWithTheDataIsSeen) {
+  this->run([] {
     auto [client, server] = make_connection();
     char buffer[64];
-    auto reader = spawn([&] {
+    auto reader = Kind::spawn([&] {
       EXPECT_EQ(server.read_some(buffer, generous()), 3u);
       EXPECT_EQ(server.read_some(buffer, generous()), 0u);
     });
-    this_fiber::yield();
+    Kind::yield();
     client.write_all("end");
     client.shutdown_write();
     reader.join();
   });
 }
 
-TEST(TcpStream, HalfClosedItStillReceives) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, HalfClosedItStillReceives) {
+  this->run([] {
     auto [client, server] = make_connection();
-    auto serving = spawn([&] {
+    auto serving = Kind::spawn([&] {
       const std::string request = read_to_end(server);
       server.write_all("got " + request, generous());
       server.close();
@@ -129,9 +126,8 @@ TEST(TcpStream, HalfClosedItStillReceives) {
 }
 
 // A read stops at the mark of urgent data, short of what there is.
-TEST(TcpStream, UrgentDataDoesNotHideWhatFollows) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, UrgentDataDoesNotHideWhatFollows) {
+  this->run([] {
     auto [client, server] = make_connection();
     char buffer[64];
     std::error_code error;
@@ -139,15 +135,14 @@ TEST(TcpStream, UrgentDataDoesNotHideWhatFollows) {
     client.write_all("before");
     ASSERT_EQ(::send(client.native_handle(), "!", 1, MSG_OOB | MSG_NOSIGNAL), 1);
     client.write_all("after");
-    this_fiber::sleep_for(1ms);
+    Kind::sleep_for(1ms);
     EXPECT_EQ(server.read_some(buffer, generous()), 6u);
     EXPECT_EQ(server.read_some(buffer, generous()), 5u);
   });
 }
 
-TEST(TcpStream, SpeaksIpv6) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, SpeaksIpv6) {
+  this->run([] {
     std::error_code error;
     auto listener = tcp_listener::listen("::", 0, error);
     if (error)
@@ -164,16 +159,14 @@ TEST(TcpStream, SpeaksIpv6) {
   });
 }
 
-TEST(TcpStream, MayBeMovedWhileAFiberWaitsInIt) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, MayBeMovedWhileAFiberWaitsInIt) {
+  this->run([] {
     auto [client, server] = make_connection();
     std::size_t got = 0;
-    auto reader = spawn([&] {
+    auto reader = start<Kind>([&] {
       char buffer[8];
       got = server.read_some(buffer, generous());
     });
-    this_fiber::sleep_for(1ms);
     tcp_stream moved = std::move(server);
     client.write_all("moved");
     reader.join();
@@ -191,9 +184,8 @@ int no_delay_of(const tcp_stream& stream) {
   return value;
 }
 
-TEST(TcpStream, DoesNotDelayUnlessTold) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStream, DoesNotDelayUnlessTold) {
+  this->run([] {
     auto [client, server] = make_connection();
     EXPECT_EQ(no_delay_of(client), 1);
     EXPECT_EQ(no_delay_of(server), 1);
@@ -202,16 +194,15 @@ TEST(TcpStream, DoesNotDelayUnlessTold) {
   });
 }
 
-TEST(TcpStream, AdoptsASocket) {
+KIND_TEST(TcpStream, AdoptsASocket) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     auto a = tcp_stream::adopt(ends[0]);
     auto b = tcp_stream::adopt(ends[1]);
     std::string got;
-    auto reader = spawn([&] { got = read_to_end(b); });
-    this_fiber::yield();
+    auto reader = Kind::spawn([&] { got = read_to_end(b); });
+    Kind::yield();
     a.write_all("adopted");
     a.close();
     reader.join();
