@@ -12,9 +12,11 @@ namespace {
 
 using namespace io_test;
 
-TEST(TcpStreamFailure, AReadGivesUpAtItsDeadline) {
-  runtime rt;
-  rt.run([] {
+template <class Kind>
+class TcpStreamFailure : public kind_test<Kind> {};
+
+KIND_TEST(TcpStreamFailure, AReadGivesUpAtItsDeadline) {
+  this->run([] {
     auto [client, server] = make_connection();
     char buffer[8];
     EXPECT_EQ(error_of([&] { server.read_some(buffer, steady::now() + 5ms); }), std::errc::timed_out);
@@ -27,9 +29,8 @@ TEST(TcpStreamFailure, AReadGivesUpAtItsDeadline) {
   });
 }
 
-TEST(TcpStreamFailure, ADeadlineInThePastMeansAnAttempt) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, ADeadlineInThePastMeansAnAttempt) {
+  this->run([] {
     auto [client, server] = make_connection();
     char buffer[8];
     const auto past = steady::time_point::min();
@@ -41,27 +42,29 @@ TEST(TcpStreamFailure, ADeadlineInThePastMeansAnAttempt) {
   });
 }
 
-TEST(TcpStreamFailure, DataThatComesTogetherWithTheDeadlineIsRead) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, DataThatComesTogetherWithTheDeadlineIsRead) {
+  this->run([] {
     auto [client, server] = make_connection();
     char buffer[8];
     std::size_t got = 0;
-    auto reader = spawn([&] { got = server.read_some(buffer, steady::now() + 1ms); });
-    this_fiber::yield();
+    const auto deadline = steady::now() + 5ms;
+    auto reader = start<Kind>([&] {
+      std::error_code error;
+      got = server.read_some(buffer, error, deadline);
+    });
     client.write_all("both");
-    const auto until = steady::now() + 5ms;
-    while (steady::now() < until) {
+    // Another worker serves the deadline as well.
+    const bool in_time = Kind::wish.workers < 2 || steady::now() < deadline;
+    while (steady::now() < deadline + 1ms) {
     }
     reader.join();
-    EXPECT_EQ(got, 4u);
+    EXPECT_TRUE(got == 4 || (got == 0 && !in_time)) << got;
   });
 }
 
-TEST(TcpStreamFailure, AWriteGivesUpAtItsDeadlineAndSaysHowFarItCame) {
+KIND_TEST(TcpStreamFailure, AWriteGivesUpAtItsDeadlineAndSaysHowFarItCame) {
   const std::string data = pattern(8 << 20);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     auto [client, server] = make_connection();
     shrink_buffers(client);
     shrink_buffers(server);
@@ -76,9 +79,8 @@ TEST(TcpStreamFailure, AWriteGivesUpAtItsDeadlineAndSaysHowFarItCame) {
   });
 }
 
-TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0, 0);  // nobody accepts, and hardly anybody may wait
     std::vector<tcp_stream> waiting;
     std::error_code error;
@@ -91,9 +93,8 @@ TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
   });
 }
 
-TEST(TcpStreamFailure, AConnectThatIsRefusedSaysSo) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, AConnectThatIsRefusedSaysSo) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     const std::uint16_t port = listener.port();
     listener.close();
@@ -104,9 +105,8 @@ TEST(TcpStreamFailure, AConnectThatIsRefusedSaysSo) {
   });
 }
 
-TEST(TcpStreamFailure, ANameThatIsNobodysSaysSo) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, ANameThatIsNobodysSaysSo) {
+  this->run([] {
     for (const char* name : {"no-such-host.invalid", "", "::g", "fe80::1%no-such-interface"}) {
       std::error_code error;
       tcp_stream::connect(name, 80, error);
@@ -122,31 +122,29 @@ TEST(TcpStreamFailure, ANameThatIsNobodysSaysSo) {
   });
 }
 
-TEST(TcpStreamFailure, APeersResetEndsARead) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, APeersResetEndsARead) {
+  this->run([] {
     auto [client, server] = make_connection();
     std::error_code error;
-    auto reader = spawn([&] {
+    auto reader = Kind::spawn([&] {
       char buffer[8];
       error = error_of([&] { server.read_some(buffer, generous()); });
     });
-    this_fiber::yield();  // it waits now
+    Kind::yield();  // it waits now, unless another worker is to run it
     reset(client);
     reader.join();
     EXPECT_EQ(error, std::errc::connection_reset);
   });
 }
 
-TEST(TcpStreamFailure, APeersResetEndsAWriteAndLaterOnesFindABrokenPipe) {
+KIND_TEST(TcpStreamFailure, APeersResetEndsAWriteAndLaterOnesFindABrokenPipe) {
   const std::string data = pattern(8 << 20);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     auto [client, server] = make_connection();
     shrink_buffers(server);
     std::error_code error;
-    auto writer = spawn([&] { error = error_of([&] { server.write_all(data, generous()); }); });
-    this_fiber::yield();  // it has filled the buffers, and waits
+    auto writer = Kind::spawn([&] { error = error_of([&] { server.write_all(data, generous()); }); });
+    Kind::yield();  // it has filled the buffers, and waits, unless another worker is to run it
     reset(client);
     writer.join();
     EXPECT_EQ(error, std::errc::connection_reset);
@@ -156,13 +154,12 @@ TEST(TcpStreamFailure, APeersResetEndsAWriteAndLaterOnesFindABrokenPipe) {
 
 volatile std::sig_atomic_t pipe_signals = 0;
 
-TEST(TcpStreamFailure, NeverRaisesSigpipe) {
+KIND_TEST(TcpStreamFailure, NeverRaisesSigpipe) {
   struct sigaction count{};
   count.sa_handler = [](int) { pipe_signals = pipe_signals + 1; };
   struct sigaction former{};
   sigaction(SIGPIPE, &count, &former);
-  runtime rt;
-  rt.run([] {
+  this->run([] {
     auto [client, server] = make_connection();
     reset(client);
     std::error_code error;
@@ -176,21 +173,19 @@ TEST(TcpStreamFailure, NeverRaisesSigpipe) {
   sigaction(SIGPIPE, &former, nullptr);
 }
 
-TEST(TcpStreamFailure, ClosingItCancelsWhoWaits) {
+KIND_TEST(TcpStreamFailure, ClosingItCancelsWhoWaits) {
   const std::string data = pattern(8 << 20);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     auto [client, server] = make_connection();
     shrink_buffers(server);
     std::error_code reading;
     std::error_code writing;
-    auto reader = spawn([&] {
+    auto reader = start<Kind>([&] {
       char buffer[8];
       server.read_some(buffer, reading, generous());
     });
-    auto writer = spawn([&] { writing = error_of([&] { server.write_all(data); }); });
-    this_fiber::yield();  // both wait now
-    server.close();
+    auto writer = start<Kind>([&] { writing = error_of([&] { server.write_all(data); }); });
+    server.close();  // both wait now
     reader.join();
     writer.join();
     EXPECT_EQ(reading, std::errc::operation_canceled);
@@ -200,46 +195,44 @@ TEST(TcpStreamFailure, ClosingItCancelsWhoWaits) {
 
 // The reader has been woken, but before it runs its stream is closed, and what the library kept of it serves
 // another connection.
-TEST(TcpStreamFailure, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     auto first = connect_to(listener);
     auto second = connect_to(listener);
     std::optional<connection> third;
     std::error_code error;
-    auto closer = spawn([&] {  // waits first, is woken first
+    auto closer = start<Kind>([&] {  // waits first, is woken first
       char buffer[8];
       second.server.read_some(buffer, generous());
       first.server.close();
       third = connect_to(listener);
       third->client.write_all("secret");
     });
-    auto reader = spawn([&] {
-      char buffer[8];
-      first.server.read_some(buffer, error, generous());
-    });
-    this_fiber::yield();
+    char got[8] = {};
+    auto reader = start<Kind>([&] { first.server.read_some(got, error, generous()); });
     second.client.write_all("2");
     first.client.write_all("1");
     closer.join();
     reader.join();
-    EXPECT_EQ(error, std::errc::operation_canceled);
+    // Where who is woken last may run first, the reader may have been in time.
+    const bool in_order = Kind::wish.policy != sennit::run_policy::lifo && Kind::wish.workers < 2;
+    EXPECT_TRUE(error == std::errc::operation_canceled || (!in_order && !error && got[0] == '1'))
+        << error.message();
     third->client.close();
     EXPECT_EQ(read_to_end(third->server), "secret");
   });
 }
 
 // The reader gives way in the middle of plenty; when it goes on its stream is another one.
-TEST(TcpStreamFailure, AReaderThatGaveWayDoesNotReadFromTheNextStream) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, AReaderThatGaveWayDoesNotReadFromTheNextStream) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     auto first = connect_to(listener);
     std::optional<connection> second;
     first.client.write_all(std::string(1000, 'x'));
     std::error_code error;
-    auto closer = spawn([&] {
+    auto closer = Kind::spawn_here([&] {
       first.server.close();
       second = connect_to(listener);
       second->client.write_all("secret");
@@ -257,9 +250,8 @@ TEST(TcpStreamFailure, AReaderThatGaveWayDoesNotReadFromTheNextStream) {
   });
 }
 
-TEST(TcpStreamFailure, AClosedOneFailsAndClosesAgain) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, AClosedOneFailsAndClosesAgain) {
+  this->run([] {
     auto [client, server] = make_connection();
     client.close();
     client.close();
@@ -278,9 +270,8 @@ TEST(TcpStreamFailure, AClosedOneFailsAndClosesAgain) {
 }
 
 // The kernel goes on telling of a file descriptor that was closed, as long as a duplicate is open.
-TEST(TcpStreamFailure, ADuplicateOfAClosedOneDisturbsNobody) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpStreamFailure, ADuplicateOfAClosedOneDisturbsNobody) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     auto former = connect_to(listener);
     char buffer[8];
@@ -290,10 +281,10 @@ TEST(TcpStreamFailure, ADuplicateOfAClosedOneDisturbsNobody) {
     former.server.close();
     auto next = connect_to(listener);
     std::string got;
-    auto reader = spawn([&] { got = read_to_end(next.server); });
+    auto reader = Kind::spawn([&] { got = read_to_end(next.server); });
     for (int i = 0; i < 10; ++i) {
       former.client.write_all("?");
-      this_fiber::sleep_for(1ms);
+      Kind::sleep_for(1ms);
     }
     former.client.close();
     next.client.write_all("right");
