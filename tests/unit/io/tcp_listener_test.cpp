@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
 #include <vector>
 
 #include "support.hpp"
@@ -10,13 +11,15 @@ namespace {
 
 using namespace io_test;
 
-TEST(TcpListener, TheKernelChoosesAPort) {
+template <class Kind>
+class TcpListener : public kind_test<Kind> {};
+
+KIND_TEST(TcpListener, TheKernelChoosesAPort) {
   tcp_listener a("127.0.0.1", 0);  // outside of a runtime
   tcp_listener b("127.0.0.1", 0);
   EXPECT_NE(a.port(), 0);
   EXPECT_NE(a.port(), b.port());
-  runtime rt;
-  rt.run([&] { EXPECT_TRUE(connect_to(a).server.is_open()); });
+  this->run([&] { EXPECT_TRUE(connect_to(a).server.is_open()); });
 }
 
 TEST(TcpListener, SaysWhyItCannotListen) {
@@ -28,9 +31,8 @@ TEST(TcpListener, SaysWhyItCannotListen) {
   EXPECT_EQ(error_of([] { tcp_listener("localhost", 0); }), std::errc::invalid_argument);
 }
 
-TEST(TcpListener, AcceptGivesUpAtItsDeadline) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpListener, AcceptGivesUpAtItsDeadline) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     EXPECT_EQ(error_of([&] { listener.accept(steady::now() + 5ms); }), std::errc::timed_out);
     std::error_code error;
@@ -40,13 +42,11 @@ TEST(TcpListener, AcceptGivesUpAtItsDeadline) {
   });
 }
 
-TEST(TcpListener, ClosingItCancelsAccept) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpListener, ClosingItCancelsAccept) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     std::error_code error;
-    auto acceptor = spawn([&] { listener.accept(error, generous()); });
-    this_fiber::sleep_for(1ms);
+    auto acceptor = start<Kind>([&] { listener.accept(error, generous()); });
     listener.close();
     acceptor.join();
     EXPECT_EQ(error, std::errc::operation_canceled);
@@ -58,13 +58,11 @@ TEST(TcpListener, ClosingItCancelsAccept) {
   });
 }
 
-TEST(TcpListener, MayBeMovedWhileAFiberWaitsInIt) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpListener, MayBeMovedWhileAFiberWaitsInIt) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     tcp_stream server;
-    auto acceptor = spawn([&] { server = listener.accept(generous()); });
-    this_fiber::sleep_for(1ms);
+    auto acceptor = start<Kind>([&] { server = listener.accept(generous()); });
     tcp_listener moved = std::move(listener);
     auto client = tcp_stream::connect("127.0.0.1", moved.port(), generous());
     acceptor.join();
@@ -72,9 +70,8 @@ TEST(TcpListener, MayBeMovedWhileAFiberWaitsInIt) {
   });
 }
 
-TEST(TcpListener, PassesOverConnectionsThatBrokeOff) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(TcpListener, PassesOverConnectionsThatBrokeOff) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
     for (int i = 0; i < 3; ++i) {
       auto gone = tcp_stream::connect("127.0.0.1", listener.port(), generous());
@@ -93,23 +90,22 @@ TEST(TcpListener, PassesOverConnectionsThatBrokeOff) {
   });
 }
 
-TEST(TcpListener, FiveHundredConnectionsAtOnce) {
+KIND_TEST(TcpListener, FiveHundredConnectionsAtOnce) {
   constexpr int count = 500;
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4096);
   setrlimit(RLIMIT_NOFILE, &limit);
-  int served = 0;
-  runtime rt;
-  rt.run([&] {
+  std::atomic<int> served{0};
+  this->run([&] {
     tcp_listener listener("127.0.0.1", 0);
-    auto acceptor = spawn([&] {
+    auto acceptor = Kind::spawn([&] {
       for (int i = 0; i < count; ++i)
-        spawn([stream = listener.accept(generous())]() mutable { echo(stream); });
+        Kind::spawn([stream = listener.accept(generous())]() mutable { echo(stream); });
     });
-    std::vector<fiber> clients;
+    std::vector<typename Kind::fiber> clients;
     for (int i = 0; i < count; ++i)
-      clients.push_back(spawn([&, i] {
+      clients.push_back(Kind::spawn([&, i] {
         auto stream = tcp_stream::connect("127.0.0.1", listener.port(), generous());
         const std::string text = "client " + std::to_string(i);
         for (int round = 0; round < 3; ++round) {
@@ -119,7 +115,7 @@ TEST(TcpListener, FiveHundredConnectionsAtOnce) {
           while (size < text.size())
             size += stream.read_some(std::span(buffer).subspan(size), generous());
           EXPECT_EQ(std::string_view(buffer, size), text);
-          this_fiber::sleep_for(1ms);
+          Kind::sleep_for(1ms);
         }
         ++served;
       }));
@@ -154,24 +150,49 @@ bool is_served(tcp_stream& client) {
   return !error && client.read_some(buffer, error, generous()) == 5;
 }
 
+// Whose tests have a runtime in a child alone: a process with threads is not to fork.
+template <class Kind>
+class TcpListenerLimits : public testing::Test {};
+
+template <class Kind, class Function>
+bool in_runtime_of(Function function) {
+  Kind rt;
+  bool good = false;
+  rt.run([&] { good = function(); });
+  return good;
+}
+
 // Ten clients come, but there are descriptors for three.
+template <class Kind>
 bool survives_want_of_descriptors() {
-  runtime rt;
-  return rt.run([] {
+  return in_runtime_of<Kind>([] {
     tcp_listener listener("127.0.0.1", 0);
     std::vector<tcp_stream> clients;
     for (int i = 0; i < 10; ++i)
       clients.push_back(tcp_stream::connect("127.0.0.1", listener.port(), generous()));
     leave_descriptors(3);
-    auto acceptor = spawn([&] {
-      for (;;)
-        spawn([stream = listener.accept(generous())]() mutable {
+    auto acceptor = Kind::spawn([&] {
+      std::error_code closed;
+      for (;;) {
+        tcp_stream accepted = listener.accept(closed, generous());
+        if (closed)
+          return;
+        Kind::spawn([stream = std::move(accepted)]() mutable {
           try {
             echo(stream);
           } catch (const std::system_error&) {
           }
         });
+      }
     });
+    const struct ending {
+      ~ending() {
+        listener.close();
+        acceptor.join();
+      }
+      tcp_listener& listener;
+      typename Kind::fiber& acceptor;
+    } at_the_end{listener, acceptor};
     for (int i = 0; i < 10; ++i) {
       if (is_served(clients[static_cast<std::size_t>(i)]) != (i < 3))
         return std::fprintf(stderr, "client %d\n", i), false;
@@ -179,24 +200,24 @@ bool survives_want_of_descriptors() {
     if (listener.refused() != 7)
       return std::fprintf(stderr, "refused %d\n", static_cast<int>(listener.refused())), false;
     const auto before = processor_time();
-    this_fiber::sleep_for(200ms);
+    Kind::sleep_for(200ms);
     if (processor_time() - before > 150ms)
       return std::fprintf(stderr, "accept spins\n"), false;
     clients.erase(clients.begin() + 2, clients.end());  // one that is served goes too
-    this_fiber::sleep_for(10ms);
+    Kind::sleep_for(10ms);
     auto late = tcp_stream::connect("127.0.0.1", listener.port(), generous());
     return is_served(late) && is_served(clients[0]) && is_served(clients[1]) && listener.refused() == 7;
   });
 }
 
-TEST(TcpListener, RefusesWhoComesWhenDescriptorsRunOutAndRecovers) {
-  EXPECT_TRUE(in_child(survives_want_of_descriptors));
+KIND_TEST(TcpListenerLimits, RefusesWhoComesWhenDescriptorsRunOutAndRecovers) {
+  EXPECT_TRUE(in_child(survives_want_of_descriptors<Kind>));
 }
 
 // Not even the reserve is there: accept waits, without using the processor, until one comes free.
+template <class Kind>
 bool survives_the_loss_of_its_reserve() {
-  runtime rt;
-  return rt.run([] {
+  return in_runtime_of<Kind>([] {
     tcp_listener listener("127.0.0.1", 0);
     auto client = tcp_stream::connect("127.0.0.1", listener.port(), generous());
     leave_descriptors(0);
@@ -207,12 +228,12 @@ bool survives_the_loss_of_its_reserve() {
     setrlimit(RLIMIT_NOFILE, &limit);
     std::error_code error;  // looked at later: UBSan wants file descriptors to check a virtual call
     listener.accept(error, steady::now() + 20ms);
-    auto acceptor = spawn([&] {
+    auto acceptor = Kind::spawn([&] {
       auto server = listener.accept(generous());
       echo(server);
     });
     const auto before = processor_time();
-    this_fiber::sleep_for(200ms);
+    Kind::sleep_for(200ms);
     const auto used = processor_time() - before;
     limit.rlim_cur = enough + 8;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -220,8 +241,8 @@ bool survives_the_loss_of_its_reserve() {
   });
 }
 
-TEST(TcpListener, WaitsWhenItHasLostItsReserve) {
-  EXPECT_TRUE(in_child(survives_the_loss_of_its_reserve));
+KIND_TEST(TcpListenerLimits, WaitsWhenItHasLostItsReserve) {
+  EXPECT_TRUE(in_child(survives_the_loss_of_its_reserve<Kind>));
 }
 
 }  // namespace
