@@ -15,6 +15,9 @@ namespace {
 using namespace io_test;
 using sennit::readiness;
 
+template <class Kind>
+class Readiness : public kind_test<Kind> {};
+
 struct pipe_ends {
   int reading = -1;
   int writing = -1;
@@ -31,16 +34,15 @@ struct pipe_ends {
   }
 };
 
-TEST(Readiness, WaitsUntilReadable) {
+KIND_TEST(Readiness, WaitsUntilReadable) {
   pipe_ends pipe;
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     readiness ready(pipe.reading);
     std::error_code error;
     ready.wait_readable(error, steady::now() + 5ms);
     EXPECT_EQ(error, std::errc::timed_out);
-    auto waiter = spawn([&] { ready.wait_readable(generous()); });
-    this_fiber::yield();  // it waits now
+    auto waiter = Kind::spawn([&] { ready.wait_readable(generous()); });
+    Kind::yield();  // it waits now, unless another worker is to run it
     ASSERT_EQ(::write(pipe.writing, "ab", 2), 2);
     waiter.join();
     char one;
@@ -51,18 +53,17 @@ TEST(Readiness, WaitsUntilReadable) {
   });
 }
 
-TEST(Readiness, WaitsUntilWritable) {
+KIND_TEST(Readiness, WaitsUntilWritable) {
   pipe_ends pipe;
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     readiness ready(pipe.writing);
     ready.wait_writable(generous());
     const std::string block(4096, 'x');
     while (::write(pipe.writing, block.data(), block.size()) > 0) {
     }
     EXPECT_EQ(error_of([&] { ready.wait_writable(steady::now() + 5ms); }), std::errc::timed_out);
-    auto waiter = spawn([&] { ready.wait_writable(generous()); });
-    this_fiber::yield();
+    auto waiter = Kind::spawn([&] { ready.wait_writable(generous()); });
+    Kind::yield();
     static char drain[65536];
     while (::read(pipe.reading, drain, sizeof drain) > 0) {
     }
@@ -71,10 +72,10 @@ TEST(Readiness, WaitsUntilWritable) {
   });
 }
 
-TEST(Readiness, TheDescriptorMayBeWatchedAgain) {
+KIND_TEST(Readiness, TheDescriptorMayBeWatchedAgain) {
   pipe_ends pipe;
   for (int i = 0; i < 3; ++i) {
-    runtime rt;
+    Kind rt;
     rt.run([&] {
       for (int round = 0; round < 3; ++round) {
         readiness ready(pipe.writing);
@@ -84,10 +85,9 @@ TEST(Readiness, TheDescriptorMayBeWatchedAgain) {
   }
 }
 
-TEST(Readiness, AFileIsAlwaysReady) {
+KIND_TEST(Readiness, AFileIsAlwaysReady) {
   const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     readiness ready(file);
     ready.wait_readable();
     ready.wait_writable();
@@ -125,10 +125,9 @@ TEST(Readiness, IsForFibers) {
   EXPECT_TRUE(result.says("readiness: there is no fiber here")) << result;
 }
 
-TEST(Readiness, SaysWhatIsWrong) {
+KIND_TEST(Readiness, SaysWhatIsWrong) {
   pipe_ends pipe;
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     EXPECT_EQ(error_of([&] { readiness(-1).wait_readable(); }), std::errc::bad_file_descriptor);
     readiness first(pipe.writing);
     first.wait_writable(generous());
