@@ -10,26 +10,27 @@ namespace {
 using namespace io_test;
 using sennit::signal_set;
 
-TEST(SignalSet, AFiberWaitsForASignal) {
-  runtime rt;
-  rt.run([] {
+template <class Kind>
+class SignalSet : public kind_test<Kind> {};
+
+KIND_TEST(SignalSet, AFiberWaitsForASignal) {
+  this->run([] {
     signal_set signals{SIGINT, SIGTERM};
     int got = 0;
-    auto waiter = spawn([&] { got = signals.wait(generous()); });
-    this_fiber::yield();
+    auto waiter = Kind::spawn([&] { got = signals.wait(generous()); });
+    Kind::yield();
     std::raise(SIGTERM);
     waiter.join();
     EXPECT_EQ(got, SIGTERM);
   });
 }
 
-TEST(SignalSet, KeepsSignalsThatComeWhileNobodyWaits) {
+KIND_TEST(SignalSet, KeepsSignalsThatComeWhileNobodyWaits) {
   signal_set signals{SIGUSR1, SIGUSR2};  // outside of a runtime
   std::raise(SIGUSR2);
   std::raise(SIGUSR1);
   std::raise(SIGUSR1);
-  runtime rt;
-  rt.run([&] {
+  this->run([&] {
     EXPECT_EQ(signals.wait(), SIGUSR1);
     EXPECT_EQ(signals.wait(), SIGUSR2);
     std::error_code error;
@@ -42,22 +43,21 @@ TEST(SignalSet, KeepsSignalsThatComeWhileNobodyWaits) {
   });
 }
 
-TEST(SignalSet, TheSignalMayComeToAnotherThread) {
+KIND_TEST(SignalSet, TheSignalMayComeToAnotherThread) {
   signal_set signals{SIGINT};
-  runtime rt;
   std::thread sender;
-  rt.run([&] {
-    // Once this fiber waits.
-    auto starter = spawn([&] { sender = std::thread([] { ::pthread_kill(::pthread_self(), SIGINT); }); });
+  this->run([&] {
+    // Once this fiber waits, where it is the only worker.
+    auto starter =
+        Kind::spawn([&] { sender = std::thread([] { ::pthread_kill(::pthread_self(), SIGINT); }); });
     EXPECT_EQ(signals.wait(generous()), SIGINT);
     starter.join();
   });
   sender.join();
 }
 
-TEST(SignalSet, TheSignalMayComeFromAnotherProcess) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(SignalSet, TheSignalMayComeFromAnotherProcess) {
+  this->run([] {
     signal_set signals{SIGINT, SIGTERM};
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
@@ -68,12 +68,11 @@ TEST(SignalSet, TheSignalMayComeFromAnotherProcess) {
   });
 }
 
-TEST(SignalSet, EverySetIsTold) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(SignalSet, EverySetIsTold) {
+  this->run([] {
     signal_set a{SIGUSR1, SIGUSR2};
     signal_set b{SIGUSR1};
-    auto waiter = spawn([&] { EXPECT_EQ(b.wait(generous()), SIGUSR1); });
+    auto waiter = Kind::spawn([&] { EXPECT_EQ(b.wait(generous()), SIGUSR1); });
     std::raise(SIGUSR1);
     EXPECT_EQ(a.wait(generous()), SIGUSR1);
     waiter.join();
@@ -118,13 +117,11 @@ TEST(SignalSet, RefusesWhatCannotBeAwaited) {
   }
 }
 
-TEST(SignalSet, ItsEndCancelsWhoWaits) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(SignalSet, ItsEndCancelsWhoWaits) {
+  this->run([] {
     auto signals = std::make_unique<signal_set>(std::initializer_list<int>{SIGUSR1});
     std::error_code error;
-    auto waiter = spawn([&] { signals->wait(error, generous()); });
-    this_fiber::yield();
+    auto waiter = start<Kind>([&] { signals->wait(error, generous()); });
     signals.reset();
     waiter.join();
     EXPECT_EQ(error, std::errc::operation_canceled);
@@ -132,7 +129,7 @@ TEST(SignalSet, ItsEndCancelsWhoWaits) {
 }
 
 // Sets come and go while signals rain: no handler may use a file descriptor that was closed.
-TEST(SignalSet, ComesAndGoesUnderARainOfSignals) {
+KIND_TEST(SignalSet, ComesAndGoesUnderARainOfSignals) {
   // A handler, not SIG_IGN: qemu-user 7.2 calls address 1 when a signal becomes ignored between its coming
   // and its delivery.
   std::signal(SIGUSR1, [](int) {});
@@ -141,8 +138,7 @@ TEST(SignalSet, ComesAndGoesUnderARainOfSignals) {
     while (!stop)
       ::kill(::getpid(), SIGUSR1);
   });
-  runtime rt;
-  rt.run([] {
+  this->run([] {
     for (int i = 0; i < 300; ++i) {
       signal_set signals{SIGUSR1};
       const bool wanted = i % 3 == 0;
