@@ -13,19 +13,20 @@
 #include <vector>
 
 #include "pool_support.hpp"
-#include "sennit/local/runtime.hpp"
+#include "support/kinds.hpp"
 
 namespace {
 
 using namespace sennit;
-using namespace sennit::local;
 using namespace std::chrono_literals;
 using io_test::door;
 using io_test::pool_of;
 
-TEST(Offload, RunsElsewhereAndReturns) {
-  runtime rt;
-  rt.run([] {
+template <class Kind>
+class Offload : public kind_test<Kind> {};
+
+KIND_TEST(Offload, RunsElsewhereAndReturns) {
+  this->run([] {
     const auto here = std::this_thread::get_id();
     EXPECT_NE(offload([] { return std::this_thread::get_id(); }), here);
     EXPECT_EQ(offload([] { return std::string("text"); }), "text");
@@ -37,9 +38,8 @@ TEST(Offload, RunsElsewhereAndReturns) {
   });
 }
 
-TEST(Offload, ThrowsWhatTheFunctionThrew) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(Offload, ThrowsWhatTheFunctionThrew) {
+  this->run([] {
     EXPECT_THROW(offload([]() -> int { throw std::out_of_range("no"); }), std::out_of_range);
     EXPECT_THROW(offload([] { throw std::runtime_error("no"); }), std::runtime_error);
     EXPECT_EQ(offload([] { return 1; }), 1);
@@ -50,41 +50,37 @@ TEST(Offload, OutsideOfAFiberIsAnOrdinaryCall) {
   EXPECT_EQ(offload([] { return std::this_thread::get_id(); }), std::this_thread::get_id());
 }
 
-TEST(Offload, OnlyTheCallingFiberWaits) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(Offload, OnlyTheCallingFiberWaits) {
+  this->run([] {
     door wait_here;
-    auto caller = spawn([&] { offload([&] { wait_here.pass(); }); });
-    this_fiber::sleep_for(1ms);  // others run, and time passes for them
+    auto caller = Kind::spawn([&] { offload([&] { wait_here.pass(); }); });
+    Kind::sleep_for(1ms);  // others run, and time passes for them
     wait_here.open();
     caller.join();
   });
 }
 
-TEST(Offload, ManyAtOnce) {
-  runtime rt;
-  rt.run([] {
-    std::vector<fiber> fibers;
-    int sum = 0;
+KIND_TEST(Offload, ManyAtOnce) {
+  this->run([] {
+    std::vector<typename Kind::fiber> fibers;
+    std::atomic<int> sum{0};
     for (int i = 0; i < 500; ++i)
-      fibers.push_back(spawn([i, &sum] { sum += offload([i] { return i; }); }));
+      fibers.push_back(Kind::spawn([i, &sum] { sum += offload([i] { return i; }); }));
     for (auto& each : fibers)
       each.join();
     EXPECT_EQ(sum, 499 * 500 / 2);
   });
 }
 
-TEST(Offload, WhenAllThreadsAreBusyCallsWaitInTheirOrder) {
+KIND_TEST(Offload, WhenAllThreadsAreBusyCallsWaitInTheirOrder) {
   const pool_of few(1);
-  runtime rt;
-  rt.run([] {
+  this->run([] {
     door wait_here;
     std::vector<int> order;
-    std::vector<fiber> fibers;
-    fibers.push_back(spawn([&] { offload([&] { wait_here.pass(); }); }));
+    std::vector<typename Kind::fiber> fibers;
+    fibers.push_back(start<Kind>([&] { offload([&] { wait_here.pass(); }); }));
     for (int i = 0; i < 20; ++i)
-      fibers.push_back(spawn([i, &order] { offload([i, &order] { order.push_back(i); }); }));
-    this_fiber::yield();
+      fibers.push_back(start<Kind>([i, &order] { offload([i, &order] { order.push_back(i); }); }));
     wait_here.open();
     for (auto& each : fibers)
       each.join();
@@ -94,31 +90,34 @@ TEST(Offload, WhenAllThreadsAreBusyCallsWaitInTheirOrder) {
 }
 
 // The runtime ends while one call runs and others wait for a thread.
-TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
+KIND_TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
   const pool_of few(1);
   std::atomic<bool> running{false}, finished{false};
-  std::atomic<int> later{0};
-  int unwound = 0;
+  std::atomic<int> later{0}, unwound{0}, withdrawn{0};
+  constexpr int too_late = 10;
+  struct count {
+    std::atomic<int>& of;
+    ~count() { ++of; }
+  };
   door wait_here;
   {
-    runtime rt;
+    Kind rt;
     rt.run([&] {
-      spawn([&] {
+      start<Kind>([&] {
         const struct opener {
           ~opener() {
-            this_fiber::yield();  // the others are told to leave, too
+            while (withdrawn != too_late)
+              Kind::yield();  // the others are told to leave, too
             wait_here.open();
           }
+          std::atomic<int>& withdrawn;
           door& wait_here;
-        } when_the_runtime_ends{wait_here};
-        this_fiber::park();
+        } when_the_runtime_ends{withdrawn, wait_here};
+        typename Kind::event().wait();
       }).detach();
-      spawn([&] {
+      start<Kind>([&] {
         std::string used(100, 'x');  // on the fiber's stack: the call must not outlive it
-        struct count {
-          int& unwound;
-          ~count() { ++unwound; }
-        } counted{unwound};
+        const count counted{unwound};
         offload([&] {
           running = true;
           running.notify_all();
@@ -128,10 +127,13 @@ TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
         });
         ADD_FAILURE() << "the fiber went on";
       }).detach();
-      for (int i = 0; i < 10; ++i)
-        spawn([&] { offload([&] { ++later; }); }).detach();
+      for (int i = 0; i < too_late; ++i)
+        start<Kind>([&] {
+          const count counted{withdrawn};
+          offload([&] { ++later; });
+        }).detach();
       while (!running)
-        this_fiber::yield();
+        Kind::yield();
     });
   }
   EXPECT_TRUE(finished);
@@ -148,12 +150,12 @@ struct slow_job : detail::offload_job {
 };
 
 // On a busy machine the job may not have begun by then, and is withdrawn: with more time it does.
-TEST(Offload, AJobThatIsLateIsLeftToThePool) {
+KIND_TEST(Offload, AJobThatIsLateIsLeftToThePool) {
   door wait_here;
   std::atomic<int> gone{0};
   int withdrawn = 0;
   {
-    runtime rt;
+    Kind rt;
     rt.run([&] {
       for (auto time = 10ms;; time *= 2) {
         std::unique_ptr<detail::offload_job> job = std::make_unique<slow_job>(wait_here, gone);
@@ -170,14 +172,12 @@ TEST(Offload, AJobThatIsLateIsLeftToThePool) {
     std::this_thread::yield();
 }
 
-TEST(Offload, AJobThatWaitsForAThreadIsWithdrawnAtItsDeadline) {
+KIND_TEST(Offload, AJobThatWaitsForAThreadIsWithdrawnAtItsDeadline) {
   const pool_of few(1);
   door wait_here;
   std::atomic<int> gone{0};
-  runtime rt;
-  rt.run([&] {
-    auto busy = spawn([&] { offload([&] { wait_here.pass(); }); });
-    this_fiber::yield();
+  this->run([&] {
+    auto busy = start<Kind>([&] { offload([&] { wait_here.pass(); }); });
     std::unique_ptr<detail::offload_job> job = std::make_unique<slow_job>(wait_here, gone);
     EXPECT_FALSE(detail::offload_run_until(job, std::chrono::steady_clock::now() + 5ms));
     job.reset();
@@ -187,11 +187,11 @@ TEST(Offload, AJobThatWaitsForAThreadIsWithdrawnAtItsDeadline) {
   });
 }
 
-TEST(Offload, RuntimesComeAndGoWhileCallsReturn) {
+KIND_TEST(Offload, RuntimesComeAndGoWhileCallsReturn) {
   for (int i = 0; i < 200; ++i) {
-    runtime rt;
+    Kind rt;
     rt.run([] {
-      auto one = spawn([] { offload([] {}); });
+      auto one = Kind::spawn([] { offload([] {}); });
       offload([] {});
       one.join();
     });
