@@ -11,10 +11,10 @@
 
 namespace {
 
-using namespace sennit::local;
 using sennit::file;
 
-class File : public testing::Test {
+template <class Kind>
+class File : public sennit::kind_test<Kind> {
 protected:
   File() : directory(std::filesystem::temp_directory_path() / ("sennit-file-" + std::to_string(::getpid()))) {
     std::filesystem::create_directory(directory);
@@ -25,11 +25,10 @@ protected:
   const std::filesystem::path directory;
 };
 
-TEST_F(File, WhatWasWrittenIsReadAgain) {
-  runtime rt;
-  rt.run([&] {
+KIND_TEST(File, WhatWasWrittenIsReadAgain) {
+  this->run([&] {
     const std::string text(300'000, 'x');
-    file out = file::open(path("a"), O_WRONLY | O_CREAT);
+    file out = file::open(this->path("a"), O_WRONLY | O_CREAT);
     out.write_all(text);
     out.write_all("end");
     out.sync();
@@ -37,7 +36,7 @@ TEST_F(File, WhatWasWrittenIsReadAgain) {
     out.close();
     EXPECT_FALSE(out.is_open());
 
-    file in = file::open(path("a"));
+    file in = file::open(this->path("a"));
     EXPECT_EQ(in.read_all(), text + "end");
     char end[10];
     EXPECT_EQ(in.read_some_at(text.size(), end), 3u);
@@ -46,38 +45,36 @@ TEST_F(File, WhatWasWrittenIsReadAgain) {
   });
 }
 
-TEST_F(File, FibersUseOneFileAtDifferentPlaces) {
-  runtime rt;
-  rt.run([&] {
-    file shared = file::open(path("b"), O_RDWR | O_CREAT);
-    std::vector<fiber> fibers;
+KIND_TEST(File, FibersUseOneFileAtDifferentPlaces) {
+  this->run([&] {
+    file shared = file::open(this->path("b"), O_RDWR | O_CREAT);
+    std::vector<typename Kind::fiber> fibers;
     for (std::uint64_t i = 0; i < 20; ++i)
       fibers.push_back(
-          spawn([&, i] { shared.write_all_at(i * 2, std::string(2, static_cast<char>('a' + i))); }));
+          Kind::spawn([&, i] { shared.write_all_at(i * 2, std::string(2, static_cast<char>('a' + i))); }));
     for (auto& each : fibers)
       each.join();
     EXPECT_EQ(shared.read_all(), "aabbccddeeffgghhiijjkkllmmnnooppqqrrsstt");
   });
 }
 
-TEST_F(File, WorksOutsideOfAFiberToo) {
-  file out = file::open(path("c"), O_RDWR | O_CREAT);
+KIND_TEST(File, WorksOutsideOfAFiberToo) {
+  file out = file::open(this->path("c"), O_RDWR | O_CREAT);
   out.write_all("text");
   EXPECT_EQ(out.size(), 4u);
 }
 
-TEST_F(File, ErrorsSayWhatFailed) {
-  runtime rt;
-  rt.run([&] {
+KIND_TEST(File, ErrorsSayWhatFailed) {
+  this->run([&] {
     try {
-      file::open(path("no such file"));
+      file::open(this->path("no such file"));
       ADD_FAILURE() << "opened nothing";
     } catch (const std::system_error& error) {
       EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
       EXPECT_NE(std::string(error.what()).find("no such file"), std::string::npos);
     }
     std::error_code error;
-    EXPECT_FALSE(file::open(directory, error, O_WRONLY).is_open());
+    EXPECT_FALSE(file::open(this->directory, error, O_WRONLY).is_open());
     EXPECT_EQ(error, std::errc::is_a_directory);
 
     file closed;
@@ -89,7 +86,7 @@ TEST_F(File, ErrorsSayWhatFailed) {
     EXPECT_THROW(closed.size(), std::system_error);
     EXPECT_THROW(closed.close(), std::system_error);
 
-    file in = file::open(path("d"), O_RDWR | O_CREAT);
+    file in = file::open(this->path("d"), O_RDWR | O_CREAT);
     EXPECT_EQ(in.read_some_at(UINT64_MAX, buffer, error), 0u);
     EXPECT_EQ(error, std::errc::invalid_argument);
     file full = file::open("/dev/full", O_WRONLY);

@@ -14,18 +14,20 @@
 
 namespace {
 
-using namespace sennit::local;
+using sennit::kind_test;
 using sennit::look_up;
 using sennit::tcp_listener;
 using sennit::tcp_stream;
+
+template <class Kind>
+class LookUp : public kind_test<Kind> {};
 
 bool is_loopback(const std::string& address) {
   return address == "127.0.0.1" || address == "::1";
 }
 
-TEST(LookUp, KnowsThisMachine) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(LookUp, KnowsThisMachine) {
+  this->run([] {
     const auto addresses = look_up("localhost");
     EXPECT_FALSE(addresses.empty());
     EXPECT_TRUE(std::ranges::all_of(addresses, is_loopback));
@@ -33,14 +35,12 @@ TEST(LookUp, KnowsThisMachine) {
   EXPECT_FALSE(look_up("localhost").empty()) << "outside of a fiber";
 }
 
-TEST(LookUp, TakesAddressesAsTheyAre) {
-  runtime rt;
-  rt.run([] { EXPECT_EQ(look_up("127.0.0.1"), std::vector<std::string>{"127.0.0.1"}); });
+KIND_TEST(LookUp, TakesAddressesAsTheyAre) {
+  this->run([] { EXPECT_EQ(look_up("127.0.0.1"), std::vector<std::string>{"127.0.0.1"}); });
 }
 
-TEST(LookUp, SaysThatANameIsNobodys) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(LookUp, SaysThatANameIsNobodys) {
+  this->run([] {
     for (const std::string& name : {std::string(), std::string("a\0b", 3), std::string(5000, 'x')}) {
       std::error_code error;
       EXPECT_TRUE(look_up(name, error).empty());
@@ -52,13 +52,11 @@ TEST(LookUp, SaysThatANameIsNobodys) {
 }
 
 // The only thread of the pool is busy, so that the resolver cannot be quicker than the deadline.
-TEST(LookUp, GivesUpAtItsDeadline) {
+KIND_TEST(LookUp, GivesUpAtItsDeadline) {
   const io_test::pool_of one(1);
   io_test::door wait_here;
-  runtime rt;
-  rt.run([&] {
-    auto busy = spawn([&] { sennit::offload([&] { wait_here.pass(); }); });
-    this_fiber::yield();
+  this->run([&] {
+    auto busy = sennit::start<Kind>([&] { sennit::offload([&] { wait_here.pass(); }); });
     std::error_code error;
     look_up("localhost", error, std::chrono::steady_clock::time_point::min());
     EXPECT_EQ(error, std::errc::timed_out);
@@ -67,11 +65,10 @@ TEST(LookUp, GivesUpAtItsDeadline) {
   });
 }
 
-TEST(LookUp, AStreamConnectsToAName) {
-  runtime rt;
-  rt.run([] {
+KIND_TEST(LookUp, AStreamConnectsToAName) {
+  this->run([] {
     tcp_listener listener("127.0.0.1", 0);
-    auto server = spawn([&] { listener.accept().write_all("x"); });
+    auto server = Kind::spawn([&] { listener.accept().write_all("x"); });
     tcp_stream client = tcp_stream::connect("localhost", listener.port());
     char got[1];
     EXPECT_EQ(client.read_some(got), 1u);
