@@ -3,15 +3,11 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <memory>
 #include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "sennit/file.hpp"
-#include "sennit/look_up.hpp"
-#include "sennit/mutex.hpp"
 #include "sennit/offload.hpp"
 #include "sennit/readiness.hpp"
 #include "sennit/runtime.hpp"
@@ -58,30 +54,6 @@ class ParallelIoOnSeveral : public ParallelIo {};
 
 INSTANTIATE_TEST_SUITE_P(Workers, ParallelIo, testing::Values(1u, 2u, 4u));
 INSTANTIATE_TEST_SUITE_P(Workers, ParallelIoOnSeveral, testing::Values(2u, 4u));
-
-TEST_P(ParallelIo, ManyConnectionsEcho) {
-  constexpr int count = 40;
-  tcp_listener listener("127.0.0.1", 0);
-  rt.run([&] {
-    std::vector<sennit::fiber> all;
-    for (int i = 0; i < count; ++i)
-      all.push_back(sennit::spawn([&, i] {
-        auto stream = tcp_stream::connect("127.0.0.1", listener.port(), generous());
-        for (int turn = 0; turn < 50; ++turn) {
-          const std::string sent = std::to_string(i) + ':' + std::to_string(turn);
-          stream.write_all(sent, generous());
-          std::string got(sent.size(), 0);
-          for (std::size_t have = 0; have < got.size();)
-            have += stream.read_some(std::span(got).subspan(have), generous());
-          ASSERT_EQ(got, sent);
-        }
-      }));
-    for (int i = 0; i < count; ++i)
-      all.push_back(sennit::spawn([stream = listener.accept(generous())]() mutable { echo(stream); }));
-    for (sennit::fiber& each : all)
-      each.join();
-  });
-}
 
 // As a server spreads them. The workers are hints: where the machine is busy, an idle one may come before the
 // one that is meant; but not in every round.
@@ -325,52 +297,6 @@ TEST_P(ParallelIo, ReadinessOfOthersDescriptors) {
     }
     EXPECT_TRUE(who_watch(event).empty());
     ::close(event);
-  });
-}
-
-TEST_P(ParallelIo, SignalsReachFibers) {
-  rt.run([] {
-    signal_set signals{SIGUSR1};
-    std::thread sender([] { ::raise(SIGUSR1); });  // (TSan holds back one for a thread that waits in a futex)
-    EXPECT_EQ(signals.wait(generous()), SIGUSR1);
-    sender.join();
-    std::error_code error;
-    signals.wait(error, steady::now() + 1ms);
-    EXPECT_EQ(error, std::errc::timed_out);
-  });
-}
-
-TEST_P(ParallelIo, OffloadedCallsComeBack) {
-  std::atomic<int> caught{0};
-  run_all(30, [&](int me) {
-    for (int i = 0; i < 20; ++i) {
-      const auto here = std::this_thread::get_id();
-      EXPECT_EQ(offload([&] {
-                  EXPECT_NE(std::this_thread::get_id(), here);
-                  return me + i;
-                }),
-                me + i);
-      try {
-        offload([] { throw std::runtime_error("x"); });
-      } catch (const std::runtime_error&) {
-        ++caught;
-      }
-    }
-  });
-  EXPECT_EQ(caught, 600);
-}
-
-TEST_P(ParallelIo, FilesAndNames) {
-  run_all(4, [](int me) {
-    const std::string path =
-        testing::TempDir() + "sennit_parallel_" + std::to_string(::getpid()) + '_' + std::to_string(me);
-    auto made = file::open(path, O_RDWR | O_CREAT | O_TRUNC);
-    made.write_all("some text\n");
-    EXPECT_EQ(file::open(path).read_all(), "some text\n");
-    ::unlink(path.c_str());
-    std::error_code error;
-    look_up("127.0.0.1", error, generous());
-    EXPECT_FALSE(error) << error.message();
   });
 }
 
