@@ -20,6 +20,7 @@
 namespace {
 
 using namespace io_test;
+using namespace sennit::local;
 using sennit::readiness;
 using sennit::signal_set;
 

@@ -24,7 +24,6 @@
 namespace io_test {
 
 using namespace std::chrono_literals;
-using namespace sennit::local;
 using sennit::kind_test;
 using sennit::start;
 using sennit::tcp_listener;
