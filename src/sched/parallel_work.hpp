@@ -16,8 +16,8 @@ namespace sennit::detail {
     parallel_push(w, f);
 }
 
-// The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest. The budget is renewed
-// when the slot is not used, or nobody waits.
+// The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest. The budget is
+// renewed when the slot is not used, or nobody waits.
 [[gnu::always_inline]] inline fiber* parallel_take_slot(parallel_worker& w) noexcept {
   fiber* const woken = w.ring.take_slot();
   if (woken != nullptr && w.slot_left != 0) {
