@@ -310,7 +310,7 @@ TEST(ParallelIoEnd, WhoWaitsLeaves) {
   };
   for (unsigned workers : {1u, 2u, 4u}) {
     left = 0;
-    std::atomic<bool> called{false};
+    std::atomic<bool> calls{false}, called{false};
     {
       sennit::runtime rt({.workers = workers});
       rt.run([&] {
@@ -334,14 +334,16 @@ TEST(ParallelIoEnd, WhoWaitsLeaves) {
         });
         start([] { tcp_listener("127.0.0.1", 0).accept(); });
         start([] { signal_set{SIGUSR2}.wait(); });
-        start([&called] {
-          offload([&called] {
+        start([&calls, &called] {
+          offload([&calls, &called] {
+            calls = true;
             std::this_thread::sleep_for(20ms);
             called = true;
           });
         });
         begun.wait();
-        sennit::this_fiber::sleep_for(5ms);
+        while (!calls)
+          sennit::this_fiber::sleep_for(5ms);
       });
     }
     EXPECT_EQ(left, 5);
