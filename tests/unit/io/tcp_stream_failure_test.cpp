@@ -1,6 +1,8 @@
 // Deadlines, peers that break off, and streams that are closed while fibers wait in them.
 #include "sennit/tcp_stream.hpp"
 
+#include <netinet/in.h>
+
 #include <csignal>
 #include <optional>
 #include <vector>
@@ -95,13 +97,20 @@ KIND_TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
 
 KIND_TEST(TcpStreamFailure, AConnectThatIsRefusedSaysSo) {
   this->run([] {
-    tcp_listener listener("127.0.0.1", 0);
-    const std::uint16_t port = listener.port();
-    listener.close();
+    // Taken, so that no other process listens there, but nobody does here either.
+    const int taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&at), size), 0);
+    ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&at), &size), 0);
+    const std::uint16_t port = ntohs(at.sin_port);
     EXPECT_EQ(error_of([&] { tcp_stream::connect("127.0.0.1", port); }), std::errc::connection_refused);
     std::error_code error;
     EXPECT_FALSE(tcp_stream::connect("127.0.0.1", port, error).is_open());
     EXPECT_EQ(error, std::errc::connection_refused);
+    ::close(taken);
   });
 }
 
