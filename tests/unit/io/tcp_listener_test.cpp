@@ -237,7 +237,12 @@ bool survives_the_loss_of_its_reserve() {
     const auto used = processor_time() - before;
     limit.rlim_cur = enough + 8;
     setrlimit(RLIMIT_NOFILE, &limit);
-    return error == std::errc::timed_out && is_served(client) && used < 150ms && listener.refused() == 0;
+    const bool good =
+        error == std::errc::timed_out && is_served(client) && used < 150ms && listener.refused() == 0;
+    client.close();
+    listener.close();
+    acceptor.join();
+    return good;
   });
 }
 
