@@ -8,9 +8,10 @@
 //   waker, its joiner or a thief finds it. From that moment on it may run elsewhere, and its stack be gone.
 //
 //   A fiber that yields, or calls another (spawn_now), enters the other directly, having said that it is
-//   leaving and pushed itself onto the ring: nobody steals one that is, and it is the newest, until the
-//   switch is over. Who was entered says that it has been left: has_arrived(). (Should one not, nothing is
-//   wrong but that this fiber is not stolen, if it is alone, before its worker dispatches another.)
+//   leaving and pushed itself onto the ring, or put itself into the slot (hybrid): nobody steals one that
+//   is, until the switch is over. Who was entered says that it has been left: has_arrived(). (Should one
+//   not, nothing is wrong but that this fiber is not stolen, if it is alone, before its worker dispatches
+//   another.)
 //
 // Whatever was read of a worker before a switch is stale after it: the fiber may have moved.
 //
