@@ -400,6 +400,10 @@ KIND_TEST(BecomeIo, Accepts) {
 
 KIND_TEST(BecomeIo, WaitsForWhatSomebodyElseReadsAndWrites) {
   this->run([] {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    // Made before `ready` ends: a worker that is late with an event for that one would tell this one.
+    std::optional<readiness> full(ends[1]);
     auto [client, server] = make_connection();
     const int theirs = ::dup(server.native_handle());
     {
@@ -429,27 +433,23 @@ KIND_TEST(BecomeIo, WaitsForWhatSomebodyElseReadsAndWrites) {
       EXPECT_EQ(text, "hello");
     }
     ::close(theirs);
-    int ends[2];
-    ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
-    {
-      readiness full(ends[1]);
-      char block[4096] = {};
-      while (::write(ends[1], block, sizeof block) > 0) {
-      }
-      const auto is_writable_by = [&](auto deadline) {
-        bool in_time = false;
-        Kind::spawn([&, deadline] {
-          return become(full.writing_until(deadline), [&](bool was) { in_time = was; });
-        }).join();
-        return in_time;
-      };
-      EXPECT_FALSE(is_writable_by(steady::now() + 1ms));
-      auto waits = Kind::spawn([&] { EXPECT_TRUE(is_writable_by(generous())); });
-      until_stackless<Kind>(1);
-      while (::read(ends[0], block, sizeof block) > 0) {
-      }
-      waits.join();
+    char block[4096] = {};
+    while (::write(ends[1], block, sizeof block) > 0) {
     }
+    const auto is_writable_by = [&](auto deadline) {
+      bool in_time = false;
+      Kind::spawn([&, deadline] {
+        return become(full->writing_until(deadline), [&](bool was) { in_time = was; });
+      }).join();
+      return in_time;
+    };
+    EXPECT_FALSE(is_writable_by(steady::now() + 1ms));
+    auto waits = Kind::spawn([&] { EXPECT_TRUE(is_writable_by(generous())); });
+    until_stackless<Kind>(1);
+    while (::read(ends[0], block, sizeof block) > 0) {
+    }
+    waits.join();
+    full.reset();
     ::close(ends[0]);
     ::close(ends[1]);
     // What cannot be watched is ready, and what has failed once may be waited for again.
