@@ -2,36 +2,23 @@
 #include "sennit/detail/arch/native_memory.hpp"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
-#include <iterator>
 #include <thread>
 
 #include "support/child.hpp"
 #include "support/ring_stress.hpp"
+#include "support/seccomp.hpp"
 
 namespace {
 
 using sennit::detail::native_memory;
 using support::in_child;
 
-// Makes membarrier fail, as strict seccomp filters do.
 bool forbid_membarrier() {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | unsigned{EPERM}),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog all{static_cast<unsigned short>(std::size(program)), program};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+  return support::refuse_call(SYS_membarrier, EPERM);
 }
 
 bool can_forbid() {

@@ -1,9 +1,6 @@
 // The driver and its worker together: fairness, interruptions, ends, and what the kernel refuses.
 #include "sennit/detail/io/epoll_driver.hpp"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -16,6 +13,7 @@
 #include "sennit/readiness.hpp"
 #include "sennit/signal_set.hpp"
 #include "support.hpp"
+#include "support/seccomp.hpp"
 
 namespace {
 
@@ -260,16 +258,8 @@ TEST(EpollDriver, AForeignThreadsPostEndsTheWait) {
 }
 
 // Makes epoll_pwait2 fail, as old kernels and strict seccomp filters do.
-bool forbid_epoll_pwait2(int error) {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog all{static_cast<unsigned short>(std::size(program)), program};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+bool forbid_epoll_pwait2(unsigned error) {
+  return support::refuse_call(SYS_epoll_pwait2, error);
 }
 
 bool works_with_deadlines() {
