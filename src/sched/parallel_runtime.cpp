@@ -22,6 +22,7 @@ void inject_one(parallel_runtime& into, fiber& f) noexcept {
 void run_worker(parallel_worker& w) noexcept {
   ::pthread_setname_np(::pthread_self(), ("sennit/" + std::to_string(w.index)).c_str());
   host_enters(w);
+  w.arrivals.say_awake();  // it may find work, and not sleep for long
   host_leaves(w, sennit_decide_parallel_host);
   host_goes(w);
 }
