@@ -1,0 +1,148 @@
+// A parallel runtime where membarrier is refused: with full fences instead, it does the same.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "sennit/channel.hpp"
+#include "sennit/mutex.hpp"
+#include "sennit/runtime.hpp"
+#include "support/busy_workers.hpp"
+#include "support/child.hpp"
+#include "support/seccomp.hpp"
+
+#if !defined(SUPPORT_TSAN) && !defined(__aarch64__)  // it and qemu-user start no thread in a child
+
+namespace {
+
+using namespace sennit;
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+using support::in_child;
+
+int fibonacci(int n) {
+  if (n < 2)
+    return n;
+  int first = 0;
+  fiber half = spawn_now([&] { first = fibonacci(n - 1); });
+  const int second = fibonacci(n - 2);
+  half.join();
+  return first + second;
+}
+
+void compute(runtime& rt) {
+  EXPECT_EQ(rt.run([] { return fibonacci(20); }), 6765);
+}
+
+void contend(runtime& rt) {
+  mutex lock;
+  long count = 0;
+  std::vector<fiber> all;
+  for (unsigned i = 0; i < 8; ++i)
+    all.push_back(rt.spawn(
+        [&] {
+          for (int round = 0; round < 2000; ++round) {
+            const std::lock_guard hold(lock);
+            const long seen = count;
+            if (round % 16 == 0)
+              this_fiber::yield();
+            count = seen + 1;
+          }
+        },
+        {.near = i}));
+  for (fiber& each : all)
+    each.join();
+  EXPECT_EQ(count, 8 * 2000);
+}
+
+void sleep(runtime& rt) {
+  std::atomic<int> early{0};
+  std::vector<fiber> all;
+  for (int i = 0; i < 50; ++i)
+    all.push_back(rt.spawn([&, i] {
+      const auto due = steady::now() + i * 200us;
+      this_fiber::sleep_until(due);
+      early += steady::now() < due ? 1 : 0;
+    }));
+  for (fiber& each : all)
+    each.join();
+  EXPECT_EQ(early, 0);
+}
+
+void send(runtime& rt) {
+  for (const std::size_t capacity : {std::size_t{0}, std::size_t{8}}) {
+    channel<int> items(capacity);
+    long sum = 0;
+    fiber receiver = rt.spawn(
+        [&] {
+          for (const int each : items)
+            sum += each;
+        },
+        {.near = 1});
+    rt.run([&] {
+      for (int i = 1; i <= 2000; ++i)
+        items.send(i);
+      items.close();
+    });
+    receiver.join();
+    EXPECT_EQ(sum, 2000L * 2001 / 2) << capacity;
+  }
+}
+
+// A worker is woken out of its sleep, again and again: here a fence that is missing would leave it there,
+// until the watcher looks.
+void wake_from_sleep(runtime& rt) {
+  std::atomic<int> begun{0};
+  for (int i = 1; i <= 200; ++i) {
+    rt.post([&] { ++begun; });
+    support::spin_until([&] { return begun == i; });
+    if (i % 20 == 0)
+      std::this_thread::sleep_for(2ms);
+  }
+}
+
+void expect_full_fences() {
+  runtime rt({.workers = 2});
+  EXPECT_FALSE(detail::native_memory::prepare());
+  rt.run([] {
+    const detail::parallel_worker& here = detail::running_parallel();
+    EXPECT_FALSE(here.direct || here.plain);  // whoever gives way asks a decider
+  });
+  compute(rt);
+  contend(rt);
+  sleep(rt);
+  send(rt);
+  wake_from_sleep(rt);
+}
+
+// The program begins anew, for what a process has decided it does not change: with a filter, and this set.
+constexpr const char* in_filter = "SENNIT_TEST_IN_FILTER";
+
+TEST(ParallelFences, AreFullWhereMembarrierIsRefused) {
+  if (std::getenv(in_filter) != nullptr)
+    return expect_full_fences();
+  if (!in_child([] { EXPECT_TRUE(support::refuse_call(SYS_membarrier, EPERM)); }).exited(0))
+    GTEST_SKIP() << "no seccomp here";
+  for (const unsigned error : {EPERM, ENOSYS}) {
+    const auto child = in_child([error] {
+      ASSERT_TRUE(support::refuse_call(SYS_membarrier, error));
+      ::setenv(in_filter, "1", 1);
+      ::execl("/proc/self/exe", "test", "--gtest_filter=ParallelFences.AreFullWhereMembarrierIsRefused",
+              nullptr);
+      ADD_FAILURE() << "exec";
+    });
+    EXPECT_TRUE(child.exited(0) && child.says("1 test from 1 test suite ran")) << error << ": " << child;
+  }
+}
+
+}  // namespace
+
+#endif
