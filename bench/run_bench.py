@@ -33,7 +33,7 @@ def parse_arguments(arguments):
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="list workloads, peers and what is missing, and end")
     parser.add_argument("--instructions", action="store_true",
-                        help="count instructions per operation under valgrind instead (C++ programs only)")
+                        help="count instructions per operation, and atomic ones, under valgrind instead (C++ only)")
     parser.add_argument("--variant", metavar="NAME", help="measure only variants of that name")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUES", dest="settings",
                         help="other values for a parameter of the workloads, as in --set fibers=2,1000")
@@ -180,15 +180,17 @@ def main(arguments):
 
 
 def count_instructions(chosen, programs):
-    """Prints how many instructions, loads and stores an operation takes, and writes them if that was asked for."""
+    """Prints how many instructions, loads, stores and atomic read-modify-writes an operation takes, and writes them if
+    that was asked for."""
     compiled = [program for program in programs if str(chosen.build_dir) in program.command[0]]
     entries = []
     try:
-        for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True)):
+        for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True), atomics=True):
+            atomics = f", {entry['atomics']:.1f} RMW" if "atomics" in entry else ""
             params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
             print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
                   f"{entry['value']:12,.1f}  {entry['unit']}, {entry['loads']:,.1f} loads, "
-                  f"{entry['stores']:,.1f} stores", flush=True)
+                  f"{entry['stores']:,.1f} stores{atomics}", flush=True)
             entries.append(entry)
     except instructions.NoValgrind as error:
         print(error, file=sys.stderr)

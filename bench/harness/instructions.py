@@ -2,12 +2,20 @@
 
 A program is run under valgrind's cachegrind twice, with two counts of operations; the difference is what the
 operations took, without start and end. Instructions are the same in every run; what they cost is not counted.
+
+Atomic read-modify-writes are counted by callgrind, which says how often each instruction was executed: those that the
+disassembly shows with a lock prefix, or as xchg with memory. Fences are not among them, though gcc makes a locked
+instruction of one that changes nothing (`lock or $0`).
 """
 
 import json
+import platform
 import re
 import subprocess
+import tempfile
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from .workloads import workload_named
 
@@ -29,6 +37,57 @@ def _count(command):
     return [int(number.replace(",", "")) for number in found.groups()]
 
 
+def _executed(lines):
+    """{(object, address): how often it was executed}, from what callgrind writes with --dump-instr=yes."""
+    executed = defaultdict(int)
+    of_call = False
+    binary = None
+    for line in lines:
+        if line.startswith("ob="):
+            binary = line[3:].strip()
+        elif line.startswith("calls="):
+            of_call = True  # the next line is what was called, with all that it called
+        elif line.startswith("0x"):
+            if not of_call:
+                address, _, count = line.split()[:3]
+                executed[binary, int(address, 16)] += int(count)
+            of_call = False
+    return executed
+
+
+def _is_atomic(instruction):
+    """Whether it is a read-modify-write that no other processor may come between, and not a fence."""
+    if re.match(r"lock or[bwlq]? +\$0x0,", instruction):
+        return False
+    return instruction.startswith("lock ") or re.match(r"xchg\b.*\(", instruction) is not None
+
+
+def _atomic_addresses(binary):
+    try:
+        done = subprocess.run(["objdump", "-d", "--no-show-raw-insn", binary], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, timeout=120)
+    except FileNotFoundError as error:
+        raise NoValgrind("objdump is not installed: ./scripts/install_packages") from error
+    found = re.findall(r"^ *([0-9a-f]+):\t(.*)$", done.stdout, re.MULTILINE)
+    return {int(address, 16) for address, instruction in found if _is_atomic(instruction)}
+
+
+def _count_atomics(command):
+    """Atomic read-modify-writes; None where it fails, or the processor has other instructions for them."""
+    if platform.machine() != "x86_64":
+        return None
+    with tempfile.NamedTemporaryFile("r", prefix="callgrind") as out:
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--compress-pos=no",
+                               "--compress-strings=no", f"--callgrind-out-file={out.name}", *command],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
+        if done.returncode != 0:
+            return None
+        executed = _executed(Path(out.name).read_text().splitlines())
+    atomic = {binary: _atomic_addresses(binary) for binary in {binary for binary, _ in executed}
+              if binary is not None and Path(binary).is_file()}
+    return sum(count for (binary, address), count in executed.items() if address in atomic.get(binary, ()))
+
+
 def _sizes(program):
     """Options for sizes at which valgrind takes seconds."""
     return ("--quick", *workload_named(program.workload).counted)
@@ -42,7 +101,7 @@ def _measurements(program):
     return [entry for entry in entries if entry.get("metric") == "ns"]
 
 
-def _entry(program, measured):
+def _entry(program, measured, atomics):
     params = ",".join(f"{name}={value}" for name, value in measured["params"].items()) or "none"
     command = [*program.command, *_sizes(program), "--variant", measured["variant"], "--only", params]
     few, many = workload_named(program.workload).counts
@@ -51,20 +110,26 @@ def _entry(program, measured):
         return None
     each, loads, stores = (round((more - less) / (many - few) / measured["operations"], 1)
                            for less, more in zip(*counts))
-    return {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
-            "params": measured["params"], "metric": "instructions",
-            "unit": measured["unit"].replace("ns/", "instructions/"), "value": each, "loads": loads,
-            "stores": stores}
+    entry = {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
+             "params": measured["params"], "metric": "instructions",
+             "unit": measured["unit"].replace("ns/", "instructions/"), "value": each, "loads": loads,
+             "stores": stores}
+    if atomics:
+        less, more = (_count_atomics([*command, "--count", str(count)]) for count in (few, many))
+        if None not in (less, more):
+            entry["atomics"] = round((more - less) / (many - few) / measured["operations"], 1) + 0.0  # no -0.0
+    return entry
 
 
-def count(programs, say, wants=lambda program, measured: True):
-    """Yields an entry for every measurement of `programs` that `wants(program, entry)`."""
+def count(programs, say, wants=lambda program, measured: True, atomics=False):
+    """Yields an entry for every measurement of `programs` that `wants(program, entry)`. `atomics`: with the atomic
+    read-modify-writes, too, where they can be told."""
     programs = [program for program in programs if workload_named(program.workload).counted is not None]
     wanted = [(program, measured) for program in programs for measured in _measurements(program)
               if wants(program, measured)]
     say(f"{len(wanted)} measurements under valgrind")
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for (program, measured), entry in zip(wanted, pool.map(lambda each: _entry(*each), wanted)):
+        for (program, measured), entry in zip(wanted, pool.map(lambda each: _entry(*each, atomics), wanted)):
             if entry is None:
                 say(f"  {program.workload} {program.peer} {measured['variant']}: it fails under valgrind")
             else:

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Tests of the counting of atomic read-modify-writes, with a small program under valgrind."""
+
+import platform
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from harness import instructions  # noqa: E402
+
+# Two in each round, and a fence, which gcc makes a locked instruction.
+PROGRAM = """
+#include <stdlib.h>
+long n;
+int main(int count, char** words) {
+  for (int i = atoi(words[1]); i > 0; --i) {
+    __atomic_fetch_add(&n, 1, __ATOMIC_RELAXED);
+    __atomic_exchange_n(&n, i, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    n = count;
+  }
+}
+"""
+
+
+class Atomics(unittest.TestCase):
+    def test_are_what_is_locked_and_no_fence(self):
+        for text in ("lock cmpxchg %rdx,(%rdi)", "lock addq $0x1,(%rsp)", "lock orq $0x1,(%rsp)", "xchg   %rcx,(%rsp)"):
+            self.assertTrue(instructions._is_atomic(text), text)
+        for text in ("lock orq $0x0,(%rsp)", "lock orl $0x0,-0x8(%rsp)", "mfence", "xchg   %ax,%ax",
+                     "mov    (%rdi),%rax"):
+            self.assertFalse(instructions._is_atomic(text), text)
+
+    def test_what_was_called_is_not_counted_again(self):
+        lines = ["ob=/a", "fn=main", "0x10 1 5", "calls=1 0x20 7", "0x12 1 900", "0x12 1 1", "ob=/b", "0x10 0 3",
+                 "0x10 2 4"]
+        self.assertEqual(instructions._executed(lines), {("/a", 0x10): 5, ("/a", 0x12): 1, ("/b", 0x10): 7})
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "other processors have other instructions")
+    def test_of_a_program_are_counted(self):
+        with tempfile.TemporaryDirectory() as directory:
+            source, program = Path(directory, "program.c"), Path(directory, "program")
+            source.write_text(PROGRAM)
+            subprocess.run(["gcc-12", "-O1", "-o", program, source], check=True)
+            few, many = (instructions._count_atomics([program, str(count)]) for count in (10, 110))
+        self.assertEqual(many - few, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
