@@ -117,6 +117,32 @@ TEST(checker, finds_a_lost_wake) {
   EXPECT_TRUE(r.failure.starts_with("deadlock: thread 1 waits at checker_test.cpp:")) << r;
 }
 
+// A wait that is long enough is not over before a signal that comes; a short one may be.
+TEST(checker, time_passes_in_a_wait) {
+  const auto waits = [](model::patience until, bool signalled) {
+    return model::explore("wait with an end", {.quiet = true}, [=](model::run& run) {
+      model::gate gate;
+      atomic<int> x{0};
+      run.thread([&] {
+        const bool woken = gate.wait(until);
+        MODEL_CHECK(woken == signalled);
+        MODEL_CHECK(x.load(relaxed) == 1);
+      });
+      run.thread([&] {
+        x.store(1, relaxed);
+        if (signalled)
+          gate.signal();
+      });
+      run.join();
+    });
+  };
+  for (const bool signalled : {false, true}) {
+    const model::report r = waits(model::patience::long_enough, signalled);
+    EXPECT_FALSE(r.failed) << r;
+    EXPECT_TRUE(waits(model::patience::short_enough, signalled).failed);
+  }
+}
+
 TEST(checker, replays_a_failure) {
   const model::report r = sleeper("sleeper that does not look again", false);
   ASSERT_TRUE(r.failed);

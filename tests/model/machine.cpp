@@ -120,7 +120,7 @@ bool machine::enabled(const thread& t) const {
     case thread::state::finished:
       return false;
     case thread::state::waiting:
-      return t.awaited->open;
+      return t.awaited->open || t.until == patience::short_enough;
     case thread::state::paused:
       for (std::uint32_t spun = t.spun; spun != 0; spun &= spun - 1) {
         const auto l = static_cast<unsigned>(__builtin_ctz(spun));
@@ -151,6 +151,9 @@ void machine::pick(bool self_goes_on, bool free) {
   }
   if (unfinished == 0)
     return switch_to(0);
+  for (unsigned t = 1; n == 0 && t < count_; ++t)
+    if (threads_[t].at == thread::state::waiting && threads_[t].until == patience::long_enough)
+      who[n++] = t;
   if (n == 0) {
     std::string what = "deadlock:";
     for (unsigned t = 1; t < count_; ++t) {
@@ -224,22 +227,32 @@ void machine::pause(std::source_location where) {
   }
 }
 
-void machine::wait(gate_state& gate, std::source_location where) {
+bool machine::wait(gate_state& gate, patience until, std::source_location where) {
   if (inert())
-    return;
+    return true;
   point(where);
   if (!gate.open) {
-    if (running_ == 0)
-      return fail("the host waits for threads that have ended");
+    if (running_ == 0) {
+      fail("the host waits for threads that have ended");
+      return false;
+    }
     self().at = thread::state::waiting;
     self().awaited = &gate;
-    pick(false, true);
+    self().until = until;
+    pick(enabled(self()), true);
     self().at = thread::state::ready;
+    if (!gate.open) {
+      // What was stored comes in sight in time, though not what was published with it.
+      for (unsigned l = 0; until == patience::long_enough && l < locations_; ++l)
+        self().seen.location(l) = static_cast<std::int16_t>(memory_[l].size() - 1);
+      return false;
+    }
   }
   gate.open = false;
   self().seen.join(gate.published);
   note({static_cast<std::uint8_t>(running_), action::wait, order::acquire, 0, -1, -1, 0, 0, where});
   tick();
+  return true;
 }
 
 void machine::signal(gate_state& gate, std::source_location where) {

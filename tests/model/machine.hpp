@@ -61,6 +61,10 @@ struct gate_state {
   view published;
 };
 
+// How long a wait lasts at most: for ever; until nobody else can go on (time passes slowly); or it may end at
+// any moment.
+enum class patience : std::uint8_t { endless, long_enough, short_enough };
+
 // Unwinds the host's part of a scenario once the execution has failed.
 struct stopped {};
 
@@ -127,7 +131,8 @@ public:
   void light_fence(std::source_location where);
   void heavy_fence(std::source_location where);
   void pause(std::source_location where);
-  void wait(gate_state& gate, std::source_location where);
+  // False: its time has passed.
+  bool wait(gate_state& gate, patience until, std::source_location where);
   void signal(gate_state& gate, std::source_location where);
   void read(shadow& s);
   void write(shadow& s);
@@ -149,6 +154,7 @@ private:
     state at = state::ready;
     std::uint32_t spun = 0;  // locations read since the last pause
     gate_state* awaited = nullptr;
+    patience until = patience::endless;
     std::source_location stopped_at;
   };
 

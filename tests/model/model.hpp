@@ -199,7 +199,9 @@ private:
 // What threads sleep on: one that waits sleeps until it is signalled; a signal before that is not lost.
 class gate {
 public:
-  void wait(here where = here::current()) { machine::now->wait(state_, where); }
+  void wait(here where = here::current()) { machine::now->wait(state_, patience::endless, where); }
+  // False: the time has passed before.
+  bool wait(patience until, here where = here::current()) { return machine::now->wait(state_, until, where); }
   void signal(here where = here::current()) { machine::now->signal(state_, where); }
 
 private:
