@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "sennit/detail/sched/idling.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -135,9 +136,7 @@ parallel_runtime::~parallel_runtime() {
 }
 
 void parallel_runtime::inject(const fiber_chain& ready) noexcept {
-  const std::lock_guard hold(injected_lock);
-  injected.splice(ready);
-  any_injected.store(injected.size != 0, std::memory_order_relaxed);
+  put_injected(*this, ready);
 }
 
 void parallel_runtime::stop() noexcept {
@@ -194,10 +193,7 @@ void parallel_runtime::unwind() noexcept {
 }
 
 void parallel_wake_one(parallel_runtime& of) noexcept {
-  if (of.searching.load(std::memory_order_relaxed) != 0)
-    return;
-  if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)
-    of.workers[chosen]->driver->wake();
+  wake_unless_searched(of);
 }
 
 void parallel_send(parallel_worker& to, fiber& f) noexcept {
@@ -240,8 +236,7 @@ void parallel_inject(fiber& f) noexcept {
     return scatter(home, f);
   of.guests.fetch_add(1, std::memory_order_relaxed);
   inject_one(of, f);
-  if (const unsigned chosen = of.asleep.choose(); chosen != sleepers<>::none)
-    of.workers[chosen]->driver->wake();
+  wake_a_sleeper(of);
   of.guests.fetch_sub(1, std::memory_order_release);
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "sennit/detail/sched/idling.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -13,12 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often a worker that found nothing looks again before it sleeps.
-constexpr unsigned search_rounds = 16;
 // A worker that has not dispatched for this long is stuck in a fiber: others serve what waits for it.
 constexpr clock::duration stuck_after = 1ms;
-// How seldom a watcher looks in the end, when nobody is awake; then it sleeps too.
-constexpr clock::duration longest_watch = 64ms;
 
 void take_arrivals(parallel_worker& w) noexcept {
   if (w.arrivals.empty())
@@ -28,19 +25,6 @@ void take_arrivals(parallel_worker& w) noexcept {
     next = f->next;
     parallel_push(w, *f);
   }
-}
-
-// This worker's share of what came from outside.
-void take_injected(parallel_worker& w) noexcept {
-  parallel_runtime& of = w.runtime;
-  if (!of.any_injected.load(std::memory_order_relaxed))
-    return;
-  const std::lock_guard hold(of.injected_lock);
-  const std::size_t all = of.injected.size;
-  const std::size_t room = ring_capacity - w.ring.owned();
-  for (auto mine = std::min({all / of.workers.size() + 1, all, room, ring_capacity / 2}); mine != 0; --mine)
-    w.ring.push(of.injected.pop());
-  of.any_injected.store(of.injected.size != 0, std::memory_order_relaxed);
 }
 
 // What was stolen: the first is returned, the others are ours from now on. Those that are pinned go back.
@@ -154,12 +138,6 @@ void look_around(parallel_worker& w) noexcept {
   }
 }
 
-// A busy worker sees to it that one of those that sleep watches it.
-void call_watcher(parallel_worker& w) noexcept {
-  if (!w.runtime.watched.load(std::memory_order_relaxed) && w.runtime.asleep.any())
-    parallel_wake_one(w.runtime);
-}
-
 // While nobody sleeps who could watch, those who are busy do: now and then, for it takes a look at the clock.
 void watch_beside(parallel_worker& w) noexcept {
   if (w.runtime.workers.size() == 1 || ++w.polls % 16 != 0)
@@ -181,69 +159,31 @@ fiber* search(parallel_worker& w) noexcept {
   return steal(w);
 }
 
-// But for rings with fewer than `worth`.
-bool nothing_to_do(const parallel_worker& w, std::size_t worth) noexcept {
-  const parallel_runtime& of = w.runtime;
-  if (!w.arrivals.still_empty() || of.any_injected.load(std::memory_order_relaxed) ||
-      of.stopping.load(std::memory_order_relaxed))
-    return false;
-  return of.scatters || std::ranges::none_of(of.workers, [worth](const auto& each) {
-           return each->ring.might_have() >= worth;
-         });
-}
+// What idling.hpp is to know of workers.
+struct ways {
+  using worker = parallel_worker;
+  using work = fiber*;
+  using duration = clock::duration;
+  using lone = lone_fiber;
+  // How often a worker that found nothing looks again before it sleeps.
+  static constexpr unsigned search_rounds = 16;
+  static constexpr duration stuck_after = detail::stuck_after;
+  // How seldom a watcher looks in the end, when nobody is awake; then it sleeps too.
+  static constexpr duration longest_watch = 64ms;
 
-// Sleeps until something comes, or `deadline`. `unwatched`: not unless all sleep. (Who wakes meanwhile sees
-// us asleep and has us watch, or we see it awake.) `worth`: what a ring must have to be searched once more.
-void sleep(parallel_worker& w, time_point deadline, bool unwatched, std::size_t worth) noexcept {
-  w.runtime.asleep.say_asleep(w.index);
-  w.arrivals.say_asleep();
-  if (nothing_to_do(w, worth) && (!unwatched || w.runtime.asleep.count() == w.runtime.workers.size())) {
+  static time_point now() noexcept { return clock::now(); }
+  static fiber* search(parallel_worker& w) noexcept { return detail::search(w); }
+  static fiber* serve_stuck(parallel_worker& w) noexcept { return detail::serve_stuck(w); }
+  static void pause() noexcept {
+    for (unsigned i = 0; i < 8; ++i)
+      relax();
+  }
+  static void wait(parallel_worker& w, time_point deadline) noexcept {
     w.slice.rest();
     w.driver->wait(trim_idle_stacks(w.runtime, deadline));
     w.slice.go_on();
   }
-  w.arrivals.say_awake();
-  w.runtime.asleep.say_awake(w.index);
-}
-
-// Sleeps. One of the sleepers is the watcher: it looks every millisecond whether a worker is stuck, less and
-// less often while nobody is awake, and in the end not at all.
-fiber* sleep_and_watch(parallel_worker& w, clock::duration& period, std::size_t worth) noexcept {
-  parallel_runtime& of = w.runtime;
-  const time_point deadline = w.timers.earliest();
-  const bool unwatched = period > longest_watch;
-  if (of.workers.size() == 1 || unwatched || of.watched.exchange(true, std::memory_order_relaxed)) {
-    sleep(w, deadline, unwatched, worth);
-    period = stuck_after;
-    return nullptr;
-  }
-  const time_point watch = clock::now() + period;
-  sleep(w, std::min(deadline, watch), false, worth);
-  const bool in_peace = clock::now() >= watch;
-  const bool all_asleep = of.asleep.count() + 1 == of.workers.size();
-  period = in_peace && all_asleep ? 2 * period : stuck_after;
-  fiber* const found = in_peace ? serve_stuck(w) : nullptr;
-  of.watched.store(false, std::memory_order_relaxed);
-  return found;
-}
-
-fiber* search_for_a_while(parallel_worker& w, const lone_fiber& lone) noexcept {
-  parallel_runtime& of = w.runtime;
-  of.searching.fetch_add(1, std::memory_order_relaxed);
-  fiber* found = nullptr;
-  for (unsigned round = 0; found == nullptr && round < search_rounds; ++round) {
-    found = search(w);
-    for (unsigned pause = 0; found == nullptr && pause < 8; ++pause)
-      relax();
-  }
-  if (found == nullptr)
-    found = lone.take(w);
-  // Who stops searching wakes the next if it was the last: there may be more than it takes.
-  if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != nullptr && of.asleep.any() &&
-      !nothing_to_do(w, 2))
-    parallel_wake_one(of);
-  return found;
-}
+};
 
 // At the end of a runtime, when nobody is ready: whether another thread has taken a fiber out of what it
 // waited for, and is yet to make it ready. Such a fiber has not run since, or it would have been told to
@@ -305,14 +245,8 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))
       return &w.host;
-    const lone_fiber lone(w);
-    fiber* f = search_for_a_while(w, lone);
-    if (f == nullptr)  // a second look at one that came meanwhile; but not at those that come and go
-      f = sleep_and_watch(w, period, lone.seen() ? 2 : 1);
-    if (f != nullptr) {
-      call_watcher(w);
+    if (fiber* f = idling<ways>::find_or_sleep(w, period))
       return f;
-    }
   }
 }
 

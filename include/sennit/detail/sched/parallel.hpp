@@ -229,8 +229,9 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 
 // ---- Ready fibers.
 
-// Other workers may have what this one cannot run at once.
-[[gnu::always_inline]] inline void parallel_share(parallel_worker& w) noexcept {
+// Other workers may have what this one cannot run at once. (Of the model checker's workers, too.)
+template <class Worker>
+[[gnu::always_inline]] inline void parallel_share(Worker& w) noexcept {
   const bool several = w.ring.owned() >= 2;
   if (several ? w.runtime.asleep.any() : w.runtime.asleep.seem_any()) [[unlikely]]
     if (several || w.lone.due())
