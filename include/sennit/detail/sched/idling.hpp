@@ -95,16 +95,18 @@ private:
            });
   }
 
-  // Sleeps until something comes, or `deadline`. `unwatched`: not unless all sleep. (Who wakes meanwhile sees
-  // us asleep and has us watch, or we see it awake.) `worth`: what a ring must have to be searched once more.
-  static void sleep(worker& w, time_point deadline, bool unwatched, std::size_t worth) noexcept {
-    auto& asleep = w.runtime.asleep;
-    asleep.say_asleep(w.index);
+  // Sleeps until something comes, or `deadline`. Who does not watch sleeps only while another does, or all
+  // sleep. (A watcher that leaves meanwhile, or who wakes, sees us asleep and has us watch, or we see that.)
+  // `worth`: what a ring must have to be searched once more.
+  static void sleep(worker& w, time_point deadline, bool watches, std::size_t worth) noexcept {
+    auto& of = w.runtime;
+    of.asleep.say_asleep(w.index);
     w.arrivals.say_asleep();
-    if (nothing_to_do(w, worth) && (!unwatched || asleep.count() == w.runtime.workers.size()))
+    if (nothing_to_do(w, worth) &&
+        (watches || of.watched.load(std::memory_order_relaxed) || of.asleep.count() == of.workers.size()))
       Ways::wait(w, deadline);
     w.arrivals.say_awake();
-    asleep.say_awake(w.index);
+    of.asleep.say_awake(w.index);
   }
 
   // Sleeps. One of the sleepers is the watcher: it looks every millisecond whether a worker is stuck, less
@@ -114,12 +116,12 @@ private:
     const time_point deadline = w.timers.earliest();
     const bool unwatched = period > Ways::longest_watch;
     if (of.workers.size() == 1 || unwatched || of.watched.exchange(true, std::memory_order_relaxed)) {
-      sleep(w, deadline, unwatched, worth);
+      sleep(w, deadline, false, worth);
       period = Ways::stuck_after;
       return work();
     }
     const time_point watch = Ways::now() + period;
-    sleep(w, std::min(deadline, watch), false, worth);
+    sleep(w, std::min(deadline, watch), true, worth);
     const bool in_peace = Ways::now() >= watch;
     const bool all_asleep = of.asleep.count() + 1 == of.workers.size();
     period = in_peace && all_asleep ? 2 * period : Ways::stuck_after;
