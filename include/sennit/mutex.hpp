@@ -10,6 +10,7 @@
 #include <cassert>
 #include <chrono>
 
+#include "sennit/detail/sync/mutex_word.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/wait_options.hpp"
@@ -27,15 +28,13 @@ public:
   explicit constexpr mutex(const wait_options& options) noexcept : options_(options) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
-  ~mutex() { assert((queue_.peek() & locked) == 0 && "sennit: a locked mutex was destroyed"); }
+  ~mutex() { assert((queue_.peek() & word::locked) == 0 && "sennit: a locked mutex was destroyed"); }
 
   [[gnu::always_inline]] void lock() {
-    if (!queue_.change(unlocked, locked, std::memory_order_acquire)) [[unlikely]]
+    if (!word::quick_lock(queue_)) [[unlikely]]
       lock_slow(detail::never);
   }
-  [[gnu::always_inline]] bool try_lock() noexcept {
-    return queue_.change(unlocked, locked, std::memory_order_acquire) || try_lock_slow();
-  }
+  [[gnu::always_inline]] bool try_lock() noexcept { return word::quick_lock(queue_) || try_lock_slow(); }
   // False: the deadline (steady clock) passed first.
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return try_lock() || lock_slow(deadline);
@@ -56,17 +55,13 @@ public:
   }
 
   [[gnu::always_inline]] void unlock() {
-    if (!queue_.change(locked, unlocked, std::memory_order_release)) [[unlikely]]
+    if (!word::quick_unlock(queue_)) [[unlikely]]
       unlock_slow(options_.wake);
   }
 
 private:
   friend class condition_variable;
-  // Bits of the queue's state. The quick ways know two: unlocked, and locked alone.
-  static constexpr detail::wait_queue::state unlocked = 0;
-  static constexpr detail::wait_queue::state locked = 1;
-  static constexpr detail::wait_queue::state noting = 2;  // for good: who locks it writes an owner_note
-  static constexpr detail::wait_queue::state fresh = 4;   // it was never locked
+  using word = detail::mutex_word<detail::wait_queue>;
   struct until_locked : detail::queue_rule {
     static constexpr const char* reason = "mutex";
     explicit until_locked(mutex& wanted) noexcept : of(&wanted) {}
@@ -74,7 +69,7 @@ private:
     static constexpr std::size_t object_at() noexcept { return mutex_at() + detail::has_owner; }
     mutex* of;
     bool taken = false;
-    bool operator()(detail::wait_queue::state& now) noexcept { return taken = take(now); }
+    bool operator()(detail::wait_queue::state& now) noexcept { return taken = word::take(now); }
     bool is_over() noexcept {
       taken = taken || of->options_.fairness == fairness::fair || of->try_lock();
       if (taken)
@@ -85,18 +80,9 @@ private:
     void settle(detail::time_point deadline) { end(deadline); }
   };
 
-  // Under the queue's lock. False: it is not free.
-  static bool take(detail::wait_queue::state& now) noexcept {
-    if ((now & locked) != 0)
-      return false;
-    if (now == fresh)
-      now = detail::owner_note::wanted.load(std::memory_order_relaxed) != 0 ? noting : unlocked;
-    now |= locked;
-    return true;
-  }
   // By who has it.
   void note_owner() noexcept {
-    if ((queue_.peek() & noting) != 0) [[unlikely]]
+    if ((queue_.peek() & word::noting) != 0) [[unlikely]]
       owner_.take();
   }
 
@@ -105,7 +91,7 @@ private:
   bool lock_slow(detail::time_point deadline);
   // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
   [[gnu::always_inline]] void lock_again() {
-    if (!queue_.change(unlocked, locked, std::memory_order_acquire)) [[unlikely]]
+    if (!word::quick_lock(queue_)) [[unlikely]]
       lock_again_slow();
   }
   void lock_again_slow();
@@ -113,13 +99,13 @@ private:
   void unlock_slow(wake_policy wake);
   // For a fiber that has left its stack.
   void unlock_behind() {
-    if (!queue_.change(locked, unlocked, std::memory_order_release))
+    if (!word::quick_unlock(queue_))
       unlock_slow(wake_policy::queue);
   }
 
   detail::owner_note owner_;  // first: waits know it by the mutex's address
   wait_options options_;
-  detail::wait_queue queue_{fresh};
+  detail::wait_queue queue_{word::fresh};
 };
 
 }  // namespace sennit

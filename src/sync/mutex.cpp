@@ -7,7 +7,7 @@ bool mutex::try_lock_slow() noexcept {
   {
     detail::wait_queue::guard hold(queue_);
     detail::wait_queue::state now = hold.get();
-    if (!take(now))
+    if (!word::take(now))
       return false;
     hold.set(now);
   }
@@ -17,21 +17,15 @@ bool mutex::try_lock_slow() noexcept {
 
 // (One that is free is not waited for: that could be told to leave.)
 bool mutex::lock_slow(detail::time_point deadline) {
-  if ((queue_.peek() & locked) == 0 && try_lock_slow())
+  if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
   const detail::wait_reason why(until_locked::reason,
                                 reinterpret_cast<std::uintptr_t>(&owner_) + detail::has_owner);
-  for (bool taken = false;;) {
-    const bool woken =
-        queue_.wait(why, deadline, [&taken](detail::wait_queue::state& now) { return taken = take(now); });
-    // If it is fair, it was handed to us.
-    if (taken || (woken && options_.fairness == fairness::fair)) {
-      note_owner();
-      return true;
-    }
-    if (!woken)
-      return false;
-  }
+  const bool fair = options_.fairness == fairness::fair;
+  if (!word::wait_until_taken(fair, [&](auto decide) { return queue_.wait(why, deadline, decide); }))
+    return false;
+  note_owner();
+  return true;
 }
 
 void mutex::lock_again_slow() {
@@ -43,14 +37,11 @@ void mutex::unlock_slow(wake_policy wake) {
   detail::fiber* who = nullptr;
   {
     detail::wait_queue::guard hold(queue_);
-    assert((hold.get() & locked) != 0 && "sennit: unlock of a mutex that is not locked");
-    if ((hold.get() & noting) != 0)
+    assert((hold.get() & word::locked) != 0 && "sennit: unlock of a mutex that is not locked");
+    if ((hold.get() & word::noting) != 0)
       owner_.id = 0;
-    const bool waited = hold.pop(0, who, how.order == wait_order::recent);
-    if (!waited || how.fairness != fairness::fair)
-      hold.set(hold.get() & ~locked);
-    else
-      detail::count_recognition(who);  // it has the mutex
+    if (word::pass_on(hold, how.fairness == fairness::fair, how.order == wait_order::recent, who))
+      detail::count_recognition(who);
   }
   if (wake == wake_policy::enter)
     detail::deliver_and_enter(who);

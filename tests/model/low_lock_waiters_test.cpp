@@ -9,6 +9,7 @@
 
 #include "model.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/sync/mutex_word.hpp"
 
 namespace {
 
@@ -46,38 +47,36 @@ struct gates {
 
 enum class plants { nothing, forgets_waiters, wakes_before_it_lets_go };
 
-// The mutex's algorithm (src/sync/mutex.cpp), barging or fair.
+// The mutex (mutex_word.hpp) around gates, barging or fair.
 class lock : basic_wait_queue<watched_waiters, gates> {
+  using word = mutex_word<lock>;
+  friend word;
+
 public:
-  explicit lock(bool fair, plants what) : basic_wait_queue(0), fair_(fair), plants_(what) {}
+  lock(bool fair, plants what, bool fresh = false)
+      : basic_wait_queue(fresh ? word::fresh : word::unlocked), fair_(fair), plants_(what) {}
 
   void take(sleeper& me) {
-    if (change(0, 1, std::memory_order_acquire))
+    if (word::quick_lock(*this))
       return;
-    for (bool taken = false;;) {
-      auto decide = [&taken](state& now) {
-        taken = now == 0;
-        now = 1;
-        return taken;
-      };
-      const bool waits = enter(me, decide);
-      if (waits)
+    word::wait_until_taken(fair_, [&](auto decide) {
+      if (enter(me, decide))
         me.woken.wait();
-      if (!waits || fair_)
-        return;
-    }
+      return true;
+    });
   }
 
   void give() {
-    if (change(1, 0, std::memory_order_release))
+    if (word::quick_unlock(*this))
       return;
     const bool fair = fair_;
     fiber* who = nullptr;
     {
       guard hold(*this);
-      const bool waited = plants_ != plants::forgets_waiters && hold.pop(0, who);
-      if (!waited || !fair)
-        hold.set(0);
+      if (plants_ == plants::forgets_waiters)
+        hold.set(word::unlocked);
+      else
+        word::pass_on(hold, fair, false, who);
       if (plants_ == plants::wakes_before_it_lets_go)
         deliver(std::exchange(who, nullptr));
     }
@@ -91,7 +90,7 @@ private:
 
 auto one_at_a_time(int threads, int times, bool fair, plants what = plants::nothing) {
   return [=](model::run& run) {
-    std::optional<lock> shared(std::in_place, fair, what);
+    std::optional<lock> shared(std::in_place, fair, what, threads == 2);
     model::plain<int> inside{0};
     sleeper all[3];
     for (int i = 0; i < threads; ++i)
