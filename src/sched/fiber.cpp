@@ -265,12 +265,6 @@ std::uint64_t coarse_now() noexcept {
          1;
 }
 
-void fiber_unpark(fiber& f) noexcept {
-  f.flags.unpark_pending = true;
-  if (f.flags.status == fiber_status::unpark)
-    unpark(f, 0);
-}
-
 void fiber_fail(fiber& f) noexcept {
   f.frame->no_yield = 0;  // it may have left C code that began, and does not clean up
   if ((f.flags.unusual & is_of_scope) != 0)

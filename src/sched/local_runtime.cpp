@@ -46,10 +46,6 @@ void sleep_until(std::chrono::steady_clock::time_point deadline) {
                      deadline);
 }
 
-void park() {
-  park_until(detail::never);
-}
-
 bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::worker& w = detail::running_worker_for("this_fiber::park");
   detail::fiber& self = *w.ready.current;

@@ -80,6 +80,11 @@ worker& running_worker_for(const char* what) noexcept {
   return *w;
 }
 
+void unpark_from_outside(fiber& f, std::uintptr_t word) {
+  awaken(f, word, fiber_status::notified);
+  f.home->ready.add_woken(&f);
+}
+
 bool quiet_outside(worker& w) noexcept {
   const bool quiet =
       w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();

@@ -174,10 +174,19 @@ void sleep_for(std::chrono::duration<Rep, Period> time) {
   sleep_until(std::chrono::steady_clock::now() + time);
 }
 
-// Blocks until somebody calls unpark() on this fiber's handle; at once, if that happened since the last park.
-void park();
-// The same until a deadline; false: nobody did.
+// Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
+// if that happened since the last park.
 bool park_until(std::chrono::steady_clock::time_point deadline);
+// The same without a deadline.
+[[gnu::always_inline]] inline void park() {
+  detail::worker* const w = detail::this_worker();
+  if (w == nullptr || !w->ready.running() || w->ready.current->flags.unpark_pending) [[unlikely]] {
+    park_until(detail::never);
+    return;
+  }
+  detail::park(*w, detail::fiber_status::unpark, "park");
+  detail::current_fiber().flags.unpark_pending = false;
+}
 
 std::uint64_t id() noexcept;
 std::string_view name() noexcept;

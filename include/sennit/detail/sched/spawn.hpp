@@ -62,7 +62,11 @@ void frame_keep(worker& w, coroutine_frame& frame) noexcept;
 void frame_drop(coroutine_frame& frame) noexcept;
 
 // Ends the fiber's park, or its next one.
-void fiber_unpark(fiber& f) noexcept;
+[[gnu::always_inline]] inline void fiber_unpark(fiber& f) noexcept {
+  f.flags.unpark_pending = true;
+  if (f.flags.status == fiber_status::unpark)
+    unpark(f, 0);
+}
 
 // Runs the worker on the calling thread until the host has a reason to go on.
 void host_run(worker& w) noexcept;
