@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sennit/coroutine.hpp"
+#include "sennit/local/event.hpp"
 #include "support/policies.hpp"
 
 namespace {
@@ -293,6 +294,39 @@ TEST_P(LocalRuntime, RunOnceWaitsForItsDeadline) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(rt.run_once(start + 20ms));
   EXPECT_GE(std::chrono::steady_clock::now(), start + 20ms);
+}
+
+// Outside of its fibers: where its host goes on, and in a fiber of another runtime of the same thread.
+TEST_P(LocalRuntime, FibersAreWokenFromOutside) {
+  const auto idle = [&] {
+    while (rt.run_once()) {
+    }
+  };
+  int woken = 0;
+  for (const bool nested : {false, true}) {
+    auto parks = rt.spawn([&] {
+      this_fiber::park();
+      ++woken;
+    });
+    event set;
+    rt.spawn([&] {
+        set.wait();
+        ++woken;
+      }).detach();
+    idle();
+    const auto wake = [&] {
+      parks.unpark();
+      set.set();
+    };
+    if (nested)
+      runtime().run(wake);
+    else
+      wake();
+    EXPECT_EQ(woken, nested ? 2 : 0);
+    idle();
+    EXPECT_EQ(woken, nested ? 4 : 2);
+    parks.detach();
+  }
 }
 
 TEST_P(LocalRuntime, ManyFibersAtOnce) {
