@@ -4,9 +4,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <span>
+
+#include "support/child.hpp"
 
 namespace support {
 
@@ -26,6 +30,15 @@ inline bool refuse_call(unsigned number, unsigned error) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   return install_filter(program);
+}
+
+// Whether a filter may be had here.
+inline bool has_seccomp() {
+  return in_child([] {
+           if (!refuse_call(SYS_membarrier, EPERM))
+             ::_exit(1);
+         })
+      .exited(0);
 }
 
 }  // namespace support

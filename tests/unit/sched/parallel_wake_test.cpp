@@ -194,10 +194,6 @@ private:
   fiber parks_;
 };
 
-bool has_seccomp() {
-  return in_child([] { EXPECT_TRUE(support::refuse_call(SYS_membarrier, EPERM)); }).exited(0);
-}
-
 // Where the clock itself is a system call, every look at it would be counted.
 bool has_clock() {
   return in_child([] {
@@ -210,9 +206,15 @@ bool has_clock() {
       .exited(0);
 }
 
-TEST(ParallelWake, MakesNoSystemCallOnALoneWorker) {
-  if (!has_seccomp() || !has_clock())
-    GTEST_SKIP() << "no seccomp here, or no clock without a call";
+class ParallelWake : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!support::has_seccomp() || !has_clock())
+      GTEST_SKIP() << "no seccomp here, or no clock without a call";
+  }
+};
+
+TEST_F(ParallelWake, MakesNoSystemCallOnALoneWorker) {
   const auto child = in_child([] {
     auto& wakes = *new Wakes(1);
     wakes.add({}, {}, 10'000);
@@ -221,9 +223,7 @@ TEST(ParallelWake, MakesNoSystemCallOnALoneWorker) {
   EXPECT_TRUE(child.exited(0)) << child;
 }
 
-TEST(ParallelWake, MakesNoSystemCallWhileAllWorkersAreBusy) {
-  if (!has_seccomp() || !has_clock())
-    GTEST_SKIP() << "no seccomp here, or no clock without a call";
+TEST_F(ParallelWake, MakesNoSystemCallWhileAllWorkersAreBusy) {
   const auto child = in_child([] {
     auto& wakes = *new Wakes(2);
     for (const unsigned at : {0u, 1u})
@@ -238,9 +238,7 @@ TEST(ParallelWake, MakesNoSystemCallWhileAllWorkersAreBusy) {
 }
 
 // The call that the others have not made.
-TEST(ParallelWake, MakesASystemCallForASleeper) {
-  if (!has_seccomp() || !has_clock())
-    GTEST_SKIP() << "no seccomp here, or no clock without a call";
+TEST_F(ParallelWake, MakesASystemCallForASleeper) {
   const auto child = in_child([] {
     auto& rt = *new runtime({.workers = 2});
     auto& parked = *new std::vector<fiber>;
