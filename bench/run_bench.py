@@ -184,8 +184,12 @@ def count_instructions(chosen, programs):
     that was asked for."""
     compiled = [program for program in programs if str(chosen.build_dir) in program.command[0]]
     entries = []
+
+    def wants(_, measured):
+        return chosen.variant in (None, measured["variant"])
+
     try:
-        for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True), atomics=True):
+        for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True), wants, atomics=True):
             atomics = f", {entry['atomics']:.1f} RMW" if "atomics" in entry else ""
             params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
             print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
