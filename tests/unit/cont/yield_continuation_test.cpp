@@ -95,10 +95,13 @@ KIND_TEST(YieldContinuation, MayBeMadeToYieldThere) {
 KIND_TEST(YieldContinuation, StaysWithItsFiberWhileThatBlocksWithoutAStack) {
   static sennit::fiber_local<int> value;
   std::atomic<int> bodies = 0;
+  std::atomic<bool> spawned = false;  // then the caller has no body either
   std::string seen;
   this->run([&] {
     auto fiber = Kind::spawn(
         [&, own = counted(bodies)]() -> continuation {
+          while (!spawned)
+            Kind::yield();
           *value = 7;
           this_fiber::set_yield_continuation([&] {
             EXPECT_EQ(bodies, 0);
@@ -114,6 +117,7 @@ KIND_TEST(YieldContinuation, StaysWithItsFiberWhileThatBlocksWithoutAStack) {
           });
         },
         {.name = "x"});
+    spawned = true;
     fiber.join();
   });
   EXPECT_EQ(seen, "-x7x8x9");
