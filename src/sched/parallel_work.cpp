@@ -60,12 +60,13 @@ parallel_worker* find_other(parallel_worker& w, Predicate that) noexcept {
 }
 
 fiber* steal(parallel_worker& w) noexcept {
-  if (w.runtime.scatters)  // they are to stay where they were sent
+  if (w.runtime.scatters || !w.help.due())  // of scatters: they are to stay where they were sent
     return nullptr;
   fiber* found = nullptr;
   find_other(w, [&](parallel_worker& other) {
     fiber_chain stolen;
-    other.ring.steal_half(stolen);
+    if (const std::size_t count = other.ring.steal_half(stolen); count != 0)
+      w.help.gives(other.help, count);
     return (found = keep(w, stolen)) != nullptr;
   });
   return found;
@@ -90,7 +91,7 @@ public:
     at_->ring.steal_lone(stolen);
     fiber* const f = keep(w, stolen);
     if (f != nullptr)
-      at_->lone.paid();
+      at_->help.with_lone.paid();
     return f;
   }
 
@@ -215,18 +216,6 @@ void renew_poll(parallel_worker& w, unsigned dispatches) noexcept {
 
 }  // namespace
 
-bool lone_calls::look() noexcept {
-  const time_point now = clock::now();
-  const bool late = now >= next_;
-  until_look_ = unseen_ = late ? 1 : std::min(2 * unseen_, most_unseen);
-  if (late) {
-    const std::int64_t pause = pause_.load(std::memory_order_relaxed);
-    pause_.store(std::min(2 * pause, longest), std::memory_order_relaxed);
-    next_ = now + std::chrono::nanoseconds(pause);
-  }
-  return late;
-}
-
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
   renew_poll(w, w.unwinding ? 1 : w.poll_every);
   look_around(w);
@@ -239,6 +228,7 @@ fiber* parallel_look_outside(parallel_worker& w) noexcept {
 
 fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
+  w.help.falls_short();
   for (;;) {
     renew_poll(w, w.poll_every);
     if (w.unwinding)

@@ -29,6 +29,32 @@ struct nothing {
   using count = model::atomic<unsigned>;
   using asleep = detail::sleepers<memory>;
   static constexpr bool puts_first = true;
+  struct help {
+    struct calls {
+      bool pay;
+      template <class Count>
+      bool due(const Count&) const {
+        return pay;
+      }
+    };
+    calls with_lone{false};
+    calls with_several{true};
+    static bool pays() { return true; }
+    static bool due() { return true; }
+    static void slept() {}
+  };
+};
+
+// No theft pays, nor any call.
+struct does_not_pay : nothing {
+  struct help {
+    nothing::help::calls with_lone{false};
+    nothing::help::calls with_several{false};
+    bool has_slept = false;
+    static bool pays() { return false; }
+    bool due() const { return has_slept; }
+    void slept() { has_slept = true; }
+  };
 };
 
 struct no_heavy_fence : nothing {
@@ -117,9 +143,7 @@ struct player {
     static void say_asleep() {}
     static void say_awake() {}
   };
-  struct lone_calls {
-    static bool due() { return false; }
-  };
+  using help_type = typename Plant::help;
   struct driver_type {
     void wake() {
       ++wakes;
@@ -135,7 +159,7 @@ struct player {
   ring_type ring;
   no_arrivals arrivals;
   timers_type timers;
-  lone_calls lone;
+  help_type help;
   std::unique_ptr<driver_type> driver = std::make_unique<driver_type>();
 };
 
@@ -362,6 +386,14 @@ TEST(idling, no_post_is_slept_through) {
 TEST(idling, no_push_is_slept_through) {
   for (const passing how : {not_at_all, early_once}) {
     const model::report r = model::explore("idling, pushes", {.bound = preemptions}, pushes(how));
+    EXPECT_FALSE(r.failed) << r;
+  }
+}
+
+TEST(idling, a_push_is_not_slept_through_for_ever_where_help_does_not_pay) {
+  for (const passing how : {slowly, early_once}) {
+    const model::report r =
+        model::explore("idling, does not pay", {.bound = preemptions}, pushes<does_not_pay>(how));
     EXPECT_FALSE(r.failed) << r;
   }
 }

@@ -84,13 +84,13 @@ public:
   }
 
 private:
-  // But for rings with fewer than `worth`.
+  // But for rings with fewer than `worth`, or all, if it does not pay to steal.
   static bool nothing_to_do(const worker& w, std::size_t worth) noexcept {
     const auto& of = w.runtime;
     if (!w.arrivals.still_empty() || of.any_injected.load(std::memory_order_relaxed) ||
         of.stopping.load(std::memory_order_relaxed))
       return false;
-    return of.scatters || std::ranges::none_of(of.workers, [worth](const auto& each) {
+    return of.scatters || !w.help.due() || std::ranges::none_of(of.workers, [worth](const auto& each) {
              return each->ring.might_have() >= worth;
            });
   }
@@ -103,8 +103,10 @@ private:
     of.asleep.say_asleep(w.index);
     w.arrivals.say_asleep();
     if (nothing_to_do(w, worth) &&
-        (watches || of.watched.load(std::memory_order_relaxed) || of.asleep.count() == of.workers.size()))
+        (watches || of.watched.load(std::memory_order_relaxed) || of.asleep.count() == of.workers.size())) {
       Ways::wait(w, deadline);
+      w.help.slept();
+    }
     w.arrivals.say_awake();
     of.asleep.say_awake(w.index);
   }
@@ -142,8 +144,8 @@ private:
     if (found == work())
       found = lone.take(w);
     // Who stops searching wakes the next if it was the last: there may be more than it takes.
-    if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != work() && of.asleep.any() &&
-        !nothing_to_do(w, 2))
+    if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != work() && w.help.pays() &&
+        of.asleep.any() && !nothing_to_do(w, 2))
       wake_unless_searched(of);
     return found;
   }

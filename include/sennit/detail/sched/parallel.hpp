@@ -30,8 +30,8 @@
 
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/claim.hpp"
+#include "sennit/detail/sched/help.hpp"
 #include "sennit/detail/sched/inbox.hpp"
-#include "sennit/detail/sched/lone_calls.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/sleepers.hpp"
 #include "sennit/detail/sched/spawn.hpp"
@@ -125,12 +125,12 @@ struct parallel_worker final : sennit_worker, dispatching {
   unsigned polls = 0;
   hybrid_turns turns;
   time_point last_watch{};
-  lone_calls lone;
   // Everybody's.
   detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
   shared_timers timers;
   std::atomic<unsigned> seen_dispatches{0};  // the watcher's
   watched_run watched;
+  detail::help help;
 
   const registration known{*this};  // the last member
 };
@@ -234,7 +234,7 @@ template <class Worker>
 [[gnu::always_inline]] inline void parallel_share(Worker& w) noexcept {
   const bool several = w.ring.owned() >= 2;
   if (several ? w.runtime.asleep.any() : w.runtime.asleep.seem_any()) [[unlikely]]
-    if (several || w.lone.due())
+    if ((several ? w.help.with_several : w.help.with_lone).due(w.runtime.searching))
       parallel_wake_one(w.runtime);
 }
 

@@ -1,0 +1,152 @@
+// Whether it pays to help: what is remembered of it, and that a runtime goes by it.
+#include "sennit/detail/sched/help.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "sennit/runtime.hpp"
+#include "support/busy_workers.hpp"
+
+namespace {
+
+using namespace sennit;
+using namespace std::chrono_literals;
+using detail::calls_for_help;
+using detail::help;
+using steady = std::chrono::steady_clock;
+
+constexpr std::atomic<unsigned> nobody_searches{0};
+
+TEST(CallsForHelp, AreAlwaysDueAtFirstWhereTheyMayBe) {
+  for (int i = 0; i < 100; ++i) {
+    calls_for_help calls(0);
+    EXPECT_TRUE(calls.due(nobody_searches));
+  }
+}
+
+TEST(CallsForHelp, GrowSeldomWhileTheyDoNotPay) {
+  calls_for_help calls(0);
+  unsigned called = 0;
+  const auto begin = steady::now();
+  while (steady::now() < begin + 20ms)
+    called += calls.due(nobody_searches);
+  // At once, after 20, 40, ..., 640 us, and a millisecond each from then on.
+  EXPECT_LE(called, 8 + (steady::now() - begin) / 1ms);
+  EXPECT_GE(called, 2u);
+}
+
+TEST(CallsForHelp, AreDueAtOnceAfterOneThatPaid) {
+  for (int round = 0; round < 100; ++round) {
+    calls_for_help calls(0);
+    for (int i = 0; i < 1000; ++i)
+      (void)calls.due(nobody_searches);
+    calls.paid();
+    unsigned asked = 1;  // it may have to look at the clock again first
+    while (!calls.due(nobody_searches))
+      ++asked;
+    EXPECT_LE(asked, 64u);
+  }
+}
+
+TEST(CallsForHelp, AreNotMadeNorCountedWhileSomebodySearches) {
+  const std::atomic<unsigned> somebody{1};
+  calls_for_help calls(0);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_FALSE(calls.due(somebody));
+  EXPECT_TRUE(calls.due(nobody_searches));
+}
+
+TEST(Help, IsDueUntilItDidNotPay) {
+  help thief;
+  help victim;
+  EXPECT_TRUE(thief.due());
+  thief.falls_short();  // of what it had anyway
+  EXPECT_TRUE(thief.due());
+  EXPECT_TRUE(thief.pays());
+  thief.gives(victim, 1'000'000);  // so many must keep both busy for half a second
+  thief.falls_short();
+  EXPECT_FALSE(thief.due());
+  EXPECT_FALSE(thief.pays());
+  EXPECT_TRUE(victim.due());
+}
+
+TEST(Help, IsDueAgainWhenItHasSlept) {
+  help thief;
+  help victim;
+  thief.gives(victim, 1'000'000);
+  thief.falls_short();
+  thief.slept();
+  EXPECT_TRUE(thief.due());
+  EXPECT_FALSE(thief.pays());
+  thief.gives(victim, 1'000'000);
+  thief.falls_short();
+  EXPECT_FALSE(thief.due());
+}
+
+TEST(Help, PaysWhereBothAreBusyForLong) {
+  help thief;
+  help victim;
+  thief.gives(victim, 1);
+  std::this_thread::sleep_for(1ms);
+  thief.falls_short();
+  EXPECT_TRUE(thief.pays());
+  victim.falls_short();
+  thief.falls_short();  // once more, and nothing was stolen
+  EXPECT_TRUE(thief.pays());
+}
+
+// What it has stolen goes on for long, but was all there was: the two have only changed places.
+TEST(Help, DoesNotPayWhereTheOtherFallsShortInstead) {
+  help thief;
+  help victim;
+  thief.gives(victim, 1'000'000);
+  victim.falls_short();
+  std::this_thread::sleep_for(600ms);
+  victim.falls_short();  // only the first time counts
+  thief.falls_short();
+  EXPECT_FALSE(thief.pays());
+}
+
+TEST(Help, MayPayAgainAfterItDidNot) {
+  help thief;
+  help victim;
+  thief.gives(victim, 1'000'000);
+  thief.falls_short();
+  thief.slept();
+  thief.gives(victim, 1);
+  std::this_thread::sleep_for(1ms);
+  thief.falls_short();
+  EXPECT_TRUE(thief.pays());
+  EXPECT_TRUE(thief.due());
+}
+
+// Fibers that are not worth a theft keep others from stealing only as long as there are no others.
+TEST(Help, LongFibersAreSharedAfterShortOnes) {
+  runtime rt({.workers = 2});
+  rt.spawn([] {
+      for (int round = 0; round < 10; ++round) {
+        for (int batch = 0; batch < 200; ++batch) {
+          std::vector<fiber> brief;
+          for (int i = 0; i < 64; ++i)
+            brief.push_back(spawn([] {}));
+          for (fiber& each : brief)
+            each.join();
+        }
+        std::atomic<int> begun{0};
+        std::vector<fiber> lasting;
+        for (int i = 0; i < 2; ++i)
+          lasting.push_back(spawn([&] {
+            ++begun;
+            support::spin_until([&] { return begun == 2; });
+          }));
+        for (fiber& each : lasting)
+          each.join();
+      }
+    }).join();
+}
+
+}  // namespace
