@@ -115,6 +115,12 @@ WORKLOADS = {
             counted=None,
         ),
         Workload(
+            "grain",
+            "one of 100 tasks that are started at a time: what two workers bring, by what a task computes",
+            parameters=("steps",),
+            workers=(1, 2),
+        ),
+        Workload(
             "parked",
             "one of n fibers that are all parked before they are all woken: from its beginning to its end",
             parameters=("n",),
