@@ -198,7 +198,7 @@ void source_give_way() {
     yield();
   } else {
     auto& here = static_cast<parallel_worker&>(w);
-    here.poll_at = here.dispatches.load(std::memory_order_relaxed) + 1;
+    here.dispatches.let_go_on(1);
     parallel_yield(here);
   }
 }

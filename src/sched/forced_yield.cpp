@@ -76,8 +76,7 @@ extern "C" void sennit_forced_yield(void) {
     w->until_poll = 0;
     suspend(*w, sennit_decide_yield, w);
   } else {
-    auto& parallel = static_cast<parallel_worker&>(*w);
-    parallel.poll_at = parallel.dispatches.load(std::memory_order_relaxed) + 1;
+    static_cast<parallel_worker&>(*w).dispatches.let_go_on(1);
     suspend(*w, sennit_decide_parallel_yield, w);
     has_arrived();
   }

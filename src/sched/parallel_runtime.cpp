@@ -80,8 +80,8 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 }  // namespace
 
 dispatching::dispatching(run_policy policy, bool scatters)
-    : poll_every(scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
-      poll_at(poll_every),
+    : dispatches(scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
+      poll_every(scatters ? 1 : poll_interval),
       slot_left(policy == run_policy::hybrid ? hybrid_adds : slot_budget),
       direct(!scatters && native_memory::prepare()),
       plain(policy == run_policy::fifo && direct) {}
@@ -180,7 +180,7 @@ void parallel_runtime::unwind() noexcept {
         &left);
   }
   inject(left);
-  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + 1;
+  w.dispatches.let_go_on(1);
   if (fibers() == 0)
     return;
   host_enters(w);

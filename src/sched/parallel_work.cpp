@@ -81,11 +81,11 @@ public:
       return;
     at_ = find_other(w, [](const parallel_worker& other) { return other.ring.might_have() == 1; });
     if (at_ != nullptr)
-      seen_ = at_->dispatches.load(std::memory_order_relaxed);
+      seen_ = at_->dispatches.value();
   }
   bool seen() const noexcept { return at_ != nullptr; }
   fiber* take(parallel_worker& w) const noexcept {
-    if (at_ == nullptr || at_->dispatches.load(std::memory_order_relaxed) != seen_)
+    if (at_ == nullptr || at_->dispatches.value() != seen_)
       return nullptr;
     fiber_chain stolen;
     at_->ring.steal_lone(stolen);
@@ -107,7 +107,7 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
   for (const auto& each : w.runtime.workers) {
     if (each.get() == &w)
       continue;
-    const unsigned count = each->dispatches.load(std::memory_order_relaxed);
+    const unsigned count = each->dispatches.value();
     if (each->seen_dispatches.exchange(count, std::memory_order_relaxed) != count)
       continue;
     if (each->timers.earliest() <= late)
@@ -210,7 +210,7 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
 }
 
 void renew_poll(parallel_worker& w, unsigned dispatches) noexcept {
-  w.poll_at = w.dispatches.load(std::memory_order_relaxed) + dispatches;
+  w.dispatches.let_go_on(dispatches);
   w.now = coarse_now();
 }
 

@@ -48,7 +48,7 @@ struct run_of_fiber {
   time_point since;
 
   bool goes_on() const noexcept {
-    return at->dispatches.load(std::memory_order_relaxed) == dispatches && look(at->ready.current) == runs;
+    return at->dispatches.value() == dispatches && look(at->ready.current) == runs;
   }
 };
 
@@ -76,7 +76,7 @@ std::vector<run_of_fiber> find_stuck() {
     if (!wish.watches_stuck())
       return;
     watched_run& seen = w.watched;
-    const unsigned dispatches = w.dispatches.load(std::memory_order_relaxed);
+    const unsigned dispatches = w.dispatches.value();
     const fiber* const runs = look(w.ready.current);
     if (seen.dispatches != dispatches || seen.runs != runs) {
       seen = {dispatches, runs, now, false};
@@ -196,7 +196,7 @@ process_rest see_rest() noexcept {
       const auto& parallel = static_cast<const parallel_worker&>(w);
       if (!rests(parallel))
         return seen;
-      seen.note(w, parallel.dispatches.load(std::memory_order_relaxed));
+      seen.note(w, parallel.dispatches.value());
     } else if (w.thread.load(std::memory_order_relaxed) != 0) {
       const unsigned rest = w.rest.load(std::memory_order_relaxed);
       if (rest % 2 == 0)

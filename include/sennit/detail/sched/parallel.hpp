@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "sennit/detail/arch/countdown.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/claim.hpp"
 #include "sennit/detail/sched/help.hpp"
@@ -104,9 +105,8 @@ struct hybrid_turns {
 struct dispatching {
   dispatching(run_policy policy, bool scatters);
 
-  const unsigned poll_every;            // dispatches
-  std::atomic<unsigned> dispatches{0};  // others look whether it grows
-  unsigned poll_at;
+  countdown dispatches;       // until the next look outside; others look whether it grows
+  const unsigned poll_every;  // dispatches
   unsigned slot_left;
   const bool direct;  // no test, free fences: a fiber that gives way enters the next one itself
   const bool plain;   // and fifo: by going round the ring
@@ -301,23 +301,20 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 
 // One dispatch more. False: it is time to look outside, which a decider does.
 [[gnu::always_inline]] inline bool parallel_dispatch(parallel_worker& w) noexcept {
-  const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
-  w.dispatches.store(count, std::memory_order_relaxed);
-  return count != w.poll_at;
+  return !w.dispatches.count();
 }
 
 // The same, but then it has not been counted.
 [[gnu::always_inline]] inline bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
-  const unsigned count = w.dispatches.load(std::memory_order_relaxed) + 1;
-  if (count == w.poll_at) [[unlikely]]
-    return false;
-  w.dispatches.store(count, std::memory_order_relaxed);
-  return true;
+  if (!w.dispatches.count()) [[likely]]
+    return true;
+  w.dispatches.take_back();
+  return false;
 }
 
 // Whether the next one is of that kind.
 [[gnu::always_inline]] inline bool parallel_may_dispatch(const parallel_worker& w) noexcept {
-  return w.dispatches.load(std::memory_order_relaxed) + 1 != w.poll_at;
+  return !w.dispatches.next_is_last();
 }
 
 // What a fiber does first after another has entered it.
