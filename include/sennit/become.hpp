@@ -77,7 +77,11 @@ detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
 //   sennit::this_fiber::set_yield_continuation(work, &board);
 //
 // Which yields: this_fiber::yield() of both kinds of runtime, sennit_self_yield(), and where I/O that never
-// had to wait gives way. Not what waits, nor a handoff by an unlock.
+// had to wait gives way. Not what waits, nor a handoff by an unlock. And where a check in compiled code makes
+// the fiber yield (docs/compiler.md): nothing can be thrown there, so its frames are discarded as they are,
+// and only where none of them has anything to destroy, as far as their tables say (those of C code say
+// nothing), no exception is handled, and the code is in no generator or coroutine. Elsewhere it comes back as
+// others do. What must be done whole goes under a no_yield_guard.
 //
 // The frames in between are unwound before the fiber gives way, as at their runtime's end: destructors run,
 // and locks are let go. (To discard them would be quicker, and wrong: who yields deep inside of a library

@@ -129,6 +129,7 @@ bool ask_table(_Unwind_Context* frame, bool otherwise, Ask ask) noexcept {
 struct cleanup_search {
   std::uintptr_t above;  // stack pointers of frames that matter
   unsigned trusted;      // but for so many
+  silence not_said;
   std::uintptr_t found = 0;
 };
 
@@ -140,8 +141,8 @@ _Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
     --search.trusted;
     return _URC_NO_REASON;
   }
-  if (!ask_table(frame, false, [](call_table& calls, std::uintptr_t offset) {
-        return calls.covers(offset) && calls.cleans_up();
+  if (!ask_table(frame, false, [&](call_table& calls, std::uintptr_t offset) {
+        return calls.covers(offset) ? calls.cleans_up() : search.not_said == silence::may_hide_some;
       }))
     return _URC_NO_REASON;
   search.found = _Unwind_GetIP(frame) - 1;
@@ -150,8 +151,9 @@ _Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
 
 }  // namespace
 
-std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted) noexcept {
-  cleanup_search search{.above = reinterpret_cast<std::uintptr_t>(frame), .trusted = trusted};
+std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted, silence not_said) noexcept {
+  cleanup_search search{
+      .above = reinterpret_cast<std::uintptr_t>(frame), .trusted = trusted, .not_said = not_said};
   _Unwind_Backtrace(look_for_cleanup, &search);
   return search.found;
 }

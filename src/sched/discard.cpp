@@ -75,10 +75,10 @@ bool has_no_body(const coroutine_frame& frame) noexcept {
 // ---- What is said of a fiber that may not leave its frames.
 
 struct refusal {
-  const char* what;
-  const fiber* who;
-  const char* why;
-  std::uintptr_t at = 0;  // the code, if it is some
+  const char* what = nullptr;
+  const fiber* who = nullptr;
+  const char* why = nullptr;  // null: it is none
+  std::uintptr_t at = 0;      // the code, if it is some
 };
 
 void say(const refusal& no) noexcept {
@@ -105,22 +105,24 @@ constexpr bool looks_at_frames = true;
 constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 #endif
 
-[[maybe_unused]] void look_at_frames(const fiber& self, const char* what, const void* from,
-                                     unsigned trusted) noexcept {
+// Why its frames may not be left, if so.
+[[maybe_unused]] refusal look_at_frames(const fiber& self, const char* what, const void* from,
+                                        unsigned trusted, silence not_said = silence::is_nothing) noexcept {
   const stack_memory& stack = self.frame->record.memory;
   if (reinterpret_cast<std::uintptr_t>(from) - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
-    refuse({what, &self, "would leave a generator or coroutine unfinished: call it outside of these"});
+    return {what, &self, "would leave a generator or coroutine unfinished: call it outside of these"};
   if (std::current_exception() != nullptr)
-    refuse({what, &self, "handles an exception, which nobody would destroy: call it behind the catch block"});
+    return {what, &self, "handles an exception, which nobody would destroy: call it behind the catch block"};
   if (std::uncaught_exceptions() != 0)
-    refuse(
-        {what, &self, "would leave destructors that run because of an exception: call it outside of these"});
-  if (const std::uintptr_t at = frame_with_cleanup(from, trusted))
-    refuse({what, &self,
+    return {what, &self,
+            "would leave destructors that run because of an exception: call it outside of these"};
+  if (const std::uintptr_t at = frame_with_cleanup(from, trusted, not_said))
+    return {what, &self,
             "would leave what a function has yet to destroy: end its scope before, or return "
             "sennit::become(...); "
             "it is in ",
-            at});
+            at};
+  return {};
 }
 
 }  // namespace
@@ -128,8 +130,18 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 void may_leave_frames(const char* what, const void* frame, [[maybe_unused]] unsigned trusted) noexcept {
   const fiber& self = *running_worker_for(what).ready.current;
   if constexpr (looks_at_frames)
-    look_at_frames(self, what, frame, trusted);
+    if (const refusal no = look_at_frames(self, what, frame, trusted); no.why != nullptr)
+      refuse(no);
   sennit_should_hold_no_lock("blocks without its stack", nullptr);
+}
+
+bool could_leave_frames(const fiber& self, const void* frame) noexcept {
+#if defined(SENNIT_SANITIZED)
+  static_cast<void>(self), static_cast<void>(frame);
+  return false;  // sanitizers have their own cleanups
+#else
+  return look_at_frames(self, "", frame, 0, silence::may_hide_some).why == nullptr;
+#endif
 }
 
 void fiber_discard() noexcept {

@@ -1,12 +1,15 @@
 // What a check in compiled code calls when a yield was requested.
 //
 // The code around it does not know that it yields. So nothing is thrown through it, and the fiber goes on on
-// the same worker: the address of a thread-local variable may be in a register.
+// the same worker: the address of a thread-local variable may be in a register. A fiber with a yield
+// continuation goes on by that, if nothing on its stack is to be destroyed.
 #include <signal.h>
 
 #include <cerrno>
 
+#include "discard.hpp"
 #include "pinned_for_now.hpp"
+#include "sennit/detail/sched/stop.hpp"
 #include "sennit/no_yield_guard.hpp"
 
 namespace sennit::detail {
@@ -47,6 +50,16 @@ bool in_signal_handler() noexcept {
   return ::sigaltstack(nullptr, &of_signals) == 0 && (of_signals.ss_flags & SS_ONSTACK) != 0;
 }
 
+// By its yield continuation. Returns where it may not, or where there is no memory for that.
+void leave_by_forced_yield(const fiber& self, const void* frame) noexcept {
+  if (stop_link::is_shielded() || !could_leave_frames(self, frame))
+    return;
+  try {
+    leave_frames(continuation_of_yield(self));
+  } catch (...) {  // of the copies
+  }
+}
+
 }  // namespace
 
 void deferred_yield(worker& w) noexcept {
@@ -69,6 +82,8 @@ extern "C" void sennit_forced_yield(void) {
   }
   sennit_should_hold_no_lock("is made to yield", nullptr);  // in code without checks it was not noticed
   stack_should_be_whole(*w->ready.current);
+  if ((w->ready.current->flags.unusual & yields_away) != 0) [[unlikely]]
+    leave_by_forced_yield(*w->ready.current, __builtin_dwarf_cfa());
   const undisturbed as_if_nothing(*w, *w->ready.current);
   count_forced(true);
   // The next dispatch looks outside, too: nobody else may come by for long.

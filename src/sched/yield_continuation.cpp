@@ -36,6 +36,10 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
   leave_unwound(frame, destroy, std::move(next));
 }
 
+continuation continuation_of_yield(const fiber& self) {
+  return static_cast<yield_continuation&>(**link_of_yield_continuation(self)).make();
+}
+
 void leave_by_yield(std::uintptr_t told) {
   fiber& self = *running_worker().ready.current;
   if (told != told_to_go_on)

@@ -124,6 +124,88 @@ KIND_TEST(YieldContinuation, StaysWithItsFiberWhileThatBlocksWithoutAStack) {
   EXPECT_EQ(bodies, 0);
 }
 
+// What a check in compiled code calls.
+struct forced_steps {
+  int left = 6;
+  int begun = 0;
+  int came_back = 0;
+  int destroyed = 0;
+
+  [[gnu::noinline]] void compute() {
+    while (left-- > 0) {
+      sennit_forced_yield();
+      ++came_back;
+    }
+  }
+  [[gnu::noinline]] void compute_above_an_object() {
+    struct counts {
+      ~counts() { ++*n; }
+      int* n;
+    } const object{&destroyed};
+    compute();
+  }
+  static void go_on(forced_steps* self) {
+    ++self->begun;
+    self->compute();
+  }
+};
+
+KIND_TEST(YieldContinuation, IsWhereAForcedYieldGoesOn) {
+  forced_steps steps;
+  this->run([&] {
+    Kind::spawn([&] {
+      this_fiber::set_yield_continuation(&forced_steps::go_on, &steps);
+      steps.compute();
+    }).join();
+  });
+#if defined(SENNIT_SANITIZED)  // its cleanups are everywhere
+  EXPECT_EQ(steps.begun, 0);
+#else
+  EXPECT_EQ(steps.begun, 6);
+  EXPECT_EQ(steps.came_back, 0);
+#endif
+}
+
+KIND_TEST(YieldContinuation, LeavesAForcedYieldAloneWhereSomethingIsToBeDestroyed) {
+  forced_steps steps;
+  this->run([&] {
+    Kind::spawn([&] {
+      this_fiber::set_yield_continuation(&forced_steps::go_on, &steps);
+      steps.compute_above_an_object();
+    }).join();
+  });
+  EXPECT_EQ(steps.begun, 0);
+  EXPECT_EQ(steps.came_back, 6);
+  EXPECT_EQ(steps.destroyed, 1);
+}
+
+KIND_TEST(YieldContinuation, LeavesAForcedYieldAloneInACatchBlockAGeneratorOrBehindAShield) {
+  forced_steps steps;
+  this->run([&] {
+    Kind::spawn([&] {
+      this_fiber::set_yield_continuation(&forced_steps::go_on, &steps);
+      steps.left = 1;
+      try {
+        throw 1;
+      } catch (int) {
+        steps.compute();
+      }
+      steps.left = 1;
+      sennit::generator<int> numbers([&](auto& yield) {
+        steps.compute();
+        yield(1);
+      });
+      for (const int one : numbers)
+        EXPECT_EQ(one, 1);
+      steps.left = 1;
+      const sennit::stop_shield shield;
+      steps.compute();
+    }).join();
+  });
+  EXPECT_EQ(steps.begun, 0);
+  EXPECT_EQ(steps.came_back, 3);
+}
+
 KIND_TEST(YieldContinuation, IsDestroyedWhenItIsClearedOrSetAnew) {
   std::atomic<int> alive = 0;
   this->run([&] {

@@ -44,9 +44,14 @@ bool fault_gives_up(machine_registers& registers, std::uintptr_t lowest, const v
 throws_from fault_throws_from(machine_registers& registers, std::uintptr_t lowest,
                               void (*thrower)()) noexcept;
 
+// What it means that a function's table does not say what is to be destroyed where it is: nothing may be
+// thrown there.
+enum class silence : bool { is_nothing, may_hide_some };
+
 // Of the callers of the function whose __builtin_dwarf_cfa() `frame` is, but for the first `trusted` ones:
 // where the innermost is that has something to destroy when it is left; 0: none has, as far as their tables
-// say. (Where nothing may be thrown they do not say it.)
-std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted) noexcept;
+// say.
+std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted,
+                                  silence not_said = silence::is_nothing) noexcept;
 
 }  // namespace sennit::detail

@@ -257,6 +257,8 @@ struct yield_continuation : local_value {
 protected:
   ~yield_continuation() = default;
 };
+// Copies of what the running fiber has set. Throws std::bad_alloc, and what copying throws.
+continuation continuation_of_yield(const fiber& self);
 // Of the running fiber. `made` is owned.
 void set_yield_continuation(yield_continuation* made) noexcept;
 void clear_yield_continuation(const char* what) noexcept;
