@@ -43,6 +43,37 @@ KIND_TEST(Ports, AServerAnswersCalls) {
   });
 }
 
+// The caller's turn goes to the server, and back: nobody else's comes between.
+KIND_TEST(Ports, ACallIsServedBeforeOthersThatAreReady) {
+  if (Kind::threads(1) != 0 && Kind::wish.workers != 1)
+    GTEST_SKIP() << "others run on other workers";
+  std::string log;
+  const auto calls = [&] {
+    typename Kind::template port<int, int> port;
+    bool waits = false;
+    auto server = Kind::spawn([&] {
+      waits = true;
+      port.serve([&](int x) {
+        log += 'S';
+        return x;
+      });
+    });
+    while (!waits)
+      Kind::yield();
+    typename Ports<Kind>::fiber_list others;
+    for (int i = 0; i < 3; ++i)
+      others.push_back(Kind::spawn([&] { log += 'o'; }));
+    port.call(1);
+    log += 'C';
+    for (auto& each : others)
+      each.join();
+    port.close();
+    server.join();
+  };
+  this->run([&] { Kind::spawn(calls).join(); });  // who is pinned waits for its turn
+  EXPECT_EQ(log, "SCooo");
+}
+
 KIND_TEST(Ports, RequestsAndRepliesMove) {
   this->run([] {
     using text = std::unique_ptr<std::string>;
