@@ -9,6 +9,7 @@
 
 #include "discard.hpp"
 #include "pinned_for_now.hpp"
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/stop.hpp"
 #include "sennit/no_yield_guard.hpp"
 
@@ -65,6 +66,11 @@ void leave_by_forced_yield(const fiber& self, const void* frame) noexcept {
 void deferred_yield(worker& w) noexcept {
   w.yield_deferred = false;
   sennit_forced_yield();
+}
+
+void yield_at_next_check(worker& w) noexcept {
+  w.yield_deferred = false;
+  __atomic_store_n(&sennit_yield_requested, 1, __ATOMIC_RELAXED);
 }
 
 }  // namespace sennit::detail

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/no_yield_guard.hpp"
 #include "sennit/runtime.hpp"
@@ -224,6 +225,32 @@ TEST_P(NoYield, TheEndOfAGuardYieldsIfThatWasDue) {
   });
 }
 
+// With a lock of ours held.
+TEST_P(NoYield, WhereFaultsAreFatalAndTheNextCheckYieldsIfThatWasDue) {
+  run_beside_other([&] {
+    int before;
+    {
+      const sennit::detail::faults_are_fatal<true> with_lock;
+      EXPECT_FALSE(gives_way());
+      before = turns;
+    }
+    EXPECT_EQ(turns, before);
+    check();
+    EXPECT_NE(turns, before);
+    {
+      const sennit::no_yield_guard guard;
+      {
+        const sennit::detail::faults_are_fatal<true> with_lock;
+        EXPECT_FALSE(gives_way());
+      }
+      EXPECT_FALSE(requested());
+      before = turns;
+    }
+    EXPECT_NE(turns, before);
+    EXPECT_TRUE(gives_way());
+  });
+}
+
 TEST_P(NoYield, BetweenBeginAndEnd) {
   run_beside_other([&] {
     sennit_no_yield_begin();
@@ -307,6 +334,7 @@ TEST(NoYieldOutsideOfFibers, IsNothing) {
   sennit_no_yield_begin();
   sennit_no_yield_end();
   const sennit::no_yield_guard guard;
+  const sennit::detail::faults_are_fatal<true> with_lock;
   sennit_forced_yield();
 }
 

@@ -30,20 +30,24 @@
 #include <utility>
 
 #include "sennit/detail/rpc/call_state.hpp"
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/local_waits.hpp"
 
 namespace sennit::detail {
 
-// As receive_options has it.
+// As receive_options has it. Under the lock.
 template <class Request>
 std::size_t size_of_request(const Request& request) noexcept {
-  if constexpr (requires { message_size(request); })
+  if constexpr (requires { message_size(request); }) {
+    const faults_are_fatal<true> meanwhile;
     return message_size(request);
-  else if constexpr (std::ranges::sized_range<const Request>)
+  } else if constexpr (std::ranges::sized_range<const Request>) {
+    const faults_are_fatal<moves_by_code<Request>> meanwhile;
     return std::ranges::size(request) * sizeof(std::ranges::range_value_t<const Request>);
-  else
+  } else {
     return sizeof(Request);
+  }
 }
 inline constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
@@ -54,6 +58,9 @@ protected:
   using state = call_state<Request, Reply>;
   using lock = waits_lock<Waits>;
   struct record;
+  // Under the lock, or with a call that the server's side does not know how to answer.
+  using moving_request = faults_are_fatal<moves_by_code<Request>>;
+  using moving_reply = faults_are_fatal<moves_by_code<Reply>>;
 
 public:
   // A request that a server has received, and whose caller waits for the answer. An empty one: the port is
@@ -103,6 +110,7 @@ public:
         largest_ = other.largest_;
         return;
       }
+      const moving_request meanwhile;
       request_.emplace(std::move(*other.request_));
       other.request_.reset();
       const lock hold(port_->waits_);
@@ -114,7 +122,10 @@ public:
     template <class Write>
     bool end(Write write) noexcept {
       assert(request_ && "sennit: an answer to no request");
-      request_.reset();  // not under the lock: it may do anything
+      {
+        const moving_request meanwhile;
+        request_.reset();  // not under the lock: it may do anything
+      }
       lock hold(port_->waits_);
       fiber* who = nullptr;
       const bool wanted = port_->answer_to(*this, who, write);
@@ -285,7 +296,10 @@ protected:
   // False: the port is closed, and nobody has called before that.
   [[gnu::always_inline]] bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
     assert(served.request_ && "sennit: an answer to no request");
-    served.request_.reset();
+    {
+      const moving_request meanwhile;
+      served.request_.reset();
+    }
     lock hold(waits_);
     fiber* caller = nullptr;
     answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
@@ -502,6 +516,7 @@ private:
 
   // Gives a request to a server, which owes the answer, if one is wanted.
   [[gnu::always_inline]] static void hand(record& call, incoming& into, bool asked) noexcept {
+    const moving_request meanwhile;
     into.request_.emplace(std::move(call.at.request()));
     if (asked) {
       into.call_ = &call;
@@ -550,6 +565,7 @@ private:
       return false;
     }
     count_recognition(who);
+    const moving_reply meanwhile;
     write(call->at);
     return true;
   }

@@ -3,8 +3,10 @@
 
 #include <cassert>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit {
@@ -64,12 +66,18 @@ private:
       missing_ -= count;
       if (missing_ != 0)
         return false;
-      completion_();
+      complete();
       missing_ = expected_;
       ++phase;
       return true;
     });
     return arrival_token(before);
+  }
+
+  // Under the queue's lock.
+  void complete() {
+    const faults_are_fatal<!std::is_same_v<Completion, no_completion>> meanwhile;
+    completion_();
   }
 
   Queue queue_;           // the state: the phase

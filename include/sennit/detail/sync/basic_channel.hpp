@@ -13,6 +13,7 @@
 
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/local_waits.hpp"
 
 namespace sennit::detail {
@@ -141,7 +142,8 @@ public:
 private:
   friend struct channel_cases;
   using lock = waits_lock<Waits>;
-  static constexpr std::uintptr_t taken = 1;  // the word with which a sender is woken
+  using moving = faults_are_fatal<moves_by_code<T>>;  // under the lock
+  static constexpr std::uintptr_t taken = 1;          // the word with which a sender is woken
 
   // What is done about a peer that was taken off a list. The lock is let go before anybody is woken: who is
   // may destroy the channel.
@@ -208,6 +210,7 @@ private:
       place.filled = true;
       word = to_word<T>(value);
     } else {
+      const moving meanwhile;
       place.value.emplace(std::move(value));
     }
     receiver.word = word;
@@ -283,6 +286,7 @@ private:
   [[gnu::always_inline]] bool take(std::optional<T>& value, Then wake) {
     const bool buffered = size_ != 0;
     if (buffered) {
+      const moving meanwhile;
       value.emplace(std::move(buffer_[first_]));
       pop();
     }
@@ -292,16 +296,19 @@ private:
       return buffered;
     count_recognition(who);
     T& offered = *reinterpret_cast<T*>(sender->word);
-    if (buffered)
+    if (buffered) {
       push(offered);
-    else
+    } else {
+      const moving meanwhile;
       value.emplace(std::move(offered));
+    }
     sender->word = taken;
     wake(who, taken);
     return true;
   }
 
   [[gnu::always_inline]] void push(T& value) {
+    const moving meanwhile;
     const std::size_t place = first_ + size_;
     ::new (static_cast<void*>(buffer_ + (place < capacity_ ? place : place - capacity_))) T(std::move(value));
     ++size_;

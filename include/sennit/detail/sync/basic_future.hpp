@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "sennit/detail/cont/timed_wait.hpp"
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/future_state.hpp"
 
 namespace sennit::detail {
@@ -131,29 +132,31 @@ public:
   template <class Value = T>
     requires std::convertible_to<Value, T>
   void set_value(Value&& value) {
-    fulfil([&](state& to) { to.write_value(std::forward<Value>(value)); });
+    fulfil<!std::is_trivially_constructible_v<T, Value&&>>(
+        [&](state& to) { to.write_value(std::forward<Value>(value)); });
   }
   void set_value()
     requires std::is_void_v<T>
   {
-    fulfil([](state& to) { to.template write<state::value>(); });
+    fulfil<false>([](state& to) { to.template write<state::value>(); });
   }
   // Precondition: there is one.
   void set_exception(std::exception_ptr error) {
     assert(error != nullptr && "sennit: a promise was given no exception");
-    fulfil([&](state& to) { to.template write<state::error>(std::move(error)); });
+    fulfil<false>([&](state& to) { to.template write<state::error>(std::move(error)); });
   }
 
 private:
   friend future_coroutine_base<T, Queue>;
   using state = future_state<T, Queue>;
 
-  template <class Write>
+  template <bool user_code, class Write>
   void fulfil(Write write) {
     state& to = state_of(state_);
     if (!to.begin())
       throw_already_satisfied();
     try {
+      const faults_are_fatal<user_code> meanwhile;  // who waits would never be woken
       write(to);
     } catch (...) {
       to.template write<state::nothing>();
