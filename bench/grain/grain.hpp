@@ -1,6 +1,6 @@
-// 100 tasks at a time, all started by one fiber, which waits for them: each computes so many `steps`, one after
-// the other. Where a task is short, whoever helps costs more than it brings; where it is long, two workers
-// should take half the time of one. One operation is one task.
+// 100 tasks at a time, all started by one fiber, which waits for them: each computes so many `steps`, one
+// after the other. Where a task is short, whoever helps costs more than it brings; where it is long, two
+// workers should take half the time of one. One operation is one task.
 #pragma once
 
 #include <array>
@@ -35,15 +35,15 @@ void measure_grain(program& program, const char* variant, RunAll run_all) {
   for (const long each : program.values("steps")) {
     const auto steps = static_cast<std::uint64_t>(each);
     const std::uint64_t expected = compute_steps(steps);
-    program.measure(variant, {{"steps", each}}, "task", static_cast<double>(grain_tasks),
-                    [&](std::uint64_t count) {
-                      for (; count != 0; --count) {
-                        grain_results results{};
-                        run_all([&results, steps](std::size_t i) { results[i] = compute_steps(opaque(steps)); });
-                        for (const std::uint64_t result : results)
-                          require(result == expected, "a task was lost");
-                      }
-                    });
+    program.measure(
+        variant, {{"steps", each}}, "task", static_cast<double>(grain_tasks), [&](std::uint64_t count) {
+          for (; count != 0; --count) {
+            grain_results results{};
+            run_all([&results, steps](std::size_t i) { results[i] = compute_steps(opaque(steps)); });
+            for (const std::uint64_t result : results)
+              require(result == expected, "a task was lost");
+          }
+        });
   }
 }
 

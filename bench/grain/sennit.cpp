@@ -1,4 +1,5 @@
-// Sennit: see grain.hpp. A fiber for each task; those who are spawned are joined, those of `scope` it waits for.
+// Sennit: see grain.hpp. A fiber for each task; those who are spawned are joined, those of `scope` it waits
+// for.
 #include "grain.hpp"
 
 #include "../peers/sennit-parallel.hpp"

@@ -6,7 +6,8 @@
 #include "grain.hpp"
 
 int main(int argc, char** argv) {
-  bench::program program(argc, argv, bench::tbb_version(), "task_group: run, wait", bench::grain_parameters());
+  bench::program program(argc, argv, bench::tbb_version(), "task_group: run, wait",
+                         bench::grain_parameters());
   const bench::tbb_threads threads(program.workers());
   bench::measure_grain(program, "task_group", [](auto compute) {
     oneapi::tbb::task_group tasks;

@@ -127,14 +127,15 @@ TYPED_TEST(Stacks, ARuntimesMayAllBeSmall) {
 }
 
 // A handler with SA_ONSTACK has room of its own, wherever the fiber runs that is interrupted.
-volatile int handled;
-volatile bool handled_beside;
+std::atomic<int> handled;  // on both threads at once
+std::atomic<bool> handled_beside;
 void handle(int) {
   volatile char large[16 * 1024];
   large[0] = 1;
   large[sizeof large - 1] = 1;
-  handled_beside = handled_beside && !detail::stack_find(here()).found;
-  handled = handled + 1;
+  if (detail::stack_find(here()).found)
+    handled_beside = false;
+  ++handled;
 }
 
 TYPED_TEST(Stacks, SignalHandlersDoNotRunOnThem) {
