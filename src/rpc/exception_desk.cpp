@@ -12,6 +12,7 @@
 
 #include "sched/pinned_for_now.hpp"
 #include "sennit/detail/fault/unwind.hpp"
+#include "sennit/detail/sched/frame_cleanup.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 #include "sennit/exception_server.hpp"
@@ -105,7 +106,7 @@ fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
     say_given_up(f, "a fault killed it, and no sennit::guarded function is there to leave");
     fiber_discard();
   }
-  stop_link::give_up(stack_pointer(faulted), stack_pointer(*site.registers));
+  give_up_frames(stack_pointer(faulted), stack_pointer(*site.registers));
   return fault_answer::resume;
 }
 
@@ -120,7 +121,7 @@ fault_answer unwind(const fault_site& site, const fiber& f) {
       throw killed{};
     case throws_from::outside:
       say_given_up(f, "no exception can leave its innermost functions");
-      stop_link::give_up(stack_pointer(faulted), stack_pointer(*site.registers));
+      give_up_frames(stack_pointer(faulted), stack_pointer(*site.registers));
       return fault_answer::resume;
     default:
       say_given_up(f, "no exception can leave its function");

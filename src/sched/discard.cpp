@@ -11,6 +11,7 @@
 #include "discard.hpp"
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/fault/unwind.hpp"
+#include "sennit/detail/sched/frame_cleanup.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
@@ -18,10 +19,10 @@ namespace sennit::detail {
 
 namespace {
 
-// Guards and shields know of each other, exceptions, control state and who serves faults of frames that
-// nobody will destroy.
+// Others wait for cleanups; guards and shields know of each other, exceptions, control state and who serves
+// faults of frames that nobody will destroy.
 void forget_frames_of(coroutine_frame& frame) noexcept {
-  stop_link::give_up(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
+  give_up_frames(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
   frame.record.hook = nullptr;
   frame.no_yield = 0;
   sennit_aside_forget();
@@ -126,6 +127,34 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 }
 
 }  // namespace
+
+frame_cleanup::frame_cleanup(void (*run)(frame_cleanup&) noexcept) noexcept : run_(run) {
+  const worker* const w = this_worker();
+  coroutine_frame* const frame =
+      w != nullptr && w->ready.running() ? fiber_frame(*w->ready.current) : nullptr;
+  if (frame == nullptr)
+    return;
+  const stack_memory& stack = frame->record.memory;
+  if (reinterpret_cast<std::uintptr_t>(this) - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
+    return;
+  of_ = &frame->cleanups;
+  outer_ = std::exchange(*of_, this);
+}
+
+frame_cleanup::~frame_cleanup() {
+  if (of_ != nullptr)
+    *of_ = outer_;
+}
+
+void give_up_frames(const void* low, const void* high) noexcept {
+  frame_cleanup*& first = running_worker().ready.current->frame->cleanups;
+  while (first != nullptr && first >= low && first < high) {
+    frame_cleanup& each = *first;
+    first = each.outer_;
+    each.run_(each);
+  }
+  stop_link::give_up(low, high);
+}
 
 void may_leave_frames(const char* what, const void* frame, [[maybe_unused]] unsigned trusted) noexcept {
   const fiber& self = *running_worker_for(what).ready.current;

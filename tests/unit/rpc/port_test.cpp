@@ -13,6 +13,7 @@
 
 #include "ports.hpp"
 #include "sennit/become.hpp"
+#include "sennit/exception_server.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/kinds.hpp"
 
@@ -194,6 +195,65 @@ KIND_TEST(Ports, AServerThatDiesAnswersItsCallers) {
       each.join();
     server.join();
     EXPECT_TRUE(port.closed());
+  });
+}
+
+int* volatile nowhere = nullptr;
+
+// A server in serve() that faults if it is asked for less than nothing.
+template <class Kind>
+typename Kind::fiber serve_carelessly(typename Kind::template port<int, int>& port) {
+  return Kind::spawn([&port] {
+    port.serve([](int x) {
+      if (x < 0)
+        *nowhere = x;
+      return 2 * x;
+    });
+  });
+}
+
+KIND_TEST(Ports, AServerKilledByAFaultAnswersItsCallers) {
+  if (!sennit::serves_faults)
+    GTEST_SKIP() << "faults are not served in this build";
+  this->run([] {
+    typename Kind::exception_server faults;
+    const typename Kind::runtime_exception_guard all(faults);
+    auto killer = Kind::spawn([&faults] {
+      for (int i = 0; i < 3; ++i) {
+        auto fault = faults.receive();
+        fault.reply(sennit::verdict::kill);
+      }
+    });
+    typename Kind::template port<int, int> port;
+    auto first = serve_carelessly<Kind>(port);
+    auto second = serve_carelessly<Kind>(port);
+    EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(-1, 5s)); }), dropped_error);
+    EXPECT_FALSE(port.closed());
+    EXPECT_EQ(port.call_for(7, 5s), 14);  // by the other
+    EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(-1, 5s)); }), dropped_error);
+    EXPECT_TRUE(port.closed());
+    EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(7, 5s)); }), closed_error);
+    port.close();
+    first.join();
+    second.join();
+
+    // In a function that is left, of a fiber that goes on.
+    typename Kind::template port<int, int> guarded;
+    auto third = Kind::spawn([&] {
+      EXPECT_THROW(sennit::guarded(faults,
+                                   [&] {
+                                     guarded.serve([](int x) {
+                                       *nowhere = x;
+                                       return x;
+                                     });
+                                   }),
+                   sennit::killed);
+      EXPECT_TRUE(guarded.closed());
+    });
+    EXPECT_EQ(error_of([&] { EXPECT_FALSE(guarded.call_for(1, 5s)); }), dropped_error);
+    guarded.close();
+    third.join();
+    killer.join();
   });
 }
 

@@ -40,6 +40,7 @@ enum class coroutine_state : std::uint8_t {
   unwinding,  // told to leave its body by forced unwind; or to drop the message
 };
 
+class frame_cleanup;
 struct local_value;
 class stop_link;
 struct fiber_records {
@@ -64,7 +65,8 @@ struct coroutine_frame {
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it
   coroutine_frame* next;                        // in other lists
   void* error;                                  // a std::exception_ptr's content: what the body ended with
-  coroutine_frame* root;  // whose resumer our yields go to: ourselves, or (yield_all) another
+  coroutine_frame* root;    // whose resumer our yields go to: ourselves, or (yield_all) another
+  frame_cleanup* cleanups;  // a fiber's (sched's), innermost first; null in all others
   stack_record record;
   switch_identity identity;           // the rest is for sanitizer builds only:
   switch_identity* active_identity;   // who is suspended at `context`

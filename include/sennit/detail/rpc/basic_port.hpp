@@ -131,12 +131,14 @@ public:
 
   // Serves until the port is closed: `handler(Request)` returns the reply, and what it throws is thrown where
   // the call was made. Any number of fibers may serve one port. When the last of them is told to leave (a
-  // stop, the runtime's end), the port is closed: nobody is left to answer.
+  // stop, the runtime's end), or is killed by a fault, the port is closed: nobody is left to answer.
   template <class Handler>
   void serve(Handler handler, receive_options options = {}) {
-    const typename calls::service here(*this);
+    typename calls::service here(*this, options.largest);
+    incoming& next = here.next;
     std::exception_ptr error;  // null at the loop's head
-    for (incoming next = receive(options); next;) {
+    this->receive_by(next, never);
+    while (next) {
       try {
         if constexpr (std::is_void_v<Reply>) {
           handler(std::move(*next));

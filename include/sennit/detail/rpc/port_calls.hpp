@@ -31,6 +31,7 @@
 
 #include "sennit/detail/rpc/call_state.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
+#include "sennit/detail/sched/frame_cleanup.hpp"
 #include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/local_waits.hpp"
 
@@ -367,20 +368,29 @@ protected:
     }
   }
 
-  // Counts those who serve until the port is closed.
-  struct service {
-    explicit service(port_calls& at) noexcept : port(at) {
+  // Who serves until the port is closed: counted, and answers and leaves though its frame is discarded.
+  struct service : frame_cleanup {
+    service(port_calls& at, std::size_t largest) noexcept
+        : frame_cleanup(give_up), port(at), next(at.nothing_yet(largest)) {
       const lock hold(port.waits_);
       ++port.serving_;
     }
     ~service() {
+      next = incoming();  // before the port is closed: it may be gone then
+      leave();
+    }
+    void leave() noexcept {
       lock hold(port.waits_);
       if (--port.serving_ == 0)
         port.close_held(hold);
     }
-    service(const service&) = delete;
-    service& operator=(const service&) = delete;
+    static void give_up(frame_cleanup& of) noexcept {
+      auto& self = static_cast<service&>(of);
+      self.port.drop(self.next);
+      self.leave();
+    }
     port_calls& port;
+    incoming next;
   };
   struct lending {
     lending(port_calls& at, procedure& what) noexcept : port(at) {
@@ -492,6 +502,15 @@ private:
   void forget(record& call) noexcept {
     const lock hold(waits_);
     call.cut();
+  }
+  // Answers for a server that is no more. The request itself is left as it is.
+  void drop(incoming& unanswered) noexcept {
+    if (!unanswered)
+      return;
+    lock hold(waits_);
+    fiber* who = nullptr;
+    answer_to(unanswered, who, [](state& to) { to.go_to(call_phase::abandoned); });
+    hold.release_and_wake(who);
   }
 
   // ---- With the lock held.
