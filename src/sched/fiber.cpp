@@ -236,6 +236,7 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept {
 void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
   stack_user_ended(frame.record);
+  frame.record.name = nullptr;  // the descriptor will be another's
   f.flags.unusual |= is_unusual;
   frame.context = f.context;
   frame_keep(w, frame);
