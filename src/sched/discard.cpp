@@ -94,7 +94,7 @@ void say(const refusal& no) noexcept {
   }
 }
 
-[[noreturn, gnu::cold]] void refuse(refusal no) noexcept {
+[[noreturn, gnu::cold, maybe_unused]] void refuse(refusal no) noexcept {
   if (!on_large_stack([](void* said) { say(*static_cast<const refusal*>(said)); }, &no))
     say(no);
   std::abort();
