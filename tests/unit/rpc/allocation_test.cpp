@@ -1,9 +1,10 @@
-// Calls of ports, and upcalls, allocate nothing, once fibers have their stacks.
+// Calls of ports, upcalls, and loops by continuation allocate nothing, once fibers have their stacks.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "ports.hpp"
 #include "sennit/become.hpp"
@@ -151,6 +152,53 @@ KIND_TEST(Allocations, UpcallsMakeNone) {
     });
     EXPECT_EQ(made, 0u);
   });
+}
+
+// What a fiber keeps while it yields without a stack, over and over.
+template <std::size_t size>
+struct kept {
+  int* left;
+  std::byte more[size - sizeof(int*)];
+};
+template <std::size_t size>
+continuation go_round(kept<size> state) {
+  if (--*state.left == 0)
+    return {};
+  return become(sennit::this_fiber::yielding(), go_round<size>, state);
+}
+
+template <class Kind, std::size_t... sizes>
+void expect_no_allocations(std::index_sequence<sizes...>) {
+  const auto expect = [](auto begin, std::size_t size) {
+    const unsigned made = allocated_by([&] {
+      int left = calls;
+      Kind::spawn([&] { return begin(&left); }).join();
+    });
+    EXPECT_EQ(made, 0u) << "with a state of " << size << " bytes";
+  };
+  (expect([](int* left) { return go_round<sizes>({left, {}}); }, sizes), ...);
+}
+
+KIND_TEST(Allocations, LoopsByContinuationMakeNone) {
+  this->run([] {
+    expect_no_allocations<Kind>(std::index_sequence<40, 48, 56, 200, 440, 456, 1'000, 3'000, 10'000>());
+  });
+}
+
+// Outside of a worker there is no pool.
+template <std::size_t size>
+unsigned allocated_for_state() {
+  const unsigned before = allocations;
+  const continuation made = become(sennit::this_fiber::yielding(), go_round<size>, kept<size>{});
+  EXPECT_TRUE(made);
+  return allocations - before;
+}
+
+TEST(ContinuationState, NeedsMemoryOnlyWhereADescriptorHasNoRoom) {
+  EXPECT_EQ(allocated_for_state<16>(), 0u);
+  EXPECT_EQ(allocated_for_state<40>(), 0u);  // beside it, the function
+  EXPECT_EQ(allocated_for_state<48>(), 1u);
+  EXPECT_EQ(allocated_for_state<1'000>(), 1u);
 }
 
 }  // namespace
