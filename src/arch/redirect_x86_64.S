@@ -57,6 +57,7 @@ sennit_redirected:
     fldcw WAY_BACK(%rsp)
     movq %rsp, %rdi
     callq *FUNCTION(%rsp)
+sennit_thread_exception_return:     // the registers are what the function has left: back to the interrupted code
     movl VECTOR_MASK(%rsp), %eax
     movl VECTOR_MASK + 4(%rsp), %edx
     xrstor64 VECTORS(%rsp)

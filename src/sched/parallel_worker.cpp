@@ -291,13 +291,8 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
     if (entered == nullptr)
       suspend(w, sennit_decide_after_handoff, &frame, false);
     w.ready.current = entered;
-    if (!may_have(w, *entered, frame)) {
-      if (!may_keep(w, frame))
-        suspend(w, sennit_decide_for_current, &frame, false);
-      count_stacks(-1);
-      frame_keep(w, frame);
-      return entering(w, *entered);
-    }
+    if (!may_have(w, *entered, frame))
+      return switch_context(w, frame, *entered);
     if (waits)
       count_handoff();
     if (!stack_handoff(frame, next))

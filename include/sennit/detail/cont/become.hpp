@@ -85,9 +85,11 @@ constexpr std::size_t object_within(std::size_t wait_at) noexcept {
 
 struct no_state {};
 
-// Calls what a fiber goes on with: with its state, if it has one, and then what its wait has brought.
+// The wait is over, and the fiber leaves the library: calls what it goes on with, with its state, if it has
+// one, and then what its wait has brought. (The seed's threads return to user space so, with a system call's
+// result.)
 template <class Function, class State, class... Result>
-continuation go_on(Function& function, State& state, Result&&... result) {
+continuation thread_syscall_return(Function& function, State& state, Result&&... result) {
   const auto call = [&](auto&&... state_if_any) -> decltype(auto) {
     return std::invoke(function, std::forward<decltype(state_if_any)>(state_if_any)...,
                        std::forward<Result>(result)...);
@@ -143,7 +145,7 @@ struct blocked {
     if constexpr (brings_in_place<Wait>) {
       auto brought = kept.wait.bring(why);
       leave_place(self, frame, kept);
-      return go_on(function, state, brought.get());
+      return thread_syscall_return(function, state, brought.get());
     } else {
       [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
       const auto end = [&] {
@@ -160,13 +162,13 @@ struct blocked {
         if constexpr (may_wait_again<Wait>)
           if (again)
             return again;
-        return go_on(function, state);
+        return thread_syscall_return(function, state);
       } else {
         auto result = end();
         if constexpr (may_wait_again<Wait>)
           if (again)
             return again;
-        return go_on(function, state, std::move(result));
+        return thread_syscall_return(function, state, std::move(result));
       }
     }
   }

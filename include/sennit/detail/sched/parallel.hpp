@@ -357,7 +357,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
     return;
   count_block(yield_reason, true);
   w.ready.current = next;
-  enter_directly(w, *self, *next);
+  switch_context(w, *self, *next);
   has_arrived();
 }
 
@@ -517,7 +517,7 @@ template <class Function>
       parallel_dispatch(w);
       w.ready.current = &child;
       parallel_share(w);
-      enter_directly(w, *self, child);
+      switch_context(w, *self, child);
       parallel_say_entered(*has_arrived().ready.current);
       return;
     }

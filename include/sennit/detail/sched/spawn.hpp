@@ -207,6 +207,15 @@ inline bool is_of_usual_size(const worker& w, const coroutine_frame& frame) noex
 inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
   return is_of_usual_size(w, frame) && w.spare_frame_count != most_spare_frames;
 }
+// Switches from a fiber that has blocked by a continuation, and been filed, to `next`, which is current:
+// nothing is saved, and the stack is the worker's. The round that ends there enters what this returns.
+[[gnu::always_inline]] inline sennit_decision switch_context(worker& w, coroutine_frame& left, fiber& next) {
+  if (!may_keep(w, left))
+    suspend(w, sennit_decide_for_current, &left, false);
+  count_stacks(-1);
+  frame_keep(w, left);
+  return entering(w, next);
+}
 
 // A fiber's life.
 template <class Body>

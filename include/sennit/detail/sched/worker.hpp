@@ -204,13 +204,14 @@ sennit_decision sennit_decide_for_current(sennit_context self, void* left);
 
 #if defined(SENNIT_SANITIZED)
 inline constexpr bool direct_entry = false;
-inline std::uintptr_t enter_directly(worker&, fiber&, fiber&) {
+inline std::uintptr_t switch_context(worker&, fiber&, fiber&) {
   return 0;
 }
 #else
 inline constexpr bool direct_entry = true;
-// Switches from the fiber `self`, which has been filed, to `next`, which is current.
-[[gnu::always_inline]] inline std::uintptr_t enter_directly(worker& w, fiber& self, fiber& next) {
+// Switches from the fiber `self`, which has been filed, to `next`, which is current. Returns when `self` is
+// resumed: the word of that. (By a continuation: spawn.hpp.)
+[[gnu::always_inline]] inline std::uintptr_t switch_context(worker& w, fiber& self, fiber& next) {
   const sennit_decision to = entering(w, next);
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
@@ -255,7 +256,7 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
       // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
       if (next != self) {
         count_block(yield_reason, true);
-        enter_directly(*w, *self, *next);
+        switch_context(*w, *self, *next);
       }
       return;
     }
@@ -306,6 +307,13 @@ void host_goes(worker& w) noexcept;
   w->ready.add_woken(&f);
 }
 
+// Gives the turn of the running fiber, which blocks, to one that it has woken, and whose work it may have done
+// (a port's caller, to the server): past the queue. Returns who is current now, for switch_context: `to`,
+// unless others were woken before it.
+[[gnu::always_inline]] inline fiber* thread_handoff(worker& w, fiber& self, fiber& to) noexcept {
+  return w.ready.step_off_to(self, to);
+}
+
 [[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
                                                               fiber* woken = nullptr) {
   sennit_should_hold_no_lock("waits", why.text);
@@ -320,13 +328,13 @@ void host_goes(worker& w) noexcept;
     awaken(*woken, 0, fiber_status::notified);
   fiber* next = nullptr;
   if (may_enter_directly(w)) [[likely]]
-    next = woken != nullptr ? w.ready.step_off_to(*self, *woken) : w.ready.step_off(*self);
+    next = woken != nullptr ? thread_handoff(w, *self, *woken) : w.ready.step_off(*self);
   else if (woken != nullptr)
     w.ready.add_woken(woken);
   if (next != nullptr)
     self->since = w.now;  // it is in no ring any more; else the decider sees to it
   const std::uintptr_t word =
-      next != nullptr ? enter_directly(w, *self, *next) : suspend(w, sennit_decide_park, &w);
+      next != nullptr ? switch_context(w, *self, *next) : suspend(w, sennit_decide_park, &w);
   worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
