@@ -36,7 +36,7 @@
 .endm
 
     .text
-// In: rsp = the frame; all other registers are the interrupted code's, of which general ones are in the frame.
+// In: rsp = the frame, in which all registers are; general ones are the interrupted code's still.
 // Out: everything as it says there. Marked as a signal frame: the caller's pc is that of an instruction that
 // is yet to be done, not one behind a call.
     .globl sennit_redirected
@@ -47,14 +47,6 @@ sennit_redirected:
     .cfi_startproc
     .cfi_signal_frame
     CFI_INTERRUPTED 0
-    movl VECTOR_MASK(%rsp), %eax
-    movl VECTOR_MASK + 4(%rsp), %edx
-    xsave64 VECTORS(%rsp)
-    // The function finds no registers of the interrupted code's on the x87 stack, and no error that waits to
-    // be said. Control words stay: they are those of all fibers of the thread.
-    fnstcw WAY_BACK(%rsp)
-    fninit
-    fldcw WAY_BACK(%rsp)
     movq %rsp, %rdi
     callq *FUNCTION(%rsp)
 sennit_thread_exception_return:     // the registers are what the function has left: back to the interrupted code
