@@ -493,6 +493,14 @@ class Tables(unittest.TestCase):
                          ["20.0", "30.0", "15.0"])
         self.assertEqual((rows["**stack given up**"], rows["**stack kept**"]), ("**35.0**", "**65.0**"))
 
+    def test_each_place_where_a_fiber_blocks_is_a_site(self):
+        work = tables.Work("w", 1, {"blocks": [
+            {"site": site, "reason": reason, "without_stack": without, "with_stack": with_stack}
+            for site, reason, without, with_stack in (("0x1", "sleep", 40, 0), ("0x2", "sleep", 30, 0),
+                                                      ("0x3", "sleep", 0, 20), ("0x3", "yield", 0, 10))]})
+        self.assertEqual(len(work.sites), 4)
+        self.assertEqual((work.of("internal threads", "without"), work.of("internal threads", "with")), (70, 20))
+
     def test_the_least_share_of_kv_servers_discards_counts(self):
         server = self.work("kv_server, pipeline 1", readable=(99, 1))
         contended = self.work("kv_server, pipeline 32", 2, readable=(90, 0), mutex=(0, 10))

@@ -370,7 +370,8 @@ def sites(all_work):
         ["% of blocks at the first six", *(each.share(sum(site[0] for site in each.sites[:6])) for each in all_work),
          "over 99"],
     ])
-    yield "A site is a reason, with or without the stack. The first six of each:\n"
+    yield ("A site is a place in the code at which a fiber leaves its stack: in the library, or where that is inlined;\n"
+           "of one without a stack, a combination of wait, function and state. The first six of each:\n")
     for title, each in zip(titles(all_work), all_work):
         first = ", ".join(f"{reason} {form} {each.share(count)} %" for count, reason, form in each.sites[:6])
         yield f"- {title}: {first}"

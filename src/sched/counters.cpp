@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "sennit/detail/arch/spin_lock.hpp"
@@ -27,6 +26,9 @@ struct block_counts {
   std::uint64_t with_stack = 0;
   std::uint64_t without = 0;
 };
+
+// Where, and why: a place at which a fiber is made to yield is one of its own.
+using block_site = std::pair<const void*, const char*>;
 
 struct event_counts {
   std::uint64_t handoffs = 0;
@@ -114,7 +116,7 @@ private:
 // Never destroyed: threads may end after everything else.
 struct process_sums {
   std::mutex lock;
-  std::map<std::string, block_counts> blocks;
+  std::map<block_site, block_counts> blocks;
   event_counts events;
   stack_use stacks;
 
@@ -134,10 +136,11 @@ struct process_sums {
     const std::lock_guard hold(lock);
     std::fputs("{\"blocks\": [", to);
     const char* separator = "";
-    for (const auto& [reason, count] : blocks)
+    for (const auto& [site, count] : blocks)
       std::fprintf(to,
-                   "%s\n  {\"reason\": \"%s\", \"with_stack\": %" PRIu64 ", \"without_stack\": %" PRIu64 "}",
-                   std::exchange(separator, ","), reason.c_str(), count.with_stack, count.without);
+                   "%s\n  {\"site\": \"%p\", \"reason\": \"%s\", \"with_stack\": %" PRIu64
+                   ", \"without_stack\": %" PRIu64 "}",
+                   std::exchange(separator, ","), site.first, site.second, count.with_stack, count.without);
     std::fprintf(to,
                  "],\n\"handoffs\": %" PRIu64 ", \"continuations_called\": %" PRIu64
                  ",\n\"recognized_with_stack\": %" PRIu64 ", \"recognized_without_stack\": %" PRIu64 ",\n",
@@ -148,45 +151,26 @@ struct process_sums {
   }
 };
 
-// A thread's. Two literals of one text may be two rows; the sums join them.
-class thread_counts {
-public:
+// A thread's.
+struct thread_counts {
   thread_counts() { process_sums::sums(); }
   ~thread_counts() {
     process_sums& all = process_sums::sums();
     const std::lock_guard hold(all.lock);
-    for (const row& each : rows_)
-      if (each.reason != nullptr) {
-        block_counts& to = all.blocks[each.reason];
-        to.with_stack += each.blocks.with_stack;
-        to.without += each.blocks.without;
-      }
+    for (const auto& [site, counts] : blocks) {
+      block_counts& to = all.blocks[site];
+      to.with_stack += counts.with_stack;
+      to.without += counts.without;
+    }
     all.events.add(events);
   }
   thread_counts(const thread_counts&) = delete;
   thread_counts& operator=(const thread_counts&) = delete;
 
-  block_counts& of(const char* reason) noexcept {
-    std::size_t at = reinterpret_cast<std::uintptr_t>(reason) / 8 % rows_.size();
-    for (std::size_t tried = 0; tried < rows_.size(); ++tried, at = (at + 1) % rows_.size()) {
-      row& each = rows_[at];
-      if (each.reason == nullptr)
-        each.reason = reason;
-      if (each.reason == reason)
-        return each.blocks;
-    }
-    std::abort();  // there are fewer literals than rows
-  }
-
+  std::map<block_site, block_counts> blocks;
   event_counts events;
+  const void* site = nullptr;
   bool forced = false;
-
-private:
-  struct row {
-    const char* reason = nullptr;
-    block_counts blocks;
-  };
-  std::array<row, 512> rows_{};
 };
 
 // In functions that are not inline, so that its address is not kept while a fiber moves.
@@ -197,10 +181,15 @@ thread_counts& mine() noexcept {
 
 }  // namespace
 
-void count_block(const char* reason, bool keeps_stack) noexcept {
+void count_site() noexcept {
+  mine().site = __builtin_return_address(0);
+}
+
+void count_block(const char* reason, const void* code) noexcept {
   thread_counts& all = mine();
-  block_counts& here = all.of(std::exchange(all.forced, false) ? "forced yield" : reason);
-  ++(keeps_stack ? here.with_stack : here.without);
+  const bool forced = std::exchange(all.forced, false);
+  block_counts& here = all.blocks[{code != nullptr ? code : all.site, forced ? "forced yield" : reason}];
+  ++(code != nullptr ? here.without : here.with_stack);
 }
 
 void count_forced(bool yield) noexcept {

@@ -44,7 +44,7 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
     return {f.context, told_to_go_on};
   w.ready.current = nullptr;
   if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
-    count_block(yield_reason, true);
+    count_block(yield_reason);
     parallel_requeue(w, f);
     return parallel_next(w);
   }
@@ -54,7 +54,7 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
     next = parallel_take_own(w);  // before the one that gives way is anybody's
   if (next == nullptr)
     return enter(w, &f);
-  count_block(yield_reason, true);
+  count_block(yield_reason);
   parallel_push_yielding(w, f);
   return enter(w, next);
 }

@@ -203,14 +203,14 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
     return {self, told_to_go_on};
   if (w.until_poll == 0) [[unlikely]] {
     if (fiber* host = look_outside(w)) {
-      count_block(yield_reason, true);
+      count_block(yield_reason);
       w.ready.put_back();
       return entering(w, *host);
     }
   }
   fiber& next = *w.ready.rotate();
   if (&next != running)
-    count_block(yield_reason, true);
+    count_block(yield_reason);
   return entering(w, next);
 }
 

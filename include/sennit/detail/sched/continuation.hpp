@@ -186,10 +186,10 @@ inline bool file_new_stackless(fiber& f, std::uint64_t now, void* from = nullptr
 }
 // The same of one that has just lost it: `from`, stack_leave's.
 inline bool file_stackless(fiber& f, std::uint64_t now, void* from = nullptr) noexcept {
-  const char* const reason = counting ? f.site->reason : nullptr;
+  const wait_site* const code = counting ? f.site : nullptr;  // f may be gone once it is filed
   const bool waits = file_new_stackless(f, now, from);
-  if (waits)
-    count_block(reason, false);
+  if (counting && waits)
+    count_block(code->reason, code);
   return waits;
 }
 

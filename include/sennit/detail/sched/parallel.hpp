@@ -335,6 +335,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   sennit_should_hold_no_lock("yields", nullptr);
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
+  count_site();
   // By a pointer of its own, from which all of it is within the reach of a short instruction: the code of a
   // hundred that yield is to fit the cache.
   dispatching* here = &w;
@@ -355,7 +356,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   }
   if (next == self)
     return;
-  count_block(yield_reason, true);
+  count_block(yield_reason);
   w.ready.current = next;
   switch_context(w, *self, *next);
   has_arrived();
@@ -382,7 +383,7 @@ template <class File>
   f.since = w.now;
   const char* const reason = counting ? f.site->reason : nullptr;
   if (file(f)) [[likely]] {
-    count_block(reason, true);
+    count_block(reason);
     return parallel_next_quickly(w);
   }
   w.ready.current = &f;
@@ -415,6 +416,7 @@ template <class File>
   const int kept = *w.error_number;
   self->site = &site;
   self->flags.status = fiber_status::parked;
+  count_site();
   const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
   parallel_worker& here = has_arrived();
   here.ready.current->word = 0;  // it may have been anything; who yields is told by it, or entered with it

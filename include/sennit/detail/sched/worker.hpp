@@ -249,13 +249,14 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
          "sennit: local yield outside of a local runtime's fiber");
   sennit_should_hold_no_lock("yields", nullptr);
   stack_should_be_whole(*w->ready.current);
+  count_site();
   if (may_enter_directly(*w)) [[likely]] {
     fiber* self = w->ready.current;
     if ((self->flags.unusual & yields_away) == 0) [[likely]] {
       fiber* next = w->ready.rotate();
       // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
       if (next != self) {
-        count_block(yield_reason, true);
+        count_block(yield_reason);
         switch_context(*w, *self, *next);
       }
       return;
@@ -307,9 +308,9 @@ void host_goes(worker& w) noexcept;
   w->ready.add_woken(&f);
 }
 
-// Gives the turn of the running fiber, which blocks, to one that it has woken, and whose work it may have done
-// (a port's caller, to the server): past the queue. Returns who is current now, for switch_context: `to`,
-// unless others were woken before it.
+// Gives the turn of the running fiber, which blocks, to one that it has woken, and whose work it may have
+// done (a port's caller, to the server): past the queue. Returns who is current now, for switch_context:
+// `to`, unless others were woken before it.
 [[gnu::always_inline]] inline fiber* thread_handoff(worker& w, fiber& self, fiber& to) noexcept {
   return w.ready.step_off_to(self, to);
 }
@@ -323,7 +324,8 @@ void host_goes(worker& w) noexcept;
   self->reason = why.text;
   self->object = why.object;
   self->flags.status = as;
-  count_block(why.text, true);
+  count_site();
+  count_block(why.text);
   if (woken != nullptr)
     awaken(*woken, 0, fiber_status::notified);
   fiber* next = nullptr;
