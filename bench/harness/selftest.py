@@ -511,6 +511,15 @@ class Tables(unittest.TestCase):
             with self.subTest(wanted=wanted):
                 self.assertEqual(tables.discards_too_little([server, contended, pager], wanted) is not None, fails)
 
+    def test_stacks_beside_the_workers_are_too_many(self):
+        works = [tables.Work(name, workers, {"blocks": [{"reason": "r", "without_stack": 1, "with_stack": 0}],
+                                             "stacks": {"seconds": seconds}})
+                 for name, workers, seconds in (("kv_server, a", 1, {"2": 2.0, "40": 1.0}),
+                                                ("kv_server, b", 2, {"3": 0.9, "4": 1.0}), ("pager", 1, {"9": 1.0}))]
+        for wanted, fails in ((None, False), (2, False), (1, True), (0, True)):
+            with self.subTest(wanted=wanted):
+                self.assertEqual(tables.spare_stacks_too_many(works, wanted) is not None, fails)
+
 
 class Progress(unittest.TestCase):
     def test_says_what_runs_and_how_long_the_rest_takes(self):

@@ -69,6 +69,8 @@ def parse_arguments():
                         help="where it built the benchmarks (default: build/release)")
     parser.add_argument("--discard-at-least", type=float, metavar="PERCENT",
                         help="fail if kv_server gives up the stack in fewer of its blocks, at any load (the aim: 95)")
+    parser.add_argument("--spare-stacks-at-most", type=int, metavar="COUNT",
+                        help="fail if kv_server has more stacks in use than workers and so many, half of the time")
     parser.add_argument("--output", type=pathlib.Path, metavar="FILE", help="write the report there too")
     return parser.parse_args()
 
@@ -94,9 +96,9 @@ class Work:
         return percent(count, self.blocks)
 
     def stack_share(self, most):
-        """For which part of the time no more than so many stacks were in use."""
+        """For how many percent of the time no more than so many stacks were in use."""
         seconds = self.counted["stacks"]["seconds"]
-        return percent(sum(time for n, time in seconds.items() if int(n) <= most), sum(seconds.values()))
+        return 100 * sum(time for n, time in seconds.items() if int(n) <= most) / sum(seconds.values())
 
 
 def least_discards(all_work):
@@ -112,6 +114,16 @@ def discards_too_little(all_work, wanted):
     if wanted is None or share >= wanted:
         return None
     return f"kv_server gives up the stack in only {share:.1f} % of its blocks, not {wanted:g} %: {where}"
+
+
+def spare_stacks_too_many(all_work, wanted):
+    """The same of the stacks that are in use beside one for each worker."""
+    for each in all_work if wanted is not None else ():
+        share = each.stack_share(each.workers + wanted)
+        if each.name.startswith("kv_server") and share < 50:
+            return (f"kv_server has more than {wanted} stacks in use beside its workers' for {100 - share:.0f} % of the "
+                    f"time: {titles([each])[0]}")
+    return None
 
 
 def paper_reason(ours):
@@ -351,8 +363,8 @@ def stacks(all_work):
     yield table(["", *titles(all_work), "MK40, three tests"], [
         ["on average (time)", *(f"{each.counted['stacks']['average']:.2f}" for each in all_work), "2.002"],
         ["at most", *(each.counted["stacks"]["most"] for each in all_work), "3, 6, 3"],
-        ["% of the time no more than workers + 1", *(each.stack_share(each.workers + 1) for each in all_work), ""],
-        ["% of the time no more than workers + 3", *(each.stack_share(each.workers + 3) for each in all_work), ""],
+        ["% of the time no more than workers + 1", *(f"{each.stack_share(each.workers + 1):.1f}" for each in all_work), ""],
+        ["% of the time no more than workers + 3", *(f"{each.stack_share(each.workers + 3):.1f}" for each in all_work), ""],
         ["most, in tenths of the time", *(course(each) for each in all_work), ""],
     ])
 
@@ -401,7 +413,8 @@ def main():
     print(text)
     if options.output:
         options.output.write_text(text + "\n")
-    return discards_too_little(all_work, options.discard_at_least)
+    return (discards_too_little(all_work, options.discard_at_least) or
+            spare_stacks_too_many(all_work, options.spare_stacks_at_most))
 
 
 if __name__ == "__main__":

@@ -157,8 +157,8 @@ struct thread_counts {
   ~thread_counts() {
     process_sums& all = process_sums::sums();
     const std::lock_guard hold(all.lock);
-    for (const auto& [site, counts] : blocks) {
-      block_counts& to = all.blocks[site];
+    for (const auto& [at, counts] : blocks) {
+      block_counts& to = all.blocks[at];
       to.with_stack += counts.with_stack;
       to.without += counts.without;
     }
