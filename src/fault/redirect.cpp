@@ -33,6 +33,7 @@ struct passing {
 constexpr std::size_t emergency_size = 64 * 1024;
 
 constinit std::atomic<emergency_stack*> reserve[8]{};
+constinit std::atomic<bool> reserve_is_short{true};
 
 // What faults there is nobody's to serve.
 constinit const fault_hook nobody{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
@@ -55,6 +56,7 @@ void drop_emergency(emergency_stack* dropped) noexcept {
 }
 
 emergency_stack* take_emergency() noexcept {
+  reserve_is_short.store(true, std::memory_order_relaxed);
   for (auto& each : reserve)
     if (emergency_stack* const taken = each.exchange(nullptr, std::memory_order_acquire))
       return taken;
@@ -128,11 +130,16 @@ void fault_set_hook(const fault_hook* hook) noexcept {
 }
 
 void fault_fill_reserve() noexcept {
-  if constexpr (!fault_redirects)
+  if (!fault_redirects || !reserve_is_short.load(std::memory_order_relaxed))
     return;
+  reserve_is_short.store(false, std::memory_order_relaxed);
   for (auto& each : reserve)
-    if (each.load(std::memory_order_relaxed) == nullptr)
-      drop_emergency(put_into_reserve(make_emergency()));
+    if (each.load(std::memory_order_relaxed) == nullptr) {
+      emergency_stack* const made = make_emergency();
+      if (made == nullptr)
+        reserve_is_short.store(true, std::memory_order_relaxed);
+      drop_emergency(put_into_reserve(made));
+    }
 }
 
 void fault_give_emergency(stack_record& of) noexcept {

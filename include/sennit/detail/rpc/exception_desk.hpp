@@ -41,13 +41,21 @@ enum class verdict : std::uint8_t {
 
 namespace sennit::detail {
 
+// Of fibers of one thread.
+struct no_lock {
+  void lock() noexcept {}
+  void unlock() noexcept {}
+};
+
 struct exceptions_in_parallel {
   using queue = wait_queue;
+  using lock = spin_lock;
   using semaphore = sennit::counting_semaphore;
   static constexpr bool local = false;
 };
 struct exceptions_in_local {
   using queue = local_wait_queue;
+  using lock = no_lock;
   using semaphore = local::counting_semaphore;
   static constexpr bool local = true;
 };
@@ -94,11 +102,11 @@ private:
   static bool wants(const fault_hook& self, fault_site& site) noexcept;
   static fault_answer serve(const fault_hook& self, const fault_site& site);
   verdict ask(const fault_site& site, fiber& who, bool& leaves);
-  bool file(call& mine) noexcept;
+  [[gnu::noinline]] bool file(call& mine) noexcept;  // inline, gcc 12 takes it for the escape of a local
   void withdraw(call& mine) noexcept;
   call* take_first() noexcept;
 
-  spin_lock lock_;
+  [[no_unique_address]] typename Kind::lock lock_;
   call* first_ = nullptr;  // filed, not received: oldest first
   call** last_ = &first_;
   std::atomic<bool> closed_{false};
