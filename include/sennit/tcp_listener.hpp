@@ -57,6 +57,10 @@ public:
   auto accepting() const noexcept {
     return detail::ready_wait<true>(listener_ != nullptr ? listener_->source.get() : nullptr);
   }
+  // The same until a deadline; the function gets whether it was in time.
+  auto accepting_until(time_point deadline) const noexcept {
+    return detail::timed_wait(accepting(), deadline);
+  }
 
   // Connections that were closed unserved for want of a file descriptor.
   std::uint64_t refused() const noexcept { return listener_ != nullptr ? listener_->refused.load() : 0; }

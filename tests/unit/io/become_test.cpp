@@ -398,6 +398,24 @@ KIND_TEST(BecomeIo, Accepts) {
   });
 }
 
+KIND_TEST(BecomeIo, AcceptsUntilADeadline) {
+  this->run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    std::atomic<bool> in_time = true;
+    Kind::spawn([&] {
+      return become(listener.accepting_until(steady::now() + 1ms), [&](bool was) { in_time = was; });
+    }).join();
+    EXPECT_FALSE(in_time);
+    auto server = Kind::spawn(
+        [&] { return become(listener.accepting_until(generous()), [&](bool was) { in_time = was; }); });
+    until_stackless<Kind>(1);
+    tcp_stream client = tcp_stream::connect("127.0.0.1", listener.port(), generous());
+    server.join();
+    EXPECT_TRUE(in_time);
+    EXPECT_TRUE(listener.accept(steady::time_point()).is_open());
+  });
+}
+
 KIND_TEST(BecomeIo, WaitsForWhatSomebodyElseReadsAndWrites) {
   this->run([] {
     int ends[2];
