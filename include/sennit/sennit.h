@@ -181,11 +181,12 @@ int sennit_self_park_until(int64_t deadline);
 
 /* Blocks without a stack, at any depth, and does not return: the fiber goes on by function(copy of the `size`
  * bytes at `state`), on an empty stack, when it is unparked or at the deadline; 0 has always passed: then
- * others that are ready run first. It ends when `function` returns. All its frames are discarded as they are,
- * so that nothing in them may own anything: no cleanup runs. Up to 32 bytes lie in the fiber's descriptor, up
- * to 2048 in memory of their own; they are aligned to 16, and the function's until it returns or blocks so
- * again. Returns only when it fails, and then nothing has happened. Debug builds abort where a frame has a
- * cleanup (compile with -fexceptions), or in a coroutine. */
+ * others that are ready run first. It ends when `function` returns, or with its runtime: then `function` is
+ * not called. All its frames are discarded as they are, so that nothing in them may own anything: no cleanup
+ * runs. Up to 32 bytes lie in the fiber's descriptor, up to 2048 in memory of their own; they are aligned to
+ * 16, and the function's until it returns or blocks so again. Returns only when it fails, and then nothing
+ * has happened. Debug builds abort where a frame has a cleanup (compile with -fexceptions), or in a
+ * coroutine. */
 int sennit_become(sennit_function function, const void* state, size_t size, int64_t deadline);
 /* Until it is cleared, or set anew, sennit_self_yield does not return: the calling fiber goes on in its turn
  * by function(copy of the state), on an empty stack. The frames in between are unwound, as at the runtime's
@@ -311,6 +312,15 @@ ssize_t sennit_tcp_stream_write(struct sennit_tcp_stream* stream, const void* fr
 /* All of them; the deadline is for the whole. `written`: gets how many were, also on failure; may be null. */
 int sennit_tcp_stream_write_all(struct sennit_tcp_stream* stream, const void* from, size_t size,
                                 size_t* written, int64_t deadline);
+/* As sennit_become, until a read, or a write, would not have to wait (also because of the peer's end, or an
+ * error, which it then reports), or until the deadline: an attempt tells. Who waits is the one fiber that
+ * reads, or writes. When the stream is closed meanwhile the function is called, too, and the stream is gone:
+ * what `state` points to must say so. Up to 16 bytes of state lie in the descriptor; with a deadline that is
+ * not SENNIT_NEVER, none. */
+int sennit_tcp_stream_become_reading(struct sennit_tcp_stream* stream, sennit_function function,
+                                     const void* state, size_t size, int64_t deadline);
+int sennit_tcp_stream_become_writing(struct sennit_tcp_stream* stream, sennit_function function,
+                                     const void* state, size_t size, int64_t deadline);
 /* Tells the peer that no more will be written. Reading goes on. */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
 /* Closes and frees it; what was written still goes out. Fibers that wait in it get -ECANCELED. Null: does
@@ -327,6 +337,9 @@ int sennit_tcp_listener_listen(struct sennit_tcp_listener** result, const char* 
  * that waits longest is then closed unserved, and counted. */
 int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct sennit_tcp_stream** result,
                                int64_t deadline);
+/* As sennit_tcp_stream_become_reading, until there is a connection. */
+int sennit_tcp_listener_become_accepting(struct sennit_tcp_listener* listener, sennit_function function,
+                                         const void* state, size_t size, int64_t deadline);
 uint64_t sennit_tcp_listener_refused(const struct sennit_tcp_listener* listener);
 /* The TCP port it listens at. */
 int sennit_tcp_listener_port(const struct sennit_tcp_listener* listener);
@@ -356,6 +369,12 @@ void sennit_readiness_destroy(struct sennit_readiness* readiness);
  * for somebody else. -EBADF. One fiber may wait for each. */
 int sennit_readiness_wait_readable(struct sennit_readiness* readiness, int64_t deadline);
 int sennit_readiness_wait_writable(struct sennit_readiness* readiness, int64_t deadline);
+/* The same, as sennit_tcp_stream_become_reading. What cannot be watched is ready at once: the forms above say
+ * why. */
+int sennit_readiness_become_reading(struct sennit_readiness* readiness, sennit_function function,
+                                    const void* state, size_t size, int64_t deadline);
+int sennit_readiness_become_writing(struct sennit_readiness* readiness, sennit_function function,
+                                    const void* state, size_t size, int64_t deadline);
 
 /* ---- Blocking calls on other threads. ---- */
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "become.hpp"
 #include "error.hpp"
 #include "sennit/become.hpp"
 #include "sennit/local/runtime.hpp"
@@ -34,12 +35,6 @@ namespace {
 
 detail::fiber* descriptor_of(const sennit_fiber* handle) noexcept {
   return const_cast<detail::fiber*>(reinterpret_cast<const detail::fiber*>(handle));
-}
-
-constexpr std::size_t most_state = 2048;
-
-bool is_state(const void* state, std::size_t size) noexcept {
-  return size == 0 || (state != nullptr && size <= most_state);
 }
 
 struct c_function {
@@ -93,42 +88,6 @@ private:
 public:
   local::fiber handle;
 };
-
-// What a fiber of C's goes on with. The state lies in the frame that calls the function, and nothing destroys
-// it.
-template <std::size_t Size>
-struct c_state {
-  c_state(const void* from, std::size_t size) noexcept { std::memcpy(bytes, from, size); }
-  alignas(16) std::byte bytes[Size];
-};
-template <>
-struct c_state<0> {
-  c_state(const void*, std::size_t) noexcept {}
-  static constexpr void* bytes = nullptr;
-};
-struct c_continuation {
-  sennit_function function;
-  template <class State, class... Result>
-  void operator()(State& state, Result...) const {
-    function(state.bytes);
-  }
-};
-
-// Calls `use` with a state of the smallest size that will do.
-template <class Use>
-int with_state(const void* from, std::size_t size, Use use) {
-  return guarded([&] {
-    if (size == 0)
-      use(c_state<0>(from, size));
-    else if (size <= 32)
-      use(c_state<32>(from, size));
-    else if (size <= 256)
-      use(c_state<256>(from, size));
-    else
-      use(c_state<most_state>(from, size));
-    return 0;
-  });
-}
 
 }  // namespace
 
@@ -267,29 +226,21 @@ int sennit_self_park_until(int64_t deadline) {
 }
 
 int sennit_become(sennit_function function, const void* state, size_t size, int64_t deadline) {
-  if (function == nullptr || !is_state(state, size) || !in_fiber())
-    return -EINVAL;
-  const void* const frame = __builtin_dwarf_cfa();
-  return with_state(state, size, [&](const auto& kept) {
-    detail::may_leave_frames("sennit_become", frame);
-    const auto leave = [&](auto wait) {
-      detail::leave_frames(
-          detail::block(std::move(wait), c_continuation{function}, std::decay_t<decltype(kept)>(kept)));
-    };
-    if (deadline == SENNIT_NEVER)
-      leave(detail::park_wait{});
-    else if (deadline <= 0)
-      leave(detail::yield_wait{});
-    else
-      leave(detail::timed_park_wait(capi::time_of(deadline)));
-  });
+  const auto become = [&, frame = __builtin_dwarf_cfa()](auto wait) {
+    return capi::become("sennit_become", frame, std::move(wait), function, state, size);
+  };
+  if (deadline == SENNIT_NEVER)
+    return become(detail::park_wait{});
+  if (deadline <= 0)
+    return become(detail::yield_wait{});
+  return become(detail::timed_park_wait(capi::time_of(deadline)));
 }
 
 int sennit_self_set_yield_continuation(sennit_function function, const void* state, size_t size) {
-  if (function == nullptr || !is_state(state, size) || !in_fiber())
+  if (function == nullptr || !capi::is_state(state, size) || !in_fiber())
     return -EINVAL;
-  return with_state(state, size,
-                    [&](auto kept) { detail::yield_to(c_continuation{function}, std::move(kept)); });
+  return capi::with_state(
+      state, size, [&](auto kept) { detail::yield_to(capi::c_continuation{function}, std::move(kept)); });
 }
 
 int sennit_self_clear_yield_continuation(void) {

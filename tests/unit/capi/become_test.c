@@ -154,12 +154,12 @@ int yields_go_on_elsewhere(void) {
   return 0;
 }
 
-static void note_cleanup(const int* line) {
+void capi_note_line(const int* line) {
   capi_failed_line = *line;
 }
 
 void become_with_cleanup(void* argument) {
-  const int line __attribute__((cleanup(note_cleanup), unused)) = __LINE__;
+  const int line __attribute__((cleanup(capi_note_line), unused)) = __LINE__;
   (void)argument;
   sennit_become(nothing, NULL, 0, 0);
 }

@@ -58,6 +58,10 @@ TEST(C, BecomeSaysWhatItWouldLose) {
   EXPECT_TRUE(
       cleanup.says("sennit: sennit_become: fiber \"main\" would leave what a function has yet to destroy"))
       << cleanup;
+  const support::outcome reading = support::in_child([] { capi_run(become_reading_with_cleanup, nullptr); });
+  EXPECT_TRUE(reading.killed_by(SIGABRT)) << reading;
+  EXPECT_TRUE(reading.says("sennit: sennit_tcp_stream_become_reading: fiber \"main\" would leave"))
+      << reading;
   const support::outcome inside = support::in_child([] { capi_run(become_in_coroutine, nullptr); });
   EXPECT_TRUE(inside.killed_by(SIGABRT)) << inside;
   EXPECT_TRUE(inside.says("\"main\" would leave a generator or coroutine unfinished")) << inside;

@@ -11,20 +11,24 @@
 extern "C" {
 #endif
 
-#define CAPI_TESTS(test)                                                                                     \
-  test(runtime_lives) test(runtime_refuses) test(runtime_steps) test(runtime_posts) test(fibers_join)        \
-      test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(fibers_sleep)               \
-          test(fibers_have_names) test(errors_have_texts) test(mutex_excludes) test(mutex_refuses)           \
-              test(condition_wakes) test(condition_times_out) test(channel_rendezvous) test(channel_buffers) \
-                  test(channel_closes) test(channel_refuses) test(coroutine_sums) test(coroutine_refuses)    \
-                      test(coroutine_in_fiber) test(tcp_echo) test(tcp_times_out) test(tcp_closed_meanwhile) \
-                          test(tcp_refuses) test(signals_come) test(readiness_tells) test(offload_runs)      \
-                              test(files_work) test(look_up_finds) test(unwind_fibers)                       \
-                                  test(unwind_condition) test(unwind_join) test(unwind_coroutine)            \
-                                      test(unwind_without_cleanups) test(become_loops) test(become_waits)    \
-                                          test(become_takes_states) test(yields_go_on_elsewhere)             \
-                                              test(slices_end) test(stacks_are_measured)                     \
-                                                  test(stacks_may_be_small)
+#define CAPI_TESTS(test)                                                                                    \
+  test(runtime_lives) test(runtime_refuses) test(runtime_steps) test(runtime_posts) test(fibers_join)       \
+      test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(fibers_sleep)              \
+          test(fibers_have_names) test(errors_have_texts) test(mutex_excludes) test(mutex_refuses) test(    \
+              condition_wakes) test(condition_times_out) test(channel_rendezvous) test(channel_buffers)     \
+              test(channel_closes) test(channel_refuses) test(coroutine_sums) test(coroutine_refuses)       \
+                  test(coroutine_in_fiber) test(tcp_echo) test(tcp_times_out) test(tcp_closed_meanwhile)    \
+                      test(tcp_refuses) test(signals_come) test(readiness_tells) test(offload_runs)         \
+                          test(files_work) test(look_up_finds) test(unwind_fibers) test(unwind_condition)   \
+                              test(unwind_join) test(unwind_coroutine) test(unwind_without_cleanups)        \
+                                  test(become_loops) test(become_waits) test(become_takes_states) test(     \
+                                      yields_go_on_elsewhere) test(slices_end) test(stacks_are_measured)    \
+                                      test(stacks_may_be_small) test(become_reading_holds_no_stack)         \
+                                          test(become_reading_times_out) test(become_reading_until_closed)  \
+                                              test(become_reading_until_the_end) test(become_writing_waits) \
+                                                  test(become_accepting_waits)                              \
+                                                      test(become_waits_for_other_descriptors)              \
+                                                          test(become_reading_refuses)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)
@@ -47,6 +51,9 @@ extern int capi_failed_line;
 /* Runs `function` in a runtime of its own; returns what EXPECT noted, or -1 if the runtime failed. */
 int capi_run(sennit_function function, void* argument);
 
+/* Of a variable that is to be cleaned up: as a failed EXPECT in its line. */
+void capi_note_line(const int* line);
+
 /* Called back from C: throws. */
 void capi_throw_runtime_error(void* argument);
 void capi_throw_no_space(void* argument);
@@ -56,6 +63,7 @@ void yield_with_mutex(void* argument);
 
 /* Would lose what they hold. */
 void become_with_cleanup(void* argument);
+void become_reading_with_cleanup(void* argument);
 void become_in_coroutine(void* argument);
 
 /* In plain_test.c, which is compiled without -fexceptions: parks, and counts in *argument if it is cleaned
