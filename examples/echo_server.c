@@ -3,10 +3,10 @@
  *   echo_server [--port PORT]     PORT 0, the default: the kernel chooses one
  *   nc 127.0.0.1 PORT             in another terminal; type a line
  *
- * Each connection is served by a plain loop that reads and writes; where it must wait, the others run. SIGINT
- * or SIGTERM ends it cleanly: no more is accepted, what has been read is still sent back, and clients that
- * do not take it within a second are cut off. All fibers have then ended by themselves, so nothing is left
- * for the runtime to unwind.
+ * Each connection is served by plain code that reads and writes; where it must wait, the others run. While a
+ * client is silent its fiber holds no stack. SIGINT or SIGTERM ends it cleanly: no more is accepted, what has
+ * been read is still sent back, and clients that do not take it within a second are cut off. All fibers have
+ * then ended by themselves, so nothing is left for the runtime to unwind.
  */
 #include <errno.h>
 #include <signal.h>
@@ -39,15 +39,8 @@ static int fail(struct server* server, const char* what, int error) {
   return server->error = error;
 }
 
-/* A fiber's function. */
-static void serve(void* argument) {
-  struct connection* self = argument;
+static void leave(struct connection* self) {
   struct server* server = self->server;
-  char bytes[4096];
-  ssize_t size;
-  while ((size = sennit_tcp_stream_read(self->stream, bytes, sizeof bytes, SENNIT_NEVER)) > 0)
-    if (sennit_tcp_stream_write_all(self->stream, bytes, (size_t)size, NULL, SENNIT_NEVER) != 0)
-      break;
   sennit_tcp_stream_close(self->stream);
   self->next->previous = self->previous;
   self->previous->next = self->next;
@@ -56,13 +49,32 @@ static void serve(void* argument) {
     sennit_fiber_unpark(server->main); /* it may wait for the last of us */
 }
 
+static void serve(void* state);
+
+/* A fiber's function. Nothing on its stack is worth keeping until the client sends something: then, or when
+ * the stream is closed, the fiber goes on in serve(). */
+static void rest(void* argument) {
+  struct connection* self = argument;
+  sennit_tcp_stream_become_reading(self->stream, serve, &self, sizeof self, SENNIT_NEVER);
+  leave(self); /* it was cut off before */
+}
+
+static void serve(void* state) {
+  struct connection* self = *(struct connection**)state;
+  char bytes[4096];
+  const ssize_t size = sennit_tcp_stream_read(self->stream, bytes, sizeof bytes, SENNIT_NEVER);
+  if (size > 0 && sennit_tcp_stream_write_all(self->stream, bytes, (size_t)size, NULL, SENNIT_NEVER) == 0)
+    rest(self);
+  else
+    leave(self);
+}
+
 static int start_serving(struct server* server, struct sennit_tcp_stream* stream) {
-  const struct sennit_fiber_options options = {.name = "connection"};
   struct connection* made = malloc(sizeof *made);
   int error;
   if (made == NULL)
     return -ENOMEM;
-  error = sennit_fiber_spawn(NULL, serve, made, &options);
+  error = sennit_fiber_spawn(NULL, rest, made, NULL);
   if (error != 0) {
     free(made);
     return error;
@@ -78,7 +90,9 @@ static void accept_all(void* argument) {
   struct sennit_tcp_stream* stream;
   int error;
   while ((error = sennit_tcp_listener_accept(server->listener, &stream, SENNIT_NEVER)) == 0) {
-    if (start_serving(server, stream) != 0) {
+    if (start_serving(server, stream) == 0) {
+      sennit_self_yield(); /* it comes to rest, and the next one gets its stack */
+    } else {
       sennit_tcp_stream_close(stream); /* no memory now; others may leave */
       sennit_self_sleep(second / 50);
     }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Talks to the echo server and ends it: echo_server_test.py COMMAND..."""
 
+import pathlib
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import threading
 
 LIMIT = 20  # seconds
+MOST_IDLE = 1024  # bytes for each idle connection: no stack, not even a page of it
 
 
 def start(command):
@@ -71,6 +74,41 @@ def idle_client_is_let_go(command, which, wrong):
             wrong.append("an idle client got something")
 
 
+def resident_bytes(server):
+    status = pathlib.Path(f"/proc/{server.pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"VmRSS:\s*(\d+)", status)[1]) * 1024
+
+
+def has_memory_of_its_own(command):
+    """Neither an emulator's nor a sanitizer's is in it."""
+    program = pathlib.Path(command[-1]).read_bytes()
+    return len(command) == 1 and not any(word in program for word in (b"__asan_init", b"__tsan_init", b"__msan_init"))
+
+
+def idle_clients_take_little(command, wrong):
+    count = min(3000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 200)
+    server, port = start(command)
+    clients = [connect(port)]
+
+    def all_are_served():
+        for client in clients:
+            client.sendall(b"hello")
+        if any(client.recv(5) != b"hello" for client in clients):
+            wrong.append("one of many idle clients was not served")
+
+    all_are_served()
+    before = resident_bytes(server)
+    clients += [connect(port) for _ in range(count)]
+    for _ in range(2):
+        all_are_served()
+        each = (resident_bytes(server) - before) / count
+        if has_memory_of_its_own(command) and each >= MOST_IDLE:
+            wrong.append(f"{each:.0f} bytes for each of {count} idle connections")
+    stop(server, signal.SIGTERM, wrong)
+    for client in clients:
+        client.close()
+
+
 def main():
     command = sys.argv[1:]
     wrong = []
@@ -82,6 +120,7 @@ def main():
         client.join()
     stop(server, signal.SIGTERM, wrong)
     idle_client_is_let_go(command, signal.SIGINT, wrong)
+    idle_clients_take_little(command, wrong)
     if subprocess.run([*command, "--port", "none"], capture_output=True, timeout=LIMIT).returncode != 2:
         wrong.append("a wrong option was taken")
     sys.exit("\n".join(wrong) or 0)
