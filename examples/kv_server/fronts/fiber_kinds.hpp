@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -63,10 +62,6 @@ struct one_worker {
     sennit::local::spawn(std::forward<Function>(function));
   }
   static void name_fiber(std::string_view name) { sennit::local::this_fiber::set_name(name); }
-  static void yield() { sennit::local::this_fiber::yield(); }
-  static void sleep_until(std::chrono::steady_clock::time_point time) {
-    sennit::local::this_fiber::sleep_until(time);
-  }
 };
 
 struct several_workers {
@@ -160,10 +155,6 @@ struct several_workers {
     sennit::spawn(std::forward<Function>(function), {.near = static_cast<unsigned>(number)}).detach();
   }
   static void name_fiber(std::string_view name) { sennit::this_fiber::set_name(name); }
-  static void yield() { sennit::this_fiber::yield(); }
-  static void sleep_until(std::chrono::steady_clock::time_point time) {
-    sennit::this_fiber::sleep_until(time);
-  }
 };
 
 }  // namespace kv

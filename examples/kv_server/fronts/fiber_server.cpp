@@ -76,7 +76,8 @@ private:
   };
 
   sennit::continuation remove_keys();
-  void accept_until_closed();
+  sennit::continuation await_client();
+  sennit::continuation accept();
   void accept_one();
   // What a connection's fiber goes on with; see fiber_connection.hpp. Without the lock:
   using owned = std::unique_ptr<guest>;
@@ -124,7 +125,7 @@ void fiber_server<Kind>::serve() {
     server_.survives_faults = true;
     Kind::spawn([this] { answer_faults(); }, "faults");
   }
-  Kind::spawn([this] { accept_until_closed(); }, "acceptor");
+  Kind::spawn([this] { return await_client(); }, "acceptor");
   Kind::spawn([this] { return remove_keys(); }, "expiry");
   signals_->wait();
   finish_connections();
@@ -138,21 +139,27 @@ sennit::continuation fiber_server<Kind>::remove_keys() {
   return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::remove_keys, this);
 }
 
-// Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves. Between
-// two the last one comes to rest: of many that arrive at once few have a stack at a time.
+// It queues for its turn even if a client is there already, so that the last one comes to rest before: of
+// many that arrive at once few have a stack at a time.
 template <class Kind>
-void fiber_server<Kind>::accept_until_closed() {
+sennit::continuation fiber_server<Kind>::await_client() {
+  return sennit::become(listener_.accepting(), &fiber_server::accept, this);
+}
+
+// Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::accept() {
   constexpr std::chrono::milliseconds pause{20};
-  while (listener_.is_open()) {
-    try {
-      accept_one();
-      Kind::yield();
-    } catch (const std::system_error&) {
-      Kind::sleep_until(clock::now() + pause);
-    } catch (const std::bad_alloc&) {
-      Kind::sleep_until(clock::now() + pause);
-    }
+  if (!listener_.is_open()) {
+    return {};
   }
+  try {
+    accept_one();
+    return await_client();
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return sennit::become(sennit::this_fiber::sleeping_for(pause), &fiber_server::await_client, this);
 }
 
 template <class Kind>
