@@ -13,8 +13,10 @@
 
 #include "sennit/become.hpp"
 #include "sennit/channel.hpp"
+#include "sennit/counting_semaphore.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/local/channel.hpp"
+#include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/exception_server.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
@@ -29,6 +31,7 @@ struct one_worker {
     void unlock() {}
   };
   using channel = sennit::local::channel<bool>;
+  using semaphore = sennit::local::counting_semaphore;
   using exception_server = sennit::local::exception_server;
 
   // Between receiving and processing no other fiber of the thread runs: all sessions share one.
@@ -67,6 +70,7 @@ struct one_worker {
 struct several_workers {
   using mutex = sennit::mutex;
   using channel = sennit::channel<bool>;
+  using semaphore = sennit::counting_semaphore;
   using exception_server = sennit::exception_server;
 
   // As many as have been in use at once. Not filled with zeroes: what is never written takes no memory.

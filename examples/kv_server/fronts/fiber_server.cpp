@@ -52,6 +52,7 @@ public:
 private:
   using mutex = typename Kind::mutex;
   using connection = fiber_connection<Kind>;
+  static constexpr int most_beginners = 16;
 
   // A connection in the list of all. Made and destroyed with the lock held.
   struct guest {
@@ -78,9 +79,10 @@ private:
   sennit::continuation remove_keys();
   sennit::continuation await_client();
   sennit::continuation accept();
-  void accept_one();
+  bool accept_one();
   // What a connection's fiber goes on with; see fiber_connection.hpp. Without the lock:
   using owned = std::unique_ptr<guest>;
+  static sennit::continuation begin(owned its);
   static sennit::continuation rest(owned its);
   static sennit::continuation receive(owned its);
   static sennit::continuation receive_in_time(owned its, bool in_time);
@@ -111,6 +113,7 @@ private:
   mutex guard_;  // of the server's state, and of what follows
   typename Kind::workspaces spaces_{server_};
   std::list<connection*> connections_;
+  typename Kind::semaphore beginners_{most_beginners};  // which have a stack that they have not run on
   bool ending_ = false;
   bool hurry_ = false;                 // a second signal has come
   typename Kind::channel changed_{1};  // the last connection has ended, or hurry_
@@ -139,8 +142,8 @@ sennit::continuation fiber_server<Kind>::remove_keys() {
   return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::remove_keys, this);
 }
 
-// It queues for its turn even if a client is there already, so that the last one comes to rest before: of
-// many that arrive at once few have a stack at a time.
+// Of many that arrive at once few have a stack at a time: it queues for its turn even if a client is there
+// already, and waits where another worker is behind with those that were given to it.
 template <class Kind>
 sennit::continuation fiber_server<Kind>::await_client() {
   return sennit::become(listener_.accepting(), &fiber_server::accept, this);
@@ -154,7 +157,9 @@ sennit::continuation fiber_server<Kind>::accept() {
     return {};
   }
   try {
-    accept_one();
+    if (accept_one()) {
+      return sennit::become(beginners_.acquiring(), &fiber_server::await_client, this);
+    }
     return await_client();
   } catch (const std::system_error&) {
   } catch (const std::bad_alloc&) {
@@ -162,23 +167,31 @@ sennit::continuation fiber_server<Kind>::accept() {
   return sennit::become(sennit::this_fiber::sleeping_for(pause), &fiber_server::await_client, this);
 }
 
+// Whether a connection has begun.
 template <class Kind>
-void fiber_server<Kind>::accept_one() {
+bool fiber_server<Kind>::accept_one() {
   auto stream = std::make_shared<sennit::tcp_stream>(listener_.accept());
   std::unique_lock hold(guard_);
   if (server_.stats.connected_clients >= server_.config.max_clients) {
     ++server_.stats.rejected_connections;
     hold.unlock();
     refuse(*stream);
-    return;
+    return false;
   }
   const std::size_t number = server_.stats.connections_received;
   auto arrived = std::make_unique<guest>(std::move(stream), *this);
   if (ending_) {
     arrived->served.end_input();
   }
-  Kind::spawn_connection([arrived = std::move(arrived)]() mutable { return rest(std::move(arrived)); },
+  Kind::spawn_connection([arrived = std::move(arrived)]() mutable { return begin(std::move(arrived)); },
                          number);
+  return true;
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::begin(owned its) {
+  its->of.beginners_.release();
+  return rest(std::move(its));
 }
 
 template <class Kind>
