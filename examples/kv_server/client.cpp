@@ -67,14 +67,16 @@ void forget(server_state& server, client& gone) {
   if (gone.waiting != nullptr) {
     server.blocked.remove(gone);
   }
-  for (const std::string& each : gone.channels) {
-    server.channels.remove(each, gone);
-  }
-  for (const std::string& each : gone.patterns) {
-    server.patterns.remove(each, gone);
-  }
-  for (const auto& [name, version] : gone.watched) {
-    server.keys.lose_from_view(name);
+  if (gone.interests != nullptr) {
+    for (const std::string& each : gone.interests->channels) {
+      server.channels.remove(each, gone);
+    }
+    for (const std::string& each : gone.interests->patterns) {
+      server.patterns.remove(each, gone);
+    }
+    for (const auto& [name, version] : gone.interests->watched) {
+      server.keys.lose_from_view(name);
+    }
   }
   server.client_memory -= gone.pushed.capacity();
   gone.pushed.release();

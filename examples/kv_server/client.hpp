@@ -83,6 +83,12 @@ struct handed_item {
   list_end end;
 };
 
+// What it is to hear of, and what has to be as it was: most clients have neither.
+struct interests {
+  std::set<std::string, std::less<>> channels, patterns;      // subscribed to
+  std::map<std::string, std::uint64_t, std::less<>> watched;  // keys, and the store's versions at WATCH
+};
+
 struct client {
   explicit client(std::size_t max_output) : pushed(max_output) {}
 
@@ -102,8 +108,15 @@ struct client {
   std::size_t state_memory = 0;  // bytes of what is queued, waited for, watched and subscribed to, about
   std::unique_ptr<handed_item> handed;
   std::string name;
-  std::set<std::string, std::less<>> channels, patterns;      // subscribed to
-  std::map<std::string, std::uint64_t, std::less<>> watched;  // keys, and the store's versions at WATCH
+  std::unique_ptr<kv::interests> interests;  // nullptr: none so far
+
+  // Throws std::bad_alloc.
+  kv::interests& its_interests() {
+    if (interests == nullptr) {
+      interests = std::make_unique<kv::interests>();
+    }
+    return *interests;
+  }
 };
 
 // Appends to what is pushed to the client and has it woken. If that becomes too much it is broken off.

@@ -131,8 +131,8 @@ void request_parser::start() {
   if (slices_.capacity() > kept_slices) {
     slices_.shrink_to_fit();
   }
-  if (inline_text_.capacity() > kept_inline_text) {
-    std::string().swap(inline_text_);
+  if (text_.capacity() > kept_inline_text) {
+    std::string().swap(text_);
   }
   position_ = 0;
   is_inline_ = false;
@@ -206,8 +206,8 @@ request_parser::line request_parser::find_line(std::string_view input, char type
 }
 
 request_parser::line request_parser::fail(std::string_view text) {
-  error_ = "Protocol error: ";
-  error_ += text;
+  text_ = "Protocol error: ";
+  text_ += text;
   return line::malformed;
 }
 
@@ -233,7 +233,7 @@ request_parser::status request_parser::parse_inline(std::string_view input) {
 // Redis's quoting: "..." with escapes \n \r \t \b \a \xHH, '...' with \' only; a closing quote must be
 // followed by a space or the end; an opening quote may come in mid-word. False if the quotes do not balance.
 bool request_parser::split_inline(std::string_view text) {
-  inline_text_.clear();
+  text_.clear();
   std::size_t at = 0;
   for (;;) {
     while (at < text.size() && is_space(text[at])) {
@@ -242,7 +242,7 @@ bool request_parser::split_inline(std::string_view text) {
     if (at == text.size()) {
       return true;
     }
-    const std::size_t begin = inline_text_.size();
+    const std::size_t begin = text_.size();
     char quote = '\0';
     for (; at < text.size(); ++at) {
       const char byte = text[at];
@@ -254,22 +254,21 @@ bool request_parser::split_inline(std::string_view text) {
         break;
       }
       if (quote == '"' && byte == '\\' && at + 1 < text.size()) {
-        inline_text_ += unescape(text, at);
+        text_ += unescape(text, at);
       } else if (quote == '\'' && byte == '\\' && at + 1 < text.size() && text[at + 1] == '\'') {
-        inline_text_ += text[++at];
+        text_ += text[++at];
       } else if (quote == '\0' && (byte == '"' || byte == '\'')) {
         quote = byte;
       } else if (quote == '\0' && (byte == ' ' || byte == '\t' || byte == '\r')) {
         break;
       } else {
-        inline_text_ += byte;
+        text_ += byte;
       }
     }
     if (quote != '\0') {
       return false;
     }
-    slices_.push_back(
-        {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(inline_text_.size() - begin)});
+    slices_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(text_.size() - begin)});
   }
 }
 

@@ -55,12 +55,12 @@ public:
   status parse(std::string_view input);
 
   request arguments(std::string_view input) const {
-    return {is_inline_ ? inline_text_.data() : input.data(), slices_.data(), slices_.size()};
+    return {is_inline_ ? text_.data() : input.data(), slices_.data(), slices_.size()};
   }
   std::size_t consumed() const { return position_; }
-  const std::string& error() const { return error_; }  // without "-ERR " and line end
+  const std::string& error() const { return text_; }  // without "-ERR " and line end
 
-  std::size_t memory() const { return slices_.capacity() * sizeof(request::slice) + inline_text_.capacity(); }
+  std::size_t memory() const { return slices_.capacity() * sizeof(request::slice) + text_.capacity(); }
 
 private:
   enum class line { read, incomplete, malformed };
@@ -77,10 +77,9 @@ private:
 
   protocol_limits limits_;
   std::vector<request::slice> slices_;
-  std::string inline_text_;  // arguments of an inline command, quotes and escapes undone
-  std::string error_;
-  std::size_t position_ = 0;           // everything before it is parsed
-  std::size_t remaining_ = 0;          // bulks still to come
+  std::string text_;           // arguments of an inline command, quotes and escapes undone; or the error
+  std::size_t position_ = 0;   // everything before it is parsed
+  std::size_t remaining_ = 0;  // bulks still to come
   std::int64_t bulk_length_ = unread;  // of the bulk at position_
   bool in_array_ = false;              // the count has been read, the request is not complete
   bool is_inline_ = false;

@@ -10,13 +10,13 @@ using names = std::set<std::string, std::less<>>;
 
 // What a client has subscribed to, and where the server keeps the same.
 struct kind {
-  names client::* own;
+  names interests::* own;
   subscribers server_state::* all;
   std::string_view subscribed, unsubscribed;
 };
 
-constexpr kind channel_kind{&client::channels, &server_state::channels, "subscribe", "unsubscribe"};
-constexpr kind pattern_kind{&client::patterns, &server_state::patterns, "psubscribe", "punsubscribe"};
+constexpr kind channel_kind{&interests::channels, &server_state::channels, "subscribe", "unsubscribe"};
+constexpr kind pattern_kind{&interests::patterns, &server_state::patterns, "psubscribe", "punsubscribe"};
 
 std::size_t subscription_memory(std::string_view name) {
   return 256 + 2 * name.size();
@@ -33,7 +33,7 @@ void subscribe_to(invocation& call, const kind& which) {
   kv::client& from = call.from;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string_view name = call.arguments[i];
-    if ((from.*which.own).insert(std::string(name)).second) {
+    if ((from.its_interests().*which.own).insert(std::string(name)).second) {
       ++from.subscriptions;
       from.state_memory += subscription_memory(name);
       (call.server.*which.all).add(name, from);
@@ -43,7 +43,7 @@ void subscribe_to(invocation& call, const kind& which) {
 }
 
 void leave(invocation& call, const kind& which, std::string_view name) {
-  names& own = call.from.*which.own;
+  names& own = call.from.its_interests().*which.own;
   const auto found = own.find(name);
   if (found != own.end()) {
     (call.server.*which.all).remove(name, call.from);
@@ -61,7 +61,7 @@ void unsubscribe_from(invocation& call, const kind& which) {
   if (call.arguments.size() > 1) {
     return;
   }
-  names& own = call.from.*which.own;
+  names& own = call.from.its_interests().*which.own;
   if (own.empty()) {
     call.reply.array(3);
     call.reply.bulk(which.unsubscribed);
@@ -135,8 +135,11 @@ void punsubscribe(invocation& call) {
 }
 
 void unsubscribe_all(invocation& call) {
+  if (call.from.interests == nullptr) {
+    return;
+  }
   for (const kind* each : {&channel_kind, &pattern_kind}) {
-    for (names& own = call.from.*each->own; !own.empty();) {
+    for (names& own = call.from.interests.get()->*each->own; !own.empty();) {
       leave(call, *each, std::string(*own.begin()));
     }
   }

@@ -14,11 +14,14 @@ std::size_t watched_memory(std::string_view name) {
 }
 
 void stop_watching(invocation& call) {
-  for (const auto& [name, version] : call.from.watched) {
+  if (call.from.interests == nullptr) {
+    return;
+  }
+  for (const auto& [name, version] : call.from.interests->watched) {
     call.server.keys.lose_from_view(name);
     call.from.state_memory -= watched_memory(name);
   }
-  call.from.watched.clear();
+  call.from.interests->watched.clear();
 }
 
 std::unique_ptr<transaction> take_transaction(kv::client& from) {
@@ -29,7 +32,10 @@ std::unique_ptr<transaction> take_transaction(kv::client& from) {
 }
 
 bool watched_keys_have_changed(invocation& call) {
-  const auto& watched = call.from.watched;
+  if (call.from.interests == nullptr) {
+    return false;
+  }
+  const auto& watched = call.from.interests->watched;
   return std::any_of(watched.begin(), watched.end(),
                      [&](const auto& each) { return call.server.keys.version(each.first) != each.second; });
 }
@@ -104,9 +110,10 @@ void watch(invocation& call) {
     call.reply.error("ERR WATCH inside MULTI is not allowed");
     return;
   }
+  auto& watched = call.from.its_interests().watched;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string_view name = call.arguments[i];
-    if (call.from.watched.try_emplace(std::string(name), call.server.keys.version(name)).second) {
+    if (watched.try_emplace(std::string(name), call.server.keys.version(name)).second) {
       call.server.keys.keep_in_view(name);
       call.from.state_memory += watched_memory(name);
     }
