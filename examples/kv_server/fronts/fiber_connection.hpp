@@ -77,7 +77,6 @@ public:
   }
 
   auto reading() const { return stream_->reading(); }
-  auto reading_until(time_point deadline) const { return stream_->reading_until(deadline); }
   const session& its_session() const { return session_; }
   // When it is to be closed, if it says nothing. Whoever waits for others is not idle.
   time_point idle_deadline() const;

@@ -1,6 +1,7 @@
 // The server on fibers: one accepts, one waits for the signals to end, one removes keys whose time is over,
-// one is asked when a client's command faults, and each connection has its own (fiber_connection.hpp). All of
-// one thread, or on several workers.
+// one closes idle connections, one is asked when a client's command faults, and each connection has its own
+// (fiber_connection.hpp). All of one thread, or on several workers.
+#include <algorithm>
 #include <cstdio>
 #include <list>
 #include <memory>
@@ -59,10 +60,10 @@ private:
     guest(std::shared_ptr<sennit::tcp_stream> stream, fiber_server& server)
         : of(server),
           served(std::move(stream), server.server_, server.guard_, server.spaces_),
-          place(server.connections_.insert(server.connections_.end(), &served)) {}
+          place(server.guests_.insert(server.guests_.end(), this)) {}
     ~guest() {
-      of.connections_.erase(place);
-      if (of.connections_.empty()) {
+      of.guests_.erase(place);
+      if (of.guests_.empty()) {
         of.say_changed();
       }
     }
@@ -73,10 +74,12 @@ private:
 
     fiber_server& of;
     connection served;
-    typename std::list<connection*>::iterator place;
+    typename std::list<guest*>::iterator place;
+    clock::time_point closed_at = clock::time_point::max();  // while it rests, with a time-out
   };
 
   sennit::continuation remove_keys();
+  sennit::continuation close_idle();
   sennit::continuation await_client();
   sennit::continuation accept();
   bool accept_one();
@@ -85,7 +88,6 @@ private:
   static sennit::continuation begin(owned its);
   static sennit::continuation rest(owned its);
   static sennit::continuation receive(owned its);
-  static sennit::continuation receive_in_time(owned its, bool in_time);
   static sennit::continuation lock_to_answer(owned its);
   static sennit::continuation hear_news(owned its, std::optional<bool> news);
   // With the lock held, which they let go:
@@ -112,7 +114,7 @@ private:
   typename Kind::exception_server faults_;
   mutex guard_;  // of the server's state, and of what follows
   typename Kind::workspaces spaces_{server_};
-  std::list<connection*> connections_;
+  std::list<guest*> guests_;  // of those that rest, with a time-out, who has rested longest first
   typename Kind::semaphore beginners_{most_beginners};  // which have a stack that they have not run on
   bool ending_ = false;
   bool hurry_ = false;                 // a second signal has come
@@ -130,6 +132,9 @@ void fiber_server<Kind>::serve() {
   }
   Kind::spawn([this] { return await_client(); }, "acceptor");
   Kind::spawn([this] { return remove_keys(); }, "expiry");
+  if (server_.config.timeout.count() != 0) {
+    Kind::spawn([this] { return close_idle(); }, "time-out");
+  }
   signals_->wait();
   finish_connections();
 }
@@ -140,6 +145,29 @@ sennit::continuation fiber_server<Kind>::remove_keys() {
   const clock::time_point next = remove_expired(server_);
   hold.unlock();
   return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::remove_keys, this);
+}
+
+// Not at each deadline, if they are close together: it passes by those that wait for others, too. A request
+// that comes just then is still answered. (A wait with a deadline for each connection would take 400 bytes of
+// it.)
+template <class Kind>
+sennit::continuation fiber_server<Kind>::close_idle() {
+  constexpr std::chrono::milliseconds pause{100};
+  const std::lock_guard hold(guard_);
+  const clock::time_point now = clock::now();
+  clock::time_point next = now + server_.config.timeout;
+  for (guest* each : guests_) {
+    if (each->closed_at > now && each->closed_at != clock::time_point::max()) {
+      next = each->closed_at;
+      break;
+    }
+    if (each->closed_at <= now) {
+      each->closed_at = clock::time_point::max();
+      each->served.end_input();
+    }
+  }
+  next = std::max(next, now + pause);
+  return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::close_idle, this);
 }
 
 // Of many that arrive at once few have a stack at a time: it queues for its turn even if a client is there
@@ -202,22 +230,13 @@ sennit::continuation fiber_server<Kind>::rest(owned its) {
   return sennit::become(&guest::reading, receive, std::move(its));
 }
 
-// A wait with a deadline takes memory. If there is none, the connection ends here, with the lock held.
 template <class Kind>
 sennit::continuation fiber_server<Kind>::rest_in_time(owned its) {
-  const std::lock_guard hold(its->of.guard_, std::adopt_lock);
-  const clock::time_point deadline = its->served.idle_deadline();
-  const auto reading = [deadline](const owned& each) { return each->served.reading_until(deadline); };
-  try {
-    return sennit::become(reading, receive_in_time, std::move(its));
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::receive_in_time(owned its, bool in_time) {
-  return in_time ? receive(std::move(its)) : locked(close, std::move(its));
+  fiber_server& of = its->of;
+  const std::lock_guard hold(of.guard_, std::adopt_lock);
+  its->closed_at = its->served.idle_deadline();
+  of.guests_.splice(of.guests_.end(), of.guests_, its->place);
+  return sennit::become(&guest::reading, receive, std::move(its));
 }
 
 template <class Kind>
@@ -242,6 +261,7 @@ auto fiber_server<Kind>::process_whole(connection& served) -> typename connectio
 template <class Kind>
 sennit::continuation fiber_server<Kind>::answer(owned its) {
   connection& served = its->served;
+  its->closed_at = clock::time_point::max();
   auto next = process_whole(served);
   its->of.guard_.unlock();
   const bool sent = served.send();
@@ -344,11 +364,11 @@ void fiber_server<Kind>::refuse(sennit::tcp_stream& stream) {
 template <class Kind>
 void fiber_server<Kind>::finish_connections() {
   std::unique_lock hold(guard_);
-  say_ending(connections_.size());
+  say_ending(guests_.size());
   ending_ = true;
   listener_.close();
-  for (connection* each : connections_) {
-    each->end_input();
+  for (guest* each : guests_) {
+    each->served.end_input();
   }
   Kind::spawn(
       [this] {
@@ -360,13 +380,13 @@ void fiber_server<Kind>::finish_connections() {
       "second signal");
   const clock::time_point deadline = clock::now() + server_.config.shutdown_timeout;
   bool in_time = true;
-  while (in_time && !connections_.empty() && !hurry_) {
+  while (in_time && !guests_.empty() && !hurry_) {
     hold.unlock();
     in_time = changed_.receive_until(deadline).has_value();
     hold.lock();
   }
-  for (connection* each : connections_) {
-    each->stop_computing();
+  for (guest* each : guests_) {
+    each->served.stop_computing();
   }
 }
 

@@ -234,16 +234,19 @@ def resets(start):
 
 
 def time_out(start):
-    """--timeout closes those who say nothing, not those who do."""
+    """--timeout closes those who say nothing, not those who do, or who wait for others."""
     with start("--timeout", "1") as server, connect(server.port) as idle, connect(server.port) as busy, \
-            connect(server.port) as half:
+            connect(server.port) as half, connect(server.port) as blocked:
         half.sendall(b"*1\r\n$4\r\nPI")
+        blocked.sendall(b"PING\r\nBLPOP queue 0\r\n")
         end = time.monotonic() + 2.5
         while time.monotonic() < end:
             busy.sendall(b"PING\r\n")
             check(receive(busy, 7) == b"+PONG\r\n", "the busy client was closed")
             time.sleep(0.1)
         check(idle.recv(1) == b"" and half.recv(1) == b"", "the idle client was not closed")
+        busy.sendall(b"RPUSH queue x\r\n")
+        check(receive(blocked, 29) == b"+PONG\r\n*2\r\n$5\r\nqueue\r\n$1\r\nx\r\n", "the blocked client was closed")
 
 
 def clean_shutdown(start):
