@@ -22,14 +22,14 @@ struct outcome {
   bool killed_by(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }
   bool says(const std::string& text) const { return said.find(text) != std::string::npos; }
 
-  // By SIGSEGV; or by a sanitizer that takes the signal, reports it too, and exits.
-  bool ended_by_fault() const {
+  // By the signal; or by a sanitizer that takes it, reports it too, and exits.
+  bool ended_by_fault(int signal = SIGSEGV) const {
 #if defined(SUPPORT_ASAN)
-    return killed_by(SIGSEGV) || (exited(1) && says("AddressSanitizer"));
+    return killed_by(signal) || (exited(1) && says("AddressSanitizer"));
 #elif defined(SUPPORT_TSAN)
-    return killed_by(SIGSEGV) || (exited(66) && says("ThreadSanitizer"));
+    return killed_by(signal) || (exited(66) && says("ThreadSanitizer"));
 #else
-    return killed_by(SIGSEGV);
+    return killed_by(signal);
 #endif
   }
 };
