@@ -8,6 +8,7 @@
 #include "sennit/generator.hpp"
 #include "sennit/runtime.hpp"
 #include "support/child.hpp"
+#include "support/fault_kinds.hpp"
 
 namespace {
 
@@ -74,6 +75,51 @@ TEST(NonCallExceptions, AreThrownThroughGenerators) {
   });
   EXPECT_TRUE(result.exited(0)) << result;
   EXPECT_EQ(result.said, "") << result;
+}
+
+struct counts_its_end {
+  int& ended;
+  ~counts_its_end() { ++ended; }
+};
+
+// Of each kind. Who catches it goes on.
+TEST(NonCallExceptions, AreThrownByEachKindOfFault) {
+  if (!serves_faults)
+    GTEST_SKIP() << "faults are not served in this build";
+  for (const support::kind_of_fault& each : support::kinds_of_faults) {
+    const support::outcome result = support::in_child([&] {
+      const support::fault_cause cause(each);
+      int ended = 0, caught = 0, went_on = 0;
+      runtime({.workers = 2}).run([&] {
+        exception_server server;
+        auto unwinds = spawn([&] {
+          for (int i = 0; i < 10; ++i) {
+            auto fault = server.receive();
+            EXPECT_EQ(fault.kind(), each.kind);
+            fault.reply(verdict::unwind);
+          }
+        });
+        spawn([&] {
+          const exception_guard guard(server);
+          const counts_its_end outermost{ended};
+          for (int i = 0; i < 10; ++i)
+            try {
+              const counts_its_end mine{ended};
+              cause.use();
+              ++went_on;
+            } catch (const killed&) {
+              ++caught;
+            }
+        }).join();
+        unwinds.join();
+      });
+      EXPECT_EQ(caught, 10);
+      EXPECT_EQ(went_on, 0);
+      EXPECT_EQ(ended, 11);
+    });
+    EXPECT_TRUE(result.exited(0)) << each << ": " << result;
+    EXPECT_EQ(result.said, "") << each;
+  }
 }
 #else
 TEST(NonCallExceptions, AKilledFiberLeavesNothingBehind) {
