@@ -257,6 +257,7 @@ bool fault_in_known_code(machine_registers& registers, const stack_memory& stack
     return false;
   std::memcpy(&registers.rip, reinterpret_cast<const void*>(registers.rsp), sizeof registers.rip);
   registers.rsp += sizeof registers.rip;
+  --registers.rip;  // the call: what lies behind it may be left otherwise, or be another function
   return has_table(registers.rip);
 }
 

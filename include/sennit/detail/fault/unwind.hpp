@@ -30,7 +30,7 @@ enum class throws_from : std::uint8_t {
 };
 
 // Whether a walk can begin at the instruction. Where a wrong function pointer was called there is none: then
-// the registers are changed to those of who has called it, as if it had returned.
+// the registers are changed to those of who has called it, at the call, with the stack as if it had returned.
 bool fault_in_known_code(machine_registers& registers, const stack_memory& stack) noexcept;
 
 // For who serves a fault. Changes the registers that it came with so that frames are given up, up to and with
