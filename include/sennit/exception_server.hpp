@@ -29,8 +29,9 @@
 // where the fiber is not to yield. What a fault interrupts may hold anything, malloc's locks too: a
 // server, and fibers that it waits for, must not need what the faulting code may hold.
 //
-// A fault with less than some 12 KB of its stack left is served on an emergency stack, of which there are 8
-// at a time; a ninth ends the process.
+// A fault with less than some 12 KB of its stack left is served on an emergency stack, of which the process
+// keeps 8. More are made when a guard is made, and when somebody receives. So at most 8 fibers may overflow
+// between two of these: a ninth ends the process, with a line that says so.
 //
 // Only natively on x86-64, and not under AddressSanitizer or ThreadSanitizer: serves_faults says so.
 // Elsewhere nothing is ever received.

@@ -182,8 +182,10 @@ bool fault_redirect(int signal, const void* address, const stack_place& touched,
     return false;
   }
   char* top = place_for(site, on, sp, room);
-  if (top == nullptr)
+  if (top == nullptr) {
+    refused = ", and no emergency stack is left";
     return false;
+  }
   top -= sizeof(service);
   top -= reinterpret_cast<std::uintptr_t>(top) % alignof(service);
   redirect(ucontext, top, serve, ::new (top) service{hook, site});
