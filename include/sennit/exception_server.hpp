@@ -24,10 +24,11 @@
 // fiber is not to yield (no_yield.h), and while it holds a pthread lock (in code that is compiled with
 // checks, and in debug builds), which that line says; in a fiber that serves another's fault just now, and in
 // the one that has received last; while the runtime ends; where a generator's stack overflows; in an OS
-// thread's own code; in a signal handler. Nor in a move or a destructor of the user's that a channel, a port
-// or a promise calls with its lock held, or half changed, nor in a barrier's completion: that is said to be
-// where the fiber is not to yield. What a fault interrupts may hold anything, malloc's locks too: a
-// server, and fibers that it waits for, must not need what the faulting code may hold.
+// thread's own code; in a signal handler with SA_ONSTACK (one without is not told from the fiber, on whose
+// stack it runs). Nor in a move or a destructor of the user's that a channel, a port or a promise calls with
+// its lock held, or half changed, nor in a barrier's completion: that is said to be where the fiber is not to
+// yield. What a fault interrupts may hold anything, malloc's locks too: a server, and fibers that it waits
+// for, must not need what the faulting code may hold.
 //
 // A fault with less than some 12 KB of its stack left is served on an emergency stack, of which the process
 // keeps 8. More are made when a guard is made, and when somebody receives. So at most 8 fibers may overflow
