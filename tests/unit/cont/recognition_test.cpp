@@ -81,6 +81,50 @@ KIND_TEST(Recognition, ASenderPutsItsValueIntoTheReceiversContinuation) {
   expect_one_more_by_the_giver(counted);
 }
 
+// The same the other way round: out of the sender's continuation, which waits; into the buffer, if there is
+// one.
+KIND_TEST(Recognition, AReceiverTakesTheValueOutOfTheSendersContinuation) {
+  for (const std::size_t capacity : {0, 1}) {
+    two_tallies counted;
+    this->run([&] {
+      for (tally* each : {&counted.waited, &counted.came_later}) {
+        const bool waits = each == &counted.waited;
+        tally nobodys;
+        typename Kind::template channel<carried> values(capacity);
+        if (waits && capacity != 0)
+          values.send(carried(nobodys));  // and now it is full
+        int turns = 0;
+        const auto send = [&] {
+          return Kind::spawn_here([&values, &turns, each] {
+            return become(values.sending(carried(*each)), [&turns](bool taken) { turns += taken ? 1 : 100; });
+          });
+        };
+        const auto receive = [&values, each] {
+          each->giver = sennit::detail::caller();
+          values.receive();
+        };
+        typename Kind::fiber sender;
+        if (waits) {
+          sender = send();
+          sennit::until_stackless<Kind>(1);
+        }
+        auto receiver = sennit::start<Kind>(receive);
+        if (!waits)
+          sender = send();
+        receiver.join();
+        if (waits && capacity != 0) {
+          EXPECT_EQ(each->by_giver, 1);  // it lies in the buffer
+          values.receive();
+        }
+        sender.join();
+        EXPECT_EQ(turns, 1);
+      }
+    });
+    if (capacity == 0)
+      expect_one_more_by_the_giver(counted);
+  }
+}
+
 KIND_TEST(Recognition, ACallerPutsItsRequestIntoTheServersContinuation) {
   two_tallies counted;
   this->run([&] {
@@ -154,6 +198,42 @@ KIND_TEST(Recognition, AServerPutsItsReplyIntoTheCallersContinuation) {
   EXPECT_EQ(answered.by_giver, late.by_giver + 1);
   EXPECT_GT(answered.by_others, 0);  // out of its own continuation
   EXPECT_EQ(late.by_others, 0);
+}
+
+// Whether the future waits, or comes later.
+KIND_TEST(Recognition, WhoSetsAPromisePutsItsValueWhereTheFutureHasItFrom) {
+  two_tallies counted;
+  this->run([&] {
+    for (tally* each : {&counted.waited, &counted.came_later}) {
+      typename Kind::template promise<carried> promise;
+      auto wanted = promise.get_future();
+      const auto moves = [each] { return each->by_giver + each->by_others; };
+      int at_its_turn = 0;
+      const auto wait = [&] {
+        return Kind::spawn_here([&] {
+          return become(std::move(wanted).waiting(), [&](auto future) {
+            at_its_turn = moves();
+            EXPECT_EQ(future.get().to, each);
+          });
+        });
+      };
+      typename Kind::fiber waiter;
+      if (each == &counted.waited) {
+        waiter = wait();
+        sennit::until_stackless<Kind>(1);
+      }
+      each->giver = sennit::detail::caller();
+      promise.set_value(carried(*each));
+      EXPECT_EQ(each->by_giver, 1);
+      EXPECT_EQ(at_its_turn, 0);
+      const int when_set = moves();
+      if (!waiter.joinable())
+        waiter = wait();
+      waiter.join();
+      EXPECT_EQ(at_its_turn, when_set);
+    }
+  });
+  EXPECT_EQ(counted.waited.by_others, counted.came_later.by_others);
 }
 
 // ---- Mutexes: who has it between the unlock and the turn of who is woken.
