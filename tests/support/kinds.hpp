@@ -240,13 +240,14 @@ protected:
 
 // Makes a test known to GoogleTest: once for each way in which a runtime of the kind is to be had.
 template <class Fixture, class Test, class Kind>
-void add_kind_test(const std::string& suite, const char* name, const char* file, int line) {
+void add_kind_test(unsigned workers, const std::string& suite, const char* name, const char* file, int line) {
   for (const kind_wish& wish : Kind::wishes)
-    testing::RegisterTest((suite + "/" + wish.name).c_str(), name, nullptr, nullptr, file, line,
-                          [&wish]() -> Fixture* {
-                            Kind::wish = wish;
-                            return new Test;
-                          });
+    if (wish.workers <= workers)
+      testing::RegisterTest((suite + "/" + wish.name).c_str(), name, nullptr, nullptr, file, line,
+                            [&wish]() -> Fixture* {
+                              Kind::wish = wish;
+                              return new Test;
+                            });
 }
 
 // For a program that tests only what parallel runtimes have of their own.
@@ -257,22 +258,25 @@ inline constexpr bool tests_local_kind = true;
 #endif
 
 template <template <class> class Fixture, template <class> class Test>
-bool add_kind_tests(const char* suite, const char* name, const char* file, int line) {
+bool add_kind_tests(unsigned workers, const char* suite, const char* name, const char* file, int line) {
   if constexpr (tests_local_kind)
-    add_kind_test<Fixture<local_kind>, Test<local_kind>, local_kind>(suite, name, file, line);
-  add_kind_test<Fixture<parallel_kind>, Test<parallel_kind>, parallel_kind>(suite, name, file, line);
+    add_kind_test<Fixture<local_kind>, Test<local_kind>, local_kind>(workers, suite, name, file, line);
+  add_kind_test<Fixture<parallel_kind>, Test<parallel_kind>, parallel_kind>(workers, suite, name, file, line);
   return true;
 }
 
-#define KIND_TEST(suite, name)                                                            \
-  template <class Kind>                                                                   \
-  class suite##_##name : public suite<Kind> {                                             \
-  public:                                                                                 \
-    void TestBody() override;                                                             \
-  };                                                                                      \
-  [[maybe_unused]] const bool suite##_##name##_is_known =                                 \
-      ::sennit::add_kind_tests<suite, suite##_##name>(#suite, #name, __FILE__, __LINE__); \
-  template <class Kind>                                                                   \
+#define KIND_TEST(suite, name) KIND_TEST_UP_TO(~0U, suite, name)
+
+// The same with so many workers at most.
+#define KIND_TEST_UP_TO(workers, suite, name)                                                      \
+  template <class Kind>                                                                            \
+  class suite##_##name : public suite<Kind> {                                                      \
+  public:                                                                                          \
+    void TestBody() override;                                                                      \
+  };                                                                                               \
+  [[maybe_unused]] const bool suite##_##name##_is_known =                                          \
+      ::sennit::add_kind_tests<suite, suite##_##name>(workers, #suite, #name, __FILE__, __LINE__); \
+  template <class Kind>                                                                            \
   void suite##_##name<Kind>::TestBody()
 
 }  // namespace sennit

@@ -1,10 +1,9 @@
-// Ports: calls, servers, and what happens when one side goes away.
+// Ports: calls and servers.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "ports.hpp"
 #include "sennit/become.hpp"
-#include "sennit/exception_server.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/kinds.hpp"
 
@@ -22,7 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 using sennit::become;
 using sennit::closed_error;
-using sennit::dropped_error;
 using sennit::error_of;
 
 template <class Kind>
@@ -44,10 +41,9 @@ KIND_TEST(Ports, AServerAnswersCalls) {
   });
 }
 
-// The caller's turn goes to the server, and back: nobody else's comes between.
-KIND_TEST(Ports, ACallIsServedBeforeOthersThatAreReady) {
-  if (Kind::threads(1) != 0 && Kind::wish.workers != 1)
-    GTEST_SKIP() << "others run on other workers";
+// The caller's turn goes to the server, and back: nobody else's comes between. (Others may run on other
+// workers.)
+KIND_TEST_UP_TO(1, Ports, ACallIsServedBeforeOthersThatAreReady) {
   std::string log;
   const auto calls = [&] {
     typename Kind::template port<int, int> port;
@@ -147,147 +143,6 @@ KIND_TEST(Ports, WhatTheServerThrowsIsThrownToTheCaller) {
   });
 }
 
-KIND_TEST(Ports, ARequestThatIsDroppedAnswersWithAnError) {
-  this->run([] {
-    typename Ports<Kind>::numbers port;
-    auto server = Kind::spawn([&] {
-      {
-        auto dropped = port.receive();
-      }
-      auto first = port.receive();
-      first = port.receive();  // and so is what it was
-      EXPECT_TRUE(first.reply(3));
-      EXPECT_FALSE(first);
-    });
-    EXPECT_EQ(error_of([&] { port.call(1); }), dropped_error);
-    auto second = sennit::start<Kind>([&] { EXPECT_EQ(error_of([&] { port.call(2); }), dropped_error); });
-    EXPECT_EQ(port.call(3), 3);
-    second.join();
-    server.join();
-  });
-}
-
-KIND_TEST(Ports, AServerThatDiesAnswersItsCallers) {
-  this->run([] {
-    typename Ports<Kind>::numbers port;
-    std::stop_source stop;
-    std::atomic<bool> has_it = false;
-    auto server = Kind::spawn([&] {
-      sennit::stop_guard guard(stop.get_token());
-      port.serve([&](int x) {
-        has_it = true;
-        Kind::sleep_for(1h);
-        return x;
-      });
-    });
-    std::vector<typename Kind::fiber> callers;
-    callers.push_back(sennit::start<Kind>([&] {
-      EXPECT_EQ(error_of([&] { port.call(1); }), dropped_error);  // the server has it
-    }));
-    while (!has_it)
-      Kind::sleep_for(1ms);
-    callers.push_back(sennit::start<Kind>([&] {
-      EXPECT_EQ(error_of([&] { port.call(2); }), closed_error);  // nobody will ever take it
-    }));
-    Kind::sleep_for(1ms);
-    stop.request_stop();
-    for (auto& each : callers)
-      each.join();
-    server.join();
-    EXPECT_TRUE(port.closed());
-  });
-}
-
-int* volatile nowhere = nullptr;
-
-// A server in serve() that faults if it is asked for less than nothing.
-template <class Kind>
-typename Kind::fiber serve_carelessly(typename Kind::template port<int, int>& port) {
-  return Kind::spawn([&port] {
-    port.serve([](int x) {
-      if (x < 0)
-        *nowhere = x;
-      return 2 * x;
-    });
-  });
-}
-
-KIND_TEST(Ports, AServerKilledByAFaultAnswersItsCallers) {
-  if (!sennit::serves_faults)
-    GTEST_SKIP() << "faults are not served in this build";
-  this->run([] {
-    typename Kind::exception_server faults;
-    const typename Kind::runtime_exception_guard all(faults);
-    auto killer = Kind::spawn([&faults] {
-      for (int i = 0; i < 3; ++i) {
-        auto fault = faults.receive();
-        fault.reply(sennit::verdict::kill);
-      }
-    });
-    typename Kind::template port<int, int> port;
-    auto first = serve_carelessly<Kind>(port);
-    auto second = serve_carelessly<Kind>(port);
-    EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(-1, 5s)); }), dropped_error);
-    EXPECT_FALSE(port.closed());
-    EXPECT_EQ(port.call_for(7, 5s), 14);  // by the other
-    EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(-1, 5s)); }), dropped_error);
-    EXPECT_TRUE(port.closed());
-    EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(7, 5s)); }), closed_error);
-    port.close();
-    first.join();
-    second.join();
-
-    // In a function that is left, of a fiber that goes on.
-    typename Kind::template port<int, int> guarded;
-    auto third = Kind::spawn([&] {
-      EXPECT_THROW(sennit::guarded(faults,
-                                   [&] {
-                                     guarded.serve([](int x) {
-                                       *nowhere = x;
-                                       return x;
-                                     });
-                                   }),
-                   sennit::killed);
-      EXPECT_TRUE(guarded.closed());
-    });
-    EXPECT_EQ(error_of([&] { EXPECT_FALSE(guarded.call_for(1, 5s)); }), dropped_error);
-    guarded.close();
-    third.join();
-    killer.join();
-  });
-}
-
-KIND_TEST(Ports, ClosingAnswersWhoWaits) {
-  this->run([] {
-    typename Ports<Kind>::numbers port;
-    auto caller = sennit::start<Kind>([&] { EXPECT_EQ(error_of([&] { port.call(1); }), closed_error); });
-    auto sender = sennit::start<Kind>([&] { EXPECT_FALSE(port.send(1)); });
-    Kind::sleep_for(1ms);
-    port.close();
-    caller.join();
-    sender.join();
-
-    typename Ports<Kind>::numbers other;
-    auto server = sennit::start<Kind>([&] { EXPECT_FALSE(other.receive()); });
-    Kind::sleep_for(1ms);
-    other.close();
-    other.close();
-    server.join();
-  });
-}
-
-KIND_TEST(Ports, WhatAServerHasItMayAnswerAfterTheClosing) {
-  this->run([] {
-    typename Ports<Kind>::numbers port;
-    auto caller = sennit::start<Kind>([&] { EXPECT_EQ(port.call(1), 7); });
-    auto next = port.receive();
-    port.close();
-    EXPECT_FALSE(port.reply_and_receive(next, 7));
-    EXPECT_FALSE(next);
-    caller.join();
-  });
-}
-
 KIND_TEST(Ports, SendingWaitsForAServerOnly) {
   this->run([] {
     typename Ports<Kind>::numbers port;
@@ -334,57 +189,6 @@ KIND_TEST(Ports, AnIncomingRequestMoves) {
     ASSERT_TRUE(kept.front());
     EXPECT_TRUE(kept.front().reply(*kept.front() + 1));
     caller.join();
-  });
-}
-
-KIND_TEST(Ports, ADeadlineEndsACall) {
-  this->run([] {
-    typename Ports<Kind>::numbers port;
-    EXPECT_EQ(port.call_for(1, 2ms), std::nullopt);  // nobody has taken it
-    EXPECT_EQ(port.call_until(1, std::chrono::steady_clock::time_point::min()), std::nullopt);
-    EXPECT_FALSE(port.receive_until(std::chrono::steady_clock::now()));  // and nobody will
-
-    std::atomic<bool> has_it = false;
-    std::atomic<bool> given_up = false;
-    auto server = Kind::spawn([&] {
-      auto next = port.receive();
-      has_it = true;
-      EXPECT_EQ(*next, 2);
-      while (!given_up)
-        Kind::sleep_for(1ms);
-      EXPECT_FALSE(next.reply(4));  // too late
-      next = port.receive();
-      EXPECT_TRUE(next.reply(6));
-    });
-    do {
-      EXPECT_EQ(port.call_for(2, 5ms), std::nullopt);
-    } while (!has_it);
-    given_up = true;
-    EXPECT_EQ(port.call_for(3, 1h), 6);
-    server.join();
-  });
-}
-
-KIND_TEST(Ports, AStopEndsACall) {
-  this->run([] {
-    typename Ports<Kind>::numbers port;
-    for (const bool is_taken : {false, true}) {
-      std::stop_source stop;
-      auto caller = sennit::start<Kind>([&] {
-        sennit::stop_guard guard(stop.get_token());
-        EXPECT_THROW(port.call(1), sennit::cancelled);
-      });
-      Kind::sleep_for(1ms);
-      typename Ports<Kind>::numbers::incoming next;
-      if (is_taken)
-        next = port.receive();
-      stop.request_stop();
-      caller.join();
-      if (is_taken)
-        EXPECT_FALSE(next.reply(1));
-      else
-        EXPECT_FALSE(port.receive_until(std::chrono::steady_clock::now()));
-    }
   });
 }
 
