@@ -62,9 +62,10 @@ using detail::machine_registers;
 // (only Sennit's own guards and shields are ended, and a port's serve() is left), exceptions that were being
 // handled there seem to be handled still. So nothing that others know the address of may be made there: a
 // request received at a port, a scope, a channel, a std::stop_callback; nor may a call of what
-// serve_in_callers() serves be killed. Outside of a guarded(), or in a generator, the fiber just ends, all
-// that it has on its stack is given up, and the stack is never used again, since others may refer to what is
-// there; its function object is destroyed. That is said on standard error.
+// serve_in_callers() serves be killed. Outside of a guarded(), in a generator, or where code that has no
+// tables for unwinding hides it, the fiber just ends, all that it has on its stack is given up, and the stack
+// is never used again, since others may refer to what is there; its function object is destroyed. That is
+// said on standard error.
 //
 // verdict::unwind: thrown by the instruction that faulted; everything is destroyed. Only where all functions
 // from there to whoever is to catch it were compiled by gcc with -fnon-call-exceptions (clang 19 has nothing

@@ -354,6 +354,36 @@ KIND_TEST(ExceptionServer, KillsWhoCallsNowhere) {
   EXPECT_EQ(caught, 2);
 }
 
+#if SENNIT_REDIRECTS
+// Behind code without tables, which has a frame, no guarded function is found.
+KIND_TEST(ExceptionServer, GivesUpAFiberInCodeWithoutTablesWhole) {
+  const code_without_tables traps({0x6a, 0x00, 0x0f, 0x0b});  // push $0; ud2
+  const outcome result = this->dies([&] {
+    typename Kind::exception_server server;
+    auto kills = this->answer(server, 1, verdict::kill);
+    bool went_on = false;
+    Kind::spawn(
+        [&] {
+          try {
+            guarded(server, [&] { traps(); });
+          } catch (const killed&) {
+          }
+          went_on = true;
+        },
+        {.name = "stubborn"})
+        .join();
+    kills.join();
+    EXPECT_FALSE(went_on);
+    Kind::spawn([] { Kind::yield(); }).join();
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
+  EXPECT_TRUE(
+      result.says("sennit: fiber \"stubborn\": a fault killed it, and no sennit::guarded function is "
+                  "there to leave: nothing of that is destroyed"))
+      << result;
+}
+#endif
+
 // ---- a pager
 
 // A large array that is there when it is touched.

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstring>
 
 #include "sennit/exception_server.hpp"
 #include "support/child.hpp"
@@ -68,6 +72,24 @@ inline volatile int forever = 1;
 struct counts_its_end {
   int& ended;
   ~counts_its_end() { ++ended; }
+};
+
+// Machine code that no unwinder knows.
+class code_without_tables {
+public:
+  template <std::size_t size>
+  explicit code_without_tables(const unsigned char (&code)[size])
+      : at_(::mmap(nullptr, detail::page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    std::memcpy(at_, code, size);
+    EXPECT_EQ(::mprotect(at_, detail::page_size, PROT_READ | PROT_EXEC), 0);
+  }
+  ~code_without_tables() { ::munmap(at_, detail::page_size); }
+  code_without_tables(const code_without_tables&) = delete;
+  code_without_tables& operator=(const code_without_tables&) = delete;
+  void operator()() const { reinterpret_cast<void (*)()>(at_)(); }
+
+private:
+  void* const at_;
 };
 
 }  // namespace sennit

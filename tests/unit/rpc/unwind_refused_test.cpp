@@ -1,7 +1,5 @@
 // verdict::unwind where some function, or all, cannot be left by an exception. As
 // non_call_exceptions_test.cpp it is compiled with -fnon-call-exceptions.
-#include <sys/mman.h>
-
 #include <cstring>
 #include <memory>
 #include <string>
@@ -157,23 +155,6 @@ KIND_TEST(UnwindRefused, AnOverflowIsThrownWhereThereIsRoomForIt) {
 }
 
 // ---- Code that has no tables.
-
-class code_without_tables {
-public:
-  template <std::size_t size>
-  explicit code_without_tables(const unsigned char (&code)[size])
-      : at_(::mmap(nullptr, detail::page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    std::memcpy(at_, code, size);
-    EXPECT_EQ(::mprotect(at_, detail::page_size, PROT_READ | PROT_EXEC), 0);
-  }
-  ~code_without_tables() { ::munmap(at_, detail::page_size); }
-  code_without_tables(const code_without_tables&) = delete;
-  code_without_tables& operator=(const code_without_tables&) = delete;
-  void operator()() const { reinterpret_cast<void (*)()>(at_)(); }
-
-private:
-  void* const at_;
-};
 
 // As a wrong function pointer does.
 KIND_TEST(UnwindRefused, CodeWithoutTablesThatFaultsAtOnceIsLeftByItsCaller) {
