@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "sennit/detail/arch/cplusplus.hpp"
+
 namespace sennit::detail {
 
 class block_pool {
