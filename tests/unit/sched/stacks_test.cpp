@@ -60,8 +60,11 @@ class Stacks : public testing::Test {};
 using kinds = testing::Types<local_kind, parallel_kind>;
 TYPED_TEST_SUITE(Stacks, kinds);
 
-// What a fiber that waits lives on; frames of code that is not optimised are larger.
-#if defined(__OPTIMIZE__)
+// What a fiber that waits lives on; frames of code that is not optimised are larger, sanitizers' larger
+// still.
+#if defined(SENNIT_SANITIZED)
+constexpr std::size_t tiny = 16384;
+#elif defined(__OPTIMIZE__)
 constexpr std::size_t tiny = 1024;
 #else
 constexpr std::size_t tiny = 4096;
