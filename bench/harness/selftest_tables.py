@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Tests of what ./run tables makes of counters, as programs write them."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tables"))
+
+import tables  # noqa: E402
+
+
+class Tables(unittest.TestCase):
+    @staticmethod
+    def work(name, workers=1, **blocks):
+        """`blocks`: by reason, how many without and with a stack."""
+        return tables.Work(name, workers, {"blocks": [
+            {"reason": reason.replace("_", " "), "without_stack": without, "with_stack": with_stack}
+            for reason, (without, with_stack) in blocks.items()]})
+
+    def test_each_of_the_papers_reasons_has_its_row(self):
+        work = self.work("w", readable=(10, 0), exception=(0, 20), page_fault=(0, 30), **{"yield": (5, 0)},
+                         forced_yield=(0, 15), sleep=(8, 0), mutex=(12, 0))
+        rows = {}
+        for line in "".join(tables.table_1([work, self.work("kv_server", readable=(1, 0))])).splitlines():
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            if cells:
+                rows[cells[0]] = cells[1]
+        self.assertEqual({reason: rows[reason] for reason in tables.REASONS},
+                         {"message receive": "10.0", "exception": "0.0", "page fault": "0.0", "thread switch": "5.0",
+                          "preempt": "0.0", "internal threads": "8.0", "locks and the rest": "12.0"})
+        self.assertEqual([rows[f"{reason}, with stack"] for reason in ("exception", "page fault", "preempt")],
+                         ["20.0", "30.0", "15.0"])
+        self.assertEqual((rows["**stack given up**"], rows["**stack kept**"]), ("**35.0**", "**65.0**"))
+
+    def test_each_place_where_a_fiber_blocks_is_a_site(self):
+        work = tables.Work("w", 1, {"blocks": [
+            {"site": site, "reason": reason, "without_stack": without, "with_stack": with_stack}
+            for site, reason, without, with_stack in (("0x1", "sleep", 40, 0), ("0x2", "sleep", 30, 0),
+                                                      ("0x3", "sleep", 0, 20), ("0x3", "yield", 0, 10))]})
+        self.assertEqual(len(work.sites), 4)
+        self.assertEqual((work.of("internal threads", "without"), work.of("internal threads", "with")), (70, 20))
+
+    def test_the_least_share_of_kv_servers_discards_counts(self):
+        server = self.work("kv_server, pipeline 1", readable=(99, 1))
+        contended = self.work("kv_server, pipeline 32", 2, readable=(90, 0), mutex=(0, 10))
+        pager = self.work("pager", page_fault=(0, 100))
+        self.assertEqual(tables.least_discards([server, pager]), (99.0, "kv_server, pipeline 1, 1 worker"))
+        self.assertEqual(tables.least_discards([server, contended, pager])[0], 90.0)
+        for wanted, fails in ((None, False), (90.0, False), (95.0, True)):
+            with self.subTest(wanted=wanted):
+                self.assertEqual(tables.discards_too_little([server, contended, pager], wanted) is not None, fails)
+
+    def test_stacks_beside_the_workers_are_too_many(self):
+        works = [tables.Work(name, workers, {"blocks": [{"reason": "r", "without_stack": 1, "with_stack": 0}],
+                                             "stacks": {"seconds": seconds}})
+                 for name, workers, seconds in (("kv_server, a", 1, {"2": 2.0, "40": 1.0}),
+                                                ("kv_server, b", 2, {"3": 0.9, "4": 1.0}), ("pager", 1, {"9": 1.0}))]
+        for wanted, fails in ((None, False), (2, False), (1, True), (0, True)):
+            with self.subTest(wanted=wanted):
+                self.assertEqual(tables.spare_stacks_too_many(works, wanted) is not None, fails)
+
+
+if __name__ == "__main__":
+    unittest.main()
