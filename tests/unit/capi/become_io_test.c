@@ -22,15 +22,6 @@ static struct shared* shared_of(void* state) {
   return *(struct shared**)state;
 }
 
-static int make_pair(struct sennit_tcp_stream* ends[2]) {
-  int descriptors[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, descriptors) != 0)
-    return -errno;
-  if (sennit_tcp_stream_adopt(&ends[0], descriptors[0]) != 0)
-    return -1;
-  return sennit_tcp_stream_adopt(&ends[1], descriptors[1]);
-}
-
 /* How many stacks fibers of that name have. */
 static size_t stacks_of(const char* name) {
   static struct sennit_stack_usage all[64];
@@ -81,7 +72,7 @@ static void hold_no_stack(void* argument) {
   memset(readers, 0, sizeof readers);
   for (i = 0; i < READERS; ++i) {
     struct sennit_tcp_stream* ends[2];
-    EXPECT(make_pair(ends) == 0);
+    EXPECT(capi_make_pair(ends) == 0);
     readers[i].stream = ends[0];
     peers[i] = ends[1];
     EXPECT(sennit_fiber_spawn(&fibers[i], i == 0 ? read_with_stack : begin_reading, &readers[i],
@@ -134,7 +125,7 @@ static void wait_until_deadline(void* argument) {
   struct sennit_tcp_stream* ends[2];
   struct sennit_fiber* fiber = NULL;
   (void)argument;
-  EXPECT(make_pair(ends) == 0);
+  EXPECT(capi_make_pair(ends) == 0);
   shared.stream = ends[0];
   EXPECT(sennit_fiber_spawn(&fiber, begin_in_vain, &shared, NULL) == 0);
   EXPECT(sennit_fiber_join(fiber, SENNIT_NEVER) == 0);
@@ -180,7 +171,7 @@ static void close_while_waited_for(void* argument) {
     struct sennit_tcp_stream* ends[2];
     struct sennit_fiber* reader = NULL;
     struct sennit_fiber* acceptor = NULL;
-    EXPECT(make_pair(ends) == 0);
+    EXPECT(capi_make_pair(ends) == 0);
     EXPECT(sennit_tcp_listener_listen(&shared.listener, "127.0.0.1", 0, 0) == 0);
     shared.stream = ends[0];
     shared.deadline = deadlines[i];
@@ -211,7 +202,7 @@ int become_reading_until_the_end(void) {
     struct sennit_tcp_stream* ends[2];
     struct sennit_runtime* runtime = NULL;
     int step;
-    CHECK(make_pair(ends) == 0);
+    CHECK(capi_make_pair(ends) == 0);
     shared.stream = ends[0];
     CHECK(sennit_runtime_create(&runtime, NULL) == 0);
     CHECK(sennit_runtime_spawn(runtime, NULL, begin_until_closed, &shared, NULL) == 0);
@@ -249,7 +240,7 @@ static void write_when_there_is_room(void* argument) {
   char last = 0;
   ssize_t size;
   (void)argument;
-  EXPECT(make_pair(ends) == 0);
+  EXPECT(capi_make_pair(ends) == 0);
   shared.stream = ends[0];
   EXPECT(sennit_fiber_spawn(&fiber, fill_and_wait, &shared, NULL) == 0);
   EXPECT(sennit_self_sleep(1000000) == 0);
@@ -359,7 +350,7 @@ static void refuse_within(void* argument) {
   (void)argument;
   memset(large, 0, sizeof large);
   large[2047] = 'z';
-  EXPECT(make_pair(ends) == 0);
+  EXPECT(capi_make_pair(ends) == 0);
   memcpy(large, &ends[0], sizeof ends[0]);
   EXPECT(sennit_tcp_stream_become_reading(NULL, look_at_large, NULL, 0, SENNIT_NEVER) == -EINVAL);
   EXPECT(sennit_tcp_stream_become_reading(ends[0], NULL, NULL, 0, SENNIT_NEVER) == -EINVAL);
@@ -375,7 +366,7 @@ static void refuse_within(void* argument) {
 
 int become_reading_refuses(void) {
   struct sennit_tcp_stream* ends[2];
-  CHECK(make_pair(ends) == 0);
+  CHECK(capi_make_pair(ends) == 0);
   CHECK(sennit_tcp_stream_become_reading(ends[0], note_call, NULL, 0, 0) == -EINVAL); /* not in a fiber */
   sennit_tcp_stream_close(ends[0]);
   sennit_tcp_stream_close(ends[1]);
@@ -386,6 +377,6 @@ void become_reading_with_cleanup(void* argument) {
   struct sennit_tcp_stream* ends[2];
   const int line __attribute__((cleanup(capi_note_line), unused)) = __LINE__;
   (void)argument;
-  EXPECT(make_pair(ends) == 0);
+  EXPECT(capi_make_pair(ends) == 0);
   sennit_tcp_stream_become_reading(ends[0], note_call, NULL, 0, SENNIT_NEVER);
 }

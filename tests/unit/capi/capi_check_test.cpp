@@ -1,5 +1,6 @@
 // Runs the tests that are written in C; and what C++ beneath C code does.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <new>
@@ -29,6 +30,15 @@ extern "C" int capi_run(sennit_function function, void* argument) {
   if (sennit_runtime_destroy(runtime) != 0 || result != 0)
     return -1;
   return capi_failed_line;
+}
+
+extern "C" int capi_make_pair(sennit_tcp_stream* ends[2]) {
+  int descriptors[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, descriptors) != 0)
+    return -errno;
+  if (sennit_tcp_stream_adopt(&ends[0], descriptors[0]) != 0)
+    return -1;
+  return sennit_tcp_stream_adopt(&ends[1], descriptors[1]);
 }
 
 namespace {

@@ -51,6 +51,9 @@ extern int capi_failed_line;
 /* Runs `function` in a runtime of its own; returns what EXPECT noted, or -1 if the runtime failed. */
 int capi_run(sennit_function function, void* argument);
 
+/* Two streams that are connected with each other. Negative: there are none. */
+int capi_make_pair(struct sennit_tcp_stream* ends[2]);
+
 /* Of a variable that is to be cleaned up: as a failed EXPECT in its line. */
 void capi_note_line(const int* line);
 

@@ -71,16 +71,6 @@ int tcp_echo(void) {
   return capi_run(talk, NULL);
 }
 
-/* Two streams that are connected with each other. */
-static int make_pair(struct sennit_tcp_stream* ends[2]) {
-  int descriptors[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, descriptors) != 0)
-    return -errno;
-  if (sennit_tcp_stream_adopt(&ends[0], descriptors[0]) != 0)
-    return -1;
-  return sennit_tcp_stream_adopt(&ends[1], descriptors[1]);
-}
-
 static void wait_in_vain(void* argument) {
   struct sennit_tcp_listener* listener = NULL;
   struct sennit_tcp_stream* stream = NULL;
@@ -89,7 +79,7 @@ static void wait_in_vain(void* argument) {
   size_t written = 0;
   char byte;
   (void)argument;
-  EXPECT(make_pair(ends) == 0);
+  EXPECT(capi_make_pair(ends) == 0);
   EXPECT(sennit_tcp_stream_read(ends[0], &byte, 1, 0) == -ETIMEDOUT);
   EXPECT(sennit_tcp_stream_read(ends[0], &byte, 1, sennit_now() + 1000000) == -ETIMEDOUT);
   EXPECT(sennit_tcp_stream_write_all(ends[0], much, sizeof much, &written, sennit_now() + 1000000) ==
@@ -127,7 +117,7 @@ static void close_meanwhile(void* argument) {
   struct sennit_fiber* reader = NULL;
   struct sennit_fiber* acceptor = NULL;
   (void)argument;
-  EXPECT(make_pair(ends) == 0);
+  EXPECT(capi_make_pair(ends) == 0);
   EXPECT(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, 0) == 0);
   EXPECT(sennit_fiber_spawn(&reader, read_until_closed, ends[0], NULL) == 0);
   EXPECT(sennit_fiber_spawn(&acceptor, accept_until_closed, listener, NULL) == 0);
