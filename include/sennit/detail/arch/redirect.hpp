@@ -9,8 +9,8 @@
 //      | the interrupted code's frame, |
 //      | its red zone, 128 bytes       |   or nothing, on a stack of its own
 //      +-------------------------------+ <- `top` of redirect()
-//      | vector state: what xsave      |   frame + 256   copied by the handler from the signal's frame, in
-//      which | writes, in standard form      |                 vector registers then get their initial state
+//      | vector state: what xsave      |   frame + 256   copied by the handler from the signal's
+//      | writes, in standard form      |                 frame, which gets the initial state then
 //      | where to go (for iret)        |
 //      | general registers             |
 //      +-------------------------------+ <- frame, 64-aligned; rsp when the stub begins
@@ -23,7 +23,7 @@
 // the stack pointer that it loads. Rejected: `ret $128` from below the red zone (there may be no memory); to
 // call sigreturn once more, with the signal's frame copied from the alternate stack (two system calls, and
 // the thread it goes back to would get another's alternate stack and mask); to have sigreturn load the vector
-// registers, and the stub save them (50 ns more).
+// registers, and the stub save them (some 50 ns more).
 //
 // Not put back: what belongs to the thread (the thread pointer, protection keys).
 #pragma once
