@@ -231,7 +231,7 @@ void parallel_inject(fiber& f) noexcept {
   if (home.process != process_generation()) [[unlikely]]
     die_in_child();
   if (f.flags.kind == waiter_kind::pinned_fiber && !home.unwinding)
-    return parallel_send(home, f);
+    return this_worker() == &home ? parallel_push_woken(home, f) : parallel_send(home, f);
   if (f.flags.kind == waiter_kind::scattered_fiber && !home.unwinding)
     return scatter(home, f);
   of.guests.fetch_add(1, std::memory_order_relaxed);

@@ -274,7 +274,8 @@ inline bool parallel_is_parked(fiber& f) noexcept {
 inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   parallel_say_ready(f, why);
   worker* here = this_worker();
-  if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber)
+  const bool stays = f.flags.kind == waiter_kind::pinned_fiber && f.home == here;
+  if (stays || (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber))
     parallel_push(static_cast<parallel_worker&>(*here), f);
   else
     parallel_inject(f);
