@@ -3,8 +3,7 @@
 //
 //   sennit::exception_server server;
 //   auto pager = sennit::spawn([&] {
-//     for (;;) {
-//       auto fault = server.receive();
+//     while (auto fault = server.receive()) {
 //       if (fault.kind() == sennit::fault_kind::memory && fill_page_at(fault.address()))
 //         fault.reply(sennit::verdict::resume);  // the instruction is done again
 //       else
@@ -41,6 +40,7 @@
 #pragma once
 
 #include "sennit/detail/rpc/basic_exception_server.hpp"
+#include "sennit/detail/sync/shared_waits.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit {
@@ -76,20 +76,27 @@ struct killed : detail::forced_unwind {};
 // Faults of fibers of parallel runtimes. Anybody of any of them may receive, several at a time.
 //
 //   receive()  waits for a fault, in a fiber; throws sennit::cancelled as all waits do. A fault that has no
-//              reply when the object ends is passed on. receive_until(deadline) (steady clock): the fault is
-//              empty, bool(fault) false, if that has passed.
+//              reply when the object ends is passed on. receive_until(deadline) (steady clock). The fault is
+//              empty, bool(fault) false, if the deadline has passed, or the server is closed.
 //   receiving(), receiving_until(deadline)
 //              the same without a stack, for become(). The fault is the function's for its call, and cannot
 //              be kept; so it is a reference:
 //
 //                sennit::continuation serve(pager* me, sennit::exception_server::fault&& fault) {
+//                  if (!fault)
+//                    return {};
 //                  fault.reply(me->fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
 //                  return sennit::become(me->faults.receiving(), serve, me);
 //                }
 //
-//   close()    passes on all faults that wait, and those to come. Before nobody receives any more: without it
-//              they wait for ever. Done by the destructor.
-class exception_server : public detail::basic_exception_server<detail::exceptions_in_parallel> {};
+//   fault      kind(), address(), fiber(): the name of the fiber; registers(): what it goes on with, if it
+//              goes on, to be changed at will; reply(verdict), once.
+//   close()    ends it: all faults that wait, and those to come, are passed on, and who receives gets an
+//   empty
+//              one. Faults that somebody has received are still answered by their replies. From any fiber or
+//              thread (a local one: from its thread); may be repeated. Done by the destructor; fibers may
+//              still be about to leave receive() then, and fibers it serves may live on.
+class exception_server : public detail::basic_exception_server<detail::shared_waits> {};
 
 // While it lives, the faults of the fiber that made it go to the server. Guards of one fiber are nested: the
 // innermost counts. Not inherited by fibers that it spawns, of a scope or not. Not to be held in a generator
@@ -99,7 +106,7 @@ class exception_server : public detail::basic_exception_server<detail::exception
 // make; also where they go on by continuations. A fault goes to the fiber's innermost guard; without one, to
 // the server of its scope; without that, to the runtime's. Only one of them is asked. Destructors of a
 // fiber's function object and of its fiber-local values are no more its scope's.
-class exception_guard : public detail::basic_exception_guard<detail::exceptions_in_parallel> {
+class exception_guard : public detail::basic_exception_guard<detail::shared_waits> {
   using basic_exception_guard::basic_exception_guard;
 };
 
@@ -115,7 +122,7 @@ using detail::guarded;
 
 // The same as a guard for all fibers of the runtime that it is made in that have no guard. One at a time;
 // made and destroyed in fibers of that runtime.
-class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::exceptions_in_parallel> {
+class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::shared_waits> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
 

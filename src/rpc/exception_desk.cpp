@@ -70,8 +70,9 @@ constinit const fault_hook of_any_stack{
 
 void say_given_up(const fiber& f, const char* why) noexcept {
   char text[192];
-  const int length = std::snprintf(text, sizeof text,
-                                   "sennit: fiber \"%s\": %s: nothing of that is destroyed\n", f.name, why);
+  const int length = std::snprintf(
+      text, sizeof text,
+      "sennit: fiber \"%s\": %s: its frames are given up, and nothing in them is destroyed\n", f.name, why);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, static_cast<std::size_t>(length));
 }
 
@@ -100,10 +101,15 @@ std::uintptr_t lowest_to_throw(const fault_site& site) noexcept {
 
 fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
   const machine_registers faulted = *site.registers;
-  if (!fault_in_known_code(*site.registers, site.stack->memory) ||
-      !fault_gives_up(*site.registers, lowest_to_throw(site), reinterpret_cast<const void*>(call_guarded),
-                      thrower)) {
-    say_given_up(f, "a fault killed it, and no sennit::guarded function is there to leave");
+  const char* left_whole = nullptr;
+  if (!fault_in_known_code(*site.registers, site.stack->memory))
+    left_whole =
+        "a fault killed it, in code without unwinding tables, which hides any sennit::guarded function";
+  else if (!fault_gives_up(*site.registers, lowest_to_throw(site),
+                           reinterpret_cast<const void*>(call_guarded), thrower))
+    left_whole = "a fault killed it, and no sennit::guarded function is there to leave";
+  if (left_whole != nullptr) {
+    say_given_up(f, left_whole);
     fiber_discard();
   }
   give_up_frames(stack_pointer(faulted), stack_pointer(*site.registers));
@@ -161,145 +167,37 @@ void call_guarded(void (*function)(void*), void* argument) {
 
 // ---- The faulting fiber's side.
 
-constexpr std::uintptr_t answered = 1;
-
-template <class Kind>
-bool exception_desk<Kind>::wants(const fault_hook& self, fault_site& site) noexcept {
-  const auto& desk = static_cast<const exception_desk&>(self);
+bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept {
   const fiber* const f = faulting_fiber(site);
-  return f != nullptr && (this_worker()->shared == nullptr) == Kind::local &&
-         !desk.closed_.load(std::memory_order_relaxed) &&
-         (f->id == 0 || desk.receiver_.load(std::memory_order_relaxed) != f->id);
+  return f != nullptr && (this_worker()->shared == nullptr) == local && (f->id == 0 || f->id != receiver);
 }
 
-template <class Kind>
-fault_answer exception_desk<Kind>::serve(const fault_hook& self, const fault_site& site) {
-  auto& desk = const_cast<exception_desk&>(static_cast<const exception_desk&>(self));
+fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void*, fault_report&)) {
   fiber& f = *running_worker().ready.current;
-  bool leaves = false;
-  switch (desk.ask(site, f, leaves)) {
+  fault_report about{site.kind, site.address, *site.registers};
+  std::memcpy(about.fiber, f.name, sizeof about.fiber);
+  verdict what = verdict::kill;
+  void (*thrower)() = throw_killed;
+  {
+    const undisturbed while_it_waits(f);
+    try {
+      what = ask(desk, about);
+    } catch (const forced_unwind&) {
+      thrower = throw_left;  // told once that its runtime ends: it leaves
+    }
+  }
+  switch (what) {
     case verdict::resume:
+      *site.registers = about.registers;
       return fault_answer::resume;
     case verdict::kill:
-      return kill(site, f, leaves ? throw_left : throw_killed);
+      return kill(site, f, thrower);
     case verdict::unwind:
       return unwind(site, f);
     default:
       return fault_answer::pass;
   }
 }
-
-// A fiber whose runtime ends while it waits is told so once: it leaves.
-template <class Kind>
-verdict exception_desk<Kind>::ask(const fault_site& site, fiber& who, bool& leaves) {
-  const undisturbed while_it_waits(who);
-  call mine{.site = site, .who = who};
-  if (!file(mine))
-    return verdict::pass;
-  filed_.release();
-  try {
-    mine.done.wait(site.kind == fault_kind::memory ? "page fault" : "exception", never,
-                   [](std::uintptr_t& now) { return now == answered; });
-  } catch (const forced_unwind&) {
-    withdraw(mine);
-    leaves = true;
-    return verdict::kill;
-  }
-  return mine.answer;
-}
-
-template <class Kind>
-bool exception_desk<Kind>::file(call& mine) noexcept {
-  const std::lock_guard hold(lock_);
-  if (closed_.load(std::memory_order_relaxed))
-    return false;
-  *last_ = &mine;
-  last_ = &mine.next;
-  return true;
-}
-
-template <class Kind>
-void exception_desk<Kind>::withdraw(call& mine) noexcept {
-  const std::lock_guard hold(lock_);
-  if (mine.received != nullptr) {
-    mine.received->of = nullptr;
-    return;
-  }
-  for (call** each = &first_; *each != nullptr; each = &(*each)->next)
-    if (*each == &mine) {
-      *each = mine.next;
-      if (last_ == &mine.next)
-        last_ = each;
-      return;
-    }
-}
-
-// ---- The server's side.
-
-template <class Kind>
-typename exception_desk<Kind>::call* exception_desk<Kind>::take_first() noexcept {
-  call* const taken = first_;
-  if (taken != nullptr) {
-    first_ = taken->next;
-    if (first_ == nullptr)
-      last_ = &first_;
-  }
-  return taken;
-}
-
-template <class Kind>
-void exception_desk<Kind>::is_received_by(fiber& server) noexcept {
-  receiver_.store(static_cast<std::uint32_t>(fiber_id(server)), std::memory_order_relaxed);
-}
-
-template <class Kind>
-bool exception_desk<Kind>::take(holder& into) noexcept {
-  const std::lock_guard hold(lock_);
-  call* const next = take_first();
-  if (next == nullptr)
-    return false;
-  next->received = &into;
-  into.of = next;
-  into.was_received = true;
-  into.kind = next->site.kind;
-  into.address = next->site.address;
-  into.registers = *next->site.registers;
-  std::memcpy(into.fiber, next->who.name, sizeof into.fiber);
-  return true;
-}
-
-template <class Kind>
-void exception_desk<Kind>::receive(holder& into, time_point deadline) {
-  fault_fill_reserve();
-  is_received_by(*running_worker_for("exception_server::receive").ready.current);
-  while (filed_.try_acquire_until(deadline) && !take(into)) {
-  }
-}
-
-// It is woken under the lock: who withdraws meanwhile may be gone after it.
-template <class Kind>
-void exception_desk<Kind>::reply(holder& to, verdict answer) noexcept {
-  const std::lock_guard hold(lock_);
-  call* const of = std::exchange(to.of, nullptr);
-  if (of == nullptr)
-    return;
-  if (answer == verdict::resume)
-    *of->site.registers = to.registers;
-  of->received = nullptr;
-  of->answer = answer;
-  of->done.wake_all(answered);
-}
-
-template <class Kind>
-void exception_desk<Kind>::close() noexcept {
-  const std::lock_guard hold(lock_);
-  closed_.store(true, std::memory_order_relaxed);
-  while (call* const next = take_first())
-    next->done.wake_all(answered);
-}
-
-template class exception_desk<exceptions_in_parallel>;
-template class exception_desk<exceptions_in_local>;
 
 // ---- Who has which hook.
 

@@ -5,17 +5,18 @@
 // killed. The server and all whom it serves are fibers of one local runtime.
 #pragma once
 
+#include "sennit/detail/sync/local_waits.hpp"
 #include "sennit/exception_server.hpp"
 
 namespace sennit::local {
 
-class exception_server : public detail::basic_exception_server<detail::exceptions_in_local> {};
+class exception_server : public detail::basic_exception_server<detail::local_waits> {};
 
-class exception_guard : public detail::basic_exception_guard<detail::exceptions_in_local> {
+class exception_guard : public detail::basic_exception_guard<detail::local_waits> {
   using basic_exception_guard::basic_exception_guard;
 };
 
-class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::exceptions_in_local> {
+class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::local_waits> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
 

@@ -1,7 +1,9 @@
 // Exception servers when their runtime ends, and who waits for faults is told to stop.
 #include <chrono>
+#include <memory>
 
 #include "exception_servers.hpp"
+#include "sennit/become.hpp"
 
 namespace sennit {
 namespace {
@@ -89,6 +91,58 @@ KIND_TEST(ExceptionServerEnd, StopsReceiving) {
       this->served(server, [&] { *page.at() = 1; }).join();
       servers.request_stop();
     }
+    EXPECT_EQ(*page.at(), 1);
+  });
+}
+
+// Whether it is closed or destroyed; and faults are passed on from then on.
+KIND_TEST(ExceptionServerEnd, WhoReceivesFromOneThatIsClosedGetsAnEmptyFault) {
+  using fault = typename Kind::exception_server::fault;
+  for (const bool is_destroyed : {false, true})
+    this->run([&] {
+      auto server = std::make_unique<typename Kind::exception_server>();
+      const auto late = std::chrono::steady_clock::now() + std::chrono::hours(1);
+      int empty = 0;
+      const auto count = [&empty](fault&& received) {
+        EXPECT_FALSE(received);
+        received.reply(verdict::resume);  // nobody's
+        ++empty;
+      };
+      auto receives = start<Kind>([&] { count(server->receive()); });
+      auto receives_until = start<Kind>([&] { count(server->receive_until(late)); });
+      auto without = Kind::spawn(become(server->receiving(), count));
+      auto without_until = Kind::spawn(become(server->receiving_until(late), count));
+      until_stackless<Kind>(2);
+      if (is_destroyed)
+        server.reset();
+      else
+        server->close();
+      receives.join();
+      receives_until.join();
+      without.join();
+      without_until.join();
+      EXPECT_EQ(empty, 4);
+      if (is_destroyed)
+        return;
+      count(server->receive());
+      Kind::spawn(become(server->receiving(), count)).join();
+      EXPECT_EQ(empty, 6);
+    });
+}
+
+// What somebody has received is answered all the same.
+KIND_TEST(ExceptionServerEnd, AFaultThatWasReceivedBeforeTheCloseIsAnswered) {
+  const closed_page page;
+  this->run([&] {
+    typename Kind::exception_server server;
+    auto repairs = Kind::spawn([&] {
+      auto fault = server.receive();
+      server.close();
+      page.open();
+      fault.reply(verdict::resume);
+    });
+    this->served(server, [&] { *page.at() = 1; }).join();
+    repairs.join();
     EXPECT_EQ(*page.at(), 1);
   });
 }

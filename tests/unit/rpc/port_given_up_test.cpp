@@ -75,17 +75,36 @@ KIND_TEST(PortsGivenUp, AServerThatDiesAnswersItsCallers) {
 
 int* volatile nowhere = nullptr;
 
-// A server in serve() that faults if it is asked for less than nothing.
+// Servers in serve(), who fault if they are asked for less than nothing.
 template <class Kind>
-typename Kind::fiber serve_carelessly(typename Kind::template port<int, int>& port) {
-  return Kind::spawn([&port] {
-    port.serve([](int x) {
-      if (x < 0)
-        *nowhere = x;
-      return 2 * x;
-    });
-  });
-}
+struct careless_servers {
+  using port_type = typename Kind::template port<int, int>;
+  // When it returns, all are in serve().
+  careless_servers(port_type& of, std::size_t count) : port(of), all_there(count) {
+    for (std::size_t i = 0; i < count; ++i)
+      fibers.push_back(Kind::spawn([this] { port.serve([this](int x) { return twice(x); }); }));
+    std::vector<typename Kind::fiber> callers;
+    for (std::size_t i = 0; i < count; ++i)
+      callers.push_back(Kind::spawn([this] { port.call(0); }));
+    for (auto& each : callers)
+      each.join();
+  }
+  ~careless_servers() {
+    port.close();
+    for (auto& each : fibers)
+      each.join();
+  }
+  int twice(int x) {
+    if (x == 0)
+      all_there.arrive_and_wait();
+    if (x < 0)
+      *nowhere = x;
+    return 2 * x;
+  }
+  port_type& port;
+  typename Kind::barrier all_there;
+  std::vector<typename Kind::fiber> fibers;
+};
 
 KIND_TEST(PortsGivenUp, AServerKilledByAFaultAnswersItsCallers) {
   if (!sennit::serves_faults)
@@ -100,17 +119,13 @@ KIND_TEST(PortsGivenUp, AServerKilledByAFaultAnswersItsCallers) {
       }
     });
     typename Kind::template port<int, int> port;
-    auto first = serve_carelessly<Kind>(port);
-    auto second = serve_carelessly<Kind>(port);
+    const careless_servers<Kind> two(port, 2);
     EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(-1, 5s)); }), dropped_error);
     EXPECT_FALSE(port.closed());
     EXPECT_EQ(port.call_for(7, 5s), 14);  // by the other
     EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(-1, 5s)); }), dropped_error);
     EXPECT_TRUE(port.closed());
     EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(7, 5s)); }), closed_error);
-    port.close();
-    first.join();
-    second.join();
 
     // In a function that is left, of a fiber that goes on.
     typename Kind::template port<int, int> guarded;

@@ -16,9 +16,9 @@
 
 namespace sennit::detail {
 
-template <class Kind>
+template <class Waits>
 class basic_exception_server {
-  using desk = exception_desk<Kind>;
+  using desk = exception_desk<Waits>;
 
 public:
   // A fault that was received, and waits. While it lives, the fiber that has received it is served by nobody;
@@ -29,29 +29,45 @@ public:
     fault(const fault&) = delete;
     fault& operator=(const fault&) = delete;
 
-    // False: none was received by the deadline, or before the stop. It says nothing then, and takes no reply.
-    explicit operator bool() const noexcept { return received_.was_received; }
-    fault_kind kind() const noexcept { return received_.kind; }
+    // False: none was received by the deadline, or before the stop, or the server is closed. It says nothing
+    // then, and takes no reply.
+    explicit operator bool() const noexcept { return received_; }
+    fault_kind kind() const noexcept { return report_.kind; }
     // What was touched, or (fault_kind::instruction and arithmetic) the instruction's. Null where the
     // processor does not say.
-    void* address() const noexcept { return received_.address; }
+    void* address() const noexcept { return report_.address; }
     // The name of the fiber, if it has one.
-    std::string_view fiber() const noexcept { return received_.fiber; }
+    std::string_view fiber() const noexcept { return report_.fiber; }
     // What the fiber goes on with, if it goes on. General registers and flags.
-    machine_registers& registers() noexcept { return received_.registers; }
+    machine_registers& registers() noexcept { return report_.registers; }
     // Once. Nothing happens if the fiber has left meanwhile, because its runtime ends.
-    void reply(verdict answer) noexcept { of_.reply(received_, answer); }
+    void reply(verdict answer) noexcept {
+      if (call_)
+        call_.reply({answer, report_.registers});
+    }
 
   private:
     friend basic_exception_server;
-    fault(desk& of, time_point deadline) : of_(of) { of.receive(received_, deadline); }
-    // By who has waited for it without a stack; `filed`: not in vain.
-    fault(desk& of, bool filed, time_point deadline) : of_(of) {
-      if (filed && !of.take(received_))
-        of.receive(received_, deadline);
+    fault(const std::shared_ptr<desk>& of, time_point deadline) : of_(of), call_(of_->nothing_yet()) {
+      fault_fill_reserve();
+      of_->receive(call_, deadline);
+      note();
     }
-    desk& of_;
-    typename desk::holder received_;
+    // By who has waited for it without a stack.
+    fault(std::shared_ptr<desk>&& of, typename desk::incoming&& call) noexcept
+        : of_(std::move(of)), call_(std::move(call)) {
+      note();
+    }
+    void note() noexcept {
+      received_ = bool(call_);
+      if (received_)
+        report_ = *call_;
+    }
+
+    const std::shared_ptr<desk> of_;
+    typename desk::incoming call_;
+    bool received_ = false;
+    fault_report report_;
     const hook_of_fiber nobody_{unserved};
   };
 
@@ -61,10 +77,10 @@ public:
   basic_exception_server& operator=(const basic_exception_server&) = delete;
 
   fault receive() { return receive_until(never); }
-  fault receive_until(std::chrono::steady_clock::time_point deadline) { return fault(*desk_, deadline); }
+  fault receive_until(std::chrono::steady_clock::time_point deadline) { return fault(desk_, deadline); }
   auto receiving() noexcept {
     fault_fill_reserve();
-    return receive_wait(*desk_);
+    return receive_wait(desk_);
   }
   auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(receiving(), deadline);
@@ -83,45 +99,48 @@ private:
     return desk_;
   }
 
-  // Waits for the permit that comes with each fault. If the fault is gone then (its runtime ends), it waits
-  // for another with its stack.
   class receive_wait : public continuation_wait {
   public:
-    static constexpr const char* reason = "exception receive";
-    explicit receive_wait(desk& of) noexcept : of_(&of), filed_(of.filing()) {}
+    static constexpr const char* reason = desk::receive_reason;
+    explicit receive_wait(const std::shared_ptr<desk>& of) noexcept : of_(of), next_(of->nothing_yet()) {}
     bool file(fiber& f) noexcept { return file(f, f); }
-    bool file(fiber& f, waiter& me) noexcept {
-      of_->is_received_by(f);
-      return filed_.file(f, me);
-    }
-    bool leave(waiter& me) noexcept { return filed_.leave(me); }
+    bool file(fiber& f, waiter& me) noexcept { return of_->file_receive(next_, f, me); }
+    bool leave(waiter& me) noexcept { return desk::leave_receive(next_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
-    fault end(fiber&, std::uintptr_t, fiber_status) { return fault(*of_, true, never); }
-    fault end_by(time_point deadline, bool in_time) { return fault(*of_, in_time, deadline); }
+    auto bring(fiber_status) noexcept { return brought{std::move(of_), std::move(next_)}; }
+    fault end(fiber&, std::uintptr_t, fiber_status) noexcept {
+      return fault(std::move(of_), std::move(next_));
+    }
 
   private:
-    desk* of_;
-    decltype(std::declval<desk&>().filing()) filed_;
+    struct brought {
+      std::shared_ptr<desk> of;
+      typename desk::incoming next;
+      fault get() noexcept { return fault(std::move(of), std::move(next)); }
+    };
+    std::shared_ptr<desk> of_;
+    typename desk::incoming next_;
   };
 
   const std::shared_ptr<desk> desk_;
 };
 
-template <class Kind>
+template <class Waits>
 class basic_exception_guard {
 public:
-  explicit basic_exception_guard(basic_exception_server<Kind>& server) : desk_(server.desk_), hook_(*desk_) {}
+  explicit basic_exception_guard(basic_exception_server<Waits>& server)
+      : desk_(server.desk_), hook_(*desk_) {}
 
 private:
-  const std::shared_ptr<exception_desk<Kind>> desk_;
+  const std::shared_ptr<exception_desk<Waits>> desk_;
   const hook_of_fiber hook_;
 };
 
 // Calls the function, with a guard.
-template <class Kind, class Function>
-decltype(auto) guarded(basic_exception_server<Kind>& server, Function&& function) {
+template <class Waits, class Function>
+decltype(auto) guarded(basic_exception_server<Waits>& server, Function&& function) {
   using result = std::invoke_result_t<Function&>;
-  const basic_exception_guard<Kind> guard(server);
+  const basic_exception_guard<Waits> guard(server);
   if constexpr (std::is_void_v<result>) {
     auto run = [&] { function(); };  // which has an address that is no function's
     call_guarded([](void* f) { (*static_cast<decltype(run)*>(f))(); }, &run);
@@ -133,10 +152,10 @@ decltype(auto) guarded(basic_exception_server<Kind>& server, Function&& function
   }
 }
 
-template <class Kind>
+template <class Waits>
 class basic_runtime_exception_guard {
 public:
-  explicit basic_runtime_exception_guard(basic_exception_server<Kind>& server) : hook_(server.desk_) {}
+  explicit basic_runtime_exception_guard(basic_exception_server<Waits>& server) : hook_(server.desk_) {}
 
 private:
   const hook_of_runtime hook_;

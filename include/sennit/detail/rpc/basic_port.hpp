@@ -245,7 +245,7 @@ private:
 
   class receive_wait : public continuation_wait {
   public:
-    static constexpr const char* reason = "port receive";
+    static constexpr const char* reason = calls::receive_reason;
     SENNIT_OBJECT_AT(receive_wait, next_)  // the same
     receive_wait(basic_port& at, receive_options options) noexcept : next_(at.nothing_yet(options.largest)) {}
     bool file(fiber& f) noexcept { return file(f, f); }

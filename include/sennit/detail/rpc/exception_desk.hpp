@@ -1,13 +1,13 @@
-// Where faults of fibers wait for an exception server: the hook that their stacks have (fault/hook.hpp).
+// A port whose callers are fibers that fault, and who receives from it an exception server: the hook that
+// their stacks have (fault/hook.hpp) makes the call.
 //
 //   faulting fiber, in the place of its instruction       server's fiber
-//   desk.serve(): a call on its own stack, filed          receive(): takes it, tells registers and address
-//   waits until it is answered                            reply(): verdict, registers; wakes it
+//   desk.serve(): tells registers and address             receives that
+//   waits, on its own stack, as in any call               replies with a verdict, and registers
 //   resumes, or is killed, or has the fault happen again
 //
-// Between filing and reply both may be told that the runtime ends, and leave; the lock says who still refers
-// to whom. The faulting fiber is pinned to its worker meanwhile: code that does not know that it waits may
-// have the address of a thread-local variable in a register.
+// The faulting fiber is pinned to its worker meanwhile: code that does not know that it waits may have the
+// address of a thread-local variable in a register.
 //
 // Nobody is asked while the fiber is in the middle of the scheduler's work, as far as that can be seen: its
 // descriptor says that it waits, or another one is current; nor where it is not to yield (to wait for a
@@ -18,14 +18,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
-#include "sennit/counting_semaphore.hpp"
-#include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/fault/hook.hpp"
+#include "sennit/detail/rpc/port_calls.hpp"
 #include "sennit/detail/sched/fiber.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
-#include "sennit/local/counting_semaphore.hpp"
 
 namespace sennit {
 
@@ -34,88 +32,79 @@ enum class verdict : std::uint8_t {
   resume,  // the instruction is done again, with the registers as the server has left them
   kill,    // sennit::killed is thrown by the guarded() function that the fiber is in; else the fiber ends
   unwind,  // sennit::killed is thrown by the instruction
-  pass,    // as if there were no server: the handler that was there before Sennit's, or the process's end
+  pass,    // as if there were no server: the handler that was there before Sennit's, or the process's end,
+           // with a line that says so
 };
 
 }  // namespace sennit
 
 namespace sennit::detail {
 
-// Of fibers of one thread.
-struct no_lock {
-  void lock() noexcept {}
-  void unlock() noexcept {}
+struct fault_report {
+  fault_kind kind{};
+  void* address = nullptr;
+  machine_registers registers{};
+  char fiber[32] = {};
+};
+struct fault_reply {
+  verdict what;
+  machine_registers registers;
 };
 
-struct exceptions_in_parallel {
-  using queue = wait_queue;
-  using lock = spin_lock;
-  using semaphore = sennit::counting_semaphore;
-  static constexpr bool local = false;
-};
-struct exceptions_in_local {
-  using queue = local_wait_queue;
-  using lock = no_lock;
-  using semaphore = local::counting_semaphore;
-  static constexpr bool local = true;
-};
+// What a faulting fiber does without the desk's type: whether it may ask (of a local runtime or of others),
+// unless it is the one of that number; and to `ask`, and do what the verdict is. In the report are the
+// reply's registers then.
+bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept;
+fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void* desk, fault_report& about));
 
-template <class Kind>
-class exception_desk : public fault_hook {
+template <class Waits>
+class exception_desk : public fault_hook, public port_calls<fault_report, fault_reply, Waits> {
+  using calls = port_calls<fault_report, fault_reply, Waits>;
+  using typename calls::record;
+
 public:
-  struct call;
-  // The server's end of a fault that it has received.
-  struct holder {
-    call* of = nullptr;  // null: none, or answered, or its fiber has left
-    bool was_received = false;
-    fault_kind kind{};
-    void* address = nullptr;
-    machine_registers registers{};
-    char fiber[32] = {};
-  };
-  // The fiber's, on its stack.
-  struct call {
-    const fault_site& site;
-    fiber& who;
-    call* next = nullptr;
-    holder* received = nullptr;
-    verdict answer = verdict::pass;
-    typename Kind::queue done{};  // 1: answered
-  };
+  using typename calls::incoming;
+  static constexpr const char* receive_reason = "exception receive";
 
   exception_desk() noexcept : fault_hook{wants, serve} {}
-  exception_desk(const exception_desk&) = delete;
-  exception_desk& operator=(const exception_desk&) = delete;
 
-  // The server's. Nothing is received if the deadline has passed.
-  void receive(holder& into, time_point deadline);
-  // In parts, for who has no stack meanwhile: who is to receive; what it waits for, a permit for each fault;
-  // then it takes that. False: it was withdrawn.
-  void is_received_by(fiber& server) noexcept;
-  auto filing() noexcept { return filed_.acquiring(); }
-  bool take(holder& into) noexcept;
-  void reply(holder& to, verdict answer) noexcept;
-  // Who waits, and who comes from now on, is passed on.
-  void close() noexcept;
+  // The server's. Nothing is received if the deadline has passed, or it is closed.
+  void receive(incoming& into, time_point deadline) {
+    is_received_by(*running_worker_for("exception_server::receive").ready.current);
+    this->receive_by(into, deadline, receive_reason);
+  }
+  using calls::leave_receive;
+  using calls::nothing_yet;
+  bool file_receive(incoming& into, fiber& f, waiter& me) noexcept {
+    Waits::prepare(f, receive_reason);
+    is_received_by(f);
+    return calls::file_receive(into, me);
+  }
 
 private:
-  static bool wants(const fault_hook& self, fault_site& site) noexcept;
-  static fault_answer serve(const fault_hook& self, const fault_site& site);
-  verdict ask(const fault_site& site, fiber& who, bool& leaves);
-  [[gnu::noinline]] bool file(call& mine) noexcept;  // inline, gcc 12 takes it for the escape of a local
-  void withdraw(call& mine) noexcept;
-  call* take_first() noexcept;
+  void is_received_by(fiber& server) noexcept {
+    receiver_.store(static_cast<std::uint32_t>(fiber_id(server)), std::memory_order_relaxed);
+  }
+  static bool wants(const fault_hook& self, fault_site& site) noexcept {
+    return fault_may_ask(site, std::is_base_of_v<local_waits, Waits>,
+                         static_cast<const exception_desk&>(self).receiver_.load(std::memory_order_relaxed));
+  }
+  static fault_answer serve(const fault_hook& self, const fault_site& site) {
+    return fault_ask(site, &const_cast<exception_desk&>(static_cast<const exception_desk&>(self)), ask);
+  }
+  static verdict ask(void* self, fault_report& about) {
+    auto& desk = *static_cast<exception_desk*>(self);
+    const char* const reason = about.kind == fault_kind::memory ? "page fault" : "exception";
+    record mine(desk, call_phase::asked, std::move(about));
+    desk.transact(mine, never, reason);
+    if (mine.at.phase() != call_phase::replied)
+      return verdict::pass;
+    about.registers = mine.at.reply().registers;
+    return mine.at.reply().what;
+  }
 
-  [[no_unique_address]] typename Kind::lock lock_;
-  call* first_ = nullptr;  // filed, not received: oldest first
-  call** last_ = &first_;
-  std::atomic<bool> closed_{false};
   std::atomic<std::uint32_t> receiver_{0};  // the number of who received last
-  typename Kind::semaphore filed_{0};
 };
-
-extern template class exception_desk<exceptions_in_parallel>;
-extern template class exception_desk<exceptions_in_local>;
 
 // Before anybody has a hook.
 void prepare_to_serve() noexcept;

@@ -28,6 +28,7 @@
 #include <optional>
 #include <ranges>
 #include <utility>
+#include <variant>
 
 #include "sennit/detail/rpc/call_state.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
@@ -58,6 +59,7 @@ class port_calls {
 protected:
   using state = call_state<Request, Reply>;
   using lock = waits_lock<Waits>;
+  static constexpr const char* receive_reason = "port receive";
   struct record;
   // Under the lock, or with a call that the server's side does not know how to answer.
   using moving_request = faults_are_fatal<moves_by_code<Request>>;
@@ -210,8 +212,8 @@ protected:
 
   // ---- Callers.
 
-  // Files a call and waits for its end.
-  [[gnu::always_inline]] void transact(record& mine, time_point deadline) {
+  // Files a call and waits for its end. `reason`: what it says meanwhile.
+  [[gnu::always_inline]] void transact(record& mine, time_point deadline, const char* reason = "port call") {
     lock hold(waits_);
     if (is_special()) [[unlikely]] {
       enter_special(mine);
@@ -223,7 +225,7 @@ protected:
     hold.pass_on();
     const bool waits = mine.at.phase() == call_phase::asked;
     waits_.wait_by(
-        {"port call", mine.port}, deadline,
+        {reason, mine.port}, deadline,
         [call = &mine, waits](waiter& w, fiber*& next)
             __attribute__((always_inline)) { return call->port->submit(*call, w, waits, next); },
         [call = &mine] { call->cut(); });
@@ -279,12 +281,13 @@ protected:
 
   // To be received into.
   incoming nothing_yet(std::size_t largest = any_size) noexcept { return incoming(*this, largest); }
-  [[gnu::always_inline]] void receive_by(incoming& next, time_point deadline) {
+  [[gnu::always_inline]] void receive_by(incoming& next, time_point deadline,
+                                         const char* reason = receive_reason) {
     for (;;) {
       lock hold(waits_);
       if (nobody_calls()) [[likely]] {
         hold.pass_on();
-        return wait_for_call(next, deadline, nullptr);
+        return wait_for_call(next, deadline, nullptr, reason);
       }
       left_behind left;
       const bool done = take_next(next, left) || closed_;
@@ -307,7 +310,7 @@ protected:
     served.largest_ = largest;
     if (nobody_calls()) [[likely]] {
       hold.pass_on();
-      wait_for_call(served, never, caller);
+      wait_for_call(served, never, caller, receive_reason);
       return bool(served);
     }
     left_behind left;
@@ -478,8 +481,9 @@ private:
     return waits;
   }
   // With the lock held, which it lets go. `caller`: who is made ready then, or null.
-  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller) {
-    waits_.wait_by({"port receive", this}, deadline,
+  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller,
+                                            const char* reason) {
+    waits_.wait_by({reason, this}, deadline,
                    [this, caller, into = &into](waiter& w, fiber*& next) __attribute__((always_inline)) {
                      fiber* const woken = caller;  // ours is on the stack of who waits
                      enter_servers(w, *into);
