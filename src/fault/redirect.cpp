@@ -160,8 +160,12 @@ stack_place fault_stack(const stack_place& touched, std::uintptr_t stack_pointer
 
 bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext,
                     const char*& refused) noexcept {
-  if (!fault_redirects || (std::exchange(passed.due, false) && passed.at == interrupted_pc(ucontext)))
+  if (!fault_redirects)
     return false;
+  if (std::exchange(passed.due, false) && passed.at == interrupted_pc(ucontext)) {
+    refused = ", passed on by its exception server";
+    return false;
+  }
   const std::uintptr_t sp = interrupted_stack_pointer(ucontext);
   const stack_place on = fault_stack(touched, sp);
   if (on.record == nullptr)

@@ -108,7 +108,7 @@ KIND_TEST(ExceptionServerKinds, AFiberInNoGuardedFunctionIsGivenUpAndThatIsSaid)
     EXPECT_EQ(
         result.said,
         "sennit: fiber \"faulty\": a fault killed it, and no sennit::guarded function is there to leave: "
-        "nothing of that is destroyed\n")
+        "its frames are given up, and nothing in them is destroyed\n")
         << each;
   }
 }

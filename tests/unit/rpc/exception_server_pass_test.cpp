@@ -24,7 +24,10 @@ KIND_TEST(ExceptionServerPasses, PassesOnAndTheProcessDies) {
     auto passes = this->serve(server, 1, [](auto&) { return verdict::pass; });
     this->served(server, [] { write_to(nowhere); }).join();
   });
-  EXPECT_TRUE(result.says("sennit: memory fault (SIGSEGV) at 0x0 in fiber \"faulty\"\n")) << result;
+  EXPECT_TRUE(
+      result.says("sennit: memory fault (SIGSEGV) at 0x0 in fiber \"faulty\", passed on by its "
+                  "exception server\n"))
+      << result;
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
@@ -34,7 +37,10 @@ KIND_TEST(ExceptionServerPasses, AnOverflowThatIsPassedOnIsReported) {
     auto passes = this->serve(server, 1, [](auto&) { return verdict::pass; });
     this->served(server, [] { descend(0); }).join();
   });
-  EXPECT_TRUE(result.says("sennit: stack overflow in fiber \"faulty\"")) << result;
+  EXPECT_TRUE(
+      result.says("sennit: stack overflow in fiber \"faulty\", passed on by its exception server: "
+                  "its stack has"))
+      << result;
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
@@ -44,7 +50,7 @@ KIND_TEST(ExceptionServerPasses, AFaultWithoutAReplyIsPassedOn) {
     auto forgets = Kind::spawn([&] { server.receive(); });
     this->served(server, [] { write_to(nowhere); }).join();
   });
-  EXPECT_TRUE(result.says("in fiber \"faulty\"")) << result;
+  EXPECT_TRUE(result.says("in fiber \"faulty\", passed on by its exception server\n")) << result;
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
@@ -65,7 +71,7 @@ KIND_TEST(ExceptionServerPasses, AServerThatIsGoneServesNobody) {
       server.reset();
       faulty.join();
     });
-    EXPECT_TRUE(result.says("in fiber \"faulty\"")) << result;
+    EXPECT_TRUE(result.says("in fiber \"faulty\", passed on by its exception server\n")) << result;
     EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
   }
 }

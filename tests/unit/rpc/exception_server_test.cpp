@@ -305,7 +305,7 @@ KIND_TEST(ExceptionServer, EndsAFiberThatIsInNoGuardedFunction) {
   EXPECT_TRUE(result.exited(0)) << result;
   EXPECT_TRUE(
       result.says("sennit: fiber \"stubborn\": a fault killed it, and no sennit::guarded function is "
-                  "there to leave: nothing of that is destroyed"))
+                  "there to leave: its frames are given up, and nothing in them is destroyed"))
       << result;
 }
 
@@ -377,9 +377,9 @@ KIND_TEST(ExceptionServer, GivesUpAFiberInCodeWithoutTablesWhole) {
     Kind::spawn([] { Kind::yield(); }).join();
   });
   EXPECT_TRUE(result.exited(0)) << result;
-  EXPECT_TRUE(
-      result.says("sennit: fiber \"stubborn\": a fault killed it, and no sennit::guarded function is "
-                  "there to leave: nothing of that is destroyed"))
+  EXPECT_TRUE(result.says(
+      "sennit: fiber \"stubborn\": a fault killed it, in code without unwinding tables, which "
+      "hides any sennit::guarded function: its frames are given up, and nothing in them is destroyed"))
       << result;
 }
 #endif

@@ -13,12 +13,14 @@ namespace sennit {
 namespace {
 
 const std::string innermost =
-    "sennit: fiber \"faulty\": no exception can leave its innermost functions: nothing of that is "
-    "destroyed\n";
+    "sennit: fiber \"faulty\": no exception can leave its innermost functions: its frames are given up, and "
+    "nothing in them is destroyed\n";
 const std::string whole =
-    "sennit: fiber \"faulty\": no exception can leave its function: nothing of that is destroyed\n";
+    "sennit: fiber \"faulty\": no exception can leave its function: its frames are given up, and nothing in "
+    "them is destroyed\n";
 const std::string where_it_is =
-    "sennit: fiber \"faulty\": no exception can leave where it is: nothing of that is destroyed\n";
+    "sennit: fiber \"faulty\": no exception can leave where it is: its frames are given up, and nothing in "
+    "them is destroyed\n";
 
 // Who was destroyed, in a fiber that was unwound.
 struct ends {
