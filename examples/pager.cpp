@@ -27,7 +27,6 @@
 #include "sennit/become.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/runtime.hpp"
-#include "sennit/scope.hpp"
 
 static constexpr std::size_t page = 4096;
 static constexpr std::size_t pages = 65536;
@@ -111,6 +110,8 @@ struct serving {
   sennit::exception_server* faults;
 };
 static sennit::continuation serve(serving me, sennit::exception_server::fault&& fault) {
+  if (!fault)
+    return {};
   fault.reply(me.array->fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
   return sennit::become(me.faults->receiving(), serve, me);
 }
@@ -119,8 +120,7 @@ static void look_up(std::size_t lookups) {
   lazy_array array(steps);
   sennit::exception_server faults;
 
-  sennit::scope pager;
-  pager.spawn(sennit::become(faults.receiving(), serve, serving{&array, &faults}));
+  auto pager = sennit::spawn(sennit::become(faults.receiving(), serve, serving{&array, &faults}));
 
   auto look = [&](unsigned seed, std::uint64_t& longest) {
     const sennit::exception_guard guard(faults);
@@ -140,7 +140,7 @@ static void look_up(std::size_t lookups) {
     readers.push_back(sennit::spawn([&, i] { look(i + 1, longest[i]); }));
   for (auto& each : readers)
     each.join();
-  pager.request_stop();  // ends its wait
+  faults.close();  // ends its wait
   pager.join();
 
   std::printf("%zu lookups, the longest way has %llu steps; %zu of %zu pages were computed\n",
@@ -158,10 +158,8 @@ static bool fault(std::size_t wanted, std::size_t workers) {
   sennit::exception_server faults;
   std::size_t served = 0;
 
-  sennit::scope pager;
-  pager.spawn([&] {
-    for (;;) {
-      auto fault = faults.receive();
+  auto pager = sennit::spawn([&] {
+    while (auto fault = faults.receive()) {
       ++served;
       const bool filled = array.fill(fault.address());
       if (filled)  // who has come to this page is done with the one before
@@ -185,7 +183,7 @@ static bool fault(std::size_t wanted, std::size_t workers) {
     }));
   for (auto& each : all)
     each.join();
-  pager.request_stop();
+  faults.close();
   pager.join();
 
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

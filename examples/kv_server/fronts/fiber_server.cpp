@@ -344,8 +344,7 @@ void fiber_server<Kind>::run_guarded(const connection& of) {
 // Nobody else is guarded: whatever comes here holds nothing that others need.
 template <class Kind>
 void fiber_server<Kind>::answer_faults() {
-  for (;;) {
-    auto fault = faults_.receive();
+  while (auto fault = faults_.receive()) {
     const std::string_view who = fault.fiber();
     std::fprintf(stderr, "kv_server: %.*s: %s at 0x%zx; its connection is closed\n",
                  static_cast<int>(who.size()), who.data(), text_of(fault.kind()),
