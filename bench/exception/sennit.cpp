@@ -1,30 +1,35 @@
 // Sennit: see exception.hpp. An exception server, a fiber of the same worker, is asked: `stack`, it has one
-// while it waits; `continuation`, it has none.
+// while it waits; `continuation`, it has none; `queued`, it has one, and both go through the run queue.
 #include "exception.hpp"
 
-#include <stop_token>
 #include <string>
 #include <utility>
 
+#include "../peers/sennit-in-turn.hpp"
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 #include "sennit/become.hpp"
 #include "sennit/local/exception_server.hpp"
-#include "sennit/stop_guard.hpp"
 
 namespace {
 
+template <class Waits>
+struct exceptions {
+  using server = sennit::detail::basic_exception_server<Waits>;
+  using guard = sennit::detail::basic_exception_guard<Waits>;
+};
+
 struct local {
-  using server = sennit::local::exception_server;
-  using guard = sennit::local::exception_guard;
+  using direct = exceptions<sennit::detail::local_waits>;
+  using queued = exceptions<bench::local_in_turn>;
   template <class Body>
   static auto spawn(Body body) {
     return sennit::local::spawn(std::move(body));
   }
 };
 struct parallel {
-  using server = sennit::exception_server;
-  using guard = sennit::exception_guard;
+  using direct = exceptions<sennit::detail::shared_waits>;
+  using queued = exceptions<bench::in_turn>;
   template <class Body>
   static auto spawn(Body body) {
     return sennit::spawn(std::move(body), {.near = 0});
@@ -44,12 +49,12 @@ void mend(Fault&& fault) {
 }
 
 // A server that has no stack while it waits.
-template <class Kind>
+template <class Server>
 struct stackless {
-  typename Kind::server* server;
+  Server* server;
   const bool* ended;
 
-  static sennit::continuation answer(stackless me, typename Kind::server::fault&& fault) {
+  static sennit::continuation answer(stackless me, typename Server::fault&& fault) {
     mend(fault);
     return *me.ended ? sennit::continuation() : me.wait();
   }
@@ -57,33 +62,31 @@ struct stackless {
 };
 
 // Whose server has a stack.
-template <class Kind>
-void measure_stack(bench::program& program, const char* variant) {
-  typename Kind::server server;
-  std::stop_source end;
+template <class Kind, class Way>
+void measure_stack(bench::program& program, const std::string& variant) {
+  typename Way::server server;
   auto mends = Kind::spawn([&] {
-    const sennit::stop_guard ends(end.get_token());
-    for (;;)
-      mend(server.receive());
+    while (auto fault = server.receive())
+      mend(fault);
   });
   {
-    const typename Kind::guard guard(server);
-    bench::measure_exception(program, variant);
+    const typename Way::guard guard(server);
+    bench::measure_exception(program, variant.c_str());
   }
-  end.request_stop();
+  server.close();
   mends.join();
 }
 
 // Whose server has none while it waits. (The faulting fiber has one in any case: its instruction is to be
 // done again.)
 template <class Kind>
-void measure_continuation(bench::program& program, const char* variant) {
-  typename Kind::server server;
+void measure_continuation(bench::program& program, const std::string& variant) {
+  typename Kind::direct::server server;
   bool ended = false;
-  auto mends = Kind::spawn(stackless<Kind>{&server, &ended}.wait());
+  auto mends = Kind::spawn(stackless<typename Kind::direct::server>{&server, &ended}.wait());
   {
-    const typename Kind::guard guard(server);
-    bench::measure_exception(program, variant);
+    const typename Kind::direct::guard guard(server);
+    bench::measure_exception(program, variant.c_str());
     ended = true;
     const bench::closed_pages last;
     last.touch_one();
@@ -93,11 +96,9 @@ void measure_continuation(bench::program& program, const char* variant) {
 
 template <class Kind>
 void measure(bench::program& program, const std::string& prefix) {
-  measure_stack<Kind>(program, (prefix + "stack").c_str());
-  measure_continuation<Kind>(program, (prefix + "continuation").c_str());
-  program.unsupported(
-      (prefix + "queued").c_str(), {},
-      "whom a fault or its verdict wakes goes first: nothing of it waits for a turn in a run queue");
+  measure_stack<Kind, typename Kind::direct>(program, prefix + "stack");
+  measure_continuation<Kind>(program, prefix + "continuation");
+  measure_stack<Kind, typename Kind::queued>(program, prefix + "queued");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // runs the server's function).
 #include "rpc.hpp"
 
+#include "../peers/sennit-in-turn.hpp"
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 #include "sennit/become.hpp"
@@ -13,24 +14,10 @@ namespace {
 
 using number = std::uint64_t;
 
-// Whoever is woken waits for its turn in the run queue.
-struct local_in_turn : sennit::detail::local_waits {
-  static constexpr bool direct = false;
-  static void wake(sennit::detail::fiber* who, std::uintptr_t) {
-    sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
-  }
-};
-struct in_turn : sennit::detail::shared_waits {
-  static constexpr bool direct = false;
-  static void wake(sennit::detail::fiber* who, std::uintptr_t) {
-    sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
-  }
-};
-
 struct local {
   using library = bench::sennit_local;
   using port = sennit::local::port<number, number>;
-  using queued_port = sennit::detail::basic_port<number, number, local_in_turn>;
+  using queued_port = sennit::detail::basic_port<number, number, bench::local_in_turn>;
   template <class Body>
   static auto spawn(Body&& body) {
     return sennit::local::spawn(std::forward<Body>(body));
@@ -39,7 +26,7 @@ struct local {
 struct parallel {
   using library = bench::sennit_parallel;
   using port = sennit::port<number, number>;
-  using queued_port = sennit::detail::basic_port<number, number, in_turn>;
+  using queued_port = sennit::detail::basic_port<number, number, bench::in_turn>;
   template <class Body>
   static auto spawn(Body&& body) {
     return sennit::spawn(std::forward<Body>(body));

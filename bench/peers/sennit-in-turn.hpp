@@ -1,0 +1,25 @@
+// Sennit: objects whose waits are those of the library, but for one thing: whoever is woken waits for its
+// turn in the run queue.
+#pragma once
+
+#include <cstdint>
+
+#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/detail/sync/shared_waits.hpp"
+
+namespace bench {
+
+struct local_in_turn : sennit::detail::local_waits {
+  static constexpr bool direct = false;
+  static void wake(sennit::detail::fiber* who, std::uintptr_t) {
+    sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
+  }
+};
+struct in_turn : sennit::detail::shared_waits {
+  static constexpr bool direct = false;
+  static void wake(sennit::detail::fiber* who, std::uintptr_t) {
+    sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
+  }
+};
+
+}  // namespace bench
