@@ -34,27 +34,43 @@ descriptor_source& source() {
   return *only;
 }
 
-fiber_block* add_block() {
+// Zeroes, for so many; or null.
+fiber* map_descriptors(std::size_t count) noexcept {
+  const std::size_t bytes = count * sizeof(fiber);
 #if defined(SENNIT_SANITIZED)
   // What is looked through for leaks.
-  void* const memory = std::memset(
-      ::operator new(sizeof(fiber_block), std::align_val_t(alignof(fiber_block))), 0, sizeof(fiber_block));
+  void* const memory = ::operator new(bytes, std::align_val_t(alignof(fiber)), std::nothrow);
+  if (memory == nullptr)
+    return nullptr;
+  std::memset(memory, 0, bytes);
 #else
-  void* const memory =
-      ::mmap(nullptr, sizeof(fiber_block), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw std::bad_alloc();
+    return nullptr;
+  ::madvise(memory, bytes, MADV_NOHUGEPAGE);  // what is not used yet takes no memory
 #endif
-  auto* const block = static_cast<fiber_block*>(memory);
-  block->older = sennit_debug.blocks;
-  block->index = block->older == nullptr ? 0 : block->older->index + 1;
-  return sennit_debug.blocks = block;
+  return static_cast<fiber*>(memory);
+}
+
+fiber_block* add_block() {
+  fiber_block* const older = sennit_debug.blocks;
+  const std::size_t first = older == nullptr ? 0 : older->first + older->size;
+  std::size_t size = std::max(first, fiber_block::least);
+  auto block = std::make_unique<fiber_block>();
+  fiber* fibers = map_descriptors(size);
+  if (fibers == nullptr)
+    fibers = map_descriptors(size = fiber_block::least);
+  if (fibers == nullptr)
+    throw std::bad_alloc();
+  *block = {fibers, size, first, older};
+  std::atomic_signal_fence(std::memory_order_release);  // a debugger may stop us anywhere
+  return sennit_debug.blocks = block.release();
 }
 
 // One that was never used. With the lock held.
 fiber* fresh_descriptor() {
   fiber_block* block = sennit_debug.blocks;
-  if (block == nullptr || block->begun == fiber_block::size)
+  if (block == nullptr || block->begun == block->size)
     block = add_block();
   return ::new (&block->fibers[block->begun++]) fiber;
 }

@@ -10,7 +10,7 @@ using namespace sennit::detail;
 extern "C" {
 
 constinit sennit_debug_table sennit_debug = {
-    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '3'},
+    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '4'},
     .blocks = nullptr,
     .workers = nullptr,
 #if defined(__x86_64__) && !defined(SENNIT_BACKEND_PORTABLE)
@@ -18,10 +18,11 @@ constinit sennit_debug_table sennit_debug = {
 #else
     .record = 0,
 #endif
-    .block_size = fiber_block::size,
-    .block_fiber_size = sizeof(fiber),
+    .block_fibers = offsetof(fiber_block, fibers),
+    .block_begun = offsetof(fiber_block, begun),
+    .block_first = offsetof(fiber_block, first),
     .block_older = offsetof(fiber_block, older),
-    .block_index = offsetof(fiber_block, index),
+    .fiber_size = sizeof(fiber),
     .registration_worker = offsetof(registration, worker),
     .registration_older = offsetof(registration, older),
     .fiber_context = offsetof(fiber, context),
@@ -56,8 +57,6 @@ constinit sennit_debug_table sennit_debug = {
 }  // extern "C"
 
 namespace sennit::detail {
-
-static_assert(offsetof(fiber_block, fibers) == 0);
 
 namespace {
 constinit std::mutex workers_lock;

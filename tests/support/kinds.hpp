@@ -10,7 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -173,13 +176,21 @@ struct local_kind {
   local::runtime rt{{.policy = wish.policy}};
 };
 
+// How many descriptors of the process `is` says yes of, by looks.
+template <class Predicate>
+std::size_t count_descriptors(Predicate is) {
+  const std::lock_guard hold(detail::descriptors_lock());
+  std::size_t found = 0;
+  for (detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
+    found += static_cast<std::size_t>(std::ranges::count_if(block->used(), is));
+  return found;
+}
+
 // How many fibers of the process are parked without a stack just now.
 inline std::size_t stackless() {
-  std::size_t found = 0;
-  for (const detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (const detail::fiber& each : block->fibers)
-      found += says_parked(detail::look(each.flags.status)) && detail::look(each.flags.stackless);
-  return found;
+  return count_descriptors([](const detail::fiber& each) {
+    return says_parked(detail::look(each.flags.status)) && detail::look(each.flags.stackless);
+  });
 }
 
 template <class Kind>

@@ -18,13 +18,13 @@ import gdb
 import gdb.unwinder
 
 WORDS = """
-blocks workers record block_size block_fiber_size block_older block_index registration_worker
+blocks workers record block_fibers block_begun block_first block_older fiber_size registration_worker
 registration_older fiber_context fiber_home fiber_id fiber_reason fiber_frame fiber_object fiber_name
 fiber_status status_parked status_joining status_finished site_reason frame_context frame_memory_low
 frame_memory_size worker_current worker_shared worker_thread worker_index fiber_stackless code_run
 fiber_since worker_now site_object code_object_at fiber_room far_size
 """.split()
-MAGIC = b"sennit 3"
+MAGIC = b"sennit 4"
 NAME_SIZE = 32
 RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
 ASIDE_SIZE = 32  # of what lies between two records of one that was busy: ASIDE in src/arch/switch_x86_64.S
@@ -169,9 +169,10 @@ class Process:
         found = []
         block = known["blocks"]
         while block:
-            first = word(block + known["block_index"]) * known["block_size"] + 1
-            for i in range(known["block_size"]):
-                at = block + i * known["block_fiber_size"]
+            fibers = word(block + known["block_fibers"])
+            first = word(block + known["block_first"]) + 1
+            for i in range(word(block + known["block_begun"])):
+                at = fibers + i * known["fiber_size"]
                 status = read(at + known["fiber_status"], 1)[0]
                 home = word(at + known["fiber_home"])
                 if 0 < status < known["status_finished"] and home in homes:

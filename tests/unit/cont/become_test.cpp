@@ -255,11 +255,9 @@ KIND_TEST(Become, OnesThatHaveEndedHoldNoStack) {
       all.push_back(Kind::spawn(become(this_fiber::yielding(), [&ended] { ++ended; })));
     while (ended != count)
       Kind::yield();
-    std::size_t stacks = 0;
-    for (const sennit::detail::fiber_block* block = sennit_debug.blocks; block != nullptr;
-         block = block->older)
-      for (const sennit::detail::fiber& each : block->fibers)
-        stacks += !sennit::detail::look(each.flags.stackless) && sennit::detail::look(each.frame) != nullptr;
+    const std::size_t stacks = sennit::count_descriptors([](const sennit::detail::fiber& each) {
+      return !sennit::detail::look(each.flags.stackless) && sennit::detail::look(each.frame) != nullptr;
+    });
     EXPECT_LT(stacks, 100u);
     for (auto& each : all)
       each.join();

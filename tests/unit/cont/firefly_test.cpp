@@ -17,7 +17,6 @@
 
 #include "sennit/become.hpp"
 #include "sennit/counting_semaphore.hpp"
-#include "sennit/detail/sched/registry.hpp"
 #include "sennit/event.hpp"
 #include "sennit/port.hpp"
 #include "sennit/runtime.hpp"
@@ -136,15 +135,12 @@ struct user_with_event : thread {
 };
 
 std::size_t stacks_in_use() {
-  std::size_t found = 0;
-  for (const sennit::detail::fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (const sennit::detail::fiber& each : block->fibers) {
-      const auto status = sennit::detail::look(each.flags.status);
-      found += status != sennit::detail::fiber_status::unused &&
-               status != sennit::detail::fiber_status::finished &&
-               !sennit::detail::look(each.flags.stackless) && sennit::detail::look(each.frame) != nullptr;
-    }
-  return found;
+  return sennit::count_descriptors([](const sennit::detail::fiber& each) {
+    const auto status = sennit::detail::look(each.flags.status);
+    return status != sennit::detail::fiber_status::unused &&
+           status != sennit::detail::fiber_status::finished && !sennit::detail::look(each.flags.stackless) &&
+           sennit::detail::look(each.frame) != nullptr;
+  });
 }
 
 template <class Thread, class... Argument>

@@ -15,19 +15,20 @@ namespace sennit::detail {
 // Descriptors come in blocks, which are never given back. A descriptor's number, for people, is its place
 // among all: the fiber's as long as it lives, another one's later.
 //
-// A block is 256 KiB of its own from the kernel, so that a descriptor costs its 128 bytes and next to nothing
-// beside (a two-thousandth), and those that were never used are zero, as if unused, and take no memory.
+// A block's descriptors are memory of their own from the kernel: those that were never used are zero, as if
+// unused, and take no memory. A block has as many as all older ones together, so that there are few blocks,
+// and a million descriptors cost 128 bytes each and nothing beside.
 struct fiber_block {
-  static constexpr std::size_t size = 2047;
-  fiber fibers[size];
+  static constexpr std::size_t least = 2048;
+  fiber* fibers;
+  std::size_t size;
+  std::size_t first;  // how many the older ones have
   fiber_block* older;
-  std::size_t index;  // how many older ones there are
-  std::size_t begun;  // how many were ever used: the first
+  std::size_t begun = 0;  // how many were ever used: the first
 
   // Those. With descriptors_lock() held.
   std::span<fiber> used() noexcept { return {fibers, begun}; }
 };
-static_assert(sizeof(fiber_block) == 256 * 1024);
 
 // A worker that can be found, as long as this lives: nothing of the worker is gone or yet to come then.
 class registration {
@@ -57,7 +58,7 @@ struct sennit_debug_table {
   sennit::detail::fiber_block* blocks;  // the newest
   sennit::detail::registration* workers;
   std::uint64_t record;  // 1: contexts are as arch/x86_64.h draws them; 0: otherwise
-  std::uint64_t block_size, block_fiber_size, block_older, block_index;
+  std::uint64_t block_fibers, block_begun, block_first, block_older, fiber_size;
   std::uint64_t registration_worker, registration_older;
   std::uint64_t fiber_context, fiber_home, fiber_id, fiber_reason, fiber_frame, fiber_object, fiber_name;
   std::uint64_t fiber_status, status_parked, status_joining, status_finished;
