@@ -33,23 +33,26 @@ private:
 /// until its `open()`; what that returns is what their functions return. `join()` waits for their ends.
 template <class Gate, class Start, class Yield>
 void measure_parked(program& program, const char* variant, Start start, Yield yield) {
+  const auto park = [&](long n) {
+    Gate gate(n);
+    std::atomic<long> begun{0};
+    for (long i = 0; i < n; ++i)
+      start(gate, [&gate, &begun] {
+        begun.fetch_add(1, std::memory_order_relaxed);
+        return gate.wait();
+      });
+    while (begun.load(std::memory_order_relaxed) != n)
+      yield();
+    gate.open();
+    gate.join();
+  };
+  program.begin_with_one(variant, [&] { park(1); });
   for (const long n : program.values("n")) {
     program.measure(variant, {{"n", n}}, "fiber", static_cast<double>(n), [&](std::uint64_t count) {
-      for (; count != 0; --count) {
-        Gate gate(n);
-        std::atomic<long> begun{0};
-        for (long i = 0; i < n; ++i)
-          start(gate, [&gate, &begun] {
-            begun.fetch_add(1, std::memory_order_relaxed);
-            return gate.wait();
-          });
-        while (begun.load(std::memory_order_relaxed) != n)
-          yield();
-        gate.open();
-        gate.join();
-      }
+      for (; count != 0; --count)
+        park(n);
     });
-    program.report_memory(variant, {{"n", n}}, "fiber", static_cast<double>(n));
+    program.report_memory_beside_one(variant, {{"n", n}}, "fiber", static_cast<double>(n));
   }
 }
 

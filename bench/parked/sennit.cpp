@@ -4,6 +4,7 @@
 #include "parked.hpp"
 
 #include <mutex>
+#include <string>
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
@@ -73,6 +74,9 @@ sennit::continuation at_once(Function function) {
 
 int main(int argc, char** argv) {
   bench::program program(argc, argv, bench::sennit_version, "stacks of 8 KiB", {bench::parked_fibers()});
+  const std::string kind = program.workers() == 1 ? "local" : "parallel";
+  if (program.run_each({kind, kind + "-continuation"}, argv))
+    return 0;
   if (program.workers() == 1)
     bench::sennit_local::run(
         [&] {

@@ -27,12 +27,13 @@ async fn park(n: u64) {
 }
 
 fn main() {
-    let program = Program::new(
+    let mut program = Program::new(
         "tokio",
         "tasks without a stack; a semaphore that is closed",
         &[("n", &[1_000, 10_000, 100_000, 1_000_000], &[1_000, 10_000])],
     );
     let runtime = on_tokio::runtime(&program);
+    program.begin_with_one("", || on_tokio::run(&runtime, park(1)));
     for n in program.values("n") {
         let params = [("n", n.into())];
         program.measure("", &params, "fiber", n as f64, |count| {
@@ -42,6 +43,6 @@ fn main() {
                 }
             });
         });
-        program.report_memory("", &params, "fiber", n as f64);
+        program.report_memory_beside_one("", &params, "fiber", n as f64);
     }
 }

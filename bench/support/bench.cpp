@@ -1,6 +1,9 @@
 #include "bench.hpp"
 
 #include <getopt.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -189,6 +192,23 @@ bool program::wants(std::string_view variant, const params& parameters) const {
   return wants(variant) && (only_.empty() || only_ == listed(parameters));
 }
 
+bool program::run_each(const std::vector<std::string>& variants, char** argv) const {
+  if (!variant_.empty())
+    return false;
+  for (std::string option = "--variant"; std::string each : variants) {
+    std::vector<char*> arguments;
+    for (char** at = argv; *at != nullptr; ++at)
+      arguments.push_back(*at);
+    arguments.insert(arguments.end(), {option.data(), each.data(), nullptr});
+    pid_t child = 0;
+    int status = 0;
+    require(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ) == 0 &&
+                waitpid(child, &status, 0) == child && status == 0,
+            ("variant " + each + " failed").c_str());
+  }
+  return true;
+}
+
 std::string program::begin_line(std::string_view variant, const params& parameters) const {
   std::string line = "{\"variant\":\"" + std::string(variant);
   if (!variant.empty())
@@ -207,6 +227,10 @@ void program::unsupported(std::string_view variant, const params& parameters, co
   std::fflush(stdout);
 }
 
+void program::note_memory_with_one() {
+  memory_with_one_ = peak_memory();
+}
+
 void program::report_memory(std::string_view variant, const params& parameters, const char* thing,
                             double count) const {
   if (!wants(variant, parameters))
@@ -214,6 +238,18 @@ void program::report_memory(std::string_view variant, const params& parameters, 
   std::printf("%s,\"metric\":\"bytes\",\"unit\":\"bytes%s%s\",\"value\":%.9g}\n",
               begin_line(variant, parameters).c_str(), thing != nullptr ? "/" : "",
               thing != nullptr ? thing : "", static_cast<double>(peak_memory() - memory_at_start_) / count);
+  std::fflush(stdout);
+}
+
+void program::report_memory_beside_one(std::string_view variant, const params& parameters, const char* thing,
+                                       double count) const {
+  if (!wants(variant, parameters))
+    return;
+  const std::uint64_t grown =
+      count > 1 ? peak_memory() - memory_with_one_ : memory_with_one_ - memory_at_start_;
+  std::printf("%s,\"metric\":\"bytes\",\"unit\":\"bytes/%s\",\"value\":%.9g}\n",
+              begin_line(variant, parameters).c_str(), thing,
+              static_cast<double>(grown) / std::max(count - 1, 1.0));
   std::fflush(stdout);
 }
 

@@ -66,6 +66,10 @@ public:
   /// Whether anything of `variant` was asked for.
   bool wants(std::string_view variant) const;
 
+  /// Runs the program anew for each of `variants`, and returns true; but if one was asked for, false. For
+  /// variants that are not to find each other's memory.
+  bool run_each(const std::vector<std::string>& variants, char** argv) const;
+
   /// Calls `run(count)`, which must do `count` times `operations` operations, first to warm up and to find
   /// the count that takes long enough, then once timed; prints nanoseconds per operation. `operation` is its
   /// name in the unit, as in ns/yield.
@@ -104,6 +108,19 @@ public:
   /// The same for each of `count` things of that name.
   void report_memory(std::string_view variant, const params& parameters, const char* thing,
                      double count) const;
+
+  /// Calls `run()`, which must do the work with one of the things that `report_memory_beside_one` counts.
+  template <class Run>
+  void begin_with_one(std::string_view variant, Run&& run) {
+    if (!wants(variant) || memory_with_one_ != 0)
+      return;
+    run();
+    note_memory_with_one();
+  }
+  /// Prints what each of `count` things takes of memory: by how many bytes the process has grown at most
+  /// since `begin_with_one`, for each but the first; of one, by how many since the program began, with it.
+  void report_memory_beside_one(std::string_view variant, const params& parameters, const char* thing,
+                                double count) const;
 
   /// Prints how many of `things` there were.
   void report_count(std::string_view variant, const params& parameters, const char* things,
@@ -164,6 +181,7 @@ private:
 
   static timing per(timing all, double operations) { return {all.mean / operations, all.best / operations}; }
 
+  void note_memory_with_one();
   std::string begin_line(std::string_view variant, const params& parameters) const;
   void report(std::string_view variant, const params& parameters, const char* metric, const char* operation,
               timing measured, double operations) const;
@@ -177,6 +195,7 @@ private:
   double seconds_ = 0.2;
   std::uint64_t count_ = 0;  // not 0: so many, and no warm-up
   std::uint64_t memory_at_start_;
+  std::uint64_t memory_with_one_ = 0;  // 0: it did not begin so
   unsigned workers_ = 1;
   bool quick_ = false;
 };

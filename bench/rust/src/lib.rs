@@ -50,6 +50,7 @@ pub struct Program {
     seconds: f64,
     workers: u64,
     memory: f64,
+    memory_with_one: Option<f64>,
 }
 
 fn fail(message: &str) -> ! {
@@ -91,6 +92,7 @@ impl Program {
             seconds: 0.0,
             workers: 1,
             memory: peak_memory(),
+            memory_with_one: None,
         };
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let quick = arguments.iter().any(|each| each == "--quick");
@@ -177,12 +179,24 @@ impl Program {
         }
     }
 
-    /// Prints by how much the process's memory has grown at most, for each of `count` things of that name.
-    pub fn report_memory(&self, variant: &str, params: Params, thing: &str, count: f64) {
-        if self.wants(variant) {
-            let each = (peak_memory() - self.memory) / count;
-            self.report(variant, params, "bytes", &format!("bytes/{thing}"), each, each);
+    /// Calls `run()`, which must do the work with one of the things that `report_memory_beside_one` counts.
+    pub fn begin_with_one(&mut self, variant: &str, run: impl FnOnce()) {
+        if self.wants(variant) && self.memory_with_one.is_none() {
+            run();
+            self.memory_with_one = Some(peak_memory());
         }
+    }
+
+    /// Prints what each of `count` things takes of memory: by how many bytes the process has grown at most since
+    /// `begin_with_one`, for each but the first; of one, by how many since the program began, with it.
+    pub fn report_memory_beside_one(&self, variant: &str, params: Params, thing: &str, count: f64) {
+        if !self.wants(variant) {
+            return;
+        }
+        let with_one = self.memory_with_one.expect("the program begins with one");
+        let each =
+            if count > 1.0 { (peak_memory() - with_one) / (count - 1.0) } else { with_one - self.memory };
+        self.report(variant, params, "bytes", &format!("bytes/{thing}"), each, each);
     }
 
     fn wants(&self, variant: &str) -> bool {

@@ -27,12 +27,13 @@ type Parameter struct {
 
 // Program is one run of a benchmark program.
 type Program struct {
-	workers int
-	quick   bool
-	variant string
-	seconds float64
-	values  map[string][]int
-	memory  uint64
+	workers       int
+	quick         bool
+	variant       string
+	seconds       float64
+	values        map[string][]int
+	memory        uint64
+	memoryWithOne uint64 // 0: it did not begin so
 }
 
 // New reads the options, sets GOMAXPROCS to the workers asked for, and prints the first line.
@@ -156,6 +157,26 @@ func (p *Program) ReportMemory(variant string, params Params) {
 func (p *Program) ReportMemoryEach(variant string, params Params, thing string, count int) {
 	if p.variant == "" || p.variant == variant {
 		each := float64(peakMemory()-p.memory) / float64(count)
+		p.report(variant, params, "bytes", "bytes/"+thing, each, each)
+	}
+}
+
+// BeginWithOne calls run, which must do the work with one of the things that ReportMemoryBesideOne counts.
+func (p *Program) BeginWithOne(variant string, run func()) {
+	if (p.variant == "" || p.variant == variant) && p.memoryWithOne == 0 {
+		run()
+		p.memoryWithOne = peakMemory()
+	}
+}
+
+// ReportMemoryBesideOne prints what each of count things takes of memory: by how many bytes the process has grown at
+// most since BeginWithOne, for each but the first; of one, by how many since the program began, with it.
+func (p *Program) ReportMemoryBesideOne(variant string, params Params, thing string, count int) {
+	if p.variant == "" || p.variant == variant {
+		each := float64(p.memoryWithOne - p.memory)
+		if count > 1 {
+			each = float64(peakMemory()-p.memoryWithOne) / float64(count-1)
+		}
 		p.report(variant, params, "bytes", "bytes/"+thing, each, each)
 	}
 }
