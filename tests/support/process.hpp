@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <system_error>
 
 namespace support {
@@ -22,6 +23,15 @@ inline std::size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   file >> pages >> pages;
   return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Of it what is no file's, to the page: the kernel counts the rest only roughly.
+inline std::size_t anonymous_bytes() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  for (std::string word; file >> word;)
+    if (std::size_t kib = 0; word == "Anonymous:" && file >> kib)
+      return kib * 1024;
+  return 0;
 }
 
 // Without pipes: AddressSanitizer opens some for a moment wherever a thread begins, so also beside the

@@ -1,4 +1,4 @@
-// Fibers that go on without a stack when there is no memory for another one.
+// Fibers that go on without a stack when there is no memory for another one, or for another descriptor.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -52,6 +52,34 @@ int exhaust(const Spawn& spawn) {
   return unlimited;
 }
 
+// Descriptors take all the memory that there is. When there is more, more are made, and all go on.
+template <class Fiber, class Spawn>
+int exhaust_descriptors(const Spawn& spawn) {
+  std::size_t calls = 0;
+  std::vector<Fiber> parked;
+  parked.reserve(100'000);
+  const auto park_until = [&](std::size_t count) {
+    while (parked.size() < count)
+      parked.push_back(spawn(sennit::become([](std::size_t* all) { ++*all; }, &calls)));
+  };
+  rlimit as_it_was;
+  getrlimit(RLIMIT_AS, &as_it_was);
+  const rlimit none{0, as_it_was.rlim_max};
+  setrlimit(RLIMIT_AS, &none);
+  try {
+    park_until(parked.capacity());
+    return unlimited;
+  } catch (const std::bad_alloc&) {
+    setrlimit(RLIMIT_AS, &as_it_was);
+  }
+  park_until(parked.size() + 10'000);
+  for (Fiber& each : parked) {
+    each.unpark();
+    each.join();
+  }
+  return calls == parked.size() ? passed : 1;
+}
+
 void expect_passed(const support::outcome& result) {
   if (result.exited(unlimited))
     GTEST_SKIP() << "RLIMIT_AS does not end the memory: an emulator, or other threads' arenas";
@@ -79,6 +107,19 @@ TEST(Exhausted, FibersOfAParallelRuntimeGoOnWithTheLastStack) {
     sennit::runtime runtime({.workers = 1});
     _exit(runtime.run(
         [] { return exhaust<sennit::fiber>([](auto begins) { return sennit::spawn(std::move(begins)); }); }));
+  }));
+}
+
+TEST(Exhausted, DescriptorsAreMadeAgainWhenThereIsMemory) {
+#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
+  GTEST_SKIP() << "sanitizers do not live without memory";
+#endif
+  expect_passed(support::in_child([] {
+    sennit::local::runtime runtime;
+    _exit(runtime.run([] {
+      return exhaust_descriptors<sennit::local::fiber>(
+          [](auto begins) { return sennit::local::spawn(std::move(begins)); });
+    }));
   }));
 }
 
