@@ -1,6 +1,8 @@
 // What C's inline yield takes for granted of the scheduler's types, and its rare steps.
 #include "sennit/detail/capi/yield.h"
 
+#include <new>
+
 #include "error.hpp"
 
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
@@ -23,11 +25,24 @@ static_assert(offsetof(fiber, next) == offsetof(sennit_fiber_front, next));
 
 }  // namespace sennit::detail
 
+namespace {
+// A yield continuation's state may take memory. What else is thrown unwinds the fiber: it is not to be
+// caught, and thrown again, on the way.
+template <class Yield>
+int with_memory(Yield yield) {
+  try {
+    yield();
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+}  // namespace
+
 int sennit_self_yield_call(void) {
   if (!sennit::capi::in_fiber())
     return -EINVAL;
-  sennit::detail::yield();
-  return 0;
+  return with_memory([] { sennit::detail::yield(); });
 }
 
 int sennit_self_yield_quiet(sennit_worker* worker) {
@@ -37,7 +52,7 @@ int sennit_self_yield_quiet(sennit_worker* worker) {
 int sennit_self_yield_decide(sennit_worker* worker) {
   if (const std::uintptr_t told =
           sennit::detail::suspend(*worker, sennit::detail::sennit_decide_yield, worker))
-    sennit::detail::leave_by_yield(told);
+    return with_memory([told] { sennit::detail::leave_by_yield(told); });
   return 0;
 }
 
