@@ -14,11 +14,12 @@
  * with -lsennit -lstdc++ -pthread.
  *
  * Results. A function that returns int or ssize_t returns 0, or a count, or what its comment says; or, when
- * it fails, an errno, negated. Every one may return -EINVAL, for misuse that can be told cheaply: a null
- * pointer, or a function that blocks called outside of a fiber. Other misuse is undefined; the library's
- * debug builds assert. Every one that makes or starts something may return -ENOMEM, and what the system says
- * when it has no file descriptors or mappings left. A result that is given through a pointer is set only on
- * success.
+ * it fails, an error number of <errno.h>, negated. Every one may return -EINVAL, for misuse that can be told
+ * cheaply: a null pointer, or a function that blocks called outside of a fiber. Other misuse is undefined;
+ * the library's debug builds assert. Every one that makes or starts something may return -ENOMEM, and what
+ * the system says when it has no file descriptors (-EMFILE, -ENFILE), threads (-EAGAIN) or mappings left. One
+ * with a deadline may return -ETIMEDOUT. Comments name the errors there are besides. A result that is given
+ * through a pointer is set only on success. errno itself says nothing.
  *
  * Time is int64_t nanoseconds. A deadline is a time of sennit_now(); SENNIT_NEVER waits without limit, and 0
  * has always passed: then an operation is a mere attempt. Who waits in vain gets -ETIMEDOUT.
@@ -41,6 +42,7 @@
 #ifndef SENNIT_SENNIT_H
 #define SENNIT_SENNIT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -108,28 +110,29 @@ struct sennit_fiber_options {
   void* stack;
 };
 
-/* `options`: null is the default. Any thread. */
+/* `options`: null is the default. -EINVAL: they ask for what cannot be. Any thread. */
 int sennit_runtime_create(struct sennit_runtime** result, const struct sennit_runtime_options* options);
 
 /* Unwinds the fibers that are left (see above). Outside of fibers; not while it runs. Handles of its fibers
- * are void afterwards. Null: does nothing. */
+ * are void afterwards. -EINVAL, and nothing is done: called in a fiber. Null: does nothing. */
 int sennit_runtime_destroy(struct sennit_runtime* runtime);
 
 /* Runs function(argument) as a fiber named "main", and all others beside it, until it ends; fibers that are
- * left wait for the next run or run_once. The calling thread is the runtime's while the call lasts. Not
- * inside of a fiber. */
+ * left wait for the next run or run_once. The calling thread is the runtime's while the call lasts. -EINVAL:
+ * called in a fiber. Another negative result: the fiber was not started, or what its function threw. */
 int sennit_runtime_run(struct sennit_runtime* runtime, sennit_function function, void* argument);
 
 /* For embedding in another event loop: lets each fiber that is ready run once, more or less; if none is,
  * waits for one until `deadline`. 1: fibers are ready to go on, call again soon. 0: nothing to do until
- * the descriptor is readable. Not inside of a fiber. */
+ * the descriptor is readable. -EINVAL: called in a fiber. */
 int sennit_runtime_run_once(struct sennit_runtime* runtime, int64_t deadline);
 
 /* A file descriptor that polls readable when run_once has something to do. The runtime's; only poll it. */
 int sennit_runtime_descriptor(const struct sennit_runtime* runtime);
 
 /* Starts a fiber; on the runtime's thread, inside or outside of run. `result`: gets its handle; null: none is
- * wanted, the fiber is detached. `options`: null is the default. */
+ * wanted, the fiber is detached. `options`: null is the default. -EINVAL: also for a `stack` that is too
+ * small or not aligned. */
 int sennit_runtime_spawn(struct sennit_runtime* runtime, struct sennit_fiber** result,
                          sennit_function function, void* argument,
                          const struct sennit_fiber_options* options);
@@ -143,7 +146,7 @@ ssize_t sennit_runtime_size(const struct sennit_runtime* runtime);
 
 /* ---- Fibers. A handle is given back by exactly one successful join or detach. ---- */
 
-/* As sennit_runtime_spawn, in the runtime that the caller runs in. */
+/* As sennit_runtime_spawn, in the runtime that the caller runs in. -EINVAL: called outside of a fiber. */
 int sennit_fiber_spawn(struct sennit_fiber** result, sennit_function function, void* argument,
                        const struct sennit_fiber_options* options);
 
@@ -166,12 +169,12 @@ uint64_t sennit_fiber_id(struct sennit_fiber* fiber);
 /* ---- What a fiber does to itself. ---- */
 
 /* Lets every other fiber that is ready run before the caller goes on, by the runtime's policy. Inline: a few
- * nanoseconds. errno is not kept. */
+ * nanoseconds. errno is not kept. -ENOMEM: with a yield continuation (see below), and it has not yielded. */
 SENNIT_ALWAYS_INLINE int sennit_self_yield(void) {
   return sennit_self_yield_inline();
 }
 
-/* Blocks the calling fiber only. */
+/* Block the calling fiber only: for so long, or until a time. They return 0. */
 int sennit_self_sleep(int64_t nanoseconds);
 int sennit_self_sleep_until(int64_t deadline);
 
@@ -185,8 +188,8 @@ int sennit_self_park_until(int64_t deadline);
  * not called. All its frames are discarded as they are, so that nothing in them may own anything: no cleanup
  * runs. Up to 32 bytes lie in the fiber's descriptor, up to 2048 in memory of their own; they are aligned to
  * 16, and the function's until it returns or blocks so again. Returns only when it fails, and then nothing
- * has happened. Debug builds abort where a frame has a cleanup (compile with -fexceptions), or in a
- * coroutine. */
+ * has happened: -EINVAL, also for a larger state; -ENOMEM. Debug builds abort where a frame has a cleanup
+ * (compile with -fexceptions), or in a coroutine. */
 int sennit_become(sennit_function function, const void* state, size_t size, int64_t deadline);
 /* Until it is cleared, or set anew, sennit_self_yield does not return: the calling fiber goes on in its turn
  * by function(copy of the state), on an empty stack. The frames in between are unwound, as at the runtime's
@@ -219,7 +222,7 @@ struct sennit_stack_usage {
  * when it ends: for runs that are to find out. Without, a depth is what all who had the stack before left
  * there. */
 void sennit_stacks_measure(bool on);
-/* Copies the first `room` of them, in alphabetical order; returns how many there are. */
+/* Copies the first `room` of them, in alphabetical order; returns how many there are, or -ENOMEM. */
 ssize_t sennit_stack_usages(struct sennit_stack_usage* usages, size_t room);
 /* How deep the stack that the caller runs on has been; 0: it is none of Sennit's. */
 size_t sennit_stack_high_water(void);
@@ -229,6 +232,7 @@ size_t sennit_stack_high_water(void);
 int sennit_mutex_create(struct sennit_mutex** result);
 /* -EBUSY, and nothing is done: it is locked, or waited for. Null: does nothing. */
 int sennit_mutex_destroy(struct sennit_mutex* mutex);
+/* Outside of fibers: a mutex that is free is locked; else -EINVAL. */
 int sennit_mutex_lock(struct sennit_mutex* mutex);
 /* -EAGAIN: it is locked. */
 int sennit_mutex_trylock(struct sennit_mutex* mutex);
@@ -259,13 +263,14 @@ int sennit_channel_create(struct sennit_channel** result, size_t element_size, s
 /* Elements that are left are dropped. -EBUSY, and nothing is done: somebody waits, or was woken and has not
  * run yet. Null: does nothing. */
 int sennit_channel_destroy(struct sennit_channel* channel);
-/* Copies an element from `element`. -EPIPE: the channel is closed. */
+/* Copies an element from `element`. -EPIPE: the channel is closed. -ENOMEM: only for elements of more than 8
+ * bytes. */
 int sennit_channel_send(struct sennit_channel* channel, const void* element);
 int sennit_channel_send_until(struct sennit_channel* channel, const void* element, int64_t deadline);
 /* Copies the next element to `element`. -EPIPE: the channel is closed, and nothing is left in it. */
 int sennit_channel_receive(struct sennit_channel* channel, void* element);
 int sennit_channel_receive_until(struct sennit_channel* channel, void* element, int64_t deadline);
-/* Do not wait: -EAGAIN. */
+/* The same, but they do not wait: -EAGAIN. Also outside of fibers. */
 int sennit_channel_trysend(struct sennit_channel* channel, const void* element);
 int sennit_channel_tryreceive(struct sennit_channel* channel, void* element);
 /* No more sends: those that wait get -EPIPE; receivers get what is left. May be repeated. */
@@ -293,15 +298,16 @@ bool sennit_coroutine_done(const struct sennit_coroutine* coroutine);
 /* Called by its function, at any depth: hands `out` to who resumed it; returns the next resume's word. */
 uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
 
-/* ---- TCP. Called by fibers. No operation raises SIGPIPE. Errors beside those of the system calls:
- * -ETIMEDOUT; -ECANCELED: closed by another fiber meanwhile. After any but -ETIMEDOUT, close. ---- */
+/* ---- TCP. Called by fibers. No operation raises SIGPIPE. Errors beside those of the system calls (connect,
+ * read, write, ...: -ECONNREFUSED, -ENETUNREACH, -ECONNRESET; -EPIPE: the peer no longer reads): -ETIMEDOUT;
+ * -ECANCELED: closed by another fiber meanwhile. After any but -ETIMEDOUT, close. ---- */
 
 /* To an address ("127.0.0.1", "::1"), or a host by its name: then its addresses are tried in their order, and
  * a result may be a SENNIT_LOOKUP_ERROR. TCP_NODELAY is on. */
 int sennit_tcp_stream_connect(struct sennit_tcp_stream** result, const char* host, uint16_t port,
                               int64_t deadline);
 /* Takes a connected stream socket of any family over, and makes it non-blocking; closes it when it fails.
- * Also outside of fibers. */
+ * -EBADF. Also outside of fibers. */
 int sennit_tcp_stream_adopt(struct sennit_tcp_stream** result, int descriptor);
 /* How many bytes, at least one; 0: the peer has ended its stream (or `size` is 0). One fiber at a time reads,
  * one writes. */
@@ -321,7 +327,7 @@ int sennit_tcp_stream_become_reading(struct sennit_tcp_stream* stream, sennit_fu
                                      const void* state, size_t size, int64_t deadline);
 int sennit_tcp_stream_become_writing(struct sennit_tcp_stream* stream, sennit_function function,
                                      const void* state, size_t size, int64_t deadline);
-/* Tells the peer that no more will be written. Reading goes on. */
+/* Tells the peer that no more will be written. Reading goes on. -ENOTCONN: the connection is gone. */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
 /* Closes and frees it; what was written still goes out. Fibers that wait in it get -ECANCELED. Null: does
  * nothing. On the runtime's thread. */
@@ -330,16 +336,19 @@ void sennit_tcp_stream_close(struct sennit_tcp_stream* stream);
 int sennit_tcp_stream_descriptor(const struct sennit_tcp_stream* stream);
 
 /* Binds to a numeric address ("0.0.0.0", "::") and a port (0: the kernel chooses), with SO_REUSEADDR, and
- * listens. `backlog`: connections that wait for accept at most; 0: SOMAXCONN. Also outside of fibers. */
+ * listens. `backlog`: connections that wait for accept at most; 0: SOMAXCONN. -EADDRINUSE, -EADDRNOTAVAIL,
+ * -EACCES; -EINVAL: also where the address is not numeric; -EMFILE: two file descriptors are needed. Also
+ * outside of fibers. */
 int sennit_tcp_listener_listen(struct sennit_tcp_listener** result, const char* address, uint16_t port,
                                int backlog);
 /* Waits for a connection. One fiber at a time. Running out of file descriptors is no error: the connection
- * that waits longest is then closed unserved, and counted. */
+ * that waits longest is then closed unserved, and counted. -ETIMEDOUT; -ECANCELED: closed meanwhile. */
 int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct sennit_tcp_stream** result,
                                int64_t deadline);
 /* As sennit_tcp_stream_become_reading, until there is a connection. */
 int sennit_tcp_listener_become_accepting(struct sennit_tcp_listener* listener, sennit_function function,
                                          const void* state, size_t size, int64_t deadline);
+/* How many connections were closed so. */
 uint64_t sennit_tcp_listener_refused(const struct sennit_tcp_listener* listener);
 /* The TCP port it listens at. */
 int sennit_tcp_listener_port(const struct sennit_tcp_listener* listener);
@@ -355,7 +364,7 @@ int sennit_signal_set_create(struct sennit_signal_set** result, const int* signa
 /* Who waits gets -ECANCELED. Restores what the signals did before. Null: does nothing. */
 void sennit_signal_set_destroy(struct sennit_signal_set* set);
 /* Waits until one of them comes, or has come since the last wait; returns which, the lowest of several. One
- * fiber at a time. */
+ * fiber at a time. -ECANCELED: another fiber has destroyed the set. */
 int sennit_signal_set_wait(struct sennit_signal_set* set, int64_t deadline);
 
 /* ---- Readiness of somebody else's file descriptor. ---- */
@@ -366,7 +375,8 @@ int sennit_readiness_create(struct sennit_readiness** result, int descriptor);
  * Null: does nothing. */
 void sennit_readiness_destroy(struct sennit_readiness* readiness);
 /* Wait until a read or a write would not block, or too short. -EEXIST: this runtime watches the descriptor
- * for somebody else. -EBADF. One fiber may wait for each. */
+ * for somebody else. -EBADF. -ENOMEM, -ENOSPC: the system watches no more. -ECANCELED: destroyed meanwhile.
+ * One fiber may wait for each. */
 int sennit_readiness_wait_readable(struct sennit_readiness* readiness, int64_t deadline);
 int sennit_readiness_wait_writable(struct sennit_readiness* readiness, int64_t deadline);
 /* The same, as sennit_tcp_stream_become_reading. What cannot be watched is ready at once: the forms above say
@@ -379,13 +389,15 @@ int sennit_readiness_become_writing(struct sennit_readiness* readiness, sennit_f
 /* ---- Blocking calls on other threads. ---- */
 
 /* Calls function(argument) on a thread of the process's pool; only the calling fiber waits. Outside of a
- * fiber: calls it on the spot. A call that has begun is waited for also at the runtime's end. */
+ * fiber: calls it on the spot. A call that has begun is waited for also at the runtime's end. -EAGAIN: there
+ * is no thread, and none can be started. Another negative result: what the function threw. */
 int sennit_offload(sennit_function function, void* argument);
-/* How many threads the pool may have; 64 unless told otherwise. Any thread. */
+/* How many threads the pool may have, at least 1; 64 unless told otherwise. Any thread. */
 int sennit_offload_set_limit(unsigned threads);
 
 /* A file; each operation is made as if by sennit_offload. Flags and mode as open(2), with O_CLOEXEC. Fibers
- * may use one file at the same time; what has no offset moves the position they share. */
+ * may use one file at the same time; what has no offset moves the position they share. Errors are those of
+ * the system call (open, read, write, fstat, fsync, close), and of sennit_offload. */
 int sennit_file_open(struct sennit_file** result, const char* path, int flags, unsigned mode);
 /* How many bytes; 0: the end of the file (or `size` is 0). `offset`: bytes. */
 ssize_t sennit_file_read(struct sennit_file* file, void* to, size_t size);
@@ -402,7 +414,8 @@ int sennit_file_sync(struct sennit_file* file);
 int sennit_file_close(struct sennit_file* file);
 
 /* The numeric addresses of a host, in the order in which they are to be tried: an array that ends in null,
- * in one block of memory, which the caller gives to free(). Returns how many, or a SENNIT_LOOKUP_ERROR. */
+ * in one block of memory, which the caller gives to free(). Returns how many, or a SENNIT_LOOKUP_ERROR,
+ * -ETIMEDOUT or -ENOMEM. */
 int sennit_host_look_up(const char* host, char*** result, int64_t deadline);
 
 #ifdef __cplusplus
