@@ -6,7 +6,6 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 namespace sennit::detail {
@@ -68,15 +67,14 @@ public:
 
 private:
   bool holds_request() const noexcept { return phase_ <= call_phase::too_large; }
+  // One of them at most. (gcc takes it that a destructor may change the phase, and would warn of the next.)
   void destroy() noexcept {
     if (phase_ == call_phase::failed) [[unlikely]]
       error_.~exception_ptr();
-    if constexpr (!std::is_trivially_destructible_v<Request>)
-      if (holds_request())
-        request_.~Request();
-    if constexpr (!std::is_trivially_destructible_v<Reply>)
-      if (phase_ == call_phase::replied)
-        reply_.~Reply();
+    else if (holds_request())
+      request_.~Request();
+    else if (phase_ == call_phase::replied)
+      reply_.~Reply();
   }
 
   call_phase phase_;

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -114,7 +115,8 @@ public:
         return;
       }
       const moving_request meanwhile;
-      request_.emplace(std::move(*other.request_));
+      // Ours is empty. (emplace() would look, and gcc would then warn of what lies in an empty one.)
+      std::construct_at(&request_, std::in_place, std::move(*other.request_));
       other.request_.reset();
       const lock hold(port_->waits_);
       call_ = other.call_;

@@ -245,8 +245,18 @@ private:
           value_.emplace(from_word<T>(word));
       return std::move(value_);
     }
+    // Where it lies: a value on its way through a wait that was moved makes gcc warn that there may be none.
+    auto bring(fiber_status) noexcept
+      requires(!in_register)
+    {
+      return brought{std::move(value_)};
+    }
 
   private:
+    struct brought {
+      std::optional<T> value;
+      std::optional<T>&& get() noexcept { return std::move(value); }
+    };
     basic_channel* from_;
     std::optional<T> value_;
     std::optional<landing> place_;
