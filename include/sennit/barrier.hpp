@@ -17,6 +17,22 @@ namespace sennit {
 
 // As std::barrier. `Completion` is called by the last to arrive, before anybody goes on; it must not block,
 // nor throw. Who leaves its wait by an exception has arrived all the same.
+//
+//   barrier(expected, completion = {})
+//                          `expected`: how many arrive in each phase; at least 1 (asserted).
+//   arrive_and_wait()      arrives, and waits until all have.
+//   arrive(count = 1)      arrives, as so many, without waiting. Returns a token of the phase, for wait().
+//   wait(token)            waits until that phase is over.
+//   arrive_and_drop()      arrives without waiting; this and all later phases expect one less.
+//   waiting(token), arriving()
+//                          wait() and arrive_and_wait() without a stack, for become(), whose function gets
+//                          nothing. It has arrived when the call returns.
+//
+//   threads  Any, and fibers of any runtime. (A fiber of a local runtime blocks its thread.)
+//   errors   A wait throws sennit::cancelled where a stop is requested (stop_guard.hpp).
+//   misuse   Asserted: more arrive than are expected. To destroy it while somebody waits.
+//
+// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 template <class Completion = no_completion>
 class barrier : public detail::basic_barrier<detail::wait_queue, Completion> {
 public:

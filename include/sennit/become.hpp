@@ -2,8 +2,9 @@
 // room: cont
 //
 // A fiber whose function returns sennit::continuation may block by returning one. Its frames return, with
-// their destructors; its stack serves others meanwhile, and 128 bytes are left of it. When what it waits for
-// has come, it goes on in the function that it has named, on a stack that is empty:
+// their destructors; its stack serves others meanwhile, and 128 bytes are left of it, if it keeps little (see
+// become()). When what it waits for has come, it goes on in the function that it has named, on a stack that
+// is empty:
 //
 //   sennit::continuation serve(sennit::tcp_stream client);
 //
@@ -174,9 +175,8 @@ auto stoppable(Wait wait, std::stop_token token) {
 // `function` and `state` are kept as they are, in the descriptor if they and what the wait needs are no more
 // than 48 bytes together (a function pointer takes 8, a lambda without captures none; a wait until a deadline
 // always takes more), else in memory of its own, which the worker may have at hand: then this may throw
-// std::bad_alloc. They may be of
-// any type that moves without throwing. At the runtime's end a fiber that has no stack just ends, and its
-// state is destroyed.
+// std::bad_alloc. They may be of any type that moves without throwing. At the runtime's end a fiber that has
+// no stack just ends, and its state is destroyed.
 //
 // Guards that the frames held are let go when they return: a stop_guard (stoppable() is in its place), a
 // lock.

@@ -18,8 +18,37 @@
 
 namespace sennit {
 
-// As local::channel; who sends and who receives may be anywhere. A value is moved under a lock: its move must
-// not block.
+// First in, first out; any number of senders and receivers, each served in the order in which it came. T can
+// be moved. With capacity 0 a value goes from the sender straight to the receiver. With a capacity, sends
+// wait only when that many values lie in the channel.
+//
+//   channel(capacity = 0)  `capacity`: in values. Throws std::bad_alloc.
+//   send(value)            waits until the value is taken, or lies in the channel. False, and the value is
+//                          lost: the channel is closed.
+//   send_until(value, deadline)
+//                          false also: the deadline (steady clock) has passed first.
+//   try_send(value&)       moves from `value` if that need not wait, and returns true; else leaves it alone.
+//   receive()              waits for the next value: a std::optional<T>. Empty: the channel is closed, and
+//                          nothing is left in it.
+//   receive_until(deadline)
+//                          empty also: the deadline has passed first.
+//   try_receive()          takes a value if there is one now; else empty.
+//   begin(), end()         the values from now on, until it is closed and empty: for (T& each : channel).
+//   close()                no more sends: those that wait return false, receivers get what is left and then
+//                          nothing. May be repeated.
+//   closed(), size(), capacity()
+//                          whether it was closed; how many values lie in it just now; how many may.
+//   sending(value), sending_until(value, deadline), receiving(), receiving_until(deadline)
+//                          send() and receive() without a stack, for become(), whose function gets their
+//                          result: a bool, or a std::optional<T>. T moves without throwing.
+//
+// select.hpp has cases for channels: on_send, on_receive.
+//
+//   threads  Any, and fibers of any parallel runtime. (A fiber of a local runtime blocks its thread.) A value
+//            is moved under a lock: its move must not block.
+//   errors   A wait throws sennit::cancelled where a stop is requested (stop_guard.hpp). If T's move throws
+//            while a value is handed to or from somebody who waits, that one is not woken any more.
+//   misuse   Asserted: to destroy it while somebody waits. What lies in it then is destroyed with it.
 template <class T>
 class channel : public detail::basic_channel<T, detail::shared_waits> {
 public:

@@ -27,7 +27,19 @@ namespace sennit {
 //            fibers of any worker and OS threads. (A fiber of a local runtime blocks its thread.)
 //   errors   std::future_error: no_state, when there is nothing to wait for (any more); broken_promise, from
 //            get() and co_await, when the promise was destroyed unfulfilled.
-//   end      A fiber whose runtime ends while it waits leaves; the future is as before.
+//   end      A fiber whose runtime ends while it waits leaves; the future is as before. So it does where a
+//            stop is requested: the wait throws sennit::cancelled (stop_guard.hpp).
+//
+//   get()            waits, and returns the result, which is moved, or throws what the promise was given. The
+//                    future is empty then.
+//   wait()           until the result, or an error, is there.
+//   wait_until(deadline), wait_for(time)
+//                    false: that (steady clock) has passed first. (std::future returns a std::future_status.)
+//   ready()          whether get() would not wait.
+//   valid()          whether there is a result to come, or that has come and was not taken. Never throws.
+//   std::move(future).waiting(), .waiting_until(deadline)
+//                    wait() and wait_until() without a stack, for become(), whose function gets the future
+//                    again: ready(), or the deadline has passed.
 //
 //   co_await, on a future that may be an lvalue, takes its result as get() does; the future is empty from
 //   then on. The coroutine is resumed by whoever fulfils the promise, inside that call: on that thread, and
@@ -46,6 +58,12 @@ using future = detail::basic_future<T, detail::wait_queue>;
 // std::future_error. Fulfilling it resumes the coroutine that awaits it, if one does, before it returns; what
 // that throws into its resumer comes out of here (of the destructor: it terminates). The promise may be
 // destroyed meanwhile.
+//
+//   get_future()     its future; once.
+//   set_value(value) fulfils it; set_value(), where T is void.
+//   set_exception(exception_ptr)
+//                    fulfils it with what get() is to throw; not null (asserted).
+//   swap(promise&)   exchanges what they are to fulfil.
 //
 //   threads  Any; if several fulfil it at the same time, one of them does, and the others have an error.
 //   errors   std::bad_alloc from the constructor: it makes the one allocation there is. std::future_error:

@@ -11,9 +11,8 @@ namespace sennit {
 // fifo     each in its turn; the fiber woken last goes first, but not more than 16 times in a row.
 // lifo     the one that became ready last goes first: fast for a pair, and starves everybody else.
 // hybrid   the fiber woken last, or the one that gave way, goes first, 128 times (more where more than 64
-// wait:
-//          twice as often as there are); then everybody who is queued runs once; then again. Fast for pairs
-//          among many, and for many of which a few fit the cache; and nobody is starved.
+//          wait: twice as often as there are); then everybody who is queued runs once; then again. Fast for
+//          pairs among many, and for many of which a few fit the cache; and nobody is starved.
 //
 // Source: Dolan 2013, section 5.2.
 enum class run_policy : std::uint8_t { fifo, lifo, hybrid };

@@ -48,6 +48,20 @@ struct shared_scope {
 //
 // With such a guard, catch sennit::cancelled inside of the block and join(): that throws the first error.
 // The destructor may throw: what join() throws, if no exception is on its way.
+//
+//   spawn(function, spawn_options = {})
+//                  starts a fiber of the scope; it has no handle. Any fiber may, while the scope cannot end:
+//                  its owner, or another of its fibers. Throws as sennit::spawn, and nothing was started.
+//   spawn(continuation)
+//                  starts one without a stack, as if its function had just returned that. std::bad_alloc.
+//   join()         waits until all have ended, and throws what the first one threw, once. More may be started
+//                  after it. The owner. Throws sennit::cancelled where that is told to stop.
+//   join_until(deadline), join_for(time)
+//                  false: that (steady clock) has passed first.
+//   request_stop() has the waits of its fibers throw sennit::cancelled. Any thread.
+//   stop_requested(), get_token()
+//                  whether that was done, or a fiber has failed; a std::stop_token of it, for work that is no
+//                  fiber of the scope. Any thread.
 class scope : public detail::basic_scope<detail::shared_scope> {
 public:
   // Made in a fiber of a scope that has an exception server, it has that, too.

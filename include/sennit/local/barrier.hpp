@@ -18,7 +18,7 @@
 namespace sennit::local {
 
 // As std::barrier. `Completion` is called by the last to arrive, before anybody goes on; it must not block,
-// nor throw.
+// nor throw. Its members are those of sennit::barrier, whose header lists them.
 //
 //   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time.
 //   misuse   Asserted: a barrier for nobody; more arrive than it expects. To destroy it while somebody waits.

@@ -17,12 +17,10 @@
 
 namespace sennit::local {
 
-// First in, first out; any number of senders and receivers, each served in the order in which it came. T is
-// movable; if its move throws while a value is handed to or from somebody who waits, that one is not woken
-// any more. With capacity 0 a value goes from the sender straight to the receiver: in the register that the
-// switch hands over if it is trivial and at most 8 bytes, else moved once. With a capacity, sends wait only
-// when that many values lie in the channel. It belongs to no runtime, but all its users must be fibers of one
-// runtime at a time.
+// Its members are those of sennit::channel, whose header lists them. With capacity 0 a value goes from the
+// sender straight to the receiver: in the register that the switch hands over if it is trivial and at most 8
+// bytes, else moved once. It belongs to no runtime, but all its users must be fibers of one runtime at a
+// time.
 template <class T>
 class channel : public detail::basic_channel<T, detail::local_waits> {
 public:

@@ -21,8 +21,8 @@
 namespace sennit::local {
 
 // As std::condition_variable, for fibers. Waiters are woken in the order in which they came, if not otherwise
-// asked for (fairness is the mutex's). There are no
-// spurious wake-ups, but another fiber may come first: use a predicate.
+// asked for (fairness is the mutex's). There are no spurious wake-ups, but another fiber may come first: use
+// a predicate.
 class condition_variable {
 public:
   constexpr condition_variable() noexcept = default;

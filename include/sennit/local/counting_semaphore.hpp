@@ -15,7 +15,8 @@
 namespace sennit::local {
 
 // As std::counting_semaphore. Who waits is served in order; a permit that is given back goes to the one who
-// has waited longest, and nobody comes before it.
+// has waited longest, and nobody comes before it. Its members are those of sennit::counting_semaphore, whose
+// header lists them.
 //
 //   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
 //            fibers it may be used as long as nobody has to wait: to wait there ends the program.

@@ -14,7 +14,7 @@
 namespace sennit::local {
 
 // Once set it stays so until it is reset. set() makes ready all who wait, in their order, and goes on. Who
-// waits may destroy it after its wait.
+// waits may destroy it after its wait. Its members are those of sennit::event, whose header lists them.
 //
 //   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
 //            fibers it may be used as long as nobody has to wait: to wait there ends the program.

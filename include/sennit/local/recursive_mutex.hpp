@@ -15,7 +15,7 @@ namespace sennit::local {
 
 // Meets the std TimedLockable requirements. First come, first served, as local::mutex. The owner is the
 // fiber; outside of fibers it is the thread. It is free when it has been unlocked as often as locked, by its
-// owner.
+// owner. Its members are those of sennit::recursive_mutex, whose header lists them.
 //
 //   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
 //            fibers it may be used as long as nobody has to wait: to wait there ends the program.

@@ -30,7 +30,8 @@ namespace sennit::local {
 
 class exception_server;
 
-// As sennit::scope; its owner and all its fibers are fibers of one local runtime.
+// As sennit::scope, whose header says what its members do; its owner and all its fibers are fibers of one
+// local runtime. get_token() and request_stop() are for any thread here, too.
 class scope : public detail::basic_scope<detail::local_scope> {
 public:
   scope() = default;

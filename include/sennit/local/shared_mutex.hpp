@@ -14,7 +14,8 @@
 
 namespace sennit::local {
 
-// Meets the std SharedTimedLockable requirements. Who unlocks need not be who locked.
+// Meets the std SharedTimedLockable requirements. Who unlocks need not be who locked. Its members are those
+// of sennit::shared_mutex, whose header lists them.
 //
 //   order    Who comes while somebody waits, waits behind it: a waiting writer keeps new readers out, and
 //            neither readers nor writers starve. Whoever lets go hands over to who has waited longest: to a

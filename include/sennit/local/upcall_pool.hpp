@@ -14,7 +14,8 @@
 namespace sennit::local {
 
 // It is made, used and destroyed in fibers of its runtime, on whose thread all of this is. Where the runtime
-// ends first, events that wait are never handled.
+// ends first, events that wait are never handled. Its members are those of sennit::upcall_pool, whose header
+// lists them.
 class upcall_pool : public detail::basic_upcall_pool<upcall_pool, local::fiber, detail::local_waits> {
   using basic_upcall_pool::basic_upcall_pool;
 };

@@ -17,7 +17,7 @@
 namespace sennit::local {
 
 // When the count has come to 0, all who wait go on, in their order, and who waits later does not wait. Who
-// waits may destroy it after its wait.
+// waits may destroy it after its wait. Its members are those of sennit::wait_group, whose header lists them.
 //
 //   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
 //            fibers it may be used as long as nobody has to wait: to wait there ends the program.
