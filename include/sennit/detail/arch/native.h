@@ -53,7 +53,11 @@ sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value);
 /* As sennit_swapstack_linking, for those who do not ask who resumed them. */
 SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, uintptr_t value,
                                                        sennit_context* self) {
+#if defined(SENNIT_HAS_SWAPSTACK_SCHEDULING) /* the same, but for its alignment */
+  return sennit_swapstack_scheduling(target, value, self).value;
+#else
   return sennit_swapstack_linking(target, value, self).value;
+#endif
 }
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry entry, void (*first)(void)) {

@@ -77,13 +77,18 @@ struct sennit_context_record {
 /* Resume rax, with rdi as who left. */
 #define SENNIT_ASM_ENTER "jmpq *(%%rax)\n\t"
 
-/* Aligned to a line, so that the short code between two switches of a loop is mostly in one with the landing.
- */
-#define SENNIT_ASM_RESUMED                            \
-  ".p2align 6\n1:\n\t" SENNIT_ASM_MARK SENNIT_LANDING \
-  "movq 8(%%rax), %%rbp\n\t"                          \
-  "movq 16(%%rax), %%rbx\n\t"                         \
+#define SENNIT_ASM_LANDING                \
+  "1:\n\t" SENNIT_ASM_MARK SENNIT_LANDING \
+  "movq 8(%%rax), %%rbp\n\t"              \
+  "movq 16(%%rax), %%rbx\n\t"             \
   "leaq 152(%%rax), %%rsp\n\t"
+
+/* Aligned to a line, so that the short code between two switches of a loop is mostly in one with the landing.
+ * A scheduler's is longer than a line anyhow: padding takes it more lines, and the functions of one template
+ * often lie at distances that share few sets of the caches.
+ */
+#define SENNIT_ASM_RESUMED ".p2align 6\n" SENNIT_ASM_LANDING
+#define SENNIT_ASM_RESUMED_BY_SCHEDULER ".p2align 4\n" SENNIT_ASM_LANDING
 
 /* clang lets us name AVX-512's registers even where the file's baseline lacks them, and counts them as
  * changed when the switch is inlined into a function that has them by its own target attribute. gcc refuses
@@ -141,14 +146,14 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
 
 /* `self` stays where it is: in most loops rbx or rbp, which nothing changes on the way out. `forget`: what
  * the target is not to be told. */
-#define SENNIT_DEFINE_SAVING(verb, forget)                                                                  \
+#define SENNIT_DEFINE_SAVING(verb, busy, forget, resumed)                                                   \
   SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
     sennit_transfer out;                                                                                    \
     sennit_context* rdx;                                                                                    \
     __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS                                             \
                      "movq %%rdi, (%[self])\n\t" forget SENNIT_ASM_ENTER                                    \
                      "2:\tmovq %[self], %%rdx\n\t"                                                          \
-                     "jmp " #verb "_busy@PLT\n\t" SENNIT_ASM_RESUMED                                        \
+                     "jmp " busy "@PLT\n\t" resumed                                                         \
                      : "+a"(target), "=&D"(out.from), "+S"(value), "=d"(rdx)                                \
                      : [self] "r"(self)                                                                     \
                      : "rcx", "r8", SENNIT_CLOBBERS);                                                       \
@@ -156,12 +161,16 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
     return out;                                                                                             \
   }
 
-SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "")
-SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "xorl %%edi, %%edi\n\t")
+SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "sennit_swapstack_linking_busy", "", SENNIT_ASM_RESUMED)
+SENNIT_DEFINE_SAVING(sennit_swapstack_scheduling, "sennit_swapstack_linking_busy", "",
+                     SENNIT_ASM_RESUMED_BY_SCHEDULER)
+SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "sennit_swapstack_filed_busy", "xorl %%edi, %%edi\n\t",
+                     SENNIT_ASM_RESUMED)
+#define SENNIT_HAS_SWAPSTACK_SCHEDULING 1
 
 SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
   uintptr_t value = (uintptr_t)argument;
-  __asm__ volatile(SENNIT_ASM_SAVE "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED
+  __asm__ volatile(SENNIT_ASM_SAVE "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED_BY_SCHEDULER
                    : "+a"(decide), "+d"(stack), "+S"(value)
                    :
                    : "rdi", "rcx", "r8", SENNIT_CLOBBERS);
