@@ -174,7 +174,10 @@ bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcep
 
 fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void*, fault_report&)) {
   fiber& f = *running_worker().ready.current;
-  fault_report about{site.kind, site.address, *site.registers};
+  fault_report about;
+  about.kind = site.kind;
+  about.address = site.address;
+  about.registers = *site.registers;
   std::memcpy(about.fiber, f.name, sizeof about.fiber);
   verdict what = verdict::kill;
   void (*thrower)() = throw_killed;

@@ -62,11 +62,13 @@ public:
       received_ = bool(call_);
       if (received_)
         report_ = *call_;
+      else
+        report_ = {};
     }
 
     const std::shared_ptr<desk> of_;
     typename desk::incoming call_;
-    bool received_ = false;
+    bool received_;
     fault_report report_;
     const hook_of_fiber nobody_{unserved};
   };

@@ -41,10 +41,10 @@ enum class verdict : std::uint8_t {
 namespace sennit::detail {
 
 struct fault_report {
-  fault_kind kind{};
-  void* address = nullptr;
-  machine_registers registers{};
-  char fiber[32] = {};
+  fault_kind kind;
+  void* address;
+  machine_registers registers;
+  char fiber[32];
 };
 struct fault_reply {
   verdict what;
