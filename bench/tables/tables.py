@@ -30,7 +30,7 @@ CLIENTS = 50
 MESSAGE = "message receive"
 REASONS = {
     MESSAGE: ("channel receive", "port receive", "port call", "port serve", "readable", "socket read", "select", "future",
-              "semaphore", "exception receive"),
+              "exception receive"),
     "exception": ("exception",),
     "page fault": ("page fault",),
     "thread switch": ("yield",),
@@ -40,11 +40,11 @@ REASONS = {
 }
 MAPPING = """\
 A message is received by who waits for a channel, a port, a future, a select, a socket to read (kv_server's
-clients send it), or faults to serve (an exception server's semaphore; nothing else here has one). An
-exception or a page fault is a fault that waits for an exception server's verdict. A thread switch is a yield.
-Preempted is who is made to yield at a check in its code: of these only `computing` has checks. Internal threads are what the program runs for itself: fibers
-that sleep, accept, or wait for signals. The rest: locks, joins, wait groups, and who waits to write or to send.
-Only blocks count: a wait that finds what it waits for does not block."""
+clients send it), or faults to serve. An exception or a page fault is a fault that waits for an exception
+server's verdict. A thread switch is a yield. Preempted is who is made to yield at a check in its code: of these
+only `computing` has checks. Internal threads are what the program runs for itself: fibers that sleep, accept, or
+wait for signals. The rest: locks, semaphores, joins, wait groups, and who waits to write or to send. Only blocks
+count: a wait that finds what it waits for does not block."""
 
 # Draves et al. 1991: MK40 on a Toshiba 5200. Counts, Tables 1 and 2; Table 5, DS3100.
 PAPER = {
@@ -271,8 +271,8 @@ def table_3(options):
     variants = ("continuation", "stack", "queued", "lrpc")
 
     def exceptions(prefix):
-        ways = (f"{exception['sennit', prefix + way, 'ns']:,.0f}" for way in ("continuation", "stack"))
-        return [*ways, "", f"{exception['handler', '', 'ns']:,.0f}"]
+        ways = (f"{exception['sennit', prefix + way, 'ns']:,.0f}" for way in variants[:3])
+        return [*ways, f"{exception['handler', '', 'ns']:,.0f}"]
 
     yield "## Table 3: times of a call and of an exception\n"
     yield table(["", "by continuation: MK40", "with two stacks: MK32", "queued: Mach 2.5", "by the caller itself"], [
