@@ -362,12 +362,12 @@ TEST(Generator, ReusesOneCoroutineAgainAndAgain) {
 TEST(Generator, ManyLiveAtOnce) {
   std::vector<generator<int>> many;
   for (int i = 0; i < 5000; ++i)
-    many.push_back(count_to(i));
+    many.push_back(count_to(i % 500));
   long sum = 0;
   for (auto& g : many)
     for (int item : g)
       sum += item != 0;
-  EXPECT_EQ(sum, 4998L * 4999 / 2);
+  EXPECT_EQ(sum, 10 * (498L * 499 / 2));
 }
 
 TEST(Generator, TakesOtherStackSizes) {
