@@ -90,12 +90,13 @@ struct killed : detail::forced_unwind {};
 //                }
 //
 //   fault      kind(), address(), fiber(): the name of the fiber; registers(): what it goes on with, if it
-//              goes on, to be changed at will; reply(verdict), once.
+//              goes on, to be changed at will; reply(verdict), once. It stays where it was received.
+//   verdict    resume: the instruction is done again, with those registers. kill, unwind: see killed.
+//              pass: as if there were no server.
 //   close()    ends it: all faults that wait, and those to come, are passed on, and who receives gets an
-//   empty
-//              one. Faults that somebody has received are still answered by their replies. From any fiber or
-//              thread (a local one: from its thread); may be repeated. Done by the destructor; fibers may
-//              still be about to leave receive() then, and fibers it serves may live on.
+//              empty one. Those that somebody has received are still answered. From any fiber or thread (a local
+//              one: from its thread); may be repeated. Done by the destructor; fibers may still be about to
+//              leave receive() then, and fibers it serves may live on.
 class exception_server : public detail::basic_exception_server<detail::shared_waits> {};
 
 // While it lives, the faults of the fiber that made it go to the server. Guards of one fiber are nested: the
