@@ -94,9 +94,9 @@ struct killed : detail::forced_unwind {};
 //   verdict    resume: the instruction is done again, with those registers. kill, unwind: see killed.
 //              pass: as if there were no server.
 //   close()    ends it: all faults that wait, and those to come, are passed on, and who receives gets an
-//              empty one. Those that somebody has received are still answered. From any fiber or thread (a local
-//              one: from its thread); may be repeated. Done by the destructor; fibers may still be about to
-//              leave receive() then, and fibers it serves may live on.
+//              empty one. Those that somebody has received are still answered. From any fiber or thread
+//              (a local one: from its thread); may be repeated. Done by the destructor; fibers may still
+//              be about to leave receive() then, and fibers it serves may live on.
 class exception_server : public detail::basic_exception_server<detail::shared_waits> {};
 
 // While it lives, the faults of the fiber that made it go to the server. Guards of one fiber are nested: the
