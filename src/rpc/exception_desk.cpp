@@ -69,7 +69,7 @@ constinit const fault_hook of_any_stack{
 // ---- The end of a fiber.
 
 void say_given_up(const fiber& f, const char* why) noexcept {
-  char text[192];
+  char text[256];  // `why` has some 100 characters at most, the name 31
   const int length = std::snprintf(
       text, sizeof text,
       "sennit: fiber \"%s\": %s: its frames are given up, and nothing in them is destroyed\n", f.name, why);

@@ -370,7 +370,7 @@ KIND_TEST(ExceptionServer, GivesUpAFiberInCodeWithoutTablesWhole) {
           }
           went_on = true;
         },
-        {.name = "stubborn"})
+        {.name = "stubborn, with the longest name"})
         .join();
     kills.join();
     EXPECT_FALSE(went_on);
@@ -378,7 +378,8 @@ KIND_TEST(ExceptionServer, GivesUpAFiberInCodeWithoutTablesWhole) {
   });
   EXPECT_TRUE(result.exited(0)) << result;
   EXPECT_TRUE(result.says(
-      "sennit: fiber \"stubborn\": a fault killed it, in code without unwinding tables, which "
+      "sennit: fiber \"stubborn, with the longest name\": a fault killed it, in code without unwinding "
+      "tables, which "
       "hides any sennit::guarded function: its frames are given up, and nothing in them is destroyed"))
       << result;
 }
