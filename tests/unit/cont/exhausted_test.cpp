@@ -5,6 +5,7 @@
 
 #include <new>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "sennit/become.hpp"
@@ -80,47 +81,41 @@ int exhaust_descriptors(const Spawn& spawn) {
   return calls == parked.size() ? passed : 1;
 }
 
-void expect_passed(const support::outcome& result) {
+// `run`, in a child process, which may so be left without memory.
+template <class Run>
+void expect_passed(Run run) {
+#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
+  GTEST_SKIP() << "sanitizers do not live without memory";
+#endif
+  const support::outcome result = support::in_child([&] { _exit(run()); });
   if (result.exited(unlimited))
     GTEST_SKIP() << "RLIMIT_AS does not end the memory: an emulator, or other threads' arenas";
   EXPECT_TRUE(result.exited(passed)) << result;
 }
 
+template <class Function>
+int run_locally(Function function) {
+  sennit::local::runtime runtime;
+  return runtime.run(
+      [&] { return function([](auto begins) { return sennit::local::spawn(std::move(begins)); }); });
+}
+
 TEST(Exhausted, FibersOfALocalRuntimeGoOnWithTheLastStack) {
-#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
-  GTEST_SKIP() << "sanitizers do not live without memory";
-#endif
-  expect_passed(support::in_child([] {
-    sennit::local::runtime runtime;
-    _exit(runtime.run([] {
-      return exhaust<sennit::local::fiber>(
-          [](auto begins) { return sennit::local::spawn(std::move(begins)); });
-    }));
-  }));
+  expect_passed([] { return run_locally([](auto spawn) { return exhaust<sennit::local::fiber>(spawn); }); });
 }
 
 TEST(Exhausted, FibersOfAParallelRuntimeGoOnWithTheLastStack) {
-#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
-  GTEST_SKIP() << "sanitizers do not live without memory";
-#endif
-  expect_passed(support::in_child([] {
+  expect_passed([] {
     sennit::runtime runtime({.workers = 1});
-    _exit(runtime.run(
-        [] { return exhaust<sennit::fiber>([](auto begins) { return sennit::spawn(std::move(begins)); }); }));
-  }));
+    return runtime.run(
+        [] { return exhaust<sennit::fiber>([](auto begins) { return sennit::spawn(std::move(begins)); }); });
+  });
 }
 
 TEST(Exhausted, DescriptorsAreMadeAgainWhenThereIsMemory) {
-#if defined(SUPPORT_ASAN) || defined(SUPPORT_TSAN)
-  GTEST_SKIP() << "sanitizers do not live without memory";
-#endif
-  expect_passed(support::in_child([] {
-    sennit::local::runtime runtime;
-    _exit(runtime.run([] {
-      return exhaust_descriptors<sennit::local::fiber>(
-          [](auto begins) { return sennit::local::spawn(std::move(begins)); });
-    }));
-  }));
+  expect_passed([] {
+    return run_locally([](auto spawn) { return exhaust_descriptors<sennit::local::fiber>(spawn); });
+  });
 }
 
 }  // namespace
