@@ -13,6 +13,8 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include "polls_at_link.hpp"
+
 namespace sennit::compiler {
 
 namespace {
@@ -188,7 +190,7 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
-    const bool is_lto = module.getModuleFlag("EnableSplitLTOUnit") != nullptr;
+    const bool is_lto = is_for_link(module);
     bool changed = false;
     for (Function& each : make_early_inc_range(module)) {
       if (!each.hasFnAttribute(attribute))

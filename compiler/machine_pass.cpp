@@ -7,12 +7,15 @@
 #include <llvm/PassRegistry.h>
 
 #include <memory>
+#include <mutex>
 
 namespace sennit::compiler {
 
 namespace {
 
-// Registered once for a process, though an LTO link builds pipelines on several threads.
+// Registered once for a process, though a thin link builds pipelines on several threads. Each of them runs
+// steps after it has asked for all of them, so nothing changes then.
+std::mutex registering;
 llvm::SmallVector<machine_step, 4>& steps() {
   static llvm::SmallVector<machine_step, 4> all;
   return all;
@@ -51,6 +54,7 @@ private:
 }  // namespace
 
 void add_machine_step(machine_step step) {
+  const std::lock_guard locked(registering);
   if (llvm::is_contained(steps(), step))
     return;
   steps().push_back(step);

@@ -11,6 +11,8 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include "polls_at_link.hpp"
+
 namespace sennit::compiler {
 
 namespace {
@@ -180,8 +182,7 @@ public:
     const bool at_link = any_of(module, [](Function& each) { return each.hasFnAttribute(attribute); });
     if (!(at_link || asked_for) || !has_convention(Triple(module.getTargetTriple())))
       return PreservedAnalyses::all();
-    // Clang gives this flag to all it compiles for LTO, thin or full.
-    if (!at_link && module.getModuleFlag("EnableSplitLTOUnit") != nullptr) {
+    if (!at_link && is_for_link(module)) {
       for (Function& each : module)
         if (!each.isDeclaration())
           each.addFnAttr(attribute);

@@ -36,16 +36,6 @@ void put_before(llvm::Instruction& at, llvm::StringRef text) {
   builder.CreateCall(llvm::InlineAsm::get(type, text, "~{memory}", true));
 }
 
-void mark(llvm::Function& function) {
-  put_before(*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), entered);
-  for (llvm::BasicBlock& block : function)
-    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
-      llvm::Instruction* const last = block.getTerminatingMustTailCall();
-      put_before(last != nullptr ? *last : *block.getTerminator(), left);
-    }
-  function.addFnAttr(attribute);
-}
-
 // Functions with __attribute__((annotate("sennit::no_yield"))).
 llvm::SmallPtrSet<const llvm::Function*, 16> annotated_in(const llvm::Module& module) {
   llvm::SmallPtrSet<const llvm::Function*, 16> found;
@@ -128,6 +118,18 @@ bool is_no_yield(const llvm::Function& function) {
   return function.hasFnAttribute(attribute);
 }
 
+void mark_as_no_yield(llvm::Function& function) {
+  if (is_no_yield(function) || function.hasFnAttribute(llvm::Attribute::Naked))
+    return;
+  put_before(*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), entered);
+  for (llvm::BasicBlock& block : function)
+    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
+      llvm::Instruction* const last = block.getTerminatingMustTailCall();
+      put_before(last != nullptr ? *last : *block.getTerminator(), left);
+    }
+  function.addFnAttr(attribute);
+}
+
 llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
   llvm::SmallPtrSet<const llvm::Function*, 16> of_fibers;
   for (llvm::Function& function : module) {
@@ -145,11 +147,9 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
   const auto annotated = annotated_in(module);
   bool changed = replace_calls(module) || !of_fibers.empty();
   for (llvm::Function& function : module)
-    if (!function.isDeclaration() && !is_no_yield(function) &&
-        (annotated.contains(&function) ||
-         (is_in_namespace(function.getName()) && !of_fibers.contains(&function))) &&
-        !function.hasFnAttribute(llvm::Attribute::Naked)) {
-      mark(function);
+    if (!function.isDeclaration() && (annotated.contains(&function) || (is_in_namespace(function.getName()) &&
+                                                                        !of_fibers.contains(&function)))) {
+      mark_as_no_yield(function);
       changed = true;
     }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();

@@ -15,6 +15,8 @@
 
 #include <string>
 
+#include "polls_at_link.hpp"
+
 namespace sennit::compiler {
 
 using llvm::MachineBasicBlock;
@@ -24,7 +26,7 @@ using llvm::StringRef;
 namespace {
 
 enum class tls_access : std::uint8_t { automatic, local_exec, initial_exec };
-llvm::cl::opt<tls_access> access_wanted(
+link_option<tls_access> access_wanted(
     "sennit-polls-tls", llvm::cl::init(tls_access::automatic), llvm::cl::desc("How a check finds its flag"),
     llvm::cl::values(clEnumValN(tls_access::automatic, "auto", "local-exec, but in code for shared objects"),
                      clEnumValN(tls_access::local_exec, "local-exec",
@@ -32,7 +34,7 @@ llvm::cl::opt<tls_access> access_wanted(
                      clEnumValN(tls_access::initial_exec, "initial-exec", "for any")));
 
 enum class saves : std::uint8_t { live, all };
-llvm::cl::opt<saves> saves_wanted(
+link_option<saves> saves_wanted(
     "sennit-polls-save", llvm::cl::init(saves::live), llvm::cl::desc("What a check's stub saves"),
     llvm::cl::values(clEnumValN(saves::live, "live", "what is live there"),
                      clEnumValN(saves::all, "all", "all that a call does not keep, to compare with")));

@@ -34,6 +34,7 @@
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"
+#include "polls_at_link.hpp"
 #include "polls_report.hpp"
 #include "recursion.hpp"
 #include "save_set.hpp"
@@ -53,36 +54,23 @@ using llvm::MachineInstr;
 llvm::cl::opt<bool> wanted("sennit-polls", llvm::cl::desc("Put yield checks into loops and recursion"));
 
 enum class placement : std::uint8_t { min, max, begin, ends };
-llvm::cl::opt<placement> where(
+link_option<placement> where(
     "sennit-polls-placement", llvm::cl::init(placement::min), llvm::cl::desc("Where in a loop its check is"),
     llvm::cl::values(clEnumValN(placement::min, "min", "where the fewest registers must be saved"),
                      clEnumValN(placement::max, "max", "where the most must be saved, to compare with"),
                      clEnumValN(placement::begin, "begin", "at the beginning of the loop's entry"),
                      clEnumValN(placement::ends, "ends", "at a beginning or an end of a block: the best")));
 
-llvm::cl::opt<bool> verified(
+link_option<bool> verified(
     "sennit-polls-verify",
     llvm::cl::desc("Prove that no cycle is without a check or a proved bound, or fail"));
-llvm::cl::opt<unsigned> left_out(
+link_option<unsigned> left_out(
     "sennit-polls-leave-out", llvm::cl::Hidden,
     llvm::cl::desc("This one of a function's checks, from 1, so that the proof fails"));
-llvm::cl::opt<std::string> report_file(
+link_option<std::string> report_file(
     "sennit-polls-report", llvm::cl::value_desc("file"),
     llvm::cl::desc(
         "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
-
-// With -flto there is no machine code before the link, and lld hands no options to plugins: there would be no
-// checks, and nobody would be told.
-struct refuse_lto : llvm::PassInfoMixin<refuse_lto> {
-  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (module.getModuleFlag("EnableSplitLTOUnit") != nullptr)  // clang's, of all that it compiles for LTO
-      module.getContext().emitError(
-          "-sennit-polls places checks in machine code, which -flto leaves to the link: compile this without "
-          "-flto");
-    return llvm::PreservedAnalyses::all();
-  }
-  static bool isRequired() { return true; }
-};
 
 constexpr int no_place = 1 << 20;  // a rank
 
@@ -401,6 +389,8 @@ bool is_left_alone(const llvm::Function& function) {
 }
 
 bool polls_step(MachineFunction& function) {
+  if (!wanted && !gets_checks_at_link(function.getFunction()))
+    return false;
   if (function.getTarget().getTargetTriple().getArch() != llvm::Triple::x86_64)
     llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 only");
   if (is_left_alone(function.getFunction()) || !function.getRegInfo().tracksLiveness())
@@ -414,27 +404,58 @@ bool polls_step(MachineFunction& function) {
   return changed;
 }
 
+// After the last of LLVM's passes that change loops; or, of a unit for the link, before that has any.
+struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
+  explicit prepare_loops(llvm::OptimizationLevel level) : optimized(level != llvm::OptimizationLevel::O0) {}
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+    const bool at_link = gets_checks_at_link(module);
+    if (at_link)
+      take_over_at_link(module);
+    else if (!wanted)
+      return llvm::PreservedAnalyses::all();
+    else if (is_for_link(module)) {
+      leave_for_link(module);
+      return llvm::PreservedAnalyses::none();
+    }
+    if (!optimized || most_without_check() == 0)
+      return at_link ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::LoopSimplifyPass());  // as code generation does
+    passes.addPass(llvm::LCSSAPass());
+    passes.addPass(strip_mine());
+    passes.addPass(unroll_unmarked());
+    passes.addPass(mark_trip_counts());
+    auto& functions = analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+    for (llvm::Function& each : module)
+      if (!each.isDeclaration() && (!at_link || gets_checks_at_link(each)))
+        functions.invalidate(each, passes.run(each, functions));
+    llvm::PreservedAnalyses kept;
+    kept.preserve<llvm::FunctionAnalysisManagerModuleProxy>();  // each was invalidated
+    return kept;
+  }
+  static bool isRequired() { return true; }
+
+  bool optimized;
+};
+
 }  // namespace
 
 void add_polls(llvm::PassBuilder& passes) {
-  if (!wanted)
-    return;
   add_machine_step(polls_step);
-  passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
-    manager.addPass(refuse_lto());
-    manager.addPass(mark_no_yield());
-  });
-  passes.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {
-    if (level == llvm::OptimizationLevel::O0 || most_without_check() == 0)
-      return;
-    llvm::FunctionPassManager functions;
-    functions.addPass(llvm::LoopSimplifyPass());  // as code generation does
-    functions.addPass(llvm::LCSSAPass());
-    functions.addPass(strip_mine());
-    functions.addPass(unroll_unmarked());
-    functions.addPass(mark_trip_counts());
-    manager.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
-  });
+  if (wanted)
+    passes.registerPipelineStartEPCallback(
+        [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) { manager.addPass(mark_no_yield()); });
+  const auto begin = [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+    manager.addPass(begin_link());
+  };
+  passes.registerPipelineEarlySimplificationEPCallback(begin);
+  passes.registerFullLinkTimeOptimizationEarlyEPCallback(begin);
+  const auto prepare = [](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {
+    manager.addPass(prepare_loops(level));
+  };
+  passes.registerOptimizerLastEPCallback(prepare);
+  passes.registerFullLinkTimeOptimizationLastEPCallback(prepare);
 }
 
 }  // namespace sennit::compiler

@@ -13,12 +13,14 @@
 #include <optional>
 #include <vector>
 
+#include "polls_at_link.hpp"
+
 namespace sennit::compiler {
 
 namespace {
 
 // The second seed's player was switched every 7,700 cycles.
-llvm::cl::opt<unsigned> limit(
+link_option<unsigned> limit(
     "sennit-polls-limit", llvm::cl::init(8192),
     llvm::cl::desc("How many machine instructions a loop may have without a check, in all its rounds"));
 

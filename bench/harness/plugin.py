@@ -109,9 +109,11 @@ def build(name, variant, options, runtime=(), more=()):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
             list(workers.map(lambda unit, output: done(
                 [*base, *(more if unit.parent == DRIVERS else ()), "-c", unit, "-o", output]), units, objects))
-        text = sum(int(line.split()[0]) for line in done(["size", *objects]).stdout.splitlines()[1:])
-        known = {"text": text, "seconds": resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before}
-    done(["clang-19", *objects, *runtime, "-fuse-ld=lld", "-lm", "-lstdc++", "-pthread", "-o", program_file])
+        known = {"seconds": resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before}
+    at_link = ["-O2", "-flto", f"-Wl,--load-pass-plugin={PLUGIN}"] if "-flto" in options else []
+    done(["clang-19", *at_link, *objects, *runtime, "-fuse-ld=lld", "-lm", "-lstdc++", "-pthread", "-o", program_file])
+    measured = [program_file] if at_link else objects
+    known["text"] = sum(int(line.split()[0]) for line in done(["size", *measured]).stdout.splitlines()[1:])
     record.write_text(json.dumps({**known, "compiled": compiled_from, "linked": linked_from}))
     return Built(program_file, known["text"], known["seconds"])
 

@@ -75,7 +75,8 @@ void yield_at_next_check(worker& w) noexcept {
 
 }  // namespace sennit::detail
 
-extern "C" void sennit_forced_yield(void) {
+// Used: as the flag is, in time_slice.cpp.
+extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   using namespace sennit::detail;
   __atomic_store_n(&sennit_yield_requested, 0, __ATOMIC_RELAXED);
   worker* const w = this_worker();

@@ -25,6 +25,8 @@ config.substitutions += [
     ("%polled", f"{sennit_clang} {polls} {config.test_source_root}/Inputs/kernels.c %t.trash.o"),
     ("%sennit_clangxx", f"clang++-19 {sennit} -std=c++20"),
     ("%sennit_clang", sennit_clang),
+    # For what was compiled with -flto.
+    ("%link", f"clang-19 -O2 -fuse-ld=lld -Wl,--load-pass-plugin={parameter['plugin']} -Wl,-mllvm,-verify-machineinstrs"),
     ("%stock_clangxx", f"clang++-19 -std=c++20 -I{repository}/include"),
     ("%stock_clang", f"clang-19 -std=c17 -I{repository}/include"),
     ("%live_stats", f"{repository}/tools/sennit-live-stats --config={parameter['config']}"),

@@ -5,6 +5,9 @@
 // RUN: timeout 60 %t.0 local && timeout 60 %t.0 1 && timeout 60 %t.0 2
 // RUN: %sennit_clangxx -O3 -march=native %s -o %t.3 -mllvm -sennit-polls %library
 // RUN: timeout 60 %t.3 local && timeout 60 %t.3 2
+// RUN: %sennit_clangxx -O2 -flto -c %s -o %t.lto.o -mllvm -sennit-polls
+// RUN: %link -flto %t.lto.o -o %t.lto %library
+// RUN: timeout 60 %t.lto local && timeout 60 %t.lto 2
 #include <atomic>
 #include <cerrno>
 #include <chrono>

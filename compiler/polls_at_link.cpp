@@ -1,0 +1,115 @@
+#include "polls_at_link.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include <mutex>
+#include <vector>
+
+#include "no_yield.hpp"
+
+namespace sennit::compiler {
+
+namespace {
+
+constexpr llvm::StringLiteral attribute = "sennit-polls";
+constexpr llvm::StringLiteral missing =
+    "(objects compiled with -sennit-polls -flto want a link with "
+    "-fuse-ld=lld -Wl,--load-pass-plugin=sennit_compiler.so)";
+
+std::vector<option_for_link*>& options() {
+  static std::vector<option_for_link*> all;
+  return all;
+}
+
+// Refers to what is missing, by a variable that no pass may remove.
+void refer_to_missing(llvm::Module& module) {
+  auto* const type = llvm::Type::getInt8Ty(module.getContext());
+  auto* const undefined =
+      new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, missing);
+  auto* const reference = new llvm::GlobalVariable(module, undefined->getType(), true,
+                                                   llvm::GlobalValue::PrivateLinkage, undefined);
+  llvm::appendToUsed(module, {reference});
+}
+
+void no_longer_refer_to_missing(llvm::Module& module) {
+  llvm::GlobalVariable* const undefined = module.getGlobalVariable(missing);
+  if (undefined == nullptr)
+    return;
+  llvm::SmallPtrSet<llvm::Constant*, 8> references;
+  for (llvm::User* each : undefined->users())
+    references.insert(llvm::cast<llvm::GlobalVariable>(each));
+  llvm::removeFromUsedLists(module, [&](llvm::Constant* each) { return references.contains(each); });
+  for (llvm::Constant* each : references)
+    llvm::cast<llvm::GlobalVariable>(each)->eraseFromParent();
+  undefined->eraseFromParent();
+}
+
+}  // namespace
+
+option_for_link::option_for_link(llvm::StringRef name) : flag_(name) {
+  options().push_back(this);
+}
+
+bool is_for_link(const llvm::Module& module) {
+  return module.getModuleFlag("EnableSplitLTOUnit") != nullptr;  // clang's, thin or not
+}
+
+bool gets_checks_at_link(const llvm::Function& function) {
+  return function.hasFnAttribute(attribute);
+}
+
+bool gets_checks_at_link(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& each) { return gets_checks_at_link(each); });
+}
+
+void leave_for_link(llvm::Module& module) {
+  for (llvm::Function& each : module)
+    if (!each.isDeclaration())
+      each.addFnAttr(attribute);
+  for (const option_for_link* each : options())
+    module.addModuleFlag(llvm::Module::Error, each->flag(), each->value(module.getContext()));
+  refer_to_missing(module);
+}
+
+void take_over_at_link(llvm::Module& module) {
+  no_longer_refer_to_missing(module);
+  // Modules of a thin link are compiled on several threads.
+  static std::mutex guard;
+  static bool taken = false;
+  const std::lock_guard locked(guard);
+  bool any = false;
+  for (option_for_link* each : options()) {
+    llvm::Metadata* const value = module.getModuleFlag(each->flag());
+    if (value == nullptr)
+      continue;
+    any = true;
+    if (!taken)
+      each->take(*value);
+    else if (each->value(module.getContext()) != value)
+      module.getContext().emitError("-" + each->flag() + " is not the same in all units of a link (" +
+                                    module.getName() + ")");
+  }
+  taken |= any;
+}
+
+llvm::PreservedAnalyses begin_link::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+  if (!gets_checks_at_link(module))
+    return llvm::PreservedAnalyses::all();
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || gets_checks_at_link(function))
+      continue;
+    mark_as_no_yield(function);
+    // What has checks would lose them there.
+    for (llvm::Instruction& each : llvm::instructions(function))
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(&each))
+        if (const llvm::Function* callee = call->getCalledFunction();
+            callee != nullptr && gets_checks_at_link(*callee))
+          call->addFnAttr(llvm::Attribute::NoInline);
+  }
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace sennit::compiler

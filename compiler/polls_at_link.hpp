@@ -1,0 +1,88 @@
+// Checks in what is optimized at the link (-flto, thin or not).
+//
+// There is no machine code before the link then, and lld hands no options to plugins. So the compile step
+// leaves in the unit what the link has to know: an attribute of each function that gets checks, and the
+// options as module flags, which must be the same in all units that have them. The link's passes do the rest:
+// those that change loops, after the link's own vectorization, and the checks.
+//
+// A link without the plugin would make a program without checks. So the unit also refers to a symbol that
+// nobody defines and whose name says what is missing; the link's passes take that reference away.
+//
+// Functions of units that were compiled without checks get none, as if they were objects of their own. They
+// count no locks, either: where they are inlined into what has checks they are no-yield code (no_yield.hpp).
+#pragma once
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Metadata.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Support/CommandLine.h>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace sennit::compiler {
+
+// This unit is compiled for the link's optimizer, or is what a link has made of such.
+bool is_for_link(const llvm::Module& module);
+
+// The compile step's part, of a unit that is for the link.
+void leave_for_link(llvm::Module& module);
+
+// It, or some function of the module, was compiled so.
+bool gets_checks_at_link(const llvm::Function& function);
+bool gets_checks_at_link(const llvm::Module& module);
+
+// The first of the link's passes, before it inlines.
+struct begin_link : llvm::PassInfoMixin<begin_link> {
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+};
+
+// Reads the options, and takes the undefined symbol away. Once or more often.
+void take_over_at_link(llvm::Module& module);
+
+class option_for_link {
+public:
+  explicit option_for_link(llvm::StringRef name);
+  option_for_link(const option_for_link&) = delete;
+  option_for_link& operator=(const option_for_link&) = delete;
+  virtual ~option_for_link() = default;
+
+  llvm::StringRef flag() const { return flag_; }
+  virtual llvm::Metadata* value(llvm::LLVMContext& context) const = 0;
+  virtual void take(llvm::Metadata& value) = 0;
+
+private:
+  std::string flag_;
+};
+
+// An option of a plugin's that holds at the link, too.
+template <class Value>
+class link_option : public llvm::cl::opt<Value>, public option_for_link {
+  using option = llvm::cl::opt<Value>;
+
+public:
+  template <class... Modifiers>
+  explicit link_option(llvm::StringRef name, Modifiers&&... modifiers)
+      : option(name, std::forward<Modifiers>(modifiers)...), option_for_link(name) {}
+
+  llvm::Metadata* value(llvm::LLVMContext& context) const override {
+    if constexpr (std::is_same_v<Value, std::string>)
+      return llvm::MDString::get(context, option::getValue());
+    else
+      return llvm::ConstantAsMetadata::get(
+          llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<unsigned>(option::getValue())));
+  }
+
+  void take(llvm::Metadata& value) override {
+    if constexpr (std::is_same_v<Value, std::string>)
+      this->setValue(llvm::cast<llvm::MDString>(value).getString().str());
+    else
+      this->setValue(static_cast<Value>(llvm::mdconst::extract<llvm::ConstantInt>(&value)->getZExtValue()));
+  }
+};
+
+}  // namespace sennit::compiler

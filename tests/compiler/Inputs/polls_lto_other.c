@@ -1,0 +1,22 @@
+/* Compiled with checks: functions that the link sees from the first unit. */
+int count_to(volatile int* most);
+int bounded(volatile int* cells);
+int calls_bounded(volatile int* cells);
+
+int count_to(volatile int* most) {
+  int i = 0;
+  while (i < *most)
+    ++i;
+  return i;
+}
+
+__attribute__((noinline)) int bounded(volatile int* cells) {
+  int sum = 0;
+  for (int i = 0; i < 20; ++i)
+    sum += cells[i] + 1;
+  return sum;
+}
+
+__attribute__((noinline)) int calls_bounded(volatile int* cells) {
+  return bounded(cells);
+}
