@@ -4,6 +4,7 @@
 //
 // TIMER says what makes the program give way:
 //   none    nothing
+//   thread  nothing, but there is a second thread, which sleeps: libc locks where there is more than one
 //   slice   its checks, when the runtime's time slice is over
 //   byte    its checks, when a thread on another CPU has set the flag that they test: for periods that are
 //           shorter than a slice can be. The thread waits for the time without sleeping, as the timer
@@ -158,11 +159,13 @@ timer_t start_signal_timer() {
 }
 
 int run(int argc, char** argv) {
-  std::thread byte_timer;
+  std::thread second;
   timer_t signal_timer{};
   start = time_of(CLOCK_MONOTONIC);
   if (timer == "byte")
-    byte_timer = start_byte_timer();
+    second = start_byte_timer();
+  else if (timer == "thread")
+    second = std::thread([] { over.wait(false); });
   else if (timer == "signal")
     signal_timer = start_signal_timer();
   else if (timer == "always")
@@ -176,8 +179,9 @@ int run(int argc, char** argv) {
   if (timer == "signal")
     ::timer_delete(signal_timer);
   over = true;
-  if (byte_timer.joinable())
-    byte_timer.join();
+  over.notify_all();
+  if (second.joinable())
+    second.join();
   sennit_yield_requested = 0;
   const std::uint64_t periods = passed / period;
   // Where each check yields, the player does not look whether it is late.
@@ -201,7 +205,7 @@ int main(int argc, char** argv) {
       {.stack_size = 1 << 20,
        .time_slice = std::chrono::nanoseconds(timer == "slice" ? static_cast<long>(period) : 0)});
   return runtime.run([&] {
-    if (timer == "none")
+    if (timer == "none" || timer == "thread")
       return run(argc - 2, argv + 2);
     sennit::local::fiber plays = sennit::local::spawn(play);
     const int status = run(argc - 2, argv + 2);

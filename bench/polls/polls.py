@@ -5,6 +5,7 @@ Run by ./run bench polls, one process a round; the first compiles what has chang
 Prints a line of JSON for each thing measured.
 
   none       no checks, alone
+  thread     no checks, beside a thread that sleeps: libc takes locks, as in any runtime of several workers or with a slice
   timer      checks; the runtime's time slice sets the flag, and another fiber runs
   no-timer   checks, and the flag is always set: each calls the scheduler, which runs the other fiber and comes back
   signals    no checks: a timer's signal, whose handler yields
@@ -27,6 +28,7 @@ from harness import plugin  # noqa: E402
 SLICE = 1_000_000  # ns
 VARIANTS = {
     "none": ([], "none"),
+    "thread": ([], "thread"),
     "timer": (plugin.checks("polls"), "slice"),
     "no-timer": (plugin.checks("polls"), "always"),
     "signals": ([], "signal"),
@@ -92,9 +94,9 @@ def measure_kernels(flags, variants, times, milliseconds):
     return least
 
 
-def mean_ratio(times, variant):
-    """Of {what: {variant: time}}, to `none`."""
-    return statistics.geometric_mean(each[variant] / each["none"] for each in times.values())
+def mean_ratio(times, variant, to="none"):
+    """Of {what: {variant: time}}."""
+    return statistics.geometric_mean(each[variant] / each[to] for each in times.values())
 
 
 def report(programs, kernels, variants):
@@ -103,6 +105,8 @@ def report(programs, kernels, variants):
             continue
         if variant in VARIANTS:
             plugin.say(variant, {}, "overhead_real", "x none", mean_ratio(programs, variant))
+            if variant != "thread":
+                plugin.say(variant, {"to": "thread"}, "overhead_real", "x thread", mean_ratio(programs, variant, "thread"))
             plugin.say(variant, {}, "overhead_kernels", "x none, kernels", mean_ratio(kernels["-O2"], variant))
         for flags, of_flags in kernels.items():
             if variant not in VARIANTS or flags != "-O2":
@@ -150,7 +154,7 @@ def print_instructions():
 
 
 def main(options):
-    variants = [each for each in OF_KERNELS if options.variant in (None, each) or each == "none"]
+    variants = [each for each in OF_KERNELS if options.variant in (None, each) or each in ("none", "thread")]
     of_programs = [each for each in variants if each in VARIANTS]
     tiny = options.seconds is not None and options.seconds < 0.05
     times = 1 if options.quick else 3
