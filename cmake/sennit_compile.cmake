@@ -39,6 +39,13 @@ function(sennit_target_compile target)
       list(APPEND flags "SHELL:-mllvm -sennit-${CMAKE_MATCH_2}")
     endif()
   endforeach()
+  if(arg_PREEMPT AND TARGET sennit::sennit)
+    # The flag that checks test is at no constant offset then.
+    get_target_property(kind sennit::sennit TYPE)
+    if(kind STREQUAL "SHARED_LIBRARY")
+      list(APPEND flags "SHELL:-mllvm -sennit-polls-tls=initial-exec")
+    endif()
+  endif()
   foreach(flag IN LISTS flags)
     # Not for assembly: that takes no options of plugins.
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${flag}>")

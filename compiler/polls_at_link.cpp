@@ -61,8 +61,10 @@ bool gets_checks_at_link(const llvm::Function& function) {
   return function.hasFnAttribute(attribute);
 }
 
+// By the flags: a unit may have no function, or none any more.
 bool gets_checks_at_link(const llvm::Module& module) {
-  return llvm::any_of(module, [](const llvm::Function& each) { return gets_checks_at_link(each); });
+  return llvm::any_of(options(),
+                      [&](const option_for_link* each) { return module.getModuleFlag(each->flag()); });
 }
 
 void leave_for_link(llvm::Module& module) {

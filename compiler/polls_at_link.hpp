@@ -31,7 +31,7 @@ bool is_for_link(const llvm::Module& module);
 // The compile step's part, of a unit that is for the link.
 void leave_for_link(llvm::Module& module);
 
-// It, or some function of the module, was compiled so.
+// It, or some unit of the module, was compiled so.
 bool gets_checks_at_link(const llvm::Function& function);
 bool gets_checks_at_link(const llvm::Module& module);
 

@@ -21,6 +21,7 @@ sennit = f"--config={parameter['config']} -mllvm -sennit-polls-verify -I{reposit
 sennit_clang = f"clang-19 {sennit} -std=c17"
 polls = "-mllvm -sennit-polls -mllvm -verify-machineinstrs -ffp-contract=off"
 config.substitutions += [
+    ("%polled_cxx", f"clang++-19 {sennit} -std=c++20 {polls} %s %t.trash.o"),
     # The kernels with checks, and what stands for the runtime of a program under stress.
     ("%polled", f"{sennit_clang} {polls} {config.test_source_root}/Inputs/kernels.c %t.trash.o"),
     ("%sennit_clangxx", f"clang++-19 {sennit} -std=c++20"),

@@ -17,6 +17,12 @@
 // RUN: %t 2>&1 | FileCheck %s --check-prefix PRINTS
 // RUN: llvm-objdump -d --no-show-raw-insn %t | FileCheck %s --check-prefixes CODE,INLINED
 
+// Units of which nothing is called, or that have data alone.
+// RUN: %sennit_clang -O2 -flto=thin -c %inputs/polls_lto_other.c -o %t.dead.o -mllvm -sennit-polls -DDATA_ALONE
+// RUN: %sennit_clang -O2 -flto=thin -c %inputs/polls_lto_other.c -o %t.data.o -mllvm -sennit-polls -DDEAD
+// RUN: %link -flto=thin %t.main.o %t.other.o %t.stock.o %t.dead.o %t.data.o %t.trash.o -o %t
+// RUN: %t 2>&1 | FileCheck %s --check-prefix PRINTS
+
 // Units that are not optimized, and those that hold machine code, too.
 // RUN: %sennit_clang -O0 -flto -c %s -o %t.main.o -mllvm -sennit-polls
 // RUN: %sennit_clang -O0 -flto -c %inputs/polls_lto_other.c -o %t.other.o -mllvm -sennit-polls
