@@ -1,9 +1,10 @@
-// The code of a check, for x86-64 (polls.hpp draws it).
+// The code of a check (polls.hpp draws it): what the targets have in common.
 #pragma once
 
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
+#include <memory>
 #include <optional>
 
 #include "save_set.hpp"
@@ -14,43 +15,57 @@ namespace sennit::compiler {
 struct gap {
   llvm::MachineBasicBlock::iterator at;
   save_set saved;
-  bool flags_live = false;
-  const char* spare = nullptr;  // a register that may be written
+  bool flags_live = false;                // though a check writes them
+  bool on_stack = false;                  // more must be saved, to check at all
   int rank = 0;
 };
 
-// What a check compares, and how the names of stubs begin.
+// What a check compares.
 inline constexpr const char* poll_flag = "sennit_yield_requested";
-inline constexpr const char* stub_prefix = "sennit_yield_";
-
-inline constexpr int on_the_stack = 1 << 16;  // of those that must save more to check at all
+bool names_poll_flag(const llvm::MachineInstr& instruction);
 
 class poll_code {
 public:
-  explicit poll_code(llvm::MachineFunction& function);
+  // None: for another target.
+  static std::unique_ptr<poll_code> of_target(llvm::MachineFunction& function);
+  virtual ~poll_code() = default;
+  poll_code(const poll_code&) = delete;
+  poll_code& operator=(const poll_code&) = delete;
 
-  // The flag's offset is loaded from the global offset table, into a register.
-  bool indirect() const { return indirect_; }
-  bool reads_flags(const llvm::LivePhysRegs& live) const;
+  // Ranked by how many registers must be saved. None: something is live that no stub can save.
+  virtual std::optional<gap> gap_at(llvm::MachineBasicBlock::iterator at,
+                                    const llvm::LivePhysRegs& live) const = 0;
 
   // Splits the block in two, where the check is put between them.
   void emit(llvm::MachineBasicBlock& block, const gap& place);
 
-private:
-  struct encodings;
-  static const encodings& encodings_of(const llvm::MachineFunction& function);
+protected:
+  using condition = llvm::SmallVector<llvm::MachineOperand, 4>;
 
-  llvm::MachineBasicBlock& emit_cold(const gap& place, const llvm::DebugLoc& line);
-  void move_stack_pointer(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock::iterator at, int by);
-  void say_pushed(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock::iterator at, int bytes);
-  bool has_red_zone() const;
+  explicit poll_code(llvm::MachineFunction& function);
+
+  // Up to the branch, which ends the block, and what is to be undone in the rest; returns the branch's
+  // condition, as analyzeBranch tells it.
+  virtual condition emit_check(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock& rest,
+                               const gap& place, const llvm::DebugLoc& line) = 0;
+  virtual void emit_call(llvm::MachineBasicBlock& cold, const char* stub, const gap& place,
+                         const llvm::DebugLoc& line) = 0;
+  virtual save_set all() const = 0;
+  virtual stub stub_of(const save_set& saved) const = 0;
+
+  // The unwinder's rules from there on.
+  void add_rule(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock::iterator at,
+                const llvm::MCCFIInstruction& rule);
 
   llvm::MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
-  const encodings& codes_;
-  bool indirect_;
-  std::optional<save_set> all_;  // what each stub saves, to compare with
+  const bool indirect_;  // the flag's offset is loaded from the global offset table, into a register
+
+private:
+  llvm::MachineBasicBlock& emit_cold(const gap& place, const llvm::DebugLoc& line);
 };
+
+std::unique_ptr<poll_code> make_poll_code_x86_64(llvm::MachineFunction& function);
 
 }  // namespace sennit::compiler

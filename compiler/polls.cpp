@@ -24,6 +24,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -37,7 +38,6 @@
 #include "polls_at_link.hpp"
 #include "polls_report.hpp"
 #include "recursion.hpp"
-#include "save_set.hpp"
 #include "strip_mine.hpp"
 #include "trip_counts.hpp"
 #include "unroll.hpp"
@@ -72,7 +72,8 @@ link_option<std::string> report_file(
     llvm::cl::desc(
         "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
 
-constexpr int no_place = 1 << 20;  // a rank
+constexpr int on_the_stack = 1 << 16;  // ranks
+constexpr int no_place = 1 << 20;
 
 blocks without(blocks all, MachineBasicBlock* but) {
   std::erase(all, but);
@@ -83,17 +84,16 @@ blocks without(blocks all, MachineBasicBlock* but) {
 
 class function_polls {
 public:
-  explicit function_polls(MachineFunction& function)
+  function_polls(MachineFunction& function, poll_code& code)
       : function_(function),
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
-        savable_(function),
         no_yield_(function),
         distances_(function),
         dominators_(function),
         loops_(dominators_),
         frequencies_(function, probabilities_, loops_),
-        code_(function) {}
+        code_(code) {}
 
   bool run();
 
@@ -114,14 +114,13 @@ private:
   MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
-  const savable_registers savable_;
   const no_yield_depth no_yield_;
   const distances distances_;
   llvm::MachineDominatorTree dominators_;
   llvm::MachineLoopInfo loops_;
   llvm::MachineBranchProbabilityInfo probabilities_;
   const llvm::MachineBlockFrequencyInfo frequencies_;
-  poll_code code_;
+  poll_code& code_;
   blocks all_;
   llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
   llvm::DenseMap<MachineBasicBlock*, std::optional<gap>> places_;
@@ -174,14 +173,13 @@ std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement b
   bool last = true;  // the last legal one is looked at first
   std::optional<gap> first;
   const auto consider = [&](MachineBasicBlock::iterator at) {
-    const std::optional<save_set> saved = savable_.of(live);
-    if (!saved)
+    std::optional<gap> found = code_.gap_at(at, live);
+    if (!found)
       return;
-    gap here{at, *saved, code_.reads_flags(live), savable_registers::spare(*saved), 0};
-    here.rank = static_cast<int>(saved->count());
+    gap& here = *found;
     if (by == placement::max)
       here.rank = 64 - here.rank;
-    if (here.flags_live || (code_.indirect() && here.spare == nullptr))
+    if (here.on_stack)
       here.rank += on_the_stack;
     const bool at_end = std::exchange(last, false);
     if (!first || here.rank < on_the_stack || first->rank >= on_the_stack)
@@ -391,11 +389,12 @@ bool is_left_alone(const llvm::Function& function) {
 bool polls_step(MachineFunction& function) {
   if (!wanted && !gets_checks_at_link(function.getFunction()))
     return false;
-  if (function.getTarget().getTargetTriple().getArch() != llvm::Triple::x86_64)
-    llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 only");
   if (is_left_alone(function.getFunction()) || !function.getRegInfo().tracksLiveness())
     return false;
-  bool changed = function_polls(function).run();
+  const std::unique_ptr<poll_code> code = poll_code::of_target(function);
+  if (!code)
+    llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 only");
+  bool changed = function_polls(function, *code).run();
   if (verified)
     verify_polls(function);
   if (!report_file.empty())

@@ -1,69 +1,94 @@
 // Which registers a check must save, and the stub that saves exactly those.
 //
-// A stub is a function of its own, named after what it saves, in a section that a linker keeps once for a
-// program: sites, functions and units share it. It is entered by a call, with any stack pointer, and keeps
-// every register but the flags:
-//
-//   call sennit_yield_rax_xmm0      pushes the return address
-//     push rbp; mov rbp, rsp        so that backtraces go on, however the stack is aligned below
-//     push rax
-//     lea rsp, [rsp - 16]; and rsp, -16
-//     movups [rsp], xmm0
-//     call sennit_forced_yield      keeps what a C function keeps: those were not saved
-//     movups xmm0, [rsp]
-//     lea rsp, [rbp - 8]
-//     pop rax; pop rbp; ret
-//
-// A vector register is saved as wide as it is live. Where the function may use AVX its load is VEX encoded,
-// and zeroes what lies above: that is what the instruction that wrote it did, and later ones may count on it
-// though liveness does not tell (KILL of a narrow register that is read as a wide one).
+// A stub is a function of its own, named after what it saves (sennit_yield_rax_xmm0), in
+// a section that a linker keeps once for a program: sites, functions and units share it. It calls
+// sennit_forced_yield, which keeps what a C function keeps: those were not saved. save_set_x86_64.hpp
+// draws it.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sennit::compiler {
 
+// What a target has none of stays empty.
 struct save_set {
-  std::uint16_t general = 0;                // the nine that a call does not keep: see save_set.cpp
-  std::uint32_t xmm = 0, ymm = 0, zmm = 0;  // each in one of them at most
+  std::uint32_t general = 0;  // those that a call does not keep, as the target numbers them
+  std::uint32_t vectors_128 = 0, vectors_256 = 0, vectors_512 = 0;  // bits; each in one of them at most
   std::uint8_t masks = 0;
   bool wide_masks = false;  // 64 bits of each
   bool x87 = false;         // the whole state, of functions that use it or MMX at all
   bool avx = false;         // vectors are moved by VEX or EVEX encoded instructions
+  bool flags = false;       // where the stub saves them
 
   unsigned count() const;
-  std::string name() const;
 };
 
-// What is known of a function as a whole, and the registers by their names: the target's own header is none
-// of those that are installed.
+enum class bank : std::uint8_t {
+  general,
+  vector_128,
+  vector_256,
+  vector_512,
+  mask,
+  x87,
+  flags,
+  no_state,  // or what the registers that it is made of tell
+  unknown
+};
+
+struct register_place {
+  bank in = bank::unknown;
+  std::uint8_t index = 0;
+  bool with_parts = false;  // which count as the whole
+};
+
+// By the registers' numbers. By their names: the target's own header is none of those that are installed.
+using register_places = std::vector<register_place>;
+register_places places_by_name(const llvm::TargetRegisterInfo& registers,
+                               llvm::function_ref<register_place(llvm::StringRef)> place_of);
+
+// The number in a name that is a prefix and a number; a large one, of any other.
+unsigned number_behind(llvm::StringRef name, llvm::StringRef prefix);
+
+// Those of a target, as far as targets do not differ.
 class savable_registers {
-public:
-  explicit savable_registers(const llvm::MachineFunction& function);
+protected:
+  savable_registers(const llvm::MachineFunction& function, const register_places& places);
 
-  // None: something is live that no stub can save.
-  std::optional<save_set> of(const llvm::LivePhysRegs& live) const;
+  // With those in a set that holds for the function as a whole. None: something is live that no stub can
+  // save.
+  std::optional<save_set> add(save_set saved, const llvm::LivePhysRegs& live) const;
 
-  // All that the function's target has and a call does not keep, live or not; of x87 and MMX what of() has.
-  save_set all() const;
-
-  // One of the general registers that is not in a set, to be written at will; or none. By its name.
-  static const char* spare(const save_set& saved);
+  const register_place& place_of_register(llvm::MCPhysReg number) const { return places_[number]; }
 
 private:
-  const llvm::TargetRegisterInfo& registers_;
+  const register_places& places_;
   const std::uint32_t* kept_;
-  save_set nothing_;
-  bool vectors_of_128_ = false;  // EVEX encoded moves of xmm16-31
-  bool vectors_of_512_ = false;
 };
 
-// The stub's text, which defines it once in a unit.
-std::string stub_text(const save_set& saved);
+template <class Visit>
+void each_bit(std::uint32_t bits, Visit visit) {
+  for (; bits != 0; bits &= bits - 1)
+    visit(static_cast<unsigned>(std::countr_zero(bits)));
+}
+
+struct stub {
+  std::string name;
+  std::string text;  // which defines it once in a unit
+};
+
+// How the names of stubs begin.
+inline constexpr const char* stub_prefix = "sennit_yield_";
+
+std::string stub_name(llvm::ArrayRef<std::string> saved);
+stub make_stub(std::string name, const std::string& instructions);
 
 }  // namespace sennit::compiler

@@ -21,12 +21,6 @@ namespace {
 using llvm::MachineBasicBlock;
 using llvm::MachineInstr;
 
-bool names(const MachineInstr& instruction, llvm::function_ref<bool(llvm::StringRef)> wanted) {
-  return llvm::any_of(instruction.operands(), [&](const llvm::MachineOperand& each) {
-    return each.isSymbol() && wanted(each.getSymbolName());
-  });
-}
-
 class proof {
 public:
   explicit proof(const llvm::MachineFunction& function) : function_(function), no_yield_(function) {
@@ -162,12 +156,11 @@ private:
 
 bool ends_with_check(const MachineBasicBlock& block) {
   const auto calls_stub = [](const MachineInstr& each) {
-    return each.isCall() && names(each, [](llvm::StringRef name) { return name.starts_with(stub_prefix); });
+    return each.isCall() && llvm::any_of(each.operands(), [](const llvm::MachineOperand& called) {
+             return called.isSymbol() && llvm::StringRef(called.getSymbolName()).starts_with(stub_prefix);
+           });
   };
-  const auto reads_flag = [](const MachineInstr& each) {
-    return names(each, [](llvm::StringRef name) { return name == poll_flag; });
-  };
-  return llvm::any_of(block, reads_flag) &&
+  return llvm::any_of(block, names_poll_flag) &&
          llvm::any_of(block.successors(),
                       [&](const MachineBasicBlock* next) { return llvm::any_of(*next, calls_stub); });
 }

@@ -1,0 +1,177 @@
+// A check on x86-64 (polls.hpp draws it).
+#include <llvm/CodeGen/MachineFrameInfo.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/TargetFrameLowering.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/MC/MCDwarf.h>
+
+#include "poll_code.hpp"
+#include "save_set_x86_64.hpp"
+#include "target_names.hpp"
+
+namespace sennit::compiler {
+
+using llvm::MachineBasicBlock;
+using llvm::MachineFunction;
+
+namespace {
+
+struct encodings {
+  unsigned compare, load_address, load, call, push, pop, push_flags, pop_flags;
+  unsigned thread_offset, thread_offset_entry;  // relocations
+  llvm::MCRegister stack_pointer, thread, flags, instruction_pointer;
+
+  encodings(const llvm::TargetInstrInfo& instructions, const llvm::TargetRegisterInfo& registers)
+      : compare(opcode_named(instructions, "CMP8mi")),
+        load_address(opcode_named(instructions, "LEA64r")),
+        load(opcode_named(instructions, "MOV64rm")),
+        call(opcode_named(instructions, "CALL64pcrel32")),
+        push(opcode_named(instructions, "PUSH64r")),
+        pop(opcode_named(instructions, "POP64r")),
+        push_flags(opcode_named(instructions, "PUSHF64")),
+        pop_flags(opcode_named(instructions, "POPF64")),
+        thread_offset(operand_flag_named(instructions, "x86-tpoff")),
+        thread_offset_entry(operand_flag_named(instructions, "x86-gottpoff")),
+        stack_pointer(register_named(registers, "RSP")),
+        thread(register_named(registers, "FS")),
+        flags(register_named(registers, "EFLAGS")),
+        instruction_pointer(register_named(registers, "RIP")) {}
+};
+
+const encodings& encodings_of(const MachineFunction& function) {
+  static const encodings only(*function.getSubtarget().getInstrInfo(),
+                              *function.getSubtarget().getRegisterInfo());
+  return only;
+}
+
+constexpr int red_zone = 128;
+
+class poll_code_x86_64 final : public poll_code {
+public:
+  explicit poll_code_x86_64(MachineFunction& function)
+      : poll_code(function), savable_(function), codes_(encodings_of(function)) {}
+
+  std::optional<gap> gap_at(MachineBasicBlock::iterator at, const llvm::LivePhysRegs& live) const override;
+
+private:
+  condition emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, const gap& place,
+                       const llvm::DebugLoc& line) override;
+  void emit_call(MachineBasicBlock& cold, const char* stub, const gap& place,
+                 const llvm::DebugLoc& line) override;
+  save_set all() const override { return savable_.all(); }
+  stub stub_of(const save_set& saved) const override { return savable_registers_x86_64::stub_of(saved); }
+
+  void move_stack_pointer(MachineBasicBlock& block, MachineBasicBlock::iterator at, int by);
+  void say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes);
+  bool has_red_zone() const;
+
+  const savable_registers_x86_64 savable_;
+  const encodings& codes_;
+};
+
+std::optional<gap> poll_code_x86_64::gap_at(MachineBasicBlock::iterator at,
+                                            const llvm::LivePhysRegs& live) const {
+  const std::optional<save_set> saved = savable_.of(live);
+  if (!saved)
+    return std::nullopt;
+  gap here{.at = at,
+           .saved = *saved,
+           .flags_live = live.contains(static_cast<llvm::MCPhysReg>(codes_.flags.id()))};
+  here.on_stack = here.flags_live || (indirect_ && savable_registers_x86_64::spare(*saved) == nullptr);
+  here.rank = static_cast<int>(saved->count());
+  return here;
+}
+
+bool poll_code_x86_64::has_red_zone() const {
+  return !function_.getFrameInfo().adjustsStack() &&
+         !function_.getFunction().hasFnAttribute(llvm::Attribute::NoRedZone);
+}
+
+void poll_code_x86_64::say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
+  if (!function_.getSubtarget().getFrameLowering()->hasFP(function_))
+    add_rule(block, at, llvm::MCCFIInstruction::createAdjustCfaOffset(nullptr, bytes));
+}
+
+// Not by an addition: the flags stay.
+void poll_code_x86_64::move_stack_pointer(MachineBasicBlock& block, MachineBasicBlock::iterator at, int by) {
+  llvm::BuildMI(block, at, {}, instructions_.get(codes_.load_address), codes_.stack_pointer)
+      .addReg(codes_.stack_pointer)
+      .addImm(1)
+      .addReg(0)
+      .addImm(by)
+      .addReg(0);
+  say_pushed(block, at, -by);
+}
+
+void poll_code_x86_64::emit_call(MachineBasicBlock& cold, const char* stub, const gap& place,
+                                 const llvm::DebugLoc& line) {
+  // One that has saved flags has stepped over the red zone already.
+  const bool steps = has_red_zone() && !place.on_stack;
+  if (steps)
+    move_stack_pointer(cold, cold.end(), -red_zone);
+  llvm::BuildMI(cold, cold.end(), line, instructions_.get(codes_.call)).addExternalSymbol(stub);
+  if (steps)
+    move_stack_pointer(cold, cold.end(), red_zone);
+}
+
+poll_code::condition poll_code_x86_64::emit_check(MachineBasicBlock& block, MachineBasicBlock& rest,
+                                                  const gap& place, const llvm::DebugLoc& line) {
+  const bool keep_scratch = place.on_stack && indirect_;
+  llvm::MCRegister scratch;
+  if (indirect_)
+    scratch = register_named(registers_, keep_scratch ? "RAX" : savable_registers_x86_64::spare(place.saved));
+
+  const auto add = [&](MachineBasicBlock& to, MachineBasicBlock::iterator at, unsigned opcode) {
+    return llvm::BuildMI(to, at, line, instructions_.get(opcode));
+  };
+  const auto end = block.end();
+  if (place.on_stack) {
+    move_stack_pointer(block, end, -red_zone);
+    if (place.flags_live) {
+      const auto flags = add(block, end, codes_.push_flags);
+      for (llvm::MachineOperand& each : flags->implicit_operands())
+        if (each.isUse() && each.getReg() != codes_.stack_pointer && each.getReg() != codes_.flags)
+          each.setIsUndef();  // the direction flag
+      say_pushed(block, end, 8);
+    }
+    if (keep_scratch) {
+      add(block, end, codes_.push).addReg(scratch, llvm::RegState::Undef);
+      say_pushed(block, end, 8);
+    }
+    auto begin = rest.begin();
+    if (keep_scratch) {
+      add(rest, begin, codes_.pop).addReg(scratch, llvm::RegState::Define);
+      say_pushed(rest, begin, -8);
+    }
+    if (place.flags_live) {
+      add(rest, begin, codes_.pop_flags);
+      say_pushed(rest, begin, -8);
+    }
+    move_stack_pointer(rest, begin, red_zone);
+  }
+  if (indirect_)
+    add(block, end, codes_.load)
+        .addReg(scratch, llvm::RegState::Define)
+        .addReg(codes_.instruction_pointer)
+        .addImm(1)
+        .addReg(0)
+        .addExternalSymbol(poll_flag, codes_.thread_offset_entry)
+        .addReg(0);
+  const auto check = add(block, end, codes_.compare).addReg(scratch).addImm(1).addReg(0);
+  if (indirect_)
+    check.addImm(0);
+  else
+    check.addExternalSymbol(poll_flag, codes_.thread_offset);
+  check.addReg(codes_.thread).addImm(0);
+  constexpr int not_equal = 5;
+  return {llvm::MachineOperand::CreateImm(not_equal)};
+}
+
+}  // namespace
+
+std::unique_ptr<poll_code> make_poll_code_x86_64(MachineFunction& function) {
+  return std::make_unique<poll_code_x86_64>(function);
+}
+
+}  // namespace sennit::compiler
