@@ -56,6 +56,8 @@ std::unique_ptr<poll_code> poll_code::of_target(MachineFunction& function) {
   switch (function.getTarget().getTargetTriple().getArch()) {
     case llvm::Triple::x86_64:
       return make_poll_code_x86_64(function);
+    case llvm::Triple::aarch64:
+      return make_poll_code_aarch64(function);
     default:
       return nullptr;
   }

@@ -4,6 +4,7 @@
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -16,7 +17,9 @@ struct gap {
   llvm::MachineBasicBlock::iterator at;
   save_set saved;
   bool flags_live = false;                // though a check writes them
+  bool link_live = false;                 // though a call writes it: AArch64's x30
   bool on_stack = false;                  // more must be saved, to check at all
+  std::array<std::uint8_t, 2> scratch{};  // AArch64's general registers that a check writes
   int rank = 0;
 };
 
@@ -32,7 +35,8 @@ public:
   poll_code(const poll_code&) = delete;
   poll_code& operator=(const poll_code&) = delete;
 
-  // Ranked by how many registers must be saved. None: something is live that no stub can save.
+  // Ranked by how many registers must be saved. None: something is live that no stub can save, or there is no
+  // way to save what a check itself needs.
   virtual std::optional<gap> gap_at(llvm::MachineBasicBlock::iterator at,
                                     const llvm::LivePhysRegs& live) const = 0;
 
@@ -67,5 +71,6 @@ private:
 };
 
 std::unique_ptr<poll_code> make_poll_code_x86_64(llvm::MachineFunction& function);
+std::unique_ptr<poll_code> make_poll_code_aarch64(llvm::MachineFunction& function);
 
 }  // namespace sennit::compiler

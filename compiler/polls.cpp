@@ -38,6 +38,7 @@
 #include "polls_at_link.hpp"
 #include "polls_report.hpp"
 #include "recursion.hpp"
+#include "reservations.hpp"
 #include "strip_mine.hpp"
 #include "trip_counts.hpp"
 #include "unroll.hpp"
@@ -89,6 +90,7 @@ public:
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
         no_yield_(function),
+        reserved_(function),
         distances_(function),
         dominators_(function),
         loops_(dominators_),
@@ -115,6 +117,7 @@ private:
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
   const no_yield_depth no_yield_;
+  const reservations reserved_;
   const distances distances_;
   llvm::MachineDominatorTree dominators_;
   llvm::MachineLoopInfo loops_;
@@ -189,12 +192,14 @@ std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement b
     if (!best || here.rank <= best->rank)
       best = here;
   };
-  if (legal.back())
+  bool reserved = reserved_.live_out(block);
+  if (legal.back() && !reserved)
     consider(block.end());
   std::size_t index = legal.size() - 1;
   for (auto each = block.rbegin(); each != block.rend(); ++each) {
     live.stepBackward(*each);
-    if (legal[--index])
+    reserved = reservations::live_before(*each, reserved);
+    if (legal[--index] && !reserved)
       consider(each->getIterator());
   }
   if (first && (!best || (by == placement::ends && first->rank <= best->rank)))
@@ -393,7 +398,7 @@ bool polls_step(MachineFunction& function) {
     return false;
   const std::unique_ptr<poll_code> code = poll_code::of_target(function);
   if (!code)
-    llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 only");
+    llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 and AArch64 only");
   bool changed = function_polls(function, *code).run();
   if (verified)
     verify_polls(function);

@@ -14,9 +14,23 @@
 //         leaq 128(%rsp), %rsp
 //         jmp .Lon
 //
+// On AArch64, in a leaf function that keeps its return address in x30:
+//
+//         mrs  x15, TPIDR_EL0           a register that is dead there
+//         add  x15, x15, :tprel_hi12:sennit_yield_requested
+//         ldrb w15, [x15, :tprel_lo12_nc:sennit_yield_requested]
+//         cbnz w15, .Lcold
+//   .Lon: ...
+//         ...
+//   .Lcold:
+//         mov  x15, x30                 where x30 is live
+//         bl   sennit_yield_x0_x15_v0
+//         mov  x30, x15
+//         b    .Lon
+//
 // Because registers are assigned by then, checks spill nothing, and loops are vectorized and scheduled as
-// without them. A check writes the flags, so it stands where they are dead; a cycle where they never are gets
-// one that saves them on the stack.
+// without them. On x86-64 a check writes the flags, so it stands where they are dead; a cycle where they
+// never are gets one that saves them on the stack. So is a register saved, where none is dead that it needs.
 //
 // Which block of a cycle: loops are visited from the inside out. One that still has a cycle without a check
 // when its inner loops have theirs gets a check in that block of its own, among those that cut all these

@@ -1,9 +1,9 @@
 // Which registers a check must save, and the stub that saves exactly those.
 //
-// A stub is a function of its own, named after what it saves (sennit_yield_rax_xmm0), in
+// A stub is a function of its own, named after what it saves (sennit_yield_rax_xmm0, sennit_yield_x0_v1), in
 // a section that a linker keeps once for a program: sites, functions and units share it. It calls
-// sennit_forced_yield, which keeps what a C function keeps: those were not saved. save_set_x86_64.hpp
-// draws it.
+// sennit_forced_yield, which keeps what a C function keeps: those were not saved. save_set_x86_64.hpp and
+// save_set_aarch64.hpp draw it.
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>

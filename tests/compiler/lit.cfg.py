@@ -34,6 +34,7 @@ config.substitutions += [
     # The switch for AArch64, as one object that programs for qemu-aarch64 link.
     ("%make_aarch64_switch", f"clang++-19 --target=aarch64-linux-gnu -std=c++20 -I{repository}/include -O2 -r -nostdlib"
      f" {arch}/entry.cpp {arch}/thread.cpp {arch}/fp_control.cpp {arch}/switch_aarch64.S -o"),
+    ("%aarch64", "--target=aarch64-linux-gnu"),
     ("%verify", "-mllvm -verify-machineinstrs"),
     ("%include", f"{repository}/include"),
     ("%plugin", parameter["plugin"]),

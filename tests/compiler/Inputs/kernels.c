@@ -68,7 +68,13 @@ static __attribute__((noinline)) void add_long(uint64_t* a, const uint64_t* b, i
   unsigned char carry = 0;
   for (int i = 0; i < words; ++i) {
     unsigned long long out;
+#if defined(__x86_64__)
     carry = __builtin_ia32_addcarryx_u64(carry, a[i], b[i], &out);
+#else
+    unsigned long long next;
+    out = __builtin_addcll(a[i], b[i], carry, &next);
+    carry = (unsigned char)next;
+#endif
     a[i] = out;
   }
 }
@@ -77,13 +83,27 @@ static __attribute__((noinline)) void add_long(uint64_t* a, const uint64_t* b, i
 static __attribute__((noinline)) uint64_t flags_live(uint64_t* a, const uint64_t* b, uint64_t words) {
   uint64_t i = 0, carry = 0;
   int below;
+#if defined(__x86_64__)
   __asm__ volatile("clc" : "=@ccb"(below));
+#else
+  __asm__ volatile("adds xzr, xzr, xzr" : "=@cccs"(below));
+#endif
   do {
+#if defined(__x86_64__)
     __asm__ volatile(
         "btq $0, %[carry]\n\tmovq (%[b],%[i],8), %%r8\n\tadcq %%r8, (%[a],%[i],8)\n\tsetb %b[carry]"
         : [carry] "+r"(carry)
         : [a] "r"(a), [b] "r"(b), [i] "r"(i)
         : "r8", "cc", "memory");
+#else
+    uint64_t sum, added;
+    __asm__ volatile(
+        "cmp %[carry], #1\n\tldr %[sum], [%[a],%[i],lsl #3]\n\tldr %[added], [%[b],%[i],lsl #3]\n\t"
+        "adcs %[sum], %[sum], %[added]\n\tstr %[sum], [%[a],%[i],lsl #3]\n\tcset %[carry], cs"
+        : [carry] "+r"(carry), [sum] "=&r"(sum), [added] "=&r"(added)
+        : [a] "r"(a), [b] "r"(b), [i] "r"(i)
+        : "cc", "memory");
+#endif
   } while (++i != words);
   return carry + (unsigned)below;
 }

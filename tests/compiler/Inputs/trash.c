@@ -19,6 +19,10 @@ static __attribute__((noinline)) void trash_memory(void) {
   __asm__ volatile("" : : "r"(below) : "memory");
 }
 
+// sennit_forced_yield's last instructions trash what C code could not be kept from restoring.
+#if defined(__x86_64__)
+enum { at_entry = 8 };
+
 __attribute__((target("avx512f"))) static void trash_vectors(void) {
   const int bits = 0x5a5a5a5a;
   __asm__ volatile(EACH(SIXTEEN, "pcmpeqd %%xmm\\i, %%xmm\\i")::);
@@ -29,15 +33,6 @@ __attribute__((target("avx512f"))) static void trash_vectors(void) {
                          EACH(LOW, "kxnorw %%k\\i, %%k\\i, %%k\\i")::"m"(bits));
 }
 
-void trash_and_count(void* stack) {
-  ++yields;
-  if ((uintptr_t)stack % 16 != 8)
-    abort();  // not as a call must leave it
-  trash_memory();
-  trash_vectors();
-}
-
-// Its last instructions trash what C code could not be kept from restoring.
 __asm__(
     ".globl sennit_forced_yield\n"
     ".type sennit_forced_yield,@function\n"
@@ -59,6 +54,45 @@ __asm__(
     "  ret\n"
     ".cfi_endproc\n"
     ".size sennit_forced_yield, .-sennit_forced_yield\n");
+#elif defined(__aarch64__)
+enum { at_entry = 0 };
+
+static void trash_vectors(void) {}
+
+__asm__(
+    ".globl sennit_forced_yield\n"
+    ".type sennit_forced_yield,@function\n"
+    "sennit_forced_yield:\n"
+    ".cfi_startproc\n"
+    "  mov x0, sp\n"
+    "  stp x29, x30, [sp, #-16]!\n"
+    ".cfi_def_cfa_offset 16\n"
+    ".cfi_offset x29, -16\n"
+    ".cfi_offset x30, -8\n"
+    "  mov x29, sp\n"
+    "  bl trash_and_count\n"
+    "  ldp x29, x30, [sp], #16\n"
+    ".cfi_def_cfa_offset 0\n"
+    ".cfi_restore x29\n"
+    ".cfi_restore x30\n"
+    "  mov x0, #0x5555555555555555\n"
+    "  .irp i,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18\n  mov x\\i, x0\n  .endr\n"
+    "  .irp i," LOW "," HIGH
+    "\n  dup v\\i\\().2d, x0\n  .endr\n"
+    "  .irp i,8,9,10,11,12,13,14,15\n  mov v\\i\\().d[1], x0\n  .endr\n"  // a call keeps the lower halves
+    "  cmn x0, x0\n"                                                      // and the flags
+    "  ret\n"
+    ".cfi_endproc\n"
+    ".size sennit_forced_yield, .-sennit_forced_yield\n");
+#endif
+
+void trash_and_count(void* stack) {
+  ++yields;
+  if ((uintptr_t)stack % 16 != at_entry)
+    abort();  // not as a call must leave it
+  trash_memory();
+  trash_vectors();
+}
 
 // What src/sched/no_yield_calls.cpp calls.
 void sennit_no_yield_begin(void) {}
