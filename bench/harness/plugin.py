@@ -86,8 +86,9 @@ def program_named(name):
         raise OutOfReach(str(error)) from error
 
 
-def build(name, variant, options, runtime=(), more=()):
-    """The program `name`, compiled with `options`; `runtime`: what is linked with it; `more`: options of its driver."""
+def build(name, variant, options, runtime=(), more=(), link=()):
+    """The program `name`, compiled with `options`; `runtime`: what is linked with it; `more`: options of its driver;
+    `link`: of the linker."""
     program = program_named(name)
     folder = FOLDER / name / variant
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,7 @@ def build(name, variant, options, runtime=(), more=()):
     known = json.loads(record.read_text()) if record.is_file() else {}
     plugins = [PLUGIN] if "-mllvm" in options else []
     compiled_from = _digest([*units, DRIVERS / "data.h", *plugins], [*base, *more])
-    linked_from = _digest(runtime, [compiled_from])
+    linked_from = _digest(runtime, [compiled_from, *link])
     if known.get("linked") == linked_from:
         return Built(program_file, known["text"], known["seconds"])
     record.unlink(missing_ok=True)
@@ -111,7 +112,8 @@ def build(name, variant, options, runtime=(), more=()):
                 [*base, *(more if unit.parent == DRIVERS else ()), "-c", unit, "-o", output]), units, objects))
         known = {"seconds": resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before}
     at_link = ["-O2", "-flto", f"-Wl,--load-pass-plugin={PLUGIN}"] if "-flto" in options else []
-    done(["clang-19", *at_link, *objects, *runtime, "-fuse-ld=lld", "-lm", "-lstdc++", "-pthread", "-o", program_file])
+    done(["clang-19", *link, *at_link, *objects, *runtime, "-fuse-ld=lld", "-lm", "-lstdc++", "-pthread",
+          "-o", program_file])
     measured = [program_file] if at_link else objects
     known["text"] = sum(int(line.split()[0]) for line in done(["size", *measured]).stdout.splitlines()[1:])
     record.write_text(json.dumps({**known, "compiled": compiled_from, "linked": linked_from}))
