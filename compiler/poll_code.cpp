@@ -53,7 +53,10 @@ bool names_poll_flag(const llvm::MachineInstr& instruction) {
 }
 
 std::unique_ptr<poll_code> poll_code::of_target(MachineFunction& function) {
-  switch (function.getTarget().getTargetTriple().getArch()) {
+  const llvm::Triple& target = function.getTarget().getTargetTriple();
+  if (!target.isOSBinFormatELF() || function.getDataLayout().getPointerSize() != 8)
+    return nullptr;
+  switch (target.getArch()) {
     case llvm::Triple::x86_64:
       return make_poll_code_x86_64(function);
     case llvm::Triple::aarch64:

@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -397,8 +398,13 @@ bool polls_step(MachineFunction& function) {
   if (is_left_alone(function.getFunction()) || !function.getRegInfo().tracksLiveness())
     return false;
   const std::unique_ptr<poll_code> code = poll_code::of_target(function);
-  if (!code)
-    llvm::report_fatal_error("sennit: -sennit-polls is for x86-64 and AArch64 only");
+  if (!code) {
+    static std::once_flag said;
+    std::call_once(said, [&] {
+      function.getFunction().getContext().emitError("-sennit-polls is for x86-64 and AArch64 on Linux only");
+    });
+    return false;
+  }
   bool changed = function_polls(function, *code).run();
   if (verified)
     verify_polls(function);
