@@ -12,7 +12,7 @@ Prints a line of JSON for each thing measured.
   early-ir   checks that are placed before optimization, with the time slice
 
 For the kernels alone, as `timer`: `each-round`, with a check in each round of each loop; `max`, with the checks where the
-most registers are live; `initial-exec`, with the flag found as in shared objects. `polls.py --instructions` counts what kernels execute, which is the same each time.
+most registers are live; `initial-exec`, with the flag found as in shared objects. `polls.py --instructions` counts what is executed, which is the same each time.
 """
 
 import functools
@@ -131,26 +131,35 @@ def report(programs, kernels, variants):
 
 # ---- Instructions.
 
-def executed(program, kernel, runs):
-    """By a kernel that runs so often, from the process's beginning on; nothing is ever due."""
+def executed(program, words):
+    """With these arguments, from the process's beginning on; nothing is ever due."""
     with tempfile.NamedTemporaryFile(prefix="sennit_polls_") as log:
-        plugin.run_beside(program, "none", SLICE, [kernel, runs], [
-            "valgrind", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", f"--log-file={log.name}"])
+        plugin.run_beside(program, "none", SLICE, words, [
+            "valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={log.name}"])
         return int(re.search(r"I +refs: +([\d,]+)", Path(log.name).read_text())[1].replace(",", ""))
+
+
+def print_table(flags, variants, names, count):
+    print(f"\n| instructions, {flags} | {' | '.join(variants)} |\n|---|{'---:|' * len(variants)}")
+    for name in names:
+        found = {variant: count(name, variant) for variant in variants}
+        cells = [f"{number:,.0f}" + (f" {100 * (number / found['none'] - 1):+.1f} %" if variant != "none" else "")
+                 for variant, number in found.items()]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def print_instructions():
     kernels = re.findall(r'\{"(\w+)",', (plugin.DRIVERS / "kernels.c").read_text(encoding="utf-8"))
+    by_checks = [variant for variant, (_, timer) in OF_KERNELS.items() if variant == "none" or timer == "slice"]
+
+    def of_kernel(flags, name, variant):
+        program = built(plugin.KERNELS, variant, flags.split())
+        return (executed(program, [name, 20]) - executed(program, [name, 0])) / 20
+
     for flags in ("-O2", "-O3 -march=x86-64-v3"):  # valgrind does not know the widest vectors
-        programs = {variant: built(plugin.KERNELS, variant, flags.split())
-                    for variant, (_, timer) in OF_KERNELS.items() if variant == "none" or timer == "slice"}
-        print(f"\n| instructions, {flags} | {' | '.join(programs)} |\n|---|{'---:|' * len(programs)}")
-        for kernel in kernels:
-            found = {variant: (executed(program, kernel, 20) - executed(program, kernel, 0)) / 20
-                     for variant, program in programs.items()}
-            cells = [f"{count:,.0f}" + (f" {100 * (count / found['none'] - 1):+.1f} %" if variant != "none" else "")
-                     for variant, count in found.items()]
-            print(f"| {kernel} | {' | '.join(cells)} |", flush=True)
+        print_table(flags, by_checks, kernels, functools.partial(of_kernel, flags))
+    print_table("-O2, programs", [each for each in by_checks if each in VARIANTS], ROUNDS,
+                lambda name, variant: executed(built(name, variant, ["-O2"]), arguments(name, 1, True)))
 
 
 def main(options):
