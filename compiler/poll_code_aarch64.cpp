@@ -61,12 +61,6 @@ struct encodings {
   }
 };
 
-const encodings& encodings_of(const MachineFunction& function) {
-  static const encodings only(*function.getSubtarget().getInstrInfo(),
-                              *function.getSubtarget().getRegisterInfo());
-  return only;
-}
-
 // How an unwinder finds the caller's frame and the return address.
 struct unwind_state {
   unsigned base;  // the canonical frame address is that register's content and so many bytes
@@ -89,7 +83,7 @@ public:
   explicit poll_code_aarch64(MachineFunction& function)
       : poll_code(function),
         savable_(function),
-        codes_(encodings_of(function)),
+        codes_(encodings_of<encodings>(function)),
         keeps_stack_(is_found_by_expression(function)) {}
 
   std::optional<gap> gap_at(MachineBasicBlock::iterator at, const llvm::LivePhysRegs& live) const override;

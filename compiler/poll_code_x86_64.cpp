@@ -39,18 +39,12 @@ struct encodings {
         instruction_pointer(register_named(registers, "RIP")) {}
 };
 
-const encodings& encodings_of(const MachineFunction& function) {
-  static const encodings only(*function.getSubtarget().getInstrInfo(),
-                              *function.getSubtarget().getRegisterInfo());
-  return only;
-}
-
 constexpr int red_zone = 128;
 
 class poll_code_x86_64 final : public poll_code {
 public:
   explicit poll_code_x86_64(MachineFunction& function)
-      : poll_code(function), savable_(function), codes_(encodings_of(function)) {}
+      : poll_code(function), savable_(function), codes_(encodings_of<encodings>(function)) {}
 
   std::optional<gap> gap_at(MachineBasicBlock::iterator at, const llvm::LivePhysRegs& live) const override;
 
