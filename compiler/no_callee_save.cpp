@@ -11,7 +11,7 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include "polls_at_link.hpp"
+#include "for_link.hpp"
 
 namespace sennit::compiler {
 

@@ -33,6 +33,7 @@
 
 #include "cycles.hpp"
 #include "distance.hpp"
+#include "for_link.hpp"
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"

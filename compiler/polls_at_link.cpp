@@ -53,10 +53,6 @@ option_for_link::option_for_link(llvm::StringRef name) : flag_(name) {
   options().push_back(this);
 }
 
-bool is_for_link(const llvm::Module& module) {
-  return module.getModuleFlag("EnableSplitLTOUnit") != nullptr;  // clang's, thin or not
-}
-
 bool gets_checks_at_link(const llvm::Function& function) {
   return function.hasFnAttribute(attribute);
 }

@@ -25,9 +25,6 @@
 
 namespace sennit::compiler {
 
-// This unit is compiled for the link's optimizer, or is what a link has made of such.
-bool is_for_link(const llvm::Module& module);
-
 // The compile step's part, of a unit that is for the link.
 void leave_for_link(llvm::Module& module);
 
