@@ -146,12 +146,13 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
   }
   const auto annotated = annotated_in(module);
   bool changed = replace_calls(module) || !of_fibers.empty();
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration() && (annotated.contains(&function) || (is_in_namespace(function.getName()) &&
-                                                                        !of_fibers.contains(&function)))) {
+  for (llvm::Function& function : module) {
+    const bool is_ours = is_in_namespace(function.getName()) && !of_fibers.contains(&function);
+    if (!function.isDeclaration() && (is_ours || annotated.contains(&function))) {
       mark_as_no_yield(function);
       changed = true;
     }
+  }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
