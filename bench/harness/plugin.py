@@ -48,7 +48,7 @@ def done(command, **how):
 def missing():
     """Why nothing can be built here, or None."""
     if os.uname().machine != "x86_64":
-        return "checks are for x86-64 only"
+        return "what checks cost is measured on x86-64 only"
     if not PLUGIN.exists():
         return "the plugin has not been built: scripts/build clang --target sennit_compiler"
     if not LIBRARY.exists():
