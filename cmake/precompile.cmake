@@ -13,3 +13,12 @@ set(sennit_library_headers "${PROJECT_SOURCE_DIR}/include/sennit/detail/sched/pa
   "${PROJECT_SOURCE_DIR}/include/sennit/detail/sched/wait.hpp" <algorithm> <cerrno> <chrono>
   <condition_variable> <cstdio> <cstdlib> <cstring> <exception> <memory> <mutex>
   <optional> <string> <system_error> <utility> <vector>)
+
+# ccache knows a precompiled header by its contents, if the compilers let it.
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  else()
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>")
+  endif()
+endif()
