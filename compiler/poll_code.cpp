@@ -30,6 +30,13 @@ link_option<tls_access> access_wanted(
                                 "for executables with a static libsennit"),
                      clEnumValN(tls_access::initial_exec, "initial-exec", "for any")));
 
+enum class checks : std::uint8_t { flag, page };
+link_option<checks> checks_wanted(
+    "sennit-polls-check", llvm::cl::init(checks::flag),
+    llvm::cl::desc("How a check learns that it is to yield"),
+    llvm::cl::values(clEnumValN(checks::flag, "flag", "compares a byte, and branches"),
+                     clEnumValN(checks::page, "page", "loads from a page, which faults then; x86-64 only")));
+
 enum class saves : std::uint8_t { live, all };
 link_option<saves> saves_wanted(
     "sennit-polls-save", llvm::cl::init(saves::live), llvm::cl::desc("What a check's stub saves"),
@@ -45,9 +52,15 @@ bool is_indirect(const MachineFunction& function) {
 
 }  // namespace
 
-bool names_poll_flag(const llvm::MachineInstr& instruction) {
-  return llvm::any_of(instruction.operands(), [](const llvm::MachineOperand& each) {
+bool polls_by_page() {
+  return checks_wanted == checks::page;
+}
+
+bool names_poll(const llvm::MachineInstr& instruction) {
+  return llvm::any_of(instruction.operands(), [&](const llvm::MachineOperand& each) {
     return (each.isSymbol() && each.getSymbolName() == llvm::StringRef(poll_flag)) ||
+           (each.isSymbol() && instruction.getOpcode() == llvm::TargetOpcode::INLINEASM_BR &&
+            llvm::StringRef(each.getSymbolName()).contains(poll_page)) ||
            (each.isGlobal() && each.getGlobal()->getName().ltrim('\1') == poll_flag);
   });
 }
@@ -60,6 +73,8 @@ std::unique_ptr<poll_code> poll_code::of_target(MachineFunction& function) {
     case llvm::Triple::x86_64:
       return make_poll_code_x86_64(function);
     case llvm::Triple::aarch64:
+      if (polls_by_page())
+        return nullptr;
       return make_poll_code_aarch64(function);
     default:
       return nullptr;
@@ -80,9 +95,7 @@ void poll_code::add_rule(MachineBasicBlock& block, MachineBasicBlock::iterator a
 }
 
 // Calls the stub; the first who does has it defined.
-MachineBasicBlock& poll_code::emit_cold(const gap& place, const llvm::DebugLoc& line) {
-  MachineBasicBlock& cold = *function_.CreateMachineBasicBlock();
-  function_.push_back(&cold);
+void poll_code::emit_cold(MachineBasicBlock& cold, const gap& place, const llvm::DebugLoc& line) {
   const stub called = stub_of(saves_wanted == saves::all ? all() : place.saved);
   std::string text;
   for (const char each : called.text)
@@ -91,7 +104,6 @@ MachineBasicBlock& poll_code::emit_cold(const gap& place, const llvm::DebugLoc& 
       .addExternalSymbol(function_.createExternalSymbolName(text))
       .addImm(llvm::InlineAsm::Extra_HasSideEffects);
   emit_call(cold, function_.createExternalSymbolName(called.name), place, line);
-  return cold;
 }
 
 void poll_code::emit(MachineBasicBlock& block, const gap& place) {
@@ -100,9 +112,10 @@ void poll_code::emit(MachineBasicBlock& block, const gap& place) {
   function_.insert(std::next(block.getIterator()), &rest);
   rest.splice(rest.end(), &block, place.at, block.end());
   rest.transferSuccessors(&block);
-  const condition requested = emit_check(block, rest, place, line);
-  MachineBasicBlock& cold = emit_cold(place, line);
-  instructions_.insertBranch(block, &cold, nullptr, requested, line);
+  MachineBasicBlock& cold = *function_.CreateMachineBasicBlock();
+  function_.push_back(&cold);
+  emit_check(block, rest, cold, place, line);
+  emit_cold(cold, place, line);
   instructions_.insertBranch(cold, &rest, nullptr, {}, line);
   block.addSuccessor(&rest, llvm::BranchProbability(1023, 1024));
   block.addSuccessor(&cold, llvm::BranchProbability(1, 1024));

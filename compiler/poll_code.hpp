@@ -23,9 +23,13 @@ struct gap {
   int rank = 0;
 };
 
-// What a check compares.
+// What a check compares, or loads (poll_page.hpp).
 inline constexpr const char* poll_flag = "sennit_yield_requested";
-bool names_poll_flag(const llvm::MachineInstr& instruction);
+inline constexpr const char* poll_page = "sennit_poll_page";
+bool names_poll(const llvm::MachineInstr& instruction);
+
+// -sennit-polls-check=page
+bool polls_by_page();
 
 class poll_code {
 public:
@@ -44,14 +48,12 @@ public:
   void emit(llvm::MachineBasicBlock& block, const gap& place);
 
 protected:
-  using condition = llvm::SmallVector<llvm::MachineOperand, 4>;
-
   explicit poll_code(llvm::MachineFunction& function);
 
-  // Up to the branch, which ends the block, and what is to be undone in the rest; returns the branch's
-  // condition, as analyzeBranch tells it.
-  virtual condition emit_check(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock& rest,
-                               const gap& place, const llvm::DebugLoc& line) = 0;
+  // The check, which ends the block and may go to `cold` instead of to the rest; and what is to be undone
+  // there.
+  virtual void emit_check(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock& rest,
+                          llvm::MachineBasicBlock& cold, const gap& place, const llvm::DebugLoc& line) = 0;
   virtual void emit_call(llvm::MachineBasicBlock& cold, const char* stub, const gap& place,
                          const llvm::DebugLoc& line) = 0;
   virtual save_set all() const = 0;
@@ -64,10 +66,10 @@ protected:
   llvm::MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
-  const bool indirect_;  // the flag's offset is loaded from the global offset table, into a register
+  const bool indirect_;  // what is checked is found by the global offset table, into a register
 
 private:
-  llvm::MachineBasicBlock& emit_cold(const gap& place, const llvm::DebugLoc& line);
+  void emit_cold(llvm::MachineBasicBlock& cold, const gap& place, const llvm::DebugLoc& line);
 };
 
 std::unique_ptr<poll_code> make_poll_code_x86_64(llvm::MachineFunction& function);

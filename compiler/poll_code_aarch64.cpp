@@ -89,8 +89,8 @@ public:
   std::optional<gap> gap_at(MachineBasicBlock::iterator at, const llvm::LivePhysRegs& live) const override;
 
 private:
-  condition emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, const gap& place,
-                       const llvm::DebugLoc& line) override;
+  void emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, MachineBasicBlock& cold,
+                  const gap& place, const llvm::DebugLoc& line) override;
   void emit_call(MachineBasicBlock& cold, const char* stub, const gap& place,
                  const llvm::DebugLoc& line) override;
   save_set all() const override { return savable_.all(); }
@@ -204,8 +204,8 @@ void poll_code_aarch64::say_pushed(MachineBasicBlock& block, MachineBasicBlock::
 
 constexpr int pair_size = 16;
 
-poll_code::condition poll_code_aarch64::emit_check(MachineBasicBlock& block, MachineBasicBlock& rest,
-                                                   const gap& place, const llvm::DebugLoc& line) {
+void poll_code_aarch64::emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, MachineBasicBlock& cold,
+                                   const gap& place, const llvm::DebugLoc& line) {
   const llvm::MCRegister first = codes_.general[place.scratch[0]];
   const llvm::MCRegister second = codes_.general[place.scratch[1]];
   const llvm::MCRegister loaded = codes_.general_32[place.scratch[0]];
@@ -258,8 +258,10 @@ poll_code::condition poll_code_aarch64::emit_check(MachineBasicBlock& block, Mac
         .addImm(0);
     add(codes_.load_byte).addDef(loaded).addReg(first).addGlobalAddress(&requested, 0, lower);
   }
-  return {llvm::MachineOperand::CreateImm(-1), llvm::MachineOperand::CreateImm(codes_.branch_nonzero),
-          llvm::MachineOperand::CreateReg(loaded, false)};
+  const std::array condition{llvm::MachineOperand::CreateImm(-1),
+                             llvm::MachineOperand::CreateImm(codes_.branch_nonzero),
+                             llvm::MachineOperand::CreateReg(loaded, false)};
+  instructions_.insertBranch(block, &cold, nullptr, condition, line);
 }
 
 // The return address that the link register has in it, where the function has not saved it, is in the check's

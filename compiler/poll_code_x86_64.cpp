@@ -1,10 +1,14 @@
 // A check on x86-64 (polls.hpp draws it).
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/TargetFrameLowering.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/MC/MCDwarf.h>
+
+#include <string>
 
 #include "poll_code.hpp"
 #include "save_set_x86_64.hpp"
@@ -49,16 +53,23 @@ public:
   std::optional<gap> gap_at(MachineBasicBlock::iterator at, const llvm::LivePhysRegs& live) const override;
 
 private:
-  condition emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, const gap& place,
-                       const llvm::DebugLoc& line) override;
+  void emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, MachineBasicBlock& cold,
+                  const gap& place, const llvm::DebugLoc& line) override;
   void emit_call(MachineBasicBlock& cold, const char* stub, const gap& place,
                  const llvm::DebugLoc& line) override;
   save_set all() const override { return savable_.all(); }
   stub stub_of(const save_set& saved) const override { return savable_registers_x86_64::stub_of(saved); }
 
+  void emit_load(MachineBasicBlock& block, MachineBasicBlock& cold, llvm::MCRegister scratch,
+                 const llvm::DebugLoc& line);
+  void push_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at, const llvm::DebugLoc& line);
+  void pop_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at, const llvm::DebugLoc& line);
   void move_stack_pointer(MachineBasicBlock& block, MachineBasicBlock::iterator at, int by);
   void say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes);
   bool has_red_zone() const;
+  bool writes_register() const { return indirect_ || polls_by_page(); }
+  // A stub writes them in any case.
+  static bool writes_flags(const gap& place) { return place.flags_live && !polls_by_page(); }
 
   const savable_registers_x86_64 savable_;
   const encodings& codes_;
@@ -72,7 +83,8 @@ std::optional<gap> poll_code_x86_64::gap_at(MachineBasicBlock::iterator at,
   gap here{.at = at,
            .saved = *saved,
            .flags_live = live.contains(static_cast<llvm::MCPhysReg>(codes_.flags.id()))};
-  here.on_stack = here.flags_live || (indirect_ && savable_registers_x86_64::spare(*saved) == nullptr);
+  here.on_stack =
+      writes_flags(here) || (writes_register() && savable_registers_x86_64::spare(*saved) == nullptr);
   here.rank = static_cast<int>(saved->count());
   return here;
 }
@@ -85,6 +97,21 @@ bool poll_code_x86_64::has_red_zone() const {
 void poll_code_x86_64::say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
   if (!function_.getSubtarget().getFrameLowering()->hasFP(function_))
     add_rule(block, at, llvm::MCCFIInstruction::createAdjustCfaOffset(nullptr, bytes));
+}
+
+void poll_code_x86_64::push_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at,
+                                  const llvm::DebugLoc& line) {
+  const auto flags = llvm::BuildMI(block, at, line, instructions_.get(codes_.push_flags));
+  for (llvm::MachineOperand& each : flags->implicit_operands())
+    if (each.isUse() && each.getReg() != codes_.stack_pointer && each.getReg() != codes_.flags)
+      each.setIsUndef();  // the direction flag
+  say_pushed(block, at, 8);
+}
+
+void poll_code_x86_64::pop_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at,
+                                 const llvm::DebugLoc& line) {
+  llvm::BuildMI(block, at, line, instructions_.get(codes_.pop_flags));
+  say_pushed(block, at, -8);
 }
 
 // Not by an addition: the flags stay.
@@ -100,20 +127,25 @@ void poll_code_x86_64::move_stack_pointer(MachineBasicBlock& block, MachineBasic
 
 void poll_code_x86_64::emit_call(MachineBasicBlock& cold, const char* stub, const gap& place,
                                  const llvm::DebugLoc& line) {
-  // One that has saved flags has stepped over the red zone already.
+  // One that has saved something for the check has stepped over the red zone already.
   const bool steps = has_red_zone() && !place.on_stack;
+  const bool keeps_flags = place.flags_live && !writes_flags(place);
   if (steps)
     move_stack_pointer(cold, cold.end(), -red_zone);
+  if (keeps_flags)
+    push_flags(cold, cold.end(), line);
   llvm::BuildMI(cold, cold.end(), line, instructions_.get(codes_.call)).addExternalSymbol(stub);
+  if (keeps_flags)
+    pop_flags(cold, cold.end(), line);
   if (steps)
     move_stack_pointer(cold, cold.end(), red_zone);
 }
 
-poll_code::condition poll_code_x86_64::emit_check(MachineBasicBlock& block, MachineBasicBlock& rest,
-                                                  const gap& place, const llvm::DebugLoc& line) {
-  const bool keep_scratch = place.on_stack && indirect_;
+void poll_code_x86_64::emit_check(MachineBasicBlock& block, MachineBasicBlock& rest, MachineBasicBlock& cold,
+                                  const gap& place, const llvm::DebugLoc& line) {
+  const bool keep_scratch = place.on_stack && writes_register();
   llvm::MCRegister scratch;
-  if (indirect_)
+  if (writes_register())
     scratch = register_named(registers_, keep_scratch ? "RAX" : savable_registers_x86_64::spare(place.saved));
 
   const auto add = [&](MachineBasicBlock& to, MachineBasicBlock::iterator at, unsigned opcode) {
@@ -122,13 +154,8 @@ poll_code::condition poll_code_x86_64::emit_check(MachineBasicBlock& block, Mach
   const auto end = block.end();
   if (place.on_stack) {
     move_stack_pointer(block, end, -red_zone);
-    if (place.flags_live) {
-      const auto flags = add(block, end, codes_.push_flags);
-      for (llvm::MachineOperand& each : flags->implicit_operands())
-        if (each.isUse() && each.getReg() != codes_.stack_pointer && each.getReg() != codes_.flags)
-          each.setIsUndef();  // the direction flag
-      say_pushed(block, end, 8);
-    }
+    if (writes_flags(place))
+      push_flags(block, end, line);
     if (keep_scratch) {
       add(block, end, codes_.push).addReg(scratch, llvm::RegState::Undef);
       say_pushed(block, end, 8);
@@ -138,11 +165,13 @@ poll_code::condition poll_code_x86_64::emit_check(MachineBasicBlock& block, Mach
       add(rest, begin, codes_.pop).addReg(scratch, llvm::RegState::Define);
       say_pushed(rest, begin, -8);
     }
-    if (place.flags_live) {
-      add(rest, begin, codes_.pop_flags);
-      say_pushed(rest, begin, -8);
-    }
+    if (writes_flags(place))
+      pop_flags(rest, begin, line);
     move_stack_pointer(rest, begin, red_zone);
+  }
+  if (polls_by_page()) {
+    emit_load(block, cold, scratch, line);
+    return;
   }
   if (indirect_)
     add(block, end, codes_.load)
@@ -159,7 +188,38 @@ poll_code::condition poll_code_x86_64::emit_check(MachineBasicBlock& block, Mach
     check.addExternalSymbol(poll_flag, codes_.thread_offset);
   check.addReg(codes_.thread).addImm(0);
   constexpr int not_equal = 5;
-  return {llvm::MachineOperand::CreateImm(not_equal)};
+  instructions_.insertBranch(block, &cold, nullptr, {llvm::MachineOperand::CreateImm(not_equal)}, line);
+}
+
+// A jump from within assembly code, as an asm goto has: the fault's handler makes it, by an entry of a table
+// that the linker puts together.
+void poll_code_x86_64::emit_load(MachineBasicBlock& block, MachineBasicBlock& cold, llvm::MCRegister scratch,
+                                 const llvm::DebugLoc& line) {
+  const std::string name = llvm::StringRef(registers_.getName(scratch)).lower();
+  const std::string whole = "%" + name;
+  const std::string half = llvm::isDigit(name[1]) ? whole + "d" : "%e" + name.substr(1);
+  const std::string page = poll_page;
+  std::string text;
+  const auto add = [&](const std::string& each) { text += each + "\n\t"; };
+  if (indirect_)
+    add("movq " + page + "@GOTTPOFF(%rip), " + whole);
+  text += ".Lsennit_check${:uid}:\n\t";
+  add("movl %fs:" + (indirect_ ? "(" + whole + ")" : page + "@TPOFF") + ", " + half);
+  add(".pushsection sennit_polls,\"a?o\",@progbits,.Lsennit_check${:uid}");
+  add(".long .Lsennit_check${:uid}-., ${1:l}-.");
+  text += ".popsection";
+
+  using llvm::InlineAsm;
+  llvm::BuildMI(block, block.end(), line, instructions_.get(llvm::TargetOpcode::INLINEASM_BR))
+      .addExternalSymbol(function_.createExternalSymbolName(text))
+      .addImm(InlineAsm::Extra_HasSideEffects)
+      .addImm(InlineAsm::Flag(InlineAsm::Kind::Clobber, 1))
+      .addReg(scratch, llvm::RegState::Define | llvm::RegState::Dead | llvm::RegState::EarlyClobber)
+      .addImm(InlineAsm::Flag(InlineAsm::Kind::Imm, 1))
+      .addMBB(&cold);
+  cold.setIsInlineAsmBrIndirectTarget();
+  cold.setMachineBlockAddressTaken();
+  cold.setLabelMustBeEmitted();
 }
 
 }  // namespace

@@ -37,6 +37,7 @@
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"
+#include "poll_page.hpp"
 #include "polls_at_link.hpp"
 #include "polls_report.hpp"
 #include "recursion.hpp"
@@ -402,7 +403,9 @@ bool polls_step(MachineFunction& function) {
   if (!code) {
     static std::once_flag said;
     std::call_once(said, [&] {
-      function.getFunction().getContext().emitError("-sennit-polls is for x86-64 and AArch64 on Linux only");
+      function.getFunction().getContext().emitError(
+          polls_by_page() ? "-sennit-polls-check=page is for x86-64 on Linux only"
+                          : "-sennit-polls is for x86-64 and AArch64 on Linux only");
     });
     return false;
   }
@@ -429,8 +432,10 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
       leave_for_link(module);
       return llvm::PreservedAnalyses::none();
     }
+    if (polls_by_page())
+      add_poll_page(module);
     if (!optimized || most_without_check() == 0)
-      return at_link ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+      return at_link || polls_by_page() ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::LoopSimplifyPass());  // as code generation does
     passes.addPass(llvm::LCSSAPass());
@@ -441,6 +446,8 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
     for (llvm::Function& each : module)
       if (!each.isDeclaration() && (!at_link || gets_checks_at_link(each)))
         functions.invalidate(each, passes.run(each, functions));
+    if (polls_by_page())
+      return llvm::PreservedAnalyses::none();
     llvm::PreservedAnalyses kept;
     kept.preserve<llvm::FunctionAnalysisManagerModuleProxy>();  // each was invalidated
     return kept;

@@ -160,7 +160,7 @@ bool ends_with_check(const MachineBasicBlock& block) {
              return called.isSymbol() && llvm::StringRef(called.getSymbolName()).starts_with(stub_prefix);
            });
   };
-  return llvm::any_of(block, names_poll_flag) &&
+  return llvm::any_of(block, names_poll) &&
          llvm::any_of(block.successors(),
                       [&](const MachineBasicBlock* next) { return llvm::any_of(*next, calls_stub); });
 }

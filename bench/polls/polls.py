@@ -9,6 +9,7 @@ Prints a line of JSON for each thing measured.
   timer      checks; the runtime's time slice sets the flag, and another fiber runs
   no-timer   checks, and the flag is always set: each calls the scheduler, which runs the other fiber and comes back
   signals    no checks: a timer's signal, whose handler yields
+  page       checks by a load from a page, which the time slice has protected: no compare, no branch
   early-ir   checks that are placed before optimization, with the time slice
 
 For the kernels alone, as `timer`: `each-round`, with a check in each round of each loop; `max`, with the checks where the
@@ -32,6 +33,7 @@ VARIANTS = {
     "timer": (plugin.checks("polls"), "slice"),
     "no-timer": (plugin.checks("polls"), "always"),
     "signals": ([], "signal"),
+    "page": (plugin.checks("polls", "polls-check=page"), "slice"),
     "early-ir": (plugin.checks("polls-ir=check"), "slice"),
 }
 OF_KERNELS = {

@@ -22,6 +22,7 @@
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/fault/hook.hpp"
+#include "sennit/detail/fault/poll_page.hpp"
 #include "sennit/detail/fault/survive.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
@@ -131,6 +132,8 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   // BUS_MCEERR_AO: memory that is broken somewhere, not where anybody touched it.
   const bool sent = info->si_code <= 0 || (signal == SIGBUS && info->si_code == BUS_MCEERR_AO);
   if (!sent) {
+    if (signal == SIGSEGV && poll_page_fault(info->si_addr, context))
+      return;
     fault_escape();
     const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
     const stack_place touched = signal == SIGSEGV || signal == SIGBUS ? stack_find(fault) : stack_place{};

@@ -9,6 +9,7 @@
 
 #include "discard.hpp"
 #include "pinned_for_now.hpp"
+#include "sennit/detail/fault/poll_page.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/stop.hpp"
 #include "sennit/no_yield_guard.hpp"
@@ -70,7 +71,7 @@ void deferred_yield(worker& w) noexcept {
 
 void yield_at_next_check(worker& w) noexcept {
   w.yield_deferred = false;
-  __atomic_store_n(&sennit_yield_requested, 1, __ATOMIC_RELAXED);
+  request_yield(sennit_yield_requested, poll_page_of_thread());
 }
 
 }  // namespace sennit::detail
@@ -78,7 +79,7 @@ void yield_at_next_check(worker& w) noexcept {
 // Used: as the flag is, in time_slice.cpp.
 extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   using namespace sennit::detail;
-  __atomic_store_n(&sennit_yield_requested, 0, __ATOMIC_RELAXED);
+  forget_requested_yield();
   worker* const w = this_worker();
   if (w == nullptr || w->unwinding || !runs_own_code(*w) || in_signal_handler() ||
       w->process != process_generation())  // in a forked child

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <system_error>
 
+#include "sennit/detail/fault/poll_page.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "service_thread.hpp"
 
@@ -40,6 +41,18 @@ SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
 
 }  // namespace
 
+void request_yield(unsigned char& flag, void* page) noexcept {
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+  if (page != nullptr)
+    poll_page_close(page);
+}
+
+void forget_requested_yield() noexcept {
+  __atomic_store_n(&sennit_yield_requested, 0, __ATOMIC_RELAXED);
+  if (void* const page = poll_page_of_thread(); page != nullptr)
+    poll_page_open(page);
+}
+
 struct time_slices : of_process {
   std::mutex lock;
   std::condition_variable changed;
@@ -61,7 +74,7 @@ struct time_slices : of_process {
       }
       if (each->due_ <= now) {
         if (others_could_run(*each->of_))
-          __atomic_store_n(each->requested_, 1, __ATOMIC_RELAXED);
+          request_yield(*each->requested_, each->page_);
         looks.fetch_add(1, std::memory_order_relaxed);
       }
       if (each->due_ <= now || each->due_ == never)
@@ -134,6 +147,7 @@ void time_slice::enlist(const worker& of) noexcept {
   const std::lock_guard hold(all.lock);
   of_ = &of;
   requested_ = &sennit_yield_requested;
+  page_ = poll_page_of_thread();
   due_ = clock::now() + length_;
   rests_.store(false, std::memory_order_relaxed);
   previous_ = nullptr;
@@ -150,7 +164,7 @@ void time_slice::withdraw() noexcept {
   if (next_ != nullptr)
     next_->previous_ = previous_;
   (previous_ != nullptr ? previous_->next_ : all.first) = next_;
-  sennit_yield_requested = 0;
+  forget_requested_yield();
 }
 
 // Before, it was seen to rest, or else the thread looks within a slice.

@@ -24,6 +24,8 @@ config.substitutions += [
     ("%polled_cxx", f"clang++-19 {sennit} -std=c++20 {polls} %s %t.trash.o"),
     # The kernels with checks, and what stands for the runtime of a program under stress.
     ("%polled", f"{sennit_clang} {polls} {config.test_source_root}/Inputs/kernels.c %t.trash.o"),
+    # Those checks by a page, which is always closed.
+    ("%page", f"-mllvm -sennit-polls-check=page %t.page.o {parameter['library']} -lstdc++"),
     ("%sennit_clangxx", f"clang++-19 {sennit} -std=c++20"),
     ("%sennit_clang", sennit_clang),
     # For what was compiled with -flto.

@@ -8,6 +8,12 @@
 // RUN: %sennit_clangxx -O2 -flto -c %s -o %t.lto.o -mllvm -sennit-polls
 // RUN: %link -flto %t.lto.o -o %t.lto %library
 // RUN: timeout 60 %t.lto local && timeout 60 %t.lto 2
+// Checks by a page, which faults.
+// RUN: %sennit_clangxx -O2 %s -o %t.page -mllvm -sennit-polls -mllvm -sennit-polls-check=page -mllvm -verify-machineinstrs %library
+// RUN: timeout 60 %t.page local && timeout 60 %t.page 1 && timeout 60 %t.page 2
+// RUN: %sennit_clangxx -O2 -flto -c %s -o %t.lto.o -mllvm -sennit-polls -mllvm -sennit-polls-check=page
+// RUN: %link -flto %t.lto.o -o %t.lto %library
+// RUN: timeout 60 %t.lto local && timeout 60 %t.lto 2
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -1,5 +1,6 @@
 // A worker's time slice: while one of its fibers runs and others could, a thread of the process asks now and
-// then for a yield, by a byte of the worker's thread that the checks in compiled code test (compiler/polls).
+// then for a yield, by a byte of the worker's thread that the checks in compiled code test (compiler/polls),
+// or by a page that they load from.
 //
 // The thread begins with the first runtime that has a slice. It looks at each worker that runs fibers once in
 // its slice, also while only one fiber can run there, and sleeps while no worker of such a runtime has any to
@@ -60,10 +61,16 @@ private:
   // Of the thread of time slices, under its lock.
   const sennit_worker* of_ = nullptr;
   unsigned char* requested_ = nullptr;
+  void* page_ = nullptr;
   time_point due_;  // never: at the last look it did rest
   time_slice* next_ = nullptr;
   time_slice* previous_ = nullptr;
 };
+
+// Of a thread that has not ended: its flag, and its poll page or null.
+void request_yield(unsigned char& flag, void* page) noexcept;
+// The calling thread's.
+void forget_requested_yield() noexcept;
 
 // For tests: how often it was looked whether a worker's fiber is to yield, and whether the thread sleeps
 // until a worker has somebody to run.
