@@ -26,6 +26,38 @@ cl::opt<bool> asked_for("sennit-no-callee-save",
 // there may bring a caller a base pointer. lld takes no options of plugins, so the compile step leaves this.
 constexpr StringLiteral attribute = "sennit-no-callee-save";
 
+// What keeps a function from being marked. Each can be left out, to see what it is for.
+enum class guard : std::uint8_t {
+  base_pointer,
+  varargs,
+  by_value,
+  words,
+  special,
+  naked,
+  linkage,
+  address,
+  type,
+  musttail
+};
+cl::bits<guard> left_out(
+    "sennit-no-callee-save-without", cl::Hidden, cl::CommaSeparated,
+    cl::desc("Without these guards: what is compiled so is wrong"),
+    cl::values(clEnumValN(guard::base_pointer, "base-pointer", "callers that may have a base pointer"),
+               clEnumValN(guard::varargs, "varargs", "variable arguments"),
+               clEnumValN(guard::by_value, "by-value", "objects passed by value, on the stack"),
+               clEnumValN(guard::words, "words",
+                          "more arguments than registers that a prologue leaves alone"),
+               clEnumValN(guard::special, "special", "nest, swiftself, swifterror, swiftasync"),
+               clEnumValN(guard::naked, "naked", "naked functions"),
+               clEnumValN(guard::linkage, "linkage", "functions that other units see"),
+               clEnumValN(guard::address, "address", "functions whose address is taken"),
+               clEnumValN(guard::type, "type", "calls by another type or convention"),
+               clEnumValN(guard::musttail, "musttail", "either end of a musttail call")));
+
+bool holds(guard which) {
+  return !left_out.isSet(which);
+}
+
 using function_set = SmallSetVector<Function*, 32>;
 
 bool is_switch(const Instruction& instruction) {
@@ -67,7 +99,7 @@ bool may_have_base_pointer(Function& function) {
 }
 
 bool may_call_marked(Function& function) {
-  return !function.hasOptNone() && !may_have_base_pointer(function);
+  return !function.hasOptNone() && !(holds(guard::base_pointer) && may_have_base_pointer(function));
 }
 
 // The convention hands out registers before it looks at what is special about a parameter. Its last two, from
@@ -76,12 +108,15 @@ bool has_plain_parameters(const Function& function) {
   constexpr std::uint64_t safe_words = 10;
   std::uint64_t words = 0;
   for (const Argument& each : function.args()) {
-    if (each.hasPassPointeeByValueCopyAttr() || each.hasNestAttr() || each.hasSwiftErrorAttr() ||
-        each.hasAttribute(Attribute::SwiftSelf) || each.hasAttribute(Attribute::SwiftAsync))
+    if (holds(guard::by_value) && each.hasPassPointeeByValueCopyAttr())
+      return false;
+    if (holds(guard::special) &&
+        (each.hasNestAttr() || each.hasSwiftErrorAttr() || each.hasAttribute(Attribute::SwiftSelf) ||
+         each.hasAttribute(Attribute::SwiftAsync)))
       return false;
     words += divideCeil(function.getDataLayout().getTypeSizeInBits(each.getType()).getKnownMinValue(), 64);
   }
-  return words <= safe_words;
+  return words <= safe_words || !holds(guard::words);
 }
 
 bool is_musttail(const Instruction& instruction) {
@@ -92,20 +127,24 @@ bool is_musttail(const Instruction& instruction) {
 // Someone who knows the function calls it, and calls it by its own convention and type.
 bool is_call_in_sight(const Use& use, const SmallPtrSetImpl<Function*>& callers) {
   const auto* call = dyn_cast<CallBase>(use.getUser());
-  return call != nullptr && call->isCallee(&use) && !call->isMustTailCall() &&
-         call->getFunctionType() == cast<Function>(use.get())->getFunctionType() &&
-         call->getCallingConv() == cast<Function>(use.get())->getCallingConv() &&
+  if (call == nullptr || !call->isCallee(&use))
+    return !holds(guard::address);
+  const auto* called = cast<Function>(use.get());
+  return (!holds(guard::musttail) || !call->isMustTailCall()) &&
+         (!holds(guard::type) || (call->getFunctionType() == called->getFunctionType() &&
+                                  call->getCallingConv() == called->getCallingConv())) &&
          callers.contains(call->getFunction());
 }
 
 bool may_be_marked(Function& function, const SmallPtrSetImpl<Function*>& callers) {
   const CallingConv::ID convention = function.getCallingConv();
-  return function.hasLocalLinkage() && callers.contains(&function) &&
-         (convention == CallingConv::C || convention == CallingConv::Fast) && !function.isVarArg() &&
-         !function.hasFnAttribute(Attribute::Naked) &&
+  return (function.hasLocalLinkage() || !holds(guard::linkage)) && callers.contains(&function) &&
+         (convention == CallingConv::C || convention == CallingConv::Fast) &&
+         (!function.isVarArg() || !holds(guard::varargs)) &&
+         (!function.hasFnAttribute(Attribute::Naked) || !holds(guard::naked)) &&
          !function.hasFnAttribute("no_caller_saved_registers") &&
          !function.hasFnAttribute("no_callee_saved_registers") && has_plain_parameters(function) &&
-         none_of(instructions(function), is_musttail) &&
+         (!holds(guard::musttail) || none_of(instructions(function), is_musttail)) &&
          all_of(function.uses(), [&](const Use& use) { return is_call_in_sight(use, callers); });
 }
 
@@ -170,8 +209,9 @@ bool is_never_left(Function& function, const function_set& marked) {
 
 void mark(Function& function) {
   function.setCallingConv(CallingConv::PreserveNone);
-  for (User* user : function.users())
-    cast<CallBase>(user)->setCallingConv(CallingConv::PreserveNone);
+  for (const Use& use : function.uses())
+    if (auto* call = dyn_cast<CallBase>(use.getUser()); call != nullptr && call->isCallee(&use))
+      call->setCallingConv(CallingConv::PreserveNone);
 }
 
 class no_callee_save : public PassInfoMixin<no_callee_save> {

@@ -26,6 +26,9 @@ config.substitutions += [
     ("%polled", f"{sennit_clang} {polls} {config.test_source_root}/Inputs/kernels.c %t.trash.o"),
     # Those checks by a page, which is always closed.
     ("%page", f"-mllvm -sennit-polls-check=page %t.page.o {parameter['library']} -lstdc++"),
+    # Without one of the guards of -sennit-no-callee-save.
+    ("%without=", f"clang++-19 {sennit} -std=c++20 -O2 -fno-crash-diagnostics -o %t.wrong -mllvm -sennit-no-callee-save"
+     " -mllvm -sennit-no-callee-save-without="),
     ("%sennit_clangxx", f"clang++-19 {sennit} -std=c++20"),
     ("%sennit_clang", sennit_clang),
     # For what was compiled with -flto.
