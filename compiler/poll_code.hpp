@@ -19,6 +19,7 @@ struct gap {
   bool flags_live = false;                // though a check writes them
   bool link_live = false;                 // though a call writes it: AArch64's x30
   bool on_stack = false;                  // more must be saved, to check at all
+  bool parts_compare = false;             // from its branch, with which the CPU makes it one operation
   std::array<std::uint8_t, 2> scratch{};  // AArch64's general registers that a check writes
   int rank = 0;
 };

@@ -85,6 +85,7 @@ std::optional<gap> poll_code_x86_64::gap_at(MachineBasicBlock::iterator at,
            .flags_live = live.contains(static_cast<llvm::MCPhysReg>(codes_.flags.id()))};
   here.on_stack =
       writes_flags(here) || (writes_register() && savable_registers_x86_64::spare(*saved) == nullptr);
+  here.parts_compare = here.flags_live && !here.on_stack;
   here.rank = static_cast<int>(saved->count());
   return here;
 }

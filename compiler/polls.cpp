@@ -76,7 +76,8 @@ link_option<std::string> report_file(
     llvm::cl::desc(
         "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
 
-constexpr int on_the_stack = 1 << 16;  // ranks
+constexpr int apart = 1 << 8;  // ranks
+constexpr int on_the_stack = 1 << 16;
 constexpr int no_place = 1 << 20;
 
 blocks without(blocks all, MachineBasicBlock* but) {
@@ -185,6 +186,8 @@ std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement b
     gap& here = *found;
     if (by == placement::max)
       here.rank = 64 - here.rank;
+    if (here.parts_compare)
+      here.rank += apart;
     if (here.on_stack)
       here.rank += on_the_stack;
     const bool at_end = std::exchange(last, false);

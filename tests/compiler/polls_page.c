@@ -30,6 +30,20 @@ int counts(volatile int* p, int n) {
   return found;
 }
 
+// A check writes no flags, but keeps a compare and its branch from being one operation: it is not between them, though
+// nothing is to be saved there.
+// CHECK-LABEL: looks:
+// CHECK: .Lsennit_check
+// CHECK: cmpl %esi, (%rdi)
+// CHECK-NEXT: jne
+// CHECK: callq sennit_yield_rsi_rdi
+int unknown(int* p);
+int looks(int* p, int n) {
+  if (*p == n)
+    unknown(p);
+  return unknown(p) + *p;
+}
+
 // SECTIONS: .text.counts
 // SECTIONS: sennit_polls PROGBITS {{.*}} AL
 // SECTIONS: .tbss.sennit_poll_page NOBITS {{.*}} WAGT
