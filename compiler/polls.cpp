@@ -65,6 +65,13 @@ link_option<placement> where(
                      clEnumValN(placement::begin, "begin", "at the beginning of the loop's entry"),
                      clEnumValN(placement::ends, "ends", "at a beginning or an end of a block: the best")));
 
+enum class scope : std::uint8_t { cycles, blocks };
+link_option<scope> in("sennit-polls-in", llvm::cl::init(scope::cycles), llvm::cl::desc("What gets a check"),
+                      llvm::cl::values(clEnumValN(scope::cycles, "cycles",
+                                                  "loops, and calls that may come back"),
+                                       clEnumValN(scope::blocks, "blocks",
+                                                  "each block, as Jaaskelainen 2008, to compare with")));
+
 link_option<bool> verified(
     "sennit-polls-verify",
     llvm::cl::desc("Prove that no cycle is without a check or a proved bound, or fail"));
@@ -379,6 +386,10 @@ bool function_polls::run() {
     all_.push_back(each);
   }
   choose_before_calls();
+  if (in == scope::blocks)
+    for (MachineBasicBlock* each : all_)
+      if (const std::optional<gap>& place = place_in(*each))
+        chosen_.try_emplace(each, *place);
   for (const blocks& loop : cycles_among(all_))
     cover(loop);
   align_strips();
