@@ -71,6 +71,8 @@ std::unique_ptr<poll_code> poll_code::of_target(MachineFunction& function) {
     return nullptr;
   switch (target.getArch()) {
     case llvm::Triple::x86_64:
+      if (function.getTarget().getCodeModel() == llvm::CodeModel::Large)
+        return nullptr;  // a call would not reach its stub
       return make_poll_code_x86_64(function);
     case llvm::Triple::aarch64:
       if (polls_by_page())

@@ -418,8 +418,8 @@ bool polls_step(MachineFunction& function) {
     static std::once_flag said;
     std::call_once(said, [&] {
       function.getFunction().getContext().emitError(
-          polls_by_page() ? "-sennit-polls-check=page is for x86-64 on Linux only"
-                          : "-sennit-polls is for x86-64 and AArch64 on Linux only");
+          polls_by_page() ? "-sennit-polls-check=page is for x86-64 on Linux only, without -mcmodel=large"
+                          : "-sennit-polls is for x86-64, without -mcmodel=large, and AArch64 on Linux only");
     });
     return false;
   }

@@ -6,7 +6,7 @@
 // RUN: %sennit_clang -O2 -ffunction-sections -c %s -o %t.o -mllvm -sennit-polls -mllvm -sennit-polls-check=page
 // RUN: llvm-readelf-19 -SW %t.o | FileCheck %s --check-prefix=SECTIONS
 // RUN: not %sennit_clang %aarch64 -O2 -c %s -o %t.o -mllvm -sennit-polls -mllvm -sennit-polls-check=page 2>&1 | FileCheck %s --check-prefix=REFUSED
-// REFUSED: error: -sennit-polls-check=page is for x86-64 on Linux only
+// REFUSED: error: -sennit-polls-check=page is for x86-64 on Linux only, without -mcmodel=large
 
 // CHECK-LABEL: counts:
 // CHECK: .Lsennit_check[[N:[0-9]+]]:
