@@ -27,8 +27,8 @@
 // NAKED: naked: {{[-0-9]+}} instead of 6
 // RUN: %without=musttail %s %t.other.o %library && not timeout 20 %t.wrong
 //
-// A call by another type is right without its guard, too: it is given the convention as others are, and words are
-// handed over in one order. That guard is for types that differ in more; no such program was found.
+// A call by another type is right without its guard, too: it is given the convention as others are, and words
+// are handed over in one order. That guard is for types that differ in more; no such program was found.
 // RUN: %without=type %s %t.other.o %library && timeout 20 %t.wrong
 #if defined(OTHER_UNIT)
 long seen_by_other_units(long value);

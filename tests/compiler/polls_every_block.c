@@ -1,5 +1,6 @@
-// The second seed's Figure 2: with a check in each block, at its place with the fewest live registers, the first of
-// three blocks saves one register, and the others none. (By default none of them has a check: they are in no cycle.)
+// The second seed's Figure 2: with a check in each block, at its place with the fewest live registers, the
+// first of three blocks saves one register, and the others none. (By default none of them has a check: they
+// are in no cycle.)
 // RUN: %sennit_clang -O2 -S %s -o - %verify -mllvm -sennit-polls -mllvm -sennit-polls-in=blocks | FileCheck %s
 // RUN: %sennit_clang %aarch64 -O2 -S %s -o - %verify -mllvm -sennit-polls -mllvm -sennit-polls-in=blocks | FileCheck %s --check-prefix=AARCH64
 // RUN: %sennit_clang -O2 -S %s -o - %verify -mllvm -sennit-polls | FileCheck %s --check-prefix=DEFAULT

@@ -30,8 +30,8 @@ int counts(volatile int* p, int n) {
   return found;
 }
 
-// A check writes no flags, but keeps a compare and its branch from being one operation: it is not between them, though
-// nothing is to be saved there.
+// A check writes no flags, but keeps a compare and its branch from being one operation: it is not between
+// them, though nothing is to be saved there.
 // CHECK-LABEL: looks:
 // CHECK: .Lsennit_check
 // CHECK: cmpl %esi, (%rdi)
