@@ -5,8 +5,8 @@
 // instructions are checks, compiled code says in tables, before main() and when a shared object is loaded
 // (compiler/poll_page.hpp).
 //
-// Source: the plan's "a load from a poll page (with the fault room's dispatch)"; virtual machines call it a
-// safepoint's page.
+// Virtual machines stop their threads so, by what they call a safepoint's polling page; theirs is one for all
+// threads, and who is not meant faults, too.
 #pragma once
 
 #include <cstdint>
