@@ -335,7 +335,7 @@ TYPED_TEST(Stacks, DepthsAreTheNamesOwn) {
         TypeParam::spawn([] { use(30'000); }, {.name = "deep"}).join();
         TypeParam::spawn([] { use(100); }, {.name = "shallow"}).join();
       }
-      bool seen = false;
+      std::atomic<bool> seen{false};
       auto alive = TypeParam::spawn(
           [&seen] {
             const std::size_t before = stack_high_water();
