@@ -7,46 +7,9 @@
 // RUN: %sennit_clang %aarch64 -static -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer %s %t.runtime.o -o %t -mllvm -sennit-polls && timeout 60 qemu-aarch64 %t
 // RUN: %sennit_clang %aarch64 -static -O2 -mbranch-protection=pac-ret+leaf %s %t.runtime.o -o %t -mllvm -sennit-polls && timeout 60 qemu-aarch64 %t
 // RUN: %sennit_clang %aarch64 -static -O0 %s %t.runtime.o -o %t -mllvm -sennit-polls && timeout 60 qemu-aarch64 %t
-#include <stdint.h>
-#include <stdio.h>
+#include "Inputs/backtrace.h"
 
-typedef long function(volatile int* end);
-extern __thread volatile unsigned char sennit_yield_requested;
-extern volatile int stop, right;
-extern function* volatile wanted;
-long caller(function* called);
-int main(void);
-
-#if defined(RUNTIME)
-#include <unwind.h>
-
-__thread volatile unsigned char sennit_yield_requested;
-volatile int stop, right;
-function* volatile wanted;
-
-enum { most = 8 };
-struct trace {
-  uintptr_t functions[most];
-  int count;
-};
-
-static _Unwind_Reason_Code note(struct _Unwind_Context* frame, void* into) {
-  struct trace* trace = into;
-  if (trace->count == most)
-    return _URC_END_OF_STACK;
-  trace->functions[trace->count++] = _Unwind_GetRegionStart(frame);
-  return _URC_NO_REASON;
-}
-
-void sennit_forced_yield(void) {
-  struct trace trace = {.count = 0};
-  _Unwind_Backtrace(note, &trace);
-  sennit_yield_requested = 0;
-  stop = 1;
-  right = trace.count >= 5 && trace.functions[2] == (uintptr_t)wanted &&
-          trace.functions[3] == (uintptr_t)caller && trace.functions[4] == (uintptr_t)main;
-}
-#else
+#if !defined(RUNTIME)
 
 __attribute__((noinline)) static long leaf(volatile int* end) {
   sennit_yield_requested = 1;
