@@ -446,10 +446,11 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
       leave_for_link(module);
       return llvm::PreservedAnalyses::none();
     }
+    const bool changed = at_link || polls_by_page();
     if (polls_by_page())
       add_poll_page(module);
     if (!optimized || most_without_check() == 0)
-      return at_link || polls_by_page() ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+      return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::LoopSimplifyPass());  // as code generation does
     passes.addPass(llvm::LCSSAPass());
@@ -460,7 +461,7 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
     for (llvm::Function& each : module)
       if (!each.isDeclaration() && (!at_link || gets_checks_at_link(each)))
         functions.invalidate(each, passes.run(each, functions));
-    if (polls_by_page())
+    if (changed)
       return llvm::PreservedAnalyses::none();
     llvm::PreservedAnalyses kept;
     kept.preserve<llvm::FunctionAnalysisManagerModuleProxy>();  // each was invalidated
