@@ -23,14 +23,6 @@ using sennit::continuation;
 template <class Kind>
 class BecomeWaits : public sennit::kind_test<Kind> {};
 
-// Long enough that all who can have run have.
-template <class Kind>
-void let_all_run() {
-  const auto until = std::chrono::steady_clock::now() + 3ms;
-  while (std::chrono::steady_clock::now() < until)
-    Kind::yield();
-}
-
 KIND_TEST(BecomeWaits, Event) {
   this->run([] {
     typename Kind::event happened;
@@ -38,7 +30,7 @@ KIND_TEST(BecomeWaits, Event) {
     std::vector<typename Kind::fiber> all;
     for (int i = 0; i < 10; ++i)
       all.push_back(Kind::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }));
-    let_all_run<Kind>();
+    sennit::until_stackless<Kind>(10);
     EXPECT_EQ(woken, 0);
     happened.set();
     for (auto& each : all)
@@ -84,7 +76,7 @@ KIND_TEST(BecomeWaits, WaitGroup) {
     auto waits = Kind::spawn([&] { return become(pending.waiting(), [&] { done = true; }); });
     pending.done();
     pending.done();
-    let_all_run<Kind>();
+    sennit::until_stackless<Kind>(1);
     EXPECT_FALSE(done);
     pending.done();
     waits.join();
@@ -272,7 +264,7 @@ KIND_TEST(BecomeWaits, ChannelReceiveWithStatesOfAllSizes) {
             [&](const decltype(state)&, std::optional<decltype(value)> got) { right += got == value; },
             state);
       });
-      let_all_run<Kind>();
+      sennit::until_stackless<Kind>(1);
       values.send(value);
       waits.join();
       EXPECT_EQ(right, 1) << sizeof state << " " << sizeof value;
@@ -356,7 +348,8 @@ KIND_TEST(BecomeWaits, ClosedChannels) {
     {
       all.push_back(
           Kind::spawn([&] { return become(values.sending(1), [&](bool sent) { refused += !sent; }); }));
-      let_all_run<Kind>();
+      if (i == 0)
+        sennit::until_stackless<Kind>(1);
       values.close();
     }
     all.push_back(Kind::spawn(
@@ -373,14 +366,19 @@ KIND_TEST(BecomeWaits, Join) {
     std::atomic<int> seen = 0;
     auto first = Kind::spawn([&] { go.wait(); });
     auto second = Kind::spawn([&] { return become(sennit::joining(std::move(first)), [&] { seen = 1; }); });
-    let_all_run<Kind>();
+    sennit::until_stackless<Kind>(1);
     EXPECT_EQ(seen, 0);
     go.set();
     second.join();
     EXPECT_EQ(seen, 1);
-    // One that has ended, and threw.
-    auto throws = Kind::spawn([] { throw std::runtime_error("thrown"); });
-    let_all_run<Kind>();
+    // One that threw already.
+    std::atomic<bool> begun = false;
+    auto throws = Kind::spawn([&] {
+      begun = true;
+      throw std::runtime_error("thrown");
+    });
+    while (!begun)
+      Kind::yield();
     auto gets_it = Kind::spawn([&] { return become(sennit::joining(std::move(throws)), [&] { seen = 2; }); });
     EXPECT_THROW(gets_it.join(), std::runtime_error);
     EXPECT_EQ(seen, 1);
@@ -408,7 +406,7 @@ KIND_TEST(BecomeWaits, Future) {
       return become(std::move(future).waiting(),
                     [&](typename Kind::template future<std::string> ready) { got = ready.get(); });
     });
-    let_all_run<Kind>();
+    sennit::until_stackless<Kind>(1);
     promise.set_value("kept");
     waits.join();
     EXPECT_EQ(got, "kept");
@@ -447,7 +445,7 @@ KIND_TEST(BecomeWaits, TheRuntimesEnd) {
       waits_for([&] { return to.sending(1); });
       waits_for([&] { return promise.get_future().waiting(); });
       waits_for([&] { return sennit::joining(Kind::spawn([&] { happened.wait(); })); });
-      let_all_run<Kind>();
+      sennit::until_stackless<Kind>(11);
     });
   }
   mutex.unlock();

@@ -83,21 +83,22 @@ KIND_TEST(PortsAtTheEnd, TheEndFindsServers) {
 KIND_TEST(PortsAtTheEnd, TheEndFindsCallersInside) {
   for (const bool closed : {false, true}) {
     typename PortsAtTheEnd<Kind>::numbers port;
+    std::atomic<bool> inside = false;
     {
       Kind ending;
       ending.run([&] {
         Kind::spawn([&] {
-          port.serve_in_callers([](int x) {
+          port.serve_in_callers([&](int x) {
+            inside = true;
             Kind::sleep_for(1h);
             return x;
           });
         }).detach();
-        Kind::sleep_for(1ms);
         Kind::spawn([&] { port.call(1); }).detach();
-        Kind::sleep_for(1ms);
+        while (!inside)
+          Kind::sleep_for(1ms);
         if (closed)
           port.close();
-        Kind::sleep_for(1ms);
       });
     }
     EXPECT_TRUE(port.closed());
