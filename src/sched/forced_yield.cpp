@@ -39,15 +39,22 @@ private:
   const int error_;
 };
 
-// Not in the middle of the scheduler's work: on a decider's stack, or about to leave its own.
-bool runs_own_code(const worker& w) noexcept {
+bool runs_on(const stack_memory& stack) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const auto low = reinterpret_cast<std::uintptr_t>(w.stack_memory.low);
-  return w.ready.running() && !w.ready.current->is_parked() && here - low >= w.stack_memory.size;
+  return here - reinterpret_cast<std::uintptr_t>(stack.low) < stack.size;
 }
 
-// A handler that runs on the fiber's own stack is not told from the fiber.
-bool in_signal_handler() noexcept {
+// Not in the middle of the scheduler's work: on a decider's stack, or about to leave its own.
+bool runs_own_code(const worker& w) noexcept {
+  return w.ready.running() && !w.ready.current->is_parked() && !runs_on(w.stack_memory);
+}
+
+// A handler that runs on the fiber's own stack is not told from the fiber. Elsewhere (a coroutine, a handler)
+// the system is asked, which takes several times as long as the yield.
+bool in_signal_handler(const fiber& self) noexcept {
+  const coroutine_frame* const frame = fiber_frame(self);
+  if (frame != nullptr && runs_on(frame->record.memory))
+    return false;
   stack_t of_signals;
   return ::sigaltstack(nullptr, &of_signals) == 0 && (of_signals.ss_flags & SS_ONSTACK) != 0;
 }
@@ -81,7 +88,7 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   using namespace sennit::detail;
   forget_requested_yield();
   worker* const w = this_worker();
-  if (w == nullptr || w->unwinding || !runs_own_code(*w) || in_signal_handler() ||
+  if (w == nullptr || w->unwinding || !runs_own_code(*w) || in_signal_handler(*w->ready.current) ||
       w->process != process_generation())  // in a forked child
     return;
   if (*no_yield_count() != 0) {
