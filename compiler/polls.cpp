@@ -476,9 +476,12 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
 
 void add_polls(llvm::PassBuilder& passes) {
   add_machine_step(polls_step);
-  if (wanted)
-    passes.registerPipelineStartEPCallback(
-        [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) { manager.addPass(mark_no_yield()); });
+  passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+    if (wanted)
+      manager.addPass(mark_no_yield());
+    else
+      manager.addPass(warn_of_options());
+  });
   const auto begin = [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
     manager.addPass(begin_link());
   };

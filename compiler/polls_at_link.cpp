@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
@@ -108,6 +109,14 @@ llvm::PreservedAnalyses begin_link::run(llvm::Module& module, llvm::ModuleAnalys
           call->addFnAttr(llvm::Attribute::NoInline);
   }
   return llvm::PreservedAnalyses::none();
+}
+
+llvm::PreservedAnalyses warn_of_options::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+  for (const option_for_link* each : options())
+    if (each->is_given())
+      module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(
+          "-" + each->flag() + " does nothing without -sennit-polls", llvm::DS_Warning));
+  return llvm::PreservedAnalyses::all();
 }
 
 }  // namespace sennit::compiler

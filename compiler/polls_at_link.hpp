@@ -41,6 +41,12 @@ struct begin_link : llvm::PassInfoMixin<begin_link> {
 // Reads the options, and takes the undefined symbol away. Once or more often.
 void take_over_at_link(llvm::Module& module);
 
+// Warns of options that are given where nothing gets checks.
+struct warn_of_options : llvm::PassInfoMixin<warn_of_options> {
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+};
+
 class option_for_link {
 public:
   explicit option_for_link(llvm::StringRef name);
@@ -49,6 +55,7 @@ public:
   virtual ~option_for_link() = default;
 
   llvm::StringRef flag() const { return flag_; }
+  virtual bool is_given() const = 0;
   virtual llvm::Metadata* value(llvm::LLVMContext& context) const = 0;
   virtual void take(llvm::Metadata& value) = 0;
 
@@ -65,6 +72,8 @@ public:
   template <class... Modifiers>
   explicit link_option(llvm::StringRef name, Modifiers&&... modifiers)
       : option(name, std::forward<Modifiers>(modifiers)...), option_for_link(name) {}
+
+  bool is_given() const override { return option::getNumOccurrences() > 0; }
 
   llvm::Metadata* value(llvm::LLVMContext& context) const override {
     if constexpr (std::is_same_v<Value, std::string>)
