@@ -75,9 +75,10 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
-    if (module.debug_compile_units().empty())
-      report_fatal_error("sennit: -sennit-tls-report tells lines: compile with -g or -gline-tables-only",
-                         false);
+    if (module.debug_compile_units().empty()) {
+      module.getContext().emitError("-sennit-tls-report tells lines: compile with -g or -gline-tables-only");
+      return PreservedAnalyses::all();
+    }
     const std::lock_guard locked(guard);
     for (Function& function : module)
       for (Instruction& each : instructions(function))

@@ -8,7 +8,8 @@
 // RUN: %sennit_clang -O2 -gline-tables-only -c %s -o %t.o -mllvm -sennit-fiber-tls -mllvm -sennit-tls-report=%t && not grep . %t
 // RUN: %sennit_clang -O0 -fPIC -gline-tables-only -c %s -o %t.o -mllvm -sennit-tls-report=%t && not grep . %t
 // RUN: not %sennit_clang -O2 -c %s -o %t.o -mllvm -sennit-tls-report=%t 2>&1 | FileCheck %s --check-prefix LINES
-// LINES: sennit: -sennit-tls-report tells lines: compile with -g or -gline-tables-only
+// LINES: error: -sennit-tls-report tells lines: compile with -g or -gline-tables-only
+// LINES-NOT: bug report
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
