@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,7 +15,6 @@
 
 namespace {
 
-using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
 
