@@ -253,7 +253,7 @@ void go_on_in(void (*thrower)(), frames& all) noexcept {
 bool fault_in_known_code(machine_registers& registers, const stack_memory& stack) noexcept {
   if (has_table(registers.rip))
     return true;
-  if (registers.rsp - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
+  if (!stack.holds(registers.rsp))
     return false;
   std::memcpy(&registers.rip, reinterpret_cast<const void*>(registers.rsp), sizeof registers.rip);
   registers.rsp += sizeof registers.rip;

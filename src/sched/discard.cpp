@@ -110,7 +110,7 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 [[maybe_unused]] refusal look_at_frames(const fiber& self, const char* what, const void* from,
                                         unsigned trusted, silence not_said = silence::is_nothing) noexcept {
   const stack_memory& stack = self.frame->record.memory;
-  if (reinterpret_cast<std::uintptr_t>(from) - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
+  if (!stack.holds(reinterpret_cast<std::uintptr_t>(from)))
     return {what, &self, "would leave a generator or coroutine unfinished: call it outside of these"};
   if (std::current_exception() != nullptr)
     return {what, &self, "handles an exception, which nobody would destroy: call it behind the catch block"};
@@ -135,7 +135,7 @@ frame_cleanup::frame_cleanup(void (*run)(frame_cleanup&) noexcept) noexcept : ru
   if (frame == nullptr)
     return;
   const stack_memory& stack = frame->record.memory;
-  if (reinterpret_cast<std::uintptr_t>(this) - reinterpret_cast<std::uintptr_t>(stack.low) >= stack.size)
+  if (!stack.holds(reinterpret_cast<std::uintptr_t>(this)))
     return;
   of_ = &frame->cleanups;
   outer_ = std::exchange(*of_, this);

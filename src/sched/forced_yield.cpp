@@ -40,8 +40,7 @@ private:
 };
 
 bool runs_on(const stack_memory& stack) noexcept {
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  return here - reinterpret_cast<std::uintptr_t>(stack.low) < stack.size;
+  return stack.holds(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
 }
 
 // Not in the middle of the scheduler's work: on a decider's stack, or about to leave its own.

@@ -67,6 +67,7 @@ struct stack_memory {
   std::size_t index = 0;
 
   char* high() const { return low + size - stack_head_size; }
+  bool holds(std::uintptr_t address) const { return address - reinterpret_cast<std::uintptr_t>(low) < size; }
 };
 
 // What a fiber or coroutine is to have: a stack of `size` bytes, as its user says it (0: the usual one); or
