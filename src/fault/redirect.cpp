@@ -33,7 +33,11 @@ struct passing {
 constexpr std::size_t emergency_size = 64 * 1024;
 
 constinit std::atomic<emergency_stack*> reserve[8]{};
-constinit std::atomic<bool> reserve_is_short{true};
+
+// The reserve is full if as many have been taken from it as when it was last filled. A flag would say so
+// before it is: to whoever else is about to need one.
+constinit std::atomic<std::uint32_t> taken{1};
+constinit std::atomic<std::uint32_t> filled_after{0};
 
 // What faults there is nobody's to serve.
 constinit const fault_hook nobody{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
@@ -56,10 +60,11 @@ void drop_emergency(emergency_stack* dropped) noexcept {
 }
 
 emergency_stack* take_emergency() noexcept {
-  reserve_is_short.store(true, std::memory_order_relaxed);
   for (auto& each : reserve)
-    if (emergency_stack* const taken = each.exchange(nullptr, std::memory_order_acquire))
-      return taken;
+    if (emergency_stack* const found = each.exchange(nullptr, std::memory_order_acquire)) {
+      taken.fetch_add(1, std::memory_order_relaxed);
+      return found;
+    }
   return nullptr;
 }
 
@@ -130,16 +135,17 @@ void fault_set_hook(const fault_hook* hook) noexcept {
 }
 
 void fault_fill_reserve() noexcept {
-  if (!fault_redirects || !reserve_is_short.load(std::memory_order_relaxed))
+  const std::uint32_t before = taken.load(std::memory_order_relaxed);
+  if (!fault_redirects || filled_after.load(std::memory_order_acquire) == before)
     return;
-  reserve_is_short.store(false, std::memory_order_relaxed);
   for (auto& each : reserve)
     if (each.load(std::memory_order_relaxed) == nullptr) {
       emergency_stack* const made = make_emergency();
       if (made == nullptr)
-        reserve_is_short.store(true, std::memory_order_relaxed);
+        return;
       drop_emergency(put_into_reserve(made));
     }
+  filled_after.store(before, std::memory_order_release);
 }
 
 void fault_give_emergency(stack_record& of) noexcept {

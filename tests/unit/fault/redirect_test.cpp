@@ -7,8 +7,11 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <latch>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/generator.hpp"
@@ -145,6 +148,13 @@ FAULT_TEST(Redirect, AnAddressThatCannotBe) {
       : "memory", "rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15");
 }
 extern "C" char fault_test_home[];
+fault_answer go_home(const fault_site& site, const std::uint64_t (&home)[3]) {
+  site.registers->rip = reinterpret_cast<std::uint64_t>(fault_test_home);
+  site.registers->rsp = home[0];
+  site.registers->rbp = home[1];
+  site.registers->rbx = home[2];
+  return fault_answer::resume;
+}
 
 FAULT_TEST(Redirect, AnOverflowIsServedOnAnEmergencyStackAgainAndAgain) {
   fault_fill_reserve();
@@ -152,11 +162,7 @@ FAULT_TEST(Redirect, AnOverflowIsServedOnAnEmergencyStackAgainAndAgain) {
   std::uintptr_t served_at = 0;
   const test_hook hook([&](const fault_site& site) {
     served_at = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    site.registers->rip = reinterpret_cast<std::uint64_t>(fault_test_home);
-    site.registers->rsp = home[0];
-    site.registers->rbp = home[1];
-    site.registers->rbx = home[2];
-    return fault_answer::resume;
+    return go_home(site, home);
   });
   run_hooked(hook, [&](auto&) {
     for (int i = 0; i < 100; ++i)
@@ -166,6 +172,27 @@ FAULT_TEST(Redirect, AnOverflowIsServedOnAnEmergencyStackAgainAndAgain) {
   EXPECT_EQ(hook.kind, fault_kind::overflow);
   EXPECT_TRUE(hook.emergency);
   EXPECT_EQ(stack_find(served_at).record->kind, std::string("an emergency stack"));
+}
+
+// Also while another thread is still at the same.
+FAULT_TEST(Redirect, WhoHasFilledTheReserveFindsAnEmergencyStack) {
+  constexpr int threads = 4;
+  for (int i = 0; i < 30; ++i) {
+    const outcome result = in_child([] {
+      std::latch begin(threads);
+      std::vector<std::jthread> all;
+      for (int t = 0; t < threads; ++t)
+        all.emplace_back([&] {
+          std::uint64_t home[3];
+          const test_hook hook([&](const fault_site& site) { return go_home(site, home); });
+          begin.arrive_and_wait();
+          fault_fill_reserve();
+          run_hooked(hook, [&](auto&) { overflow_and_come_back(home); });
+          EXPECT_EQ(hook.served, 1);
+        });
+    });
+    ASSERT_TRUE(result.exited(0)) << result;
+  }
 }
 
 FAULT_TEST(Redirect, AFaultDeepInAStackIsServedOnAnEmergencyStack) {
