@@ -6,12 +6,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "sennit/generator.hpp"
 #include "sennit/local/exception_server.hpp"
 #include "sennit/local/runtime.hpp"
+#include "sennit/runtime.hpp"
 #include "support/child.hpp"
 #include "support/fault_kinds.hpp"
 
@@ -74,6 +77,28 @@ TEST_P(FaultKinds, OutsideOfAnyFiberItEndsTheProcessByItsSignalAndNothingIsSaid)
   });
   EXPECT_FALSE(result.says("sennit: ")) << result;
   EXPECT_TRUE(result.ended_by_fault(GetParam().signal)) << result;
+}
+
+// Not when its threads get to it: whose handler is installed first is not to be a race.
+TEST(FaultHandler, IsThereOnceARuntimeIsMade) {
+  const auto expect_by = [](auto make) {
+    const outcome result = in_child([&] {
+      const auto handled = [] {
+        struct sigaction now = {};
+        sigaction(SIGFPE, nullptr, &now);
+        return now.sa_handler != SIG_DFL;
+      };
+      ::signal(SIGFPE, SIG_DFL);  // what other tests have installed
+      std::thread([&] {
+        EXPECT_FALSE(handled());
+        const auto made = make();
+        EXPECT_TRUE(handled());
+      }).join();
+    });
+    EXPECT_TRUE(result.exited(0)) << result;
+  };
+  expect_by([] { return std::make_unique<local::runtime>(); });
+  expect_by([] { return std::make_unique<runtime>(runtime_options{.workers = 2}); });
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
