@@ -31,9 +31,10 @@ struct runtime_options {
   std::size_t stack_size = 64 * 1024;    // bytes, of fibers that do not ask otherwise; rounded as theirs
 
   // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
-  // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes. 10 ms does
-  // for people who wait; a thread of the process wakes that often, as long as a worker of such a runtime
-  // has fibers to run. At least 100 us. A fiber that is made to yield goes on on the same worker.
+  // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes; less is
+  // refused by std::system_error (EINVAL). 10 ms does for people who wait; a thread of the process wakes
+  // that often, as long as a worker of such a runtime has fibers to run. At least 100 us. A fiber that is
+  // made to yield goes on on the same worker.
   std::chrono::nanoseconds time_slice{0};
 
   // Says on standard error when a worker has run one fiber for so long without a dispatch: the fiber neither

@@ -100,8 +100,6 @@ int sennit_runtime_create(sennit_runtime** result, const sennit_runtime_options*
       wanted.policy = static_cast<run_policy>(options->policy);
       if (options->stack_size != 0)
         wanted.stack_size = options->stack_size;
-      if (options->time_slice < 0)
-        return -EINVAL;
       wanted.time_slice = std::chrono::nanoseconds(options->time_slice);
     }
     if (result == nullptr)

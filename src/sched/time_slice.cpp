@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <system_error>
 
 #include "sennit/detail/fault/poll_page.hpp"
@@ -130,7 +132,11 @@ extern "C" void* sennit_time_slice_thread(void* argument) {
 }  // namespace
 
 void time_slice::set_length(clock::duration wanted) {
-  if (wanted <= clock::duration::zero())
+  if (wanted < clock::duration::zero())
+    throw std::system_error(EINVAL, std::generic_category(),
+                            "sennit: a time slice is 0 ns, for none, or longer, not " +
+                                std::to_string(wanted / std::chrono::nanoseconds(1)) + " ns");
+  if (wanted == clock::duration::zero())
     return;
   time_slices& all = time_slices::only();
   const std::lock_guard hold(all.lock);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "sennit/detail/sched/faults_are_fatal.hpp"
@@ -114,6 +115,16 @@ TEST_P(TimeSlice, NoneWhereNoneWasAskedFor) {
         other.join();
       },
       100us);
+}
+
+TEST_P(TimeSlice, IsNotNegative) {
+  try {
+    run([] {}, -1ms);
+    FAIL() << "nothing was thrown";
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("not -1000000 ns"), std::string::npos) << error.what();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, TimeSlice, testing::Values(0u, 1u, 2u), support::runtime_name);
