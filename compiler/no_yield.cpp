@@ -57,6 +57,15 @@ llvm::SmallPtrSet<const llvm::Function*, 16> annotated_in(const llvm::Module& mo
   return found;
 }
 
+// What a lambda without captures is as a pointer to a function: that only calls the lambda's own.
+bool is_thunk_of(const llvm::Function& function, const llvm::SmallPtrSetImpl<const llvm::Function*>& those) {
+  return function.getName().contains("8__invokeE") &&
+         llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction& each) {
+           const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
+           return call != nullptr && those.contains(call->getCalledFunction());
+         });
+}
+
 // src/sched/no_yield_calls.cpp has each of them with sennit_ before its name.
 constexpr llvm::StringLiteral replaced[] = {"pthread_mutex_lock",
                                             "pthread_mutex_trylock",
@@ -148,7 +157,8 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
   bool changed = replace_calls(module) || !of_fibers.empty();
   for (llvm::Function& function : module) {
     const bool is_ours = is_in_namespace(function.getName()) && !of_fibers.contains(&function);
-    if (!function.isDeclaration() && (is_ours || annotated.contains(&function))) {
+    if (!function.isDeclaration() &&
+        (is_ours || annotated.contains(&function) || is_thunk_of(function, annotated))) {
       mark_as_no_yield(function);
       changed = true;
     }
