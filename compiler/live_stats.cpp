@@ -4,6 +4,7 @@
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/Function.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/JSON.h>
 
@@ -111,7 +112,7 @@ bool count(llvm::MachineFunction& function) {
                              {"at_calls", all.at_calls},
                              {"blocks", std::move(all.blocks)}}
        << '\n';
-  append_line(file, line);
+  append_line(function.getFunction().getContext(), file, line);
   return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <mutex>
@@ -53,18 +54,19 @@ void report_polls(const llvm::MachineFunction& function, llvm::StringRef file) {
 
   std::string line;
   llvm::raw_string_ostream text(line);
-  text << function.getName() << ": " << llvm::count_if(function, ends_with_check) << " checks, ";
+  text << llvm::demangle(function.getName()) << ": " << llvm::count_if(function, ends_with_check)
+       << " checks, ";
   if (most)
     text << "at most " << *most << " instructions without";
   else
     text << "no bound: a loop of no-yield code";
   const char* separator = "; calls ";
   for (const std::string& each : unknown) {
-    text << separator << each;
+    text << separator << llvm::demangle(each);
     separator = ", ";
   }
   text << '\n';
-  append_line(file, line);
+  append_line(function.getFunction().getContext(), file, line);
 }
 
 }  // namespace sennit::compiler

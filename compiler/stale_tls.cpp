@@ -383,7 +383,7 @@ private:
 
 bool report(MachineFunction& function) {
   if (const std::string lines = followed(function).findings(); !lines.empty())
-    append_line(file, lines);
+    append_line(function.getFunction().getContext(), file, lines);
   return false;
 }
 
