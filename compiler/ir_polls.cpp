@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "no_yield.hpp"
+#include "polls.hpp"
 
 namespace sennit::compiler {
 
@@ -59,6 +60,10 @@ void put_before(llvm::Instruction& at) {
 
 struct ir_polls : llvm::PassInfoMixin<ir_polls> {
   static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (polls_are_wanted()) {
+      module.getContext().emitError("-sennit-polls and -sennit-polls-ir: choose one of them");
+      return llvm::PreservedAnalyses::all();
+    }
     for (llvm::Function& function : module) {
       if (function.isDeclaration() || is_no_yield(function) ||
           function.hasFnAttribute(llvm::Attribute::Naked))

@@ -474,6 +474,10 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
 
 }  // namespace
 
+bool polls_are_wanted() {
+  return wanted;
+}
+
 void add_polls(llvm::PassBuilder& passes) {
   add_machine_step(polls_step);
   passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {

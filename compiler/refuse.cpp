@@ -35,8 +35,9 @@ const void* ours() {
   return object_of(reinterpret_cast<const void*>(&LLVMGetVersion)).dli_fbase;
 }
 
-// As a front-end plugin we are only opened. Who opens us has its libLLVM in memory.
-[[gnu::constructor]] void refuse_other_libraries() {
+// As a front-end plugin we are only opened. Who opens us has its libLLVM in memory. Before all that calls it:
+// our options, too.
+[[gnu::constructor(101)]] void refuse_other_libraries() {
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void*) {
         const std::string_view name = object->dlpi_name;

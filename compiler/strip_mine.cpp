@@ -158,7 +158,7 @@ std::optional<counter> counts_up(llvm::Loop& loop, llvm::ICmpInst& test, bool go
     if (bits < 32 || bits > 64 || !(is_signed ? counts->hasNoSignedWrap() : counts->hasNoUnsignedWrap()) ||
         (llvm::ICmpInst::isLE(less) && !is_at_least(1)) || (is_signed && !is_at_least(0)) ||
         llvm::SCEVExprContains(by,
-                               [](const llvm::SCEV* each) { return llvm::isa<llvm::SCEVUDivExpr>(each); }))
+                               [](const llvm::SCEV* part) { return llvm::isa<llvm::SCEVUDivExpr>(part); }))
       continue;
     counter found{&loop, &test, operand, llvm::APInt(static_cast<unsigned>(bits), 0), 0};
     found.counts = &each;

@@ -12,4 +12,19 @@
 // RUN: %sennit_clang -mllvm -sennit-polls -mllvm -sennit-polls-limit=5 -O2 -S %s -o /dev/null -Werror
 // ALONE-DAG: warning: -sennit-polls-limit does nothing without -sennit-polls
 // ALONE-DAG: warning: -sennit-polls-check does nothing without -sennit-polls
+// The plugin, only opened, has options and no passes.
+// RUN: not %stock_clang -fplugin=%plugin -mllvm -sennit-polls -mllvm -sennit-polls-limit=5 -O0 -c %s -o %t.o 2>&1 | FileCheck %s --check-prefix OPENED
+// RUN: not %stock_clang -fplugin=%plugin -mllvm -sennit-fiber-tls -O2 -c %s -o %t.o 2>&1 | FileCheck %s --check-prefix TLS
+// RUN: %stock_clang -fplugin=%plugin -O2 -c %s -o %t.o -Werror
+// OPENED-DAG: error: -sennit-polls does nothing: -fpass-plugin=sennit_compiler.so is missing beside -fplugin
+// OPENED-DAG: error: -sennit-polls-limit does nothing: -fpass-plugin=sennit_compiler.so is missing beside -fplugin
+// OPENED-NOT: bug report
+// TLS: error: -sennit-fiber-tls does nothing: -fpass-plugin=sennit_compiler.so is missing beside -fplugin
+// Checks of both kinds.
+// RUN: not %sennit_clang -mllvm -sennit-polls -mllvm -sennit-polls-ir=check -O2 -S %s -o /dev/null 2>&1 | FileCheck %s --check-prefix BOTH
+// BOTH: error: -sennit-polls and -sennit-polls-ir: choose one of them
+// A report that cannot be written.
+// RUN: not %sennit_clang -mllvm -sennit-polls -mllvm -sennit-polls-report=/nowhere/report -O2 -S %s -o /dev/null 2>&1 | FileCheck %s --check-prefix NOWHERE
+// NOWHERE: error: cannot write /nowhere/report: No such file or directory
+// NOWHERE-NOT: backend
 void nothing(void) {}
