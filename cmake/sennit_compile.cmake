@@ -5,13 +5,26 @@
 #   NO_CALLEE_SAVE  functions that switch need not save registers for their callers
 #
 # Without any of these, too, sennit/swapstack.h is the plugin's primitive there.
-# With INTERPROCEDURAL_OPTIMIZATION, to be set before, lld loads the plugin, too. What is compiled with the plugin and
-# without links together. The plugin is SENNIT_COMPILER_PLUGIN, which sennit-config.cmake sets, or this build's own.
-function(sennit_target_compile target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PREEMPT;FIBER_TLS;NO_CALLEE_SAVE" "" "")
-  if(arg_UNPARSED_ARGUMENTS)
+# With INTERPROCEDURAL_OPTIMIZATION lld loads the plugin, too. What is compiled with the plugin and without links
+# together. The plugin is SENNIT_COMPILER_PLUGIN, which sennit-config.cmake sets, or this build's own.
+function(sennit_target_compile)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "PREEMPT;FIBER_TLS;NO_CALLEE_SAVE" "" "")
+  list(LENGTH arg_UNPARSED_ARGUMENTS count)
+  if(NOT count EQUAL 1 OR NOT ARGV0 STREQUAL arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
       "sennit_target_compile(${ARGV}) wants a target, and then PREEMPT, FIBER_TLS, NO_CALLEE_SAVE or none of them")
+  endif()
+  set(target "${ARGV0}")
+  if(NOT TARGET "${target}")
+    message(FATAL_ERROR "sennit_target_compile(${target}): there is no target of that name. Call it after "
+      "add_executable or add_library.")
+  endif()
+  get_target_property(type "${target}" TYPE)
+  get_target_property(imported "${target}" IMPORTED)
+  get_target_property(alias "${target}" ALIASED_TARGET)
+  if(type STREQUAL "INTERFACE_LIBRARY" OR type STREQUAL "UTILITY" OR imported OR alias)
+    message(FATAL_ERROR "sennit_target_compile(${target}): nothing is compiled of an imported target, an alias, an "
+      "INTERFACE library or a custom target. Name the targets whose sources the plugin is to compile.")
   endif()
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   foreach(language IN ITEMS C CXX)
@@ -50,8 +63,7 @@ function(sennit_target_compile target)
     # Not for assembly: that takes no options of plugins.
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${flag}>")
   endforeach()
-  get_target_property(optimized_at_link ${target} INTERPROCEDURAL_OPTIMIZATION)
-  if(optimized_at_link)
-    target_link_options(${target} PRIVATE -fuse-ld=lld "LINKER:--load-pass-plugin=${plugin}")
-  endif()
+  set(optimized_at_link "$<BOOL:$<TARGET_PROPERTY:INTERPROCEDURAL_OPTIMIZATION>>")
+  target_link_options(${target} PRIVATE "$<${optimized_at_link}:-fuse-ld=lld>"
+    "$<${optimized_at_link}:LINKER:--load-pass-plugin=${plugin}>")
 endfunction()
