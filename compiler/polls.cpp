@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "cycles.hpp"
+#include "diagnose.hpp"
 #include "distance.hpp"
 #include "for_link.hpp"
 #include "machine_pass.hpp"
@@ -282,7 +283,7 @@ void function_polls::choose_before_calls() {
       return;
     }
   }
-  llvm::errs() << "sennit: " << function_.getName() << ": no place for a check before it calls\n";
+  diagnose(function_.front(), llvm::DS_Warning, "no place for a check before it calls what may call it");
 }
 
 // ---- Which blocks.
@@ -356,7 +357,8 @@ void function_polls::cover(const blocks& loop) {
                  return i.getFlag(MachineInstr::FrameSetup);
                });
       }))
-    llvm::errs() << "sennit: " << function_.getName() << ": a loop has no place for a check\n";
+    diagnose(*entry, llvm::DS_Warning,
+             "a loop has no place for a check: in all of it something is live that no stub saves");
 }
 
 // A strip that has loops within is aligned as LLVM aligns loops, also where its rounds fall into its first

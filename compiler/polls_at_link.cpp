@@ -3,6 +3,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
@@ -112,10 +113,17 @@ llvm::PreservedAnalyses begin_link::run(llvm::Module& module, llvm::ModuleAnalys
 }
 
 llvm::PreservedAnalyses warn_of_options::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+  struct warning final : llvm::DiagnosticInfo {
+    explicit warning(const option_for_link& what)
+        : DiagnosticInfo(llvm::getNextAvailablePluginDiagnosticKind(), llvm::DS_Warning), option(what) {}
+    void print(llvm::DiagnosticPrinter& out) const override {
+      out << "-" << option.flag() << " does nothing without -sennit-polls";
+    }
+    const option_for_link& option;
+  };
   for (const option_for_link* each : options())
     if (each->is_given())
-      module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(
-          "-" + each->flag() + " does nothing without -sennit-polls", llvm::DS_Warning));
+      module.getContext().diagnose(warning(*each));
   return llvm::PreservedAnalyses::all();
 }
 

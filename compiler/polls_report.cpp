@@ -59,7 +59,7 @@ void report_polls(const llvm::MachineFunction& function, llvm::StringRef file) {
   if (most)
     text << "at most " << *most << " instructions without";
   else
-    text << "no bound: a loop of no-yield code";
+    text << "no bound: a loop that has no check";
   const char* separator = "; calls ";
   for (const std::string& each : unknown) {
     text << separator << llvm::demangle(each);

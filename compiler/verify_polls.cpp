@@ -3,12 +3,12 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/CodeGen/MachineBasicBlock.h>
-#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
 #include <vector>
 
+#include "diagnose.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"
 #include "recursion.hpp"
@@ -37,7 +37,7 @@ public:
     } while (take_bounded_rounds());
     for (const MachineBasicBlock& block : function_)
       if (left_.contains(&block) && !is_exempt(block) && reaches(block, block))
-        fail(block, "is in a cycle without a check");
+        return fail(block, "a cycle has no check");
   }
 
   void of_recursion() const {
@@ -49,7 +49,7 @@ public:
       next.pop_back();
       for (const MachineInstr& each : block)
         if (calls.may_begin_at(each))
-          fail(block, "may recurse without a check");
+          return fail(block, "it may recurse without a check");
       for (const MachineBasicBlock* follower : followers(block))
         if (seen.insert(follower).second)
           next.push_back(follower);
@@ -140,11 +140,10 @@ private:
     return false;
   }
 
-  [[noreturn]] void fail(const MachineBasicBlock& block, const char* what) const {
+  static void fail(const MachineBasicBlock& block, const char* what) {
     std::string text;
-    llvm::raw_string_ostream(text) << "sennit: " << function_.getName() << ": block "
-                                   << llvm::printMBBReference(block) << ' ' << what;
-    llvm::report_fatal_error(llvm::StringRef(text), false);
+    llvm::raw_string_ostream(text) << what << " (block " << llvm::printMBBReference(block) << ')';
+    diagnose(block, llvm::DS_Error, text);
   }
 
   const llvm::MachineFunction& function_;

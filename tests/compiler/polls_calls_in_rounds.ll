@@ -6,7 +6,7 @@ target triple = "x86_64-pc-linux-gnu"
 
 ; CHECK-LABEL: calls_in_rounds:
 ; CHECK: cmpb $0, %fs:sennit_yield_requested@TPOFF
-; LEFT-OUT: sennit: calls_in_rounds: block %bb.{{[0-9]+}}{{.*}} is in a cycle without a check
+; LEFT-OUT: error: {{.*}}calls_in_rounds: a cycle has no check (block %bb.
 declare i1 @called() nocallback
 define void @calls_in_rounds() {
   call void asm sideeffect "# sennit: before loop 1", ""()

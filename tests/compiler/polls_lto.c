@@ -51,7 +51,7 @@
 // RUN: %sennit_clang -O2 -flto -c %s -o %t.left.o -mllvm -sennit-polls -mllvm -sennit-polls-leave-out=1
 // RUN: %sennit_clang -O2 -flto -c %inputs/polls_lto_other.c -o %t.left2.o -mllvm -sennit-polls -mllvm -sennit-polls-leave-out=1
 // RUN: not %link -flto %t.left.o %t.left2.o %t.stock.o %t.trash.o -o %t 2>&1 | FileCheck %s --check-prefix PROOF
-// PROOF: is in a cycle without a check
+// PROOF: a cycle has no check
 // RUN: not %link -flto %t.left.o %t.other.o %t.stock.o %t.trash.o -o %t 2>&1 | FileCheck %s --check-prefix DIFFERENT
 // DIFFERENT: 'sennit-polls-leave-out': IDs have conflicting values
 // RUN: %sennit_clang -O2 -flto=thin -c %s -o %t.left.o -mllvm -sennit-polls -mllvm -sennit-polls-limit=64
