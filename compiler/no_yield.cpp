@@ -3,8 +3,10 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
@@ -36,25 +38,39 @@ void put_before(llvm::Instruction& at, llvm::StringRef text) {
   builder.CreateCall(llvm::InlineAsm::get(type, text, "~{memory}", true));
 }
 
+bool says_no_yield(const llvm::Value* annotation) {
+  const auto* said = llvm::dyn_cast<llvm::GlobalVariable>(annotation->stripPointerCasts());
+  const auto* text = said != nullptr && said->hasInitializer()
+                         ? llvm::dyn_cast<llvm::ConstantDataSequential>(said->getInitializer())
+                         : nullptr;
+  return text != nullptr && text->isCString() && text->getAsCString() == "sennit::no_yield";
+}
+
 // Functions with __attribute__((annotate("sennit::no_yield"))).
 llvm::SmallPtrSet<const llvm::Function*, 16> annotated_in(const llvm::Module& module) {
   llvm::SmallPtrSet<const llvm::Function*, 16> found;
   const llvm::GlobalVariable* all = module.getGlobalVariable("llvm.global.annotations");
   if (all == nullptr || !all->hasInitializer())
     return found;
-  for (const llvm::Use& each : all->getInitializer()->operands()) {
-    const auto* entry = llvm::dyn_cast<llvm::ConstantStruct>(&each);  // what, text, file, line, arguments
-    if (entry == nullptr)
-      continue;
-    const auto* what = llvm::dyn_cast<llvm::Function>(entry->getOperand(0)->stripPointerCasts());
-    const auto* said = llvm::dyn_cast<llvm::GlobalVariable>(entry->getOperand(1)->stripPointerCasts());
-    const auto* text = said != nullptr && said->hasInitializer()
-                           ? llvm::dyn_cast<llvm::ConstantDataSequential>(said->getInitializer())
-                           : nullptr;
-    if (what != nullptr && text != nullptr && text->isCString() && text->getAsCString() == "sennit::no_yield")
-      found.insert(what);
-  }
+  for (const llvm::Use& each : all->getInitializer()->operands())
+    if (const auto* entry = llvm::dyn_cast<llvm::ConstantStruct>(&each))  // what, text, file, line, arguments
+      if (const auto* what = llvm::dyn_cast<llvm::Function>(entry->getOperand(0)->stripPointerCasts());
+          what != nullptr && says_no_yield(entry->getOperand(1)))
+        found.insert(what);
   return found;
+}
+
+// Local variables with it, as whose value a lambda is not marked.
+void warn_of_annotated_variables(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& each : llvm::instructions(function))
+      if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
+          call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::var_annotation &&
+          says_no_yield(call->getArgOperand(1)))
+        module.getContext().diagnose(llvm::DiagnosticInfoUnsupported(
+            function,
+            "SENNIT_NO_YIELD marks a variable here, and no function: a lambda has it behind its parameters",
+            call->getDebugLoc(), llvm::DS_Warning));
 }
 
 // What a lambda without captures is as a pointer to a function: that only calls the lambda's own.
@@ -154,6 +170,7 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
       }
   }
   const auto annotated = annotated_in(module);
+  warn_of_annotated_variables(module);
   bool changed = replace_calls(module) || !of_fibers.empty();
   for (llvm::Function& function : module) {
     const bool is_ours = is_in_namespace(function.getName()) && !of_fibers.contains(&function);
