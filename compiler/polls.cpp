@@ -35,6 +35,7 @@
 #include "diagnose.hpp"
 #include "distance.hpp"
 #include "for_link.hpp"
+#include "legal_places.hpp"
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"
@@ -141,42 +142,6 @@ private:
   llvm::DenseMap<MachineBasicBlock*, std::optional<gap>> places_;
   llvm::DenseMap<MachineBasicBlock*, gap> chosen_;
 };
-
-bool is_push(const MachineInstr& instruction, const llvm::TargetInstrInfo& instructions) {
-  return instructions.getName(instruction.getOpcode()).starts_with("PUSH") && !instruction.isInlineAsm();
-}
-
-// Before which instructions there is a place, and whether at the end: not within a prologue or an
-// epilogue, a bundle, the terminators, a call's arguments on the stack; nor before what belongs to the
-// instruction before it (unwind information, labels).
-std::vector<bool> legal_places(const MachineBasicBlock& block, const llvm::TargetInstrInfo& instructions,
-                               unsigned no_yield, bool before_calls) {
-  std::vector<bool> legal;
-  bool left = false;       // an epilogue has begun
-  bool arguments = false;  // are being pushed
-  bool label = false;      // begins the call that follows
-  bool end = false;        // a terminator has been seen
-  std::size_t prologue_until = 0;
-  for (const MachineInstr& each : block) {
-    if (each.getFlag(MachineInstr::FrameSetup))
-      prologue_until = legal.size() + 1;
-    legal.push_back(no_yield == 0 && !left && !arguments && !label && !end && !each.isMetaInstruction() &&
-                    !each.isPosition());
-    no_yield = no_yield_depth::after(each, no_yield);
-    left |= each.getFlag(MachineInstr::FrameDestroy);
-    end |= each.isTerminator();
-    end |= before_calls && each.isCall();
-    if (each.isCall())
-      arguments = false;
-    else if (is_push(each, instructions) && !each.getFlag(MachineInstr::FrameSetup))
-      arguments = true;
-    if (!each.isDebugInstr())
-      label = each.isEHLabel() && &each != &*block.getFirstNonDebugInstr();
-  }
-  legal.push_back(no_yield == 0 && !left && !arguments && !label && !end);
-  std::fill_n(legal.begin(), prologue_until, false);
-  return legal;
-}
 
 std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement by, bool before_calls) {
   if (block.isInlineAsmBrIndirectTarget() && block.empty())
