@@ -7,6 +7,11 @@
 // RUN: timeout 60 %t.2
 // RUN: %sennit_clangxx -O2 %s -o %t.3 -mllvm -sennit-polls %t.page.so %library
 // RUN: timeout 60 %t.3
+// By a flag, a program that loads one lets it see the runtime's; else the loader refuses it.
+// RUN: %sennit_clangxx -O2 -DLOADED %s -o %t.5 -mllvm -sennit-polls -rdynamic %library
+// RUN: timeout 60 %t.5 %t.flag.so
+// RUN: %sennit_clangxx -O2 -DLOADED %s -o %t.6 -mllvm -sennit-polls %library
+// RUN: not timeout 60 %t.6 %t.flag.so | grep 'undefined symbol: sennit_'
 // One that finds no page in the program is refused by the loader, or has one: no check is without.
 // RUN: %sennit_clangxx -O2 -DLOADED %s -o %t.4 -mllvm -sennit-polls -mllvm -sennit-polls-check=page -rdynamic %library
 // RUN: timeout 60 %t.4 %t.page.so || timeout 60 %t.4 %t.page.so | grep 'static TLS'
