@@ -277,9 +277,7 @@ TEST(NotServed, WithoutAHookTheProcessDiesAndTheStackIsNamed) {
   EXPECT_TRUE(result.ended_by_fault()) << result;
 }
 
-TEST(NotServed, AHookThatDoesNotWantIt) {
-  if (!fault_redirects)
-    GTEST_SKIP() << "faults are not redirected in this build";
+FAULT_TEST(NotServed, AHookThatDoesNotWantIt) {
   const outcome result = in_child([] {
     test_hook hook([](const fault_site&) {
       say("served\n");
@@ -293,9 +291,7 @@ TEST(NotServed, AHookThatDoesNotWantIt) {
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
-TEST(NotServed, AHookThatPassesItOn) {
-  if (!fault_redirects)
-    GTEST_SKIP() << "faults are not redirected in this build";
+FAULT_TEST(NotServed, AHookThatPassesItOn) {
   for (const bool illegal : {false, true}) {
     const outcome result = in_child([&] {
       const test_hook hook([](const fault_site&) {
@@ -314,9 +310,7 @@ TEST(NotServed, AHookThatPassesItOn) {
 }
 
 // A handler that was there before ours gets what is passed on, and may repair it. The next goes to the hook.
-TEST(NotServed, PassedOnToAnEarlierHandlerThatRepairsIt) {
-  if (!fault_redirects)
-    GTEST_SKIP() << "faults are not redirected in this build";
+FAULT_TEST(NotServed, PassedOnToAnEarlierHandlerThatRepairsIt) {
   static void* page;
   const outcome result = in_child([] {
     page = ::mmap(nullptr, page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -343,9 +337,7 @@ TEST(NotServed, PassedOnToAnEarlierHandlerThatRepairsIt) {
   EXPECT_EQ(result.said, "hook\nearlier handler\nhook\nearlier handler\n") << result;
 }
 
-TEST(NotServed, AFaultInTheHookOfAnEmergencyStack) {
-  if (!fault_redirects)
-    GTEST_SKIP() << "faults are not redirected in this build";
+FAULT_TEST(NotServed, AFaultInTheHookOfAnEmergencyStack) {
   const outcome result = in_child([] {
     fault_fill_reserve();
     const test_hook hook([](const fault_site&) {
@@ -358,9 +350,7 @@ TEST(NotServed, AFaultInTheHookOfAnEmergencyStack) {
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
-TEST(NotServed, WhatIsSentByKill) {
-  if (!fault_redirects)
-    GTEST_SKIP() << "faults are not redirected in this build";
+FAULT_TEST(NotServed, WhatIsSentByKill) {
   const outcome result = in_child([] {
     const test_hook hook([](const fault_site&) {
       say("served\n");
