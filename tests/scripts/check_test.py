@@ -66,6 +66,38 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check("one")[1][-1], "1 passed, 0 failed")
         self.assertEqual(self.check("20-two")[1][-1], "0 passed, 1 failed")
 
+    def test_stages_with_all_come_last_and_only_then(self):
+        self.stage("10-one", "# with --all\ntrue\n")
+        self.stage("20-two", "true\n")
+        status, lines = self.check()
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed"))
+        self.assertFalse((self.logs / "one.log").exists())
+        status, lines = self.check("--all")
+        self.assertEqual((status, lines[-1]), (0, "2 passed, 0 failed"))
+        ran = [line for line in lines if line.startswith("== ")]
+        self.assertEqual([line.split(":")[0] for line in ran], ["== two", "== one"])
+        self.assertEqual(self.check("one")[1][-1], "1 passed, 0 failed")
+
+    def test_stages_with_all_are_not_begun_too_late(self):
+        self.stage("10-one", "sleep 1.5\n")
+        self.stage("20-two", "true\n")
+        self.stage("30-three", "# with --all\nfalse\n")
+        status, lines = self.check("--all", "--within", "1s")
+        self.assertEqual((status, lines[-1]), (0, "2 passed, 0 failed, 1 not begun"))
+        self.assertTrue(any(line.startswith("LATE     three") for line in lines))
+        self.stage("10-one", "true\n")
+        status, lines = self.check("--all", "--within", "1h")
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed"))
+
+    def test_bad_uses_of_all(self):
+        self.stage("10-one", "true\n")
+        for arguments, said in [(["--all", "one"], "name none"), (["--within", "1h"], "--within is for --all"),
+                                (["--all", "--within"], "as in 55m"), (["--all", "--within", "soon"], "as in 55m")]:
+            with self.subTest(arguments):
+                status, lines = self.check(*arguments)
+                self.assertEqual(status, 2)
+                self.assertIn(said, lines[-1])
+
     def test_unknown_stage(self):
         self.stage("10-one", "true\n")
         status, lines = self.check("three")
@@ -145,7 +177,9 @@ class Check(unittest.TestCase):
         self.stage("10-one", "exit 1\n")
         status, lines = self.check("--list")
         self.assertEqual(status, 0)
-        self.assertEqual(lines, ["one            The purpose of 10-one"])
+        self.assertEqual(lines, ["one              The purpose of 10-one"])
+        self.stage("05-two", "# with --all\nexit 1\n")
+        self.assertEqual(self.check("--list")[1], lines + ["with --all:", "two              The purpose of 05-two"])
 
 
 if __name__ == "__main__":
