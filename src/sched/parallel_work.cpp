@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "sennit/detail/sched/idling.hpp"
 #include "sennit/detail/sched/wait.hpp"
@@ -121,6 +122,10 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
       continue;
     fiber_chain stolen;
     each->ring.steal_late(stolen);
+    if (!each->arrivals.empty() &&
+        !w.runtime.asleep.sleeps(each->index))  // a sleeper is being woken for them
+      for (fiber* next = each->arrivals.take(); next != nullptr;)
+        stolen(std::exchange(next, next->next));
     found = keep(w, stolen);
   }
   return found;

@@ -73,6 +73,41 @@ TEST(inbox, every_post_runs_and_none_sleeps_through) {
   }
 }
 
+// A worker that is stuck, and others that take what was sent to it.
+auto takers(int posts_each) {
+  return [=](model::run& run) {
+    inbox in;
+    post posts[4];
+    const auto take = [&] {
+      for (post* p = in.take(); p != nullptr;) {
+        post* const next = p->next;
+        p->number = p->number + 1;
+        p = next;
+      }
+    };
+    for (int t = 0; t < 2; ++t)
+      run.thread([&, t] {
+        for (int i = 0; i < posts_each; ++i)
+          static_cast<void>(in.push(&posts[t * posts_each + i]));
+        take();
+      });
+    run.thread(take);
+    run.join();
+    take();
+    for (int i = 0; i < 2 * posts_each; ++i)
+      MODEL_CHECK(posts[i].number == 1);
+  };
+}
+
+TEST(inbox, each_post_is_had_by_one_taker) {
+  const unsigned bound = model::default_bound();
+  for (const auto& [name, posts, within] :
+       {std::tuple{"inbox, 3 take 2 posts", 1, bound}, {"inbox, 3 take 4 posts", 2, bound - 1}}) {
+    const model::report r = model::explore(name, {.bound = within}, takers(posts));
+    EXPECT_FALSE(r.failed) << r;
+  }
+}
+
 TEST(inbox, each_order_matters) {
   const model::weakened w = model::weaken_each("inbox, 2 threads post", "inbox.hpp", {}, posters(2, 1));
   EXPECT_FALSE(w.correct.failed) << w.correct;

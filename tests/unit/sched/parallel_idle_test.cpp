@@ -1,6 +1,7 @@
 // Workers that have nothing to do, and workers that are stuck in a fiber.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +12,7 @@
 
 #include "sennit/runtime.hpp"
 #include "support/busy_workers.hpp"
+#include "support/policies.hpp"
 
 namespace {
 
@@ -42,19 +44,21 @@ activity activity_of_workers() {
   return sum;
 }
 
-// Until nobody sleeps and wakes any more, and nobody spins.
+// Until nobody has slept and woken, or spun, for a second.
 bool comes_to_rest() {
-  for (int i = 0; i < 100; ++i) {
+  int quiet = 0;
+  for (int i = 0; i < 200 && quiet < 10; ++i) {
     const activity before = activity_of_workers();
     std::this_thread::sleep_for(100ms);
-    if (activity_of_workers() == before)
-      return true;
+    quiet = activity_of_workers() == before ? quiet + 1 : 0;
   }
-  return false;
+  return quiet == 10;
 }
 
-TEST(ParallelIdle, NobodyWakesWithoutWork) {
-  runtime rt({.workers = 4});
+class ParallelIdle : public testing::TestWithParam<run_policy> {};
+
+TEST_P(ParallelIdle, NobodyWakesWithoutWork) {
+  runtime rt({.workers = 4, .policy = GetParam()});
   fiber parked = rt.spawn([] { this_fiber::park(); });
   rt.run([] {
     for (int i = 0; i < 100; ++i)
@@ -70,8 +74,8 @@ TEST(ParallelIdle, NobodyWakesWithoutWork) {
 }
 
 // A worker that only one other could wake sleeps all the same: nobody polls for it.
-TEST(ParallelIdle, SleepersOfLaterDeadlinesRestToo) {
-  runtime rt({.workers = 2});
+TEST_P(ParallelIdle, SleepersOfLaterDeadlinesRestToo) {
+  runtime rt({.workers = 2, .policy = GetParam()});
   fiber late = rt.spawn([] { this_fiber::park_until(std::chrono::steady_clock::now() + 1h); });
   EXPECT_TRUE(comes_to_rest());
   late.unpark();
@@ -80,10 +84,10 @@ TEST(ParallelIdle, SleepersOfLaterDeadlinesRestToo) {
 
 // Two fibers that wake each other stay on one worker: the others are not woken for each of the wakes, or they
 // would sleep as often.
-TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
+TEST_P(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
   if (std::thread::hardware_concurrency() < 2)
     GTEST_SKIP() << "one processor";
-  runtime rt({.workers = 2});
+  runtime rt({.workers = 2, .policy = GetParam()});
   constexpr long rounds = 200'000;
   const long before = activity_of_workers().sleeps;
   const auto begin = std::chrono::steady_clock::now();
@@ -108,20 +112,20 @@ TEST(ParallelIdle, AWakeIsNoSystemCallWhereNobodyNeedsToCome) {
 
 using support::spin_until;
 
-class Stuck : public testing::Test {
+class Stuck : public testing::TestWithParam<run_policy> {
 protected:
-  runtime rt{{.workers = 2}};
+  runtime rt{{.workers = 2, .policy = GetParam()}};
   std::atomic<bool> done{false};
 };
 
-TEST_F(Stuck, WhoIsNextInTheRingGoesOnElsewhere) {
+TEST_P(Stuck, WhoIsNextInTheRingGoesOnElsewhere) {
   rt.run([&] {
     spawn([&] { done = true; }).detach();
     spin_until([&] { return done.load(); });
   });
 }
 
-TEST_F(Stuck, WhoWasWokenGoesOnElsewhere) {
+TEST_P(Stuck, WhoWasWokenGoesOnElsewhere) {
   rt.run([&] {
     fiber other = spawn([&] {
       this_fiber::park();
@@ -134,7 +138,7 @@ TEST_F(Stuck, WhoWasWokenGoesOnElsewhere) {
   });
 }
 
-TEST_F(Stuck, WhoGaveWayGoesOnElsewhere) {
+TEST_P(Stuck, WhoGaveWayGoesOnElsewhere) {
   rt.run([&] {
     std::atomic<bool> stop{false};
     fiber other = spawn([&] {
@@ -149,7 +153,7 @@ TEST_F(Stuck, WhoGaveWayGoesOnElsewhere) {
   });
 }
 
-TEST_F(Stuck, WhoSleepsIsWokenElsewhere) {
+TEST_P(Stuck, WhoSleepsIsWokenElsewhere) {
   rt.run([&] {
     fiber other = spawn([&] {
       this_fiber::sleep_for(2ms);
@@ -161,7 +165,48 @@ TEST_F(Stuck, WhoSleepsIsWokenElsewhere) {
   });
 }
 
-TEST_F(Stuck, AParentOfSpawnNowGoesOnElsewhere) {
+TEST_P(Stuck, WhoWasSentThereGoesOnElsewhere) {
+  rt.run([&] {
+    for (int i = 0; i < 3; ++i) {  // before the watcher has looked for the first time, and after
+      done = false;
+      spawn([&] { done = true; }, {.near = this_fiber::worker()}).detach();
+      spin_until([&] { return done.load(); });
+    }
+  });
+}
+
+// Who is pinned there waits for it, though others look through what was sent to it.
+TEST_P(Stuck, WhoIsPinnedThereWaitsForItsWorker) {
+  std::vector<int> ran;
+  std::vector<unsigned> where;
+  rt.spawn(
+        [&] {
+          std::vector<fiber> children;
+          for (int i = 0; i < 4; ++i)
+            std::jthread([&, i] {  // from outside: through the worker's arrivals
+              children.push_back(rt.spawn(
+                  [&, i] {
+                    ran.push_back(i);
+                    where.push_back(this_fiber::worker());
+                  },
+                  {.pinned = 0}));
+            })
+                .join();
+          fiber sent = spawn([&] { done = true; }, {.near = 0});
+          spin_until([&] { return done.load(); });  // so the others have been taken, too, and sent back
+          EXPECT_EQ(ran, std::vector<int>());
+          for (fiber& each : children)
+            each.join();
+          sent.join();
+        },
+        {.pinned = 0})
+      .join();
+  std::sort(ran.begin(), ran.end());
+  EXPECT_EQ(ran, (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(where, (std::vector{0u, 0u, 0u, 0u}));
+}
+
+TEST_P(Stuck, AParentOfSpawnNowGoesOnElsewhere) {
   rt.run([&] {
     fiber child = spawn_now([&] { spin_until([&] { return done.load(); }); });
     done = true;
@@ -170,7 +215,7 @@ TEST_F(Stuck, AParentOfSpawnNowGoesOnElsewhere) {
 }
 
 // Nobody sleeps: the other worker is busy with one that gives way to itself all the time.
-TEST_F(Stuck, WhoWaitsGoesOnBesideAFiberThatOnlyYields) {
+TEST_P(Stuck, WhoWaitsGoesOnBesideAFiberThatOnlyYields) {
   std::atomic<bool> busy{false};
   std::atomic<bool> stop{false};
   fiber yields = rt.spawn(
@@ -193,12 +238,15 @@ TEST_F(Stuck, WhoWaitsGoesOnBesideAFiberThatOnlyYields) {
 }
 
 // After a long rest there is no watcher any more: the worker that begins sees to it that there is one.
-TEST_F(Stuck, AWatcherComesBackAfterARest) {
+TEST_P(Stuck, AWatcherComesBackAfterARest) {
   ASSERT_TRUE(comes_to_rest());
   rt.run([&] {
     spawn([&] { done = true; }).detach();
     spin_until([&] { return done.load(); });
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Policies, ParallelIdle, support::every_policy(), support::policy_name);
+INSTANTIATE_TEST_SUITE_P(Policies, Stuck, support::every_policy(), support::policy_name);
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A worker's inbox: what other threads leave there for it, and whether they must wake it.
+// A worker's inbox: what other threads leave there for it, and whether they must wake it. What a parallel worker
+// that is stuck does not come to, another one takes.
 //
 // The posts are a stack, which pushes grow and the worker takes whole; so no node is compared while another
 // thread may free it, and a head that comes back (ABA) is no harm: its successor is what the push has written
@@ -27,12 +28,10 @@ public:
     return sleeping_.load(std::memory_order_seq_cst);
   }
 
-  // ---- The worker alone.
-
   // May miss what comes just now.
   bool empty() const noexcept { return newest_.load(std::memory_order_relaxed) == nullptr; }
 
-  // All posts, the oldest first.
+  // All posts, the oldest first. Any thread that may do the worker's work: each post is had by one.
   Node* take() noexcept {
     Node* newest = newest_.exchange(nullptr, std::memory_order_acquire);
     Node* oldest = nullptr;
@@ -44,6 +43,8 @@ public:
     }
     return oldest;
   }
+
+  // ---- The worker alone.
 
   // From now on posts wake it; what came before does not, and is seen by still_empty().
   void say_asleep() noexcept { sleeping_.exchange(true, std::memory_order_seq_cst); }
