@@ -6,8 +6,11 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
+#include "sennit/latch.hpp"
+#include "sennit/local/latch.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
@@ -168,6 +171,9 @@ KIND_TEST(Counted, WhoWaitsMayDestroyTheObject) {
     }
   });
 }
+
+static_assert(std::is_same_v<sennit::latch, sennit::wait_group>);
+static_assert(std::is_same_v<sennit::local::latch, sennit::local::wait_group>);
 
 KIND_TEST(Counted, LatchesAreArrivedAt) {
   constexpr int fibers = 5;
