@@ -1,6 +1,7 @@
 #include "sennit/readiness.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #include <new>
 #include <optional>
@@ -51,6 +52,25 @@ KIND_TEST(Readiness, WaitsUntilReadable) {
     ASSERT_EQ(::read(pipe.reading, &one, 1), 1);
     EXPECT_EQ(error_of([&] { ready.wait_readable(steady::now() + 5ms); }), std::errc::timed_out);
   });
+}
+
+// For another event loop.
+TEST(ReadinessOfAHost, ALocalRuntimesDescriptorPollsReadableForEvents) {
+  pipe_ends pipe;
+  sennit::local::runtime rt;
+  bool read = false;
+  rt.spawn([&] {
+      readiness(pipe.reading).wait_readable(generous());
+      read = true;
+    }).detach();
+  while (rt.run_once()) {
+  }
+  pollfd watch{rt.descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&watch, 1, 0), 0);
+  ASSERT_EQ(::write(pipe.writing, "a", 1), 1);
+  EXPECT_EQ(::poll(&watch, 1, 10'000), 1);
+  while (!read)
+    rt.run_once(generous());
 }
 
 KIND_TEST(Readiness, WaitsUntilWritable) {

@@ -2,6 +2,7 @@
 #include "sennit/tcp_stream.hpp"
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <optional>
@@ -92,6 +93,21 @@ KIND_TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
     EXPECT_FALSE(waiting.back().is_open());
     EXPECT_EQ(error_of([&] { tcp_stream::connect("127.0.0.1", listener.port(), steady::now() + 5ms); }),
               std::errc::timed_out);
+  });
+}
+
+KIND_TEST(TcpStreamFailure, AConnectWithoutADescriptorSaysSo) {
+  this->run([] {
+    tcp_listener listener("127.0.0.1", 0);
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{0, limit.rlim_max};  // more; those that are open stay
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const std::error_code said =
+        error_of([&] { tcp_stream::connect("127.0.0.1", listener.port(), generous()); });
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_EQ(said, std::errc::too_many_files_open);
+    tcp_stream::connect("127.0.0.1", listener.port(), generous());
   });
 }
 

@@ -296,6 +296,24 @@ TEST_P(LocalRuntime, RunOnceWaitsForItsDeadline) {
   EXPECT_GE(std::chrono::steady_clock::now(), start + 20ms);
 }
 
+TEST_P(LocalRuntime, RunOnceEndsBeforeItsDeadlineWhereThereIsWork) {
+  const auto far = std::chrono::steady_clock::now() + 1h;
+  bool posted = false;
+  const std::jthread poster([&] {
+    std::this_thread::sleep_for(5ms);
+    rt.post([&] { posted = true; });
+  });
+  while (!posted)
+    rt.run_once(far);
+  bool slept = false;
+  rt.spawn([&] {
+      this_fiber::sleep_for(5ms);
+      slept = true;
+    }).detach();
+  while (!slept)
+    rt.run_once(far);
+}
+
 // Outside of its fibers: where its host goes on, and in a fiber of another runtime of the same thread.
 TEST_P(LocalRuntime, FibersAreWokenFromOutside) {
   const auto idle = [&] {
