@@ -1,5 +1,5 @@
-// sennit::local::latch: what std::latch is, among the fibers of one thread; sennit/wait_group.hpp says what
-// it has. room: sync
+// sennit::local::latch: std::latch among the fibers of one thread; see sennit/wait_group.hpp.
+// room: sync
 #pragma once
 
 #include "sennit/local/wait_group.hpp"

@@ -1,5 +1,5 @@
-// A worker's inbox: what other threads leave there for it, and whether they must wake it. What a parallel worker
-// that is stuck does not come to, another one takes.
+// A worker's inbox: what other threads leave there for it, and whether they must wake it. What a parallel
+// worker that is stuck does not come to, another one takes.
 //
 // The posts are a stack, which pushes grow and the worker takes whole; so no node is compared while another
 // thread may free it, and a head that comes back (ABA) is no harm: its successor is what the push has written
