@@ -67,7 +67,8 @@ def measure_load(servers, client, options):
 def print_table(load, connections, options):
     count, each = connections
     print(f"\nredis-benchmark -c {options.clients} -r {KEYS}, one core a server, median of {options.rounds}")
-    print(f"{'':12}{'':16}{'requests/s':>12} {'p99 us':>8} {'CPU us/request':>15} {'core busy':>10}")
+    print(f"{'':12}{'':16}{'requests/s':>12} {'p99 us':>8} {'CPU us/request':>15} {'core busy':>10}"
+          f" {'bytes/connection':>17}")
     marked = False
     for (test, pipeline), peers in load.items():
         busy = min(statistics.median(metrics["busy_percent"]) for metrics in peers.values())
@@ -80,9 +81,9 @@ def print_table(load, connections, options):
         marked |= mark == "*"
         print(f"{'':12}{'kv_server/redis':16}{ratio(peers, 'per_second'):>12.2f}{mark}{'':8} "
               f"{ratio(peers, 'cpu_us_per_request'):>15.2f}")
-    print(f"\n{'memory':12}{'':16}{'bytes for each of ' + str(count) + ' idle connections'}")
-    for peer, value in each.items():
-        print(f"{'':12}{PEERS[peer]:16}{value:>12.0f}")
+    for number, (peer, value) in enumerate(each.items()):
+        print(f"{f'{count} idle' if number == 0 else '':12}{PEERS[peer]:16}{'':13}{'':8} {'':15} {'':10} {value:>17.0f}")
+    print(f"{'':12}{'kv_server/redis':16}{'':13}{'':8} {'':15} {'':10} {each['sennit'] / each['redis']:>17.2f}")
     if marked:
         print(f"\n* The server's core was less than {BUSY_ENOUGH} % busy: the client or the machine was the limit, so\n"
               "  requests/s and p99 say little about the server. CPU us/request is comparable.")
