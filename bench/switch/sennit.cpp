@@ -1,11 +1,13 @@
-// Sennit's switch: `raw` blind to the exception globals, `inline` as shipped, `outofline`, the `ucontext`
-// backend. `floor` is no switch: the two indirect jumps and the two loops' branches of one, and nothing else.
+// Sennit's switch: `raw` blind to the exception globals, `inline` as shipped, `outofline`, the `ucontext` and
+// `signalstack` backends. `floor` is no switch: the two indirect jumps and the two loops' branches of one,
+// and nothing else.
 #include "switch.hpp"
 
 #include <memory>
 
 #include "../peers/sennit.hpp"
 #include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/signalstack_backend.h"
 #include "sennit/detail/arch/ucontext_backend.h"
 
 namespace {
@@ -33,6 +35,14 @@ struct ucontext {
   static sennit_context make(void* top, sennit_entry entry) { return sennit_ucontext_newstack(top, entry); }
   static BENCH_INLINE sennit_transfer go(sennit_context to, std::uint64_t word) {
     return sennit_ucontext_swapstack(to, word);
+  }
+};
+struct signalstack {
+  static sennit_context make(void* top, sennit_entry entry) {
+    return sennit_signalstack_newstack(top, entry);
+  }
+  static BENCH_INLINE sennit_transfer go(sennit_context to, std::uint64_t word) {
+    return sennit_signalstack_swapstack(to, word);
   }
 };
 
@@ -129,13 +139,14 @@ void measure_floor([[maybe_unused]] bench::program& program) {
 
 int main(int argc, char** argv) {
   bench::program program(argc, argv, bench::sennit_version,
-                         "x86-64 or AArch64 switch; the ucontext backend beside it");
+                         "x86-64 or AArch64 switch; the ucontext and signal stack backends beside it");
   program.require_one_worker("a context has one thread");
 
   measure_plain<raw>(program, "raw");
   measure_plain<shipped>(program, "inline");
   measure_plain<out_of_line>(program, "outofline");
   measure_plain<ucontext>(program, "ucontext");
+  measure_plain<signalstack>(program, "signalstack");
   measure_ten_values<shipped>(program, "live10");
   measure_ten_values<out_of_line>(program, "live10-outofline");
   measure_values(program);
