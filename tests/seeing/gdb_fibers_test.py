@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/gdb/sennit.py: usage: gdb_fibers_test.py PROGRAM... (builds of parked_program.cpp)
 
-On the live process, on a core of it, and on both without debug information: the list names every fiber, its
+On the live process, started by gdb and attached to, on a core of it, and without debug information: the list names every fiber, its
 state and what it waits for; each backtrace leads from where the fiber is suspended to its beginning. Exit status
 77 where gdb cannot trace here.
 """
@@ -42,8 +42,10 @@ UNSAVED = re.compile(r"<error reading variable: Cannot access memory at address 
 LOOK = ["sennit fibers", "sennit bt all", "echo ONE\\n", "sennit bt sleeper", "echo SELECTED\\n", "bt 1"]
 
 
-def gdb(program, *commands, core=None):
+def gdb(program, *commands, core=None, process=None):
     line = ["gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off", "-iex", "set width 0", str(program)]
+    if process is not None:
+        line += ["-p", str(process)]
     if core is not None:
         line.append(str(core))
     for each in commands:
@@ -86,7 +88,7 @@ def faults_of(output, stripped):
         faults.append(f"different objects are at {objects}")
     if "sleeps_long" not in one or "runs_on" in one:
         faults.append("`sennit bt NAME` does not print that fiber's backtrace")
-    if not re.search(r"#0 .*(everything_is_parked|raise|pthread_kill|abort)", selected):
+    if not re.search(r"#0 .*(everything_is_parked|pause|raise|pthread_kill|abort)", selected):
         faults.append("another thread or frame is selected afterwards")
     return faults
 
@@ -100,6 +102,16 @@ def check(what, output, stripped=False):
     else:
         print(f"{what}: {len(EXPECTED)} fibers")
     return not faults
+
+
+def look_at_a_process(program):
+    """By attaching to it, as one does where something hangs."""
+    with subprocess.Popen([program, "stay"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            process.stdout.readline()
+            return gdb(program, f"source {SCRIPT}", *LOOK, process=process.pid)
+        finally:
+            process.kill()
 
 
 def core_of(program, place):
@@ -131,12 +143,24 @@ def main(programs):
                 print("gdb may not trace programs here")
                 return 77
             good &= check(f"{program} live", live)
+            attached = look_at_a_process(program)
+            if "ptrace: Operation not permitted" in attached:
+                print("gdb may not attach to processes here")
+            else:
+                good &= check(f"{program} attached", attached)
             gdb(program, "run abort split", f"generate-core-file {core}", "kill")
             good &= check(f"{program} core", gdb(program, f"source {SCRIPT}", *LOOK, core=core))
             if kernel_core := core_of(program, place):
                 good &= check(f"{program} kernel's core", gdb(program, f"source {SCRIPT}", *LOOK, core=kernel_core))
             subprocess.run(["objcopy", "--strip-debug", program, stripped], check=True)
             good &= check(f"{program} stripped, core", gdb(stripped, f"source {SCRIPT}", *LOOK, core=core), True)
+            listed = {name: number for number, name, *_ in
+                      ROW.findall(gdb(program, f"source {SCRIPT}", "sennit fibers", core=core))}
+            for name in ("sleeper", "local-generator"):
+                said = gdb(program, f"source {SCRIPT}", f"sennit bt {listed.get(name)}", core=core)
+                if [each[:2] for each in TRACE.findall(said)] != [(listed.get(name), name)]:
+                    print(f"{program}: of {name} by its number it says:\n{said}")
+                    good = False
             said = gdb(program, f"source {SCRIPT}", "sennit fibers")
             if "there is no process" not in said:
                 print(f"{program}: without a process it says:\n{said}")

@@ -1,5 +1,5 @@
 // What sennit_gdb_test.py and the tests of dump look at: fibers of both kinds of runtime, each parked for
-// another reason, in a program that then stops at everything_is_parked() or aborts there.
+// another reason, in a program that then stops at everything_is_parked(), or stays or aborts there.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -90,15 +90,21 @@ extern "C" {
   });
   return *numbers.begin();
 }
-[[gnu::noinline]] void everything_is_parked(bool abort) {
+[[gnu::noinline]] void everything_is_parked(bool abort, bool stay) {
   if (abort)
     std::abort();
+  if (stay) {
+    static_cast<void>(::write(STDOUT_FILENO, "parked\n", 7));
+    for (;;)
+      ::pause();
+  }
   __asm__ volatile("");
 }
 }
 
 int main(int count, char** words) {
   const bool abort = count > 1 && std::strcmp(words[1], "abort") == 0;
+  const bool stays = count > 1 && std::strcmp(words[1], "stay") == 0;
   // gdb's generate-core-file stops at a guard that is only marked. (The kernel's cores do not.)
   if (count > 2 && std::strcmp(words[2], "split") == 0)
     sennit::detail::guards = sennit::detail::guard_method::split;
@@ -126,7 +132,7 @@ int main(int count, char** words) {
     auto local_joiner = sennit::local::spawn([&] { generating.join(); }, {.name = "local-joiner"});
     sennit::local::this_fiber::sleep_for(200ms);
     auto ready = sennit::local::spawn([] {}, {.name = "not-begun"});
-    everything_is_parked(abort);
+    everything_is_parked(abort, stays);
     stay = false;
     std::_Exit(0);
   });
