@@ -1,6 +1,7 @@
 """./run in a tree of impostors: which verbs there are, and what each starts."""
 
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -69,6 +70,14 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_verb("tables", "context-switch", "--quick")[1],
                          ["== packages", "install_packages build bench", "== build",
                           "build release --target bench_switch bench_yield", "table --quick"])
+
+    def test_help_names_each_verb(self):
+        verbs = re.findall(r"^  ([a-z-]+)\)", RUN.read_text(encoding="utf-8"), re.MULTILINE)
+        self.assertIn("serve", verbs)
+        status, lines = self.run_verb("help")
+        self.assertEqual(status, 0)
+        for verb in verbs:
+            self.assertTrue(any(f"./run {verb} " in line + " " for line in lines), verb)
 
     def test_serve_passes_its_arguments_on(self):
         self.assertEqual(self.run_verb("serve", "--port", "7000")[1],

@@ -2,12 +2,15 @@
 #include <sys/eventfd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "pool_support.hpp"
 #include "sennit/offload.hpp"
@@ -100,6 +103,19 @@ TYPED_TEST(StopOfIo, EndsWritesAccepts) {
     tcp_listener listener("127.0.0.1", 0);
     StopOfIo<TypeParam>::expect_cancelled([&] { listener.accept(); });
     EXPECT_NO_THROW(io_test::connect_to(listener));
+  });
+}
+
+TYPED_TEST(StopOfIo, EndsConnects) {
+  this->run([] {
+    tcp_listener listener("127.0.0.1", 0, 0);  // nobody accepts, and hardly anybody may wait
+    std::vector<tcp_stream> waiting;
+    std::error_code error;
+    for (int i = 0; i < 100 && !error; ++i)
+      waiting.push_back(
+          tcp_stream::connect("127.0.0.1", listener.port(), error, std::chrono::steady_clock::now() + 50ms));
+    ASSERT_EQ(error, std::errc::timed_out);
+    StopOfIo<TypeParam>::expect_cancelled([&] { tcp_stream::connect("127.0.0.1", listener.port()); });
   });
 }
 

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "sennit/once.hpp"
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
+#include "sennit/select.hpp"
 #include "sennit/shared_mutex.hpp"
 #include "sennit/wait_group.hpp"
 #include "stop_support.hpp"
@@ -36,6 +38,17 @@ std::vector<wait_kind> shared_waits(time_point deadline) {
   };
   kind("park", [=] { this_fiber::park_until(deadline); });
   kind("sleep", [] { this_fiber::sleep_for(1h); });
+  {
+    auto c = std::make_shared<channel<int>>();
+    auto d = std::make_shared<channel<int>>();
+    kind(
+        "select", [=] { select(on_receive(*c, [](std::optional<int>) {}), on_send(*d, 1, [](bool) {})); },
+        [=] {
+          int value = 1;
+          EXPECT_FALSE(c->try_send(value));  // nobody is there
+          EXPECT_EQ(d->try_receive(), std::nullopt);
+        });
+  }
   {
     auto m = std::make_shared<mutex>();
     m->lock();
