@@ -185,6 +185,27 @@ void go_round(traveller& who) {
   who.expect(rethrown && std::uncaught_exceptions() == 0 && std::current_exception() == nullptr);
 }
 
+// Where errno was before a fiber went to another worker is another thread's then: whatever remembers the
+// address, as compilers do without sennit/errno.h, is wrong. So the test below has something to find.
+TEST(MigrationOfErrno, AnAddressThatWasKeptIsAnotherThreads) {
+  detail::scatter_fibers = true;
+  runtime rt({.workers = 2});
+  detail::scatter_fibers = false;
+  int stale = 0;
+  int moved = 0;
+  rt.spawn([&] {
+      for (int i = 0; i < 100; ++i) {
+        const unsigned before = this_fiber::worker();
+        const int* const kept = &errno;
+        this_fiber::sleep_for(0s);
+        moved += this_fiber::worker() != before ? 1 : 0;
+        stale += &errno != kept ? 1 : 0;
+      }
+    }).join();
+  EXPECT_GT(moved, 0);
+  EXPECT_EQ(stale, moved);
+}
+
 class Migration : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, Migration, testing::Values(2u, 4u));
 
