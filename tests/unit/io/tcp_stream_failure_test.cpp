@@ -103,8 +103,8 @@ KIND_TEST(TcpStreamFailure, AConnectWithoutADescriptorSaysSo) {
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
     const rlimit none{0, limit.rlim_max};  // more; those that are open stay
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    const std::error_code said =
-        error_of([&] { tcp_stream::connect("127.0.0.1", listener.port(), generous()); });
+    std::error_code said;  // UndefinedBehaviorSanitizer would want a descriptor to look at one that is thrown
+    tcp_stream::connect("127.0.0.1", listener.port(), said, generous());
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
     EXPECT_EQ(said, std::errc::too_many_files_open);
     tcp_stream::connect("127.0.0.1", listener.port(), generous());
