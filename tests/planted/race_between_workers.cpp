@@ -3,29 +3,11 @@
 // expect: ThreadSanitizer: data race
 // frame: count
 #include <atomic>
-#include <thread>
 
-#include "planted.hpp"
+#include "counted_by_two.hpp"
 #include "sennit/runtime.hpp"
 
 using namespace sennit;
-
-static int plain;
-static std::atomic<int> atomic{0};
-static std::atomic<int> counted{0};
-
-// Orders nothing but in time: of two writes at the very same moment ThreadSanitizer may miss both.
-static void wait_for(int others) {
-  while (counted.load(std::memory_order_relaxed) < others)
-    std::this_thread::yield();
-}
-
-[[gnu::noinline]] static void count() {
-  if (planted::bug)
-    ++plain;
-  else
-    ++atomic;
-}
 
 static void work(int others) {
   this_fiber::yield();  // as fibers do
