@@ -90,10 +90,10 @@ extern "C" {
   });
   return *numbers.begin();
 }
-[[gnu::noinline]] void everything_is_parked(bool abort, bool stay) {
+[[gnu::noinline]] void everything_is_parked(bool abort, bool keep) {
   if (abort)
     std::abort();
-  if (stay) {
+  if (keep) {
     static_cast<void>(::write(STDOUT_FILENO, "parked\n", 7));
     for (;;)
       ::pause();
