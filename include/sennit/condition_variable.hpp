@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
 #include "sennit/mutex.hpp"
@@ -30,7 +31,7 @@ public:
   condition_variable& operator=(const condition_variable&) = delete;
 
   // Wakes one waiter, or all. With wake_policy::enter, notify_one gives way to it.
-  [[gnu::always_inline]] void notify_one() {
+  SENNIT_INLINE void notify_one() {
     if (!queue_.quiet()) [[unlikely]]
       wake_one();
   }
@@ -40,16 +41,16 @@ public:
   }
 
   // Precondition: the caller holds the lock; it holds it again afterwards, also if an exception comes out.
-  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock) { wait_until(lock, detail::never); }
+  SENNIT_INLINE void wait(std::unique_lock<mutex>& lock) { wait_until(lock, detail::never); }
   template <class Predicate>
-  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock, Predicate done) {
+  SENNIT_INLINE void wait(std::unique_lock<mutex>& lock, Predicate done) {
     while (!done())
       wait(lock);
   }
 
   // Gives up at the deadline (steady clock).
-  [[gnu::always_inline]] std::cv_status wait_until(std::unique_lock<mutex>& lock,
-                                                   std::chrono::steady_clock::time_point deadline) {
+  SENNIT_INLINE std::cv_status wait_until(std::unique_lock<mutex>& lock,
+                                          std::chrono::steady_clock::time_point deadline) {
     assert(lock.owns_lock() && "sennit: waiting without the lock");
     mutex* const held = lock.mutex();
     const relock again{*held};
@@ -112,7 +113,7 @@ private:
 
   struct relock {
     mutex& held;
-    [[gnu::always_inline]] ~relock() { held.lock_again(); }
+    SENNIT_INLINE ~relock() { held.lock_again(); }
   };
 
   void wake_one();

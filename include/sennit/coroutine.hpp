@@ -25,6 +25,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 
@@ -55,14 +56,14 @@ class [[nodiscard]] coroutine<Out(In...)> {
 
   // Values go as words: themselves where that is possible, else their address.
   template <class T>
-  [[gnu::always_inline]] static std::uintptr_t hand(T& value) noexcept {
+  SENNIT_INLINE static std::uintptr_t hand(T& value) noexcept {
     if constexpr (detail::fits_word<T>)
       return detail::to_word(value);
     else
       return reinterpret_cast<std::uintptr_t>(std::addressof(value));
   }
   template <class T>
-  [[gnu::always_inline]] static T accept(std::uintptr_t word) {
+  SENNIT_INLINE static T accept(std::uintptr_t word) {
     if constexpr (detail::fits_word<T>)
       return detail::from_word<T>(word);
     else
@@ -77,12 +78,12 @@ public:
     handle& operator=(const handle&) = delete;
 
     // Hands `out` to the caller; returns what the next call brings.
-    [[gnu::always_inline]] in_type yield(Out out) { return take(back_.leave(hand(out))); }
+    SENNIT_INLINE in_type yield(Out out) { return take(back_.leave(hand(out))); }
 
   private:
     friend coroutine;
     explicit handle(detail::coroutine_frame& frame) : back_(frame) {}
-    [[gnu::always_inline]] static in_type take(std::uintptr_t word) {
+    SENNIT_INLINE static in_type take(std::uintptr_t word) {
       if constexpr (!takes_nothing)
         return accept<in_type>(word);
     }
@@ -130,7 +131,7 @@ public:
   }
 
 private:
-  [[gnu::always_inline]] Out resume(std::uintptr_t in) {
+  SENNIT_INLINE Out resume(std::uintptr_t in) {
     assert(frame_ != nullptr && "sennit: a coroutine that was moved from was called");
     assert(!done() && "sennit: a coroutine that is done was called");
     [[maybe_unused]] std::conditional_t<detail::fits_word<Out>, nothing, std::optional<Out>> result;
@@ -159,7 +160,7 @@ private:
   static std::uintptr_t& result_of(detail::coroutine_frame& frame) { return frame.mail[1]; }
 
   template <class Body>
-  [[gnu::always_inline]] static Out start(Body& body, handle& self, detail::coroutine_frame& frame) {
+  SENNIT_INLINE static Out start(Body& body, handle& self, detail::coroutine_frame& frame) {
     if constexpr (takes_nothing)
       return body(self);
     else

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit {
@@ -56,7 +57,7 @@ public:
     std::swap(fiber_, other.fiber_);
     return *this;
   }
-  [[gnu::always_inline]] ~fiber() {
+  SENNIT_INLINE ~fiber() {
     if (fiber_ != nullptr)
       let_go(*fiber_);
   }
@@ -65,7 +66,7 @@ public:
 
   // Waits until the fiber has ended, and throws what its function threw. From fibers (only the fiber waits)
   // and OS threads. Precondition: joinable.
-  [[gnu::always_inline]] void join() {
+  SENNIT_INLINE void join() {
     assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
     if (fiber_->ended.load(std::memory_order_acquire) != detail::ended_already)
       detail::wait_for_end(*fiber_);
@@ -105,7 +106,7 @@ private:
   friend fiber spawn(continuation begins);
 
   explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
-  [[gnu::always_inline]] void collect() {
+  SENNIT_INLINE void collect() {
     detail::fiber& done = *std::exchange(fiber_, nullptr);
     if (done.flags.unusual) [[unlikely]]
       collect_unusual(done);
@@ -136,7 +137,7 @@ namespace detail {
 // memory or mappings ran out, or (EINVAL) it is to be pinned to a worker that there is not, and then nothing
 // was started.
 template <class Function>
-[[gnu::always_inline]] inline fiber spawn(Function&& function) {
+SENNIT_INLINE fiber spawn(Function&& function) {
   detail::parallel_worker* w = detail::this_parallel();
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
   detail::parallel_runtime& of = w->runtime;
@@ -150,7 +151,7 @@ template <class Function>
   return fiber(f);
 }
 template <class Function>
-[[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
+SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::parallel_worker* w = detail::this_parallel();
   assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
   detail::parallel_runtime& of = w->runtime;
@@ -175,7 +176,7 @@ fiber spawn(continuation begins);
 // another worker. For divide and conquer: what is spawned runs first, so that few fibers are alive, and the
 // callers' rest is what other workers take. Otherwise as spawn.
 template <class Function>
-[[gnu::always_inline]] inline fiber spawn_now(Function&& function) {
+SENNIT_INLINE fiber spawn_now(Function&& function) {
   detail::parallel_worker& w = detail::running_parallel();
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
   fiber started(f);  // before that, for the caller may be told to leave there
@@ -189,7 +190,7 @@ namespace this_fiber {
 // sleeping: for those of a local runtime there is sennit::local::this_fiber.
 
 // Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
-[[gnu::always_inline]] inline void yield() {
+SENNIT_INLINE void yield() {
   detail::parallel_yield(detail::running_parallel());
 }
 

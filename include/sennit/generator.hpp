@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 
@@ -34,14 +35,14 @@ struct element {
   using value_type = std::remove_cvref_t<T>;
   using reference = std::conditional_t<in_register || std::is_reference_v<T>, T, T&&>;
 
-  [[gnu::always_inline]] static std::uintptr_t pack(std::add_rvalue_reference_t<T> item) noexcept {
+  SENNIT_INLINE static std::uintptr_t pack(std::add_rvalue_reference_t<T> item) noexcept {
     if constexpr (in_register)
       return to_word<T>(item);
     else
       return reinterpret_cast<std::uintptr_t>(std::addressof(item));
   }
 
-  [[gnu::always_inline]] static reference unpack(std::uintptr_t word) noexcept {
+  SENNIT_INLINE static reference unpack(std::uintptr_t word) noexcept {
     if constexpr (in_register)
       return from_word<T>(word);
     else
@@ -87,10 +88,10 @@ public:
     yielder& operator=(const yielder&) = delete;
 
     // Hands an element to the consumer and returns when the next one is wanted.
-    [[gnu::always_inline]] void operator()(std::add_rvalue_reference_t<T> item) {
+    SENNIT_INLINE void operator()(std::add_rvalue_reference_t<T> item) {
       back_.leave(element::pack(static_cast<std::add_rvalue_reference_t<T>>(item)));
     }
-    [[gnu::always_inline]] void operator()(const value_type& item)
+    SENNIT_INLINE void operator()(const value_type& item)
       requires(!std::is_reference_v<T> && std::copy_constructible<value_type>)
     {
       value_type copy(item);
@@ -149,26 +150,26 @@ public:
     using value_type = generator::value_type;
     using difference_type = std::ptrdiff_t;
 
-    [[gnu::always_inline]] reference operator*() const {
+    SENNIT_INLINE reference operator*() const {
       assert(has_element() && "sennit: * on a generator that is at its end");
       return current(*frame_);
     }
-    [[gnu::always_inline]] iterator& operator++() {
+    SENNIT_INLINE iterator& operator++() {
       assert(has_element() && "sennit: ++ on a generator that is at its end");
       // The body ignores the word; this one is at hand.
       if (!advance(*frame_, frame_->mail[0])) [[unlikely]]
         finish(*std::exchange(frame_, nullptr));
       return *this;
     }
-    [[gnu::always_inline]] void operator++(int) { ++*this; }
-    [[gnu::always_inline]] friend bool operator==(const iterator& left, std::default_sentinel_t) {
+    SENNIT_INLINE void operator++(int) { ++*this; }
+    SENNIT_INLINE friend bool operator==(const iterator& left, std::default_sentinel_t) {
       return left.at_end();
     }
 
   private:
     friend generator;
     explicit iterator(detail::coroutine_frame* frame) : frame_(frame) {}
-    [[gnu::always_inline]] bool at_end() const { return frame_ == nullptr; }
+    SENNIT_INLINE bool at_end() const { return frame_ == nullptr; }
     // Not so of a copy, either, that another one has left behind at the end.
     bool has_element() const { return !at_end() && !done(*frame_); }
     detail::coroutine_frame* frame_;  // null at the end
@@ -177,8 +178,7 @@ public:
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
             std::invocable<std::decay_t<Body>&, yielder&>
-  [[gnu::always_inline]] explicit generator(Body&& body,
-                                            detail::stack_wish stack = detail::default_stack_size)
+  SENNIT_INLINE explicit generator(Body&& body, detail::stack_wish stack = detail::default_stack_size)
       : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;
     frame_->action = run<body_type>;
@@ -191,7 +191,7 @@ public:
     std::swap(frame_, other.frame_);
     return *this;
   }
-  [[gnu::always_inline]] ~generator() {
+  SENNIT_INLINE ~generator() {
     if (frame_ == nullptr)
       return;
     if (!done(*frame_)) [[unlikely]]
@@ -200,7 +200,7 @@ public:
   }
 
   // Starts the body and runs it to its first element. Call it once.
-  [[gnu::always_inline]] iterator begin() {
+  SENNIT_INLINE iterator begin() {
     assert(frame_ != nullptr && "sennit: begin() of a generator that was moved from");
     if (frame_->state == detail::coroutine_state::ready) {
       frame_->state = detail::coroutine_state::active;
@@ -215,7 +215,7 @@ private:
   friend yielder;
 
   template <class Body, class Function>
-  [[gnu::always_inline]] void store(Function&& function) {
+  SENNIT_INLINE void store(Function&& function) {
     if constexpr (noexcept(detail::payload_store<Body>(*frame_, std::forward<Function>(function)))) {
       detail::payload_store<Body>(*frame_, std::forward<Function>(function));
     } else {
@@ -242,15 +242,15 @@ private:
     detail::payload_destroy<Body>(frame);
   }
 
-  [[gnu::always_inline]] static reference current(detail::coroutine_frame& frame) {
+  SENNIT_INLINE static reference current(detail::coroutine_frame& frame) {
     return element::unpack(frame.mail[0]);
   }
-  [[gnu::always_inline]] static bool done(detail::coroutine_frame& frame) {
+  SENNIT_INLINE static bool done(detail::coroutine_frame& frame) {
     return frame.state == detail::coroutine_state::idle;
   }
 
   // Returns whether there is an element.
-  [[gnu::always_inline]] static bool advance(detail::coroutine_frame& frame, std::uintptr_t word) {
+  SENNIT_INLINE static bool advance(detail::coroutine_frame& frame, std::uintptr_t word) {
     const sennit_transfer got = detail::coroutine_resume(frame, word, detail::resume_as::same);
     if (got.from == nullptr) [[unlikely]]
       return false;

@@ -10,6 +10,7 @@
 #include <cassert>
 #include <chrono>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sync/mutex_word.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
@@ -30,11 +31,11 @@ public:
   mutex& operator=(const mutex&) = delete;
   ~mutex() { assert((queue_.peek() & word::locked) == 0 && "sennit: a locked mutex was destroyed"); }
 
-  [[gnu::always_inline]] void lock() {
+  SENNIT_INLINE void lock() {
     if (!word::quick_lock(queue_)) [[unlikely]]
       lock_slow(detail::never);
   }
-  [[gnu::always_inline]] bool try_lock() noexcept { return word::quick_lock(queue_) || try_lock_slow(); }
+  SENNIT_INLINE bool try_lock() noexcept { return word::quick_lock(queue_) || try_lock_slow(); }
   // False: the deadline (steady clock) passed first.
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return try_lock() || lock_slow(deadline);
@@ -54,7 +55,7 @@ public:
     return detail::timed_wait(locking(), deadline);
   }
 
-  [[gnu::always_inline]] void unlock() {
+  SENNIT_INLINE void unlock() {
     if (!word::quick_unlock(queue_)) [[unlikely]]
       unlock_slow(options_.wake);
   }
@@ -90,7 +91,7 @@ private:
   // hardly ever made.
   bool lock_slow(detail::time_point deadline);
   // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
-  [[gnu::always_inline]] void lock_again() {
+  SENNIT_INLINE void lock_again() {
     if (!word::quick_lock(queue_)) [[unlikely]]
       lock_again_slow();
   }

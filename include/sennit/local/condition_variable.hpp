@@ -14,6 +14,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/local/mutex.hpp"
@@ -34,7 +35,7 @@ public:
   ~condition_variable() { assert(waiters_.empty() && "sennit: fibers wait for a dead condition"); }
 
   // Makes one waiter, or all, ready; the caller goes on, unless it is to give way to the one (wait_options).
-  [[gnu::always_inline]] void notify_one() {
+  SENNIT_INLINE void notify_one() {
     if (waiters_.empty())
       return;
     if (as_usual_) [[likely]]
@@ -49,14 +50,14 @@ public:
 
   // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
   // out.
-  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock) {
+  SENNIT_INLINE void wait(std::unique_lock<mutex>& lock) {
     detail::worker& w = detail::running_worker();
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
     detail::park(w, detail::fiber_status::waiting, {notified::reason, this});
   }
   template <class Predicate>
-  [[gnu::always_inline]] void wait(std::unique_lock<mutex>& lock, Predicate done) {
+  SENNIT_INLINE void wait(std::unique_lock<mutex>& lock, Predicate done) {
     while (!done())
       wait(lock);
   }
@@ -128,11 +129,11 @@ private:
   };
 
   struct relock {
-    [[gnu::always_inline]] explicit relock(std::unique_lock<mutex>& held) : held_mutex(*held.mutex()) {
+    SENNIT_INLINE explicit relock(std::unique_lock<mutex>& held) : held_mutex(*held.mutex()) {
       assert(held.owns_lock() && "sennit: waiting without the lock");
       held_mutex.unlock();
     }
-    [[gnu::always_inline]] ~relock() { held_mutex.lock_again(); }
+    SENNIT_INLINE ~relock() { held_mutex.lock_again(); }
     mutex& held_mutex;
   };
 

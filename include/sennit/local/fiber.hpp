@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
 namespace sennit::detail {
@@ -49,7 +50,7 @@ public:
     std::swap(fiber_, other.fiber_);
     return *this;
   }
-  [[gnu::always_inline]] ~fiber() {
+  SENNIT_INLINE ~fiber() {
     if (fiber_ != nullptr)
       let_go(*fiber_);
   }
@@ -58,7 +59,7 @@ public:
 
   // Waits until the fiber has ended, and throws what its function threw. Precondition: joinable, and nobody
   // else joins it.
-  [[gnu::always_inline]] void join() {
+  SENNIT_INLINE void join() {
     assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
     detail::fiber* done = fiber_;
     if (done->flags.status != detail::fiber_status::finished)
@@ -102,10 +103,10 @@ private:
   friend fiber spawn(Function&& function, const spawn_options& options);
   friend fiber spawn(continuation begins);
 
-  [[gnu::always_inline]] explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
+  SENNIT_INLINE explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
   // Returns the fiber when it has ended, else null. It tells its joiner who it is in the register that the
   // switch hands over: nothing waits for our own stack to be read then.
-  [[gnu::always_inline]] detail::fiber* wait(detail::time_point deadline) {
+  SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {
     detail::worker& w = detail::running_worker();
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
@@ -118,7 +119,7 @@ private:
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }
   // `done`: our fiber, which has ended.
-  [[gnu::always_inline]] void collect(detail::fiber& done) {
+  SENNIT_INLINE void collect(detail::fiber& done) {
     fiber_ = nullptr;
     if (done.flags.unusual) [[unlikely]]
       collect_unusual(done);
@@ -141,7 +142,7 @@ private:
 // moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
 // memory or mappings ran out, and then nothing was started.
 template <class Function>
-[[gnu::always_inline]] inline fiber spawn(Function&& function, const spawn_options& options) {
+SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
   assert(w != nullptr && w->shared == nullptr && "sennit: local spawn outside of a local runtime");
   detail::fiber& f =
@@ -151,7 +152,7 @@ template <class Function>
   return fiber(f);
 }
 template <class Function>
-[[gnu::always_inline]] inline fiber spawn(Function&& function) {
+SENNIT_INLINE fiber spawn(Function&& function) {
   return spawn(std::forward<Function>(function), spawn_options{});
 }
 
@@ -163,7 +164,7 @@ namespace this_fiber {
 
 // Lets every other fiber that is ready run before the caller goes on (by the runtime's policy). errno is not
 // kept.
-[[gnu::always_inline]] inline void yield() {
+SENNIT_INLINE void yield() {
   detail::yield();
 }
 
@@ -178,7 +179,7 @@ void sleep_for(std::chrono::duration<Rep, Period> time) {
 // if that happened since the last park.
 bool park_until(std::chrono::steady_clock::time_point deadline);
 // The same without a deadline.
-[[gnu::always_inline]] inline void park() {
+SENNIT_INLINE void park() {
   detail::worker* const w = detail::this_worker();
   if (w == nullptr || !w->ready.running() || w->ready.current->flags.unpark_pending) [[unlikely]] {
     park_until(detail::never);

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/wait_options.hpp"
@@ -32,14 +33,14 @@ public:
     assert(state_ != state::locked && state_ != state::wanted && "sennit: a locked mutex was destroyed");
   }
 
-  [[gnu::always_inline]] void lock() {
+  SENNIT_INLINE void lock() {
     if (state_ != state::free) [[unlikely]]
       lock_slow();
     else
       state_ = state::locked;
   }
 
-  [[gnu::always_inline]] bool try_lock() noexcept {
+  SENNIT_INLINE bool try_lock() noexcept {
     if (state_ != state::free)
       return try_lock_slow();
     state_ = state::locked;
@@ -62,7 +63,7 @@ public:
     return detail::timed_wait(locking(), deadline);
   }
 
-  [[gnu::always_inline]] void unlock() {
+  SENNIT_INLINE void unlock() {
     if (state_ != state::locked) [[unlikely]]
       unlock_slow();
     else
@@ -109,7 +110,7 @@ private:
   void lock_slow();
   bool try_lock_slow() noexcept;
   // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
-  [[gnu::always_inline]] void lock_again() {
+  SENNIT_INLINE void lock_again() {
     if (state_ != state::free) [[unlikely]]
       wait_again();
     else

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
+
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define SENNIT_COUNTS_IN_MEMORY 1
 #endif
@@ -24,7 +26,7 @@ public:
   // ---- The owner.
 
   // One more. True: it was the last; then let_go_on() must be next.
-  [[gnu::always_inline]] bool count() noexcept {
+  SENNIT_INLINE bool count() noexcept {
 #if defined(SENNIT_COUNTS_IN_MEMORY)
     bool last;
     asm("subl $1, %0" : "+m"(word_), "=@ccz"(last));
@@ -36,7 +38,7 @@ public:
 #endif
   }
   // Whether the next one is the last.
-  [[gnu::always_inline]] bool next_is_last() const noexcept {
+  SENNIT_INLINE bool next_is_last() const noexcept {
 #if defined(SENNIT_COUNTS_IN_MEMORY)
     bool last;  // not by a load of the whole word: it would have to wait for the half that was written
     asm("cmpl $1, %1" : "=@ccz"(last) : "m"(word_));

@@ -33,6 +33,7 @@
 #endif
 
 #include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/inline.hpp"
 
 namespace sennit::detail {
 
@@ -46,7 +47,7 @@ struct native_memory {
   // milliseconds where there are several threads already.)
   static bool prepare() noexcept;
 
-  [[gnu::always_inline]] static void light_fence() noexcept {
+  SENNIT_INLINE static void light_fence() noexcept {
 #if !defined(SENNIT_FENCES_UNSEEN)
     if (kind_.load(std::memory_order_relaxed) == fences::by_membarrier) [[likely]] {
       std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -56,7 +57,7 @@ struct native_memory {
     full_fence();
   }
   // A light one where prepare() was true: then it is but a compiler's.
-  [[gnu::always_inline]] static void free_fence() noexcept {
+  SENNIT_INLINE static void free_fence() noexcept {
 #if defined(SENNIT_FENCES_UNSEEN)
     full_fence();
 #else

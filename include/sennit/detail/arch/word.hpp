@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/inline.hpp"
 
 namespace sennit::detail {
 
@@ -16,7 +17,7 @@ inline constexpr bool fits_word = std::is_object_v<T> && std::is_trivially_copya
                                   std::is_default_constructible_v<T> && sizeof(T) <= sizeof(std::uintptr_t);
 
 template <class T>
-[[gnu::always_inline]] inline std::uintptr_t to_word(const T& value) noexcept {
+SENNIT_INLINE std::uintptr_t to_word(const T& value) noexcept {
   static_assert(fits_word<T>);
   std::uintptr_t word = 0;
   std::memcpy(&word, std::addressof(value), sizeof(T));
@@ -24,7 +25,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::always_inline]] inline T from_word(std::uintptr_t word) noexcept {
+SENNIT_INLINE T from_word(std::uintptr_t word) noexcept {
   static_assert(fits_word<T>);
   T value;
   std::memcpy(std::addressof(value), &word, sizeof(T));

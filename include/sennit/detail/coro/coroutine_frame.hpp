@@ -25,6 +25,7 @@
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
@@ -106,12 +107,12 @@ inline constexpr std::uint32_t pool_limit = 4096;
 coroutine_frame& coroutine_take_slow(stack_wish stack);
 void coroutine_give_slow(coroutine_frame& frame) noexcept;
 
-[[gnu::always_inline]] inline coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
+SENNIT_INLINE coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
   return reinterpret_cast<coroutine_frame*>(reinterpret_cast<char*>(idle) - offsetof(coroutine_frame, idle));
 }
 
 // An idle coroutine. Throws std::system_error when memory or mappings ran out.
-[[gnu::always_inline]] inline coroutine_frame& coroutine_take(stack_wish stack) {
+SENNIT_INLINE coroutine_frame& coroutine_take(stack_wish stack) {
   sennit_pool& pool = sennit_thread_self()->pool;
   sennit_idle* const first = pool.first;
   sennit_idle* const next = first->next;
@@ -142,8 +143,8 @@ enum class resume_as : bool { same, changed };
 
 // Enters the coroutine that `frame` leads to, which gets `value`. Returns what it hands back when it suspends
 // itself; `from` is null when it has finished instead.
-[[gnu::always_inline]] inline sennit_transfer coroutine_resume(coroutine_frame& frame, std::uintptr_t value,
-                                                               [[maybe_unused]] resume_as how) {
+SENNIT_INLINE sennit_transfer coroutine_resume(coroutine_frame& frame, std::uintptr_t value,
+                                               [[maybe_unused]] resume_as how) {
 #if defined(NDEBUG)
   const sennit_context target = frame.context;
 #else
@@ -178,7 +179,7 @@ public:
   coroutine_frame& root() const noexcept { return *frame_->root; }
 
   // Goes back with a value. Returns what the next resume hands in.
-  [[gnu::always_inline]] std::uintptr_t leave(std::uintptr_t value) {
+  SENNIT_INLINE std::uintptr_t leave(std::uintptr_t value) {
 #if defined(SENNIT_SANITIZED)
     coroutine_frame& left = root();
     left.active_identity = current_identity();
@@ -211,7 +212,7 @@ template <class Body>
 inline constexpr bool fits_payload = sizeof(Body) <= payload_size && alignof(Body) <= 16;
 
 template <class Body, class Function>
-[[gnu::always_inline]] inline void payload_store(coroutine_frame& frame, Function&& function) {
+SENNIT_INLINE void payload_store(coroutine_frame& frame, Function&& function) {
   if constexpr (fits_payload<Body>)
     ::new (static_cast<void*>(frame.payload)) Body(std::forward<Function>(function));
   else
@@ -219,7 +220,7 @@ template <class Body, class Function>
 }
 
 template <class Body>
-[[gnu::always_inline]] inline Body& payload_get(coroutine_frame& frame) noexcept {
+SENNIT_INLINE Body& payload_get(coroutine_frame& frame) noexcept {
   if constexpr (fits_payload<Body>)
     return *std::launder(reinterpret_cast<Body*>(frame.payload));
   else
@@ -227,7 +228,7 @@ template <class Body>
 }
 
 template <class Body>
-[[gnu::always_inline]] inline void payload_destroy(coroutine_frame& frame) noexcept {
+SENNIT_INLINE void payload_destroy(coroutine_frame& frame) noexcept {
   if constexpr (fits_payload<Body>)
     payload_get<Body>(frame).~Body();
   else

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/port_calls.hpp"
 
@@ -82,7 +83,7 @@ public:
   // std::system_error: broken_pipe, if the port is closed, connection_reset, if the server has ended without
   // an answer, or message_size, if the request was too large for it. Of fibers and, where it is no local
   // port, OS threads.
-  [[gnu::always_inline]] Reply call(Request request) {
+  SENNIT_INLINE Reply call(Request request) {
     record mine(*this, call_phase::asked, std::move(request));
     this->transact(mine, never);
     return result_of(mine.at);
@@ -124,8 +125,8 @@ public:
 
   // Answers one request and receives the next, in one step. False: the port is closed, and nobody has called
   // before that; `served` is empty then.
-  [[gnu::always_inline]] bool reply_and_receive(incoming& served, reply_kept<Reply> value,
-                                                receive_options options = {}) {
+  SENNIT_INLINE bool reply_and_receive(incoming& served, reply_kept<Reply> value,
+                                       receive_options options = {}) {
     return this->answer_and_receive(served, std::move(value), options.largest);
   }
 
@@ -266,7 +267,7 @@ private:
     incoming next_;
   };
 
-  [[gnu::always_inline]] static Reply result_of(state& of) {
+  SENNIT_INLINE static Reply result_of(state& of) {
     if (of.phase() != call_phase::replied) [[unlikely]]
       throw_answer(of.phase(), of.error());
     if constexpr (!std::is_void_v<Reply>)

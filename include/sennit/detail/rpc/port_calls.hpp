@@ -31,6 +31,7 @@
 #include <utility>
 #include <variant>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/rpc/call_state.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/frame_cleanup.hpp"
@@ -215,7 +216,7 @@ protected:
   // ---- Callers.
 
   // Files a call and waits for its end. `reason`: what it says meanwhile.
-  [[gnu::always_inline]] void transact(record& mine, time_point deadline, const char* reason = "port call") {
+  SENNIT_INLINE void transact(record& mine, time_point deadline, const char* reason = "port call") {
     lock hold(waits_);
     if (is_special()) [[unlikely]] {
       enter_special(mine);
@@ -233,7 +234,7 @@ protected:
         [call = &mine] { call->cut(); });
   }
   // Files it, of a fiber without a stack. False: it need not wait.
-  [[gnu::always_inline]] static bool file_call(record& call, waiter& me, bool asked) noexcept {
+  SENNIT_INLINE static bool file_call(record& call, waiter& me, bool asked) noexcept {
     port_calls& at = *call.port;
     lock hold(at.waits_);
     if (at.is_special()) {
@@ -283,8 +284,7 @@ protected:
 
   // To be received into.
   incoming nothing_yet(std::size_t largest = any_size) noexcept { return incoming(*this, largest); }
-  [[gnu::always_inline]] void receive_by(incoming& next, time_point deadline,
-                                         const char* reason = receive_reason) {
+  SENNIT_INLINE void receive_by(incoming& next, time_point deadline, const char* reason = receive_reason) {
     for (;;) {
       lock hold(waits_);
       if (nobody_calls()) [[likely]] {
@@ -300,7 +300,7 @@ protected:
     }
   }
   // False: the port is closed, and nobody has called before that.
-  [[gnu::always_inline]] bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
+  SENNIT_INLINE bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
     assert(served.request_ && "sennit: an answer to no request");
     {
       const moving_request meanwhile;
@@ -433,7 +433,7 @@ private:
       if (who != nullptr)
         who->next = std::exchange(refused, who);
     }
-    [[gnu::always_inline]] void wake() noexcept {
+    SENNIT_INLINE void wake() noexcept {
       if (sender != nullptr)
         Waits::wake(sender, 0);
       while (refused != nullptr) {
@@ -447,7 +447,7 @@ private:
   // With the lock held, which it lets go: to a server that waits, or into the list. False: it was only sent,
   // and a server has it; or it was refused. `asked`: not the former. `next`: the server, made ready by who
   // waits.
-  [[gnu::always_inline]] bool submit(record& call, waiter& w, bool asked, fiber*& next) noexcept {
+  SENNIT_INLINE bool submit(record& call, waiter& w, bool asked, fiber*& next) noexcept {
     if (servers_.empty()) {
       w.word = reinterpret_cast<std::uintptr_t>(&call);
       list_push_back(callers_, w);
@@ -483,8 +483,7 @@ private:
     return waits;
   }
   // With the lock held, which it lets go. `caller`: who is made ready then, or null.
-  [[gnu::always_inline]] void wait_for_call(incoming& into, time_point deadline, fiber* caller,
-                                            const char* reason) {
+  SENNIT_INLINE void wait_for_call(incoming& into, time_point deadline, fiber* caller, const char* reason) {
     waits_.wait_by({reason, this}, deadline,
                    [this, caller, into = &into](waiter& w, fiber*& next) __attribute__((always_inline)) {
                      fiber* const woken = caller;  // ours is on the stack of who waits
@@ -540,7 +539,7 @@ private:
   }
 
   // Gives a request to a server, which owes the answer, if one is wanted.
-  [[gnu::always_inline]] static void hand(record& call, incoming& into, bool asked) noexcept {
+  SENNIT_INLINE static void hand(record& call, incoming& into, bool asked) noexcept {
     const moving_request meanwhile;
     into.request_.emplace(std::move(call.at.request()));
     if (asked) {
@@ -559,7 +558,7 @@ private:
   }
 
   // Those that are too large for it are refused on the way.
-  [[gnu::always_inline]] bool take_next(incoming& into, left_behind& left) noexcept {
+  SENNIT_INLINE bool take_next(incoming& into, left_behind& left) noexcept {
     while (!callers_.empty()) {
       waiter& first = list_pop_front(callers_);
       auto& call = *reinterpret_cast<record*>(first.word);
@@ -580,7 +579,7 @@ private:
 
   // Ends the call that `from` has taken. False: nobody wants the answer.
   template <class Write>
-  [[gnu::always_inline]] static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
+  SENNIT_INLINE static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
     record* const call = from.call_;
     if (call == nullptr)
       return false;

@@ -23,6 +23,7 @@
 #include <new>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/counters.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/fiber_local.hpp"
@@ -141,14 +142,14 @@ struct continuation_access {
 
   // Keeps what a fiber has beside its stack, if it has. Throws std::bad_alloc.
   static void keep(continuation& made, const fiber& f);
-  [[gnu::always_inline]] static bool has_values(const fiber& f, const coroutine_frame& frame) noexcept;
+  SENNIT_INLINE static bool has_values(const fiber& f, const coroutine_frame& frame) noexcept;
   static void keep_far(continuation& made, const fiber& f);
   // The same of one that the fiber may yet not go on with.
   static void keep_values(continuation& made, const fiber& f);
   // Of a fiber that is to begin with it, in a scope. Throws std::bad_alloc.
   static void bind(continuation& made, scope_member& to);
   // Into a descriptor, but for what its code wants kept: where that lies, if it is yet to be moved; or null.
-  [[gnu::always_inline]] static void* give(continuation& made, fiber& f) noexcept;
+  SENNIT_INLINE static void* give(continuation& made, fiber& f) noexcept;
   // Into a descriptor, and out of it.
   static void put(continuation& made, fiber& f) noexcept;
   static void get(fiber& f, continuation& empty) noexcept;

@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 #include "sennit/detail/sched/claim.hpp"
 
@@ -216,14 +217,14 @@ inline coroutine_frame* fiber_frame(const fiber& f) noexcept {
   return f.flags.stackless ? nullptr : f.frame;
 }
 
-[[gnu::always_inline]] inline void list_push_back(waiter_list& list, waiter& w) {
+SENNIT_INLINE void list_push_back(waiter_list& list, waiter& w) {
   wait_node* last = list.previous;
   w.previous = last;
   last->next = list.previous = &w;
   w.next = &list;  // not beside its neighbour, or gcc goes through a vector register for the two
 }
 
-[[gnu::always_inline]] inline waiter& list_pop_front(waiter_list& list) {
+SENNIT_INLINE waiter& list_pop_front(waiter_list& list) {
   wait_node* first = list.next;
   list.next = first->next;
   first->next->previous = &list;
@@ -231,7 +232,7 @@ inline coroutine_frame* fiber_frame(const fiber& f) noexcept {
 }
 
 // Of a local runtime, where all that wait are fibers.
-[[gnu::always_inline]] inline fiber& list_pop_fiber(waiter_list& list) {
+SENNIT_INLINE fiber& list_pop_fiber(waiter_list& list) {
   return static_cast<fiber&>(list_pop_front(list));
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::detail {
@@ -25,7 +26,7 @@ public:
 
   // The owner, that has work for others and knows of a sleeper. How many search: then none is called.
   template <class Count>
-  [[gnu::always_inline]] bool due(const Count& searching) noexcept {
+  SENNIT_INLINE bool due(const Count& searching) noexcept {
     return --until_look_ == 0 && look(searching.load(std::memory_order_relaxed) != 0);
   }
   // Any worker.
@@ -58,7 +59,7 @@ public:
   // It has stolen so many.
   void gives(help& victim, std::size_t stolen) noexcept;
   // It has nothing to do any more.
-  [[gnu::always_inline]] void falls_short() noexcept {
+  SENNIT_INLINE void falls_short() noexcept {
     if (to_ != nullptr || !is_short_.load(std::memory_order_relaxed)) [[unlikely]]
       note_that_it_is_short();
   }

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "sennit/detail/arch/countdown.hpp"
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/claim.hpp"
 #include "sennit/detail/sched/help.hpp"
@@ -173,7 +174,7 @@ struct parallel_runtime {
 };
 
 // The worker that the calling thread is; it must be one of a parallel runtime.
-[[gnu::always_inline]] inline parallel_worker& running_parallel() noexcept {
+SENNIT_INLINE parallel_worker& running_parallel() noexcept {
   worker* const w = this_worker();
   assert(w != nullptr && w->shared != nullptr &&
          "sennit: this is for fibers of a sennit::runtime; for those of a local one there is sennit::local");
@@ -181,7 +182,7 @@ struct parallel_runtime {
 }
 
 // The worker that the calling thread is, if it runs a fiber of a parallel runtime; else null.
-[[gnu::always_inline]] inline parallel_worker* this_parallel() noexcept {
+SENNIT_INLINE parallel_worker* this_parallel() noexcept {
   worker* w = this_worker();
   return w != nullptr && w->shared != nullptr ? static_cast<parallel_worker*>(w) : nullptr;
 }
@@ -220,10 +221,10 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 }
 
 // Who decides when a fiber ends, or blocks without a stack.
-[[gnu::always_inline]] inline sennit_decider decider_of_end(const worker& w) noexcept {
+SENNIT_INLINE sennit_decider decider_of_end(const worker& w) noexcept {
   return w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish;
 }
-[[gnu::always_inline]] inline sennit_decider decider_of_become(const worker& w) noexcept {
+SENNIT_INLINE sennit_decider decider_of_become(const worker& w) noexcept {
   return w.shared == nullptr ? sennit_decide_become : sennit_decide_parallel_become;
 }
 
@@ -231,7 +232,7 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 
 // Other workers may have what this one cannot run at once. (Of the model checker's workers, too.)
 template <class Worker>
-[[gnu::always_inline]] inline void parallel_share(Worker& w) noexcept {
+SENNIT_INLINE void parallel_share(Worker& w) noexcept {
   const bool several = w.ring.owned() >= 2;
   if (several ? w.runtime.asleep.any() : w.runtime.asleep.seem_any()) [[unlikely]]
     if ((several ? w.help.with_several : w.help.with_lone).due(w.runtime.searching))
@@ -239,7 +240,7 @@ template <class Worker>
 }
 
 // A fiber that anybody may run from now on, in its turn.
-[[gnu::always_inline]] inline void parallel_push(parallel_worker& w, fiber& f) noexcept {
+SENNIT_INLINE void parallel_push(parallel_worker& w, fiber& f) noexcept {
   if (!w.ring.push(&f)) [[unlikely]]
     parallel_overflow(w, f);
   parallel_share(w);
@@ -247,13 +248,13 @@ template <class Worker>
 
 // A fiber that the running one has woken: it is likely to want what its waker just touched, and goes first.
 // (No other worker is woken for it: it could be had only when this one does not dispatch for long.)
-[[gnu::always_inline]] inline void parallel_push_woken(parallel_worker& w, fiber& f) noexcept {
+SENNIT_INLINE void parallel_push_woken(parallel_worker& w, fiber& f) noexcept {
   if (fiber* displaced = w.ring.put_slot(&f)) [[unlikely]]
     parallel_push(w, *displaced);
 }
 
 // The status is read at the runtime's end, while other threads may wake.
-[[gnu::always_inline]] inline void parallel_say_ready(fiber& f, fiber_status why) noexcept {
+SENNIT_INLINE void parallel_say_ready(fiber& f, fiber_status why) noexcept {
   std::atomic_ref(f.flags.status).store(why, std::memory_order_relaxed);
 }
 inline bool parallel_is_parked(fiber& f) noexcept {
@@ -261,7 +262,7 @@ inline bool parallel_is_parked(fiber& f) noexcept {
 }
 
 // Makes ready a fiber that was parked; its word is set. Any thread.
-[[gnu::always_inline]] inline void parallel_ready(fiber& f, fiber_status why) noexcept {
+SENNIT_INLINE void parallel_ready(fiber& f, fiber_status why) noexcept {
   parallel_say_ready(f, why);
   worker* here = this_worker();
   if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber) [[likely]]
@@ -282,14 +283,14 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 }
 
 // A finished fiber for the worker's next one. An idle one's number says how many are below it, and itself.
-[[gnu::always_inline]] inline void parallel_keep(parallel_worker& w, fiber& f) noexcept {
+SENNIT_INLINE void parallel_keep(parallel_worker& w, fiber& f) noexcept {
   f.id = w.idle == nullptr ? 1 : w.idle->id + 1;
   f.next = w.idle;
   w.idle = &f;
 }
 
 // As parallel_give for a usual one, and one of this worker's where the caller is one.
-[[gnu::always_inline]] inline void parallel_give_here(fiber& f) noexcept {
+SENNIT_INLINE void parallel_give_here(fiber& f) noexcept {
   parallel_worker* w = this_parallel();
   if (w == nullptr || f.home->shared != &w->runtime || (w->idle != nullptr && w->idle->id >= idle_limit))
       [[unlikely]]
@@ -301,12 +302,12 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 // ---- Switches.
 
 // One dispatch more. False: it is time to look outside, which a decider does.
-[[gnu::always_inline]] inline bool parallel_dispatch(parallel_worker& w) noexcept {
+SENNIT_INLINE bool parallel_dispatch(parallel_worker& w) noexcept {
   return !w.dispatches.count();
 }
 
 // The same, but then it has not been counted.
-[[gnu::always_inline]] inline bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
+SENNIT_INLINE bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
   if (!w.dispatches.count()) [[likely]]
     return true;
   w.dispatches.take_back();
@@ -314,25 +315,25 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 }
 
 // Whether the next one is of that kind.
-[[gnu::always_inline]] inline bool parallel_may_dispatch(const parallel_worker& w) noexcept {
+SENNIT_INLINE bool parallel_may_dispatch(const parallel_worker& w) noexcept {
   return !w.dispatches.next_is_last();
 }
 
 // What a fiber does first after another has entered it.
-[[gnu::always_inline]] inline parallel_worker& has_arrived() noexcept {
+SENNIT_INLINE parallel_worker& has_arrived() noexcept {
   parallel_worker& here = running_parallel();
   here.ring.say_left();
   return here;
 }
 
 // Of several conditions, where each being likely is not likely enough for the compiler.
-[[gnu::always_inline]] inline bool surely(bool condition) noexcept {
+SENNIT_INLINE bool surely(bool condition) noexcept {
   return __builtin_expect_with_probability(condition, 1, 1.0) != 0;
 }
 
 // Goes round the ring in code of its own, at each place that yields: so the processor learns who comes after
 // whom, which it does not of one jump for all.
-[[gnu::always_inline]] inline void parallel_yield(parallel_worker& w) {
+SENNIT_INLINE void parallel_yield(parallel_worker& w) {
   sennit_should_hold_no_lock("yields", nullptr);
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
@@ -364,7 +365,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 }
 
 // As parallel_next. The usual case, inline: the one in the slot.
-[[gnu::always_inline]] inline sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
+SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
   if (w.slot_left != 0 && parallel_may_dispatch(w)) [[likely]] {
     if (fiber* const woken = w.ring.take_slot()) [[likely]] {
       parallel_dispatch(w);
@@ -378,8 +379,7 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 
 // What decides who runs when a fiber blocks that is not to be told anything.
 template <class File>
-[[gnu::always_inline]] inline sennit_decision parallel_decide_filing(parallel_worker& w, fiber& f,
-                                                                     File&& file) {
+SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& f, File&& file) {
   w.ready.current = nullptr;
   f.since = w.now;
   const char* const reason = counting ? f.site->reason : nullptr;
@@ -410,7 +410,7 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
 // finds it: then true, and it must touch neither the fiber nor its stack any more. False: it need not wait.
 // Returns the word it was woken with; throws forced_unwind when the runtime ends. errno is kept.
 template <class File>
-[[gnu::always_inline]] inline std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
+SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
   sennit_should_hold_no_lock("waits", site.reason);
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
@@ -440,16 +440,16 @@ inline constexpr std::uintptr_t ended_claimed = 4;
 // by now, which writes there: the look is confirmed by taking it off the ring. (ThreadSanitizer, which would
 // report the look, has no direct entry.) The lowest bit tells it from what is left there: a place that was
 // offered, a fiber that was joined.
-[[gnu::always_inline]] inline void parallel_say_entering(fiber& parent, const fiber& child) noexcept {
+SENNIT_INLINE void parallel_say_entering(fiber& parent, const fiber& child) noexcept {
   std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(&child) + 1, std::memory_order_relaxed);
 }
-[[gnu::always_inline]] inline void parallel_say_entered(fiber& parent) noexcept {
+SENNIT_INLINE void parallel_say_entered(fiber& parent) noexcept {
   std::atomic_ref(parent.word).store(0, std::memory_order_relaxed);
 }
-[[gnu::always_inline]] inline bool parallel_is_entering(fiber& parent) noexcept {
+SENNIT_INLINE bool parallel_is_entering(fiber& parent) noexcept {
   return (std::atomic_ref(parent.word).load(std::memory_order_relaxed) & 1) != 0;
 }
-[[gnu::always_inline]] inline bool parallel_is_entering(fiber& parent, const fiber& child) noexcept {
+SENNIT_INLINE bool parallel_is_entering(fiber& parent, const fiber& child) noexcept {
   return std::atomic_ref(parent.word).load(std::memory_order_relaxed) ==
          reinterpret_cast<std::uintptr_t>(&child) + 1;
 }
@@ -482,8 +482,8 @@ inline constexpr bool may_block_to_copy = !std::is_trivially_copyable_v<std::dec
 
 // A new fiber that has not begun, with a function. `w` null: the caller is no worker of the runtime's.
 template <class Function>
-[[gnu::always_inline]] inline fiber& parallel_make(parallel_runtime& of, parallel_worker* w,
-                                                   Function&& function, stack_wish stack, bool owned) {
+SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Function&& function,
+                                   stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
   fiber* f = w != nullptr ? w->idle : nullptr;
   if (f == nullptr || stack.size != 0) [[unlikely]]
@@ -510,7 +510,7 @@ template <class Function>
 }
 
 // Runs a new fiber at once; the caller goes on when it ends or blocks, or elsewhere before that.
-[[gnu::always_inline]] inline void parallel_enter_new(parallel_worker& w, fiber& child) {
+SENNIT_INLINE void parallel_enter_new(parallel_worker& w, fiber& child) {
   sennit_should_hold_no_lock("calls spawn_now", nullptr);
   fiber* const self = w.ready.current;
   if (direct_entry && parallel_may_dispatch(w)) [[likely]] {

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/run_policy.hpp"
 
@@ -67,7 +68,7 @@ public:
   bool plain() const { return slot_ == nullptr; }
 
   // A fiber that became ready by itself, or in its turn.
-  [[gnu::always_inline]] void add(fiber* f) {
+  SENNIT_INLINE void add(fiber* f) {
     if (policy_ == run_policy::lifo) [[unlikely]]
       make_way(f);
     else
@@ -78,7 +79,7 @@ public:
   void add_last(fiber* f) { push_tail(f); }
 
   // A fiber that was woken by the running one.
-  [[gnu::always_inline]] void add_woken(fiber* f) {
+  SENNIT_INLINE void add_woken(fiber* f) {
     if (slot_ != nullptr) [[unlikely]]
       make_way(f);
     else
@@ -86,7 +87,7 @@ public:
   }
 
   // The running fiber gives way. Who runs next, already current: itself, if nobody else can.
-  [[gnu::always_inline]] fiber* rotate() {
+  SENNIT_INLINE fiber* rotate() {
     if (!plain()) [[unlikely]]
       return rotate_slow();
     tail_ = current;
@@ -95,7 +96,7 @@ public:
 
   // The running fiber, `self`, leaves the ring. Who runs next, already current; null, and nothing has
   // changed: next() must say.
-  [[gnu::always_inline]] fiber* step_off(fiber& self) {
+  SENNIT_INLINE fiber* step_off(fiber& self) {
     if (fiber* woken = slot_; woken != nullptr) {
       if (budget_ == 0) [[unlikely]]
         return step_off_slow(self);
@@ -115,7 +116,7 @@ public:
   }
 
   // The same where the running fiber has woken one, which is to run next.
-  [[gnu::always_inline]] fiber* step_off_to(fiber& self, fiber& woken) {
+  SENNIT_INLINE fiber* step_off_to(fiber& self, fiber& woken) {
     if (slot_ != nullptr || budget_ == 0) [[unlikely]]
       return step_off_to_slow(self, woken);
     --budget_;
@@ -127,7 +128,7 @@ public:
   // direct wake. (Nothing is read behind the store through tail_, where self.next may lie: as long as the
   // address of a store is on its way, loads overtake it, and all from there on is done again if they were not
   // to. Zen 4 learns which were not to, but of two dozen loads only.)
-  [[gnu::always_inline]] void replace(fiber& self, fiber& f) {
+  SENNIT_INLINE void replace(fiber& self, fiber& f) {
     fiber* const next = self.next;
     if (next == &self) [[likely]] {
       tail_ = &f;
@@ -149,7 +150,7 @@ public:
   }
 
   // While nobody runs: who runs next, already current; null: nobody can.
-  [[gnu::always_inline]] fiber* next() {
+  SENNIT_INLINE fiber* next() {
     fiber* const woken = slot_;
     if (woken == nullptr || budget_ == 0) [[unlikely]]
       return next_slow();
@@ -168,7 +169,7 @@ private:
   friend struct run_queue_layout;  // capi's
 
   // The ring's order is told from its tail, running or not: after it comes who runs, or else the head.
-  [[gnu::always_inline]] void push_tail(fiber* f) {
+  SENNIT_INLINE void push_tail(fiber* f) {
     fiber* tail = tail_;
     if (tail == nullptr) [[unlikely]]
       tail = f->next = f;

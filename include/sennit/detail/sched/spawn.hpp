@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
@@ -39,7 +40,7 @@ using body_destroyer = void (*)(coroutine_frame& frame);
 
 // Back, when nobody refers to it any more.
 [[gnu::cold]] void fiber_give_slow(worker& w, fiber& f) noexcept;
-[[gnu::always_inline]] inline void fiber_give(worker& w, fiber& f) noexcept {
+SENNIT_INLINE void fiber_give(worker& w, fiber& f) noexcept {
   if (f.flags.unusual) [[unlikely]] {
     fiber_give_slow(w, f);
     return;
@@ -62,7 +63,7 @@ void frame_keep(worker& w, coroutine_frame& frame) noexcept;
 void frame_drop(coroutine_frame& frame) noexcept;
 
 // Ends the fiber's park, or its next one.
-[[gnu::always_inline]] inline void fiber_unpark(fiber& f) noexcept {
+SENNIT_INLINE void fiber_unpark(fiber& f) noexcept {
   f.flags.unpark_pending = true;
   if (f.flags.status == fiber_status::unpark)
     unpark(f, 0);
@@ -107,7 +108,9 @@ void destroy_body(coroutine_frame& frame) {
 }
 
 // Calls a fiber's function. (A continuation is made where it is wanted, so all of these return what they
-// call, and name it once: to move one costs more than all else in giving up a stack.)
+// call, and name it once: to move one costs more than all else in giving up a stack. And all of these are in
+// the round's frame, in any build: an exception may be thrown from where a fault was if it may leave each
+// frame below the root, and what catches all is noexcept.)
 template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> call_body(coroutine_frame& frame) {
   if constexpr (std::is_same_v<Body, resumed>) {
@@ -147,12 +150,12 @@ template <class Body>
 // A continuation, if it is one, gets what its fiber has beside its stack. False: it is none, or there is no
 // memory for that, and the fiber has failed.
 [[gnu::cold]] bool keep_or_fail(continuation& next, fiber& self) noexcept;
-[[gnu::always_inline]] inline bool may_go_on(continuation& next, coroutine_frame& frame) noexcept {
+SENNIT_INLINE bool may_go_on(continuation& next, coroutine_frame& frame) noexcept {
   if (!next)
     return false;
   return !continuation_access::has_values(current_fiber(), frame) || keep_or_fail(next, current_fiber());
 }
-[[gnu::always_inline]] inline bool may_go_on(no_continuation, coroutine_frame&) noexcept {
+SENNIT_INLINE bool may_go_on(no_continuation, coroutine_frame&) noexcept {
   return false;
 }
 
@@ -209,7 +212,7 @@ inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
 }
 // Switches from a fiber that has blocked by a continuation, and been filed, to `next`, which is current:
 // nothing is saved, and the stack is the worker's. The round that ends there enters what this returns.
-[[gnu::always_inline]] inline sennit_decision switch_context(worker& w, coroutine_frame& left, fiber& next) {
+SENNIT_INLINE sennit_decision switch_context(worker& w, coroutine_frame& left, fiber& next) {
   if (!may_keep(w, left))
     suspend(w, sennit_decide_for_current, &left, false);
   count_stacks(-1);
@@ -234,8 +237,7 @@ sennit_decision fiber_round(void* top) noexcept {
 inline constexpr sennit_round thread_continue = fiber_round<resumed>;
 
 // A finished fiber, which has got a function, begins anew.
-[[gnu::always_inline]] inline void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round round,
-                                               bool owned) noexcept {
+SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round round, bool owned) noexcept {
   count_stacks(1);
   frame.round = round;
   f.flags = {.status = fiber_status::notified, .owned = owned};
@@ -246,8 +248,7 @@ inline constexpr sennit_round thread_continue = fiber_round<resumed>;
 // A new fiber, ready to run; `owned`: a handle will refer to it. A stack of size 0: the worker's. Throws
 // std::system_error or std::bad_alloc when memory or mappings ran out, or what copying the function throws.
 template <class Function>
-[[gnu::always_inline]] inline fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack,
-                                                 bool owned) {
+SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
   fiber* f = w.idle;
   if (f == nullptr || stack.size != 0) [[unlikely]]

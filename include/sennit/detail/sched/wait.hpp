@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::detail {
@@ -28,7 +29,7 @@ struct claimed_waiter : waiter {
 // gone as soon as its claim is taken and that lock let go. False: it had stopped waiting. `who`: the fiber
 // that is to be made ready, by deliver(), after the lock was let go; or null: nobody.
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
-[[gnu::always_inline]] inline bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
+SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
   w.next = nullptr;
   w.word = word;
   if (w.flags.kind == waiter_kind::claimed) [[unlikely]]
@@ -36,7 +37,7 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
   who = static_cast<fiber*>(&w);
   return true;
 }
-[[gnu::always_inline]] inline void deliver(fiber* who) noexcept {
+SENNIT_INLINE void deliver(fiber* who) noexcept {
   if (who != nullptr) [[likely]]
     parallel_ready(*who, fiber_status::notified);
 }
@@ -124,7 +125,7 @@ inline const void* caller() noexcept {
 // The worker of a caller that may wait the quick way, or null. One that can be told to stop may not. While
 // its runtime ends it may not: it may be told so before it has filed itself, and what it was to do after that
 // (let a lock go) would not be done.
-[[gnu::always_inline]] inline parallel_worker* may_file_itself(time_point deadline) noexcept {
+SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
   parallel_worker* w = this_parallel();
   return w != nullptr && deadline == never && !w->unwinding && !w->ready.current->flags.stoppable ? w
                                                                                                   : nullptr;
@@ -185,7 +186,7 @@ bool observe_end_no_more(fiber& f, waiter& me) noexcept;
 bool wait_for_end(fiber& f, time_point deadline);
 
 // The same without a deadline.
-[[gnu::always_inline]] inline void wait_for_end(fiber& f) {
+SENNIT_INLINE void wait_for_end(fiber& f) {
   parallel_worker* w = this_parallel();
   if (w == nullptr || w->ready.current->flags.stoppable) [[unlikely]] {
     wait_for_end(f, never);

@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/native_memory.hpp"
 
 namespace sennit::detail {
@@ -76,7 +77,7 @@ public:
   // Goes round by one: takes the oldest, and `item`, which is leaving, becomes the newest. Returns whom it
   // took, or `item` where there is nobody else: then it is not leaving. Precondition: Memory::prepare() was
   // true.
-  [[gnu::always_inline]] T rotate(T item) noexcept {
+  SENNIT_INLINE T rotate(T item) noexcept {
     const index mine = head();
     const index end = tail();
     if (mine == end) [[unlikely]]

@@ -22,6 +22,7 @@
 #include <memory>
 
 #include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/sched/block_pool.hpp"
 #include "sennit/detail/sched/continuation.hpp"
@@ -145,12 +146,12 @@ struct local_timer : timer_node {
 };
 
 // The worker that the calling thread is, or null.
-[[gnu::always_inline]] inline worker* this_worker() noexcept {
+SENNIT_INLINE worker* this_worker() noexcept {
   return sennit_thread_worker();
 }
 
 // The same, where there must be one: in a fiber.
-[[gnu::always_inline]] inline worker& running_worker() noexcept {
+SENNIT_INLINE worker& running_worker() noexcept {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() &&
          "sennit: this blocks, and is for fibers: call it in runtime.run()");
@@ -158,7 +159,7 @@ struct local_timer : timer_node {
 }
 
 // The fiber that runs, of whatever runtime, looked up anew at every call.
-[[gnu::always_inline]] inline fiber& current_fiber() noexcept {
+SENNIT_INLINE fiber& current_fiber() noexcept {
   return *this_worker()->ready.current;
 }
 
@@ -171,8 +172,8 @@ std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument,
 #endif
 
 // Leaves the running fiber; `decide(context, argument)` says who goes on. Returns the word of our resume.
-[[gnu::always_inline]] inline std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument,
-                                                     [[maybe_unused]] bool keep = true) {
+SENNIT_INLINE std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument,
+                                     [[maybe_unused]] bool keep = true) {
 #if defined(SENNIT_SANITIZED)
   return suspend_to_host(w, decide, argument, keep);
 #else
@@ -192,7 +193,7 @@ sennit_decision sennit_decide_for_current(sennit_context self, void* left);
 
 // A switch to one that is current already. One that is stackless gets a stack; not the one that is left now,
 // so that must not be the worker's yet.
-[[gnu::always_inline]] inline sennit_decision entering(worker& w, fiber& next) noexcept {
+SENNIT_INLINE sennit_decision entering(worker& w, fiber& next) noexcept {
   if (next.flags.stackless) [[unlikely]]
     return stack_for(w, next);
   return {next.context, next.word};
@@ -211,14 +212,14 @@ inline std::uintptr_t switch_context(worker&, fiber&, fiber&) {
 inline constexpr bool direct_entry = true;
 // Switches from the fiber `self`, which has been filed, to `next`, which is current. Returns when `self` is
 // resumed: the word of that. (By a continuation: spawn.hpp.)
-[[gnu::always_inline]] inline std::uintptr_t switch_context(worker& w, fiber& self, fiber& next) {
+SENNIT_INLINE std::uintptr_t switch_context(worker& w, fiber& self, fiber& next) {
   const sennit_decision to = entering(w, next);
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
 
 // One dispatch more. False: a decider must look outside before it, or makes every switch here.
-[[gnu::always_inline]] inline bool may_enter_directly(worker& w) noexcept {
+SENNIT_INLINE bool may_enter_directly(worker& w) noexcept {
   if (--w.until_poll == 0) [[unlikely]]
     if (!quiet_outside(w))
       return false;
@@ -243,7 +244,7 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
 }
 
 // Lets the other ready fibers run first.
-[[gnu::always_inline]] inline void yield() {
+SENNIT_INLINE void yield() {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
          "sennit: local yield outside of a local runtime's fiber");
@@ -282,14 +283,14 @@ void host_goes(worker& w) noexcept;
 
 // Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
 // wakes share.
-[[gnu::always_inline]] inline void awaken(fiber& f, std::uintptr_t word, fiber_status why) {
+SENNIT_INLINE void awaken(fiber& f, std::uintptr_t word, fiber_status why) {
   assert(f.is_parked());
   f.word = word;
   f.flags.status = why;
 }
 
 // One that is stackless has no such place: what is fetched then does not matter.
-[[gnu::always_inline]] inline void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
+SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(f.context) + offset));
 }
 
@@ -298,7 +299,7 @@ void host_goes(worker& w) noexcept;
 // comparing: a store whose address is read from the fiber would keep the loads that follow waiting, the next
 // fiber's among them (twice the time of a hop in a ring).
 [[gnu::cold]] void unpark_from_outside(fiber& f, std::uintptr_t word);
-[[gnu::always_inline]] inline void unpark(fiber& f, std::uintptr_t word) {
+SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   worker* const w = this_worker();
   if (w != f.home) [[unlikely]]
     return unpark_from_outside(f, word);
@@ -311,12 +312,12 @@ void host_goes(worker& w) noexcept;
 // Gives the turn of the running fiber, which blocks, to one that it has woken, and whose work it may have
 // done (a port's caller, to the server): past the queue. Returns who is current now, for switch_context:
 // `to`, unless others were woken before it.
-[[gnu::always_inline]] inline fiber* thread_handoff(worker& w, fiber& self, fiber& to) noexcept {
+SENNIT_INLINE fiber* thread_handoff(worker& w, fiber& self, fiber& to) noexcept {
   return w.ready.step_off_to(self, to);
 }
 
-[[gnu::always_inline]] inline std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
-                                                              fiber* woken = nullptr) {
+SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
+                                              fiber* woken = nullptr) {
   sennit_should_hold_no_lock("waits", why.text);
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
@@ -351,8 +352,7 @@ void host_goes(worker& w) noexcept;
 // waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `why`: what
 // dumps and debuggers show. `woken`: who is made ready by that, to run next, or null. Returns the waker's
 // word; the fiber's status says whether it was a waker at all.
-[[gnu::always_inline]] inline std::uintptr_t park(worker& w, fiber_status as, wait_reason why,
-                                                  fiber* woken = nullptr) {
+SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, fiber* woken = nullptr) {
   assert(w.ready.running() && w.shared == nullptr &&
          "sennit: blocking in sennit::local outside of a local runtime's fiber");
   if (w.ready.current->flags.stoppable) [[unlikely]] {
@@ -386,7 +386,7 @@ inline void prefetch_successor(const worker& w) noexcept {
 }
 
 // As unpark(), in its turn: what comes from outside, in the order in which it came.
-[[gnu::always_inline]] inline void unpark_in_turn(fiber& f, fiber_status why) {
+SENNIT_INLINE void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
   awaken(f, 0, why);
   w.ready.add(&f);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
@@ -40,10 +41,10 @@ public:
   }
 
   // Hands a value over. False, and the value is lost: the channel is closed.
-  [[gnu::always_inline]] bool send(T value) { return send_until(std::move(value), never); }
+  SENNIT_INLINE bool send(T value) { return send_until(std::move(value), never); }
 
   // False: closed, or the deadline (steady clock) passed before anybody took the value.
-  [[gnu::always_inline]] bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
+  SENNIT_INLINE bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
     lock hold(waits_);
     if (offer(value, hand_over{hold}))
       return true;
@@ -54,10 +55,10 @@ public:
   }
 
   // Takes the next value, waiting for it. Empty: the channel is closed and nothing is left in it.
-  [[gnu::always_inline]] std::optional<T> receive() { return receive_until(never); }
+  SENNIT_INLINE std::optional<T> receive() { return receive_until(never); }
 
   // Empty also: the deadline (steady clock) passed first.
-  [[gnu::always_inline]] std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
+  SENNIT_INLINE std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
     std::optional<T> value;
     lock hold(waits_);
     if (!take(value, hand_over{hold}) && !closed_) {
@@ -87,7 +88,7 @@ public:
   }
 
   // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
-  [[gnu::always_inline]] bool try_send(T& value) {
+  SENNIT_INLINE bool try_send(T& value) {
     lock hold(waits_);
     return offer(value, hand_over{hold});
   }
@@ -149,14 +150,14 @@ private:
   // may destroy the channel.
   struct hand_over {
     lock& hold;
-    [[gnu::always_inline]] void operator()(fiber* who, std::uintptr_t word) const {
+    SENNIT_INLINE void operator()(fiber* who, std::uintptr_t word) const {
       hold.release();
       Waits::wake(who, word);
     }
   };
 
   // Who waits in a list, as long as it really does.
-  [[gnu::always_inline]] static waiter* next_of(waiter_list& list, fiber*& who) {
+  SENNIT_INLINE static waiter* next_of(waiter_list& list, fiber*& who) {
     while (!list.empty()) {
       waiter& first = list_pop_front(list);
       if (Waits::take(first, who)) [[likely]]
@@ -167,7 +168,7 @@ private:
 
   // Gives the value to who waits for it, or into the buffer. False: neither is possible.
   template <class Then>
-  [[gnu::always_inline]] bool offer(T& value, Then wake) {
+  SENNIT_INLINE bool offer(T& value, Then wake) {
     if (closed_)
       return false;
     fiber* who = nullptr;
@@ -184,7 +185,7 @@ private:
 
   // A receiver that finds nothing. Its word tells the sender where the value is wanted: in the register, and
   // then the place only gets a mark that there is one, or in place.
-  [[gnu::always_inline]] void wait_for_value(std::optional<T>& value, time_point deadline) {
+  SENNIT_INLINE void wait_for_value(std::optional<T>& value, time_point deadline) {
     landing place{value};
     [[maybe_unused]] const std::uintptr_t word =
         waits_.wait(receivers_, &place, {"channel receive", this}, deadline);
@@ -203,7 +204,7 @@ private:
   using landing = std::conditional_t<in_register, landing_flag, landing_value>;
 
   // Returns the word to wake the receiver with.
-  [[gnu::always_inline]] static std::uintptr_t land(waiter& receiver, T& value) {
+  SENNIT_INLINE static std::uintptr_t land(waiter& receiver, T& value) {
     auto& place = *reinterpret_cast<landing*>(receiver.word);
     std::uintptr_t word = 0;
     if constexpr (in_register) {
@@ -293,7 +294,7 @@ private:
 
   // The next value, from the buffer or of a waiting sender. False: there is none.
   template <class Then>
-  [[gnu::always_inline]] bool take(std::optional<T>& value, Then wake) {
+  SENNIT_INLINE bool take(std::optional<T>& value, Then wake) {
     const bool buffered = size_ != 0;
     if (buffered) {
       const moving meanwhile;
@@ -317,13 +318,13 @@ private:
     return true;
   }
 
-  [[gnu::always_inline]] void push(T& value) {
+  SENNIT_INLINE void push(T& value) {
     const moving meanwhile;
     const std::size_t place = first_ + size_;
     ::new (static_cast<void*>(buffer_ + (place < capacity_ ? place : place - capacity_))) T(std::move(value));
     ++size_;
   }
-  [[gnu::always_inline]] void pop() {
+  SENNIT_INLINE void pop() {
     buffer_[first_].~T();
     first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
     --size_;

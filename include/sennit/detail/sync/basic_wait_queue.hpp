@@ -17,6 +17,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::detail {
@@ -34,7 +35,7 @@ public:
   // ---- Without the lock.
 
   // Changes the state, if it is `from` and nobody waits.
-  [[gnu::always_inline]] bool change(state from, state to, std::memory_order order) noexcept {
+  SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     return kept_.change(from, to, order);
   }
   state peek(std::memory_order order = std::memory_order_relaxed) const noexcept { return kept_.peek(order); }
@@ -45,15 +46,15 @@ public:
 
   class guard {
   public:
-    [[gnu::always_inline]] explicit guard(basic_wait_queue& queue) noexcept
+    SENNIT_INLINE explicit guard(basic_wait_queue& queue) noexcept
         : kept_(queue.kept_), state_(kept_.lock()) {}
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
-    [[gnu::always_inline]] ~guard() {
+    SENNIT_INLINE ~guard() {
       if (!unlocked_)
         unlock();
     }
-    [[gnu::always_inline]] void unlock() noexcept {
+    SENNIT_INLINE void unlock() noexcept {
       unlocked_ = true;
       kept_.unlock(state_);
     }
@@ -63,7 +64,7 @@ public:
     bool empty() const noexcept { return kept_.list().empty(); }
     void push(waiter& w) noexcept { list_push_back(kept_.list(), w); }
     // Takes who has waited longest, or came last, and gives it a word. False: nobody waits.
-    [[gnu::always_inline]] bool pop(std::uintptr_t word, fiber*& who, bool newest = false) noexcept {
+    SENNIT_INLINE bool pop(std::uintptr_t word, fiber*& who, bool newest = false) noexcept {
       while (!empty())
         if (take(newest ? *kept_.list().previous : *kept_.list().next, word, who)) [[likely]]
           return true;
@@ -75,7 +76,7 @@ public:
     bool pop_first(std::uintptr_t word, fiber*& who) noexcept { return take(*kept_.list().next, word, who); }
 
   private:
-    [[gnu::always_inline]] static bool take(wait_node& node, std::uintptr_t word, fiber*& who) noexcept {
+    SENNIT_INLINE static bool take(wait_node& node, std::uintptr_t word, fiber*& who) noexcept {
       node.leave_list();
       return Wakes::take(static_cast<waiter&>(node), word, who);
     }
@@ -111,7 +112,7 @@ public:
   // ---- Waking. The queue has been let go before.
 
   // Makes ready whom pop() or pop_first() gave; null: nobody.
-  [[gnu::always_inline]] static void deliver(fiber* who) noexcept { Wakes::deliver(who); }
+  SENNIT_INLINE static void deliver(fiber* who) noexcept { Wakes::deliver(who); }
   // In the order in which they waited.
   static void deliver_all(fiber_chain& woken) noexcept { Wakes::deliver_all(woken); }
 

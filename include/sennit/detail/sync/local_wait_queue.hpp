@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 
@@ -23,7 +24,7 @@ public:
   constexpr local_waiters() noexcept = default;
   explicit constexpr local_waiters(state initial) noexcept : state_(initial) {}
 
-  [[gnu::always_inline]] bool change(state from, state to, std::memory_order) noexcept {
+  SENNIT_INLINE bool change(state from, state to, std::memory_order) noexcept {
     const bool may = state_ == from && list_.empty();
     if (may) [[likely]]
       state_ = to;
@@ -42,12 +43,12 @@ private:
 };
 
 struct local_wakes {
-  [[gnu::always_inline]] static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
+  SENNIT_INLINE static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
     w.word = word;
     who = static_cast<fiber*>(&w);
     return true;
   }
-  [[gnu::always_inline]] static void deliver(fiber* who) noexcept {
+  SENNIT_INLINE static void deliver(fiber* who) noexcept {
     if (who != nullptr)
       unpark(*who, who->word);
   }

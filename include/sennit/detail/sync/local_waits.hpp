@@ -22,6 +22,7 @@
 
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sched/wait.hpp"
@@ -39,7 +40,7 @@ struct local_waits {
   void lock() noexcept {}
   void unlock() noexcept {}
   static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
-  [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
+  SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept {
     if (w.flags.kind != waiter_kind::fiber) [[unlikely]] {
       fiber* claimed = nullptr;  // not `who`, which so can be in a register
       const bool taken = take_waiter(w, w.word, claimed);
@@ -49,7 +50,7 @@ struct local_waits {
     who = static_cast<fiber*>(&w);
     return true;
   }
-  [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t word) { unpark(*who, word); }
+  SENNIT_INLINE static void wake(fiber* who, std::uintptr_t word) { unpark(*who, word); }
   static void wake_all(fiber_chain& woken) {
     while (fiber* f = woken.pop())
       unpark_in_turn(*f, fiber_status::notified);
@@ -69,8 +70,8 @@ struct local_waits {
     gone();
     return true;
   }
-  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
-                                             time_point deadline) {
+  SENNIT_INLINE std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
+                                    time_point deadline) {
     return wait_by(why, deadline, [&list, offered](waiter& w, fiber*&) {
       w.word = reinterpret_cast<std::uintptr_t>(offered);
       list_push_back(list, w);
@@ -78,8 +79,7 @@ struct local_waits {
     });
   }
   template <class File, class Gone = nothing_to_do>
-  [[gnu::always_inline]] std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
-                                                Gone = {}) {
+  SENNIT_INLINE std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file, Gone = {}) {
     worker& w = running_worker();
     fiber* next = nullptr;
     if (!file(*w.ready.current, next))
@@ -96,20 +96,20 @@ struct local_waits {
 template <class Waits>
 class waits_lock {
 public:
-  [[gnu::always_inline]] explicit waits_lock(Waits& of) noexcept : waits_(of) { waits_.lock(); }
+  SENNIT_INLINE explicit waits_lock(Waits& of) noexcept : waits_(of) { waits_.lock(); }
   waits_lock(const waits_lock&) = delete;
   waits_lock& operator=(const waits_lock&) = delete;
-  [[gnu::always_inline]] ~waits_lock() {
+  SENNIT_INLINE ~waits_lock() {
     if (held_)
       waits_.unlock();
   }
-  [[gnu::always_inline]] void pass_on() noexcept { held_ = false; }
-  [[gnu::always_inline]] void release() noexcept {
+  SENNIT_INLINE void pass_on() noexcept { held_ = false; }
+  SENNIT_INLINE void release() noexcept {
     held_ = false;
     waits_.unlock();
   }
   // Who is made ready may destroy what the lock belongs to. Null: nobody.
-  [[gnu::always_inline]] void release_and_wake(fiber* who, std::uintptr_t word = 0) {
+  SENNIT_INLINE void release_and_wake(fiber* who, std::uintptr_t word = 0) {
     release();
     if (who != nullptr)
       Waits::wake(who, word);

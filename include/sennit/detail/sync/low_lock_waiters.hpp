@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/native_memory.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/fiber.hpp"
@@ -42,21 +43,21 @@ public:
   constexpr basic_low_lock_waiters() noexcept : basic_low_lock_waiters(0) {}
   explicit constexpr basic_low_lock_waiters(state initial) noexcept : word_(initial << state_shift) {}
 
-  [[gnu::always_inline]] bool change(state from, state to, std::memory_order order) noexcept {
+  SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     std::uintptr_t expected = from << state_shift;
     return word_.compare_exchange_strong(expected, to << state_shift, order, std::memory_order_relaxed);
   }
   state peek(std::memory_order order) const noexcept { return word_.load(order) >> state_shift; }
   bool quiet() const noexcept { return (word_.load(std::memory_order_relaxed) & (locked | waited_for)) == 0; }
 
-  [[gnu::always_inline]] state lock() noexcept {
+  SENNIT_INLINE state lock() noexcept {
     std::uintptr_t seen = word_.load(std::memory_order_relaxed);
     if ((seen & locked) != 0 || !word_.compare_exchange_strong(seen, seen | locked, std::memory_order_acquire,
                                                                std::memory_order_relaxed)) [[unlikely]]
       seen = lock_slow();
     return seen >> state_shift;
   }
-  [[gnu::always_inline]] void unlock(state now) noexcept {
+  SENNIT_INLINE void unlock(state now) noexcept {
     const std::uintptr_t waited = list_.empty() ? 0 : waited_for;
     word_.store((now << state_shift) | waited, std::memory_order_release);
   }

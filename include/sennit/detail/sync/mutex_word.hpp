@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::detail {
@@ -17,10 +18,10 @@ struct mutex_word {
   static constexpr state fresh = 4;   // it was never locked
 
   // The quick ways.
-  [[gnu::always_inline]] static bool quick_lock(Queue& queue) noexcept {
+  SENNIT_INLINE static bool quick_lock(Queue& queue) noexcept {
     return queue.change(unlocked, locked, std::memory_order_acquire);
   }
-  [[gnu::always_inline]] static bool quick_unlock(Queue& queue) noexcept {
+  SENNIT_INLINE static bool quick_unlock(Queue& queue) noexcept {
     return queue.change(locked, unlocked, std::memory_order_release);
   }
 

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sync/local_waits.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
@@ -15,14 +16,12 @@ public:
   static constexpr bool direct = true;
 
   spin_lock* mutual_exclusion() noexcept { return &lock_; }
-  [[gnu::always_inline]] void lock() noexcept { lock_.lock(); }
-  [[gnu::always_inline]] void unlock() noexcept { lock_.unlock(); }
+  SENNIT_INLINE void lock() noexcept { lock_.lock(); }
+  SENNIT_INLINE void unlock() noexcept { lock_.unlock(); }
 
   // Who is woken gets its word from the caller, under the lock.
-  [[gnu::always_inline]] static bool take(waiter& w, fiber*& who) noexcept {
-    return take_waiter(w, w.word, who);
-  }
-  [[gnu::always_inline]] static void wake(fiber* who, std::uintptr_t) noexcept { deliver(who); }
+  SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept { return take_waiter(w, w.word, who); }
+  SENNIT_INLINE static void wake(fiber* who, std::uintptr_t) noexcept { deliver(who); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
 
   static void prepare(const fiber& f, const char* reason) noexcept { must_be_of_kind(f, true, reason); }
@@ -40,8 +39,8 @@ public:
     return left;
   }
 
-  [[gnu::always_inline]] std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
-                                             time_point deadline) {
+  SENNIT_INLINE std::uintptr_t wait(waiter_list& list, void* offered, const wait_reason& why,
+                                    time_point deadline) {
     return wait_by(why, deadline, [this, &list, offered](waiter& w, fiber*&) {
       w.word = reinterpret_cast<std::uintptr_t>(offered);
       list_push_back(list, w);
@@ -50,8 +49,8 @@ public:
     });
   }
   template <class File, class Gone = nothing_to_do>
-  [[gnu::always_inline]] std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
-                                                Gone gone = {}) {
+  SENNIT_INLINE std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
+                                       Gone gone = {}) {
     if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
       site here(why, lock_);
       return parallel_block(*w, here, [file](fiber& self) {

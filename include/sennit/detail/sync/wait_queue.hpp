@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 #if defined(SENNIT_SPIN_WAIT_QUEUE)
@@ -29,10 +30,10 @@ void deliver_all(fiber_chain& woken) noexcept;
 void deliver_and_enter(fiber* who);
 
 struct shared_wakes {
-  [[gnu::always_inline]] static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
+  SENNIT_INLINE static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
     return take_waiter(w, word, who);
   }
-  [[gnu::always_inline]] static void deliver(fiber* who) noexcept { detail::deliver(who); }
+  SENNIT_INLINE static void deliver(fiber* who) noexcept { detail::deliver(who); }
   static void deliver_all(fiber_chain& woken) noexcept { detail::deliver_all(woken); }
 };
 
@@ -53,7 +54,7 @@ public:
   };
 
   template <class Decide, class After>
-  [[gnu::always_inline]] bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
+  SENNIT_INLINE bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
     if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
       site here(why.or_of(this), *this);
       parallel_block(*w, here, [this, &decide, after](fiber& self) {
