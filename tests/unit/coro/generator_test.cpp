@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <memory>
 #include <numeric>
@@ -9,6 +11,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/instructions.hpp"
 
 namespace {
 
@@ -243,6 +247,34 @@ generator<int> nested(int& alive, int depth) {
     ADD_FAILURE() << "went on";
   });
 }
+
+#if defined(SUPPORT_COUNTS_INSTRUCTIONS)
+// What three elements take.
+long instructions_at(int depth) {
+  return support::instructions_of([depth] {
+    int alive = 0;
+    generator<int> g = nested(alive, depth);
+    auto it = g.begin();
+    ++it;  // nothing is the first of its kind any more
+    support::mark();
+    for (int i = 0; i < 3; ++i)
+      ++it;
+    support::mark();
+    ::_exit(0);
+  });
+}
+
+TEST(Generator, AnElementCostsTheSameAtAnyDepth) {
+  const long of_one = instructions_at(0);
+  if (of_one == -1)
+    GTEST_SKIP() << "processes must not be traced here";
+  EXPECT_GT(of_one, 30);
+  const long of_nested = instructions_at(1);
+  EXPECT_EQ(instructions_at(2), of_nested);
+  EXPECT_EQ(instructions_at(20), of_nested);
+  EXPECT_EQ(of_nested, of_one);
+}
+#endif
 
 TEST(Generator, UnwindsNestedGeneratorsWhenDestroyedEarly) {
   int alive = 0;
