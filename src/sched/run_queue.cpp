@@ -2,11 +2,16 @@
 #include "sennit/detail/sched/run_queue.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
+
+#include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
 
 fiber run_queue::by_policy_;
+fiber run_queue::elsewhere_;
 
 run_queue::run_queue(run_policy policy)
     : slot_(policy == run_policy::fifo ? nullptr : &by_policy_),
@@ -14,6 +19,32 @@ run_queue::run_queue(run_policy policy)
       budget_(policy == run_policy::fifo ? slot_budget : 0),
       policy_(policy),
       add_costs_(policy == run_policy::hybrid ? 1 : 0) {}
+
+void run_queue::refuse() noexcept {
+  slot_ = none_ = &elsewhere_;
+  budget_ = 0;
+  policy_ = run_policy::lifo;
+}
+
+namespace {
+
+[[noreturn, gnu::cold]] void refuse_fiber(fiber& f) noexcept {
+  std::fprintf(
+      stderr,
+      "sennit: fiber %llu \"%s\" of a sennit::runtime waits or yields by something of sennit::local, or "
+      "spawns by it, which is for fibers of a sennit::local::runtime: take what is called the same in "
+      "namespace sennit\n",
+      static_cast<unsigned long long>(fiber_id(f)), fiber_name(f));
+  std::abort();
+}
+
+}  // namespace
+
+// For all that is done by other policies than fifo.
+[[gnu::always_inline]] inline void run_queue::should_be_local() const noexcept {
+  if (none_ == &elsewhere_) [[unlikely]]
+    refuse_fiber(*current);
+}
 
 std::size_t run_queue::size() const {
   std::size_t count = slot_taken() ? 1 : 0;
@@ -52,6 +83,7 @@ std::size_t run_queue::size() const {
 
 // add_woken, when the slot is taken, or the policy is not fifo.
 void run_queue::make_way(fiber* f) {
+  should_be_local();
   if (!slot_taken()) {
     if (!may_go_first())
       return push_tail(f);
@@ -87,6 +119,7 @@ fiber* run_queue::rotate_beside_slot() {
 fiber* run_queue::rotate_slow() {
   if (policy_ == run_policy::fifo)
     return rotate_beside_slot();
+  should_be_local();
   fiber* const self = current;
   if (slot_taken()) {
     fiber* const first = slot_;
@@ -119,6 +152,7 @@ fiber* run_queue::step_off_slow(fiber& self) {
     push_tail(std::exchange(slot_, nullptr));  // and plain again
     return step_off(self);
   }
+  should_be_local();
   if (self.next == &self)
     return nullptr;
   begin_turns();

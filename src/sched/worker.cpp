@@ -524,6 +524,8 @@ using namespace sennit::detail;
 
 sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
     : ready(policy), shared(of), stack_size(size) {
+  if (of != nullptr)
+    ready.refuse();
   watch_locks();
   fault_watch_thread();  // not by the first thread that runs it: nobody knows when that does
   driver = make_driver(*this);

@@ -42,6 +42,10 @@ public:
   fiber* current = nullptr;  // the running fiber, or null
 
   explicit run_queue(run_policy policy);
+  // Of a parallel runtime's worker: its fibers are queued elsewhere. One that waits by this queue, or yields,
+  // has taken something of sennit::local: it is told so, and the program ends. Costs nobody anything: the
+  // queue is never plain, so all of that goes by the slower paths.
+  void refuse() noexcept;
 
   // A fiber runs: `current`.
   bool running() const { return current != nullptr; }
@@ -52,7 +56,7 @@ public:
   SENNIT_UNSANITIZED bool seems_to_have_others() const noexcept {
     const fiber* const runs = look(current);
     const fiber* const woken = look(slot_);
-    return runs != nullptr && (look(runs->next) != runs || (woken != nullptr && woken != &by_policy_));
+    return runs != nullptr && (look(runs->next) != runs || (woken != nullptr && woken != look(none_)));
   }
   // Who is next in the ring, or null.
   const fiber* head() const {
@@ -180,6 +184,7 @@ private:
 
   void push_head(fiber* f);
   bool slot_taken() const { return slot_ != none_; }
+  void should_be_local() const noexcept;
   void make_way(fiber* f);
   void empty_slot();
   bool may_go_first();
@@ -192,11 +197,12 @@ private:
   fiber* next_slow();
 
   static fiber by_policy_;
+  static fiber elsewhere_;
 
   fiber* tail_ = nullptr;
   fiber* slot_;  // not in the ring: who goes first; or none
   fiber* none_;  // null; but where the policy is not fifo &by_policy_, so that the slot is never null, and
-                 // one test serves for all that is not plain
+                 // one test serves for all that is not plain; &elsewhere_ once it refuses
   unsigned budget_;  // then how many are in the slot
   run_policy policy_;
   std::uint8_t add_costs_;            // of adds_left_

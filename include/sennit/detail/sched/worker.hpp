@@ -247,7 +247,7 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
 SENNIT_INLINE void yield() {
   worker* w = this_worker();
   assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
-         "sennit: local yield outside of a local runtime's fiber");
+         "sennit: a yield of sennit::local is for fibers of a sennit::local::runtime");
   sennit_should_hold_no_lock("yields", nullptr);
   stack_should_be_whole(*w->ready.current);
   count_site();
@@ -354,7 +354,7 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
 // word; the fiber's status says whether it was a waker at all.
 SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, fiber* woken = nullptr) {
   assert(w.ready.running() && w.shared == nullptr &&
-         "sennit: blocking in sennit::local outside of a local runtime's fiber");
+         "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
   if (w.ready.current->flags.stoppable) [[unlikely]] {
     if (woken != nullptr)
       unpark(*woken, 0);

@@ -1,0 +1,69 @@
+// What is of sennit::local, in a fiber of a sennit::runtime: said, in builds without assertions, too.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+
+#include "sennit/local/channel.hpp"
+#include "sennit/local/condition_variable.hpp"
+#include "sennit/local/fiber.hpp"
+#include "sennit/local/mutex.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/runtime.hpp"
+#include "support/child.hpp"
+
+namespace sennit {
+namespace {
+
+support::outcome of(const std::function<void()>& uses) {
+  return support::in_child([&] { runtime({.workers = 2}).run([&] { uses(); }); });
+}
+
+struct use {
+  const char* name;
+  void (*it)();
+};
+
+void lock_twice() {
+  local::mutex mutex;
+  mutex.lock();
+  mutex.lock();
+}
+void wait_for_condition() {
+  local::mutex mutex;
+  local::condition_variable condition;
+  std::unique_lock hold(mutex);
+  condition.wait(hold);
+}
+void wait_for_time() {
+  local::mutex mutex;
+  local::condition_variable condition;
+  std::unique_lock hold(mutex);
+  condition.wait_for(hold, std::chrono::milliseconds(1));
+}
+
+class WrongKind : public testing::TestWithParam<use> {};
+
+TEST_P(WrongKind, IsSaid) {
+  const support::outcome said = of(GetParam().it);
+  EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
+  EXPECT_TRUE(said.says("sennit::local::runtime")) << said;
+#if defined(NDEBUG)
+  EXPECT_TRUE(said.says("fiber 1 \"main\" of a sennit::runtime")) << said;
+#endif
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Local, WrongKind,
+    testing::Values(use{"Mutex", lock_twice}, use{"ConditionVariable", wait_for_condition},
+                    use{"Deadline", wait_for_time}, use{"Send", [] { local::channel<int>().send(1); }},
+                    use{"Receive", [] { local::channel<int>().receive(); }},
+                    use{"Sleep", [] { local::this_fiber::sleep_for(std::chrono::milliseconds(1)); }},
+                    use{"Park", [] { local::this_fiber::park(); }},
+                    use{"Yield", [] { local::this_fiber::yield(); }},
+                    use{"Spawn", [] { local::spawn([] {}).join(); }}),
+    [](const testing::TestParamInfo<use>& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace sennit
