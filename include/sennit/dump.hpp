@@ -13,12 +13,13 @@
 //   fiber 7: running
 //     ...
 //
-// Functions of a program are named if it is linked with -rdynamic; llvm-symbolizer (or addr2line) tells file
-// and line from the rest. What a fiber waits for is told by the address of the object (of a future, by that
-// of what it shares with its promise), by a file descriptor's number, or by the fiber that it joins; a select
-// says nothing of its cases. A wait begins when its worker last looked at the clock: that is a few ticks of
-// the kernel ago, or as long as the worker has not blocked or given way 61 times since. A look at each wait
-// would cost more than the wait.
+// A worker "has no thread now" as long as its thread has not begun; that of a local runtime, outside of
+// run(). Functions of a program are named if it is linked with -rdynamic; llvm-symbolizer (or addr2line)
+// tells file and line from the rest. What a fiber waits for is told by the address of the object (of a
+// future, by that of what it shares with its promise), by a file descriptor's number, or by the fiber that it
+// joins; a select says nothing of its cases. A wait begins when its worker last looked at the clock: that is
+// a few ticks of the kernel ago, or as long as the worker has not blocked or given way 61 times since. A look
+// at each wait would cost more than the wait.
 #pragma once
 
 #include <csignal>

@@ -36,14 +36,17 @@ class runtime;
 struct spawn_options {
   std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
   // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below a stack lies a guard page of
-  // 4 KiB. small_stack (stacks.hpp) asks for less.
+  // 4 KiB: a frame larger than that may step over it, and into another stack, unless its code is compiled
+  // with -fstack-clash-protection. small_stack (stacks.hpp) asks for less than 8 KiB.
   std::size_t stack_size = 0;
   // Memory to run on instead, 16-aligned, of 1 KiB at least, without a guard; `stack_size` is then not looked
   // at. It is the fiber's until a join of it has returned, or, if it was detached, until its runtime has
   // ended; for good, if it was discarded. Others are asserted, or (without assertions) EINVAL is thrown.
   std::span<std::byte> stack = {};
   std::optional<unsigned> pinned = {};  // to this worker, from 0: it runs nowhere else
-  std::optional<unsigned> near = {};    // begins at this worker, as a hint; others may take it from there
+  // Begins at this worker, as a hint; others may take it from there. Any number: there are as many as it
+  // takes, round and round.
+  std::optional<unsigned> near = {};
 };
 
 // Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber; an
@@ -64,10 +67,12 @@ public:
 
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
-  // Waits until the fiber has ended, and throws what its function threw. From fibers (only the fiber waits)
-  // and OS threads. Precondition: joinable.
+  // Waits until the fiber has ended, and throws what its function threw; sennit::cancelled where a stop_guard
+  // ends the wait, as it ends all waits. From fibers (only the fiber waits) and OS threads. Precondition:
+  // joinable.
   SENNIT_INLINE void join() {
-    assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
+    assert(fiber_ != nullptr &&
+           "sennit: join of a handle that is empty: joined or detached before, or moved from");
     if (fiber_->ended.load(std::memory_order_acquire) != detail::ended_already)
       detail::wait_for_end(*fiber_);
     collect();
@@ -90,6 +95,7 @@ public:
   // Lets the fiber's park() return: the one it is in, or else its next one.
   void unpark() noexcept;
 
+  // The fiber's number: 1 or more, given when first asked for or printed, to no other of the process.
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
   // Of one that blocks without a stack (become.hpp): not while it may go on, or block so, on another thread.
   std::string_view name() const noexcept { return detail::fiber_name(some()); }
@@ -139,7 +145,9 @@ namespace detail {
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
   detail::parallel_worker* w = detail::this_parallel();
-  assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
+  assert(w != nullptr &&
+         "sennit: sennit::spawn is for fibers of a sennit::runtime; those of a local one take "
+         "sennit::local::spawn, and others runtime.spawn()");
   detail::parallel_runtime& of = w->runtime;
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), {}, true);
   if constexpr (detail::may_block_to_copy<Function>)
@@ -153,7 +161,9 @@ SENNIT_INLINE fiber spawn(Function&& function) {
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::parallel_worker* w = detail::this_parallel();
-  assert(w != nullptr && "sennit: spawn outside of a runtime's fibers");
+  assert(w != nullptr &&
+         "sennit: sennit::spawn is for fibers of a sennit::runtime; those of a local one take "
+         "sennit::local::spawn, and others runtime.spawn()");
   detail::parallel_runtime& of = w->runtime;
   if (options.pinned) [[unlikely]]
     detail::parallel_must_have(of, *options.pinned);
@@ -187,7 +197,8 @@ SENNIT_INLINE fiber spawn_now(Function&& function) {
 namespace this_fiber {
 
 // All of it is for fibers of a sennit::runtime, and asserted or said where it is called elsewhere, but for
-// sleeping: for those of a local runtime there is sennit::local::this_fiber.
+// sleeping: for those of a local runtime there is sennit::local::this_fiber. What waits throws
+// sennit::cancelled where a stop_guard ends the wait.
 
 // Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
 SENNIT_INLINE void yield() {
@@ -206,7 +217,7 @@ void park();
 // The same until a deadline; false: nobody did.
 bool park_until(std::chrono::steady_clock::time_point deadline);
 
-std::uint64_t id() noexcept;
+std::uint64_t id() noexcept;  // as of fiber
 std::string_view name() noexcept;
 void set_name(std::string_view name) noexcept;
 // The worker that runs the fiber just now, from 0.

@@ -33,8 +33,8 @@ struct runtime_options {
   // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
   // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes; less is
   // refused by std::system_error (EINVAL). 10 ms does for people who wait; a thread of the process wakes
-  // that often, as long as a worker of such a runtime has fibers to run. At least 100 us. A fiber that is
-  // made to yield goes on on the same worker.
+  // that often, as long as a worker of such a runtime has fibers to run. Less than 100 us is taken for 100
+  // us. A fiber that is made to yield goes on on the same worker.
   std::chrono::nanoseconds time_slice{0};
 
   // Says on standard error when a worker has run one fiber for so long without a dispatch: the fiber neither
@@ -43,6 +43,7 @@ struct runtime_options {
   //   sennit: runtime 1: worker 0 is stuck: it has run fiber 7 "parser" for 112 ms, and nobody else
   //     #0 parse_all()+0x4b (./server+0x8a31)
   //
+  // Functions are named if the program is linked with -rdynamic.
   // Once for each such run, up to an eighth of the time late (at least 1 ms). A thread of the process looks,
   // as long as a runtime has this option; fibers do nothing for it, and it works when all workers are stuck.
   // For the backtrace the worker's thread is stopped by SIGURG for a moment: a system call that no SA_RESTART

@@ -21,9 +21,10 @@
 
 namespace sennit {
 
-// What a wait throws when stop was requested. Where a fiber's function is left by it, the fiber just ends:
-// its join() returns. A handler that catches everything must rethrow it, as it must what a fiber is unwound
-// by when its runtime ends; who catches it on purpose goes on, but the next wait throws again.
+// What a wait throws when stop was requested; no std::exception, so that handlers of errors let it pass.
+// Where a fiber's function is left by it, the fiber just ends: its join() returns. A handler that catches
+// everything must rethrow it, as it must what a fiber is unwound by when its runtime ends; who catches it on
+// purpose goes on, but the next wait throws again.
 struct cancelled : detail::forced_unwind {};
 
 // While it lives, waits of the calling fiber or OS thread throw sennit::cancelled once the token's stop was

@@ -13,6 +13,7 @@
 // to expect, as std::errc: timed_out; connection_reset (the peer broke off); broken_pipe (it no longer
 // reads; no SIGPIPE is ever raised); operation_canceled (another fiber closed the stream meanwhile);
 // bad_file_descriptor (the stream is closed). After any of them but timed_out a stream is of no more use.
+// Both forms throw sennit::cancelled where a stop_guard ends the wait; the stream stays as it was.
 //
 // Fairness: after 64 reads and writes that found their socket ready, a fiber gives way to the others once.
 //

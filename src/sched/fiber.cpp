@@ -294,22 +294,29 @@ void fiber_fail(fiber& f) noexcept {
   f.flags.unusual |= is_unusual | has_error;
 }
 
+static void say_lost(const fiber& f, const char* colon, const char* what) noexcept {
+  std::fprintf(stderr,
+               "sennit: fiber \"%s\" ended by an exception that nobody can join%s%s (catch it in the fiber's "
+               "function, or keep the handle and join it)\n",
+               f.name, colon, what);
+}
+
 void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {
   try {
     std::rethrow_exception(std::move(error));
   } catch (const std::exception& exception) {
-    std::fprintf(stderr, "sennit: fiber \"%s\" ended by an exception that nobody can join: %s\n", f.name,
-                 exception.what());
+    say_lost(f, ": ", exception.what());
+    std::terminate();  // while it is handled: then the handler knows it, and libstdc++'s names its type
   } catch (...) {
-    std::fprintf(stderr, "sennit: fiber \"%s\" ended by an exception that nobody can join\n", f.name);
+    say_lost(f, "", "");
+    std::terminate();
   }
-  std::terminate();
 }
 
 void fiber_would_not_end(const fiber& f, const char* reason) noexcept {
   std::fprintf(stderr,
-               "sennit: a runtime ended while fiber \"%s\" (%s) would not: it caught its unwinding, or waits "
-               "in a destructor for something that never comes\n",
+               "sennit: a runtime ended while fiber \"%s\" (%s) would not: it caught its unwinding (a catch "
+               "(...) must rethrow it), or waits in a destructor for something that never comes\n",
                fiber_name(f), reason);
   std::abort();
 }

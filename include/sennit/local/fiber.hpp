@@ -60,7 +60,8 @@ public:
   // Waits until the fiber has ended, and throws what its function threw. Precondition: joinable, and nobody
   // else joins it.
   SENNIT_INLINE void join() {
-    assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
+    assert(fiber_ != nullptr &&
+           "sennit: join of a handle that is empty: joined or detached before, or moved from");
     detail::fiber* done = fiber_;
     if (done->flags.status != detail::fiber_status::finished)
       done = wait(detail::never);
@@ -70,7 +71,8 @@ public:
   // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
   // joinable.
   bool join_until(std::chrono::steady_clock::time_point deadline) {
-    assert(fiber_ != nullptr && "sennit: join of a fiber that is not joinable");
+    assert(fiber_ != nullptr &&
+           "sennit: join of a handle that is empty: joined or detached before, or moved from");
     detail::fiber* done = fiber_;
     if (done->flags.status != detail::fiber_status::finished)
       done = wait(deadline);
@@ -92,6 +94,7 @@ public:
   // Lets the fiber's park() return: the one it is in, or else its next one.
   void unpark() noexcept { detail::fiber_unpark(some()); }
 
+  // The fiber's number: 1 or more, given when first asked for or printed, to no other of the process.
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
   std::string_view name() const noexcept { return detail::fiber_name(some()); }
 
@@ -109,7 +112,7 @@ private:
   SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {
     detail::worker& w = detail::running_worker();
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
-    assert(fiber_ != w.ready.current && "sennit: a fiber joins itself");
+    assert(fiber_ != w.ready.current && "sennit: a fiber joins itself, and so would wait for ever");
     fiber_->joiner = w.ready.current;
     w.ready.current->word = reinterpret_cast<std::uintptr_t>(fiber_);
     if (deadline == detail::never)
@@ -144,7 +147,8 @@ private:
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
-  assert(w != nullptr && w->shared == nullptr && "sennit: local spawn outside of a local runtime");
+  assert(w != nullptr && w->shared == nullptr &&
+         "sennit: a spawn of sennit::local is for fibers of a sennit::local::runtime");
   detail::fiber& f =
       detail::fiber_spawn(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);
   if (!options.name.empty()) [[unlikely]]

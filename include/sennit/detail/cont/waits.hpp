@@ -126,7 +126,8 @@ public:
   static constexpr const char* reason = join_reason;
   SENNIT_OBJECT_AT(join_wait, joined_)  // whose address is the handle
   explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
-    assert(joined_.joinable() && "sennit: join of a fiber that is not joinable");
+    assert(joined_.joinable() &&
+           "sennit: join of a handle that is empty: joined or detached before, or moved from");
   }
   bool file(fiber& f) noexcept { return file(f, f); }
   bool withdraw(fiber& f) noexcept { return leave(f); }

@@ -191,7 +191,7 @@ SENNIT_INLINE void wait_for_end(fiber& f) {
   if (w == nullptr || w->ready.current->flags.stoppable) [[unlikely]] {
     wait_for_end(f, never);
   } else {
-    assert(&f != w->ready.current && "sennit: a fiber joins itself");
+    assert(&f != w->ready.current && "sennit: a fiber joins itself, and so would wait for ever");
     slot_site site({join_reason, &f}, f.ended, ended_not_yet);
     parallel_block(*w, site, [joined = &f](fiber& self) {
       return observe_end(*joined, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&self)));
