@@ -7,9 +7,11 @@
 
 #include <csignal>
 
+#include "sennit/detail/stack/sanitizer.hpp"
+
 namespace support {
 
-#if defined(__x86_64__) && !defined(__ILP32__)
+#if defined(__x86_64__) && !defined(__ILP32__) && !defined(SENNIT_SANITIZED)  // they look at whole stacks
 #define SUPPORT_COUNTS_INSTRUCTIONS 1
 
 // Called in what is counted, once where that begins, and once where it ends.
