@@ -116,11 +116,7 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_
 
 parallel_runtime::~parallel_runtime() {
   if (this_worker() != nullptr && this_worker()->shared == this) {
-    std::fputs(
-        "sennit: a runtime was ended by one of its own fibers: it waits for all of them, and must be "
-        "destroyed by "
-        "another thread\n",
-        stderr);
+    std::fputs("sennit: a runtime was ended by one of its own fibers: end it by another thread\n", stderr);
     std::abort();
   }
   if (workers.front()->process != process_generation()) {  // exit() of a child: all is the parent's
