@@ -83,8 +83,8 @@ std::size_t run_queue::size() const {
 
 // add_woken, when the slot is taken, or the policy is not fifo.
 void run_queue::make_way(fiber* f) {
-  should_be_local();
   if (!slot_taken()) {
+    should_be_local();
     if (!may_go_first())
       return push_tail(f);
     budget_ = 1;
