@@ -19,14 +19,16 @@ inline void mark() {
   __asm__ volatile("int3" ::: "memory");
 }
 
-// How many instructions the function takes from one mark() to the other. -1: it does not come to both, or a
+// How many instructions the function takes from one mark() to the other; 0: it does not come to both. -1: a
 // process must not trace another here (in some containers).
 template <class Function>
 long instructions_of(Function function) {
+  constexpr int refused = 77;
   const pid_t child = ::fork();
   if (child == 0) {
-    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0)
-      function();
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0)
+      ::_exit(refused);
+    function();
     ::_exit(0);
   }
   int status = 0;
@@ -45,11 +47,11 @@ long instructions_of(Function function) {
       break;
     ++steps;
   }
-  if (!WIFEXITED(status)) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, &status, 0);
-  }
-  return came ? steps : -1;
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status) == refused ? -1 : 0;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return came ? steps : 0;
 }
 #endif
 
