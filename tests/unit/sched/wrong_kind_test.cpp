@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
 #include <mutex>
 
 #include "sennit/local/channel.hpp"
@@ -15,10 +14,6 @@
 
 namespace sennit {
 namespace {
-
-support::outcome of(const std::function<void()>& uses) {
-  return support::in_child([&] { runtime({.workers = 2}).run([&] { uses(); }); });
-}
 
 struct use {
   const char* name;
@@ -46,7 +41,7 @@ void wait_for_time() {
 class WrongKind : public testing::TestWithParam<use> {};
 
 TEST_P(WrongKind, IsSaid) {
-  const support::outcome said = of(GetParam().it);
+  const support::outcome said = support::in_child([] { runtime({.workers = 2}).run(GetParam().it); });
   EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
   EXPECT_TRUE(said.says("sennit::local::runtime")) << said;
 #if defined(NDEBUG)
