@@ -95,7 +95,8 @@ public:
   // Lets the fiber's park() return: the one it is in, or else its next one.
   void unpark() noexcept;
 
-  // The fiber's number: 1 or more, given when first asked for or printed, to no other of the process.
+  // The fiber's number: 1 or more, given when first asked for or printed, to no other of the process
+  // until 2^32 have been.
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
   // Of one that blocks without a stack (become.hpp): not while it may go on, or block so, on another thread.
   std::string_view name() const noexcept { return detail::fiber_name(some()); }

@@ -2,8 +2,8 @@
 
 // For what must be inlined where the compiler optimizes, whatever it thinks: a switch at the price of a call
 // is one that is not called. Where it does not, this is an ordinary inline function, which a debugger can
-// step into. (Inlined there, too, a function that spawns was 45 KB, and programs took twice as long to
-// compile.) What must be inlined for another reason than its price has the attribute itself.
+// step into. (Inlined there, too, a function that spawns was 45 KB, and programs took one and a half times as
+// long to compile.) What must be inlined for another reason than its price has the attribute itself.
 #if defined(__OPTIMIZE__)
 #define SENNIT_INLINE [[gnu::always_inline]] inline
 #else

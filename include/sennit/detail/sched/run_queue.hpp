@@ -43,8 +43,8 @@ public:
 
   explicit run_queue(run_policy policy);
   // Of a parallel runtime's worker: its fibers are queued elsewhere. One that waits by this queue, or yields,
-  // has taken something of sennit::local: it is told so, and the program ends. Costs nobody anything: the
-  // queue is never plain, so all of that goes by the slower paths.
+  // has taken something of sennit::local: it is told so, and the program ends. The queue is never plain, so
+  // all of that goes by the slower paths of the other policies, where it costs these one comparison.
   void refuse() noexcept;
 
   // A fiber runs: `current`.
