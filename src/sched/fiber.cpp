@@ -56,13 +56,14 @@ fiber_block* add_block() {
   fiber_block* const older = sennit_debug.blocks;
   const std::size_t first = older == nullptr ? 0 : older->first + older->size;
   std::size_t size = std::max(first, fiber_block::least);
+  auto taken = std::make_unique<std::uint16_t[]>(size / fiber_block::part);
   auto block = std::make_unique<fiber_block>();
   fiber* fibers = map_descriptors(size);
   if (fibers == nullptr)
     fibers = map_descriptors(size = fiber_block::least);
   if (fibers == nullptr)
     throw std::bad_alloc();
-  *block = {fibers, size, first, older};
+  *block = {fibers, size, first, older, taken.release()};
   std::atomic_signal_fence(std::memory_order_release);  // a debugger may stop us anywhere
   return sennit_debug.blocks = block.release();
 }
@@ -73,6 +74,18 @@ fiber* fresh_descriptor() {
   if (block == nullptr || block->begun == block->size)
     block = add_block();
   return ::new (&block->fibers[block->begun++]) fiber;
+}
+
+// Of the part that the descriptor lies in.
+std::uint16_t& taken_beside(const fiber& f) noexcept {
+  const auto place_in = [&f](const fiber_block& block) {
+    return (reinterpret_cast<std::uintptr_t>(&f) - reinterpret_cast<std::uintptr_t>(block.fibers)) /
+           sizeof(fiber);
+  };
+  fiber_block* block = sennit_debug.blocks;
+  while (place_in(*block) >= block->size)
+    block = block->older;
+  return block->taken[place_in(*block) / fiber_block::part];
 }
 
 #if defined(SENNIT_SANITIZED)
@@ -119,6 +132,7 @@ fiber* fiber_make(worker& home) {
   descriptor_source& from = source();
   std::lock_guard hold(from.lock);
   fiber* const f = from.free != nullptr ? std::exchange(from.free, from.free->next) : fresh_descriptor();
+  ++taken_beside(*f);
   f->home = &home;
   return f;
 }
@@ -130,6 +144,7 @@ std::mutex& descriptors_lock() noexcept {
 void fiber_free(fiber* f) noexcept {
   descriptor_source& to = source();
   std::lock_guard hold(to.lock);
+  --taken_beside(*f);
   f->home = nullptr;
   f->next = std::exchange(to.free, f);
 }
@@ -138,9 +153,12 @@ void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argu
   descriptor_source& all = source();
   std::lock_guard hold(all.lock);
   for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (fiber& each : block->used())
-      if (lives_in(home, each))
-        visit(argument, each);
+    for (std::size_t first = 0; first < block->begun; first += fiber_block::part)
+      if (block->taken[first / fiber_block::part] != 0)
+        for (fiber& each :
+             block->used().subspan(first).first(std::min(fiber_block::part, block->begun - first)))
+          if (lives_in(home, each))
+            visit(argument, each);
 }
 
 std::size_t fiber_count(const worker& home) noexcept {

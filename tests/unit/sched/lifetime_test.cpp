@@ -16,6 +16,7 @@
 #include "sennit/local/runtime.hpp"
 #include "sennit/offload.hpp"
 #include "support/child.hpp"
+#include "support/instructions.hpp"
 #include "support/process.hpp"
 
 namespace {
@@ -61,6 +62,29 @@ TEST(Lifetime, RuntimesComeAndGoAndLeaveNothing) {
   EXPECT_LE(count_mappings(), mappings + 2);          // malloc may have taken one more
 #endif
 }
+
+#if defined(SUPPORT_COUNTS_INSTRUCTIONS)
+long instructions_of_a_runtime() {
+  return support::instructions_of([] {
+    runtime().run([] {});  // what only the first of a process does
+    support::mark();
+    runtime().run([] {});
+    support::mark();
+  });
+}
+
+TEST(Lifetime, ARuntimesEndCostsNoMoreWhereManyFibersHaveBeen) {
+  const long before = instructions_of_a_runtime();
+  if (before == -1)
+    GTEST_SKIP() << "processes must not be traced here";
+  EXPECT_GT(before, 0);
+  runtime().run([] {
+    for (int i = 0; i < 5000; ++i)
+      spawn([] { this_fiber::yield(); }, {.stack_size = 4096}).detach();
+  });
+  EXPECT_LT(instructions_of_a_runtime(), 2 * before);
+}
+#endif
 
 TEST(Lifetime, ThreadsComeAndGoWithTheirRuntimes) {
   std::thread(use_a_runtime).join();
