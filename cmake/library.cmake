@@ -100,4 +100,7 @@ endforeach()
 
 if(sennit_sources AND NOT SENNIT_ROOMS)
   sennit_precompile(sennit ${sennit_library_headers})
+  if(SENNIT_UNITY)
+    sennit_unity(sennit)
+  endif()
 endif()

@@ -20,7 +20,7 @@ namespace detail {
 
 namespace {
 
-constexpr const char* reason = "offload";
+constexpr const char* offload_reason = "offload";
 constexpr unsigned usual_threads = 64;
 constexpr std::chrono::seconds idle_time{10};
 
@@ -156,7 +156,7 @@ outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point
   ++w.awaited_outside;
   outcome result;
   while (!job.seen) {
-    wait_once(result, [&] { park_until(w, fiber_status::parked, reason, deadline); });
+    wait_once(result, [&] { park_until(w, fiber_status::parked, offload_reason, deadline); });
     if (job.seen || (!result.told && clock::now() < deadline))
       continue;
     result.state = give_up(job, may_abandon);
@@ -176,7 +176,7 @@ outcome wait_for_parallel(parallel_runtime& of, offload_job& job, bool may_aband
   start(job);
   outcome result;
   bool returned = false;
-  wait_once(result, [&] { returned = wait_in_slot(job.done, 0, 0, reason, deadline); });
+  wait_once(result, [&] { returned = wait_in_slot(job.done, 0, 0, offload_reason, deadline); });
   if (returned)
     return result;
   result.state = give_up(job, may_abandon);
@@ -184,7 +184,7 @@ outcome wait_for_parallel(parallel_runtime& of, offload_job& job, bool may_aband
     return result;
   of.guests.fetch_add(1, std::memory_order_relaxed);  // the runtime's end waits for it, too
   while (job.done.load(std::memory_order_acquire) == 0)
-    wait_once(result, [&] { wait_in_slot(job.done, 0, 0, reason, never); });
+    wait_once(result, [&] { wait_in_slot(job.done, 0, 0, offload_reason, never); });
   of.guests.fetch_sub(1, std::memory_order_release);
   result.state = offload_state::returned;
   return result;

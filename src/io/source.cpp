@@ -23,7 +23,7 @@ struct source_pool {
   io_source* free = nullptr;
 };
 
-source_pool& pool() {
+source_pool& sources() {
   static auto* only = new source_pool;
   return *only;
 }
@@ -31,7 +31,7 @@ source_pool& pool() {
 constexpr unsigned block_size = 64;
 
 void give(io_source& source) noexcept {
-  source_pool& to = pool();
+  source_pool& to = sources();
   std::lock_guard hold(to.lock);
   source.next = to.free;
   to.free = &source;
@@ -126,7 +126,7 @@ bool source_leave(io_side& side, waiter& me) noexcept {
 }
 
 io_source* source_take(int descriptor, bool borrowed) {
-  source_pool& from = pool();
+  source_pool& from = sources();
   std::lock_guard hold(from.lock);
   if (from.free == nullptr) {
     auto* block = new io_source[block_size];

@@ -101,7 +101,7 @@ bool is_new(std::span<const std::uintptr_t> backtrace) noexcept {
   return false;  // enough
 }
 
-struct sight {
+struct held_sight {
   fiber* who;
   const char* does;
   const char* reason;
@@ -111,7 +111,7 @@ struct sight {
   std::uintptr_t backtrace[backtrace_depth];
 };
 
-std::string text_of(const sight& seen) {
+std::string text_of(const held_sight& seen) {
   std::string text = "sennit: fiber " + std::to_string(fiber_id(*seen.who));
   if (seen.who->name[0] != 0)
     text += std::string(" \"") + seen.who->name + "\"";
@@ -137,7 +137,7 @@ std::string text_of(const sight& seen) {
   return text;
 }
 
-void print(const sight& seen) noexcept {
+void print(const held_sight& seen) noexcept {
   try {
     const std::string text = text_of(seen);
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -146,8 +146,8 @@ void print(const sight& seen) noexcept {
   }
 }
 
-void print_on_another_stack(sight& seen) noexcept {
-  if (on_large_stack([](void* what) { print(*static_cast<const sight*>(what)); }, &seen))
+void print_on_another_stack(held_sight& seen) noexcept {
+  if (on_large_stack([](void* what) { print(*static_cast<const held_sight*>(what)); }, &seen))
     return;
   seen.depth = 0;
   print(seen);
@@ -156,7 +156,7 @@ void print_on_another_stack(sight& seen) noexcept {
 // They are forgotten first: what the report itself locks is noted in their place.
 [[gnu::noinline]] void report_locks(const char* does, const char* reason) noexcept {
   const int kept = errno;
-  sight seen{mine.who, does, reason, mine.count, {}, 0, {}};
+  held_sight seen{mine.who, does, reason, mine.count, {}, 0, {}};
   std::ranges::copy(mine.held, seen.held);
   mine.forget_all();
   if (seen.who == this_worker()->ready.current) {

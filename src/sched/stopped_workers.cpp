@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr clock::duration patience = 200ms;
+constexpr clock::duration patience_to_stop = 200ms;
 
 // Who may change a request's state, and to what:
 //   unused -> asked       who stops
@@ -147,7 +147,7 @@ void stopped_workers::ask(const worker& w, const void* frame) noexcept {
 }
 
 void stopped_workers::await_answers() noexcept {
-  const time_point limit = clock::now() + patience;
+  const time_point limit = clock::now() + patience_to_stop;
   for (request& each : requests) {
     for (int state = each.state.load(std::memory_order_acquire); state == asked || state == stopping;
          state = each.state.load(std::memory_order_acquire)) {

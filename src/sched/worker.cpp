@@ -286,7 +286,7 @@ sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void*
 #if defined(SENNIT_SANITIZED)
 
 namespace {
-struct request {
+struct decision_request {
   sennit_decider decide;
   void* argument;
 };
@@ -294,7 +294,7 @@ struct request {
 
 [[gnu::noinline]] SENNIT_UNSANITIZED std::uintptr_t suspend_to_host(worker& w, sennit_decider decide,
                                                                     void* argument, bool keep) noexcept {
-  request wanted{decide, argument};
+  decision_request wanted{decide, argument};
   w.ready.current->frame->active_identity = current_identity();  // a coroutine's, if it runs one
   const sennit_transfer transfer =
       swap(w.host_context, reinterpret_cast<std::uintptr_t>(&wanted), w.host_identity, keep);
@@ -314,7 +314,7 @@ SENNIT_UNSANITIZED void host_leaves(worker& w, sennit_decider decide) noexcept {
   sennit_decision decision = decide(marker, &w);
   while (decision.target != marker) {
     const sennit_transfer transfer = swap(decision.target, decision.value, entered_stack(w).active_identity);
-    const auto* wanted = reinterpret_cast<const request*>(transfer.value);
+    const auto* wanted = reinterpret_cast<const decision_request*>(transfer.value);
     decision = wanted->decide(transfer.from, wanted->argument);
   }
 }

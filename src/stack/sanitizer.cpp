@@ -131,10 +131,10 @@ void fill_thread_identity() {
 
 namespace {
 
-thread_local switch_identity* left = nullptr;  // who just left, if anything of it is still needed
+thread_local switch_identity* who_left = nullptr;  // if anything of it is still needed
 
 [[gnu::noinline]] switch_identity* set_left(switch_identity* identity) noexcept {
-  switch_identity* const before = std::exchange(left, identity);
+  switch_identity* const before = std::exchange(who_left, identity);
   __asm__ volatile("" : : : "memory");
   return before;
 }
