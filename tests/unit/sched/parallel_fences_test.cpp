@@ -135,6 +135,7 @@ TEST(ParallelFences, AreFullWhereMembarrierIsRefused) {
     const auto child = in_child([error] {
       ASSERT_TRUE(support::refuse_call(SYS_membarrier, error));
       ::setenv(in_filter, "1", 1);
+      ::unsetenv("GTEST_TOTAL_SHARDS");
       ::execl("/proc/self/exe", "test", "--gtest_filter=ParallelFences.AreFullWhereMembarrierIsRefused",
               nullptr);
       ADD_FAILURE() << "exec";
