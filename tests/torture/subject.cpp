@@ -155,27 +155,26 @@ NOINLINE uint64_t large_frame(session& s, uint64_t seed) {
 // Vectors of the width `bytes`, more than there are registers.
 template <class C, class vector>
 [[gnu::always_inline]] inline uint64_t vectors_of(session& s, uint64_t seed) {
-  vector v[18];
   constexpr size_t lanes = sizeof(vector) / sizeof(uintptr_t);
+  uintptr_t lane[18 * lanes];
+  for (uint64_t i = 0; i < 18 * lanes; ++i)
+    lane[i] = word(seed + i / lanes, i % lanes);
+  vector v[18];
 #pragma GCC unroll 18
-  for (uint64_t i = 0; i < 18; ++i) {
-#pragma GCC unroll 8
-    for (size_t l = 0; l < lanes; ++l)
-      v[i][l] = word(seed + i, l);
-  }
+  for (size_t i = 0; i < 18; ++i)
+    std::memcpy(&v[i], lane + i * lanes, sizeof(vector));
   for (int r = 0; r < rounds; ++r) {
     C::go(s, r);
 #pragma GCC unroll 18
     for (int i = 0; i < 18; ++i)
       v[i] = v[i] * 3 + (v[(i + 5) % 18] ^ (v[(i + 11) % 18] >> 7));
   }
-  uint64_t sum = 0;
 #pragma GCC unroll 18
-  for (const vector& each : v) {
-#pragma GCC unroll 8
-    for (size_t l = 0; l < lanes; ++l)
-      sum = word(sum, each[l]);
-  }
+  for (size_t i = 0; i < 18; ++i)
+    std::memcpy(lane + i * lanes, &v[i], sizeof(vector));
+  uint64_t sum = 0;
+  for (uintptr_t each : lane)
+    sum = word(sum, each);
   return sum;
 }
 
