@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/side_by_side"
@@ -22,7 +23,7 @@ class SideBySide(unittest.TestCase):
         self.assertEqual(sorted(lines), sorted(f"{which}{i}" for i in range(4) for which in "ab"))
         self.assertTrue(all(second == "b" + first[1:] for first, second in zip(lines[::2], lines[1::2])))
 
-    @unittest.skipIf(os.cpu_count() == 1, "one CPU runs one at a time")
+    @unittest.skipIf(len(os.sched_getaffinity(0)) == 1, "one CPU runs one at a time")
     def test_they_run_at_once(self):
         with tempfile.TemporaryDirectory() as folder:
             wait = "for ((i = 0; i < 500; ++i)); do [[ ! -e {0}/{1} ]] || exit 0; sleep 0.01; done; exit 1"
@@ -32,11 +33,23 @@ class SideBySide(unittest.TestCase):
 
     def test_one_that_fails(self):
         with tempfile.TemporaryDirectory() as folder:
-            status, lines, _ = run("echo no; exit 3", *[f"sleep 0.2; touch {folder}/$$"] * 40)
-            self.assertNotEqual(status, 0)
+            others = 20 * len(os.sched_getaffinity(0))
+            status, lines, _ = run("echo no; exit 3", *[f"sleep 0.2; touch {folder}/$$"] * others)
+            self.assertEqual(status, 1)
             self.assertIn("no", lines)
             self.assertIn("status 3: echo no; exit 3", lines)
-            self.assertLess(len(list(pathlib.Path(folder).iterdir())), 40)
+            begun = len(list(pathlib.Path(folder).iterdir()))
+            self.assertLess(begun, others)
+            time.sleep(0.5)
+            self.assertEqual(len(list(pathlib.Path(folder).iterdir())), begun)
+
+    def test_the_last_one_fails(self):
+        self.assertEqual(run("true", "true", "exit 255")[0], 1)
+
+    def test_what_was_said_before_a_stage_is_stopped(self):
+        done = subprocess.run(["timeout", "1", SCRIPT, "echo begun; sleep 20"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 124)
+        self.assertIn("begun", done.stdout.splitlines())
 
     def test_no_commands(self):
         status, _, said = run()
