@@ -136,6 +136,7 @@ TEST(ParallelFences, AreFullWhereMembarrierIsRefused) {
       ASSERT_TRUE(support::refuse_call(SYS_membarrier, error));
       ::setenv(in_filter, "1", 1);
       ::unsetenv("GTEST_TOTAL_SHARDS");
+      ::unsetenv("GTEST_SHARD_INDEX");
       ::execl("/proc/self/exe", "test", "--gtest_filter=ParallelFences.AreFullWhereMembarrierIsRefused",
               nullptr);
       ADD_FAILURE() << "exec";
