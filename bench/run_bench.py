@@ -194,7 +194,8 @@ def count_instructions(chosen, programs):
             params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
             print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
                   f"{entry['value']:12,.1f}  {entry['unit']}, {entry['loads']:,.1f} loads, "
-                  f"{entry['stores']:,.1f} stores{atomics}", flush=True)
+                  f"{entry['stores']:,.1f} stores, {entry['code_misses']:,.1f} + {entry['data_misses']:,.1f} misses"
+                  f"{atomics}", flush=True)
             entries.append(entry)
     except instructions.NoValgrind as error:
         print(error, file=sys.stderr)

@@ -1,7 +1,8 @@
 """Counts instructions, loads and stores instead of time: what bounds an operation where there are no hardware counters.
 
 A program is run under valgrind's cachegrind twice, with two counts of operations; the difference is what the
-operations took, without start and end. Instructions are the same in every run; what they cost is not counted.
+operations took, without start and end. Instructions are the same in every run; what they cost is not counted. Lines
+of code and of data that are not in the first caches are counted too, of a processor that has 32 and 48 KiB of them.
 
 Atomic read-modify-writes are counted by callgrind, which says how often each instruction was executed: those that the
 disassembly shows with a lock prefix, or as xchg with memory. Fences are not among them, though gcc makes a locked
@@ -24,17 +25,24 @@ class NoValgrind(Exception):
     """Valgrind is not installed."""
 
 
+# Bytes, ways, bytes of a line.
+FIRST_CACHES = ("--I1=32768,8,64", "--D1=49152,12,64")
+
+
 def _count(command):
-    """Instructions, loads and stores."""
+    """Instructions, loads and stores; and misses of code and of data."""
     try:
-        done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null",
-                               *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=600)
+        done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=yes", *FIRST_CACHES,
+                               "--cachegrind-out-file=/dev/null", *command],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=600)
     except FileNotFoundError as error:
         raise NoValgrind("valgrind is not installed: ./scripts/install_packages bench") from error
-    found = re.search(r"I +refs: +([\d,]+).*D +refs:[^(]*\( *([\d,]+) rd *\+ *([\d,]+) wr\)", done.stderr, re.DOTALL)
+    found = re.search(r"I +refs: +([\d,]+).*I1 +misses: +([\d,]+).*D +refs:[^(]*\( *([\d,]+) rd *\+ *([\d,]+) wr\)"
+                      r".*D1 +misses: +([\d,]+)", done.stderr, re.DOTALL)
     if done.returncode != 0 or not found:
         return None
-    return [int(number.replace(",", "")) for number in found.groups()]
+    each, code, loads, stores, data = (int(number.replace(",", "")) for number in found.groups())
+    return [each, loads, stores, code, data]
 
 
 def _executed(lines):
@@ -108,16 +116,16 @@ def _entry(program, measured, atomics):
     counts = [_count([*command, "--count", str(count)]) for count in (few, many)]
     if None in counts:
         return None
-    each, loads, stores = (round((more - less) / (many - few) / measured["operations"], 1)
+    each, loads, stores, code_misses, data_misses = (round((more - less) / (many - few) / measured["operations"], 1) + 0.0  # no -0.0
                            for less, more in zip(*counts))
     entry = {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
              "params": measured["params"], "metric": "instructions",
              "unit": measured["unit"].replace("ns/", "instructions/"), "value": each, "loads": loads,
-             "stores": stores}
+             "stores": stores, "code_misses": code_misses, "data_misses": data_misses}
     if atomics:
         less, more = (_count_atomics([*command, "--count", str(count)]) for count in (few, many))
         if None not in (less, more):
-            entry["atomics"] = round((more - less) / (many - few) / measured["operations"], 1) + 0.0  # no -0.0
+            entry["atomics"] = round((more - less) / (many - few) / measured["operations"], 1) + 0.0
     return entry
 
 

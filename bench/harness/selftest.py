@@ -294,7 +294,7 @@ class Instructions(Harness):
         log = self.build / "log"
         entry = json.dumps({**json.loads(line(1)), "operations": 1})
         program = self.add(workload, "tbb", entry, script=f'echo "$@" >> {log}')
-        with mock.patch.object(instructions, "_count", lambda command: [1, 1, 1]):
+        with mock.patch.object(instructions, "_count", lambda command: [1] * 5):
             list(instructions.count([program], lambda text: None))
         return log.read_text().strip() if log.exists() else None
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the counting of atomic read-modify-writes, with a small program under valgrind."""
+"""Tests of the counting of misses and of atomic read-modify-writes, with small programs under valgrind."""
 
 import platform
 import subprocess
@@ -25,6 +25,33 @@ int main(int count, char** words) {
   }
 }
 """
+
+
+# In each round, all of 64 KiB of data, and as much of code.
+MISSES = """
+#include <stdlib.h>
+#define EIGHT(x) x x x x x x x x
+static volatile char data[65536];
+int main(int count, char** words) {
+  for (int i = atoi(words[1]); i > 0; --i) {
+    for (int at = 0; at < 65536; at += 64) ++data[at];
+    EIGHT(EIGHT(EIGHT(__asm__ volatile("jmp 1f; .skip 126, 0x90; 1:");)))
+  }
+}
+"""
+
+
+class Misses(unittest.TestCase):
+    @unittest.skipUnless(platform.machine() == "x86_64", "the jumps are of this processor")
+    def test_of_a_program_are_counted(self):
+        with tempfile.TemporaryDirectory() as directory:
+            source, program = Path(directory, "program.c"), Path(directory, "program")
+            source.write_text(MISSES)
+            subprocess.run(["gcc-12", "-O1", "-o", program, source], check=True)
+            few, many = (instructions._count([program, str(count)]) for count in (10, 110))
+        *_, code, data = (more - less for less, more in zip(few, many))
+        self.assertAlmostEqual(data, 100 * 1024, delta=1024)
+        self.assertAlmostEqual(code, 100 * 512, delta=2048)
 
 
 class Atomics(unittest.TestCase):
