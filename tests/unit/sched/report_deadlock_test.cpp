@@ -234,6 +234,42 @@ TEST_F(ReportDeadlock, ACycleOfJoinsInALocalRuntime) {
   expect("\"right\" joins fiber " + one);
 }
 
+// Who has the lock joins who waits for it.
+TEST_F(ReportDeadlock, ACycleOfAJoinAndAMutex) {
+  static auto* waiter = new sennit::fiber;  // never joined: the runtime's end resolves it
+  sennit::mutex lock;
+  sennit::channel<int> begin(1), end(1);
+  sennit::runtime runtime({.workers = 2, .report_deadlock = true});
+  *waiter = runtime.spawn(
+      [&] {
+        begin.receive();
+        const std::lock_guard hold(lock);
+      },
+      {.name = "waiter"});
+  runtime
+      .spawn(
+          [&] {
+            const std::lock_guard hold(lock);
+            begin.send(1);
+            waiter->join();
+          },
+          {.name = "holder"})
+      .detach();
+  std::thread waits([&] { runtime.run([&] { end.receive(); }); });
+  EXPECT_TRUE(errors.comes("\"main\": parked: channel receive"));
+  end.close();
+  waits.join();
+  const std::string text = errors.text();
+  std::ostringstream holder, waiter_waits;
+  holder << "fiber " << number_of(text, "holder") << " \"holder\" joins ";
+  waiter_waits << "fiber " << number_of(text, "waiter") << " \"waiter\" waits for the mutex at " << &lock
+               << " held by ";
+  const std::regex cycle("cycle: (" + holder.str() + waiter_waits.str() + "|" + waiter_waits.str() +
+                         holder.str() + ")fiber \\d+\n");
+  EXPECT_TRUE(std::regex_search(text, cycle)) << text;
+  expect("cycle: ");
+}
+
 // ---- What is none, though nobody runs for a while.
 
 class NoDeadlock : public ReportDeadlock {
