@@ -52,32 +52,32 @@ struct thread_locks {
   }
 };
 
-[[gnu::tls_model("initial-exec")]] constinit thread_local thread_locks mine;
+[[gnu::tls_model("initial-exec")]] constinit thread_local thread_locks held_here;
 
 // Callable before anything is initialised, and while the report is being made.
 void note(const volatile void* lock, const char* kind) noexcept {
   const worker* const w = this_worker();
   if (w == nullptr || !w->ready.running())
     return;
-  if (mine.who != w->ready.current)  // another has left with locks, in code without assertions
-    mine.forget_all();
-  mine.who = w->ready.current;
-  if (held_lock* const known = mine.find(lock))
+  if (held_here.who != w->ready.current)  // another has left with locks, in code without assertions
+    held_here.forget_all();
+  held_here.who = w->ready.current;
+  if (held_lock* const known = held_here.find(lock))
     ++known->times;
-  else if (mine.count < std::size(mine.held))
-    mine.held[mine.count++] = {lock, kind, 1};
+  else if (held_here.count < std::size(held_here.held))
+    held_here.held[held_here.count++] = {lock, kind, 1};
   sennit_thread_self()->report_held_locks = report_locks;
 }
 
 void forget(const volatile void* lock) noexcept {
-  if (mine.count == 0)
+  if (held_here.count == 0)
     return;
-  held_lock* const known = mine.find(lock);
+  held_lock* const known = held_here.find(lock);
   if (known == nullptr || --known->times != 0)
     return;
-  *known = mine.held[--mine.count];
-  if (mine.count == 0)
-    mine.forget_all();
+  *known = held_here.held[--held_here.count];
+  if (held_here.count == 0)
+    held_here.forget_all();
 }
 
 // ---- The report.
@@ -156,9 +156,9 @@ void print_on_another_stack(held_sight& seen) noexcept {
 // They are forgotten first: what the report itself locks is noted in their place.
 [[gnu::noinline]] void report_locks(const char* does, const char* reason) noexcept {
   const int kept = errno;
-  held_sight seen{mine.who, does, reason, mine.count, {}, 0, {}};
-  std::ranges::copy(mine.held, seen.held);
-  mine.forget_all();
+  held_sight seen{held_here.who, does, reason, held_here.count, {}, 0, {}};
+  std::ranges::copy(held_here.held, seen.held);
+  held_here.forget_all();
   if (seen.who == this_worker()->ready.current) {
     seen.depth = backtrace_here(__builtin_dwarf_cfa(), seen.backtrace);
     if (is_new({seen.backtrace, seen.depth}))
