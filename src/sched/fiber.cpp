@@ -153,12 +153,14 @@ void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argu
   descriptor_source& all = source();
   std::lock_guard hold(all.lock);
   for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
-    for (std::size_t first = 0; first < block->begun; first += fiber_block::part)
-      if (block->taken[first / fiber_block::part] != 0)
-        for (fiber& each :
-             block->used().subspan(first).first(std::min(fiber_block::part, block->begun - first)))
-          if (lives_in(home, each))
-            visit(argument, each);
+    for (std::size_t first = 0; first < block->begun; first += fiber_block::part) {
+      if (block->taken[first / fiber_block::part] == 0)
+        continue;
+      const std::size_t size = std::min(fiber_block::part, block->begun - first);
+      for (fiber& each : block->used().subspan(first, size))
+        if (lives_in(home, each))
+          visit(argument, each);
+    }
 }
 
 std::size_t fiber_count(const worker& home) noexcept {
