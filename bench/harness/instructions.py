@@ -110,14 +110,16 @@ def _measurements(program):
 
 
 def _entry(program, measured, atomics):
+    def for_each(less, more):
+        return round((more - less) / (many - few) / measured["operations"], 1) + 0.0  # no -0.0
+
     params = ",".join(f"{name}={value}" for name, value in measured["params"].items()) or "none"
     command = [*program.command, *_sizes(program), "--variant", measured["variant"], "--only", params]
     few, many = workload_named(program.workload).counts
     counts = [_count([*command, "--count", str(count)]) for count in (few, many)]
     if None in counts:
         return None
-    each, loads, stores, code_misses, data_misses = (round((more - less) / (many - few) / measured["operations"], 1) + 0.0  # no -0.0
-                           for less, more in zip(*counts))
+    each, loads, stores, code_misses, data_misses = map(for_each, *counts)
     entry = {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
              "params": measured["params"], "metric": "instructions",
              "unit": measured["unit"].replace("ns/", "instructions/"), "value": each, "loads": loads,
@@ -125,7 +127,7 @@ def _entry(program, measured, atomics):
     if atomics:
         less, more = (_count_atomics([*command, "--count", str(count)]) for count in (few, many))
         if None not in (less, more):
-            entry["atomics"] = round((more - less) / (many - few) / measured["operations"], 1) + 0.0
+            entry["atomics"] = for_each(less, more)
     return entry
 
 

@@ -41,14 +41,19 @@ int main(int count, char** words) {
 """
 
 
+def counts_of(text, count):
+    """What `count` counts of the program in 10 rounds, and in 110."""
+    with tempfile.TemporaryDirectory() as directory:
+        source, program = Path(directory, "program.c"), Path(directory, "program")
+        source.write_text(text)
+        subprocess.run(["gcc-12", "-O1", "-o", program, source], check=True)
+        return [count([program, str(rounds)]) for rounds in (10, 110)]
+
+
 class Misses(unittest.TestCase):
     @unittest.skipUnless(platform.machine() == "x86_64", "the jumps are of this processor")
     def test_of_a_program_are_counted(self):
-        with tempfile.TemporaryDirectory() as directory:
-            source, program = Path(directory, "program.c"), Path(directory, "program")
-            source.write_text(MISSES)
-            subprocess.run(["gcc-12", "-O1", "-o", program, source], check=True)
-            few, many = (instructions._count([program, str(count)]) for count in (10, 110))
+        few, many = counts_of(MISSES, instructions._count)
         *_, code, data = (more - less for less, more in zip(few, many))
         self.assertAlmostEqual(data, 100 * 1024, delta=1024)
         self.assertAlmostEqual(code, 100 * 512, delta=2048)
@@ -69,11 +74,7 @@ class Atomics(unittest.TestCase):
 
     @unittest.skipUnless(platform.machine() == "x86_64", "other processors have other instructions")
     def test_of_a_program_are_counted(self):
-        with tempfile.TemporaryDirectory() as directory:
-            source, program = Path(directory, "program.c"), Path(directory, "program")
-            source.write_text(PROGRAM)
-            subprocess.run(["gcc-12", "-O1", "-o", program, source], check=True)
-            few, many = (instructions._count_atomics([program, str(count)]) for count in (10, 110))
+        few, many = counts_of(PROGRAM, instructions._count_atomics)
         self.assertEqual(many - few, 200)
 
 
