@@ -27,9 +27,14 @@ namespace detail {
 template <bool Reading, class Pool, class Handler>
 bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::byte> memory,
                     Handler handler) noexcept {
-  return pool.post([source = source_access::of(stream), memory, handler](Pool& of) mutable {
+  io_source* source = source_access::of(stream);
+  if (source != nullptr && source->closed())
+    source = nullptr;
+  return pool.post([source, memory, handler](Pool& of) mutable {
     auto* const at = const_cast<std::byte*>(memory.data());
-    const auto complete = [&of, handler](const io_result& result) mutable {
+    const auto complete = [&of, handler, open = source != nullptr](io_result result) mutable {
+      if (open && result.error == std::errc::bad_file_descriptor)  // closed before it was tried
+        result.error = std::make_error_code(std::errc::operation_canceled);
       handler(result);
       return of.idle();
     };
@@ -51,7 +56,8 @@ bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::b
 // many do, and nothing was begun.
 //
 // Until the handler is called the memory stays where it is, and the stream is not destroyed, though it may be
-// closed: then the handler gets operation_canceled.
+// closed: then the handler gets operation_canceled. Of a stream that was closed before the call it gets
+// bad_file_descriptor.
 template <class Pool, class Handler>
 [[nodiscard]] bool async_read_some(Pool& pool, const tcp_stream& stream, std::span<std::byte> to,
                                    Handler handler) noexcept {
