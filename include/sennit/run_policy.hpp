@@ -8,7 +8,8 @@
 
 namespace sennit {
 
-// fifo     each in its turn; the fiber woken last goes first, but not more than 16 times in a row.
+// fifo     each in its turn; the fiber woken last goes first, but not more than 16 times in a row while
+//          others wait.
 // lifo     the one that became ready last goes first: fast for a pair, and starves everybody else.
 // hybrid   the fiber woken last, or the one that gave way, goes first, 128 times (more where more than 64
 //          wait: twice as often as there are); then everybody who is queued runs once; then again. Fast for

@@ -16,13 +16,11 @@ fiber run_queue::elsewhere_;
 run_queue::run_queue(run_policy policy)
     : slot_(policy == run_policy::fifo ? nullptr : &by_policy_),
       none_(slot_),
-      budget_(policy == run_policy::fifo ? slot_budget : 0),
       policy_(policy),
       add_costs_(policy == run_policy::hybrid ? 1 : 0) {}
 
 void run_queue::refuse() noexcept {
   slot_ = none_ = &elsewhere_;
-  budget_ = 0;
   policy_ = run_policy::lifo;
 }
 
@@ -96,13 +94,11 @@ void run_queue::make_way(fiber* f) {
   slot_ = f;
 }
 
-// Who was woken last enters the ring: at its head, or, the budget being spent, behind those who are there.
+// Who was woken last enters the ring, which is not empty: at its head, or, the budget being spent, behind
+// those who are there.
 void run_queue::empty_slot() {
   fiber* woken = std::exchange(slot_, nullptr);
-  if (tail_ == nullptr) {  // it keeps nobody waiting
-    budget_ = slot_budget;
-    push_head(woken);
-  } else if (budget_ != 0) {
+  if (budget_ > 0) {
     --budget_;
     push_head(woken);
   } else {
@@ -111,14 +107,11 @@ void run_queue::empty_slot() {
   }
 }
 
-fiber* run_queue::rotate_beside_slot() {
-  empty_slot();
-  return rotate();
-}
-
 fiber* run_queue::rotate_slow() {
-  if (policy_ == run_policy::fifo)
-    return rotate_beside_slot();
+  if (policy_ == run_policy::fifo) {
+    empty_slot();
+    return rotate();
+  }
   should_be_local();
   fiber* const self = current;
   if (slot_taken()) {
@@ -128,7 +121,6 @@ fiber* run_queue::rotate_slow() {
       replace(*self, *first);
     } else {
       slot_ = none_;
-      budget_ = 0;
       first->next = std::exchange(self->next, first);
       tail_ = std::exchange(current, first);
     }
@@ -168,7 +160,7 @@ fiber* run_queue::step_off_to_slow(fiber& self, fiber& woken) {
 
 fiber* run_queue::next_slow() {
   if (policy_ == run_policy::fifo) {
-    if (slot_taken())
+    if (slot_taken())  // the budget is spent
       empty_slot();
     else
       budget_ = slot_budget;

@@ -24,9 +24,9 @@ struct model {
   std::optional<int> running;
   std::deque<int> ready;
 
-  // fifo: woken last, and not in `ready`; how many more times in a row that may go first.
+  // fifo: woken last, and not in `ready`; how many more times in a row that may go before those who are.
   std::optional<int> slot;
-  unsigned budget = slot_budget;
+  int budget = slot_budget;
 
   // hybrid: how many may still go first, by the slot; none: who is to run before the next may, and who has.
   // The seed has it so (Dolan 2013, section 5.2): "the first few tasks added to the run-queue will be added
@@ -72,7 +72,7 @@ struct model {
   // Nobody runs: somebody is to.
   void dispatch() {
     if (slot && (policy == run_policy::hybrid || budget > 0 || ready.empty())) {
-      budget -= budget > 0;
+      budget -= budget > 0 && !ready.empty();
       running = *std::exchange(slot, std::nullopt);
       return;
     }

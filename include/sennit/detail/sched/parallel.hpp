@@ -366,10 +366,11 @@ SENNIT_INLINE void parallel_yield(parallel_worker& w) {
 
 // As parallel_next. The usual case, inline: the one in the slot.
 SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
-  if (w.slot_left != 0 && parallel_may_dispatch(w)) [[likely]] {
+  if (parallel_may_dispatch(w) && (w.slot_left != 0 || w.ring.owned() == 0)) [[likely]] {
     if (fiber* const woken = w.ring.take_slot()) [[likely]] {
       parallel_dispatch(w);
-      --w.slot_left;
+      if (w.ring.owned() != 0)  // else nobody is kept waiting
+        --w.slot_left;
       w.ready.current = woken;
       return entering(w, *woken);
     }

@@ -10,8 +10,8 @@
 //
 //   fifo    ready fibers go to the tail; but the one woken last, which is likely to want what its waker just
 //           touched, waits beside the ring, in the slot, and goes first; when its waker blocks, it takes the
-//           waker's place. The slot is used at most slot_budget times in a row, so that two fibers that wake
-//           each other cannot keep the ring waiting.
+//           waker's place. While others wait in the ring the slot is used at most slot_budget times in a
+//           row, so that two fibers that wake each other cannot keep them waiting.
 //   lifo    ready fibers go to the head; the first of it is in the slot, if it is new.
 //   hybrid  who was woken last goes first, as with fifo, and so does who gives way, once more in the slot; so
 //           many times, then all become ready in the ring, until every fiber that is queued there has run;
@@ -33,7 +33,7 @@
 
 namespace sennit::detail {
 
-inline constexpr unsigned slot_budget = 16;
+inline constexpr int slot_budget = 16;
 inline constexpr unsigned hybrid_adds = 128;
 inline constexpr unsigned hybrid_adds_each = 2;  // for each that had to wait
 
@@ -101,16 +101,22 @@ public:
   // The running fiber, `self`, leaves the ring. Who runs next, already current; null, and nothing has
   // changed: next() must say.
   SENNIT_INLINE fiber* step_off(fiber& self) {
-    if (fiber* woken = slot_; woken != nullptr) {
-      if (budget_ == 0) [[unlikely]]
-        return step_off_slow(self);
+    fiber* const next = step_off_quickly(self);
+    return next != nullptr || slot_ == nullptr ? next : step_off_slow(self);
+  }
+
+  // The same, or null: step_off() must say.
+  SENNIT_INLINE fiber* step_off_quickly(fiber& self) {
+    fiber* const woken = slot_;
+    if (woken != none_) {
+      if (!may_pass(self)) [[unlikely]]
+        return nullptr;
+      replace(self, *woken);  // at once, so that self.next is read only once
       slot_ = none_;
-      --budget_;
-      replace(self, *woken);
       return woken;
     }
     fiber* next = self.next;
-    if (next == &self)
+    if (woken != nullptr || next == &self) [[unlikely]]
       return nullptr;
     if (next == nullptr)
       __builtin_unreachable();
@@ -121,9 +127,8 @@ public:
 
   // The same where the running fiber has woken one, which is to run next.
   SENNIT_INLINE fiber* step_off_to(fiber& self, fiber& woken) {
-    if (slot_ != nullptr || budget_ == 0) [[unlikely]]
+    if (slot_ != nullptr || !may_pass(self)) [[unlikely]]
       return step_off_to_slow(self, woken);
-    --budget_;
     replace(self, woken);
     return &woken;
   }
@@ -156,13 +161,16 @@ public:
   // While nobody runs: who runs next, already current; null: nobody can.
   SENNIT_INLINE fiber* next() {
     fiber* const woken = slot_;
-    if (woken == nullptr || budget_ == 0) [[unlikely]]
+    if (woken == none_) [[unlikely]]
       return next_slow();
+    if (fiber* const tail = tail_; tail == nullptr) {
+      tail_ = woken->next = woken;
+    } else {
+      if (--budget_ < 0) [[unlikely]]
+        return next_slow();
+      woken->next = std::exchange(tail->next, woken);
+    }
     slot_ = none_;
-    --budget_;
-    fiber* const tail = tail_ != nullptr ? tail_ : tail_ = woken->next = woken;
-    woken->next = tail->next;
-    tail->next = woken;
     return current = woken;
   }
 
@@ -171,6 +179,10 @@ public:
 
 private:
   friend struct run_queue_layout;  // capi's
+
+  // Whether one that is not in the ring may take the place of the running one: unless others have waited for
+  // too many.
+  SENNIT_INLINE bool may_pass(const fiber& self) { return self.next == &self || --budget_ >= 0; }
 
   // The ring's order is told from its tail, running or not: after it comes who runs, or else the head.
   SENNIT_INLINE void push_tail(fiber* f) {
@@ -191,7 +203,6 @@ private:
   void begin_turns();
   void had_turn();
   fiber* rotate_slow();
-  fiber* rotate_beside_slot();
   fiber* step_off_slow(fiber& self);
   fiber* step_off_to_slow(fiber& self, fiber& woken);
   fiber* next_slow();
@@ -203,7 +214,8 @@ private:
   fiber* slot_;  // not in the ring: who goes first; or none
   fiber* none_;  // null; but where the policy is not fifo &by_policy_, so that the slot is never null, and
                  // one test serves for all that is not plain; &elsewhere_ once it refuses
-  unsigned budget_;  // then how many are in the slot
+  int budget_ = slot_budget;  // how often who is in the slot may still pass the ring; where the policy is not
+                              // fifo, which sees to that itself, at least once
   run_policy policy_;
   std::uint8_t add_costs_;            // of adds_left_
   unsigned adds_left_ = hybrid_adds;  // hybrid: how many may still go first
