@@ -95,6 +95,50 @@ bool quiet_outside(worker& w) noexcept {
 
 namespace {
 
+[[gnu::always_inline]] inline void waits(fiber& self, fiber_status as, wait_reason why) noexcept {
+  self.reason = why.text;
+  self.object = why.object;
+  self.flags.status = as;
+}
+
+// It is in no ring any more; where a decider says who is next, that sees to it.
+[[gnu::always_inline]] inline sennit_decision left_for(worker& w, fiber& self, fiber* next) noexcept {
+  if (next == nullptr)
+    return {};
+  self.since = w.now;
+  return entering(w, *next);
+}
+
+[[gnu::cold, gnu::noinline]] sennit_decision leave_slowly(worker& w, fiber& self) noexcept {
+  const bool may_enter = w.until_poll != 0 || quiet_outside(w);
+  return left_for(w, self, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
+}
+
+}  // namespace
+
+sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept {
+  fiber& self = *w.ready.current;
+  waits(self, as, why);
+  if (--w.until_poll == 0 || !direct_entry) [[unlikely]]
+    return leave_slowly(w, self);
+  fiber* const next = w.ready.step_off_quickly(self);
+  if (next == nullptr) [[unlikely]]
+    return leave_slowly(w, self);
+  return left_for(w, self, next);
+}
+
+sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept {
+  fiber& self = *w.ready.current;
+  waits(self, as, why);
+  awaken(woken, 0, fiber_status::notified);
+  if (may_enter_directly(w)) [[likely]]
+    return left_for(w, self, w.ready.step_off_to(self, woken));
+  w.ready.add_woken(&woken);
+  return {};
+}
+
+namespace {
+
 // run_once(): the fibers that are ready now may run, then the host goes on.
 void limit_run(worker& w) noexcept {
   w.host_wanted = true;

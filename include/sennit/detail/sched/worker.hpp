@@ -245,25 +245,24 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
 
 // Lets the other ready fibers run first.
 SENNIT_INLINE void yield() {
-  worker* w = this_worker();
-  assert(w != nullptr && w->ready.running() && w->shared == nullptr &&
-         "sennit: a yield of sennit::local is for fibers of a sennit::local::runtime");
+  worker& w = running_worker();
+  assert(w.shared == nullptr && "sennit: a yield of sennit::local is for fibers of a sennit::local::runtime");
   sennit_should_hold_no_lock("yields", nullptr);
-  stack_should_be_whole(*w->ready.current);
+  stack_should_be_whole(*w.ready.current);
   count_site();
-  if (may_enter_directly(*w)) [[likely]] {
-    fiber* self = w->ready.current;
+  if (may_enter_directly(w)) [[likely]] {
+    fiber* self = w.ready.current;
     if ((self->flags.unusual & yields_away) == 0) [[likely]] {
-      fiber* next = w->ready.rotate();
+      fiber* next = w.ready.rotate();
       // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
       if (next != self) {
         count_block(yield_reason);
-        switch_context(*w, *self, *next);
+        switch_context(w, *self, *next);
       }
       return;
     }
   }
-  if (const std::uintptr_t told = suspend(*w, sennit_decide_yield, w)) [[unlikely]]
+  if (const std::uintptr_t told = suspend(w, sennit_decide_yield, &w)) [[unlikely]]
     leave_by_yield(told);
 }
 
@@ -309,12 +308,14 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   w->ready.add_woken(&f);
 }
 
-// Gives the turn of the running fiber, which blocks, to one that it has woken, and whose work it may have
-// done (a port's caller, to the server): past the queue. Returns who is current now, for switch_context:
-// `to`, unless others were woken before it.
-SENNIT_INLINE fiber* thread_handoff(worker& w, fiber& self, fiber& to) noexcept {
-  return w.ready.step_off_to(self, to);
-}
+// What comes before the switch of a wait: the running fiber is filed as one that waits, and who runs next is
+// current. Where that one is to be entered; null: a decider must say. A call, for a program has many waits,
+// and what is inlined into each is fetched into the cache for each: in a ring of 503 fibers that was half of
+// a hop. The switch itself is not in it: a call that returns after one costs more than the switch.
+sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept;
+// The same where it has woken one, whose work it may have done (a port's caller, to the server): that one is
+// made ready, and gets its turn, past the queue, unless others were woken before it.
+sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
 
 SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
                                               fiber* woken = nullptr) {
@@ -322,22 +323,14 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
   const int kept = *w.error_number;
-  self->reason = why.text;
-  self->object = why.object;
-  self->flags.status = as;
   count_site();
   count_block(why.text);
-  if (woken != nullptr)
-    awaken(*woken, 0, fiber_status::notified);
-  fiber* next = nullptr;
-  if (may_enter_directly(w)) [[likely]]
-    next = woken != nullptr ? thread_handoff(w, *self, *woken) : w.ready.step_off(*self);
-  else if (woken != nullptr)
-    w.ready.add_woken(woken);
-  if (next != nullptr)
-    self->since = w.now;  // it is in no ring any more; else the decider sees to it
-  const std::uintptr_t word =
-      next != nullptr ? switch_context(w, *self, *next) : suspend(w, sennit_decide_park, &w);
+  const sennit_decision to = woken != nullptr ? leave_for(w, as, why, *woken) : leave_for_next(w, as, why);
+  std::uintptr_t word;
+  if (direct_entry && to.target != nullptr) [[likely]]
+    word = sennit_swapstack_saving(to.target, to.value, &self->context);
+  else
+    word = suspend(w, sennit_decide_park, &w);
   worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
