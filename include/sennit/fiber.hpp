@@ -145,10 +145,7 @@ namespace detail {
 // was started.
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
-  detail::parallel_worker* w = detail::this_parallel();
-  assert(w != nullptr &&
-         "sennit: sennit::spawn is for fibers of a sennit::runtime; those of a local one take "
-         "sennit::local::spawn, and others runtime.spawn()");
+  detail::parallel_worker* w = &detail::running_parallel("spawn");
   detail::parallel_runtime& of = w->runtime;
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), {}, true);
   if constexpr (detail::may_block_to_copy<Function>)
@@ -161,10 +158,7 @@ SENNIT_INLINE fiber spawn(Function&& function) {
 }
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
-  detail::parallel_worker* w = detail::this_parallel();
-  assert(w != nullptr &&
-         "sennit: sennit::spawn is for fibers of a sennit::runtime; those of a local one take "
-         "sennit::local::spawn, and others runtime.spawn()");
+  detail::parallel_worker* w = &detail::running_parallel("spawn");
   detail::parallel_runtime& of = w->runtime;
   if (options.pinned) [[unlikely]]
     detail::parallel_must_have(of, *options.pinned);
@@ -188,7 +182,7 @@ fiber spawn(continuation begins);
 // callers' rest is what other workers take. Otherwise as spawn.
 template <class Function>
 SENNIT_INLINE fiber spawn_now(Function&& function) {
-  detail::parallel_worker& w = detail::running_parallel();
+  detail::parallel_worker& w = detail::running_parallel("spawn_now");
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
   fiber started(f);  // before that, for the caller may be told to leave there
   detail::parallel_enter_new(detail::may_block_to_copy<Function> ? detail::running_parallel() : w, f);
@@ -203,7 +197,7 @@ namespace this_fiber {
 
 // Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
 SENNIT_INLINE void yield() {
-  detail::parallel_yield(detail::running_parallel());
+  detail::parallel_yield(detail::running_parallel("this_fiber::yield"));
 }
 
 // Blocks the calling fiber only. Steady clock. (An OS thread, if it is called by one.)

@@ -68,15 +68,20 @@ void renew_poll(worker& w) noexcept {
 
 }  // namespace
 
+void no_fiber_here(const char* what) noexcept {
+  const worker* const w = this_worker();
+  std::fprintf(stderr, "sennit: %s: %s\n", what,
+               w != nullptr && w->ready.running()
+                   ? "this is for fibers of a sennit::runtime; those of a local one take what is called the "
+                     "same in namespace sennit::local"
+                   : "there is no fiber here; call it in a function that runtime.run() or spawn() was given");
+  std::abort();
+}
+
 worker& running_worker_for(const char* what) noexcept {
   worker* w = this_worker();
-  if (w == nullptr || !w->ready.running()) [[unlikely]] {
-    std::fprintf(stderr,
-                 "sennit: %s: there is no fiber here; call it in a function that runtime.run() or "
-                 "spawn() was given\n",
-                 what);
-    std::abort();
-  }
+  if (w == nullptr || !w->ready.running()) [[unlikely]]
+    no_fiber_here(what);
   return *w;
 }
 

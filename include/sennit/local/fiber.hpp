@@ -148,7 +148,9 @@ private:
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
-  assert(w != nullptr && w->shared == nullptr &&
+  if (w == nullptr) [[unlikely]]
+    detail::no_fiber_here("spawn");
+  assert(w->shared == nullptr &&
          "sennit: a spawn of sennit::local is for fibers of a sennit::local::runtime");
   detail::fiber& f =
       detail::fiber_spawn(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);

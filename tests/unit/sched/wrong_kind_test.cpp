@@ -1,4 +1,5 @@
-// What is of sennit::local, in a fiber of a sennit::runtime: said, in builds without assertions, too.
+// What is of sennit::local, in a fiber of a sennit::runtime, the other way round, and what no fiber calls:
+// said, in builds without assertions, too.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -59,6 +60,32 @@ INSTANTIATE_TEST_SUITE_P(
                     use{"Yield", [] { local::this_fiber::yield(); }},
                     use{"Spawn", [] { local::spawn([] {}).join(); }}),
     [](const testing::TestParamInfo<use>& each) { return each.param.name; });
+
+class OfParallel : public testing::TestWithParam<use> {};
+
+TEST_P(OfParallel, IsSaidInLocalFibers) {
+  const support::outcome said = support::in_child([] { local::runtime().run(GetParam().it); });
+  EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
+  EXPECT_TRUE(said.says(": this is for fibers of a sennit::runtime")) << said;
+}
+TEST_P(OfParallel, IsSaidWhereThereIsNoFiber) {
+  const support::outcome said = support::in_child(GetParam().it);
+  EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
+  EXPECT_TRUE(said.says(": there is no fiber here")) << said;
+}
+
+INSTANTIATE_TEST_SUITE_P(Use, OfParallel,
+                         testing::Values(use{"Spawn", [] { spawn([] {}).join(); }},
+                                         use{"SpawnWithOptions", [] { spawn([] {}, {.name = "it"}).join(); }},
+                                         use{"SpawnNow", [] { spawn_now([] {}).join(); }},
+                                         use{"Yield", [] { this_fiber::yield(); }}),
+                         [](const testing::TestParamInfo<use>& each) { return each.param.name; });
+
+TEST(OfLocal, SpawnIsSaidWhereThereIsNoFiber) {
+  const support::outcome said = support::in_child([] { local::spawn([] {}).join(); });
+  EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
+  EXPECT_TRUE(said.says("sennit: spawn: there is no fiber here")) << said;
+}
 
 }  // namespace
 }  // namespace sennit

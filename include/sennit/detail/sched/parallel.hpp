@@ -173,18 +173,18 @@ struct parallel_runtime {
   std::vector<std::thread> threads;
 };
 
-// The worker that the calling thread is; it must be one of a parallel runtime.
-SENNIT_INLINE parallel_worker& running_parallel() noexcept {
-  worker* const w = this_worker();
-  assert(w != nullptr && w->shared != nullptr &&
-         "sennit: this is for fibers of a sennit::runtime; for those of a local one there is sennit::local");
-  return static_cast<parallel_worker&>(*w);
-}
-
 // The worker that the calling thread is, if it runs a fiber of a parallel runtime; else null.
 SENNIT_INLINE parallel_worker* this_parallel() noexcept {
   worker* w = this_worker();
   return w != nullptr && w->shared != nullptr ? static_cast<parallel_worker*>(w) : nullptr;
+}
+
+// The same, where there must be one; else says so of `what`, and ends the program.
+SENNIT_INLINE parallel_worker& running_parallel(const char* what = "a wait") noexcept {
+  parallel_worker* const w = this_parallel();
+  if (w == nullptr) [[unlikely]]
+    no_fiber_here(what);
+  return *w;
 }
 
 // ---- Out of line.
@@ -321,7 +321,7 @@ SENNIT_INLINE bool parallel_may_dispatch(const parallel_worker& w) noexcept {
 
 // What a fiber does first after another has entered it.
 SENNIT_INLINE parallel_worker& has_arrived() noexcept {
-  parallel_worker& here = running_parallel();
+  auto& here = static_cast<parallel_worker&>(*this_worker());
   here.ring.say_left();
   return here;
 }
@@ -398,7 +398,7 @@ SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& 
                                                      void* argument) noexcept;
 template <class File>
 sennit_decision parallel_decide_block(sennit_context self, void* argument) {
-  parallel_worker& w = running_parallel();
+  auto& w = static_cast<parallel_worker&>(*this_worker());
   fiber& f = *w.ready.current;
   f.context = self;
   if (w.unwinding) [[unlikely]]
