@@ -32,8 +32,8 @@ bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::b
     source = nullptr;
   return pool.post([source, memory, handler](Pool& of) mutable {
     auto* const at = const_cast<std::byte*>(memory.data());
-    const auto complete = [&of, handler, open = source != nullptr](io_result result) mutable {
-      if (open && result.error == std::errc::bad_file_descriptor)  // closed before it was tried
+    const auto complete = [&of, handler, source](io_result result) mutable {
+      if (source != nullptr && source->closed() && result.error == std::errc::bad_file_descriptor)
         result.error = std::make_error_code(std::errc::operation_canceled);
       handler(result);
       return of.idle();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -101,6 +102,28 @@ KIND_TEST(AsyncIo, SaysThatTheStreamWasClosed) {
       EXPECT_EQ(read.result.error, std::errc::operation_canceled);
       completion late;
       EXPECT_TRUE(async_read_some(pool, server, buffer, late.handler()));
+      late.wait<Kind>();
+      EXPECT_EQ(late.result.error, std::errc::bad_file_descriptor);
+    });
+}
+
+KIND_TEST(AsyncIo, SaysThatTheStreamIsNoLongerWrittenTo) {
+  for (const bool begun : {false, true})
+    this->run([begun] {
+      auto [client, server] = make_connection();
+      io_test::shrink_buffers(server);
+      const std::string much = io_test::pattern(4 << 20);  // more than they hold
+      typename AsyncIo<Kind>::events pool({.fibers = 1});
+      completion written;
+      EXPECT_TRUE(async_write_all(pool, server, much, written.handler()));
+      if (char first = 0; begun)
+        client.read_some(std::span(&first, 1), generous());
+      server.close();
+      written.wait<Kind>();
+      EXPECT_EQ(written.result.error, std::errc::operation_canceled);
+      EXPECT_LT(written.result.size, much.size());
+      completion late;
+      EXPECT_TRUE(async_write_all(pool, server, "x", late.handler()));
       late.wait<Kind>();
       EXPECT_EQ(late.result.error, std::errc::bad_file_descriptor);
     });
