@@ -145,7 +145,7 @@ namespace detail {
 // was started.
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
-  detail::parallel_worker* w = &detail::running_parallel("spawn");
+  detail::parallel_worker* w = &detail::running_parallel_for("spawn");
   detail::parallel_runtime& of = w->runtime;
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), {}, true);
   if constexpr (detail::may_block_to_copy<Function>)
@@ -158,7 +158,7 @@ SENNIT_INLINE fiber spawn(Function&& function) {
 }
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
-  detail::parallel_worker* w = &detail::running_parallel("spawn");
+  detail::parallel_worker* w = &detail::running_parallel_for("spawn");
   detail::parallel_runtime& of = w->runtime;
   if (options.pinned) [[unlikely]]
     detail::parallel_must_have(of, *options.pinned);
@@ -182,7 +182,7 @@ fiber spawn(continuation begins);
 // callers' rest is what other workers take. Otherwise as spawn.
 template <class Function>
 SENNIT_INLINE fiber spawn_now(Function&& function) {
-  detail::parallel_worker& w = detail::running_parallel("spawn_now");
+  detail::parallel_worker& w = detail::running_parallel_for("spawn_now");
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
   fiber started(f);  // before that, for the caller may be told to leave there
   detail::parallel_enter_new(detail::may_block_to_copy<Function> ? detail::running_parallel() : w, f);
@@ -191,13 +191,13 @@ SENNIT_INLINE fiber spawn_now(Function&& function) {
 
 namespace this_fiber {
 
-// All of it is for fibers of a sennit::runtime, and asserted or said where it is called elsewhere, but for
+// All of it is for fibers of a sennit::runtime, and ends the program where it is called elsewhere, but for
 // sleeping: for those of a local runtime there is sennit::local::this_fiber. What waits throws
 // sennit::cancelled where a stop_guard ends the wait.
 
 // Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
 SENNIT_INLINE void yield() {
-  detail::parallel_yield(detail::running_parallel("this_fiber::yield"));
+  detail::parallel_yield(detail::running_parallel_for("this_fiber::yield"));
 }
 
 // Blocks the calling fiber only. Steady clock. (An OS thread, if it is called by one.)

@@ -54,7 +54,7 @@ void fiber::unpark() noexcept {
 }
 
 fiber spawn(continuation begins) {
-  detail::parallel_worker& w = detail::running_parallel();
+  detail::parallel_worker& w = detail::running_parallel_for("spawn");
   detail::fiber& f = detail::stackless_make(w, std::move(begins));
   if (w.runtime.scatters)
     f.flags.kind = detail::waiter_kind::scattered_fiber;
@@ -119,11 +119,8 @@ struct park_site : detail::wait_site {
 
 detail::fiber& self(const char* what) noexcept {
   const detail::worker& w = detail::running_worker_for(what);
-  if (w.shared == nullptr) [[unlikely]] {
-    std::fprintf(stderr, "sennit: %s: this is a fiber of a local runtime; take sennit::local::%s\n", what,
-                 what);
-    std::abort();
-  }
+  if (w.shared == nullptr) [[unlikely]]
+    detail::no_fiber_here(what);
   return *w.ready.current;
 }
 

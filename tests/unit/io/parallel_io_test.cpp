@@ -378,13 +378,6 @@ TEST(ParallelIoMisuse, TwoReadersAreTold) {
   }
 }
 
-TEST(ParallelIoMisuse, ALocalFiberDoesNotPark) {
-  const auto result =
-      support::in_child([] { sennit::local::runtime().run([] { sennit::this_fiber::park(); }); });
-  EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
-  EXPECT_TRUE(result.says("take sennit::local::this_fiber::park")) << result;
-}
-
 // A fiber may still wait when it is told to leave: a last word, in a destructor.
 TEST(ParallelIoEnd, ALastWordIsWritten) {
   connection both;

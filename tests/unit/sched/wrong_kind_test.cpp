@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <mutex>
+#include <string>
 
+#include "sennit/become.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/fiber.hpp"
@@ -61,25 +63,31 @@ INSTANTIATE_TEST_SUITE_P(
                     use{"Spawn", [] { local::spawn([] {}).join(); }}),
     [](const testing::TestParamInfo<use>& each) { return each.param.name; });
 
-class OfParallel : public testing::TestWithParam<use> {};
+struct named_use : use {
+  const char* says;
+};
+class OfParallel : public testing::TestWithParam<named_use> {};
 
 TEST_P(OfParallel, IsSaidInLocalFibers) {
   const support::outcome said = support::in_child([] { local::runtime().run(GetParam().it); });
   EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
-  EXPECT_TRUE(said.says(": this is for fibers of a sennit::runtime")) << said;
+  EXPECT_TRUE(said.says(GetParam().says + std::string(": this is for fibers of a sennit::runtime"))) << said;
 }
 TEST_P(OfParallel, IsSaidWhereThereIsNoFiber) {
   const support::outcome said = support::in_child(GetParam().it);
   EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
-  EXPECT_TRUE(said.says(": there is no fiber here")) << said;
+  EXPECT_TRUE(said.says(GetParam().says + std::string(": there is no fiber here"))) << said;
 }
 
-INSTANTIATE_TEST_SUITE_P(Use, OfParallel,
-                         testing::Values(use{"Spawn", [] { spawn([] {}).join(); }},
-                                         use{"SpawnWithOptions", [] { spawn([] {}, {.name = "it"}).join(); }},
-                                         use{"SpawnNow", [] { spawn_now([] {}).join(); }},
-                                         use{"Yield", [] { this_fiber::yield(); }}),
-                         [](const testing::TestParamInfo<use>& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Use, OfParallel,
+    testing::Values(named_use{{"Spawn", [] { spawn([] {}).join(); }}, "spawn"},
+                    named_use{{"SpawnWithOptions", [] { spawn([] {}, {.name = "it"}).join(); }}, "spawn"},
+                    named_use{{"SpawnContinuation", [] { spawn(become([] {})).join(); }}, "spawn"},
+                    named_use{{"SpawnNow", [] { spawn_now([] {}).join(); }}, "spawn_now"},
+                    named_use{{"Yield", [] { this_fiber::yield(); }}, "this_fiber::yield"},
+                    named_use{{"Park", [] { this_fiber::park(); }}, "this_fiber::park"}),
+    [](const testing::TestParamInfo<named_use>& each) { return each.param.name; });
 
 TEST(OfLocal, SpawnIsSaidWhereThereIsNoFiber) {
   const support::outcome said = support::in_child([] { local::spawn([] {}).join(); });

@@ -179,8 +179,14 @@ SENNIT_INLINE parallel_worker* this_parallel() noexcept {
   return w != nullptr && w->shared != nullptr ? static_cast<parallel_worker*>(w) : nullptr;
 }
 
-// The same, where there must be one; else says so of `what`, and ends the program.
-SENNIT_INLINE parallel_worker& running_parallel(const char* what = "a wait") noexcept {
+// The same, where there must be one.
+SENNIT_INLINE parallel_worker& running_parallel() noexcept {
+  worker* const w = this_worker();
+  assert(w != nullptr && w->shared != nullptr);
+  return static_cast<parallel_worker&>(*w);
+}
+// The same of what users call: it is said in every build if there is none. `what` is for its fibers.
+SENNIT_INLINE parallel_worker& running_parallel_for(const char* what) noexcept {
   parallel_worker* const w = this_parallel();
   if (w == nullptr) [[unlikely]]
     no_fiber_here(what);
@@ -321,7 +327,7 @@ SENNIT_INLINE bool parallel_may_dispatch(const parallel_worker& w) noexcept {
 
 // What a fiber does first after another has entered it.
 SENNIT_INLINE parallel_worker& has_arrived() noexcept {
-  auto& here = static_cast<parallel_worker&>(*this_worker());
+  parallel_worker& here = running_parallel();
   here.ring.say_left();
   return here;
 }
@@ -398,7 +404,7 @@ SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& 
                                                      void* argument) noexcept;
 template <class File>
 sennit_decision parallel_decide_block(sennit_context self, void* argument) {
-  auto& w = static_cast<parallel_worker&>(*this_worker());
+  parallel_worker& w = running_parallel();
   fiber& f = *w.ready.current;
   f.context = self;
   if (w.unwinding) [[unlikely]]
