@@ -1,9 +1,9 @@
 // Who runs next on a parallel worker whose policy is not fifo, and how a fiber gives way.
 //
 // Of hybrid run_queue.hpp says what it is. Here the slot is the ring's, and what may still go first its
-// budget, which the usual paths count as they do fifo's. Once that is spent, who is in the slot becomes the
-// ring's newest at the next dispatch. A thief takes the oldest of those who are to run before it is used
-// again: then that is later.
+// budget, which the usual paths count as they do fifo's: mostly not while the ring is empty. Once that is
+// spent, who is in the slot becomes the ring's newest at the next dispatch that keeps somebody waiting. A
+// thief takes the oldest of those who are to run before it is used again: then that is later.
 #include "parallel_work.hpp"
 
 #include <algorithm>

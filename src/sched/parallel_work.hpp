@@ -17,7 +17,8 @@ namespace sennit::detail {
 }
 
 // The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest. The budget is
-// renewed when the slot is not used, or nobody waits.
+// renewed when the slot is not used, or when it is spent and nobody waits. (parallel_next_quickly does not
+// count where nobody does.)
 [[gnu::always_inline]] inline fiber* parallel_take_slot(parallel_worker& w) noexcept {
   fiber* const woken = w.ring.take_slot();
   if (woken != nullptr && w.slot_left != 0) {

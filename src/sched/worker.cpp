@@ -1,23 +1,15 @@
-// The deciders and what they call: who runs next, and how a worker waits when nobody can.
+// Who runs next: what leaves a fiber, the deciders, and how a worker waits when nobody can run.
 #include "sennit/detail/sched/worker.hpp"
-
-#include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
-#include <new>
 #include <utility>
 
-#include "sennit/detail/fault/handler.hpp"
-#include "sennit/detail/sched/held_locks.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
-#include "sennit/detail/sched/stopped_workers.hpp"
 
 namespace sennit::detail {
 
@@ -90,6 +82,10 @@ void unpark_from_outside(fiber& f, std::uintptr_t word) {
   f.home->ready.add_woken(&f);
 }
 
+std::uintptr_t park_by_decider(worker& w, int errno_kept) {
+  return parked(errno_kept, suspend(w, sennit_decide_park, &w));
+}
+
 bool quiet_outside(worker& w) noexcept {
   const bool quiet =
       w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
@@ -114,9 +110,15 @@ namespace {
   return entering(w, *next);
 }
 
-[[gnu::cold, gnu::noinline]] sennit_decision leave_slowly(worker& w, fiber& self) noexcept {
+// It is time to look outside, or a decider makes every switch.
+[[gnu::cold, gnu::noinline]] sennit_decision leave_polling(worker& w, fiber& self) noexcept {
   const bool may_enter = w.until_poll != 0 || quiet_outside(w);
   return left_for(w, self, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
+}
+
+// Apart, so that leave_for_next need not save a register: it ends by a jump there.
+[[gnu::noinline]] sennit_decision leave_otherwise(worker& w, fiber& self) noexcept {
+  return left_for(w, self, w.ready.step_off_otherwise(self));
 }
 
 }  // namespace
@@ -125,10 +127,10 @@ sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noex
   fiber& self = *w.ready.current;
   waits(self, as, why);
   if (--w.until_poll == 0 || !direct_entry) [[unlikely]]
-    return leave_slowly(w, self);
+    return leave_polling(w, self);
   fiber* const next = w.ready.step_off_quickly(self);
   if (next == nullptr) [[unlikely]]
-    return leave_slowly(w, self);
+    return leave_otherwise(w, self);
   return left_for(w, self, next);
 }
 
@@ -221,16 +223,6 @@ private:
   return idle(w);
 }
 
-sennit_decision decide_host_leaves(sennit_context self, void* argument) {
-  worker& w = *static_cast<worker*>(argument);
-  w.host.context = self;
-  *static_cast<sennit_context*>(w.stack) = self;
-  look_outside(w);
-  if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
-    limit_run(w);
-  return entering(w, *next_fiber(w));
-}
-
 // Whether a fiber that parks or yields is to be told now that the runtime ends. Who was spawned since then is
 // told like those who were ready.
 bool tell_now(const worker& w, fiber& f) noexcept {
@@ -242,6 +234,16 @@ bool tell_now(const worker& w, fiber& f) noexcept {
 }  // namespace
 
 extern "C" {
+
+sennit_decision sennit_decide_host(sennit_context self, void* argument) {
+  worker& w = *static_cast<worker*>(argument);
+  w.host.context = self;
+  *static_cast<sennit_context*>(w.stack) = self;
+  look_outside(w);
+  if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
+    limit_run(w);
+  return entering(w, *next_fiber(w));
+}
 
 sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
@@ -452,55 +454,6 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
   __builtin_unreachable();
 }
 
-unsigned process_generation() noexcept {
-  static std::atomic<unsigned> forks{0};
-  static const int registered =
-      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(registered);  // without memory for it, forks go unnoticed
-  return forks.load(std::memory_order_relaxed);
-}
-
-void host_enters(worker& w) noexcept {
-  if (w.process != process_generation()) [[unlikely]] {
-    std::fputs(
-        "sennit: a runtime is run in a child of the process that made it; after fork(), the child may only "
-        "exec, or make runtimes of its own\n",
-        stderr);
-    std::abort();
-  }
-  sennit_thread_block* thread = sennit_thread_self();
-  if (thread->worker != nullptr) [[unlikely]] {
-    std::fputs(
-        "sennit: a runtime was run inside of a fiber; spawn there instead, or run it on another thread\n",
-        stderr);
-    std::abort();
-  }
-  fault_watch_thread();
-  w.error_number = &errno;
-  w.slice.begin(w);
-  thread->worker = &w;
-  static thread_local const int number = ::gettid();
-  w.thread.exchange(number, std::memory_order_seq_cst);  // and then look, as who holds workers does
-  if (workers_are_held.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-    wait_until_let_go();
-}
-
-void host_goes(worker& w) noexcept {
-  w.slice.end();
-  w.thread.store(0, std::memory_order_relaxed);
-  sennit_thread_self()->worker = nullptr;
-}
-
-void host_run(worker& w) noexcept {
-  host_enters(w);
-  w.host_wanted = false;
-  w.inbox.say_awake();
-  host_leaves(w, decide_host_leaves);
-  w.inbox.say_asleep();  // the host may wait for our descriptor: posts must wake it
-  w.host_wanted = false;
-  host_goes(w);
-}
-
 void leave_if_due() {
   const worker* const w = this_worker();
   if (w == nullptr || !w->unwinding || !w->ready.running() || w->ready.current->flags.told != telling::due)
@@ -540,64 +493,4 @@ bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline
   return this_worker()->ready.current->flags.status == fiber_status::notified;
 }
 
-void worker_post(worker& w, posted* post) noexcept {
-  if (w.inbox.push(post))
-    w.driver->wake();
-}
-
-void worker_unwind(worker& w) noexcept {
-  w.unwinding = true;
-  fiber_for_each(
-      w,
-      [](void*, fiber& f) {
-        // Who joins it is told to leave too, and is not to be woken any more.
-        f.joiner = nullptr;
-        // Who became ready by itself is told at its next park or yield: it may have been handed something.
-        f.flags.told = f.is_parked() ? telling::done : telling::due;
-        if (f.flags.told == telling::due)
-          return;
-        stop_waiting(f);
-        unpark_in_turn(f, fiber_status::unwinding);
-      },
-      nullptr);
-  while (fiber_count(w) > 0) {
-    host_run(w);
-    if (w.ready.empty() && idle_until(w, true) == time_point::min())
-      fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, f.reason); }, nullptr);
-  }
-}
-
 }  // namespace sennit::detail
-
-using namespace sennit::detail;
-
-sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
-    : ready(policy), shared(of), stack_size(size) {
-  if (of != nullptr)
-    ready.refuse();
-  watch_locks();
-  fault_watch_thread();  // not by the first thread that runs it: nobody knows when that does
-  driver = make_driver(*this);
-  stack_memory = stack_take(default_stack_size);
-  char* top = stack_memory.high() - 48;
-  *reinterpret_cast<sennit_context*>(top) = nullptr;
-  stack = top;
-}
-
-sennit_worker::~sennit_worker() {
-  if (process != process_generation())
-    return;  // exit() of a child: the fibers, and what they have open, are the parent's
-  worker_unwind(*this);
-  if (local_value* const kept = upcalls.load(std::memory_order_acquire))
-    kept->destroy(*kept);
-  for (posted* post = inbox.take(); post != nullptr;)
-    delete std::exchange(post, post->next);
-  while (idle != nullptr) {
-    fiber* f = std::exchange(idle, idle->next);
-    frame_drop(*std::exchange(f->frame, nullptr));
-    fiber_free(f);
-  }
-  while (spare_frames != nullptr)
-    frame_drop(*std::exchange(spare_frames, spare_frames->next));
-  stack_give(stack_memory);
-}

@@ -366,7 +366,7 @@ SENNIT_INLINE void parallel_yield(parallel_worker& w) {
     return;
   count_block(yield_reason);
   w.ready.current = next;
-  switch_context(w, *self, *next);
+  switch_context(*self, entering(w, *next));
   has_arrived();
 }
 
@@ -527,7 +527,7 @@ SENNIT_INLINE void parallel_enter_new(parallel_worker& w, fiber& child) {
       parallel_dispatch(w);
       w.ready.current = &child;
       parallel_share(w);
-      switch_context(w, *self, child);
+      switch_context(*self, entering(w, child));
       parallel_say_entered(*has_arrived().ready.current);
       return;
     }

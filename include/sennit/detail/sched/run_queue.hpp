@@ -102,21 +102,22 @@ public:
   // changed: next() must say.
   SENNIT_INLINE fiber* step_off(fiber& self) {
     fiber* const next = step_off_quickly(self);
-    return next != nullptr || slot_ == nullptr ? next : step_off_slow(self);
+    return next != nullptr ? next : step_off_otherwise(self);
   }
+  fiber* step_off_otherwise(fiber& self) { return slot_ == nullptr ? nullptr : step_off_slow(self); }
 
-  // The same, or null: step_off() must say.
+  // The same, or null: then step_off_otherwise() says.
   SENNIT_INLINE fiber* step_off_quickly(fiber& self) {
-    fiber* const woken = slot_;
-    if (woken != none_) {
-      if (!may_pass(self)) [[unlikely]]
+    if (fiber* const woken = slot_; woken != nullptr) {
+      fiber* const none = none_;
+      if (woken == none || !may_pass(self)) [[unlikely]]
         return nullptr;
       replace(self, *woken);  // at once, so that self.next is read only once
-      slot_ = none_;
+      slot_ = none;
       return woken;
     }
     fiber* next = self.next;
-    if (woken != nullptr || next == &self) [[unlikely]]
+    if (next == &self) [[unlikely]]
       return nullptr;
     if (next == nullptr)
       __builtin_unreachable();

@@ -1,8 +1,9 @@
 // A worker runs fibers, one after another, on the thread that entered it. The thread is a fiber to it too:
 // the host.
 //
-// A fiber that gives way, blocks or ends enters its successor directly: inline code takes it from the queue
-// and switches, with no call, no return and no trip through a scheduler's context. That is right on the
+// A fiber that gives way, blocks or ends enters its successor directly, with no trip through a scheduler's
+// context: inline code takes it from the queue and switches, with no call and no return; but who blocks
+// calls what takes it, which returns before the switch. That is right on the
 // running fiber's own stack because only this thread runs them: nobody can resume a fiber before its
 // switch is over. (A worker that others steal from must publish a fiber only after it has left its stack.)
 //
@@ -188,6 +189,7 @@ SENNIT_INLINE std::uintptr_t suspend(worker& w, sennit_decider decide, void* arg
 
 // Deciders. The argument is the worker.
 extern "C" {
+sennit_decision sennit_decide_host(sennit_context self, void* argument);
 sennit_decision sennit_decide_yield(sennit_context self, void* argument);
 sennit_decision sennit_decide_park(sennit_context self, void* argument);
 sennit_decision sennit_decide_finish(sennit_context self, void* argument);
@@ -210,15 +212,14 @@ SENNIT_INLINE sennit_decision entering(worker& w, fiber& next) noexcept {
 
 #if defined(SENNIT_SANITIZED)
 inline constexpr bool direct_entry = false;
-inline std::uintptr_t switch_context(worker&, fiber&, fiber&) {
+inline std::uintptr_t switch_context(fiber&, const sennit_decision&) {
   return 0;
 }
 #else
 inline constexpr bool direct_entry = true;
-// Switches from the fiber `self`, which has been filed, to `next`, which is current. Returns when `self` is
+// Switches from the fiber `self`, which has been filed, to another, which is current. Returns when `self` is
 // resumed: the word of that. (By a continuation: spawn.hpp.)
-SENNIT_INLINE std::uintptr_t switch_context(worker& w, fiber& self, fiber& next) {
-  const sennit_decision to = entering(w, next);
+SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& to) {
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
@@ -262,7 +263,7 @@ SENNIT_INLINE void yield() {
       // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
       if (next != self) {
         count_block(yield_reason);
-        switch_context(w, *self, *next);
+        switch_context(*self, entering(w, *next));
       }
       return;
     }
@@ -319,8 +320,19 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
 // a hop. The switch itself is not in it: a call that returns after one costs more than the switch.
 sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept;
 // The same where it has woken one, whose work it may have done (a port's caller, to the server): that one is
-// made ready, and gets its turn, past the queue, unless others were woken before it.
+// made ready, and gets its turn, past the queue, as often as the policy lets one that is in the slot.
 sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
+
+// The rest of a park, after the switch. `errno_kept`: from before it.
+SENNIT_INLINE std::uintptr_t parked(int errno_kept, std::uintptr_t word) {
+  const worker& here = *this_worker();  // read anew: cheaper than to keep it on our stack
+  *here.error_number = errno_kept;
+  if (here.unwinding) [[unlikely]]
+    return leave_if_told(here, word);
+  return word;
+}
+// A park whose successor a decider names.
+[[gnu::cold]] std::uintptr_t park_by_decider(worker& w, int errno_kept);
 
 SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
                                               fiber* woken = nullptr) {
@@ -331,16 +343,9 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
   count_site();
   count_block(why.text);
   const sennit_decision to = woken != nullptr ? leave_for(w, as, why, *woken) : leave_for_next(w, as, why);
-  std::uintptr_t word;
-  if (direct_entry && to.target != nullptr) [[likely]]
-    word = sennit_swapstack_saving(to.target, to.value, &self->context);
-  else
-    word = suspend(w, sennit_decide_park, &w);
-  worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
-  *here.error_number = kept;
-  if (here.unwinding) [[unlikely]]
-    return leave_if_told(here, word);
-  return word;
+  if (to.target == nullptr) [[unlikely]]
+    return park_by_decider(w, kept);
+  return parked(kept, switch_context(*self, to));
 }
 
 // Where the fiber has guards: throws sennit::cancelled, too.

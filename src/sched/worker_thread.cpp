@@ -1,0 +1,130 @@
+// A worker and the thread that runs it: how it is made, entered, left and ended. (Who runs on it:
+// worker.cpp.)
+#include "sennit/detail/sched/worker.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "sennit/detail/fault/handler.hpp"
+#include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/stopped_workers.hpp"
+
+namespace sennit::detail {
+
+unsigned process_generation() noexcept {
+  static std::atomic<unsigned> forks{0};
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);  // without memory for it, forks go unnoticed
+  return forks.load(std::memory_order_relaxed);
+}
+
+void host_enters(worker& w) noexcept {
+  if (w.process != process_generation()) [[unlikely]] {
+    std::fputs(
+        "sennit: a runtime is run in a child of the process that made it; after fork(), the child may only "
+        "exec, or make runtimes of its own\n",
+        stderr);
+    std::abort();
+  }
+  sennit_thread_block* thread = sennit_thread_self();
+  if (thread->worker != nullptr) [[unlikely]] {
+    std::fputs(
+        "sennit: a runtime was run inside of a fiber; spawn there instead, or run it on another thread\n",
+        stderr);
+    std::abort();
+  }
+  fault_watch_thread();
+  w.error_number = &errno;
+  w.slice.begin(w);
+  thread->worker = &w;
+  static thread_local const int number = ::gettid();
+  w.thread.exchange(number, std::memory_order_seq_cst);  // and then look, as who holds workers does
+  if (workers_are_held.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+    wait_until_let_go();
+}
+
+void host_goes(worker& w) noexcept {
+  w.slice.end();
+  w.thread.store(0, std::memory_order_relaxed);
+  sennit_thread_self()->worker = nullptr;
+}
+
+void host_run(worker& w) noexcept {
+  host_enters(w);
+  w.host_wanted = false;
+  w.inbox.say_awake();
+  host_leaves(w, sennit_decide_host);
+  w.inbox.say_asleep();  // the host may wait for our descriptor: posts must wake it
+  w.host_wanted = false;
+  host_goes(w);
+}
+
+void worker_post(worker& w, posted* post) noexcept {
+  if (w.inbox.push(post))
+    w.driver->wake();
+}
+
+void worker_unwind(worker& w) noexcept {
+  w.unwinding = true;
+  fiber_for_each(
+      w,
+      [](void*, fiber& f) {
+        // Who joins it is told to leave too, and is not to be woken any more.
+        f.joiner = nullptr;
+        // Who became ready by itself is told at its next park or yield: it may have been handed something.
+        f.flags.told = f.is_parked() ? telling::done : telling::due;
+        if (f.flags.told == telling::due)
+          return;
+        stop_waiting(f);
+        unpark_in_turn(f, fiber_status::unwinding);
+      },
+      nullptr);
+  while (fiber_count(w) > 0) {
+    host_run(w);
+    if (w.ready.empty() && w.deadlines.empty() && w.awaited_outside == 0)
+      fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, f.reason); }, nullptr);
+  }
+}
+
+}  // namespace sennit::detail
+
+using namespace sennit::detail;
+
+sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
+    : ready(policy), shared(of), stack_size(size) {
+  if (of != nullptr)
+    ready.refuse();
+  watch_locks();
+  fault_watch_thread();  // not by the first thread that runs it: nobody knows when that does
+  driver = make_driver(*this);
+  stack_memory = stack_take(default_stack_size);
+  char* top = stack_memory.high() - 48;
+  *reinterpret_cast<sennit_context*>(top) = nullptr;
+  stack = top;
+}
+
+sennit_worker::~sennit_worker() {
+  if (process != process_generation())
+    return;  // exit() of a child: the fibers, and what they have open, are the parent's
+  worker_unwind(*this);
+  if (local_value* const kept = upcalls.load(std::memory_order_acquire))
+    kept->destroy(*kept);
+  for (posted* post = inbox.take(); post != nullptr;)
+    delete std::exchange(post, post->next);
+  while (idle != nullptr) {
+    fiber* f = std::exchange(idle, idle->next);
+    frame_drop(*std::exchange(f->frame, nullptr));
+    fiber_free(f);
+  }
+  while (spare_frames != nullptr)
+    frame_drop(*std::exchange(spare_frames, spare_frames->next));
+  stack_give(stack_memory);
+}
