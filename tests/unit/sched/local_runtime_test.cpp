@@ -166,6 +166,29 @@ TEST_P(LocalRuntime, ErrnoSurvivesAPark) {
   });
 }
 
+// A decider says who runs next, and the driver waits meanwhile.
+TEST_P(LocalRuntime, ErrnoSurvivesAParkWhileNobodyCanRun) {
+  rt.run([] {
+    errno = EDOM;
+    this_fiber::sleep_for(1ms);
+    EXPECT_EQ(errno, EDOM);
+    auto child = spawn([] {
+      for (unsigned i = 0; i < 2 * sennit::detail::poll_interval; ++i) {  // among them is a look outside
+        errno = static_cast<int>(i % 100);
+        this_fiber::park();
+        EXPECT_EQ(errno, static_cast<int>(i % 100));
+      }
+    });
+    this_fiber::yield();
+    for (unsigned i = 0; i < 2 * sennit::detail::poll_interval; ++i) {
+      errno = ERANGE;
+      child.unpark();
+      this_fiber::sleep_until(std::chrono::steady_clock::time_point::min());
+      EXPECT_EQ(errno, ERANGE);
+    }
+  });
+}
+
 TEST_P(LocalRuntime, EachFiberKeepsItsOwnException) {
   rt.run([] {
     std::vector<fiber> fibers;

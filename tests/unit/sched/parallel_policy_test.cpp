@@ -2,12 +2,14 @@
 // starves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <random>
 #include <vector>
 
 #include "sennit/channel.hpp"
+#include "sennit/event.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/runtime.hpp"
 
@@ -100,32 +102,35 @@ TEST(ParallelPolicy, LifoRunsTheNewestFirst) {
   EXPECT_EQ(order_of_four(run_policy::lifo), (std::vector{3, 2, 3, 2, 1, 0, 1, 0}));
 }
 
-// How often two fibers wake each other before a third, which was ready when they began, has its turn.
-unsigned wakes_before_a_third(run_policy policy) {
+// How often two fibers wake each other before a third has its turn, which was ready when they began, or
+// became so after they had done so `alone` times.
+unsigned wakes_before_a_third(run_policy policy, unsigned alone = 0) {
   unsigned wakes = 0;
   in_parallel::run(policy, [&] {
     bool had_its_turn = false;
-    int ended = 0;
+    event one_ended, other_ended;  // until then they use their handles
     fiber one, other;
-    const auto wake = [&](fiber& partner) {
+    const auto wake = [&](fiber& partner, event& ended) {
       for (; !had_its_turn && wakes < 10'000; this_fiber::park()) {
-        ++wakes;
+        if (wakes++ == alone && alone != 0)
+          spawn([&] { had_its_turn = true; }).detach();
         partner.unpark();
       }
       partner.unpark();
-      ++ended;
+      ended.set();
     };
     other = spawn([&] {
       this_fiber::park();
-      wake(one);
+      wake(one, one_ended);
     });
     this_fiber::yield();  // now it waits to be woken
-    one = spawn([&] { wake(other); });
-    spawn([&] { had_its_turn = true; }).join();
-    while (ended != 2)  // until then they use their handles
-      this_fiber::yield();
+    one = spawn([&] { wake(other, other_ended); });
+    if (alone == 0)
+      spawn([&] { had_its_turn = true; }).join();
+    one_ended.wait();
+    other_ended.wait();
   });
-  return wakes;
+  return wakes - alone;
 }
 
 TEST(ParallelPolicy, TwoThatWakeEachOtherLetAThirdRunWhenTheBudgetIsSpent) {
@@ -135,6 +140,16 @@ TEST(ParallelPolicy, TwoThatWakeEachOtherLetAThirdRunWhenTheBudgetIsSpent) {
   };
   expect_about(wakes_before_a_third(run_policy::fifo), detail::slot_budget);
   expect_about(wakes_before_a_third(run_policy::hybrid), detail::hybrid_adds);
+}
+
+TEST(ParallelPolicy, WhileTheyKeepNobodyWaitingTheBudgetIsNotSpent) {
+  // At each look outside it may be renewed; two of three do not end at one.
+  unsigned longest = 0;
+  for (const unsigned alone : {6u, 24u, 40u})
+    longest = std::max(longest, wakes_before_a_third(run_policy::fifo, alone));
+  EXPECT_GE(longest, detail::slot_budget - 1u);
+  EXPECT_LE(longest, detail::slot_budget + 1u);
+  EXPECT_LE(wakes_before_a_third(run_policy::hybrid, 40), detail::hybrid_adds + 1);
 }
 
 // What each policy is, run_queue_test says of the local one.

@@ -175,7 +175,11 @@ public:
   // As sennit::detail::park.
   void park() {
     asleep_.push_back(running_one());
-    if (fiber* next = queue_.step_off(*queue_.current)) {
+    fiber& self = *queue_.current;
+    fiber* next = queue_.step_off_quickly(self);
+    if (next == nullptr)
+      next = queue_.step_off_otherwise(self);
+    if (next != nullptr) {
       EXPECT_EQ(next, queue_.current);
     } else {
       queue_.remove_running();
@@ -191,6 +195,14 @@ public:
     model_.leave();
     compare();
     EXPECT_EQ(queue_.next(), queue_.current);
+    model_.dispatch();
+  }
+  // The running one has woken another, and blocks.
+  void hand_over(int f) {
+    asleep_.push_back(running_one());
+    EXPECT_EQ(queue_.step_off_to(*queue_.current, *at(f)), queue_.current);
+    model_.add_woken(f);
+    model_.leave();
     model_.dispatch();
   }
   // A fiber ends, and whoever joins it takes its place.

@@ -36,7 +36,7 @@ void random_step(pair_of_queues& both, dice& random) {
     }
     return;
   }
-  switch (random.below(9)) {
+  switch (random.below(10)) {
     case 0:
     case 1:
       if (both.anybody_asleep())
@@ -57,6 +57,10 @@ void random_step(pair_of_queues& both, dice& random) {
     case 7:
       if (both.anybody_asleep())
         both.replace(both.wake_up(random.below(100)));
+      break;
+    case 8:
+      if (both.anybody_asleep())
+        both.hand_over(both.wake_up(random.below(100)));
       break;
     default:
       if (random.one_in(4))
@@ -87,10 +91,15 @@ TEST_P(RunQueue, DoesAsItsModelWhenPairsWakeEachOther) {
     both.next();
     for (int step = 0; step < 2000; ++step) {
       if (both.running() && !random.one_in(20)) {
-        if (both.anybody_asleep())
-          both.add_woken(both.wake_up(random.below(2)));
-        both.compare();
-        both.park();
+        const bool wakes = both.anybody_asleep();
+        if (wakes && random.one_in(2)) {
+          both.hand_over(both.wake_up(random.below(2)));
+        } else {
+          if (wakes)
+            both.add_woken(both.wake_up(random.below(2)));
+          both.compare();
+          both.park();
+        }
       } else {
         random_step(both, random);
       }
@@ -121,6 +130,8 @@ void expect_nobody_starves(run_policy policy, unsigned seed, std::size_t limit) 
       both.add_woken(both.wake_up(random.below(2)));
     } else if (both.anybody_asleep() && random.one_in(posts)) {
       both.add(both.wake_up(random.below(2)));
+    } else if (both.anybody_asleep() && random.one_in(posts)) {
+      both.hand_over(both.wake_up(random.below(2)));
     } else if (random.one_in(yields)) {
       both.yield();
     } else if (random.one_in(50)) {
