@@ -154,8 +154,8 @@ class Loops(unittest.TestCase):
 class OwnerPath(unittest.TestCase):
     """A worker works at its own ring, and a fiber yields to the next, without an atomic read-modify-write."""
 
-    # What only a rare branch goes to: see Loops, and work_ring.hpp for a thief that came between.
-    RARE = r"parallel_give_way|stack_for|leave_by_yield|_contended|keeps_|_busy|sennit_suspend_decide|\.text\.unlikely"
+    # What only a rare branch goes to: see Loops, work_ring.hpp for a thief that came between; or the program's end.
+    RARE = r"parallel_give_way|no_fiber_here|stack_for|leave_by_yield|_contended|keeps_|_busy|sennit_suspend_decide|\.text\.unlikely"
 
     def faults(self, function):
         usual = function.usual_way()
