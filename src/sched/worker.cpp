@@ -82,10 +82,6 @@ void unpark_from_outside(fiber& f, std::uintptr_t word) {
   f.home->ready.add_woken(&f);
 }
 
-std::uintptr_t park_by_decider(worker& w, int errno_kept) {
-  return parked(errno_kept, suspend(w, sennit_decide_park, &w));
-}
-
 bool quiet_outside(worker& w) noexcept {
   const bool quiet =
       w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();

@@ -323,17 +323,6 @@ sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noex
 // made ready, and gets its turn, past the queue, as often as the policy lets one that is in the slot.
 sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
 
-// The rest of a park, after the switch. `errno_kept`: from before it.
-SENNIT_INLINE std::uintptr_t parked(int errno_kept, std::uintptr_t word) {
-  const worker& here = *this_worker();  // read anew: cheaper than to keep it on our stack
-  *here.error_number = errno_kept;
-  if (here.unwinding) [[unlikely]]
-    return leave_if_told(here, word);
-  return word;
-}
-// A park whose successor a decider names.
-[[gnu::cold]] std::uintptr_t park_by_decider(worker& w, int errno_kept);
-
 SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
                                               fiber* woken = nullptr) {
   sennit_should_hold_no_lock("waits", why.text);
@@ -343,9 +332,16 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
   count_site();
   count_block(why.text);
   const sennit_decision to = woken != nullptr ? leave_for(w, as, why, *woken) : leave_for_next(w, as, why);
-  if (to.target == nullptr) [[unlikely]]
-    return park_by_decider(w, kept);
-  return parked(kept, switch_context(*self, to));
+  std::uintptr_t word;
+  if (to.target != nullptr) [[likely]]
+    word = switch_context(*self, to);
+  else
+    word = suspend(w, sennit_decide_park, &w);
+  const worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
+  *here.error_number = kept;
+  if (here.unwinding) [[unlikely]]
+    return leave_if_told(here, word);
+  return word;
 }
 
 // Where the fiber has guards: throws sennit::cancelled, too.
