@@ -203,8 +203,9 @@ KIND_TEST(Become, KeepsItsNameAndItsLocals) {
         },
         {.name = "keeper"});
     sennit::until_stackless<Kind>(1);
-    if (Kind::threads(1) == 0)  // else another worker has just blocked it, and nothing orders us after that
+    if (Kind::threads(1) == 0) {  // else another worker has just blocked it, and nothing orders us after that
       EXPECT_EQ(fiber.name(), "keeper");
+    }
     fiber.unpark();
     fiber.join();
     EXPECT_TRUE(right);
