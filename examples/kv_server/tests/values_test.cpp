@@ -11,7 +11,7 @@
 namespace kv {
 namespace {
 
-std::string name(std::size_t number) {
+std::string member_name(std::size_t number) {
   return "member:" + std::to_string(number) + std::string(number % 40, 'x');
 }
 
@@ -21,7 +21,7 @@ TEST(member_table, behaves_as_a_map) {
   std::mt19937 random(5);
   for (int round = 0; round < 200000; ++round) {
     const std::size_t range = round / 40000 % 2 == 0 ? 3000 : 20;
-    const std::string key = name(random() % range);
+    const std::string key = member_name(random() % range);
     if (random() % 3 != 0) {
       const std::string text(random() % 60, 'v');
       ASSERT_EQ(table.set(key, text), model.insert_or_assign(key, text).second);
@@ -49,17 +49,17 @@ TEST(member_table, behaves_as_a_map) {
 TEST(member_table, keeps_the_order_while_it_is_small) {
   member_table<nothing> table;
   for (std::size_t i = 0; i < 500; ++i) {
-    table.set(name(i), {});
+    table.set(member_name(i), {});
   }
-  table.erase(name(0));
-  table.erase(name(250));
+  table.erase(member_name(0));
+  table.erase(member_name(250));
   std::vector<std::string> found;
   for (const auto& item : table) {
     found.push_back(item.name);
   }
   ASSERT_EQ(found.size(), 498U);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i], name(i < 249 ? i + 1 : i + 2));
+    EXPECT_EQ(found[i], member_name(i < 249 ? i + 1 : i + 2));
   }
 }
 
@@ -69,7 +69,7 @@ TEST(list_value, behaves_as_a_deque_and_accounts_for_its_texts) {
   std::mt19937 random(6);
   const std::size_t empty = list.memory();
   for (int round = 0; round < 20000; ++round) {
-    const std::string text = name(random() % 50);
+    const std::string text = member_name(random() % 50);
     switch (random() % 6) {
       case 0:
         list.push(list_end::left, text);
@@ -118,7 +118,7 @@ TEST(sorted_set_value, behaves_as_a_set_of_pairs) {
   std::set<std::pair<double, std::string>> order;
   std::mt19937 random(8);
   for (int round = 0; round < 30000; ++round) {
-    const std::string member = name(random() % 300);
+    const std::string member = member_name(random() % 300);
     const double score = static_cast<double>(random() % 20);
     const auto old = scores.find(member);
     if (old != scores.end()) {

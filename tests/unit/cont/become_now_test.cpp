@@ -19,6 +19,7 @@
 #include "sennit/no_yield_guard.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/child.hpp"
+#include "support/counted.hpp"
 #include "support/kinds.hpp"
 
 namespace {
@@ -28,6 +29,7 @@ using sennit::become;
 using sennit::become_now;
 using sennit::continuation;
 namespace this_fiber = sennit::this_fiber;
+using support::counted;
 
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
 constexpr bool looks = true;
@@ -42,13 +44,6 @@ constexpr std::uint64_t loops_of_build = 10'000;
 #else
 constexpr std::uint64_t loops_of_build = looks ? 100'000 : 1'000'000;
 #endif
-
-struct counted {
-  explicit counted(std::atomic<int>& n) : alive(&n) { ++*alive; }
-  counted(counted&& other) noexcept : alive(other.alive) { ++*alive; }
-  ~counted() { --*alive; }
-  std::atomic<int>* alive;
-};
 
 template <class Kind>
 class BecomeNow : public sennit::kind_test<Kind> {};

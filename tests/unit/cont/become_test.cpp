@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sennit/fiber_local.hpp"
+#include "support/counted.hpp"
 #include "support/kinds.hpp"
 
 namespace {
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
 namespace this_fiber = sennit::this_fiber;
+using support::counted;
 
 template <class Kind>
 class Become : public sennit::kind_test<Kind> {};
@@ -28,13 +30,6 @@ class Become : public sennit::kind_test<Kind> {};
 std::string_view running_name() {
   return sennit::detail::fiber_name(*sennit::detail::this_worker()->ready.current);
 }
-
-struct counted {
-  explicit counted(std::atomic<int>& n) : alive(&n) { ++*alive; }
-  counted(counted&& other) noexcept : alive(other.alive) { ++*alive; }
-  ~counted() { --*alive; }
-  std::atomic<int>* alive;
-};
 
 KIND_TEST(Become, GoesOnWithItsState) {
   int seen = 0;

@@ -29,6 +29,7 @@ using sennit::become_now;
 using sennit::cancelled;
 using sennit::continuation;
 using sennit::generous;
+using sennit::request;
 using sennit::steady;
 using sennit::stoppable;
 using sennit::things;
@@ -44,19 +45,19 @@ owned make_owned() {
   return std::make_shared<int>(0);
 }
 
-struct steps {
+struct owning_steps {
   owned mine;
   std::atomic<int>* ends;
   int left;
 };
-continuation step(steps state) {
+continuation take_step(owning_steps state) {
   if (state.left-- == 0) {
     ++*state.ends;
     return {};
   }
   if (state.left % 2 == 0)
-    return become(this_fiber::sleeping_for(10us), step, std::move(state));
-  return become(this_fiber::yielding(), step, std::move(state));
+    return become(this_fiber::sleeping_for(10us), take_step, std::move(state));
+  return become(this_fiber::yielding(), take_step, std::move(state));
 }
 
 KIND_TEST(ScopeWithoutStack, EndsWhenTheLastFunctionsHaveEnded) {
@@ -66,9 +67,10 @@ KIND_TEST(ScopeWithoutStack, EndsWhenTheLastFunctionsHaveEnded) {
     {
       typename Kind::scope scope;
       for (int i = 0; i < 50; ++i)
-        scope.spawn([state = steps{all, &ends, i % 9}]() mutable { return step(std::move(state)); });
+        scope.spawn(
+            [state = owning_steps{all, &ends, i % 9}]() mutable { return take_step(std::move(state)); });
       for (int i = 0; i < 10; ++i)
-        scope.spawn(become(this_fiber::yielding(), step, steps{all, &ends, 3}));
+        scope.spawn(become(this_fiber::yielding(), take_step, owning_steps{all, &ends, 3}));
     }
     EXPECT_EQ(ends, 60);
     EXPECT_EQ(all.use_count(), 1);
@@ -141,13 +143,6 @@ KIND_TEST(ScopeWithoutStack, TheFirstErrorOfAnyFunctionComesOut) {
 }
 
 // ---- stop
-
-void request(std::stop_source stop, bool elsewhere) {
-  if (elsewhere)
-    std::thread([&] { stop.request_stop(); }).join();
-  else
-    stop.request_stop();
-}
 
 // A fiber for each wait that there is; how many.
 template <class Kind, class Waits>
@@ -369,16 +364,16 @@ KIND_TEST(ScopeWithoutStack, LosesNothingWhenAStopAndAWakeMeet) {
       std::stop_source stop;
       typename Kind::scope scope;
       const std::stop_callback both(stop.get_token(), [&] { scope.request_stop(); });
-      struct receiver {
+      struct taker {
         typename Kind::template channel<int>* from;
         std::atomic<long>* sum;
-        static continuation go_on(receiver self, std::optional<int> number) {
+        static continuation go_on(taker self, std::optional<int> number) {
           *self.sum += number.value();
           return become(self.from->receiving(), go_on, self);
         }
       };
       for (int i = 0; i < receivers; ++i)
-        scope.spawn(become(numbers.receiving(), receiver::go_on, receiver{&numbers, &received}));
+        scope.spawn(become(numbers.receiving(), taker::go_on, taker{&numbers, &received}));
       std::thread stops([&] { stop.request_stop(); });
       for (int i = 0; i < 20; ++i) {
         int number = 1;

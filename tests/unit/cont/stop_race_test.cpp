@@ -61,7 +61,7 @@ private:
 
 // Wakes, deadlines and stops that come at the same time: what one does not get, another does.
 template <class Kind>
-struct racing {
+struct racing_stops {
   static constexpr int rounds = 2500;
   static constexpr std::size_t each = 2;
   static constexpr std::size_t kinds = 9;
@@ -94,7 +94,7 @@ struct racing {
   stops of{count};
 
   struct turn {
-    racing* in;
+    racing_stops* in;
     std::size_t number;
     int left = rounds;
 
@@ -219,8 +219,8 @@ struct racing {
 
 KIND_TEST(BecomeStopRaces, WithWakesAndDeadlines) {
   this->run([] {
-    racing<Kind> race;
-    using turn = typename racing<Kind>::turn;
+    racing_stops<Kind> race;
+    using turn = typename racing_stops<Kind>::turn;
     running<Kind> waiting;
     for (std::size_t i = 0; i < race.count;) {
       waiting([&race, i] { return turn::acquires({&race, i}, false); });

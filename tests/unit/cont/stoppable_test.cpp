@@ -27,6 +27,7 @@ using sennit::continuation;
 using sennit::expect_each;
 using sennit::generous;
 using sennit::past;
+using sennit::request;
 using sennit::running;
 using sennit::soon;
 using sennit::steady;
@@ -39,14 +40,6 @@ class BecomeStoppable : public sennit::kind_test<Kind> {};
 
 auto by(std::stop_token token) {
   return [token = std::move(token)](auto wait) { return stoppable(std::move(wait), token); };
-}
-
-// Who requests it: a fiber next to those that wait, or another thread.
-void request(std::stop_source stop, bool elsewhere) {
-  if (elsewhere)
-    std::thread([&] { stop.request_stop(); }).join();
-  else
-    stop.request_stop();
 }
 
 template <class Kind>

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,14 @@ inline steady::time_point soon() {
 }
 inline steady::time_point generous() {
   return steady::now() + std::chrono::minutes(10);
+}
+
+// Who requests it: a fiber next to those that wait, or another thread.
+inline void request(std::stop_source stop, bool elsewhere) {
+  if (elsewhere)
+    std::thread([&] { stop.request_stop(); }).join();
+  else
+    stop.request_stop();
 }
 
 template <std::size_t Count>

@@ -187,7 +187,7 @@ KIND_TEST(BecomeTimedWaits, AWriterThatGivesUpLetsReadersIn) {
 
 // Deadlines and wakes that come at the same time: what one does not get, another does.
 template <class Kind>
-struct racing {
+struct racing_deadlines {
   typename Kind::counting_semaphore permits{0};
   typename Kind::template channel<long> numbers;
   typename Kind::template channel<std::string> texts{2};
@@ -206,7 +206,7 @@ struct racing {
   }
 
   struct turn {
-    racing* in;
+    racing_deadlines* in;
     int round;
     static continuation acquires(turn me, bool had) {
       me.in->acquired += had;
@@ -263,8 +263,8 @@ struct racing {
 
 KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithWakes) {
   this->run([] {
-    racing<Kind> race;
-    using turn = typename racing<Kind>::turn;
+    racing_deadlines<Kind> race;
+    using turn = typename racing_deadlines<Kind>::turn;
     running<Kind> waiting;
     for (int i = 0; i < 4; ++i) {
       waiting([&race, i] { return turn::acquires({&race, i}, false); });
@@ -277,7 +277,7 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithWakes) {
     long sent = 0;
     for (long i = 1; i <= count; ++i) {
       race.permits.release();
-      if (race.numbers.send_until(i, racing<Kind>::close(static_cast<int>(i))))
+      if (race.numbers.send_until(i, racing_deadlines<Kind>::close(static_cast<int>(i))))
         sent += i;
       race.texts.send(std::string(40, 'x'));
       if (i % 50 == 0)
@@ -313,7 +313,8 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithReceivers) {
         if (me.left == 0)
           return {};
         --me.left;
-        return become(me.to->sending_until(std::string(40, 'x'), racing<Kind>::close(me.left)), on, me);
+        return become(me.to->sending_until(std::string(40, 'x'), racing_deadlines<Kind>::close(me.left)), on,
+                      me);
       }
     };
     typename Kind::template channel<std::string> texts;
@@ -325,7 +326,7 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithReceivers) {
     int got = 0;
     auto receives = Kind::spawn([&] {
       for (int i = 0; ended == 0; ++i)
-        if (const auto text = texts.receive_until(racing<Kind>::close(i))) {
+        if (const auto text = texts.receive_until(racing_deadlines<Kind>::close(i))) {
           EXPECT_EQ(*text, std::string(40, 'x'));
           ++got;
         }
@@ -470,7 +471,8 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithEnds) {
           for (int i = 0; i < turns; ++i)
             Kind::yield();
         });
-        return become(sennit::joining_until(std::move(child), racing<Kind>::close(me.left)), on, me);
+        return become(sennit::joining_until(std::move(child), racing_deadlines<Kind>::close(me.left)), on,
+                      me);
       }
     };
     std::atomic<long> joined = 0;
@@ -506,8 +508,9 @@ KIND_TEST(BecomeTimedWaits, DeadlinesRaceWithNotices) {
         --me.at->inside;
         if (me.at->enough)
           return {};
-        return become(me.at->changed.waiting_until(std::move(by.first), racing<Kind>::close(++me.round)), on,
-                      me);
+        return become(
+            me.at->changed.waiting_until(std::move(by.first), racing_deadlines<Kind>::close(++me.round)), on,
+            me);
       }
     };
     running<Kind> waiting;

@@ -32,13 +32,13 @@ using kinds = testing::Types<sennit::local_kind, sennit::parallel_kind>;
 TYPED_TEST_SUITE(Transfer, kinds);
 
 // Where a fiber was, each time that it went on.
-struct step {
+struct visit {
   int who;
   const detail::coroutine_frame* stack;
   std::uintptr_t depth;
 };
 struct walker {
-  std::vector<step>* steps;
+  std::vector<visit>* steps;
   int who;
   int left;
 };
@@ -56,7 +56,7 @@ TYPED_TEST(Transfer, AHandoffPassesTheStackFromFiberToFiber) {
   using Kind = TypeParam;
   this->run([] {
     constexpr int fibers = 3, times = 40;
-    std::vector<step> steps;
+    std::vector<visit> steps;
     steps.reserve(fibers * times);
     std::vector<typename Kind::fiber> all;
     for (int i = 0; i < fibers; ++i)
@@ -77,7 +77,7 @@ TYPED_TEST(Transfer, AHandoffPassesTheStackFromFiberToFiber) {
 TYPED_TEST(Transfer, CallsOfContinuationsGetNoDeeper) {
   using Kind = TypeParam;
   this->run([] {
-    std::vector<step> steps;
+    std::vector<visit> steps;
     Kind::spawn(become(this_fiber::yielding(), walk, walker{&steps, 0, 200})).join();
     for (std::size_t i = 2; i < steps.size(); ++i)  // at every 61st the stack is left, and entered again
       EXPECT_GE(steps[i].depth, steps[1].depth) << "at step " << i;

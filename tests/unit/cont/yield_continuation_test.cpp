@@ -14,6 +14,7 @@
 #include "sennit/generator.hpp"
 #include "sennit/no_yield_guard.hpp"
 #include "sennit/stop_guard.hpp"
+#include "support/counted.hpp"
 #include "support/kinds.hpp"
 
 namespace {
@@ -22,16 +23,10 @@ using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
 namespace this_fiber = sennit::this_fiber;
+using support::counted;
 
 template <class Kind>
 class YieldContinuation : public sennit::kind_test<Kind> {};
-
-struct counted {
-  explicit counted(std::atomic<int>& n) : alive(&n) { ++*alive; }
-  counted(const counted& other) noexcept : alive(other.alive) { ++*alive; }
-  ~counted() { --*alive; }
-  std::atomic<int>* alive;
-};
 
 // A fiber that yields deep in its function, again and again: until `left` is 0.
 template <class Kind>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cfenv>
 #include <memory>
 #include <numeric>
@@ -15,12 +16,14 @@
 #include <vector>
 
 #include "sennit/generator.hpp"
+#include "support/counted.hpp"
 #include "support/fp_control.hpp"
 
 namespace {
 
 using sennit::coroutine;
 using sennit::generator;
+using support::counted;
 
 static_assert(!std::is_copy_constructible_v<coroutine<int(int)>>);
 static_assert(std::is_nothrow_move_constructible_v<coroutine<int(int)>>);
@@ -28,15 +31,6 @@ static_assert(std::is_nothrow_move_assignable_v<coroutine<int(int)>>);
 static_assert(std::is_invocable_r_v<int, coroutine<int(int)>&, int>);
 static_assert(std::is_invocable_r_v<int, coroutine<int()>&>);
 static_assert(!std::is_invocable_v<coroutine<int()>&, int>);
-
-// How many of its kind are alive.
-struct counted {
-  explicit counted(int& alive) : alive_(&alive) { ++*alive_; }
-  counted(const counted& other) : alive_(other.alive_) { ++*alive_; }
-  counted& operator=(const counted&) = delete;
-  ~counted() { --*alive_; }
-  int* alive_;
-};
 
 TEST(Coroutine, TakesAndGivesAValueAtEachCall) {
   coroutine<int(int)> sum([](auto& self, int first) {
@@ -177,7 +171,7 @@ TEST(Coroutine, PassesReferencesAsPointers) {
 }
 
 TEST(Coroutine, ArgumentsAndResultsAreDestroyed) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   {
     coroutine<std::optional<counted>(counted)> c([&alive](auto& self, counted in) {
       self.yield(std::optional<counted>(in));
@@ -238,7 +232,7 @@ TEST(Coroutine, IsCalledFromDifferentDepths) {
 }
 
 TEST(Coroutine, BringsTheBodysExceptionToTheCaller) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   coroutine<int(int)> c([&alive](auto& self, int n) {
     counted here(alive);
     n = self.yield(n);
@@ -313,7 +307,7 @@ TEST(Coroutine, ItsExceptionsAndTheCallersDoNotMix) {
 }
 
 TEST(Coroutine, UnwindsItsBodyWhenDestroyedEarly) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   bool rethrown = false;
   {
     coroutine<int(int)> c([&, held = counted(alive)](auto& self, int n) {
@@ -338,7 +332,7 @@ TEST(Coroutine, UnwindsItsBodyWhenDestroyedEarly) {
 }
 
 TEST(Coroutine, DestroysABodyThatNeverBegan) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   {
     coroutine<int(int)> c([held = counted(alive)](auto&, int) -> int {
       ADD_FAILURE() << "the body ran";
@@ -374,7 +368,7 @@ TEST(Coroutine, WhatLeavesABodyThatIsUnwoundIsDropped) {
 TEST(Coroutine, KeepsLargeFunctionObjects) {
   std::array<int, 1000> large{};
   std::iota(large.begin(), large.end(), 0);
-  int alive = 0;
+  std::atomic<int> alive = 0;
   {
     coroutine<int()> c([large, held = counted(alive)](auto& self) {
       for (int item : large)
@@ -450,7 +444,7 @@ TEST(Coroutine, MovesFromThreadToThread) {
 }
 
 TEST(Coroutine, AnotherThreadUnwindsIt) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   coroutine<int()> c([&alive](auto& self) {
     counted here(alive);
     self.yield(1);

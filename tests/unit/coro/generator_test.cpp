@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -12,11 +13,13 @@
 #include <thread>
 #include <vector>
 
+#include "support/counted.hpp"
 #include "support/instructions.hpp"
 
 namespace {
 
 using sennit::generator;
+using support::counted;
 
 static_assert(std::ranges::input_range<generator<int>>);
 static_assert(std::ranges::view<generator<int>>);
@@ -95,15 +98,8 @@ TEST(Generator, CopiesLvaluesThatTheBodyKeeps) {
     EXPECT_EQ(word.size(), 44u);
 }
 
-struct counted {
-  explicit counted(int& alive) : alive_(&alive) { ++*alive_; }
-  counted(const counted& other) : alive_(other.alive_) { ++*alive_; }
-  ~counted() { --*alive_; }
-  int* alive_;
-};
-
 TEST(Generator, UnwindsTheBodyWhenDestroyedEarly) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   {
     generator<int> g([&alive](auto& yield) {
       counted outer(alive);
@@ -156,7 +152,7 @@ TEST(Generator, WhatLeavesABodyThatIsUnwoundIsDropped) {
 }
 
 TEST(Generator, DestroysABodyThatNeverBegan) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   {
     generator<int> g([held = counted(alive)](auto& yield) {
       ADD_FAILURE() << "the body ran";
@@ -236,7 +232,7 @@ TEST(Generator, NestsWithYieldAll) {
 }
 
 // 0 to 9, from the innermost of depth + 1 generators.
-generator<int> nested(int& alive, int depth) {
+generator<int> nested(std::atomic<int>& alive, int depth) {
   return generator<int>([&alive, depth](auto& yield) {
     counted here(alive);
     if (depth == 0)
@@ -252,7 +248,7 @@ generator<int> nested(int& alive, int depth) {
 // What three elements take.
 long instructions_at(int depth) {
   return support::instructions_of([depth] {
-    int alive = 0;
+    std::atomic<int> alive = 0;
     generator<int> g = nested(alive, depth);
     auto it = g.begin();
     ++it;  // nothing is the first of its kind any more
@@ -277,7 +273,7 @@ TEST(Generator, AnElementCostsTheSameAtAnyDepth) {
 #endif
 
 TEST(Generator, UnwindsNestedGeneratorsWhenDestroyedEarly) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   {
     generator<int> g = nested(alive, 5);
     auto it = g.begin();
@@ -331,7 +327,7 @@ TEST(Generator, YieldAllGoesOnWithAGeneratorThatStandsInsideOfAnother) {
 }
 
 TEST(Generator, UnwindsAGeneratorThatStoodInsideOfAnother) {
-  int alive = 0;
+  std::atomic<int> alive = 0;
   generator<int> inner = nested(alive, 3);
   static_cast<void>(inner.begin());
   {

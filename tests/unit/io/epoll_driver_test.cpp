@@ -15,10 +15,10 @@
 #include "support.hpp"
 #include "support/seccomp.hpp"
 
+namespace sennit::local {
 namespace {
 
 using namespace io_test;
-using namespace sennit::local;
 using sennit::readiness;
 using sennit::signal_set;
 
@@ -285,3 +285,4 @@ TEST(EpollDriver, DoesWithoutEpollPwait2) {
 }
 
 }  // namespace
+}  // namespace sennit::local

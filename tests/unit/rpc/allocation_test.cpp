@@ -42,7 +42,7 @@ namespace {
 using sennit::become;
 using sennit::continuation;
 
-constexpr int calls = 1'000;
+constexpr int call_count = 1'000;
 
 // What a thousand calls allocate, once fibers have their stacks: a worker makes one for the first that it
 // takes over without, which may be at any time.
@@ -64,7 +64,7 @@ public:
 
   static unsigned of_calls(numbers& port) {
     return allocated_by([&] {
-      for (int i = 0; i < calls; ++i)
+      for (int i = 0; i < call_count; ++i)
         EXPECT_EQ(port.call(i), 2 * i);
     });
   }
@@ -118,7 +118,7 @@ KIND_TEST(Allocations, BothSidesWithoutAStackMakeNone) {
     typename test::numbers port;
     auto server = test::serve_without_a_stack(port);
     const unsigned made = allocated_by([&] {
-      int left = calls;
+      int left = call_count;
       Kind::spawn([&] { return test::ask({&port, &left}); }).join();
     });
     EXPECT_EQ(made, 0u);
@@ -145,7 +145,7 @@ KIND_TEST(Allocations, UpcallsMakeNone) {
     std::atomic<int> called = 0;
     int posted = 0;
     const unsigned made = allocated_by([&] {
-      for (int i = 0; i < calls; ++i, ++posted)
+      for (int i = 0; i < call_count; ++i, ++posted)
         EXPECT_TRUE(pool.post([&called] { ++called; }));
       while (called != posted)
         Kind::yield();
@@ -171,7 +171,7 @@ template <class Kind, std::size_t... sizes>
 void expect_no_allocations(std::index_sequence<sizes...>) {
   const auto expect = [](auto begin, std::size_t size) {
     const unsigned made = allocated_by([&] {
-      int left = calls;
+      int left = call_count;
       Kind::spawn([&] { return begin(&left); }).join();
     });
     EXPECT_EQ(made, 0u) << "with a state of " << size << " bytes";

@@ -25,8 +25,8 @@ struct counted {
   int value = 0;
 };
 
-sennit::fiber_local<counted> number;
-sennit::fiber_local<std::string> text;
+sennit::fiber_local<counted> local_number;
+sennit::fiber_local<std::string> local_text;
 
 class FiberLocal : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, FiberLocal, testing::Values(1u, 2u, 4u));
@@ -34,22 +34,22 @@ INSTANTIATE_TEST_SUITE_P(Workers, FiberLocal, testing::Values(1u, 2u, 4u));
 TEST_P(FiberLocal, EachFiberHasItsOwnWhereverItGoesOn) {
   sennit::runtime rt({.workers = GetParam()});
   rt.run([] {
-    number->value = -1;
+    local_number->value = -1;
     std::vector<sennit::fiber> all;
     for (int i = 0; i < 50; ++i)
       all.push_back(sennit::spawn([i] {
-        EXPECT_EQ(number->value, 0);
-        number->value = i;
-        *text = std::to_string(i);
+        EXPECT_EQ(local_number->value, 0);
+        local_number->value = i;
+        *local_text = std::to_string(i);
         for (int turn = 0; turn < 50; ++turn) {
           turn % 10 == 0 ? sennit::this_fiber::sleep_for(10us) : sennit::this_fiber::yield();
-          ASSERT_EQ(number->value, i);
-          ASSERT_EQ(*text, std::to_string(i));
+          ASSERT_EQ(local_number->value, i);
+          ASSERT_EQ(*local_text, std::to_string(i));
         }
       }));
     for (sennit::fiber& each : all)
       each.join();
-    EXPECT_EQ(number->value, -1);
+    EXPECT_EQ(local_number->value, -1);
     EXPECT_EQ(alive, 1);  // ours
   });
   EXPECT_EQ(alive, 0);
@@ -59,30 +59,30 @@ TEST(FiberLocal, FibersOfOneThreadDoNotShareIt) {
   sennit::local::runtime rt;
   rt.run([] {
     auto other = sennit::local::spawn([] {
-      *text = "other";
+      *local_text = "other";
       sennit::local::this_fiber::yield();
-      EXPECT_EQ(*text, "other");
+      EXPECT_EQ(*local_text, "other");
     });
-    *text = "mine";
+    *local_text = "mine";
     sennit::local::this_fiber::yield();
-    EXPECT_EQ(*text, "mine");
+    EXPECT_EQ(*local_text, "mine");
     other.join();
     // Its stack is used again; its values are not.
-    sennit::local::spawn([] { EXPECT_EQ(*text, ""); }).join();
+    sennit::local::spawn([] { EXPECT_EQ(*local_text, ""); }).join();
   });
 }
 
 TEST(FiberLocal, OutsideOfFibersItIsTheThreads) {
-  *text = "main";
+  *local_text = "main";
   std::thread([] {
-    EXPECT_EQ(*text, "");
-    number->value = 1;
+    EXPECT_EQ(*local_text, "");
+    local_number->value = 1;
     EXPECT_EQ(alive, 1);
   }).join();
   EXPECT_EQ(alive, 0);
   sennit::local::runtime rt;
-  rt.run([] { EXPECT_EQ(*text, ""); });
-  EXPECT_EQ(*text, "main");
+  rt.run([] { EXPECT_EQ(*local_text, ""); });
+  EXPECT_EQ(*local_text, "main");
 }
 
 // Newer ones first, also those that a destructor makes, and however the fiber ends.

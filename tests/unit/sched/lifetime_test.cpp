@@ -19,9 +19,9 @@
 #include "support/instructions.hpp"
 #include "support/process.hpp"
 
+namespace sennit::local {
 namespace {
 
-using namespace sennit::local;
 using namespace std::chrono_literals;
 using support::count_mappings;
 using support::in_child;
@@ -234,3 +234,4 @@ TEST(Lifetime, AThreadMayEndWhileItsRuntimeLivesOn) {
 }
 
 }  // namespace
+}  // namespace sennit::local

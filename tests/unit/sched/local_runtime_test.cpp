@@ -15,11 +15,10 @@
 #include "sennit/local/event.hpp"
 #include "support/policies.hpp"
 
+namespace sennit::local {
 namespace {
 
 using namespace std::chrono_literals;
-using sennit::run_policy;
-using namespace sennit::local;
 
 class LocalRuntime : public testing::TestWithParam<run_policy> {
 protected:
@@ -469,3 +468,4 @@ TEST(LocalRuntimeDeathTest, AnExceptionNobodyCanJoinNamesItsFiber) {
 }
 
 }  // namespace
+}  // namespace sennit::local

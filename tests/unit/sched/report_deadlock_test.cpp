@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string report = "sennit: deadlock: ";
+const std::string deadlock_report = "sennit: deadlock: ";
 constexpr auto long_enough = 600ms;  // to be reported
 
 class ReportDeadlock : public testing::Test {
@@ -34,9 +34,9 @@ protected:
   }
   // It comes, and comes once.
   void expect_one_report() const {
-    EXPECT_TRUE(errors.comes(report));
+    EXPECT_TRUE(errors.comes(deadlock_report));
     std::this_thread::sleep_for(long_enough);
-    expect(report);
+    expect(deadlock_report);
   }
   const stderr_file errors;
 };
@@ -72,7 +72,7 @@ TEST_F(ReportDeadlock, ACycleOfJoins) {
   end.close();
   waits.join();
   const std::string text = errors.text();
-  expect(report);
+  expect(deadlock_report);
   expect("cycle: ");
   const std::string one = number_of(text, "left");
   const std::string two = number_of(text, "right");
@@ -98,7 +98,7 @@ TEST_F(ReportDeadlock, ALockTakenTwiceAgainInTheNextEpisode) {
   expect_one_report();
   expect("\"main\": parked: mutex at 0x");
   mutex.unlock();
-  EXPECT_TRUE(errors.comes(report, 2));
+  EXPECT_TRUE(errors.comes(deadlock_report, 2));
   mutex.unlock();
   waits.join();
 }
@@ -173,7 +173,7 @@ TEST_F(ReportDeadlock, AChannelThatNobodySendsTo) {
     });
   });
   EXPECT_TRUE(errors.comes("\"main\": parked: channel receive"));
-  expect(report);
+  expect(deadlock_report);
   channel.close();
   waits.join();
 }
@@ -211,7 +211,7 @@ TEST_F(ReportDeadlock, FibersOfALocalRuntime) {
   expect_one_report();
   expect("\"main\": parked: mutex at 0x");
   runtime.post([&] { mutex.unlock(); });
-  EXPECT_TRUE(errors.comes(report, 2));
+  EXPECT_TRUE(errors.comes(deadlock_report, 2));
   runtime.post([&] { mutex.unlock(); });
   waits.join();
 }

@@ -33,7 +33,7 @@ extern "C" {
 
 namespace {
 
-const std::string report = "is stuck: it has run fiber";
+const std::string stuck_report = "is stuck: it has run fiber";
 
 class ReportStuck : public testing::TestWithParam<unsigned> {
 protected:
@@ -44,12 +44,12 @@ protected:
 TEST_P(ReportStuck, AFiberThatSpinsOncePerEpisode) {
   sennit::runtime runtime({.workers = GetParam(), .report_stuck_after = 50ms});
   auto spinner = runtime.spawn([&] { stuck_test_spin(done); }, {.name = "spinner"});
-  EXPECT_TRUE(errors.comes(report));
+  EXPECT_TRUE(errors.comes(stuck_report));
   std::this_thread::sleep_for(300ms);
   done = true;
   spinner.join();
   const std::string text = errors.text();
-  EXPECT_EQ(errors.count(report), 1) << text;
+  EXPECT_EQ(errors.count(stuck_report), 1) << text;
   EXPECT_NE(text.find("sennit: runtime 1: worker "), std::string::npos) << text;
   EXPECT_NE(text.find(" \"spinner\" for "), std::string::npos) << text;
   if (has_backtraces_of_running) {
@@ -58,7 +58,7 @@ TEST_P(ReportStuck, AFiberThatSpinsOncePerEpisode) {
 
   done = false;
   auto again = runtime.spawn([&] { stuck_test_spin(done); }, {.name = "again"});
-  EXPECT_TRUE(errors.comes(report, 2)) << errors.text();
+  EXPECT_TRUE(errors.comes(stuck_report, 2)) << errors.text();
   done = true;
   again.join();
   EXPECT_NE(errors.text().find(" \"again\" for "), std::string::npos) << errors.text();
@@ -73,9 +73,9 @@ TEST_P(ReportStuck, TheSameFiberAgainOnceItHasYielded) {
     sennit::this_fiber::yield();
     stuck_test_spin(yielded);
   });
-  EXPECT_TRUE(errors.comes(report));
+  EXPECT_TRUE(errors.comes(stuck_report));
   done = true;
-  EXPECT_TRUE(errors.comes(report, 2)) << errors.text();
+  EXPECT_TRUE(errors.comes(stuck_report, 2)) << errors.text();
   yielded = true;
   spinner.join();
 }
@@ -85,12 +85,12 @@ TEST_P(ReportStuck, AFiberInASystemCall) {
   ASSERT_EQ(::pipe(pipe), 0);
   sennit::runtime runtime({.workers = GetParam(), .report_stuck_after = 50ms});
   auto reader = runtime.spawn([&] { stuck_test_read(pipe[0]); }, {.name = "reader"});
-  EXPECT_TRUE(errors.comes(report));
+  EXPECT_TRUE(errors.comes(stuck_report));
   std::this_thread::sleep_for(100ms);
   EXPECT_EQ(::write(pipe[1], "x", 1), 1);
   reader.join();
   const std::string text = errors.text();
-  EXPECT_EQ(errors.count(report), 1) << text;
+  EXPECT_EQ(errors.count(stuck_report), 1) << text;
   EXPECT_NE(text.find(" \"reader\" for "), std::string::npos) << text;
   if (has_backtraces) {
     EXPECT_NE(text.find("stuck_test_read"), std::string::npos) << text;

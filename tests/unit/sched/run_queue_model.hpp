@@ -17,6 +17,7 @@ namespace run_queue_test {
 
 using namespace sennit::detail;
 using sennit::run_policy;
+using sennit::detail::fiber;
 
 // What a policy is. Fibers are numbers; ready[0] is the head.
 struct model {

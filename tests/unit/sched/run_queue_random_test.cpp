@@ -9,9 +9,8 @@
 #include "run_queue_model.hpp"
 #include "support/policies.hpp"
 
+namespace run_queue_test {
 namespace {
-
-using namespace run_queue_test;
 
 class RunQueue : public testing::TestWithParam<run_policy> {};
 
@@ -169,3 +168,4 @@ TEST(RunQueueHybrid, NobodyStarves) {
 INSTANTIATE_TEST_SUITE_P(Policies, RunQueue, support::every_policy(), support::policy_name);
 
 }  // namespace
+}  // namespace run_queue_test

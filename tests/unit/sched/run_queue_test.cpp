@@ -7,9 +7,8 @@
 
 #include "run_queue_model.hpp"
 
+namespace run_queue_test {
 namespace {
-
-using namespace run_queue_test;
 
 TEST(RunQueueFifo, RunsEachInItsTurn) {
   pair_of_queues both(run_policy::fifo, 4);
@@ -128,3 +127,4 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
 }
 
 }  // namespace
+}  // namespace run_queue_test

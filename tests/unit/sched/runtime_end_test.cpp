@@ -8,10 +8,10 @@
 #include "sennit/generator.hpp"
 #include "sennit/local/runtime.hpp"
 
+namespace sennit::local {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace sennit::local;
 
 struct counts {
   int left = 0;
@@ -189,3 +189,4 @@ TEST(RuntimeEnd, OvertakesPosts) {
 }
 
 }  // namespace
+}  // namespace sennit::local

@@ -8,27 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "sennit/detail/sched/timer_wheel.hpp"
+#include "timer_wheels.hpp"
 
+namespace timer_wheel_test {
 namespace {
-
-using namespace std::chrono_literals;
-using sennit::detail::never;
-using sennit::detail::time_point;
-using sennit::detail::timer_node;
-using sennit::detail::timer_wheel;
-using std::chrono::nanoseconds;
-
-constexpr time_point start{1000h};
-
-std::int64_t tick_of(time_point when) {
-  return when.time_since_epoch().count() >> timer_wheel::tick_bits;
-}
-
-// By no more than there is time.
-time_point later(time_point from, nanoseconds by) {
-  return by > never - std::max(from, time_point()) ? never : from + by;
-}
 
 class against_map {
 public:
@@ -132,3 +115,4 @@ TEST(timer_wheel_random, agrees_with_a_map) {
 }
 
 }  // namespace
+}  // namespace timer_wheel_test

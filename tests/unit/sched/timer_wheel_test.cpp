@@ -10,27 +10,13 @@
 #include <random>
 #include <vector>
 
-namespace {
+#include "timer_wheels.hpp"
 
-using namespace std::chrono_literals;
-using sennit::detail::never;
-using sennit::detail::time_point;
-using sennit::detail::timer_node;
-using sennit::detail::timer_wheel;
-using std::chrono::nanoseconds;
+namespace timer_wheel_test {
+namespace {
 
 constexpr nanoseconds one_tick{std::int64_t{1} << timer_wheel::tick_bits};
 constexpr time_point boot{};
-constexpr time_point start{1000h};
-
-std::int64_t tick_of(time_point when) {
-  return when.time_since_epoch().count() >> timer_wheel::tick_bits;
-}
-
-// By no more than there is time.
-time_point later(time_point from, nanoseconds by) {
-  return by > never - std::max(from, time_point()) ? never : from + by;
-}
 
 // How often one who sleeps until earliest() finds nothing, until it finds something.
 int in_vain(timer_wheel& wheel, timer_node*& found) {
@@ -324,3 +310,4 @@ TEST(timer_wheel, a_million_come_in_order) {
 }
 
 }  // namespace
+}  // namespace timer_wheel_test

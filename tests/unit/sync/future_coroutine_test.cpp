@@ -35,11 +35,6 @@ future<int> add(future<int> first, future<int> second) {
   co_return left + co_await std::move(second);
 }
 
-future<void> note_thread(future<void> when, std::thread::id& resumed_on) {
-  co_await when;
-  resumed_on = std::this_thread::get_id();
-}
-
 TEST_P(CoroutineFuture, AFiberWaitsForACoroutine) {
   rt.run([] {
     promise<int> first;

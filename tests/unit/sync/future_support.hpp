@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
+
+#include "sennit/future.hpp"
 
 namespace sennit {
 
@@ -15,6 +18,11 @@ void expect_future_error(std::future_errc code, Function function) {
   } catch (const std::future_error& error) {
     EXPECT_EQ(error.code(), code);
   }
+}
+
+inline future<void> note_thread(future<void> when, std::thread::id& resumed_on) {
+  co_await when;
+  resumed_on = std::this_thread::get_id();
 }
 
 }  // namespace sennit

@@ -145,38 +145,38 @@ KIND_TEST(Futures, BrokenPromisesAreErrors) {
   of_new.get();
 }
 
-struct counted {
-  explicit counted(int at) : fails_at(at) { ++alive; }
-  counted(const counted& from) : fails_at(from.fails_at) {
+struct failing_copy {
+  explicit failing_copy(int at) : fails_at(at) { ++alive; }
+  failing_copy(const failing_copy& from) : fails_at(from.fails_at) {
     if (fails_at == 1)
       throw std::runtime_error("copy");
     ++alive;
   }
-  counted(counted&& from) noexcept : fails_at(from.fails_at) { ++alive; }
-  ~counted() { --alive; }
+  failing_copy(failing_copy&& from) noexcept : fails_at(from.fails_at) { ++alive; }
+  ~failing_copy() { --alive; }
   int fails_at;
   static inline std::atomic<int> alive{0};
 };
 
 KIND_TEST(Futures, AValueThatCannotBeCopiedLeavesThePromiseAsItWas) {
-  using promise_type = typename Kind::template promise<counted>;
+  using promise_type = typename Kind::template promise<failing_copy>;
   {
-    const counted fails(1);
+    const failing_copy fails(1);
     promise_type asked;
     auto from = asked.get_future();
     EXPECT_THROW(asked.set_value(fails), std::runtime_error);
     EXPECT_FALSE(from.ready());
-    asked.set_value(counted(0));
+    asked.set_value(failing_copy(0));
     EXPECT_EQ(from.get().fails_at, 0);
   }
   {
     promise_type unasked;
-    unasked.set_value(counted(0));
+    unasked.set_value(failing_copy(0));
     promise_type given_up;
     (void)given_up.get_future();
-    given_up.set_value(counted(0));
+    given_up.set_value(failing_copy(0));
   }
-  EXPECT_EQ(counted::alive, 0);
+  EXPECT_EQ(failing_copy::alive, 0);
 }
 
 // ---- Fibers and threads
@@ -296,11 +296,6 @@ TEST(FutureOfThreads, DeadlinesRaceWithValues) {
 // ---- Memory
 
 #if !defined(SENNIT_SANITIZED)
-future<void> note_thread(future<void> when, std::thread::id& resumed_on) {
-  co_await when;
-  resumed_on = std::this_thread::get_id();
-}
-
 KIND_TEST(Futures, OneAllocationIsMade) {
   using promise_type = typename Kind::template promise<int>;
   allocations = 0;

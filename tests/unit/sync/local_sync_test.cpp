@@ -13,11 +13,10 @@
 #include "sennit/local/runtime.hpp"
 #include "support/policies.hpp"
 
+namespace sennit::local {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace sennit::local;
-using sennit::run_policy;
 
 class LocalSync : public testing::TestWithParam<run_policy> {
 protected:
@@ -318,3 +317,4 @@ TEST(LocalSyncEnd, WaitersAreUnwoundWithTheirRuntime) {
 INSTANTIATE_TEST_SUITE_P(Policies, LocalSync, support::every_policy(), support::policy_name);
 
 }  // namespace
+}  // namespace sennit::local

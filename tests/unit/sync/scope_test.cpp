@@ -10,24 +10,17 @@
 
 #include "sennit/fiber_local.hpp"
 #include "stop_support.hpp"
+#include "support/counted.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
 namespace {
 
 using namespace std::chrono_literals;
+using support::counted;
 
 template <class Kind>
 class Scope : public kind_test<Kind> {};
-
-// Counts those that live, among copies too.
-struct counted {
-  explicit counted(std::atomic<int>& among) : alive(&among) { ++*alive; }
-  counted(const counted& other) : alive(other.alive) { ++*alive; }
-  counted& operator=(const counted&) = delete;
-  ~counted() { --*alive; }
-  std::atomic<int>* alive;
-};
 
 KIND_TEST(Scope, EndsWhenAllHaveEnded) {
   this->run([] {

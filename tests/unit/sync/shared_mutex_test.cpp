@@ -265,7 +265,7 @@ KIND_TEST(SharedMutex, WhoHasItLastMayDestroyIt) {
 
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
 template <class Mutex>
-void expect_misuse_asserts() {
+void expect_wrong_unlocks_assert() {
   Mutex guard;
   EXPECT_DEATH(guard.unlock(), "not locked so");
   EXPECT_DEATH(guard.unlock_shared(), "nobody shares");
@@ -274,8 +274,8 @@ void expect_misuse_asserts() {
   guard.unlock_shared();
 }
 TEST(SharedMutexDeathTest, ToUnlockWhatIsNotLockedSoIsAMisuse) {
-  expect_misuse_asserts<shared_mutex>();
-  expect_misuse_asserts<local::shared_mutex>();
+  expect_wrong_unlocks_assert<shared_mutex>();
+  expect_wrong_unlocks_assert<local::shared_mutex>();
 }
 #endif
 
