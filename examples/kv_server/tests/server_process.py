@@ -4,7 +4,9 @@ Used by the tests here and by bench/server/load.py.
 """
 
 import argparse
+import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,9 +20,14 @@ class ServerError(Exception):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that no client is given: thousands of those of other servers may run beside this one."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as text:
+        first_of_clients = int(text.read().split()[0])
+    for _ in range(100):
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", random.randrange(5000, max(first_of_clients, 6000))))
+            return probe.getsockname()[1]
+    raise ServerError(f"no port below {first_of_clients} is free")
 
 
 def connect(port, timeout=20):
