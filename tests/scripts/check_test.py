@@ -66,22 +66,22 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check("one")[1][-1], "1 passed, 0 failed")
         self.assertEqual(self.check("20-two")[1][-1], "0 passed, 1 failed")
 
-    def test_stages_that_are_not_common_come_last_and_may_be_left_out(self):
-        self.stage("10-one", "# not with --common\ntrue\n")
+    def test_some_stages_come_last_and_only_with_all(self):
+        self.stage("10-one", "# only with --all\ntrue\n")
         self.stage("20-two", "true\n")
-        status, lines = self.check("--common")
+        status, lines = self.check()
         self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed"))
         self.assertFalse((self.logs / "one.log").exists())
-        status, lines = self.check()
+        status, lines = self.check("--all")
         self.assertEqual((status, lines[-1]), (0, "2 passed, 0 failed"))
         ran = [line for line in lines if line.startswith("== ")]
         self.assertEqual([line.split(":")[0] for line in ran], ["== two", "== one"])
         self.assertEqual(self.check("one")[1][-1], "1 passed, 0 failed")
 
-    def test_stages_that_are_not_common_are_not_begun_too_late(self):
+    def test_these_are_not_begun_too_late(self):
         self.stage("10-one", "sleep 1.5\n")
         self.stage("20-two", "true\n")
-        self.stage("30-three", "# not with --common\nfalse\n")
+        self.stage("30-three", "# only with --all\nfalse\n")
         status, lines = self.check("--within", "1s")
         self.assertEqual((status, lines[-1]), (0, "2 passed, 0 failed, 1 not begun"))
         self.assertTrue(any(line.startswith("LATE     three") for line in lines))
@@ -91,7 +91,7 @@ class Check(unittest.TestCase):
 
     def test_bad_choices(self):
         self.stage("10-one", "true\n")
-        for arguments, said in [(["--common", "one"], "name none"), (["one", "--within", "1h"], "name none"),
+        for arguments, said in [(["--all", "one"], "name none"), (["one", "--within", "1h"], "name none"),
                                 (["--within"], "as in 55m"), (["--within", "soon"], "as in 55m")]:
             with self.subTest(arguments):
                 status, lines = self.check(*arguments)
@@ -178,8 +178,8 @@ class Check(unittest.TestCase):
         status, lines = self.check("--list")
         self.assertEqual(status, 0)
         self.assertEqual(lines, ["one              The purpose of 10-one"])
-        self.stage("05-two", "# not with --common\nexit 1\n")
-        self.assertEqual(self.check("--list")[1], lines + ["not with --common:", "two              The purpose of 05-two"])
+        self.stage("05-two", "# only with --all\nexit 1\n")
+        self.assertEqual(self.check("--list")[1], lines + ["only with --all:", "two              The purpose of 05-two"])
 
 
 if __name__ == "__main__":
