@@ -6,9 +6,9 @@
 
 namespace kv {
 
-using clock = std::chrono::steady_clock;
-
 namespace {
+
+using clock = std::chrono::steady_clock;
 
 // False: the stream is of no more use, or there is no memory to use it.
 template <class Transfer>
