@@ -50,9 +50,19 @@ class SideBySide(unittest.TestCase):
         self.assertEqual(done.returncode, 124)
         self.assertIn("begun", done.stdout.splitlines())
 
+    def test_more_for_each_cpu(self):
+        count = 6 * len(os.sched_getaffinity(0))
+        with tempfile.TemporaryDirectory() as folder:
+            all_are_here = f"for ((i = 0; i < 500; ++i)); do [[ $(ls {folder} | wc -l) != {count} ]] || exit 0; sleep 0.01; done; exit 1"
+            status, _, _ = run("--per-cpu", "6", *(f"touch {folder}/{i}; {all_are_here}" for i in range(count)))
+            self.assertEqual(status, 0)
+
     def test_no_commands(self):
-        status, _, said = run()
-        self.assertEqual((status, said), (2, "usage: scripts/side_by_side COMMAND...\n"))
+        usage = "usage: scripts/side_by_side [--per-cpu PER_CPU] COMMAND...\n"
+        for arguments in [(), ("--per-cpu", "3"), ("--per-cpu", "0", "true"), ("--per-cpu",), ("-j", "true")]:
+            with self.subTest(arguments):
+                status, _, said = run(*arguments)
+                self.assertEqual((status, said), (2, usage))
 
 
 if __name__ == "__main__":
