@@ -46,6 +46,18 @@ void tell_reader(const tcp_stream& stream) {
   detail::source_tell(detail::source_access::of(stream)->reading, detail::io_may_be_shared());
 }
 
+// An event brings "hello", though the fiber does not run: to be seen where nobody else serves the driver of
+// who is busy.
+template <class Kind>
+void expect_read_ahead(const tcp_stream& stream, const char* buffer, const std::atomic<int>& turns) {
+  if (Kind::threads(1) > 0)
+    return;
+  for (int i = 0; std::string_view(buffer) != "hello" && i < 1'000'000; ++i)
+    tell_reader(stream);
+  EXPECT_STREQ(buffer, "hello");
+  EXPECT_EQ(turns, 0);
+}
+
 KIND_TEST(IoRecognition, ADriverReadsForWhoWaits) {
   this->run([] {
     auto [client, server] = make_connection();
@@ -53,10 +65,7 @@ KIND_TEST(IoRecognition, ADriverReadsForWhoWaits) {
     read.begin(server);
     until_stackless<Kind>(1);
     client.write_all("hello", generous());
-    for (int i = 0; std::string_view(read.buffer) != "hello" && i < 1'000'000; ++i)
-      tell_reader(server);
-    EXPECT_STREQ(read.buffer, "hello");  // its fiber has not run
-    EXPECT_EQ(read.turns, 0);
+    expect_read_ahead<Kind>(server, read.buffer, read.turns);
     read.fiber.join();
     EXPECT_EQ(read.text(), "hello");
     EXPECT_FALSE(read.result.error);
@@ -203,10 +212,7 @@ KIND_TEST(IoRecognition, ReadsForAFiberOfAScopeUntilThatIsStopped) {
         here);
     until_stackless<Kind>(1);
     client.write_all("hello", generous());
-    for (int i = 0; std::string_view(buffer) != "hello" && i < 1'000'000; ++i)
-      tell_reader(server);
-    EXPECT_STREQ(buffer, "hello");  // its fiber has not run
-    EXPECT_EQ(turns, 0);
+    expect_read_ahead<Kind>(server, buffer, turns);
     while (turns == 0)
       Kind::yield();
     until_stackless<Kind>(1);
