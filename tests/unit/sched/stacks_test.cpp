@@ -321,7 +321,7 @@ const stack_usage* usage_of(const std::vector<stack_usage>& all, const std::stri
   return found != all.end() ? &*found : nullptr;
 }
 
-[[gnu::noinline]] void use(std::size_t bytes) {
+[[gnu::noinline]] void use_stack(std::size_t bytes) {
   auto* const frame = static_cast<char*>(__builtin_alloca(bytes));
   std::memset(frame, 1, bytes);
   __asm__ volatile("" : : "r"(frame) : "memory");
@@ -332,14 +332,14 @@ TYPED_TEST(Stacks, DepthsAreTheNamesOwn) {
     measure_stacks(true);
     TypeParam::run([] {
       for (int round = 0; round < 3; ++round) {  // on one stack after the other, and again
-        TypeParam::spawn([] { use(30'000); }, {.name = "deep"}).join();
-        TypeParam::spawn([] { use(100); }, {.name = "shallow"}).join();
+        TypeParam::spawn([] { use_stack(30'000); }, {.name = "deep"}).join();
+        TypeParam::spawn([] { use_stack(100); }, {.name = "shallow"}).join();
       }
       std::atomic<bool> seen{false};
       auto alive = TypeParam::spawn(
           [&seen] {
             const std::size_t before = stack_high_water();
-            use(10'000);
+            use_stack(10'000);
             seen = stack_high_water() >= before + 9'000 && stack_high_water() < 40'000;
             TypeParam::park();
           },
@@ -402,7 +402,7 @@ TYPED_TEST(Stacks, OfAPeakAreGivenBackWhenTheRuntimeRests) {
       for (int i = 0; i < peak; ++i)
         all.push_back(TypeParam::spawn(
             [&arrived] {
-              use(3 * page);
+              use_stack(3 * page);
               ++arrived;
               TypeParam::park();
             },
