@@ -1,5 +1,5 @@
-# sennit_batch(TARGET): compiles a program's sources in C++ five at a time: what all of them parse and instantiate is most
-# of the time that they take. No two of a room, or of a folder, may so have the same name for something of their own.
+# sennit_batch(TARGET): compiles a target's sources in C++ five at a time: what all of them parse and instantiate is most
+# of what they take. So no two sources of a room, or of a folder, may have the same name for things of their own.
 function(sennit_batch target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
   get_target_property(sources ${target} SOURCES)

@@ -53,7 +53,8 @@ class SideBySide(unittest.TestCase):
     def test_more_for_each_cpu(self):
         count = 6 * len(os.sched_getaffinity(0))
         with tempfile.TemporaryDirectory() as folder:
-            all_are_here = f"for ((i = 0; i < 500; ++i)); do [[ $(ls {folder} | wc -l) != {count} ]] || exit 0; sleep 0.01; done; exit 1"
+            all_are_here = (f"for ((i = 0; i < 500; ++i)); do [[ $(ls {folder} | wc -l) != {count} ]] || exit 0; "
+                            "sleep 0.01; done; exit 1")
             status, _, _ = run("--per-cpu", "6", *(f"touch {folder}/{i}; {all_are_here}" for i in range(count)))
             self.assertEqual(status, 0)
 
