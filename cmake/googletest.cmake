@@ -12,7 +12,7 @@ elseif(CMAKE_CROSSCOMPILING OR SENNIT_SANITIZE)
   set(INSTALL_GTEST OFF)
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
   add_subdirectory("${SENNIT_GOOGLETEST_SOURCE}" "${PROJECT_BINARY_DIR}/googletest" EXCLUDE_FROM_ALL SYSTEM)
-  target_compile_options(gtest PRIVATE -g0)  # nobody debugs it, and it takes long to compile
+  target_compile_options(gtest PRIVATE -g0 -O0)  # nobody debugs it, and it takes long to compile
 else()
   find_package(GTest REQUIRED)
 endif()
