@@ -15,7 +15,7 @@ struct told_of {
   sennit_context caller;
   sennit_context from;
 };
-void tell_from(sennit_context from, uintptr_t place, uintptr_t, uintptr_t, uintptr_t) {
+void say_who(sennit_context from, uintptr_t place, uintptr_t, uintptr_t, uintptr_t) {
   auto& told = *reinterpret_cast<told_of*>(place);
   for (;;) {
     told.from = from;
@@ -27,7 +27,7 @@ TEST(Switch, LinkingTellsWhoLeftAndFiledDoesNot) {
   stack s;
   told_of told{};
   const auto place = reinterpret_cast<uintptr_t>(&told);
-  sennit_transfer back = sennit_swapstack_linking(sennit_newstack(s.top(), tell_from), place, &told.caller);
+  sennit_transfer back = sennit_swapstack_linking(sennit_newstack(s.top(), say_who), place, &told.caller);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(back.value, place + 1);
     EXPECT_EQ(told.from, told.caller);

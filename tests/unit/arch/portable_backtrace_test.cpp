@@ -9,7 +9,7 @@
 
 namespace {
 
-struct trace {
+struct frames_seen {
   int frames = 0;
   bool left_the_stack = false;
   const support::stack* stack = nullptr;
@@ -17,7 +17,7 @@ struct trace {
 };
 
 _Unwind_Reason_Code see_frame(_Unwind_Context* frame, void* argument) {
-  auto& t = *static_cast<trace*>(argument);
+  auto& t = *static_cast<frames_seen*>(argument);
   if (_Unwind_GetIP(frame) == 0)
     return _URC_NO_REASON;  // what follows the outermost frame
   ++t.frames;
@@ -28,12 +28,12 @@ _Unwind_Reason_Code see_frame(_Unwind_Context* frame, void* argument) {
 }
 
 void take_traces(sennit_context from, uintptr_t place, uintptr_t, uintptr_t, uintptr_t) {
-  auto* t = reinterpret_cast<trace*>(place);
+  auto* t = reinterpret_cast<frames_seen*>(place);
   for (;;) {
     t->end = _Unwind_Backtrace(see_frame, t);
     const sennit_transfer in = sennit_swapstack(from, 0);
     from = in.from;
-    t = reinterpret_cast<trace*>(in.value);
+    t = reinterpret_cast<frames_seen*>(in.value);
   }
 }
 
@@ -41,7 +41,7 @@ TEST(PortableBacktrace, EndsWhereTheContextBegan) {
   support::stack s;
   sennit_context c = sennit_newstack(s.top(), take_traces);
   for (int i = 0; i < 3; ++i) {
-    trace t;
+    frames_seen t;
     t.stack = &s;
     c = sennit_swapstack(c, reinterpret_cast<uintptr_t>(&t)).from;
     EXPECT_GE(t.frames, 1);

@@ -25,7 +25,7 @@ using support::stack;
 
 const int worker_signal = SENNIT_SIGNALSTACK_SIGNAL;
 
-void triple(sennit_context from, uintptr_t value, uintptr_t, uintptr_t, uintptr_t) {
+void triple_on_it(sennit_context from, uintptr_t value, uintptr_t, uintptr_t, uintptr_t) {
   for (;;) {
     const sennit_transfer in = sennit_signalstack_swapstack(from, 3 * value + 1);
     from = in.from;
@@ -40,7 +40,7 @@ int make_and_run(std::vector<stack>& stacks, int rounds) {
     for (stack& s : stacks) {
       const auto value = static_cast<uintptr_t>(i);
       const sennit_transfer first =
-          sennit_signalstack_swapstack(sennit_signalstack_newstack(s.top(), triple), value);
+          sennit_signalstack_swapstack(sennit_signalstack_newstack(s.top(), triple_on_it), value);
       const sennit_transfer second = sennit_signalstack_swapstack(first.from, value + 1);
       wrong += first.value != 3 * value + 1 || second.value != 3 * value + 4 || !s.contains(second.from);
     }
@@ -191,7 +191,7 @@ TEST(SignalStack, OtherHandlersStayOffTheNewStack) {
   new_stack = &s;
   while (handled < 100) {
     sennit_context c = nullptr;
-    ASSERT_EQ(sennit_signalstack_make(&c, s.bottom(), s.size() - 64, triple), 0);
+    ASSERT_EQ(sennit_signalstack_make(&c, s.bottom(), s.size() - 64, triple_on_it), 0);
   }
   const itimerval never{};
   setitimer(ITIMER_REAL, &never, nullptr);
@@ -205,14 +205,14 @@ int error_on_signal_stack;
 void make_in_handler(int) {
   static stack s;
   sennit_context c = nullptr;
-  error_on_signal_stack = sennit_signalstack_make(&c, s.bottom(), s.size(), triple);
+  error_on_signal_stack = sennit_signalstack_make(&c, s.bottom(), s.size(), triple_on_it);
 }
 
 TEST(SignalStack, Errors) {
   stack s;
   sennit_context c = nullptr;
-  EXPECT_EQ(sennit_signalstack_make(&c, s.bottom(), sennit_signalstack_least() - 1, triple), ENOMEM);
-  EXPECT_EQ(sennit_signalstack_make(&c, s.bottom(), sennit_signalstack_least(), triple), 0);
+  EXPECT_EQ(sennit_signalstack_make(&c, s.bottom(), sennit_signalstack_least() - 1, triple_on_it), ENOMEM);
+  EXPECT_EQ(sennit_signalstack_make(&c, s.bottom(), sennit_signalstack_least(), triple_on_it), 0);
   EXPECT_EQ(sennit_signalstack_swapstack(c, 5).value, 16u);
 
   stack altstack_memory;

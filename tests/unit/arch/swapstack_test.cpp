@@ -11,7 +11,7 @@ namespace {
 
 using support::stack;
 
-constexpr int half = 4 * sizeof(uintptr_t);  // of a word's bits
+constexpr int half_of_word = 4 * sizeof(uintptr_t);  // of a word's bits
 
 struct three_words {
   uintptr_t a, b, c;
@@ -22,7 +22,7 @@ void add(sennit_context from, char small, three_words three) {
   for (;;) {
     const uintptr_t sum = three.a + three.b + three.c;
     const auto in = sennit::swapstack<three_words(three_words)>(
-        from, three_words{sum, three.a << half, ~three.c + small});
+        from, three_words{sum, three.a << half_of_word, ~three.c + small});
     from = in.from;
     three = in.value;
   }
@@ -37,7 +37,7 @@ TEST(Swapstack, FourWordsGoInRegisters) {
     const auto got = sennit::swapstack<three_words(three_words)>(next, three_words{i, i + 1, i + 2});
     next = got.from;
     value = got.value;
-    EXPECT_EQ(value.b, i << half);
+    EXPECT_EQ(value.b, i << half_of_word);
     EXPECT_EQ(value.c, ~(i + 2) + 'x');
   }
 }
@@ -75,7 +75,7 @@ TEST(Swapstack, LargerValuesStayInTheLeaversFrame) {
     EXPECT_EQ(got.value.number, 2 * sent.number);
     EXPECT_STREQ(got.value.text, sent.text);
     EXPECT_EQ(std::memcmp(got.value.text + 8, sent.text + 8, sizeof sent.text - 8), 0);
-    sent.number = i << half;
+    sent.number = i << half_of_word;
     std::memset(sent.text, 'a' + static_cast<int>(i % 26), sizeof sent.text - 1);
     got = sennit::swapstack<large(large)>(got.from, sent);
   }
