@@ -207,10 +207,23 @@ void sleep_for(std::chrono::duration<Rep, Period> time) {
   sleep_until(std::chrono::steady_clock::now() + time);
 }
 
-// Blocks until somebody calls unpark() on this fiber's handle; at once, if that happened since the last park.
-void park();
-// The same until a deadline; false: nobody did.
+// Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
+// if that happened since the last park.
 bool park_until(std::chrono::steady_clock::time_point deadline);
+// The same without a deadline.
+SENNIT_INLINE void park() {
+  detail::parallel_worker* const w = detail::this_parallel();
+  if (w == nullptr || w->ready.current->flags.stoppable) [[unlikely]] {
+    park_until(detail::never);
+    return;
+  }
+  detail::wait_claim& permit = w->ready.current->permit;
+  if (permit.is_open()) {
+    detail::park_site site;
+    detail::parallel_block(*w, site, [](detail::fiber& self) { return self.permit.park(); });
+  }
+  permit.reopen();
+}
 
 std::uint64_t id() noexcept;  // as of fiber
 std::string_view name() noexcept;

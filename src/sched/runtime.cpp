@@ -110,13 +110,6 @@ namespace this_fiber {
 
 namespace {
 
-struct park_site : detail::wait_site {
-  static bool withdraw_permit(wait_site&, detail::fiber& f) noexcept {
-    return f.permit.take(detail::claim_state::timed_out) == detail::claim_result::parked;
-  }
-  park_site() : wait_site{"park", withdraw_permit} {}
-};
-
 detail::fiber& self(const char* what) noexcept {
   const detail::worker& w = detail::running_worker_for(what);
   if (w.shared == nullptr) [[unlikely]]
@@ -130,10 +123,6 @@ void sleep_until(std::chrono::steady_clock::time_point deadline) {
   detail::sleep_until(deadline);
 }
 
-void park() {
-  park_until(detail::never);
-}
-
 bool park_until(std::chrono::steady_clock::time_point deadline) {
   detail::fiber& me = self("this_fiber::park");
   bool stopped = false;
@@ -142,7 +131,7 @@ bool park_until(std::chrono::steady_clock::time_point deadline) {
     timer.arm(me, me.permit, deadline);
     detail::stop_watch stop;
     stop.arm(&me, me.permit);
-    park_site site;
+    detail::park_site site;
     detail::parallel_block(detail::running_parallel(), site,
                            [](detail::fiber& f) { return f.permit.park(); });
     stopped = stop.end();

@@ -134,6 +134,14 @@ SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
 // Blocks until the deadline. As this_fiber::sleep_until, or the thread's sleep.
 void sleep_until(time_point deadline);
 
+// A fiber's own park: its permit is what it waits for.
+struct park_site : wait_site {
+  park_site() noexcept : wait_site{"park", withdraw_permit} {}
+  static bool withdraw_permit(wait_site&, fiber& f) noexcept {
+    return f.permit.take(claim_state::timed_out) == claim_result::parked;
+  }
+};
+
 // ---- Words in which one at a time waits: a fiber's end, a direction of I/O, a call on another thread.
 //
 // Such a word holds its waiter, or a number that is no address. Who ends the wait exchanges it first.
