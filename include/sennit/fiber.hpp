@@ -220,7 +220,10 @@ SENNIT_INLINE void park() {
   detail::wait_claim& permit = w->ready.current->permit;
   if (permit.is_open()) {
     detail::park_site site;
-    detail::parallel_block(*w, site, [](detail::fiber& self) { return self.permit.park(); });
+    detail::parallel_block(*w, site,
+                           [](detail::fiber& self) { return self.permit.park(detail::parked_for_grant); });
+    if (permit.is_open()) [[likely]]
+      return;
   }
   permit.reopen();
 }

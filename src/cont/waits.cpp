@@ -5,9 +5,9 @@
 
 namespace sennit::detail {
 
-bool park_wait::file(fiber& f) noexcept {
+bool park_wait::file(fiber& f, claim_state as) noexcept {
   if (f.home->shared != nullptr)
-    return f.permit.park();
+    return f.permit.park(as);
   if (!f.flags.unpark_pending)
     f.flags.status = fiber_status::unpark;
   return !f.flags.unpark_pending;
@@ -26,13 +26,13 @@ bool timed_park_wait::file(fiber& f, token_watch* stop) noexcept {
   const bool parallel = f.home->shared != nullptr;
   if (parallel)
     timer_.emplace<fiber_timer>().arm(f, f.permit, until_);
-  else if (!park_wait::file(f))
+  else if (!park_wait::file(f, claim_state::parked))
     return false;
   else if (until_ != never)
     timer_.emplace<local_timer>(f.home->deadlines, f, until_);
   if (stop != nullptr)
     stop->arm(f, &f.permit);
-  return !parallel || park_wait::file(f);
+  return !parallel || park_wait::file(f, claim_state::parked);
 }
 
 bool yield_wait::file(fiber& f) noexcept {

@@ -9,6 +9,7 @@ namespace {
 
 using sennit::detail::claim_result;
 using sennit::detail::claim_state;
+using sennit::detail::parked_for_grant;
 
 using claim = sennit::detail::basic_claim<model::memory>;
 
@@ -49,7 +50,7 @@ auto waker_and_deadline(parks how) {
   };
 }
 
-// A fiber's own park: a grant that comes first is kept, two are one.
+// A fiber's own park, which may end by other things, too: a grant that comes first is kept, two are one.
 auto parks_and_grants(unsigned granters) {
   return [=](model::run& run) {
     claim permit;
@@ -77,6 +78,72 @@ auto parks_and_grants(unsigned granters) {
   };
 }
 
+// The same where nothing but grants ends it: who parks again until all is there finds all, and is not made
+// ready more often than he has parked.
+auto parks_for_grants(unsigned granters) {
+  return [=](model::run& run) {
+    claim permit;
+    model::gate ready;
+    model::plain<int> context{0};
+    model::atomic<unsigned> there{0};
+    unsigned made_ready = 0, parked = 0;
+    run.thread([&] {
+      while (there.load(std::memory_order_relaxed) != granters) {
+        context = context + 1;
+        if (permit.is_open()) {
+          if (permit.park(parked_for_grant)) {
+            ++parked;
+            ready.wait();
+          }
+          if (permit.is_open())
+            continue;
+        }
+        permit.reopen();
+      }
+    });
+    for (unsigned i = 0; i < granters; ++i)
+      run.thread([&] {
+        there.fetch_add(1, std::memory_order_relaxed);
+        if (permit.grant()) {
+          MODEL_CHECK(context >= 1);
+          ++made_ready;
+          ready.signal();
+        }
+      });
+    run.join();
+    MODEL_CHECK(made_ready == parked);
+  };
+}
+
+// The runtime's end comes to one that waits for a grant: one of the two makes it ready.
+auto grant_and_end() {
+  return [=](model::run& run) {
+    claim permit;
+    model::gate ready;
+    unsigned made_ready = 0;
+    run.thread([&] {
+      if (permit.park(parked_for_grant)) {
+        ready.wait();
+        MODEL_CHECK(made_ready == 1);
+      }
+    });
+    run.thread([&] {
+      if (permit.grant()) {
+        ++made_ready;
+        ready.signal();
+      }
+    });
+    run.thread([&] {
+      if (permit.take(claim_state::timed_out) == claim_result::parked) {
+        ++made_ready;
+        ready.signal();
+      }
+    });
+    run.join();
+    MODEL_CHECK(made_ready <= 1);
+  };
+}
+
 TEST(claim, one_of_two_ends_a_wait) {
   const model::report r =
       model::explore("claim, waker and deadline", {}, waker_and_deadline(parks::by_claim));
@@ -90,6 +157,18 @@ TEST(claim, a_grant_is_never_lost) {
   }
 }
 
+TEST(claim, a_grant_that_opens_the_claim_is_never_lost) {
+  for (const unsigned granters : {1U, 2U}) {
+    const model::report r = model::explore("claim, park for a grant", {}, parks_for_grants(granters));
+    EXPECT_FALSE(r.failed) << r;
+  }
+}
+
+TEST(claim, a_grant_or_the_end_makes_ready) {
+  const model::report r = model::explore("claim, park for a grant, and the end", {}, grant_and_end());
+  EXPECT_FALSE(r.failed) << r;
+}
+
 TEST(claim, each_order_of_a_wait_matters) {
   const model::weakened w =
       model::weaken_each("claim, waker and deadline", "claim.hpp", {}, waker_and_deadline(parks::by_claim));
@@ -99,6 +178,13 @@ TEST(claim, each_order_of_a_wait_matters) {
 
 TEST(claim, each_order_of_a_grant_matters) {
   const model::weakened w = model::weaken_each("claim, park and grant", "claim.hpp", {}, parks_and_grants(1));
+  EXPECT_FALSE(w.correct.failed) << w.correct;
+  EXPECT_EQ(w.survivors, std::vector<std::string>{});
+}
+
+TEST(claim, each_order_of_a_grant_that_opens_the_claim_matters) {
+  const model::weakened w =
+      model::weaken_each("claim, park for a grant", "claim.hpp", {}, parks_for_grants(2));
   EXPECT_FALSE(w.correct.failed) << w.correct;
   EXPECT_EQ(w.survivors, std::vector<std::string>{});
 }

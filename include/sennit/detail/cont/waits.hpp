@@ -18,10 +18,14 @@ namespace sennit::detail {
 
 struct park_wait : continuation_wait {
   static constexpr const char* reason = "park";
-  static bool file(fiber& f) noexcept;
+  static bool file(fiber& f) noexcept { return file(f, parked_for_grant); }
+  static bool file(fiber& f, claim_state as) noexcept;
   static bool withdraw(fiber& f) noexcept;
   static bool was_unparked(fiber& self) noexcept;
-  void end(fiber& self, std::uintptr_t, fiber_status) noexcept { was_unparked(self); }
+  static void end(fiber& self, std::uintptr_t, fiber_status) noexcept {
+    if (self.home->shared == nullptr || !self.permit.is_open())  // else the grant has opened it
+      was_unparked(self);
+  }
 };
 
 // The same until a deadline. Brings whether it was unparked. (Its timer is gone when it ends: it was moved.)

@@ -26,6 +26,10 @@ inline constexpr std::uint32_t place_of(claim_state s) noexcept {
   return static_cast<std::uint32_t>(s) >> 2;
 }
 
+// Parked, and what ends the wait is a grant alone (or the runtime's end): who grants it opens the claim,
+// which so is ready for the next wait, for one atomic read-modify-write less.
+inline constexpr claim_state parked_for_grant{4 + static_cast<std::uint32_t>(claim_state::parked)};
+
 enum class claim_result : std::uint8_t {
   lost,   // somebody else has ended the wait
   early,  // won; the waiter has not parked, and goes on by itself
@@ -38,17 +42,16 @@ public:
   // Ends the wait, as a waker (taken) or as a deadline (timed_out).
   claim_result take(claim_state as) noexcept {
     claim_state seen = state_.load(std::memory_order_relaxed);
-    while (seen == claim_state::open || seen == claim_state::parked)
+    while (seen == claim_state::open || seen == claim_state::parked || seen == parked_for_grant)
       if (state_.compare_exchange_weak(seen, as, std::memory_order_acq_rel, std::memory_order_relaxed))
         return seen == claim_state::open ? claim_result::early : claim_result::parked;
     return claim_result::lost;
   }
 
   // The waiter has left its stack. False: the wait has ended; state() says how.
-  bool park() noexcept {
+  bool park(claim_state as = claim_state::parked) noexcept {
     claim_state seen = claim_state::open;
-    return state_.compare_exchange_strong(seen, claim_state::parked, std::memory_order_release,
-                                          std::memory_order_relaxed);
+    return state_.compare_exchange_strong(seen, as, std::memory_order_release, std::memory_order_relaxed);
   }
 
   claim_state state() const noexcept { return state_.load(std::memory_order_acquire); }
@@ -59,7 +62,12 @@ public:
   claim_state reopen() noexcept { return state_.exchange(claim_state::open, std::memory_order_acquire); }
   // A wake that is kept until somebody waits. True: the waiter is to be made ready.
   bool grant() noexcept {
-    return state_.exchange(claim_state::taken, std::memory_order_acq_rel) == claim_state::parked;
+    claim_state seen = state_.load(std::memory_order_relaxed);
+    claim_state next;
+    do
+      next = seen == parked_for_grant ? claim_state::open : claim_state::taken;
+    while (!state_.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed));
+    return seen == claim_state::parked || seen == parked_for_grant;
   }
 
   typename Memory::template atomic<claim_state>& word() noexcept { return state_; }
