@@ -36,11 +36,13 @@ public:
   }
 
   [[nodiscard]] arrival_token arrive(std::size_t count = 1) { return arrive_and(count, 0); }
-  void wait(arrival_token&& token) {
-    if (queue_.peek(std::memory_order_acquire) == token.phase_)
-      queue_.wait(until_over::reason, never, until_over(token.phase_));
+  SENNIT_INLINE void wait(arrival_token&& token) {
+    const until_over over(token.phase_);
+    if (queue_.peek(std::memory_order_acquire) == token.phase_ &&
+        !queue_.wait_inline(until_over::reason, over)) [[unlikely]]
+      queue_.wait(until_over::reason, never, over);
   }
-  void arrive_and_wait() { wait(arrive()); }
+  SENNIT_INLINE void arrive_and_wait() { wait(arrive()); }
   // wait() and arrive_and_wait() without a stack: for become(). It has arrived when the call returns.
   auto waiting(arrival_token&& token) noexcept {
     return queue_wait<Queue, until_over>(queue_, until_over(token.phase_));

@@ -10,12 +10,19 @@ namespace sennit::detail {
 
 template <class Queue>
 class basic_counting_semaphore {
+  using state = typename Queue::state;
+
 public:
   // At most max().
   explicit constexpr basic_counting_semaphore(std::size_t permits) noexcept : queue_(permits) {}
   static constexpr std::size_t max() noexcept { return ~std::size_t{0} >> 3; }
 
-  void acquire() { try_acquire_until(never); }
+  SENNIT_INLINE void acquire() {
+    const state now = queue_.peek();
+    if ((now == 0 || !queue_.change(now, now - 1, std::memory_order_acquire)) &&
+        !queue_.wait_inline(until_acquired::reason, until_acquired())) [[unlikely]]
+      try_acquire_until(never);
+  }
   bool try_acquire() noexcept;
   // False: the deadline (steady clock) passed first.
   bool try_acquire_until(std::chrono::steady_clock::time_point deadline);
@@ -33,7 +40,6 @@ public:
   void release(std::size_t permits = 1);
 
 private:
-  using state = typename Queue::state;
   struct until_acquired : queue_rule {
     static constexpr const char* reason = "semaphore";
     bool operator()(state& left) const noexcept {

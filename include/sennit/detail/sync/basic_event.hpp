@@ -13,7 +13,10 @@ public:
   constexpr basic_event() noexcept = default;
 
   bool is_set() const noexcept { return queue_.peek(std::memory_order_acquire) == happened; }
-  void wait() { wait_until(never); }
+  SENNIT_INLINE void wait() {
+    if (!is_set() && !queue_.wait_inline(until_set::reason, until_set())) [[unlikely]]
+      wait_until(never);
+  }
   // False: the deadline (steady clock) passed first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   template <class Rep, class Period>

@@ -41,7 +41,7 @@ public:
 
   // Waits until the result, or an error, is there. With a deadline (steady clock): false, if that passed
   // first. (std::future returns a std::future_status.)
-  void wait() const { wait_until(never); }
+  SENNIT_INLINE void wait() const { state_of(state_).wait(); }
   bool wait_until(std::chrono::steady_clock::time_point deadline) const {
     return state_of(state_).wait_until(deadline);
   }

@@ -25,7 +25,10 @@ public:
   bool try_wait() const noexcept { return queue_.peek(std::memory_order_acquire) == 0; }
   std::size_t pending() const noexcept { return queue_.peek(); }
 
-  void wait() { wait_until(never); }
+  SENNIT_INLINE void wait() {
+    if (!try_wait() && !queue_.wait_inline(until_done::reason, until_done())) [[unlikely]]
+      wait_until(never);
+  }
   // False: the deadline (steady clock) passed first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   template <class Rep, class Period>

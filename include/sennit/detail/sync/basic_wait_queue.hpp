@@ -98,6 +98,11 @@ public:
   // `after()` is called when the caller is in the queue, from where it may already have been woken: it is
   // copied, must not refer to the caller's stack, and must not throw.
   //
+  //   bool wait_inline(reason, decide)
+  //
+  // The same without a deadline, in the caller's code: a call that switches and returns takes its return for
+  // another one's. False: this caller cannot wait so, and is to call wait().
+  //
   //   bool file(fiber, waiter, decide, reason)
   //   bool leave(waiter)
   //

@@ -23,6 +23,10 @@ public:
   future_state_base& operator=(const future_state_base&) = delete;
 
   bool is_ready() const noexcept { return (queue_.peek(std::memory_order_acquire) & ready) != 0; }
+  SENNIT_INLINE void wait() {
+    if (!is_ready() && !queue_.wait_inline("future", need_not_wait)) [[unlikely]]
+      wait_until(never);
+  }
   bool wait_until(time_point deadline);
   // For a fiber without a stack: as a wait queue's.
   bool file(fiber& f, waiter& me) noexcept;

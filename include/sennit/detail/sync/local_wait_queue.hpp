@@ -85,6 +85,14 @@ public:
   }
 
   template <class Decide>
+  SENNIT_INLINE bool wait_inline(const wait_reason& why, Decide decide) {
+    worker& w = running_worker_for(why.text);
+    if (enter(*w.ready.current, decide))
+      park(w, fiber_status::waiting, why.or_of(this));
+    return true;
+  }
+
+  template <class Decide>
   bool file(fiber& f, waiter& me, Decide& decide, const char* reason) noexcept {
     must_be_of_kind(f, false, reason);
     f.flags.status = fiber_status::waiting;

@@ -55,18 +55,7 @@ public:
 
   template <class Decide, class After>
   SENNIT_INLINE bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
-    if (parallel_worker* w = may_file_itself(deadline)) [[likely]] {
-      site here(why.or_of(this), *this);
-      parallel_block(*w, here, [this, &decide, after](fiber& self) {
-        const After then = after;
-        const bool waits = enter(self, decide);
-        if (waits)
-          then();
-        return waits;
-      });
-      return true;
-    }
-    return wait_claimed(why, deadline, decide, after);
+    return wait_inline(why, deadline, decide, after) || wait_claimed(why, deadline, decide, after);
   }
 
   template <class Decide>
@@ -84,7 +73,28 @@ public:
     return leave_list(me);
   }
 
+  template <class Decide>
+  SENNIT_INLINE bool wait_inline(const wait_reason& why, Decide decide) {
+    return wait_inline(why, never, decide, [] {});
+  }
+
 private:
+  template <class Decide, class After>
+  SENNIT_INLINE bool wait_inline(const wait_reason& why, time_point deadline, Decide& decide, After after) {
+    parallel_worker* const w = may_file_itself(deadline);
+    if (w == nullptr) [[unlikely]]
+      return false;
+    site here(why.or_of(this), *this);
+    parallel_block(*w, here, [this, &decide, after](fiber& self) {
+      const After then = after;
+      const bool waits = enter(self, decide);
+      if (waits)
+        then();
+      return waits;
+    });
+    return true;
+  }
+
   struct site : wait_site {
     site(const wait_reason& why, wait_queue& of) noexcept : wait_site(why, withdraw_from), queue(&of) {}
     wait_queue* queue;
