@@ -86,7 +86,7 @@ public:
     return join_until(std::chrono::steady_clock::now() + time);
   }
 
-  // Lets the fiber go on alone.
+  // Lets the fiber go on alone. Precondition, as of all that follows: joinable.
   void detach() noexcept {
     let_go(some());
     fiber_ = nullptr;
