@@ -51,7 +51,7 @@ public:
   // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
   // out.
   SENNIT_INLINE void wait(std::unique_lock<mutex>& lock) {
-    detail::worker& w = detail::running_worker();
+    detail::worker& w = detail::running_worker(notified::reason);
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
     detail::park(w, detail::fiber_status::waiting, {notified::reason, this});
@@ -64,7 +64,7 @@ public:
 
   // Gives up at the deadline (steady clock).
   std::cv_status wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline) {
-    detail::worker& w = detail::running_worker();
+    detail::worker& w = detail::running_worker(notified::reason);
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
     return detail::park_until(w, detail::fiber_status::waiting, {notified::reason, this}, deadline)

@@ -85,7 +85,7 @@ public:
     return join_until(std::chrono::steady_clock::now() + time);
   }
 
-  // Lets the fiber go on alone.
+  // Lets the fiber go on alone. Precondition, as of all that follows: joinable.
   void detach() noexcept {
     let_go(some());
     fiber_ = nullptr;
@@ -111,7 +111,7 @@ private:
   // Returns the fiber when it has ended, else null. It tells its joiner who it is in the register that the
   // switch hands over: nothing waits for our own stack to be read then.
   SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {
-    detail::worker& w = detail::running_worker();
+    detail::worker& w = detail::running_worker(detail::join_reason);
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself, and so would wait for ever");
     fiber_->joiner = w.ready.current;

@@ -122,6 +122,16 @@ TEST(Lifetime, WhatBlocksOutsideOfAFiberSaysSo) {
   });
   EXPECT_TRUE(parking.killed_by(SIGABRT)) << parking;
   EXPECT_TRUE(parking.says("this_fiber::park: there is no fiber here")) << parking;
+  const auto yielding = in_child([] { this_fiber::yield(); });
+  EXPECT_TRUE(yielding.killed_by(SIGABRT)) << yielding;
+  EXPECT_TRUE(yielding.says("this_fiber::yield: there is no fiber here")) << yielding;
+  const auto joining = in_child([] {
+    runtime rt;
+    fiber waited_for = rt.spawn([] {});
+    waited_for.join();
+  });
+  EXPECT_TRUE(joining.killed_by(SIGABRT)) << joining;
+  EXPECT_TRUE(joining.says("join: there is no fiber here")) << joining;
 }
 
 TEST(Lifetime, AForkInAFiberMayExecAndTheParentGoesOn) {

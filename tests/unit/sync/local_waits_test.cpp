@@ -103,6 +103,10 @@ TEST(LocalWaitsDeathTest, ToWaitOutsideOfAFiberEndsTheProgram) {
   shared.lock_shared();
   EXPECT_DEATH(shared.lock(), "shared mutex, to write: there is no fiber here");
   shared.unlock_shared();
+  EXPECT_DEATH(local::channel<int>().receive(), "channel receive: there is no fiber here");
+  local::mutex mutex;
+  std::unique_lock lock(mutex);
+  EXPECT_DEATH(local::condition_variable().wait(lock), "condition variable: there is no fiber here");
 }
 #endif
 
@@ -113,6 +117,7 @@ void expect_misuse_asserts() {
   using semaphore = typename Kind::counting_semaphore;
   using barrier_type = typename Kind::barrier;
   EXPECT_DEATH(group(1).done(2), "more is done");
+  EXPECT_DEATH(semaphore(semaphore::max() + 1), "more permits than a semaphore can count");
   EXPECT_DEATH(semaphore(1).release(semaphore::max()), "more permits");
   EXPECT_DEATH(barrier_type(0), "for nobody");
   EXPECT_DEATH(static_cast<void>(barrier_type(1).arrive(2)), "more arrive");

@@ -164,6 +164,16 @@ SENNIT_INLINE worker& running_worker() noexcept {
   return *w;
 }
 
+// The same of what users call: in a release, too, it is said if the thread runs no fibers. `what` is for
+// them.
+SENNIT_INLINE worker& running_worker(const char* what) noexcept {
+  worker* w = this_worker();
+  if (w == nullptr) [[unlikely]]
+    no_fiber_here(what);
+  assert(w->ready.running() && "sennit: this blocks, and is for fibers: call it in runtime.run()");
+  return *w;
+}
+
 // The fiber that runs, of whatever runtime, looked up anew at every call.
 SENNIT_INLINE fiber& current_fiber() noexcept {
   return *this_worker()->ready.current;
@@ -251,7 +261,7 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
 
 // Lets the other ready fibers run first.
 SENNIT_INLINE void yield() {
-  worker& w = running_worker();
+  worker& w = running_worker("this_fiber::yield");
   assert(w.shared == nullptr && "sennit: a yield of sennit::local is for fibers of a sennit::local::runtime");
   sennit_should_hold_no_lock("yields", nullptr);
   stack_should_be_whole(*w.ready.current);

@@ -1,6 +1,7 @@
 // Counting semaphores over either wait queue (basic_wait_queue.hpp).
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 
@@ -14,7 +15,9 @@ class basic_counting_semaphore {
 
 public:
   // At most max().
-  explicit constexpr basic_counting_semaphore(std::size_t permits) noexcept : queue_(permits) {}
+  explicit constexpr basic_counting_semaphore(std::size_t permits) noexcept : queue_(permits) {
+    assert(permits <= max() && "sennit: more permits than a semaphore can count");
+  }
   static constexpr std::size_t max() noexcept { return ~std::size_t{0} >> 3; }
 
   SENNIT_INLINE void acquire() {

@@ -80,7 +80,7 @@ struct local_waits {
   }
   template <class File, class Gone = nothing_to_do>
   SENNIT_INLINE std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file, Gone = {}) {
-    worker& w = running_worker();
+    worker& w = running_worker(why.text);
     fiber* next = nullptr;
     if (!file(*w.ready.current, next))
       return 0;
