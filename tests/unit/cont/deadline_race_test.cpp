@@ -21,6 +21,7 @@ using sennit::become;
 using sennit::continuation;
 using sennit::running;
 using sennit::steady;
+using sennit::watched_locks;
 
 template <class Kind>
 class BecomeDeadlineRaces : public sennit::kind_test<Kind> {};
@@ -31,14 +32,10 @@ struct racing_deadlines {
   typename Kind::counting_semaphore permits{0};
   typename Kind::template channel<long> numbers;
   typename Kind::template channel<std::string> texts{2};
-  typename Kind::mutex mutex;
-  typename Kind::shared_mutex shared;
+  watched_locks<Kind> held;
   std::atomic<long> acquired = 0;
   std::atomic<long> sum = 0;
   std::atomic<long> length = 0;
-  long inside = 0;
-  std::atomic<long> reading = 0;
-  std::atomic<long> writing = 0;
   std::atomic<bool> enough = false;
 
   static steady::time_point close(int round) {
@@ -67,36 +64,23 @@ struct racing_deadlines {
       return become(me.in->texts.receiving_until(close(++me.round)), reads, me);
     }
     static continuation locks(turn me, bool locked) {
-      if (locked) {
-        EXPECT_EQ(++me.in->inside, 1);
-        Kind::yield();
-        --me.in->inside;
-        me.in->mutex.unlock();
-      }
+      if (locked)
+        me.in->held.has_mutex();
       if (me.round > 500)
         return {};
-      return become(me.in->mutex.locking_until(close(++me.round)), locks, me);
+      return become(me.in->held.mutex.locking_until(close(++me.round)), locks, me);
     }
     static continuation reads_or_writes(turn me, bool locked) {
-      const bool writes = me.round % 4 == 0;
-      if (locked && writes) {
-        EXPECT_EQ(++me.in->writing, 1);
-        EXPECT_EQ(me.in->reading, 0);
-        Kind::yield();
-        --me.in->writing;
-        me.in->shared.unlock();
-      } else if (locked) {
-        ++me.in->reading;
-        EXPECT_EQ(me.in->writing, 0);
-        Kind::yield();
-        --me.in->reading;
-        me.in->shared.unlock_shared();
-      }
+      if (locked && me.round % 4 == 0)
+        me.in->held.writes();
+      else if (locked)
+        me.in->held.reads();
       if (me.round > 500)
         return {};
       const steady::time_point deadline = close(++me.round);
-      return me.round % 4 == 0 ? become(me.in->shared.locking_until(deadline), reads_or_writes, me)
-                               : become(me.in->shared.locking_shared_until(deadline), reads_or_writes, me);
+      return me.round % 4 == 0
+                 ? become(me.in->held.shared.locking_until(deadline), reads_or_writes, me)
+                 : become(me.in->held.shared.locking_shared_until(deadline), reads_or_writes, me);
     }
   };
 };
@@ -134,10 +118,7 @@ KIND_TEST(BecomeDeadlineRaces, WithWakes) {
     EXPECT_EQ(race.acquired, count);
     EXPECT_EQ(race.sum, sent);
     EXPECT_EQ(race.length, count * 40);
-    EXPECT_TRUE(race.mutex.try_lock());
-    race.mutex.unlock();
-    EXPECT_TRUE(race.shared.try_lock());
-    race.shared.unlock();
+    race.held.expect_free();
   });
 }
 

@@ -28,6 +28,7 @@ using sennit::generous;
 using sennit::running;
 using sennit::steady;
 using sennit::stoppable;
+using sennit::watched_locks;
 
 template <class Kind>
 class BecomeStopRaces : public sennit::kind_test<Kind> {};
@@ -77,8 +78,7 @@ struct racing_stops {
   typename Kind::template channel<long> numbers;
   typename Kind::template channel<std::string> texts{2};
   typename Kind::template channel<long> selected;
-  typename Kind::mutex mutex;
-  typename Kind::shared_mutex shared;
+  watched_locks<Kind> held;
   typename Kind::condition_variable changed;
   typename Kind::mutex board;
   numbers_port port;
@@ -86,9 +86,6 @@ struct racing_stops {
   std::atomic<long> sum = 0;
   std::atomic<long> length = 0;
   std::atomic<long> selected_sum = 0;
-  long inside = 0;
-  std::atomic<long> reading = 0;
-  std::atomic<long> writing = 0;
   long at_the_board = 0;
   std::atomic<long> joined = 0;
   std::atomic<long> replied = 0;
@@ -147,36 +144,22 @@ struct racing_stops {
                     selects, me);
     }
     static continuation locks(turn me, bool locked) {
-      if (locked) {
-        EXPECT_EQ(++me.in->inside, 1);
-        Kind::yield();
-        --me.in->inside;
-        me.in->mutex.unlock();
-      }
+      if (locked)
+        me.in->held.has_mutex();
       if (me.over(locked))
         return me.end();
-      return me.left % 2 == 0 ? become(me.with(me.in->mutex.locking()), locks, me)
-                              : become(me.with(me.in->mutex.locking_until(me.close())), locks, me);
+      return me.left % 2 == 0 ? become(me.with(me.in->held.mutex.locking()), locks, me)
+                              : become(me.with(me.in->held.mutex.locking_until(me.close())), locks, me);
     }
     static continuation reads_or_writes(turn me, bool locked) {
-      const bool writes = me.left % 2 == 0;
-      if (locked && writes) {
-        EXPECT_EQ(++me.in->writing, 1);
-        EXPECT_EQ(me.in->reading, 0);
-        Kind::yield();
-        --me.in->writing;
-        me.in->shared.unlock();
-      } else if (locked) {
-        ++me.in->reading;
-        EXPECT_EQ(me.in->writing, 0);
-        Kind::yield();
-        --me.in->reading;
-        me.in->shared.unlock_shared();
-      }
+      if (locked && me.left % 2 == 0)
+        me.in->held.writes();
+      else if (locked)
+        me.in->held.reads();
       if (me.over(locked))
         return me.end();
-      return me.left % 2 == 0 ? become(me.with(me.in->shared.locking()), reads_or_writes, me)
-                              : become(me.with(me.in->shared.locking_shared()), reads_or_writes, me);
+      return me.left % 2 == 0 ? become(me.with(me.in->held.shared.locking()), reads_or_writes, me)
+                              : become(me.with(me.in->held.shared.locking_shared()), reads_or_writes, me);
     }
     static continuation looks(turn me,
                               std::pair<std::unique_lock<typename Kind::mutex>, std::cv_status> ended) {
@@ -301,12 +284,9 @@ KIND_TEST(BecomeStopRaces, WithWakesAndDeadlines) {
     EXPECT_EQ(race.replied + race.unanswered, race.each * (race.rounds + 1));
     EXPECT_LE(race.replied, served);
     EXPECT_GT(race.stopped, 0);
-    for (auto* each : {&race.mutex, &race.board}) {
-      EXPECT_TRUE(each->try_lock());
-      each->unlock();
-    }
-    EXPECT_TRUE(race.shared.try_lock());
-    race.shared.unlock();
+    EXPECT_TRUE(race.board.try_lock());
+    race.board.unlock();
+    race.held.expect_free();
   });
 }
 

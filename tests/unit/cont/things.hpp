@@ -44,6 +44,47 @@ void expect_each(const std::atomic<int> (&results)[Count], int wanted) {
     EXPECT_EQ(each, wanted) << "of number " << &each - results;
 }
 
+// Locks that many race for. Who has one says so, gives way in it, and lets it go: nobody else may be inside
+// then.
+template <class Kind>
+class watched_locks {
+public:
+  typename Kind::mutex mutex;
+  typename Kind::shared_mutex shared;
+
+  void has_mutex() {
+    EXPECT_EQ(++inside_, 1);
+    Kind::yield();
+    --inside_;
+    mutex.unlock();
+  }
+  void writes() {
+    EXPECT_EQ(++writing_, 1);
+    EXPECT_EQ(reading_, 0);
+    Kind::yield();
+    --writing_;
+    shared.unlock();
+  }
+  void reads() {
+    ++reading_;
+    EXPECT_EQ(writing_, 0);
+    Kind::yield();
+    --reading_;
+    shared.unlock_shared();
+  }
+  void expect_free() {
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+    EXPECT_TRUE(shared.try_lock());
+    shared.unlock();
+  }
+
+private:
+  long inside_ = 0;
+  std::atomic<long> reading_ = 0;
+  std::atomic<long> writing_ = 0;
+};
+
 // What is waited for, of each kind whose wait brings whether it came in time.
 template <class Kind>
 struct things {
