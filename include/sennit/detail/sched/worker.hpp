@@ -179,8 +179,8 @@ SENNIT_INLINE fiber& current_fiber() noexcept {
   return *this_worker()->ready.current;
 }
 
-// The same in every build, and with a message: for what is not so quick that the test would count. `what` is
-// for fibers.
+// The same, and also said where the thread is a worker, but runs no fiber just now: a call, for what is not
+// so quick that it would count.
 worker& running_worker_for(const char* what) noexcept;
 
 #if defined(SENNIT_SANITIZED)
