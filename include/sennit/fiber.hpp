@@ -222,10 +222,8 @@ SENNIT_INLINE void park() {
     detail::park_site site;
     detail::parallel_block(*w, site,
                            [](detail::fiber& self) { return self.permit.park(detail::parked_for_grant); });
-    if (permit.is_open()) [[likely]]
-      return;
   }
-  permit.reopen();
+  permit.renew();
 }
 
 std::uint64_t id() noexcept;  // as of fiber

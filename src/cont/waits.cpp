@@ -14,7 +14,7 @@ bool park_wait::file(fiber& f, claim_state as) noexcept {
 }
 
 bool park_wait::withdraw(fiber& f) noexcept {
-  return f.permit.take(claim_state::timed_out) == claim_result::parked;
+  return f.permit.withdraw();
 }
 
 bool park_wait::was_unparked(fiber& self) noexcept {
@@ -61,7 +61,7 @@ bool sleep_wait::file(fiber& f, token_watch* stop) noexcept {
 }
 
 bool sleep_wait::withdraw(fiber&) noexcept {
-  return std::get<shared_timer>(timer_).claim.take(claim_state::timed_out) == claim_result::parked;
+  return std::get<shared_timer>(timer_).claim.withdraw();
 }
 
 bool put_off_wait::woken(fiber& f) noexcept {

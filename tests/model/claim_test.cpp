@@ -95,10 +95,8 @@ auto parks_for_grants(unsigned granters) {
             ++parked;
             ready.wait();
           }
-          if (permit.is_open())
-            continue;
         }
-        permit.reopen();
+        permit.renew();
       }
     });
     for (unsigned i = 0; i < granters; ++i)
@@ -134,7 +132,7 @@ auto grant_and_end() {
       }
     });
     run.thread([&] {
-      if (permit.take(claim_state::timed_out) == claim_result::parked) {
+      if (permit.withdraw()) {
         ++made_ready;
         ready.signal();
       }

@@ -23,7 +23,9 @@ struct park_wait : continuation_wait {
   static bool withdraw(fiber& f) noexcept;
   static bool was_unparked(fiber& self) noexcept;
   static void end(fiber& self, std::uintptr_t, fiber_status) noexcept {
-    if (self.home->shared == nullptr || !self.permit.is_open())  // else the grant has opened it
+    if (self.home->shared != nullptr)
+      self.permit.renew();
+    else
       was_unparked(self);
   }
 };

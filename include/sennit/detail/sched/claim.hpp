@@ -48,6 +48,9 @@ public:
     return claim_result::lost;
   }
 
+  // Ends the wait of one that cannot go on by itself. False: somebody else makes it ready.
+  bool withdraw() noexcept { return take(claim_state::timed_out) == claim_result::parked; }
+
   // The waiter has left its stack. False: the wait has ended; state() says how.
   bool park(claim_state as = claim_state::parked) noexcept {
     claim_state seen = claim_state::open;
@@ -60,6 +63,11 @@ public:
 
   // For one that is used again and again (a fiber's own park): opens it; who had ended the wait.
   claim_state reopen() noexcept { return state_.exchange(claim_state::open, std::memory_order_acquire); }
+  // The same after a park for a grant, which has opened it as a rule.
+  void renew() noexcept {
+    if (!is_open())
+      reopen();
+  }
   // A wake that is kept until somebody waits. True: the waiter is to be made ready.
   bool grant() noexcept {
     claim_state seen = state_.load(std::memory_order_relaxed);

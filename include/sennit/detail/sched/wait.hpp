@@ -78,7 +78,7 @@ public:
   // runtime has its deadline besides.) `stop`: what may end it, too; or null.
   bool file(token_watch* stop) noexcept;
   // Of who waits so. False: somebody else makes it ready.
-  bool withdraw() noexcept { return claim_.take(claim_state::timed_out) == claim_result::parked; }
+  bool withdraw() noexcept { return claim_.withdraw(); }
   bool was_taken() const noexcept { return is_taken(claim_.state()); }
   // Before wait(), or in its place: gives up. False: it has ended.
   bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
@@ -137,9 +137,7 @@ void sleep_until(time_point deadline);
 // A fiber's own park: its permit is what it waits for.
 struct park_site : wait_site {
   park_site() noexcept : wait_site{"park", withdraw_permit} {}
-  static bool withdraw_permit(wait_site&, fiber& f) noexcept {
-    return f.permit.take(claim_state::timed_out) == claim_result::parked;
-  }
+  static bool withdraw_permit(wait_site&, fiber& f) noexcept { return f.permit.withdraw(); }
 };
 
 // ---- Words in which one at a time waits: a fiber's end, a direction of I/O, a call on another thread.
