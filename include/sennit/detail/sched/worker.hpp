@@ -174,14 +174,14 @@ SENNIT_INLINE worker& running_worker(const char* what) noexcept {
   return *w;
 }
 
+// The same, and also said where the thread is a worker, but runs no fiber just now: a call, for what is not
+// so quick that it would count.
+worker& running_worker_for(const char* what) noexcept;
+
 // The fiber that runs, of whatever runtime, looked up anew at every call.
 SENNIT_INLINE fiber& current_fiber() noexcept {
   return *this_worker()->ready.current;
 }
-
-// The same, and also said where the thread is a worker, but runs no fiber just now: a call, for what is not
-// so quick that it would count.
-worker& running_worker_for(const char* what) noexcept;
 
 #if defined(SENNIT_SANITIZED)
 std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument, bool keep) noexcept;
