@@ -183,6 +183,7 @@ private:
       }
     }
     detail::payload_destroy<Body>(frame);
+    detail::action_ends(frame);
   }
 
   detail::coroutine_frame* frame_;

@@ -240,6 +240,7 @@ private:
       }
     }
     detail::payload_destroy<Body>(frame);
+    detail::action_ends(frame);
   }
 
   SENNIT_INLINE static reference current(detail::coroutine_frame& frame) {

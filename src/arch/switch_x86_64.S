@@ -110,22 +110,21 @@ FUNCTION sennit_serve
     .cfi_personality 0x9b, sennit_entry_personality_pointer
     .cfi_undefined rip      // not entered yet
     LANDING
-    leaq -8(%rax), %rsp
-    .cfi_escape 0x0f, 0x07, 0x77, 0xa0, 0x01, 0x06, 0x23, 0x98, 0x01
+    leaq -16(%rax), %rsp    // the return address lies there (sennit_newserver)
+    .cfi_escape 0x0f, 0x07, 0x77, 0xa8, 0x01, 0x06, 0x23, 0x98, 0x01
     CFI_CALLER_IN_RECORD
-    movq %rdi, %rbx
     leaq RECORD(%rax), %rdi
     xorl %ebp, %ebp         // a frame-pointer walk stops here
-    callq *24(%rdi)         // action
-    movq %rbx, %rax         // most often still the resumer, and known sooner than what memory says
-    cmpq RECORD + 8(%rsp), %rax
-    jne 2f
-1:  leaq 8(%rsp), %rdi
+    jmpq *24(%rdi)          // action: no call, for it leaves (sennit_server_leave)
+    .cfi_escape 0x0f, 0x07, 0x77, 0xa0, 0x01, 0x06, 0x23, 0x98, 0x01
+    ud2                     // unwinders look up what is before a return address
+    .globl sennit_served
+sennit_served:              // or returns
+    leaq 8(%rsp), %rdi
+    movq RECORD + 8(%rsp), %rax     // resumer
     movq %rdi, RECORD + 24(%rsp)    // context
     xorl %edi, %edi         // told by this that the request is done
     ENTER
-2:  movq RECORD + 8(%rsp), %rax
-    jmp 1b
     .cfi_endproc
 END sennit_serve
 

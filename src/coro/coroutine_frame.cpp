@@ -174,11 +174,7 @@ void coroutine_rethrow(coroutine_frame& frame) {
 
 void coroutine_unwind(coroutine_frame& frame) noexcept {
   assert(frame.context != nullptr && "sennit: a coroutine that is running was destroyed");
-  if (std::exchange(frame.state, coroutine_state::unwinding) == coroutine_state::ready) {
-    frame.action(frame);
-    frame.state = coroutine_state::idle;
-    return;
-  }
+  frame.state = coroutine_state::unwinding;
   coroutine_resume(frame, 0, resume_as::changed);
   if (frame.state != coroutine_state::idle) {
     std::fputs(

@@ -5,7 +5,7 @@
 //   high  | (colour: unused bytes, so that tops do not share cache sets) |
 //         | frame: resumer | context | action | ... | payload            |
 //         +---------------------------------------------------------------+ <- &frame: 16-aligned, the run
-//         | the run loop's call of the action, the body's frames ...      |    loop's first frame
+//         | the run loop, the action's frame, the body's frames ...       |    loop's first frame
 //   low   | guard                                                         |
 //
 // The run loop (a server, arch/native.h) waits for a message (an action), executes it, says that it is
@@ -55,8 +55,8 @@ struct coroutine_frame {
   // Where we, or the innermost generator that we yield from, are suspended. In debug builds null meanwhile.
   sennit_context context;
   void (*action)(coroutine_frame&);  // the message; must not throw
-  sennit_idle idle;                  // in a thread's pool
   union {
+    sennit_idle idle;        // in a thread's pool
     std::uintptr_t mail[2];  // a generator's element; a coroutine's first argument, place of its result
     fiber_records own;       // a fiber's
   };
@@ -206,6 +206,13 @@ private:
   coroutine_frame* frame_;
   sennit_context resumer_;
 };
+
+// The last that an action does.
+SENNIT_INLINE void action_ends([[maybe_unused]] coroutine_frame& frame) noexcept {
+#if !defined(SENNIT_SANITIZED) && !defined(SENNIT_BACKEND_PORTABLE)
+  sennit_server_leave(reinterpret_cast<sennit_server*>(&frame));
+#endif
+}
 
 // Small function objects live in the frame, larger ones in memory of their own.
 template <class Body>
