@@ -93,8 +93,10 @@ FUNCTION sennit_enter_rounds
     .cfi_undefined rip
     LANDING
     leaq RECORD(%rax), %rdi
-    leaq -8(%rax), %rsp
-    callq *8(%rdi)
+    leaq -16(%rax), %rsp    // the return address lies there (sennit_newrounds)
+    jmpq *8(%rdi)           // no call, for it leaves (sennit_round_leave)
+    .globl sennit_went_round
+sennit_went_round:          // or returns
     movq %rdx, %rsi
     xorl %edi, %edi         // nobody left whom the target could resume
     ENTER

@@ -64,7 +64,7 @@ coroutine_frame& make_pooled(stack_wish stack) {
 #endif
 
 void give_to_process(coroutine_frame& frame) noexcept {
-  stack_trim_below(frame.record.memory, frame.context);
+  stack_trim_below(frame.record.memory, reinterpret_cast<const char*>(frame.context) - SENNIT_BELOW_RECORD);
   idle_list& idle = process_idle();
   std::lock_guard hold(idle.lock);
   frame.next = idle.first;

@@ -39,7 +39,12 @@
 #include "sennit/detail/arch/s390x.h"
 #endif
 
-#define SENNIT_BELOW_RECORD 0 /* bytes below a suspended context's record that are still in use */
+/* Bytes below a suspended context's record that are still in use. */
+#if defined(__x86_64__)
+#define SENNIT_BELOW_RECORD 16 /* the return address of what a context of rounds or a server calls */
+#else
+#define SENNIT_BELOW_RECORD 0
+#endif
 
 /* In src/arch/switch_<isa>.S. */
 void sennit_enter_root(void);          /* a stack's first frame; backtraces stop here */
@@ -48,7 +53,7 @@ void sennit_enter_rounds(void);        /* a first frame that is entered again an
 void sennit_serve(void);               /* the same, of a server */
 extern const char sennit_no_resumer[]; /* a record whose backtrace ends at once */
 #if defined(__x86_64__)
-extern const char sennit_served[]; /* where an action returns to */
+extern const char sennit_went_round[], sennit_served[]; /* where a round and an action return to */
 #endif
 
 sennit_transfer sennit_swapstack_call(sennit_context target, uintptr_t value);
@@ -92,7 +97,23 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit
  * that names; it is then as it was made, and the handle stays good for the next time. Nothing is saved: the
  * record is never written again. The first word at top is the caller's. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
-  return sennit_make_context(top, 0, sennit_enter_rounds);
+  const sennit_context made = sennit_make_context(top, 0, sennit_enter_rounds);
+#if defined(__x86_64__)
+  *(const char**)(void*)((char*)made - SENNIT_BELOW_RECORD) =
+      sennit_went_round; /* for backtraces, and for a round that returns */
+#endif
+  return made;
+}
+
+/* The last that a round does, deep in it or not, with what it answers; nothing of its frames is used any
+ * more. On x86-64 it enters the target, and does not return: a call and a return between two switches would
+ * take two to three cycles more. (Compilers are not told so. What comes before what does not return they take
+ * for rare, the body that was inlined into it, too.) */
+SENNIT_ALWAYS_INLINE sennit_decision sennit_round_leave(sennit_decision answer) {
+#if defined(__x86_64__)
+  __asm__ volatile("jmpq *(%%rax)" : : "a"(answer.target), "D"(0L), "S"(answer.value) : "memory");
+#endif
+  return answer;
 }
 
 /* A server is a context of rounds with a resumer; this lies at the top of its stack. Each resume has it
@@ -109,18 +130,16 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newserver(struct sennit_server* top) 
   const sennit_context made = sennit_make_context(top, 0, sennit_serve);
   top->resumer = (sennit_context)(uintptr_t)sennit_no_resumer;
 #if defined(__x86_64__)
-  ((const char**)(void*)made)[-2] = sennit_served; /* for backtraces, and for an action that returns */
+  *(const char**)(void*)((char*)made - SENNIT_BELOW_RECORD) =
+      sennit_served; /* for backtraces, and for an action that returns */
 #endif
   return made;
 }
 
-/* The last that an action does; nothing of its frames is used any more. On x86-64 it does not return but goes
- * to the resumer: a call and a return between two switches would take two to three cycles more. */
+/* The same of an action: it goes to the resumer. */
 SENNIT_ALWAYS_INLINE void sennit_server_leave(struct sennit_server* self) {
 #if defined(__x86_64__)
   self->context = (sennit_context)(void*)((char*)self - SENNIT_RECORD_SIZE);
-  /* As sennit_leave, but compilers are not told that it does not return: what comes before that they take for
-   * rare, the body that was inlined into the action, too. */
   __asm__ volatile("jmpq *(%%rax)" : : "a"(self->resumer), "D"(0L) : "memory");
 #else
   (void)self;

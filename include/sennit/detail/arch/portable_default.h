@@ -30,6 +30,11 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
   return SENNIT_BACKEND_VERB(newrounds)(top);
 }
 
+/* A round ends by its return. */
+SENNIT_ALWAYS_INLINE sennit_decision sennit_round_leave(sennit_decision answer) {
+  return answer;
+}
+
 SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
   return SENNIT_BACKEND_VERB(swapstack)(target, value);
 }
