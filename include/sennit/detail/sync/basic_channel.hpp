@@ -46,10 +46,10 @@ public:
   // False: closed, or the deadline (steady clock) passed before anybody took the value.
   SENNIT_INLINE bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
     lock hold(waits_);
-    if (offer(value, hand_over{hold}))
-      return true;
     if (closed_)
       return false;
+    if (offer_open(value, hand_over{hold}))
+      return true;
     hold.pass_on();
     return waits_.wait(senders_, std::addressof(value), {"channel send", this}, deadline) == taken;
   }
@@ -169,8 +169,10 @@ private:
   // Gives the value to who waits for it, or into the buffer. False: neither is possible.
   template <class Then>
   SENNIT_INLINE bool offer(T& value, Then wake) {
-    if (closed_)
-      return false;
+    return !closed_ && offer_open(value, wake);
+  }
+  template <class Then>
+  SENNIT_INLINE bool offer_open(T& value, Then wake) {
     fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
       count_recognition(who);
@@ -295,24 +297,29 @@ private:
   // The next value, from the buffer or of a waiting sender. False: there is none.
   template <class Then>
   SENNIT_INLINE bool take(std::optional<T>& value, Then wake) {
-    const bool buffered = size_ != 0;
-    if (buffered) {
-      const moving meanwhile;
-      value.emplace(std::move(buffer_[first_]));
+    if (size_ != 0) {
+      {
+        const moving meanwhile;
+        value.emplace(std::move(buffer_[first_]));
+      }
       pop();
+      take_sender(wake, [this](T& offered) { push(offered); });
+      return true;
     }
+    return take_sender(wake, [&value](T& offered) {
+      const moving meanwhile;
+      value.emplace(std::move(offered));
+    });
+  }
+  // False: none waits.
+  template <class Then, class Take>
+  SENNIT_INLINE bool take_sender(Then wake, Take take_value) {
     fiber* who = nullptr;
     waiter* const sender = next_of(senders_, who);
     if (sender == nullptr)
-      return buffered;
+      return false;
     count_recognition(who);
-    T& offered = *reinterpret_cast<T*>(sender->word);
-    if (buffered) {
-      push(offered);
-    } else {
-      const moving meanwhile;
-      value.emplace(std::move(offered));
-    }
+    take_value(*reinterpret_cast<T*>(sender->word));
     sender->word = taken;
     wake(who, taken);
     return true;
