@@ -77,8 +77,9 @@ worker& running_worker_for(const char* what) noexcept {
   return *w;
 }
 
-void unpark_from_outside(fiber& f, std::uintptr_t word) {
-  awaken(f, word, fiber_status::notified);
+void unpark_from_outside(fiber& f) {
+  assert(f.is_parked());
+  f.flags.status = fiber_status::notified;
   f.home->ready.add_woken(&f);
 }
 
@@ -90,54 +91,42 @@ bool quiet_outside(worker& w) noexcept {
   return quiet;
 }
 
-namespace {
-
-[[gnu::always_inline]] inline void waits(fiber& self, fiber_status as, wait_reason why) noexcept {
-  self.reason = why.text;
-  self.object = why.object;
-  self.flags.status = as;
-}
-
-// It is in no ring any more; where a decider says who is next, that sees to it.
-[[gnu::always_inline]] inline sennit_decision left_for(worker& w, fiber& self, fiber* next) noexcept {
-  if (next == nullptr)
-    return {};
-  self.since = w.now;
-  return entering(w, *next);
-}
-
-// It is time to look outside, or a decider makes every switch.
-[[gnu::cold, gnu::noinline]] sennit_decision leave_polling(worker& w, fiber& self) noexcept {
+sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept {
   const bool may_enter = w.until_poll != 0 || quiet_outside(w);
-  return left_for(w, self, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
+  return left_for(w, self, as, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
 }
 
-// Apart, so that leave_for_next need not save a register: it ends by a jump there.
-[[gnu::noinline]] sennit_decision leave_otherwise(worker& w, fiber& self) noexcept {
-  return left_for(w, self, w.ready.step_off_otherwise(self));
+sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept {
+  return left_for(w, self, as, w.ready.step_off_otherwise(self));
 }
-
-}  // namespace
 
 sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept {
   fiber& self = *w.ready.current;
-  waits(self, as, why);
+  self.reason = why.text;
+  self.object = why.object;
   if (--w.until_poll == 0 || !direct_entry) [[unlikely]]
-    return leave_polling(w, self);
+    return leave_polling(w, self, as);
   fiber* const next = w.ready.step_off_quickly(self);
   if (next == nullptr) [[unlikely]]
-    return leave_otherwise(w, self);
-  return left_for(w, self, next);
+    return leave_otherwise(w, self, as);
+  return left_for(w, self, as, next);
+}
+
+std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept {
+  fiber& self = *w.ready.current;
+  const sennit_decision to = w.until_poll == 0 ? leave_polling(w, self, as) : leave_otherwise(w, self, as);
+  return to.target != nullptr ? switch_context(self, to) : suspend(w, sennit_decide_park, &w);
 }
 
 sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept {
   fiber& self = *w.ready.current;
-  waits(self, as, why);
+  self.reason = why.text;
+  self.object = why.object;
   awaken(woken, 0, fiber_status::notified);
   if (may_enter_directly(w)) [[likely]]
-    return left_for(w, self, w.ready.step_off_to(self, woken));
+    return left_for(w, self, as, w.ready.step_off_to(self, woken));
   w.ready.add_woken(&woken);
-  return {};
+  return left_for(w, self, as, nullptr);
 }
 
 namespace {
@@ -377,7 +366,7 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
 // Its stack may be reused, and will not be before it is left.
 [[gnu::noinline]] static sennit_decision finish_unjoined(worker& w, fiber& self) noexcept {
   // Nor does the host wait for it. (One that is unusual may have a stack that goes back at once.)
-  if (!self.flags.owned && !self.flags.unusual) {
+  if (!self.flags.owned && !self.flags.unusual && may_enter_directly(w)) {
     if (fiber* next = w.ready.step_off(self)) {
       const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
       fiber_give(w, self);
@@ -387,33 +376,24 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
   return fiber_finish_slow(w);
 }
 
-[[gnu::noinline, gnu::cold]] static sennit_decision finish_polling(worker& w,
-                                                                   coroutine_frame& frame) noexcept {
-  if (quiet_outside(w))
-    return fiber_finish(w, frame);
-  count_stacks(-1);
-  return fiber_finish_slow(w);
-}
-
-// A joiner takes the place of the one that ends, and gives it back. Whatever else is called is called last,
-// by a jump: no register has to be saved for it.
+// A joiner takes the place of the one that ends, and gives it back; that is no dispatch to be counted, for
+// the joiner has been left by one. Whatever else is called is called last, by a jump: no register has to be
+// saved for it.
 sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
   fiber& self = *w.ready.current;
   self.flags.status = fiber_status::finished;
-  if (--w.until_poll == 0) [[unlikely]]
-    return finish_polling(w, frame);
+  self.context = frame.context;
   count_stacks(-1);
   if (!w.ready.plain()) [[unlikely]]
     return fiber_finish_slow(w);
-  self.context = frame.context;
   fiber* const joiner = self.joiner;
   if (joiner == nullptr) [[unlikely]]
     return finish_unjoined(w, self);
-  joiner->flags.status = fiber_status::notified;
   w.ready.replace(self, *joiner);
+  store_in_turn(joiner->flags.status, fiber_status::notified);
   const auto word = reinterpret_cast<std::uintptr_t>(&self);
   if (!joiner->flags.stackless) [[likely]]
-    return {joiner->context, word};
+    return sennit_round_leave({joiner->context, word});
   joiner->word = word;
   return stack_for(w, *joiner);
 }
@@ -469,6 +449,7 @@ std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
   const local_stop_watch watch;
   if (watch.told()) {
     self.flags.status = as;
+    self.object = why.object;
     stop_waiting(self);
     self.flags.status = fiber_status::stopped;  // it runs, and has not parked
     throw_cancelled();

@@ -115,10 +115,9 @@ private:
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself, and so would wait for ever");
     fiber_->joiner = w.ready.current;
-    w.ready.current->word = reinterpret_cast<std::uintptr_t>(fiber_);
     if (deadline == detail::never)
       return reinterpret_cast<detail::fiber*>(
-          detail::park(w, detail::fiber_status::joining, {detail::join_reason, fiber_}));
+          detail::park_inlined(w, detail::fiber_status::joining, {detail::join_reason, fiber_}));
     detail::park_until(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }
@@ -128,7 +127,7 @@ private:
     if (done.flags.unusual) [[unlikely]]
       collect_unusual(done);
     else
-      detail::fiber_give(*done.home, done);
+      detail::fiber_give(*detail::this_worker(), done);
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
   // Not told where the handle is, which can so be in a register.

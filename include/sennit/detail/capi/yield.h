@@ -38,7 +38,6 @@ struct __attribute__((may_alias)) sennit_worker_front {
   struct sennit_fiber_front* tail;
   struct sennit_fiber_front* slot; /* not null: the next in the ring is not who is to run */
   uintptr_t rest_of_queue[4];
-  void* stack;
   unsigned until_poll; /* while the runtime ends it is 1 */
 };
 

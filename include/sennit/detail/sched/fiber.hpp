@@ -27,7 +27,7 @@ enum class fiber_status : std::uint8_t {
   parked,
   waiting,  // parked in a list
   unpark,   // parked for whoever unparks it
-  joining,  // parked until the fiber that its word names ends, or a deadline passes
+  joining,  // parked until the fiber that it waits for (its object; its word, if it has no stack) ends
   // Ready or running; its last park ended because
   notified,   // what it waited for happened (or there was none yet); the word handed over says more
   timed_out,  // its deadline passed first
@@ -177,7 +177,10 @@ struct alignas(128) fiber : waiter {
     fiber* next = nullptr;  // in the ring, or among the idle ones
     std::uint64_t since;    // while parked: when that began (coarse_now())
   };
-  sennit_worker* home = nullptr;
+  union {
+    fiber* joiner = nullptr;
+    std::atomic<std::uintptr_t> ended;  // of a parallel runtime: see parallel.hpp
+  };
   wait_claim permit;     // of a parallel runtime: this_fiber::park and unpark
   std::uint32_t id = 0;  // 0: nobody has asked yet
   // Second line: what its beginning and its end touch.
@@ -185,10 +188,7 @@ struct alignas(128) fiber : waiter {
     const char* reason = "";  // what it waits for while parked
     wait_site* site;          // the same, of a parallel runtime, and of one that is stackless: its code
   };
-  union {
-    fiber* joiner = nullptr;
-    std::atomic<std::uintptr_t> ended;  // of a parallel runtime: see parallel.hpp
-  };
+  sennit_worker* home = nullptr;
   // The rest is its continuation, while it is stackless.
   coroutine_frame* frame = nullptr;  // its stack; null: none
   union {
@@ -219,9 +219,10 @@ inline coroutine_frame* fiber_frame(const fiber& f) noexcept {
 
 SENNIT_INLINE void list_push_back(waiter_list& list, waiter& w) {
   wait_node* last = list.previous;
-  w.previous = last;
-  last->next = list.previous = &w;
-  w.next = &list;  // not beside its neighbour, or gcc goes through a vector register for the two
+  store_in_turn(w.previous, last);
+  store_in_turn(w.next, &list);
+  store_in_turn(list.previous, &w);
+  store_in_turn(last->next, &w);
 }
 
 SENNIT_INLINE waiter& list_pop_front(waiter_list& list) {
@@ -241,7 +242,7 @@ inline void stop_waiting(fiber& f) {
   if (f.flags.status == fiber_status::waiting)
     f.leave_list();
   else if (f.flags.status == fiber_status::joining)
-    reinterpret_cast<fiber*>(f.word)->joiner = nullptr;
+    reinterpret_cast<fiber*>(f.flags.stackless ? f.word : f.object)->joiner = nullptr;
 }
 
 struct join_access;  // whose a handle is (waits.hpp)

@@ -63,11 +63,11 @@ struct posted {
 }  // namespace sennit::detail
 
 struct sennit_worker {
-  // What every switch touches.
+  // What every switch touches; what it writes in one line.
   sennit::detail::run_queue ready;
-  void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   unsigned until_poll = sennit::detail::poll_interval;
-  bool unwinding = false;       // the runtime ends
+  bool unwinding = false;  // the runtime ends
+  void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   int* error_number = nullptr;  // the errno of the thread that runs it
   std::uint64_t now = 0;        // coarse_now(), when it last looked outside: dumps say how long fibers wait
   // What start and end of a fiber touch.
@@ -313,16 +313,36 @@ SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcep
 // Only on the worker's own thread, as a rule by one of its fibers. That its worker is this one is found by
 // comparing: a store whose address is read from the fiber would keep the loads that follow waiting, the next
 // fiber's among them (twice the time of a hop in a ring).
-[[gnu::cold]] void unpark_from_outside(fiber& f, std::uintptr_t word);
-SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
+[[gnu::cold]] void unpark_from_outside(fiber& f);
+// Its word is what it is woken with.
+SENNIT_INLINE void unpark(fiber& f) {
   worker* const w = this_worker();
   if (w != f.home) [[unlikely]]
-    return unpark_from_outside(f, word);
+    return unpark_from_outside(f);
+  assert(f.is_parked());
   prefetch_stack(f, 0);
   prefetch_stack(f, 192);
-  awaken(f, word, fiber_status::notified);
+  f.flags.status = fiber_status::notified;
   w->ready.add_woken(&f);
 }
+SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
+  f.word = word;
+  unpark(f);
+}
+
+// It is in no ring any more, and `next` is current; where that is null, a decider must say who is next.
+[[gnu::always_inline]] inline sennit_decision left_for(worker& w, fiber& self, fiber_status as,
+                                                       fiber* next) noexcept {
+  store_in_turn(self.flags.status, as);
+  if (next == nullptr)
+    return {};
+  store_in_turn(self.since, w.now);
+  return entering(w, *next);
+}
+// It is time to look outside, or a decider makes every switch.
+[[gnu::cold]] sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept;
+// Apart, so that leave_for_next need not save a register: it ends by a jump there.
+sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept;
 
 // What comes before the switch of a wait: the running fiber is filed as one that waits, and who runs next is
 // current. Where that one is to be entered; null: a decider must say. A call, for a program has many waits,
@@ -370,6 +390,38 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
     return park_stoppable(w, as, why);
   }
   return park_unstoppable(w, as, why, woken);
+}
+
+// The rest of a wait that is inlined: where the fiber that runs is to be filed otherwise, or who is next.
+[[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
+// The same as park(), where what leave_for_next does is inlined, too: for a wait of which a program has few.
+SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reason why) {
+  fiber* const self = w.ready.current;
+  if (!direct_entry || self->flags.stoppable) [[unlikely]]
+    return park(w, as, why);
+  assert(w.ready.running() && w.shared == nullptr &&
+         "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
+  sennit_should_hold_no_lock("waits", why.text);
+  stack_should_be_whole(*self);
+  const int kept = *w.error_number;
+  count_site();
+  count_block(why.text);
+  store_in_turn(self->reason, why.text);
+  store_in_turn(self->object, why.object);
+  std::uintptr_t word;
+  fiber* next;
+  if (--w.until_poll != 0 && (next = w.ready.step_off_quickly(*self)) != nullptr) [[likely]] {
+    store_in_turn(self->flags.status, as);
+    store_in_turn(self->since, w.now);
+    word = switch_context(*self, entering(w, *next));
+  } else {
+    word = park_otherwise(w, as);
+  }
+  const worker& here = *this_worker();
+  *here.error_number = kept;
+  if (here.unwinding) [[unlikely]]
+    return leave_if_told(here, word);
+  return word;
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.

@@ -50,7 +50,7 @@ struct local_waits {
     who = static_cast<fiber*>(&w);
     return true;
   }
-  SENNIT_INLINE static void wake(fiber* who, std::uintptr_t word) { unpark(*who, word); }
+  SENNIT_INLINE static void wake(fiber* who, std::uintptr_t) { unpark(*who); }
   static void wake_all(fiber_chain& woken) {
     while (fiber* f = woken.pop())
       unpark_in_turn(*f, fiber_status::notified);
