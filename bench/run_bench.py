@@ -194,10 +194,11 @@ def count_instructions(chosen, programs):
     try:
         for entry in instructions.count(compiled, lambda text: print(text, file=sys.stderr, flush=True), wants, atomics=True):
             atomics = f", {entry['atomics']:.1f} RMW" if "atomics" in entry else ""
+            slots = f" in {entry['store_slots']:,.1f} slots" if "store_slots" in entry else ""
             params = " ".join(f"{name} {value}" for name, value in entry["params"].items())
             print(f"{entry['workload']:11} {entry['peer']:14} {entry['variant']:18} {params:24} "
                   f"{entry['value']:12,.1f}  {entry['unit']}, {entry['loads']:,.1f} loads, "
-                  f"{entry['stores']:,.1f} stores, {entry['code_misses']:,.1f} + {entry['data_misses']:,.1f} misses"
+                  f"{entry['stores']:,.1f} stores{slots}, {entry['code_misses']:,.1f} + {entry['data_misses']:,.1f} misses"
                   f"{atomics}", flush=True)
             entries.append(entry)
     except instructions.NoValgrind as error:

@@ -7,6 +7,9 @@ of code and of data that are not in the first caches are counted too, of a proce
 Atomic read-modify-writes are counted by callgrind, which says how often each instruction was executed: those that the
 disassembly shows with a lock prefix, or as xchg with memory. Fences are not among them, though gcc makes a locked
 instruction of one that changes nothing (`lock or $0`).
+
+Store slots are counted from a trace of valgrind's lackey: of two stores that follow each other and are to one line, both
+go to the first cache in one cycle; else each takes one.
 """
 
 import json
@@ -96,6 +99,26 @@ def _count_atomics(command):
     return sum(count for (binary, address), count in executed.items() if address in atomic.get(binary, ()))
 
 
+def _slots(trace):
+    """How many stores in lackey's trace, where two in a row to one line count once."""
+    slots = 0
+    last = None  # the line of a store that another one may still join
+    for text in trace:
+        if text[:2] in (" S", " M"):
+            line = int(text[3:text.index(",")], 16) // 64
+            slots += line != last
+            last = None if line == last else line
+    return slots
+
+
+def _count_store_slots(command):
+    """None where it fails."""
+    with subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", *command], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as traced:
+        slots = _slots(traced.stderr)
+    return slots if traced.returncode == 0 else None
+
+
 def _sizes(program):
     """Options for sizes at which valgrind takes seconds."""
     return ("--quick", *workload_named(program.workload).counted)
@@ -128,12 +151,15 @@ def _entry(program, measured, atomics):
         less, more = (_count_atomics([*command, "--count", str(count)]) for count in (few, many))
         if None not in (less, more):
             entry["atomics"] = for_each(less, more)
+        less, more = (_count_store_slots([*command, "--count", str(count)]) for count in (few, many))
+        if None not in (less, more):
+            entry["store_slots"] = for_each(less, more)
     return entry
 
 
 def count(programs, say, wants=lambda program, measured: True, atomics=False):
     """Yields an entry for every measurement of `programs` that `wants(program, entry)`. `atomics`: with the atomic
-    read-modify-writes, too, where they can be told."""
+    read-modify-writes and the store slots, too, where they can be told."""
     programs = [program for program in programs if workload_named(program.workload).counted is not None]
     wanted = [(program, measured) for program in programs for measured in _measurements(program)
               if wants(program, measured)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the counting of misses and of atomic read-modify-writes, with small programs under valgrind."""
+"""Tests of the counting of misses, of stores and of atomic read-modify-writes, with small programs under valgrind."""
 
 import platform
 import subprocess
@@ -57,6 +57,27 @@ class Misses(unittest.TestCase):
         *_, code, data = (more - less for less, more in zip(few, many))
         self.assertAlmostEqual(data, 100 * 1024, delta=1024)
         self.assertAlmostEqual(code, 100 * 512, delta=2048)
+
+
+# In each round, two stores to one line, one to another, and two more to the first, which is its own again.
+STORES = """
+#include <stdlib.h>
+static volatile long data[64] __attribute__((aligned(64)));
+int main(int count, char** words) {
+  for (register int i = atoi(words[1]); i > 0; --i)
+    data[0] = i, data[1] = i, data[8] = i, data[2] = i, data[3] = i;
+}
+"""
+
+
+class StoreSlots(unittest.TestCase):
+    def test_two_in_a_row_to_one_line_are_one(self):
+        trace = ["I  04000000,3", " S 1000,8", " L 2000,8", " S 1038,8", " S 1010,8", " M 1040,4", " S 1000,8"]
+        self.assertEqual(instructions._slots(trace), 4)
+
+    def test_of_a_program_are_counted(self):
+        few, many = counts_of(STORES, instructions._count_store_slots)
+        self.assertEqual(many - few, 300)
 
 
 class Atomics(unittest.TestCase):
