@@ -1,12 +1,16 @@
-// Sennit: the mailbox of mutex and condition variable, and its own idiom, a channel; on the parallel runtime,
-// a mailbox of park and unpark. `continuation`: the token lies in the node, and who has passed it on blocks
-// without a stack until it is unparked. `actor`: each node is an actor (actor.hpp). `raw` is no runtime: a
-// ring of bare contexts on the same stacks, each of which switches to the next; what the others cost above it
-// is scheduling. `uncoloured`: as `local`, but the tops of all stacks lie at one offset of their pages
-// (docs/stacks.md).
+// Sennit: its own idiom, park and unpark, with the token and the fiber's handle in the node. `condvar`: the
+// mailbox of mutex and condition variable; `channel`: one for each. `continuation`: as the first, and who has
+// passed the token on blocks without a stack until it is unparked. `actor`: each node is an actor
+// (actor.hpp). `raw` is no runtime: a ring of bare contexts on the same stacks, each of which switches to the
+// next, whose context lies in its node; in `raw-apart` it lies where a runtime has it, in a descriptor apart
+// from what the fiber works on. What the others cost above that is scheduling. `uncoloured`: as `condvar`,
+// but the tops of all stacks lie at one offset of their pages (docs/stacks.md).
 #include "threadring.hpp"
 
 #include <array>
+#include <atomic>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "../peers/sennit-parallel.hpp"
@@ -22,6 +26,30 @@
 
 namespace {
 
+template <class Kind>
+class park_mailbox {
+public:
+  void belongs_to(typename Kind::fiber&& taker) { taker_ = std::move(taker); }
+  void join() { taker_.join(); }
+
+  BENCH_INLINE void put(std::uint64_t token) {
+    token_ = token;
+    full_.store(true, std::memory_order_release);
+    taker_.unpark();
+  }
+  BENCH_INLINE std::uint64_t take() {
+    while (!full_.load(std::memory_order_acquire))
+      Kind::park();
+    full_.store(false, std::memory_order_relaxed);
+    return token_;
+  }
+
+private:
+  std::uint64_t token_ = 0;
+  std::atomic<bool> full_{false};
+  typename Kind::fiber taker_;
+};
+
 class channel_mailbox {
 public:
   BENCH_INLINE void put(std::uint64_t token) { channel_.send(token); }
@@ -31,18 +59,29 @@ private:
   sennit::local::channel<std::uint64_t> channel_{1};
 };
 
-struct raw_node {
+// `Context`: a sennit_context in the node, or apart (bare_descriptor).
+struct alignas(128) bare_descriptor {
   sennit_context context;
+};
+inline sennit_context& context_of(sennit_context& here) {
+  return here;
+}
+inline sennit_context& context_of(std::unique_ptr<bare_descriptor>& apart) {
+  return apart->context;
+}
+template <class Context>
+struct raw_node {
+  Context context;
   raw_node* next;
   sennit_context* host;
   std::size_t index;
 
   static BENCH_INLINE void run(void* argument) {
     auto& self = *static_cast<raw_node*>(argument);
-    std::uint64_t token = sennit_swapstack_saving(*self.host, 0, &self.context);
+    std::uint64_t token = sennit_swapstack_saving(*self.host, 0, &context_of(self.context));
     while (token != UINT64_MAX) {  // for ever: no token is that large
-      const sennit_context target = token == 0 ? *self.host : self.next->context;
-      token = sennit_swapstack_saving(target, token - 1, &self.context);
+      const sennit_context target = token == 0 ? *self.host : context_of(self.next->context);
+      token = sennit_swapstack_saving(target, token - 1, &context_of(self.context));
     }
   }
 
@@ -191,6 +230,7 @@ struct local_kind {
   static fiber spawn(Begins begins) {
     return sennit::local::spawn(std::move(begins));
   }
+  static BENCH_INLINE void park() { sennit::local::this_fiber::park(); }
 };
 struct parallel_kind {
   using fiber = sennit::fiber;
@@ -201,34 +241,42 @@ struct parallel_kind {
   static fiber spawn(Begins begins) {
     return sennit::spawn(std::move(begins));
   }
+  static BENCH_INLINE void park() { sennit::this_fiber::park(); }
 };
 
-void link(std::vector<raw_node>& nodes, const std::vector<std::size_t>& order) {
+template <class Context>
+void link(std::vector<raw_node<Context>>& nodes, const std::vector<std::size_t>& order) {
   for (std::size_t i = 0; i < order.size(); ++i)
     nodes[order[i]].next = &nodes[order[(i + 1) % order.size()]];
 }
 
-void measure_raw(bench::program& program, std::size_t stack_size) {
-  if (!program.wants("raw"))
+template <class Context>
+void measure_raw(bench::program& program, const char* variant, std::size_t stack_size) {
+  if (!program.wants(variant))
     return;
   for (const long n : program.values("n")) {
-    std::vector<raw_node> nodes(static_cast<std::size_t>(n));
+    std::vector<raw_node<Context>> nodes(static_cast<std::size_t>(n));
     std::vector<sennit::detail::stack_memory> stacks;
     sennit_context host;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       stacks.push_back(sennit::detail::stack_take(stack_size));
       void* const top = stacks.back().high() - 512 - i % 16 * 192;  // as the runtime's, with its frame above
-      nodes[i] = {sennit_newstack(top, raw_node::enter), nullptr, &host, i};
-      sennit_swapstack_saving(nodes[i].context, reinterpret_cast<std::uintptr_t>(&nodes[i]), &host);
+      if constexpr (!std::is_same_v<Context, sennit_context>)
+        nodes[i].context = std::make_unique<bare_descriptor>();
+      nodes[i].host = &host;
+      nodes[i].index = i;
+      context_of(nodes[i].context) = sennit_newstack(top, raw_node<Context>::enter);
+      sennit_swapstack_saving(context_of(nodes[i].context), reinterpret_cast<std::uintptr_t>(&nodes[i]),
+                              &host);
     }
     const auto lap = [&](std::uint64_t laps) {
-      sennit_swapstack_saving(nodes[0].context, laps * nodes.size(), &host);
+      sennit_swapstack_saving(context_of(nodes[0].context), laps * nodes.size(), &host);
     };
     std::vector<std::size_t> order(nodes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (const char* name : {"memory", "random"}) {
       link(nodes, order);
-      program.measure_rate("raw", {{"n", n}, {"order", name}}, "hop", static_cast<double>(n), lap);
+      program.measure_rate(variant, {{"n", n}, {"order", name}}, "hop", static_cast<double>(n), lap);
       std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
     }
     for (const auto& each : stacks)
@@ -247,7 +295,8 @@ int main(int argc, char** argv) {
                          bench::threadring_parameters());
 
   const auto measure = [&] {
-    bench::measure_threadring<local>(program, "local", stack_size);
+    bench::measure_threadring<local, park_mailbox<local_kind>>(program, "local", stack_size);
+    bench::measure_threadring<local>(program, "local-condvar", stack_size);
     bench::measure_threadring<local, channel_mailbox>(program, "local-channel", stack_size);
     bench::measure_ring<actor_ring<local_kind>>(program, "local-actor", {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<local_kind>>(program, "local-continuation", {INT64_MAX, ""});
@@ -258,10 +307,11 @@ int main(int argc, char** argv) {
     local::run([&] { bench::measure_threadring<local>(program, "local-uncoloured", stack_size); },
                sennit::run_policy::fifo, stack_size);
     sennit::detail::stack_colours = colours;
-    measure_raw(program, stack_size);
+    measure_raw<sennit_context>(program, "raw", stack_size);
+    measure_raw<std::unique_ptr<bare_descriptor>>(program, "raw-apart", stack_size);
   }
   const auto measure_parallel = [&] {
-    bench::measure_threadring<parallel, bench::park_mailbox>(program, "parallel", stack_size);
+    bench::measure_threadring<parallel, park_mailbox<parallel_kind>>(program, "parallel", stack_size);
     bench::measure_ring<actor_ring<parallel_kind>>(program, "parallel-actor", {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<parallel_kind>>(program, "parallel-continuation", {INT64_MAX, ""});
   };

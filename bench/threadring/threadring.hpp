@@ -11,6 +11,8 @@
 #include <numeric>
 #include <random>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../support/bench.hpp"
@@ -52,8 +54,11 @@ private:
   bool full_ = false;
 };
 
-/// A ring of `n` fibers. `Mailbox` has `put(token)` and `take()`; if it needs to know who takes, a member
-/// `belongs_to(handle)`, which comes before the first `put`.
+/// A mailbox that keeps its fiber's handle: `belongs_to(handle&&)`, before the first `put`, and `join()`.
+template <class Mailbox>
+concept keeps_its_fiber = requires(Mailbox& mail) { mail.join(); };
+
+/// A ring of `n` fibers. `Mailbox` has `put(token)` and `take()`.
 template <class Library, class Mailbox = mailbox<Library>>
 class ring {
 public:
@@ -61,17 +66,19 @@ public:
     link_in_memory_order();
     fibers_.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
-      fibers_.emplace_back(distinct_entry<ring>(i), &nodes_[i], stack_size);
-    }
-    if constexpr (requires { done_.belongs_to(Library::main()); }) {
-      for (std::size_t i = 0; i < n; ++i)
-        nodes_[i].mail.belongs_to(fibers_[i].handle());
-      done_.belongs_to(Library::main());
+      typename Library::fiber made(distinct_entry<ring>(i), &nodes_[i], stack_size);
+      if constexpr (keeps_its_fiber<Mailbox>)
+        nodes_[i].mail.belongs_to(std::move(made.handle()));
+      else
+        fibers_.push_back(std::move(made));
     }
   }
 
   ~ring() {
     nodes_.front().mail.put(stop);
+    if constexpr (keeps_its_fiber<Mailbox>)
+      for (auto& each : nodes_)
+        each.mail.join();
     for (auto& each : fibers_)
       each.join();
   }
@@ -129,8 +136,8 @@ private:
   }
 
   std::vector<node> nodes_;
-  std::vector<typename Library::fiber> fibers_;
-  Mailbox done_;
+  std::vector<typename Library::fiber> fibers_;  // those that no mailbox keeps
+  std::conditional_t<keeps_its_fiber<Mailbox>, mailbox<Library>, Mailbox> done_;
 };
 
 /// The most fibers a library is asked for, and why no more.
