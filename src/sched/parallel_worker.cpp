@@ -85,7 +85,7 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   self.context = frame.context;
   self.ended.store(ended_already, std::memory_order_relaxed);
   w.ready.current = parent;
-  return {parent->context, 0};
+  return sennit_round_leave({parent->context, 0});
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ sennit_decision parallel_finish(coroutine_frame& frame) noexcept {
   w.ready.current = joiner;
   if (joiner->flags.stackless) [[unlikely]]
     return stack_for(w, *joiner);
-  return {joiner->context, word};
+  return sennit_round_leave({joiner->context, word});
 }
 
 namespace {
