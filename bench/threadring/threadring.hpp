@@ -76,9 +76,13 @@ public:
 
   ~ring() {
     nodes_.front().mail.put(stop);
-    if constexpr (keeps_its_fiber<Mailbox>)
-      for (auto& each : nodes_)
-        each.mail.join();
+    if constexpr (keeps_its_fiber<Mailbox>) {
+      node* each = &nodes_.front();
+      do {  // in the ring's order: who has ended wakes nobody any more
+        each->mail.join();
+        each = each->next;
+      } while (each != &nodes_.front());
+    }
     for (auto& each : fibers_)
       each.join();
   }
