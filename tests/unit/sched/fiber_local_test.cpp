@@ -152,6 +152,29 @@ TEST(FiberLocal, AConstructorThatThrowsIsTriedAgain) {
   EXPECT_EQ(tries, 2);
 }
 
+// What waits in a destructor notes what for where the exception lies.
+TEST(FiberLocal, AnExceptionStaysWhatItIsWhileValuesAndTheFunctionAreDestroyed) {
+  struct waits {
+    waits() = default;
+    waits(waits&&) {}
+    ~waits() {
+      sennit::local::this_fiber::sleep_for(1us);
+      sennit::local::spawn([] {}).join();
+    }
+  };
+  static sennit::fiber_local<waits> value;
+  sennit::local::runtime rt;
+  rt.run([&] {
+    auto of_value = sennit::local::spawn([] {
+      value.get();
+      throw std::runtime_error("value");
+    });
+    EXPECT_THROW(of_value.join(), std::runtime_error);
+    auto of_function = sennit::local::spawn([held = waits()] { throw std::runtime_error("function"); });
+    EXPECT_THROW(of_function.join(), std::runtime_error);
+  });
+}
+
 // A later object never finds the values of one that is gone.
 TEST(FiberLocal, AnObjectMayEndBeforeItsValues) {
   sennit::local::runtime rt;

@@ -107,6 +107,33 @@ void destroy_body(coroutine_frame& frame) {
   payload_destroy<Body>(frame);
 }
 
+// What its function ended with lies where a wait notes what it is for: put aside while destructors run, which
+// may wait.
+class error_aside {
+public:
+  explicit error_aside(fiber& f) noexcept : fiber_(f), error_(fiber_error(f)) {}
+  ~error_aside() {
+    if (error_ != nullptr)
+      fiber_.error = error_;
+  }
+  error_aside(const error_aside&) = delete;
+  error_aside& operator=(const error_aside&) = delete;
+
+private:
+  fiber& fiber_;
+  std::exception_ptr* error_;
+};
+
+template <class Body>
+[[gnu::always_inline]] inline void destroy_function(coroutine_frame& frame) noexcept {
+  if constexpr (fits_payload<Body> && std::is_trivially_destructible_v<Body>) {
+    payload_destroy<Body>(frame);
+  } else {
+    const error_aside meanwhile(current_fiber());
+    payload_destroy<Body>(frame);
+  }
+}
+
 // Calls a fiber's function. (A continuation is made where it is wanted, so all of these return what they
 // call, and name it once: to move one costs more than all else in giving up a stack. And all of these are in
 // the round's frame, in any build: an exception may be thrown from where a fault was if it may leave each
@@ -168,7 +195,7 @@ template <class Body>
   const bool goes_on = may_go_on(next, frame);
   if (frame.own.locals != nullptr) [[unlikely]]
     function_left(current_fiber());
-  payload_destroy<Body>(frame);
+  destroy_function<Body>(frame);
   if (goes_on) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);
   } else {
