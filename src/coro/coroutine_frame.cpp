@@ -175,7 +175,8 @@ void coroutine_rethrow(coroutine_frame& frame) {
 void coroutine_unwind(coroutine_frame& frame) noexcept {
   assert(frame.context != nullptr && "sennit: a coroutine that is running was destroyed");
   frame.state = coroutine_state::unwinding;
-  coroutine_resume(frame, 0, resume_as::changed);
+  // One that never began learns from the value which frame is its own; others do not look at it.
+  coroutine_resume(frame, reinterpret_cast<std::uintptr_t>(&frame), resume_as::changed);
   if (frame.state != coroutine_state::idle) {
     std::fputs(
         "sennit: a coroutine that was destroyed early caught its unwinding with catch (...) and went on; "

@@ -163,6 +163,13 @@ TEST(Generator, DestroysABodyThatNeverBegan) {
   EXPECT_EQ(alive, 0);
 }
 
+TEST(Generator, DestroysABodyThatNeverBeganOnAStackThatNobodyHasUsed) {
+  std::atomic<int> alive = 0;
+  for (int i = 0; i < 2; ++i)
+    const generator<int> unbegun([held = counted(alive)](auto& yield) { yield(1); }, 2 << 20);
+  EXPECT_EQ(alive, 0);
+}
+
 TEST(Generator, KeepsLargeFunctionObjects) {
   std::array<int, 1000> large{};
   std::iota(large.begin(), large.end(), 0);
