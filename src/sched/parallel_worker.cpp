@@ -109,7 +109,7 @@ sennit_decision parallel_finish(coroutine_frame& frame) noexcept {
   joiner->word = word;
   w.ready.current = joiner;
   if (joiner->flags.stackless) [[unlikely]]
-    return stack_for(w, *joiner);
+    return sennit_round_leave(stack_for(w, *joiner));
   return sennit_round_leave({joiner->context, word});
 }
 

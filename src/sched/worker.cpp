@@ -131,7 +131,8 @@ sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& wo
 
 namespace {
 
-// run_once(): the fibers that are ready now may run, then the host goes on.
+// run_once(): the fibers that are ready now may run, and who joins one of them that ends, then the host goes
+// on.
 void limit_run(worker& w) noexcept {
   w.host_wanted = true;
   w.until_poll = static_cast<unsigned>(w.ready.size());
@@ -304,6 +305,8 @@ sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void*
   fiber& done = *w.ready.current;
   done.context = direct_entry ? done.frame->context : self;
   w.ready.remove_running();
+  if (w.until_poll > 0)  // one dispatch more
+    --w.until_poll;
   if (done.flags.owned && done.joiner == nullptr)
     fiber_detach_frame(w, done);
   if (done.joiner != nullptr)
@@ -370,7 +373,7 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
     if (fiber* next = w.ready.step_off(self)) {
       const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
       fiber_give(w, self);
-      return decision;
+      return sennit_round_leave(decision);
     }
   }
   return fiber_finish_slow(w);
@@ -395,7 +398,7 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
   if (!joiner->flags.stackless) [[likely]]
     return sennit_round_leave({joiner->context, word});
   joiner->word = word;
-  return stack_for(w, *joiner);
+  return sennit_round_leave(stack_for(w, *joiner));
 }
 
 [[gnu::noinline]] sennit_decision fiber_finish_slow(worker& w) noexcept {

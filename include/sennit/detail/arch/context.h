@@ -4,7 +4,7 @@
  *
  *   sennit_newstack        makes a context that will enter a function on a stack of its own
  *   sennit_newlinked       the same, and its backtrace goes on in the context that resumed it
- *   sennit_newrounds       makes a context that calls a function anew each time it is entered
+ *   sennit_newrounds       makes a context that runs a function anew each time it is entered
  *   sennit_round_leave     ends such a function, from wherever in it
  *   sennit_swapstack       switches: suspends us, resumes the target, hands over one word in a register
  *   sennit_swapstack4      the same with four words, all in registers

@@ -123,7 +123,7 @@ struct sennit_server {
   sennit_context resumer; /* who resumes it writes himself here (sennit_swapstack_linking) */
   sennit_round round;     /* not used */
   sennit_context context;
-  void (*action)(struct sennit_server* self); /* must not let an exception out; ends by sennit_server_leave */
+  void (*action)(struct sennit_server* self); /* must not let an exception out */
 };
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_newserver(struct sennit_server* top) {

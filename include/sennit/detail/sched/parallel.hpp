@@ -478,7 +478,7 @@ sennit_decision parallel_round(void* top) noexcept {
     return round_ended(frame, next);
   if constexpr (may_become<Body>)
     if (next)
-      return parallel_thread_block(frame, next);
+      return sennit_round_leave(parallel_thread_block(frame, next));
   return parallel_finish(frame);
 }
 inline constexpr sennit_round parallel_thread_continue = parallel_round<resumed>;

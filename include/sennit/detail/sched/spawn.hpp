@@ -257,7 +257,7 @@ sennit_decision fiber_round(void* top) noexcept {
   worker& w = *this_worker();
   if constexpr (may_become<Body>)
     if (next)
-      return thread_block(w, frame, next);
+      return sennit_round_leave(thread_block(w, frame, next));
   return fiber_finish(w, frame);
 }
 // What a stack begins with that was attached to a fiber.
