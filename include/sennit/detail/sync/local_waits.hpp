@@ -4,7 +4,7 @@
 //   lock(), unlock()
 //   take(waiter, who&)            ends the wait of one taken off a list; false: it had stopped waiting. `who`
 //                                 is to be made ready, or null: nobody
-//   wake(who, word), wake_all     makes ready; the lock was let go
+//   wake(who, word), wake_all     makes ready one whose word that is, and stored; the lock was let go
 //   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
 //                                 word it was woken with, or 0
 //   wait_by(..., file)            the same, where `file(waiter&, next&)` enters what it wants and lets go the
