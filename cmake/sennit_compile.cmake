@@ -38,6 +38,11 @@ function(sennit_target_compile)
   if(TARGET sennit_compiler)
     set(plugin "$<TARGET_FILE:sennit_compiler>")
     add_dependencies(${target} sennit_compiler)
+    # That is for linking: objects are compiled as soon as what is generated is there, the plugin or not.
+    get_target_property(sources "${target}" SOURCES)
+    get_target_property(folder sennit_compiler BINARY_DIR)
+    set_property(SOURCE ${sources} TARGET_DIRECTORY "${target}" APPEND PROPERTY
+      OBJECT_DEPENDS "${folder}/sennit_compiler.so")
   elseif(EXISTS "${SENNIT_COMPILER_PLUGIN}")
     set(plugin "${SENNIT_COMPILER_PLUGIN}")
   else()
