@@ -103,9 +103,7 @@ struct channel_cases {
 private:
   template <class Waits>
   static auto keep_for_later(later_wake& later) {
-    return [&later](fiber* who, std::uintptr_t word) {
-      later = {[](fiber* f, std::uintptr_t with) { Waits::wake(f, with); }, who, word};
-    };
+    return [&later](fiber* who) { later = {[](fiber* f) { Waits::wake(f); }, who}; };
   }
 };
 

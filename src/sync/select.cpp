@@ -92,7 +92,7 @@ std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
   if (const std::size_t done = attempt_each(cases, woken); done != none) {
     hold.release();
     if (woken.wake != nullptr)
-      woken.wake(woken.who, woken.word);
+      woken.wake(woken.who);
     return done;
   }
   if (wait != nullptr) {

@@ -245,7 +245,7 @@ protected:
     fiber* next = nullptr;
     const bool waits = at.submit(call, me, asked, next);
     if (next != nullptr)
-      Waits::wake(next, 0);
+      Waits::wake(next);
     return waits;
   }
   static bool leave_call(record& call, waiter& me) noexcept {
@@ -435,11 +435,11 @@ private:
     }
     SENNIT_INLINE void wake() noexcept {
       if (sender != nullptr)
-        Waits::wake(sender, 0);
+        Waits::wake(sender);
       while (refused != nullptr) {
         fiber* const first = refused;
         refused = static_cast<fiber*>(first->next);
-        Waits::wake(first, 0);
+        Waits::wake(first);
       }
     }
   };
@@ -473,7 +473,7 @@ private:
     if (Waits::direct && asked)
       next = server;
     else if (server != nullptr)
-      Waits::wake(server, 0);
+      Waits::wake(server);
     return asked;
   }
   [[gnu::noinline, gnu::cold]] bool submit_again(record& call, waiter& w, bool asked, fiber*& next) noexcept {
@@ -492,7 +492,7 @@ private:
                      if (Waits::direct)
                        next = woken;
                      else if (woken != nullptr)
-                       Waits::wake(woken, 0);
+                       Waits::wake(woken);
                      return true;
                    });
   }

@@ -150,9 +150,9 @@ private:
   // may destroy the channel.
   struct hand_over {
     lock& hold;
-    SENNIT_INLINE void operator()(fiber* who, std::uintptr_t word) const {
+    SENNIT_INLINE void operator()(fiber* who) const {
       hold.release();
-      Waits::wake(who, word);
+      Waits::wake(who);
     }
   };
 
@@ -176,7 +176,8 @@ private:
     fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
       count_recognition(who);
-      wake(who, land(*receiver, value));
+      land(*receiver, value);
+      wake(who);
       return true;
     }
     if (size_ == capacity_)
@@ -205,19 +206,16 @@ private:
   };
   using landing = std::conditional_t<in_register, landing_flag, landing_value>;
 
-  // Returns the word to wake the receiver with.
-  SENNIT_INLINE static std::uintptr_t land(waiter& receiver, T& value) {
+  SENNIT_INLINE static void land(waiter& receiver, T& value) {
     auto& place = *reinterpret_cast<landing*>(receiver.word);
-    std::uintptr_t word = 0;
     if constexpr (in_register) {
       place.filled = true;
-      word = to_word<T>(value);
+      receiver.word = to_word<T>(value);
     } else {
       const moving meanwhile;
       place.value.emplace(std::move(value));
+      receiver.word = 0;
     }
-    receiver.word = word;
-    return word;
   }
 
   class receive_wait : public continuation_wait {
@@ -321,7 +319,7 @@ private:
     count_recognition(who);
     take_value(*reinterpret_cast<T*>(sender->word));
     sender->word = taken;
-    wake(who, taken);
+    wake(who);
     return true;
   }
 

@@ -4,7 +4,7 @@
 //   lock(), unlock()
 //   take(waiter, who&)            ends the wait of one taken off a list; false: it had stopped waiting. `who`
 //                                 is to be made ready, or null: nobody
-//   wake(who, word), wake_all     makes ready one whose word that is, and stored; the lock was let go
+//   wake(who), wake_all           makes ready, with the word that lies in the fiber; the lock was let go
 //   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
 //                                 word it was woken with, or 0
 //   wait_by(..., file)            the same, where `file(waiter&, next&)` enters what it wants and lets go the
@@ -50,7 +50,7 @@ struct local_waits {
     who = static_cast<fiber*>(&w);
     return true;
   }
-  SENNIT_INLINE static void wake(fiber* who, std::uintptr_t) { unpark(*who); }
+  SENNIT_INLINE static void wake(fiber* who) { unpark(*who); }
   static void wake_all(fiber_chain& woken) {
     while (fiber* f = woken.pop())
       unpark_in_turn(*f, fiber_status::notified);
@@ -109,10 +109,10 @@ public:
     waits_.unlock();
   }
   // Who is made ready may destroy what the lock belongs to. Null: nobody.
-  SENNIT_INLINE void release_and_wake(fiber* who, std::uintptr_t word = 0) {
+  SENNIT_INLINE void release_and_wake(fiber* who) {
     release();
     if (who != nullptr)
-      Waits::wake(who, word);
+      Waits::wake(who);
   }
 
 private:

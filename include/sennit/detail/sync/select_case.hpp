@@ -20,9 +20,8 @@ namespace sennit::detail {
 
 // A peer whose wait an attempt has ended: it is woken once the locks are let go.
 struct later_wake {
-  void (*wake)(fiber* who, std::uintptr_t word) = nullptr;
+  void (*wake)(fiber* who) = nullptr;
   fiber* who = nullptr;
-  std::uintptr_t word = 0;
 };
 
 // The case is the waiter of its object.

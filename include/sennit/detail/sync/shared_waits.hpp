@@ -21,7 +21,7 @@ public:
 
   // Who is woken gets its word from the caller, under the lock.
   SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept { return take_waiter(w, w.word, who); }
-  SENNIT_INLINE static void wake(fiber* who, std::uintptr_t) noexcept { deliver(who); }
+  SENNIT_INLINE static void wake(fiber* who) noexcept { deliver(who); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
 
   static void prepare(const fiber& f, const char* reason) noexcept { must_be_of_kind(f, true, reason); }
