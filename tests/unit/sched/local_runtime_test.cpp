@@ -51,64 +51,6 @@ TEST_P(LocalRuntime, JoinsChildren) {
   EXPECT_EQ(sum, 5050);
 }
 
-// Fibers each of which starts the next one and ends: nobody ever waits.
-class relay {
-public:
-  explicit relay(bool keeps_handles) : keeps_handles_(keeps_handles) { next(); }
-  void stop() { stopped_ = true; }
-  long started() const { return started_; }
-
-private:
-  static constexpr long most = 3'000'000;
-  void next() {
-    if (stopped_ || started_ == most)
-      return;
-    ++started_;
-    fiber made = spawn([this] { next(); });
-    if (!keeps_handles_)
-      return made.detach();
-    std::swap(handles_[started_ % 2], made);
-    if (made.joinable())
-      made.join();
-  }
-  const bool keeps_handles_;
-  bool stopped_ = false;
-  long started_ = 0;
-  fiber handles_[2];
-};
-
-TEST_P(LocalRuntime, FibersThatOnlyStartTheNextOneKeepNobodyFromTheClock) {
-  for (const bool keeps_handles : {false, true})
-    rt.run([&] {
-      relay all(keeps_handles);
-      this_fiber::sleep_for(1ms);
-      const long before = all.started();
-      all.stop();
-      EXPECT_LT(before, 2'900'000) << keeps_handles;
-      this_fiber::sleep_for(1ms);  // the last one ends
-    });
-}
-
-TEST_P(LocalRuntime, OneRoundIsNotOneOfFibersThatOnlyStartTheNextOne) {
-  long started = 0;
-  relay* all = nullptr;
-  fiber main = rt.spawn([&] {
-    relay those(true);
-    all = &those;
-    event never;
-    never.wait_for(1ms);
-    those.stop();
-    this_fiber::sleep_for(1ms);
-    all = nullptr;
-  });
-  while (rt.run_once()) {
-    if (all == nullptr)
-      continue;
-    EXPECT_LT(all->started() - started, 1'000);
-    started = all->started();
-  }
-}
-
 TEST_P(LocalRuntime, JoinThrowsWhatTheChildThrew) {
   rt.run([] {
     auto child = spawn([] {
