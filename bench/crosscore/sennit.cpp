@@ -3,6 +3,7 @@
 // sleeps. `parallel-yield` does not park, but yields until the message is there.
 #include "crosscore.hpp"
 
+#include "../peers/park_mailbox.hpp"
 #include "../peers/sennit-parallel.hpp"
 
 namespace {
@@ -15,8 +16,10 @@ sennit::fiber start(unsigned worker, bench::entry entry, void* argument) {
   return sennit::spawn([entry, argument] { entry(argument); }, {.pinned = worker});
 }
 
-void belongs_to(bench::park_mailbox& mailbox, sennit::fiber& taker) {
-  mailbox.belongs_to(taker);
+using park_mailbox = bench::park_mailbox<sennit::this_fiber::park, sennit::fiber*>;
+
+void belongs_to(park_mailbox& mailbox, sennit::fiber& taker) {
+  mailbox.belongs_to(&taker);
 }
 
 void measure_busy(bench::program& program) {
@@ -26,7 +29,7 @@ void measure_busy(bench::program& program) {
       sennit::this_fiber::yield();
   };
   sennit::fiber busy[] = {sennit::spawn(keep_busy, {.pinned = 0}), sennit::spawn(keep_busy, {.pinned = 1})};
-  bench::measure_crosscore<bench::park_mailbox>(program, "parallel-busy", start, belongs_to);
+  bench::measure_crosscore<park_mailbox>(program, "parallel-busy", start, belongs_to);
   over.store(true, std::memory_order_relaxed);
   for (auto& each : busy)
     each.join();
@@ -38,7 +41,7 @@ int main(int argc, char** argv) {
   bench::program program(argc, argv, "this checkout", "pinned fibers; park and unpark, or yield");
   bench::require_two_workers(program);
   bench::sennit_parallel::run(2, bench::second_worker::sleeps, [&] {
-    bench::measure_crosscore<bench::park_mailbox>(program, "parallel", start, belongs_to);
+    bench::measure_crosscore<park_mailbox>(program, "parallel", start, belongs_to);
     measure_busy(program);
     bench::measure_crosscore<bench::polled_mailbox<yields>>(program, "parallel-yield", start,
                                                             [](auto&, auto&) {});

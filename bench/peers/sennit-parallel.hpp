@@ -36,17 +36,14 @@ public:
     if (workers == 1 && second == second_worker::held)
       held.emplace(runtime);
 
-    std::binary_semaphore known(0);
     std::binary_semaphore ended(0);
     const auto run_main = [&] {
-      known.acquire();
       main();
       ended.release();
     };
-    main_ = runtime.spawn(run_main, {.stack_size = 256 * 1024});  // it prints
-    known.release();
+    sennit::fiber runs = runtime.spawn(run_main, {.stack_size = 256 * 1024});  // it prints
     ended.acquire();
-    main_.join();
+    runs.join();
   }
 
   class fiber {
@@ -69,9 +66,6 @@ public:
   using mutex = sennit::mutex;
 
   using condition_variable = bare_mutex_condition<sennit::condition_variable, mutex>;
-
-  /// The fiber that runs `main`.
-  static sennit::fiber& main() { return main_; }
 
 private:
   /// Keeps worker 1 in a system call.
@@ -96,33 +90,6 @@ private:
     std::binary_semaphore over_{0};
     sennit::fiber fiber_;
   };
-
-  static inline sennit::fiber main_;
-};
-
-/// Holds one message for one fiber, which parks until it is there.
-class park_mailbox {
-public:
-  /// Who takes; before the first message is put.
-  void belongs_to(sennit::fiber& taker) { taker_ = &taker; }
-
-  BENCH_INLINE void put(std::uint64_t message) {
-    message_ = message;
-    full_.store(true, std::memory_order_release);
-    taker_->unpark();
-  }
-
-  BENCH_INLINE std::uint64_t take() {
-    while (!full_.load(std::memory_order_acquire))
-      sennit::this_fiber::park();
-    full_.store(false, std::memory_order_relaxed);
-    return message_;
-  }
-
-private:
-  std::uint64_t message_ = 0;
-  std::atomic<bool> full_{false};
-  sennit::fiber* taker_ = nullptr;
 };
 
 }  // namespace bench

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "../peers/park_mailbox.hpp"
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 #include "actor.hpp"
@@ -25,30 +26,6 @@
 #include "sennit/local/event.hpp"
 
 namespace {
-
-template <class Kind>
-class park_mailbox {
-public:
-  void belongs_to(typename Kind::fiber&& taker) { taker_ = std::move(taker); }
-  void join() { taker_.join(); }
-
-  BENCH_INLINE void put(std::uint64_t token) {
-    token_ = token;
-    full_.store(true, std::memory_order_release);
-    taker_.unpark();
-  }
-  BENCH_INLINE std::uint64_t take() {
-    while (!full_.load(std::memory_order_acquire))
-      Kind::park();
-    full_.store(false, std::memory_order_relaxed);
-    return token_;
-  }
-
-private:
-  std::uint64_t token_ = 0;
-  std::atomic<bool> full_{false};
-  typename Kind::fiber taker_;
-};
 
 class channel_mailbox {
 public:
@@ -230,7 +207,6 @@ struct local_kind {
   static fiber spawn(Begins begins) {
     return sennit::local::spawn(std::move(begins));
   }
-  static BENCH_INLINE void park() { sennit::local::this_fiber::park(); }
 };
 struct parallel_kind {
   using fiber = sennit::fiber;
@@ -241,7 +217,6 @@ struct parallel_kind {
   static fiber spawn(Begins begins) {
     return sennit::spawn(std::move(begins));
   }
-  static BENCH_INLINE void park() { sennit::this_fiber::park(); }
 };
 
 template <class Context>
@@ -295,7 +270,9 @@ int main(int argc, char** argv) {
                          bench::threadring_parameters());
 
   const auto measure = [&] {
-    bench::measure_threadring<local, park_mailbox<local_kind>>(program, "local", stack_size);
+    bench::measure_threadring<local,
+                              bench::park_mailbox<sennit::local::this_fiber::park, sennit::local::fiber>>(
+        program, "local", stack_size);
     bench::measure_threadring<local>(program, "local-condvar", stack_size);
     bench::measure_threadring<local, channel_mailbox>(program, "local-channel", stack_size);
     bench::measure_ring<actor_ring<local_kind>>(program, "local-actor", {INT64_MAX, ""});
@@ -311,7 +288,8 @@ int main(int argc, char** argv) {
     measure_raw<std::unique_ptr<bare_descriptor>>(program, "raw-apart", stack_size);
   }
   const auto measure_parallel = [&] {
-    bench::measure_threadring<parallel, park_mailbox<parallel_kind>>(program, "parallel", stack_size);
+    bench::measure_threadring<parallel, bench::park_mailbox<sennit::this_fiber::park, sennit::fiber>>(
+        program, "parallel", stack_size);
     bench::measure_ring<actor_ring<parallel_kind>>(program, "parallel-actor", {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<parallel_kind>>(program, "parallel-continuation", {INT64_MAX, ""});
   };
