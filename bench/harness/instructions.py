@@ -133,8 +133,13 @@ def _measurements(program):
 
 
 def _entry(program, measured, atomics):
-    def for_each(less, more):
+    def for_each(less, more, many):
         return round((more - less) / (many - few) / measured["operations"], 1) + 0.0  # no -0.0
+
+    def also(name, count, many):
+        less, more = (count([*command, "--count", str(operations)]) for operations in (few, many))
+        if None not in (less, more):
+            entry[name] = for_each(less, more, many)
 
     params = ",".join(f"{name}={value}" for name, value in measured["params"].items()) or "none"
     command = [*program.command, *_sizes(program), "--variant", measured["variant"], "--only", params]
@@ -142,18 +147,14 @@ def _entry(program, measured, atomics):
     counts = [_count([*command, "--count", str(count)]) for count in (few, many)]
     if None in counts:
         return None
-    each, loads, stores, code_misses, data_misses = map(for_each, *counts)
+    each, loads, stores, code_misses, data_misses = (for_each(*pair, many) for pair in zip(*counts))
     entry = {"workload": program.workload, "peer": program.peer, "variant": measured["variant"],
              "params": measured["params"], "metric": "instructions",
              "unit": measured["unit"].replace("ns/", "instructions/"), "value": each, "loads": loads,
              "stores": stores, "code_misses": code_misses, "data_misses": data_misses}
     if atomics:
-        less, more = (_count_atomics([*command, "--count", str(count)]) for count in (few, many))
-        if None not in (less, more):
-            entry["atomics"] = for_each(less, more)
-        less, more = (_count_store_slots([*command, "--count", str(count)]) for count in (few, many))
-        if None not in (less, more):
-            entry["store_slots"] = for_each(less, more)
+        also("atomics", _count_atomics, many)
+        also("store_slots", _count_store_slots, few + (many - few) // 10)  # a trace takes ten times as long
     return entry
 
 
