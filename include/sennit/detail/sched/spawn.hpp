@@ -102,11 +102,6 @@ template <class Function>
 using fiber_result =
     std::conditional_t<may_become<Function>, void, std::invoke_result_t<std::remove_reference_t<Function>&>>;
 
-template <class Body>
-void destroy_body(coroutine_frame& frame) {
-  payload_destroy<Body>(frame);
-}
-
 // What its function ended with lies where a wait notes what it is for: put aside while destructors run, which
 // may wait.
 class error_aside {
@@ -125,7 +120,7 @@ private:
 };
 
 template <class Body>
-[[gnu::always_inline]] inline void destroy_function(coroutine_frame& frame) noexcept {
+[[gnu::always_inline]] inline void destroy_body(coroutine_frame& frame) noexcept {
   if constexpr (fits_payload<Body> && std::is_trivially_destructible_v<Body>) {
     payload_destroy<Body>(frame);
   } else {
@@ -195,7 +190,7 @@ template <class Body>
   const bool goes_on = may_go_on(next, frame);
   if (frame.own.locals != nullptr) [[unlikely]]
     function_left(current_fiber());
-  destroy_function<Body>(frame);
+  destroy_body<Body>(frame);
   if (goes_on) {
     sennit_should_hold_no_lock("blocks without its stack", nullptr);
   } else {
