@@ -39,11 +39,16 @@
 #include "sennit/detail/arch/s390x.h"
 #endif
 
-/* Bytes below a suspended context's record that are still in use. */
+/* Bytes below a suspended context's record that are still in use. On x86-64 there lies, written once, the
+ * return address of what a context of rounds or a server runs: for backtraces, and for what returns (it may
+ * leave). */
 #if defined(__x86_64__)
-#define SENNIT_BELOW_RECORD 16 /* the return address of what a context of rounds or a server calls */
+#define SENNIT_BELOW_RECORD 16
+#define SENNIT_SET_RETURN(context, label) \
+  (*(const char**)(void*)((char*)(context) - SENNIT_BELOW_RECORD) = (label))
 #else
 #define SENNIT_BELOW_RECORD 0
+#define SENNIT_SET_RETURN(context, label) ((void)0)
 #endif
 
 /* In src/arch/switch_<isa>.S. */
@@ -98,10 +103,7 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit
  * record is never written again. The first word at top is the caller's. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newrounds(void* top) {
   const sennit_context made = sennit_make_context(top, 0, sennit_enter_rounds);
-#if defined(__x86_64__)
-  *(const char**)(void*)((char*)made - SENNIT_BELOW_RECORD) =
-      sennit_went_round; /* for backtraces, and for a round that returns */
-#endif
+  SENNIT_SET_RETURN(made, sennit_went_round);
   return made;
 }
 
@@ -129,10 +131,7 @@ struct sennit_server {
 SENNIT_ALWAYS_INLINE sennit_context sennit_newserver(struct sennit_server* top) {
   const sennit_context made = sennit_make_context(top, 0, sennit_serve);
   top->resumer = (sennit_context)(uintptr_t)sennit_no_resumer;
-#if defined(__x86_64__)
-  *(const char**)(void*)((char*)made - SENNIT_BELOW_RECORD) =
-      sennit_served; /* for backtraces, and for an action that returns */
-#endif
+  SENNIT_SET_RETURN(made, sennit_served);
   return made;
 }
 
