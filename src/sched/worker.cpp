@@ -44,6 +44,12 @@ void renew_poll(worker& w) noexcept {
   w.now = coarse_now();
 }
 
+// By a decider, which looks outside itself once none is left.
+void count_dispatch(worker& w) noexcept {
+  if (w.until_poll > 0)
+    --w.until_poll;
+}
+
 // Every so many dispatches. The host, if it is its turn, else null.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w) noexcept {
   renew_poll(w);
@@ -78,8 +84,7 @@ worker& running_worker_for(const char* what) noexcept {
 }
 
 void unpark_from_outside(fiber& f) {
-  assert(f.is_parked());
-  f.flags.status = fiber_status::notified;
+  awaken(f, fiber_status::notified);
   f.home->ready.add_woken(&f);
 }
 
@@ -91,19 +96,24 @@ bool quiet_outside(worker& w) noexcept {
   return quiet;
 }
 
-sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept {
+namespace {
+
+// It is time to look outside, or a decider makes every switch.
+[[gnu::cold, gnu::noinline]] sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept {
   const bool may_enter = w.until_poll != 0 || quiet_outside(w);
   return left_for(w, self, as, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
 }
 
-sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept {
+// Apart, so that leave_for_next need not save a register: it ends by a jump there.
+[[gnu::noinline]] sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept {
   return left_for(w, self, as, w.ready.step_off_otherwise(self));
 }
 
+}  // namespace
+
 sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept {
   fiber& self = *w.ready.current;
-  self.reason = why.text;
-  self.object = why.object;
+  waits_for(self, why);
   if (--w.until_poll == 0 || !direct_entry) [[unlikely]]
     return leave_polling(w, self, as);
   fiber* const next = w.ready.step_off_quickly(self);
@@ -120,9 +130,9 @@ std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept {
 
 sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept {
   fiber& self = *w.ready.current;
-  self.reason = why.text;
-  self.object = why.object;
-  awaken(woken, 0, fiber_status::notified);
+  waits_for(self, why);
+  woken.word = 0;
+  awaken(woken, fiber_status::notified);
   if (may_enter_directly(w)) [[likely]]
     return left_for(w, self, as, w.ready.step_off_to(self, woken));
   w.ready.add_woken(&woken);
@@ -270,8 +280,7 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   fiber& f = *w.ready.current;
   thread_dispatch(w, f, self);
   w.ready.remove_running();
-  if (w.until_poll > 0)  // one dispatch more
-    --w.until_poll;
+  count_dispatch(w);
   if (tell_now(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);
@@ -305,8 +314,7 @@ sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void*
   fiber& done = *w.ready.current;
   done.context = direct_entry ? done.frame->context : self;
   w.ready.remove_running();
-  if (w.until_poll > 0)  // one dispatch more
-    --w.until_poll;
+  count_dispatch(w);
   if (done.flags.owned && done.joiner == nullptr)
     fiber_detach_frame(w, done);
   if (done.joiner != nullptr)

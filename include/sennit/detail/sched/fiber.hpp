@@ -168,7 +168,7 @@ struct continuation_far;
 // Two lines, next to each other: the processor fetches such pairs together. One that is stackless has its
 // continuation where others have what belongs to a stack.
 struct alignas(128) fiber : waiter {
-  // First line: what blocking, waking and a switch touch. The word is what its resume hands over.
+  // First line: what a beginning, blocking, waking and a switch write. The word is what its resume hands over.
   union {
     sennit_context context = nullptr;  // where it is suspended
     continuation_far* far;             // stackless: what has no room here, or null
@@ -183,7 +183,7 @@ struct alignas(128) fiber : waiter {
   };
   wait_claim permit;     // of a parallel runtime: this_fiber::park and unpark
   std::uint32_t id = 0;  // 0: nobody has asked yet
-  // Second line: what its beginning and its end touch.
+  // Second line: what else is written when it blocks, and what is only read.
   union {
     const char* reason = "";  // what it waits for while parked
     wait_site* site;          // the same, of a parallel runtime, and of one that is stackless: its code

@@ -110,23 +110,11 @@ public:
   SENNIT_INLINE fiber* step_off_quickly(fiber& self) {
     if (fiber* const woken = slot_; woken != nullptr) {
       fiber* const none = none_;
-      if (woken == none) [[unlikely]]
+      fiber* const next = self.next;  // at once, so that it is read only once
+      if (woken == none || !may_pass(self, next)) [[unlikely]]
         return nullptr;
-      fiber* const next = self.next;
-      if (next == &self) [[likely]] {
-        store_in_turn(tail_, woken);
-        store_in_turn(current, woken);
-        store_in_turn(slot_, none);
-        store_in_turn(woken->next, woken);
-        return woken;
-      }
-      if (--budget_ < 0) [[unlikely]]
-        return nullptr;
-      fiber* const tail = tail_;
-      store_in_turn(current, woken);
       store_in_turn(slot_, none);
-      store_in_turn(woken->next, next);
-      store_in_turn(tail->next, woken);
+      replace(self, next, *woken);
       return woken;
     }
     fiber* next = self.next;
@@ -143,9 +131,10 @@ public:
 
   // The same where the running fiber has woken one, which is to run next.
   SENNIT_INLINE fiber* step_off_to(fiber& self, fiber& woken) {
-    if (slot_ != nullptr || !may_pass(self)) [[unlikely]]
+    fiber* const next = self.next;
+    if (slot_ != nullptr || !may_pass(self, next)) [[unlikely]]
       return step_off_to_slow(self, woken);
-    replace(self, woken);
+    replace(self, next, woken);
     return &woken;
   }
 
@@ -153,18 +142,7 @@ public:
   // direct wake. (Nothing is read behind the store through tail_, where self.next may lie: as long as the
   // address of a store is on its way, loads overtake it, and all from there on is done again if they were not
   // to. Zen 4 learns which were not to, but of two dozen loads only.)
-  SENNIT_INLINE void replace(fiber& self, fiber& f) {
-    fiber* const next = self.next;
-    if (next == &self) [[likely]] {
-      store_in_turn(tail_, &f);
-      store_in_turn(current, &f);
-      store_in_turn(f.next, &f);
-    } else {
-      tail_->next = &f;
-      current = &f;
-      f.next = next;
-    }
-  }
+  SENNIT_INLINE void replace(fiber& self, fiber& f) { replace(self, self.next, f); }
 
   // The running fiber leaves the ring; nobody runs.
   void remove_running() {
@@ -197,9 +175,22 @@ public:
 private:
   friend struct run_queue_layout;  // capi's
 
-  // Whether one that is not in the ring may take the place of the running one: unless others have waited for
-  // too many.
-  SENNIT_INLINE bool may_pass(const fiber& self) { return self.next == &self || --budget_ >= 0; }
+  SENNIT_INLINE void replace(fiber& self, fiber* next, fiber& f) {
+    if (next == &self) [[likely]] {
+      store_in_turn(tail_, &f);
+      next = &f;
+    } else {
+      store_in_turn(tail_->next, &f);
+    }
+    store_in_turn(current, &f);
+    store_in_turn(f.next, next);
+  }
+
+  // Whether one that is not in the ring may take the place of the running one, whose next is `next`: unless
+  // others have waited for too many.
+  SENNIT_INLINE bool may_pass(const fiber& self, const fiber* next) {
+    return next == &self || --budget_ >= 0;
+  }
 
   // The ring's order is told from its tail, running or not: after it comes who runs, or else the head.
   SENNIT_INLINE void push_tail(fiber* f) {

@@ -296,11 +296,9 @@ void host_goes(worker& w) noexcept;
 // was to do it has left.
 [[gnu::cold]] void leave_if_due();
 
-// Makes a parked fiber that is in no list any more ready to run with a word. What unpark() and direct
-// wakes share.
-SENNIT_INLINE void awaken(fiber& f, std::uintptr_t word, fiber_status why) {
+// A parked fiber that is in no list any more is about to be ready, with the word that lies in it.
+SENNIT_INLINE void awaken(fiber& f, fiber_status why) {
   assert(f.is_parked());
-  f.word = word;
   f.flags.status = why;
 }
 
@@ -314,15 +312,13 @@ SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcep
 // comparing: a store whose address is read from the fiber would keep the loads that follow waiting, the next
 // fiber's among them (twice the time of a hop in a ring).
 [[gnu::cold]] void unpark_from_outside(fiber& f);
-// Its word is what it is woken with.
 SENNIT_INLINE void unpark(fiber& f) {
   worker* const w = this_worker();
   if (w != f.home) [[unlikely]]
     return unpark_from_outside(f);
-  assert(f.is_parked());
   prefetch_stack(f, 0);
   prefetch_stack(f, 192);
-  f.flags.status = fiber_status::notified;
+  awaken(f, fiber_status::notified);
   w->ready.add_woken(&f);
 }
 SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
@@ -330,6 +326,10 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   unpark(f);
 }
 
+[[gnu::always_inline]] inline void waits_for(fiber& self, const wait_reason& why) noexcept {
+  store_in_turn(self.reason, why.text);
+  store_in_turn(self.object, why.object);
+}
 // It is in no ring any more, and `next` is current; where that is null, a decider must say who is next.
 [[gnu::always_inline]] inline sennit_decision left_for(worker& w, fiber& self, fiber_status as,
                                                        fiber* next) noexcept {
@@ -339,10 +339,6 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   store_in_turn(self.since, w.now);
   return entering(w, *next);
 }
-// It is time to look outside, or a decider makes every switch.
-[[gnu::cold]] sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept;
-// Apart, so that leave_for_next need not save a register: it ends by a jump there.
-sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept;
 
 // What comes before the switch of a wait: the running fiber is filed as one that waits, and who runs next is
 // current. Where that one is to be entered; null: a decider must say. A call, for a program has many waits,
@@ -353,25 +349,30 @@ sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noex
 // made ready, and gets its turn, past the queue, as often as the policy lets one that is in the slot.
 sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
 
-SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
-                                              fiber* woken = nullptr) {
-  sennit_should_hold_no_lock("waits", why.text);
-  fiber* const self = w.ready.current;
-  stack_should_be_whole(*self);
-  const int kept = *w.error_number;
+// What every wait of a fiber does before it leaves; the errno that is to be kept.
+SENNIT_INLINE int park_begins(const worker& w, const char* reason) {
+  sennit_should_hold_no_lock("waits", reason);
+  stack_should_be_whole(*w.ready.current);
   count_site();
-  count_block(why.text);
-  const sennit_decision to = woken != nullptr ? leave_for(w, as, why, *woken) : leave_for_next(w, as, why);
-  std::uintptr_t word;
-  if (to.target != nullptr) [[likely]]
-    word = switch_context(*self, to);
-  else
-    word = suspend(w, sennit_decide_park, &w);
-  const worker& here = *this_worker();  // w, read anew: cheaper than to keep it on our stack
+  count_block(reason);
+  return *w.error_number;
+}
+// And when it is resumed, with a word, which it returns.
+SENNIT_INLINE std::uintptr_t park_ended(int kept, std::uintptr_t word) {
+  const worker& here = *this_worker();  // read anew: cheaper than to keep it on our stack
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
     return leave_if_told(here, word);
   return word;
+}
+
+SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_reason why,
+                                              fiber* woken = nullptr) {
+  fiber* const self = w.ready.current;
+  const int kept = park_begins(w, why.text);
+  const sennit_decision to = woken != nullptr ? leave_for(w, as, why, *woken) : leave_for_next(w, as, why);
+  return park_ended(kept,
+                    to.target != nullptr ? switch_context(*self, to) : suspend(w, sennit_decide_park, &w));
 }
 
 // Where the fiber has guards: throws sennit::cancelled, too.
@@ -396,32 +397,17 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
 [[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
 // The same as park(), where what leave_for_next does is inlined, too: for a wait of which a program has few.
 SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reason why) {
-  fiber* const self = w.ready.current;
-  if (!direct_entry || self->flags.stoppable) [[unlikely]]
+  if (!direct_entry || w.ready.current->flags.stoppable) [[unlikely]]
     return park(w, as, why);
   assert(w.ready.running() && w.shared == nullptr &&
          "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
-  sennit_should_hold_no_lock("waits", why.text);
-  stack_should_be_whole(*self);
-  const int kept = *w.error_number;
-  count_site();
-  count_block(why.text);
-  store_in_turn(self->reason, why.text);
-  store_in_turn(self->object, why.object);
-  std::uintptr_t word;
-  fiber* next;
-  if (--w.until_poll != 0 && (next = w.ready.step_off_quickly(*self)) != nullptr) [[likely]] {
-    store_in_turn(self->flags.status, as);
-    store_in_turn(self->since, w.now);
-    word = switch_context(*self, entering(w, *next));
-  } else {
-    word = park_otherwise(w, as);
-  }
-  const worker& here = *this_worker();
-  *here.error_number = kept;
-  if (here.unwinding) [[unlikely]]
-    return leave_if_told(here, word);
-  return word;
+  fiber& self = *w.ready.current;
+  const int kept = park_begins(w, why.text);
+  waits_for(self, why);
+  fiber* next = nullptr;
+  if (--w.until_poll == 0 || (next = w.ready.step_off_quickly(self)) == nullptr) [[unlikely]]
+    return park_ended(kept, park_otherwise(w, as));
+  return park_ended(kept, switch_context(self, left_for(w, self, as, next)));
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
@@ -449,7 +435,8 @@ inline void prefetch_successor(const worker& w) noexcept {
 // As unpark(), in its turn: what comes from outside, in the order in which it came.
 SENNIT_INLINE void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
-  awaken(f, 0, why);
+  f.word = 0;
+  awaken(f, why);
   w.ready.add(&f);
 }
 
