@@ -168,7 +168,8 @@ struct continuation_far;
 // Two lines, next to each other: the processor fetches such pairs together. One that is stackless has its
 // continuation where others have what belongs to a stack.
 struct alignas(128) fiber : waiter {
-  // First line: what a beginning, blocking, waking and a switch write. The word is what its resume hands over.
+  // First line: what a beginning, blocking, waking and a switch write. The word is what its resume hands
+  // over.
   union {
     sennit_context context = nullptr;  // where it is suspended
     continuation_far* far;             // stackless: what has no room here, or null
