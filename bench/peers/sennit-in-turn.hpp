@@ -2,8 +2,6 @@
 // turn in the run queue.
 #pragma once
 
-#include <cstdint>
-
 #include "sennit/detail/sync/local_waits.hpp"
 #include "sennit/detail/sync/shared_waits.hpp"
 
@@ -11,13 +9,13 @@ namespace bench {
 
 struct local_in_turn : sennit::detail::local_waits {
   static constexpr bool direct = false;
-  static void wake(sennit::detail::fiber* who, std::uintptr_t) {
+  static void wake(sennit::detail::fiber* who) {
     sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
   }
 };
 struct in_turn : sennit::detail::shared_waits {
   static constexpr bool direct = false;
-  static void wake(sennit::detail::fiber* who, std::uintptr_t) {
+  static void wake(sennit::detail::fiber* who) {
     sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
   }
 };
