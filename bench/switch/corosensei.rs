@@ -4,6 +4,7 @@
 use corosensei::{Coroutine, CoroutineResult};
 use sennit_bench::{require, Program};
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type FourValues = [u64; 4];
 
@@ -11,6 +12,9 @@ type FourValues = [u64; 4];
 fn advance(got: FourValues) -> FourValues {
     got.map(|value| value + 1)
 }
+
+/// Whether the side that is entered goes on, which no compiler knows.
+static GOES_ON: AtomicBool = AtomicBool::new(true);
 
 /// Calls `switch` while it returns true, with ten values alive.
 #[inline(always)]
@@ -67,7 +71,7 @@ fn main() {
     let mut ten_values = Coroutine::<(), (), ()>::new(|yielder, ()| {
         loop_with_ten_values(|| {
             yielder.suspend(());
-            true
+            GOES_ON.load(Ordering::Relaxed)
         })
     });
     program.measure("live10", &[], "switch", 2.0, |mut count| {

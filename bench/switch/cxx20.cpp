@@ -49,13 +49,12 @@ BENCH_NOINLINE coroutine plain() {
 }
 
 BENCH_NOINLINE coroutine with_ten_values() {
-  std::uint64_t a = bench::opaque(std::uint64_t{1}), b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1,
-                g = f + 1, h = g + 1, i = h + 1, j = i + 1;
-  for (;;) {
+  bench::ten_values values;
+  while (bench::other_side_goes_on()) {
     co_await std::suspend_always{};
-    const std::uint64_t first = a;
-    a += b, b += c, c += d, d += e, e += f, f += g, g += h, h += i, i += j, j += first;
+    values.add();
   }
+  values.need();
 }
 
 BENCH_NOINLINE coroutine with_values() {

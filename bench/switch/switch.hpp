@@ -31,21 +31,41 @@ BENCH_INLINE void exchange_four_values(std::uint64_t count, Exchange&& exchange)
   require(values.a == 2 * count && values.d == 2 * count + 3, "values were lost in a switch");
 }
 
-/// Loops while `go()` over `leave()` with ten values alive.
-template <class Go, class Leave>
-BENCH_INLINE void loop_with_ten_values(Go&& go, Leave&& leave) {
+struct ten_values {
   std::uint64_t a = opaque(std::uint64_t{1}), b = opaque(std::uint64_t{2}), c = opaque(std::uint64_t{3}),
                 d = opaque(std::uint64_t{4}), e = opaque(std::uint64_t{5}), f = opaque(std::uint64_t{6}),
                 g = opaque(std::uint64_t{7}), h = opaque(std::uint64_t{8}), i = opaque(std::uint64_t{9}),
                 j = opaque(std::uint64_t{10});
-  while (go()) {
-    leave();
+
+  /// What is done with them between two switches.
+  BENCH_INLINE void add() {
     const std::uint64_t first = a;
     a += b, b += c, c += d, d += e, e += f, f += g, g += h, h += i, i += j, j += first;
   }
-  consume(a + b + c + d + e + f + g + h + i + j);
+
+  BENCH_INLINE void need() const { consume(a + b + c + d + e + f + g + h + i + j); }
+};
+
+inline const volatile bool goes_on = true;
+
+/// Whether the side that is entered goes on: it does, but no compiler knows, or else it would need none of
+/// its values.
+BENCH_INLINE bool other_side_goes_on() {
+  return goes_on;
 }
 
+/// Loops while `go()` over `leave()` with ten values alive.
+template <class Go, class Leave>
+BENCH_INLINE void loop_with_ten_values(Go&& go, Leave&& leave) {
+  ten_values values;
+  while (go()) {
+    leave();
+    values.add();
+  }
+  values.need();
+}
+
+/// The side that enters the other one `count` times.
 template <class Leave>
 BENCH_INLINE void loop_with_ten_values(std::uint64_t count, Leave&& leave) {
   loop_with_ten_values([&] { return count-- != 0; }, leave);
