@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -91,6 +92,30 @@ outcome in_child(Function&& function) {
   waitpid(child, &result.status, 0);
   detail::leave_out_lines(result.said, "False leaks are possible.");
   return result;
+}
+
+// Whether this program was begun by in_new_program(), for one test.
+inline bool is_new_program() {
+  return std::getenv("SENNIT_TEST_NEW_PROGRAM") != nullptr;
+}
+
+// Runs the test that calls this once more, alone in a program of its own, where is_new_program(): for what a
+// process decides once, and what other tests have left in this one. `prepare` is called before, in the child.
+template <class Prepare>
+void in_new_program(Prepare&& prepare) {
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string filter = std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name();
+  const outcome child = in_child([&] {
+    prepare();
+    ::setenv("SENNIT_TEST_NEW_PROGRAM", "1", 1);
+    ::unsetenv("GTEST_TOTAL_SHARDS");
+    ::unsetenv("GTEST_SHARD_INDEX");
+    ::execl("/proc/self/exe", "test", filter.c_str(), nullptr);
+    ADD_FAILURE() << "exec";
+  });
+  EXPECT_TRUE(child.exited(0) && child.says("1 test from 1 test suite ran")) << child;
+  if (child.says("[  SKIPPED ]"))
+    GTEST_SKIP() << child;
 }
 
 }  // namespace support

@@ -1,13 +1,11 @@
 // A parallel runtime where membarrier is refused: with full fences instead, it does the same.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -26,7 +24,6 @@ namespace {
 using namespace sennit;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-using support::in_child;
 
 int fibonacci(int n) {
   if (n < 2)
@@ -123,25 +120,14 @@ void expect_full_fences() {
   wake_from_sleep(rt);
 }
 
-// The program begins anew, for what a process has decided it does not change: with a filter, and this set.
-constexpr const char* in_filter = "SENNIT_TEST_IN_FILTER";
-
 TEST(ParallelFences, AreFullWhereMembarrierIsRefused) {
-  if (std::getenv(in_filter) != nullptr)
+  if (support::is_new_program())
     return expect_full_fences();
   if (!support::has_seccomp())
     GTEST_SKIP() << "no seccomp here";
   for (const unsigned error : {EPERM, ENOSYS}) {
-    const auto child = in_child([error] {
-      ASSERT_TRUE(support::refuse_call(SYS_membarrier, error));
-      ::setenv(in_filter, "1", 1);
-      ::unsetenv("GTEST_TOTAL_SHARDS");
-      ::unsetenv("GTEST_SHARD_INDEX");
-      ::execl("/proc/self/exe", "test", "--gtest_filter=ParallelFences.AreFullWhereMembarrierIsRefused",
-              nullptr);
-      ADD_FAILURE() << "exec";
-    });
-    EXPECT_TRUE(child.exited(0) && child.says("1 test from 1 test suite ran")) << error << ": " << child;
+    SCOPED_TRACE(error);
+    support::in_new_program([error] { ASSERT_TRUE(support::refuse_call(SYS_membarrier, error)); });
   }
 }
 
