@@ -182,7 +182,12 @@ struct alignas(128) fiber : waiter {
     fiber* joiner = nullptr;
     std::atomic<std::uintptr_t> ended;  // of a parallel runtime: see parallel.hpp
   };
-  wait_claim permit;     // of a parallel runtime: this_fiber::park and unpark
+  union {
+    // Of a local runtime: who ran next when it last waited, as how many descriptors lie between (0: nobody
+    // yet). That one may be gone, its descriptor is one still.
+    std::int32_t follower = 0;
+    wait_claim permit;  // of a parallel runtime: this_fiber::park and unpark
+  };
   std::uint32_t id = 0;  // 0: nobody has asked yet
   // Second line: what else is written when it blocks, and what is only read.
   union {

@@ -316,8 +316,6 @@ SENNIT_INLINE void unpark(fiber& f) {
   worker* const w = this_worker();
   if (w != f.home) [[unlikely]]
     return unpark_from_outside(f);
-  prefetch_stack(f, 0);
-  prefetch_stack(f, 192);
   awaken(f, fiber_status::notified);
   w->ready.add_woken(&f);
 }
