@@ -122,7 +122,8 @@ public:
       return nullptr;
     if (next == nullptr)
       __builtin_unreachable();
-    budget_ = slot_budget;
+    if (budget_ != slot_budget) [[unlikely]]  // a look costs less than a store
+      budget_ = slot_budget;
     fiber* const tail = tail_;
     store_in_turn(current, next);
     store_in_turn(tail->next, next);

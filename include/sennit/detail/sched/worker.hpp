@@ -358,7 +358,8 @@ SENNIT_INLINE int park_begins(const worker& w, const char* reason) {
 // And when it is resumed, with a word, which it returns.
 SENNIT_INLINE std::uintptr_t park_ended(int kept, std::uintptr_t word) {
   const worker& here = *this_worker();  // read anew: cheaper than to keep it on our stack
-  *here.error_number = kept;
+  if (*here.error_number != kept) [[unlikely]]
+    *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
     return leave_if_told(here, word);
   return word;
@@ -394,17 +395,25 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
 // The rest of a wait that is inlined: where the fiber that runs is to be filed otherwise, or who is next.
 [[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
 // The same as park(), where what leave_for_next does is inlined, too: for a wait of which a program has few.
-SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reason why) {
-  if (!direct_entry || w.ready.current->flags.stoppable) [[unlikely]]
+// `file(self)` puts the fiber where its waker will find it: here, for its stores to follow others to that
+// line.
+template <class File>
+SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reason why, File file) {
+  if (!direct_entry || w.ready.current->flags.stoppable) [[unlikely]] {
+    file(*w.ready.current);
     return park(w, as, why);
+  }
   assert(w.ready.running() && w.shared == nullptr &&
          "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
   fiber& self = *w.ready.current;
   const int kept = park_begins(w, why.text);
   waits_for(self, why);
   fiber* next = nullptr;
-  if (--w.until_poll == 0 || (next = w.ready.step_off_quickly(self)) == nullptr) [[unlikely]]
+  if (--w.until_poll == 0 || (next = w.ready.step_off_quickly(self)) == nullptr) [[unlikely]] {
+    file(self);
     return park_ended(kept, park_otherwise(w, as));
+  }
+  file(self);
   return park_ended(kept, switch_context(self, left_for(w, self, as, next)));
 }
 
