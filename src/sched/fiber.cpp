@@ -68,7 +68,8 @@ void* map_zeroes_near(std::uint64_t first, std::uint64_t bytes) noexcept {
 
 // Zeroes, for so many; or null.
 fiber* map_descriptors(std::size_t count) noexcept {
-  const std::uint64_t bytes = count * sizeof(fiber);
+  constexpr auto behind = static_cast<std::size_t>(parked_for_grant);  // what a permit may be taken for
+  const std::uint64_t bytes = (count + behind) * sizeof(fiber);
   void* memory = map_zeroes(0, bytes, 0);
   const fiber_block* oldest = sennit_debug.blocks;
   while (oldest != nullptr && oldest->older != nullptr)

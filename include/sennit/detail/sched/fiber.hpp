@@ -184,7 +184,8 @@ struct alignas(128) fiber : waiter {
   };
   union {
     // Of a local runtime: who ran next when it last waited, as how many descriptors lie between (0: nobody
-    // yet). That one may be gone, its descriptor is one still.
+    // yet). That one may be gone; what lies there is a descriptor still, or zeroes, even where this has been
+    // read of a fiber of a parallel runtime.
     std::int32_t follower = 0;
     wait_claim permit;  // of a parallel runtime: this_fiber::park and unpark
   };
