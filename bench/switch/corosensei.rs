@@ -71,7 +71,7 @@ fn main() {
     let mut ten_values = Coroutine::<(), (), ()>::new(|yielder, ()| {
         loop_with_ten_values(|| {
             yielder.suspend(());
-            GOES_ON.load(Ordering::Relaxed)
+            black_box(&GOES_ON).load(Ordering::Relaxed)
         })
     });
     program.measure("live10", &[], "switch", 2.0, |mut count| {

@@ -34,60 +34,25 @@ descriptor_source& source() {
   return *only;
 }
 
-#if defined(SENNIT_SANITIZED)
 // Zeroes, for so many; or null.
 fiber* map_descriptors(std::size_t count) noexcept {
-  const std::size_t bytes = count * sizeof(fiber);
+  constexpr auto behind =
+      static_cast<std::size_t>(parked_for_grant);  // as far as fiber::follower may mislead
+  const std::size_t bytes = (count + behind) * sizeof(fiber);
+#if defined(SENNIT_SANITIZED)
   // What is looked through for leaks.
   void* const memory = ::operator new(bytes, std::align_val_t(alignof(fiber)), std::nothrow);
-  return memory == nullptr ? nullptr : static_cast<fiber*>(std::memset(memory, 0, bytes));
-}
+  if (memory == nullptr)
+    return nullptr;
+  std::memset(memory, 0, bytes);
 #else
-// How far from the first descriptor others may lie, so that fiber::follower tells any from any.
-constexpr std::uint64_t reach = std::uint64_t{sizeof(fiber)} << 30;
-
-void* map_zeroes(std::uint64_t address, std::uint64_t bytes, int flags) noexcept {
-  return ::mmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-}
-
-// For a program that has mapped so much beside the first descriptors that the kernel puts more of them too
-// far away: what is free in between.
-void* map_zeroes_near(std::uint64_t first, std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t step = std::uint64_t{1} << 30;
-  for (std::uint64_t apart = step; apart + bytes <= reach; apart += step)
-    for (const std::uint64_t address : {first - apart, first + apart}) {
-      void* const memory = map_zeroes(address, bytes, MAP_FIXED_NOREPLACE);
-      if (reinterpret_cast<std::uintptr_t>(memory) == address)
-        return memory;
-      if (memory != MAP_FAILED)  // by a kernel before 4.17, elsewhere
-        ::munmap(memory, bytes);
-    }
-  return MAP_FAILED;
-}
-
-// Zeroes, for so many; or null.
-fiber* map_descriptors(std::size_t count) noexcept {
-  constexpr auto behind = static_cast<std::size_t>(parked_for_grant);  // what a permit may be taken for
-  const std::uint64_t bytes = (count + behind) * sizeof(fiber);
-  void* memory = map_zeroes(0, bytes, 0);
-  const fiber_block* oldest = sennit_debug.blocks;
-  while (oldest != nullptr && oldest->older != nullptr)
-    oldest = oldest->older;
-  if (oldest != nullptr && memory != MAP_FAILED) {
-    const auto first = reinterpret_cast<std::uintptr_t>(oldest->fibers);
-    const auto found = reinterpret_cast<std::uintptr_t>(memory);
-    if ((found < first ? first - found : found - first + bytes) > reach) {
-      ::munmap(memory, bytes);
-      memory = map_zeroes_near(first, bytes);
-    }
-  }
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
   ::madvise(memory, bytes, MADV_NOHUGEPAGE);  // what is not used yet takes no memory
+#endif
   return static_cast<fiber*>(memory);
 }
-#endif
 
 fiber_block* add_block() {
   fiber_block* const older = sennit_debug.blocks;

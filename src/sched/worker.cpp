@@ -119,7 +119,8 @@ namespace {
 SENNIT_INLINE void fetch_followers(fiber& self, fiber& next) noexcept {
   const std::ptrdiff_t apart = &next - &self;
   const std::ptrdiff_t ahead = next.follower;
-  self.follower = static_cast<std::int32_t>(apart);
+  const auto noted = static_cast<std::int32_t>(apart);
+  self.follower = noted == apart ? noted : 0;
   if (apart + ahead == 0)  // two that take turns
     return;
   constexpr std::ptrdiff_t frame = 160;  // where, above its context, a frame has begun that waits (x86-64)

@@ -107,6 +107,9 @@ void in_new_program(Prepare&& prepare) {
   const std::string filter = std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name();
   const outcome child = in_child([&] {
     prepare();
+    if (testing::Test::HasFailure())
+      return;
+    ::unsetenv("GTEST_OUTPUT");
     ::setenv("SENNIT_TEST_NEW_PROGRAM", "1", 1);
     ::unsetenv("GTEST_TOTAL_SHARDS");
     ::unsetenv("GTEST_SHARD_INDEX");

@@ -1,4 +1,5 @@
-// Descriptors lie near enough to each other for fiber::follower, whatever else the program has mapped.
+// Where the program has mapped much beside the first descriptors, others lie farther from them than
+// fiber::follower can tell.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -15,7 +16,6 @@ namespace {
 #if UINTPTR_MAX > UINT32_MAX
 
 constexpr std::uintptr_t gib = std::uintptr_t{1} << 30;
-constexpr std::uintptr_t reach = 128 * gib;  // from the first
 
 // 0: there is no room.
 std::uintptr_t map_something(std::size_t bytes) {
@@ -23,16 +23,16 @@ std::uintptr_t map_something(std::size_t bytes) {
   return memory == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(memory);
 }
 
-std::uintptr_t apart(std::uintptr_t a, std::uintptr_t b) {
-  return a < b ? b - a : a - b;
+bool is_far(std::uintptr_t a, std::uintptr_t b) {
+  return (a < b ? b - a : a - b) > 256 * gib;
 }
 
-// Until the kernel puts what is mapped next too far from there.
+// Until the kernel puts what is mapped next far from there.
 bool map_all_beside(std::uintptr_t first) {
   if (map_something(512 * gib) == 0)
     return false;
   for (std::uintptr_t next = map_something(gib / 4096); next != 0; next = map_something(gib / 4096))
-    if (apart(next, first) > reach)
+    if (is_far(next, first))
       return true;
   return false;
 }
@@ -59,25 +59,24 @@ void pass_round(std::size_t fibers, int rounds) {
   });
 }
 
-void expect_near_descriptors() {
+void use_far_descriptors() {
   pass_round(100, 3);
   const auto first = reinterpret_cast<std::uintptr_t>(sennit_debug.blocks->fibers);
   ASSERT_EQ(sennit_debug.blocks->older, nullptr) << "so it is the first";
   if (!map_all_beside(first))
     GTEST_SKIP() << "no address space to fill";
   pass_round(3 * detail::fiber_block::least, 3);
-  std::size_t blocks = 0;
-  for (const detail::fiber_block* each = sennit_debug.blocks; each != nullptr; each = each->older, ++blocks)
-    EXPECT_LE(apart(reinterpret_cast<std::uintptr_t>(each->fibers), first), reach);
-  EXPECT_GE(blocks, 2u);
+  EXPECT_TRUE(is_far(reinterpret_cast<std::uintptr_t>(sennit_debug.blocks->fibers), first));
 }
 
-TEST(Descriptors, AreNearEachOtherWhereTheKernelWouldPutThemFarApart) {
+TEST(Descriptors, MayLieFarFromEachOther) {
 #if defined(SENNIT_SANITIZED)
   GTEST_SKIP() << "here they are the allocator's";
+#elif defined(__aarch64__)
+  GTEST_SKIP() << "qemu-user begins no program anew, and keeps notes of each page of 512 GiB";
 #endif
   if (support::is_new_program())
-    expect_near_descriptors();
+    use_far_descriptors();
   else
     support::in_new_program([] {});
 }

@@ -394,9 +394,9 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
 
 // The rest of a wait that is inlined: where the fiber that runs is to be filed otherwise, or who is next.
 [[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
-// The same as park(), where what leave_for_next does is inlined, too: for a wait of which a program has few.
-// `file(self)` puts the fiber where its waker will find it: here, for its stores to follow others to that
-// line.
+// The same as park(), inlined whole, but that nothing is fetched for those behind the next: for a wait of
+// which a program has few. `file(self)` puts the fiber where its waker will find it: here, for its stores to
+// follow others to that line.
 template <class File>
 SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reason why, File file) {
   if (!direct_entry || w.ready.current->flags.stoppable) [[unlikely]] {
