@@ -36,8 +36,8 @@ descriptor_source& source() {
 
 // Zeroes, for so many; or null.
 fiber* map_descriptors(std::size_t count) noexcept {
-  constexpr auto behind =
-      static_cast<std::size_t>(parked_for_grant);  // as far as fiber::follower may mislead
+  // As far behind the last one as fiber::follower may lead.
+  constexpr auto behind = static_cast<std::size_t>(parked_for_grant);
   const std::size_t bytes = (count + behind) * sizeof(fiber);
 #if defined(SENNIT_SANITIZED)
   // What is looked through for leaks.

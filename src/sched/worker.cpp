@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "sched/followers.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
@@ -110,28 +111,6 @@ namespace {
 }
 
 }  // namespace
-
-// Fibers that wake each other do so again and again, in the same order: `next`, which runs after `self`, will
-// be followed by whom it was followed by before, and so on. What the third after it will need is fetched now,
-// its stack and, for the next look ahead, the descriptor of the one behind; so that a switch waits for memory
-// no more. (Of 10,000 fibers that wake each other in a random order a hop takes a quarter of the time so. Of
-// 503 it makes no difference whether one looks one ahead, three or five; of a million, five is no better.)
-SENNIT_INLINE void fetch_followers(fiber& self, fiber& next) noexcept {
-  const std::ptrdiff_t apart = &next - &self;
-  const std::ptrdiff_t ahead = next.follower;
-  const auto noted = static_cast<std::int32_t>(apart);
-  self.follower = noted == apart ? noted : 0;
-  if (apart + ahead == 0)  // two that take turns
-    return;
-  constexpr std::ptrdiff_t frame = 160;  // where, above its context, a frame has begun that waits (x86-64)
-  const fiber* later = &next + ahead;    // who perhaps is no more of this thread
-  later += look(later->follower);
-  later += look(later->follower);
-  const auto* const stack = reinterpret_cast<const char*>(look(later->context));
-  __builtin_prefetch(stack);
-  __builtin_prefetch(stack + frame);
-  __builtin_prefetch(later + look(later->follower));
-}
 
 sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept {
   fiber& self = *w.ready.current;

@@ -185,7 +185,8 @@ struct alignas(128) fiber : waiter {
   union {
     // Of a local runtime: who ran next in one of its last waits, as how many descriptors lie between; 0:
     // nobody yet, or one too far away. That one may be gone; what lies there is a descriptor still, or
-    // zeroes, even where this has been read of a fiber of a parallel runtime, whose permit says 6 at most.
+    // zeroes, even where this has been read of a fiber of a parallel runtime, whose permit says
+    // parked_for_grant at most.
     std::int32_t follower = 0;
     wait_claim permit;  // of a parallel runtime: this_fiber::park and unpark
   };
