@@ -114,11 +114,11 @@ private:
     detail::worker& w = detail::running_worker(detail::join_reason);
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself, and so would wait for ever");
+    const auto file = [child = fiber_](detail::fiber& self) { detail::store_in_turn(child->joiner, &self); };
     if (deadline == detail::never)
-      return reinterpret_cast<detail::fiber*>(detail::park_inlined(
-          w, detail::fiber_status::joining, {detail::join_reason, fiber_},
-          [child = fiber_](detail::fiber& self) { detail::store_in_turn(child->joiner, &self); }));
-    fiber_->joiner = w.ready.current;
+      return reinterpret_cast<detail::fiber*>(
+          detail::park_inlined(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, file));
+    file(*w.ready.current);
     detail::park_until(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }

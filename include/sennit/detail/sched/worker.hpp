@@ -304,7 +304,8 @@ SENNIT_INLINE void awaken(fiber& f, fiber_status why) {
 
 // One that is stackless has no such place: what is fetched then does not matter.
 SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(f.context) + offset));
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(look(f.context)) + offset));
 }
 
 // Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
@@ -408,12 +409,10 @@ SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reaso
   fiber& self = *w.ready.current;
   const int kept = park_begins(w, why.text);
   waits_for(self, why);
-  fiber* next = nullptr;
-  if (--w.until_poll == 0 || (next = w.ready.step_off_quickly(self)) == nullptr) [[unlikely]] {
-    file(self);
-    return park_ended(kept, park_otherwise(w, as));
-  }
+  fiber* const next = --w.until_poll != 0 ? w.ready.step_off_quickly(self) : nullptr;
   file(self);
+  if (next == nullptr) [[unlikely]]
+    return park_ended(kept, park_otherwise(w, as));
   return park_ended(kept, switch_context(self, left_for(w, self, as, next)));
 }
 
