@@ -193,6 +193,7 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
 void source_give_way() {
   worker& w = running_worker_for("I/O");
   driver_of(w).transfers = 0;
+  w.pace.often();
   if (w.shared == nullptr) {
     w.until_poll = 1;
     yield();

@@ -241,7 +241,7 @@ private:
   arena& to_;
   const stack_memory& scratch_;
   const time_point until_ = clock::now() + patience;
-  const std::uint64_t now_ = coarse_now();
+  const std::uint64_t now_ = monotonic_now();
   bool whole_ = true;
 };
 

@@ -298,11 +298,9 @@ void owner_note::take() noexcept {
   id = w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : nobody;
 }
 
-std::uint64_t coarse_now() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec)) |
-         1;
+std::uint64_t monotonic_now() noexcept {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch());
+  return static_cast<std::uint64_t>(now.count()) | 1;
 }
 
 void fiber_fail(fiber& f) noexcept {

@@ -101,6 +101,7 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   const undisturbed as_if_nothing(*w, *w->ready.current);
   count_forced(true);
   // The next dispatch looks outside, too: nobody else may come by for long.
+  w->pace.often();
   if (w->shared == nullptr) {
     w->until_poll = 0;
     suspend(*w, sennit_decide_yield, w);

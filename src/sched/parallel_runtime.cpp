@@ -81,7 +81,6 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 dispatching::dispatching(run_policy policy, bool scatters)
     : dispatches(scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
-      poll_every(scatters ? 1 : poll_interval),
       slot_left(policy == run_policy::hybrid ? hybrid_adds : slot_budget),
       direct(!scatters && native_memory::prepare()),
       plain(policy == run_policy::fifo && direct) {}

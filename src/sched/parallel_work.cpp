@@ -214,15 +214,16 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   }
 }
 
-void renew_poll(parallel_worker& w, unsigned dispatches) noexcept {
-  w.dispatches.let_go_on(dispatches);
-  w.now = coarse_now();
+void renew_poll(parallel_worker& w) noexcept {
+  const std::uint64_t last = std::exchange(w.now, monotonic_now());
+  const unsigned dispatches = w.pace.next(w.now - last);
+  w.dispatches.let_go_on(w.unwinding || w.runtime.scatters ? 1 : dispatches);
 }
 
 }  // namespace
 
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
-  renew_poll(w, w.unwinding ? 1 : w.poll_every);
+  renew_poll(w);
   look_around(w);
   if (w.runtime.asleep.any())
     call_watcher(w);
@@ -235,7 +236,7 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   w.help.falls_short();
   for (;;) {
-    renew_poll(w, w.poll_every);
+    renew_poll(w);
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))

@@ -41,8 +41,9 @@ void wake_due(worker& w) noexcept {
 // How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park
 // and yield is seen.
 void renew_poll(worker& w) noexcept {
-  w.until_poll = w.unwinding ? 1 : poll_interval;
-  w.now = coarse_now();
+  const std::uint64_t last = std::exchange(w.now, monotonic_now());
+  const unsigned dispatches = w.pace.next(w.now - last);
+  w.until_poll = w.unwinding ? 1 : dispatches;
 }
 
 // By a decider, which looks outside itself once none is left.

@@ -111,7 +111,7 @@ KIND_TEST(Dump, SaysWhoHasWaitedLonger) {
       dump = dumped();
     }
     const auto look_outside_and_wait = [&] {
-      for (unsigned i = 0; i < 2 * detail::poll_interval; ++i)
+      for (unsigned i = 0; i < 2 * detail::longest_poll_interval; ++i)
         Kind::yield();
       channel.receive();
     };

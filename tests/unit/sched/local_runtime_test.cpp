@@ -172,14 +172,15 @@ TEST_P(LocalRuntime, ErrnoSurvivesAParkWhileNobodyCanRun) {
     this_fiber::sleep_for(1ms);
     EXPECT_EQ(errno, EDOM);
     auto child = spawn([] {
-      for (unsigned i = 0; i < 2 * sennit::detail::poll_interval; ++i) {  // among them is a look outside
+      for (unsigned i = 0; i < 2 * sennit::detail::longest_poll_interval;
+           ++i) {  // among them is a look outside
         errno = static_cast<int>(i % 100);
         this_fiber::park();
         EXPECT_EQ(errno, static_cast<int>(i % 100));
       }
     });
     this_fiber::yield();
-    for (unsigned i = 0; i < 2 * sennit::detail::poll_interval; ++i) {
+    for (unsigned i = 0; i < 2 * sennit::detail::longest_poll_interval; ++i) {
       errno = ERANGE;
       child.unpark();
       this_fiber::sleep_until(std::chrono::steady_clock::time_point::min());

@@ -93,7 +93,7 @@ TEST_P(ParallelFibers, HintsSayWhereToBegin) {
         while (!is_over())
           this_fiber::yield();
       } else {
-        for (unsigned i = 0; i < 2 * detail::poll_interval; ++i)
+        for (unsigned i = 0; i < 2 * detail::longest_poll_interval; ++i)
           this_fiber::yield();
         EXPECT_EQ(began, nowhere);
         held[to]->let_go();

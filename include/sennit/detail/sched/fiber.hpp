@@ -176,7 +176,7 @@ struct alignas(128) fiber : waiter {
   };
   union {
     fiber* next = nullptr;  // in the ring, or among the idle ones
-    std::uint64_t since;    // while parked: when that began (coarse_now())
+    std::uint64_t since;    // while parked: when that began (monotonic_now())
   };
   union {
     fiber* joiner = nullptr;
@@ -216,9 +216,8 @@ inline std::exception_ptr* fiber_error(const fiber& f) noexcept {
   return (f.flags.unusual & has_error) != 0 ? static_cast<std::exception_ptr*>(f.error) : nullptr;
 }
 
-// Nanoseconds of the monotonic clock, as the kernel's last tick left it, which is quick to read. Always odd:
-// to be told from an address.
-std::uint64_t coarse_now() noexcept;
+// Nanoseconds of the monotonic clock. Always odd: to be told from an address.
+std::uint64_t monotonic_now() noexcept;
 
 // Its stack, or null: a host, or one that has none (yet: moves of its state run before it is attached).
 inline coroutine_frame* fiber_frame(const fiber& f) noexcept {

@@ -106,8 +106,7 @@ struct hybrid_turns {
 struct dispatching {
   dispatching(run_policy policy, bool scatters);
 
-  countdown dispatches;       // until the next look outside; others look whether it grows
-  const unsigned poll_every;  // dispatches
+  countdown dispatches;  // until the next look outside; others look whether it grows
   unsigned slot_left;
   const bool direct;  // no test, free fences: a fiber that gives way enters the next one itself
   const bool plain;   // and fifo: by going round the ring

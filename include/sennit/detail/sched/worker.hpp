@@ -46,6 +46,29 @@ struct parallel_runtime;
 #define SENNIT_POLL_INTERVAL 61
 #endif
 inline constexpr unsigned poll_interval = SENNIT_POLL_INTERVAL;
+// Or up to so many, while fibers take turns so quickly that looks would follow each other within
+// look_period: one takes 30 ns, as the processor foretells wrongly what comes after it, and a system call
+// where there is I/O.
+inline constexpr unsigned longest_poll_interval = 8 * poll_interval;
+inline constexpr std::uint64_t look_period = 16'000;  // ns
+
+// How many dispatches are to pass until the next look.
+class look_pace {
+public:
+  // A look is made `passed` nanoseconds after the last one.
+  unsigned next(std::uint64_t passed) noexcept {
+    if (passed > 4 * look_period)
+      often();
+    else if (passed < look_period && dispatches_ < longest_poll_interval)
+      dispatches_ *= 2;
+    return dispatches_;
+  }
+  // What has passed until now says nothing of how quickly fibers take turns, or will.
+  void often() noexcept { dispatches_ = poll_interval; }
+
+private:
+  unsigned dispatches_ = poll_interval;
+};
 
 // How many forks lie between the program's start and this process. A runtime is of no use in a child: it
 // shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
@@ -69,7 +92,8 @@ struct sennit_worker {
   bool unwinding = false;  // the runtime ends
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   int* error_number = nullptr;  // the errno of the thread that runs it
-  std::uint64_t now = 0;        // coarse_now(), when it last looked outside: dumps say how long fibers wait
+  std::uint64_t now = 0;        // monotonic_now(), when it last looked outside: since then, at most, who
+                                // parks waits, for dumps
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
@@ -97,6 +121,7 @@ struct sennit_worker {
   std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come; else its former waits
   std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
+  sennit::detail::look_pace pace;
   bool yield_deferred = false;  // a fiber was to be made to yield, and was not: at the end of what kept it
   sennit::detail::time_slice slice;
   sennit_context host_context = nullptr;                     // the deciders' context where they need one
