@@ -452,6 +452,13 @@ void leave_if_due() {
   throw_forced_unwind();
 }
 
+constinit nobody_done nobody;
+
+void leave_if_told(const fiber& done) {
+  if (&done == &nobody)
+    throw_forced_unwind();
+}
+
 std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word) {
   if (w.ready.current->flags.status == fiber_status::unwinding)
     throw_forced_unwind();

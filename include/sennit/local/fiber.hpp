@@ -108,27 +108,29 @@ private:
   friend fiber spawn(continuation begins);
 
   SENNIT_INLINE explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
-  // Returns the fiber when it has ended, else null. It tells its joiner who it is in the register that the
-  // switch hands over: nothing waits for our own stack to be read then.
+  // Returns the fiber when it has ended, null when the deadline has passed, detail::nobody when the caller
+  // is to leave. It tells its joiner who it is in the register that the switch hands over: nothing waits for
+  // our own stack to be read then.
   SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {
     detail::worker& w = detail::running_worker(detail::join_reason);
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
     assert(fiber_ != w.ready.current && "sennit: a fiber joins itself, and so would wait for ever");
-    const auto file = [child = fiber_](detail::fiber& self) { detail::store_in_turn(child->joiner, &self); };
     if (deadline == detail::never)
-      return reinterpret_cast<detail::fiber*>(
-          detail::park_inlined(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, file));
-    file(*w.ready.current);
+      return &detail::park_joining(w, *fiber_);
+    fiber_->joiner = w.ready.current;
     detail::park_until(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }
-  // `done`: our fiber, which has ended.
+  // `done`: what wait() has returned.
   SENNIT_INLINE void collect(detail::fiber& done) {
-    fiber_ = nullptr;
-    if (done.flags.unusual) [[unlikely]]
+    if (done.flags.unusual) [[unlikely]] {
+      detail::leave_if_told(done);
+      fiber_ = nullptr;
       collect_unusual(done);
-    else
+    } else {
+      fiber_ = nullptr;
       detail::fiber_give(*detail::this_worker(), done);
+    }
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
   // Not told where the handle is, which can so be in a register.
@@ -153,7 +155,8 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   assert(w->shared == nullptr &&
          "sennit: a spawn of sennit::local is for fibers of a sennit::local::runtime");
   detail::fiber& f =
-      detail::fiber_spawn(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);
+      detail::fiber_begin(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);
+  w->ready.add_by_running(&f);
   if (!options.name.empty()) [[unlikely]]
     detail::fiber_set_name(f, options.name);
   return fiber(f);

@@ -200,12 +200,12 @@ struct alignas(128) fiber : waiter {
   // The rest is its continuation, while it is stackless.
   coroutine_frame* frame = nullptr;  // its stack; null: none
   union {
-    void* error;            // std::exception_ptr*: what its function ended with, if has_error
+    void* error = nullptr;  // std::exception_ptr*: what its function ended with, if has_error
     std::uintptr_t object;  // of a local runtime, while parked: what it waits for, as wait_reason's
   };
   char name[32] = {};  // what people want to see
 
-  fiber() noexcept {}
+  constexpr fiber() noexcept {}
   void* room() noexcept { return reinterpret_cast<char*>(this) + sizeof(fiber) - continuation_room; }
   bool is_parked() const { return says_parked(flags.status); }
 };

@@ -79,6 +79,14 @@ public:
       push_tail(f);
   }
 
+  // The same, by the running fiber: the ring has a tail then.
+  SENNIT_INLINE void add_by_running(fiber* f) {
+    if (policy_ == run_policy::lifo) [[unlikely]]
+      make_way(f);
+    else
+      push_behind(tail_, f);
+  }
+
   // One that gives way, and is in the queue no more.
   void add_last(fiber* f) { push_tail(f); }
 
@@ -198,6 +206,9 @@ private:
     fiber* tail = tail_;
     if (tail == nullptr) [[unlikely]]
       tail = f->next = f;
+    push_behind(tail, f);
+  }
+  SENNIT_INLINE void push_behind(fiber* tail, fiber* f) {
     f->next = tail->next;
     tail->next = f;
     tail_ = f;

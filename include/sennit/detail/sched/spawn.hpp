@@ -267,10 +267,11 @@ SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round ro
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 }
 
-// A new fiber, ready to run; `owned`: a handle will refer to it. A stack of size 0: the worker's. Throws
-// std::system_error or std::bad_alloc when memory or mappings ran out, or what copying the function throws.
+// A new fiber, which is yet to be made ready; `owned`: a handle will refer to it. A stack of size 0: the
+// worker's. Throws std::system_error or std::bad_alloc when memory or mappings ran out, or what copying the
+// function throws.
 template <class Function>
-SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack, bool owned) {
+SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
   fiber* f = w.idle;
   if (f == nullptr || stack.size != 0) [[unlikely]]
@@ -292,8 +293,15 @@ SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_wish stac
   if (stack.size != 0) [[unlikely]]
     f->flags.unusual = frame.record.memory.size != w.stack_size;
   f->joiner = nullptr;
-  w.ready.add(f);
   return *f;
+}
+
+// The same, ready to run: in its turn, whoever runs.
+template <class Function>
+SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack, bool owned) {
+  fiber& f = fiber_begin(w, std::forward<Function>(function), stack, owned);
+  w.ready.add(&f);
+  return f;
 }
 
 }  // namespace sennit::detail

@@ -316,6 +316,13 @@ void host_goes(worker& w) noexcept;
 
 // The rest of a park while the runtime ends. Returns the word, which so need not be kept beside.
 [[gnu::cold]] std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word);
+// Who is told to leave where others are told who has ended: `nobody`, which is unusual, so that whoever
+// looks for that needs no other test. Nobody is `done` then.
+struct nobody_done : fiber {
+  constexpr nobody_done() noexcept { flags.unusual = is_unusual; }
+};
+extern nobody_done nobody;
+[[gnu::cold]] void leave_if_told(const fiber& done);
 
 // A fiber that is to be told so at its next wait is told here: what it has waited for was not done, since who
 // was to do it has left.
@@ -381,11 +388,16 @@ SENNIT_INLINE int park_begins(const worker& w, const char* reason) {
   count_block(reason);
   return *w.error_number;
 }
-// And when it is resumed, with a word, which it returns.
-SENNIT_INLINE std::uintptr_t park_ended(int kept, std::uintptr_t word) {
+// And when it is resumed, first; the worker.
+SENNIT_INLINE const worker& keep_errno(int kept) {
   const worker& here = *this_worker();  // read anew: cheaper than to keep it on our stack
   if (*here.error_number != kept) [[unlikely]]
     *here.error_number = kept;
+  return here;
+}
+// The rest, with a word, which it returns.
+SENNIT_INLINE std::uintptr_t park_ended(int kept, std::uintptr_t word) {
+  const worker& here = keep_errno(kept);
   if (here.unwinding) [[unlikely]]
     return leave_if_told(here, word);
   return word;
@@ -418,27 +430,29 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
   return park_unstoppable(w, as, why, woken);
 }
 
-// The rest of a wait that is inlined: where the fiber that runs is to be filed otherwise, or who is next.
+// The rest of park_joining(): where the fiber that runs is to be filed otherwise, or who is next.
 [[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
-// The same as park(), inlined whole, but that nothing is fetched for those behind the next: for a wait of
-// which a program has few. `file(self)` puts the fiber where its waker will find it: here, for its stores to
-// follow others to that line.
-template <class File>
-SENNIT_INLINE std::uintptr_t park_inlined(worker& w, fiber_status as, wait_reason why, File file) {
-  if (!direct_entry || w.ready.current->flags.stoppable) [[unlikely]] {
-    file(*w.ready.current);
-    return park(w, as, why);
-  }
-  assert(w.ready.running() && w.shared == nullptr &&
-         "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
+// The same as park(), until a child has ended, and inlined whole, but that nothing is fetched for those
+// behind the next: a program has few such waits. Returns the child, or `nobody`.
+SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
+  constexpr fiber_status as = fiber_status::joining;
+  const wait_reason why(join_reason, &child);
   fiber& self = *w.ready.current;
-  const int kept = park_begins(w, why.text);
-  waits_for(self, why);
-  fiber* const next = --w.until_poll != 0 ? w.ready.step_off_quickly(self) : nullptr;
-  file(self);
-  if (next == nullptr) [[unlikely]]
-    return park_ended(kept, park_otherwise(w, as));
-  return park_ended(kept, switch_context(self, left_for(w, self, as, next)));
+  std::uintptr_t done = 0;
+  if (!direct_entry || self.flags.stoppable) [[unlikely]] {
+    child.joiner = &self;
+    done = park(w, as, why);
+  } else {
+    assert(w.ready.running() && w.shared == nullptr &&
+           "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
+    const int kept = park_begins(w, why.text);
+    waits_for(self, why);
+    fiber* const next = --w.until_poll != 0 ? w.ready.step_off_quickly(self) : nullptr;
+    store_in_turn(child.joiner, &self);  // here: it follows another one into that line
+    done = next != nullptr ? switch_context(self, left_for(w, self, as, next)) : park_otherwise(w, as);
+    keep_errno(kept);
+  }
+  return *reinterpret_cast<fiber*>(done);
 }
 
 // The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
@@ -466,7 +480,8 @@ inline void prefetch_successor(const worker& w) noexcept {
 // As unpark(), in its turn: what comes from outside, in the order in which it came.
 SENNIT_INLINE void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
-  f.word = 0;
+  f.word =
+      why == fiber_status::unwinding ? reinterpret_cast<std::uintptr_t>(static_cast<fiber*>(&nobody)) : 0;
   awaken(f, why);
   w.ready.add(&f);
 }
