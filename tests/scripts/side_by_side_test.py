@@ -18,7 +18,7 @@ def run(*commands):
 
 class SideBySide(unittest.TestCase):
     def test_what_each_prints_comes_whole(self):
-        pairs = [f"echo a{i}; sleep 0.2; echo b{i} >&2" for i in range(4)]
+        pairs = [f"echo a{i}; sleep 0.2; printf b{i} >&2" for i in range(4)]
         status, lines, _ = run(*pairs)
         self.assertEqual(status, 0)
         self.assertEqual(sorted(lines), sorted(f"{which}{i}" for i in range(4) for which in "ab"))
@@ -49,8 +49,10 @@ class SideBySide(unittest.TestCase):
     def test_what_was_said_before_a_stage_is_stopped(self):
         with tempfile.TemporaryDirectory() as folder:
             command = f"echo begun; touch {folder}/begun; sleep 20"
-            with subprocess.Popen([SCRIPT, command], stdout=subprocess.PIPE, text=True, start_new_session=True) as stage:
+            with subprocess.Popen([SCRIPT, command], stdout=subprocess.PIPE, text=True,
+                                  start_new_session=True) as stage:
                 while not os.path.exists(f"{folder}/begun"):
+                    self.assertIsNone(stage.poll())
                     time.sleep(0.01)
                 os.killpg(stage.pid, signal.SIGTERM)
                 said, _ = stage.communicate(timeout=60)
