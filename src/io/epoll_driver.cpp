@@ -86,7 +86,7 @@ int epoll_driver::wait_for_events(epoll_event* events, int most, time_point dead
                       milliseconds < longest ? static_cast<int>(milliseconds) : longest);
 }
 
-void epoll_driver::wait(time_point deadline) noexcept {
+bool epoll_driver::wait(time_point deadline) noexcept {
   constexpr int batch = 256;
   epoll_event events[batch];
   const int count = wait_for_events(events, batch, deadline);  // below 0: EINTR; the worker asks again
@@ -104,6 +104,7 @@ void epoll_driver::wait(time_point deadline) noexcept {
         prefetch_successor(*this_worker());
     }
   }
+  return count > 0;
 }
 
 // The owner's own descriptors are left alone: it may be about to sleep.

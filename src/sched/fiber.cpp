@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <memory>
 #include <mutex>

@@ -131,24 +131,26 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
   return found;
 }
 
-// From anywhere but the other workers.
-void look_around(parallel_worker& w) noexcept {
+// From anywhere but the other workers. Whether anything was there.
+bool look_around(parallel_worker& w) noexcept {
+  bool found = !w.arrivals.empty() || w.runtime.any_injected.load(std::memory_order_relaxed);
   take_arrivals(w);
   take_injected(w);
   if (w.timers.earliest() != never)
     w.timers.fire_due(clock::now());
   if (w.driver->watching()) {
     const int kept = errno;
-    w.driver->wait(time_point::min());
+    found |= w.driver->wait(time_point::min());
     errno = kept;
   }
+  return found;
 }
 
-// While nobody sleeps who could watch, those who are busy do: now and then, for it takes a look at the clock.
+// While nobody sleeps who could watch, those who are busy do. Right after renew_poll().
 void watch_beside(parallel_worker& w) noexcept {
-  if (w.runtime.workers.size() == 1 || ++w.polls % 16 != 0)
+  if (w.runtime.workers.size() == 1)
     return;
-  const time_point now = clock::now();
+  const time_point now{std::chrono::nanoseconds(w.now)};
   if (now - w.last_watch < stuck_after)
     return;
   w.last_watch = now;
@@ -214,17 +216,16 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   }
 }
 
-void renew_poll(parallel_worker& w) noexcept {
+void renew_poll(parallel_worker& w, bool found) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last);
+  const unsigned dispatches = w.pace.next(w.now - last, found);
   w.dispatches.let_go_on(w.unwinding || w.runtime.scatters ? 1 : dispatches);
 }
 
 }  // namespace
 
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
-  renew_poll(w);
-  look_around(w);
+  renew_poll(w, look_around(w));
   if (w.runtime.asleep.any())
     call_watcher(w);
   else
@@ -236,7 +237,7 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   w.help.falls_short();
   for (;;) {
-    renew_poll(w);
+    renew_poll(w, true);
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))

@@ -40,9 +40,9 @@ void wake_due(worker& w) noexcept {
 
 // How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park
 // and yield is seen.
-void renew_poll(worker& w) noexcept {
+void renew_poll(worker& w, bool found) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last);
+  const unsigned dispatches = w.pace.next(w.now - last, found);
   w.until_poll = w.unwinding ? 1 : dispatches;
 }
 
@@ -54,15 +54,16 @@ void count_dispatch(worker& w) noexcept {
 
 // Every so many dispatches. The host, if it is its turn, else null.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w) noexcept {
-  renew_poll(w);
-  if (!w.inbox.empty())
+  bool found = !w.inbox.empty();
+  if (found)
     run_posts(w);
   wake_due(w);
   if (w.driver->watching()) {
     const int kept = errno;
-    w.driver->wait(time_point::min());
+    found |= w.driver->wait(time_point::min());
     errno = kept;
   }
+  renew_poll(w, found);
   return w.host_wanted ? &w.host : nullptr;
 }
 
@@ -94,7 +95,7 @@ bool quiet_outside(worker& w) noexcept {
   const bool quiet =
       w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
   if (quiet)
-    renew_poll(w);
+    renew_poll(w, false);
   return quiet;
 }
 
@@ -148,6 +149,7 @@ namespace {
 // on.
 void limit_run(worker& w) noexcept {
   w.host_wanted = true;
+  w.pace.often();  // its looks are the host's
   w.until_poll = static_cast<unsigned>(w.ready.size());
 }
 
@@ -189,7 +191,7 @@ private:
       return &w.host;
     if (!w.ready.empty()) {
       if (waited)
-        renew_poll(w);
+        renew_poll(w, true);
       else if (w.until_poll > 1)
         --w.until_poll;
       else if (look_outside(w) != nullptr)

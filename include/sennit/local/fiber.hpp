@@ -154,6 +154,8 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
     detail::no_fiber_here("spawn");
   assert(w->shared == nullptr &&
          "sennit: a spawn of sennit::local is for fibers of a sennit::local::runtime");
+  assert(w->ready.running() &&
+         "sennit: a spawn where no fiber runs, as in the destructor of what was posted");
   detail::fiber& f =
       detail::fiber_begin(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);
   w->ready.add_by_running(&f);

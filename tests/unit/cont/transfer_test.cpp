@@ -79,7 +79,7 @@ TYPED_TEST(Transfer, CallsOfContinuationsGetNoDeeper) {
   this->run([] {
     std::vector<visit> steps;
     Kind::spawn(become(this_fiber::yielding(), walk, walker{&steps, 0, 200})).join();
-    for (std::size_t i = 2; i < steps.size(); ++i)  // at every 61st the stack is left, and entered again
+    for (std::size_t i = 2; i < steps.size(); ++i)  // now and then the stack is left, and entered again
       EXPECT_GE(steps[i].depth, steps[1].depth) << "at step " << i;
   });
 }

@@ -19,7 +19,7 @@ public:
   ~epoll_driver() override;
 
   // Takes at most 256 events; the kernel keeps the rest in order, so none starves.
-  void wait(time_point deadline) noexcept override;
+  bool wait(time_point deadline) noexcept override;
   bool watching() const noexcept override { return watched_.load(std::memory_order_relaxed) != 0; }
   void serve() noexcept override;
   void wake() noexcept override;

@@ -12,8 +12,8 @@ public:
   virtual ~driver() = default;
 
   // Waits until `deadline` (in the past: looks only; never: no limit), an event, or wake(). Unparks the
-  // fibers whose events came. Only the owner calls it.
-  virtual void wait(time_point deadline) noexcept = 0;
+  // fibers whose events came. Whether anything has come. Only the owner calls it.
+  virtual bool wait(time_point deadline) noexcept = 0;
 
   // Unparks the fibers whose events came, on the calling worker of the owner's runtime, while the owner may
   // do the same, or sleep.

@@ -122,7 +122,6 @@ struct parallel_worker final : sennit_worker, dispatching {
   parallel_runtime& runtime;
   const unsigned index;
   std::uint32_t random;  // where it begins to steal
-  unsigned polls = 0;
   hybrid_turns turns;
   time_point last_watch{};
   // Everybody's.

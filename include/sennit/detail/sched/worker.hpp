@@ -46,28 +46,41 @@ struct parallel_runtime;
 #define SENNIT_POLL_INTERVAL 61
 #endif
 inline constexpr unsigned poll_interval = SENNIT_POLL_INTERVAL;
-// Or up to so many, while fibers take turns so quickly that looks would follow each other within
-// look_period: one takes 30 ns, as the processor foretells wrongly what comes after it, and a system call
-// where there is I/O.
-inline constexpr unsigned longest_poll_interval = 8 * poll_interval;
+// Or up to so many, while nothing comes, and fibers take turns so quickly that looks would follow each other
+// within look_period: one takes 30 ns, as the processor foretells wrongly what comes after it, and a system
+// call where there is I/O. (Where turns then suddenly take long, the first look comes so much later, once.)
+#if !defined(SENNIT_LONGEST_POLL_INTERVAL)
+#define SENNIT_LONGEST_POLL_INTERVAL (8 * SENNIT_POLL_INTERVAL)
+#endif
+inline constexpr unsigned longest_poll_interval = SENNIT_LONGEST_POLL_INTERVAL;
 inline constexpr std::uint64_t look_period = 16'000;  // ns
 
 // How many dispatches are to pass until the next look.
 class look_pace {
 public:
-  // A look is made `passed` nanoseconds after the last one.
-  unsigned next(std::uint64_t passed) noexcept {
-    if (passed > 4 * look_period)
+  // After so many looks that found nothing they are made half as often.
+  static constexpr unsigned patience = 16;
+
+  // A look was made `passed` nanoseconds after the last one. (That a deadline had passed is nothing found: it
+  // does not say that others follow.)
+  unsigned next(std::uint64_t passed, bool found) noexcept {
+    if (found || passed > 4 * look_period) {
       often();
-    else if (passed < look_period && dispatches_ < longest_poll_interval)
+    } else if (passed < look_period && dispatches_ < longest_poll_interval && ++in_vain_ == patience) {
       dispatches_ *= 2;
+      in_vain_ = 0;
+    }
     return dispatches_;
   }
-  // What has passed until now says nothing of how quickly fibers take turns, or will.
-  void often() noexcept { dispatches_ = poll_interval; }
+  // What has been until now says nothing of what will be.
+  void often() noexcept {
+    dispatches_ = poll_interval;
+    in_vain_ = 0;
+  }
 
 private:
   unsigned dispatches_ = poll_interval;
+  unsigned in_vain_ = 0;
 };
 
 // How many forks lie between the program's start and this process. A runtime is of no use in a child: it
@@ -92,8 +105,8 @@ struct sennit_worker {
   bool unwinding = false;  // the runtime ends
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   int* error_number = nullptr;  // the errno of the thread that runs it
-  std::uint64_t now = 0;        // monotonic_now(), when it last looked outside: since then, at most, who
-                                // parks waits, for dumps
+  std::uint64_t now = 0;        // monotonic_now(), when it last looked outside: dumps take who parks next to
+                                // wait since then
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
@@ -430,7 +443,7 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
   return park_unstoppable(w, as, why, woken);
 }
 
-// The rest of park_joining(): where the fiber that runs is to be filed otherwise, or who is next.
+// The rest of park_joining(), where who runs next must be found otherwise, or the worker must look outside.
 [[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
 // The same as park(), until a child has ended, and inlined whole, but that nothing is fetched for those
 // behind the next: a program has few such waits. Returns the child, or `nobody`.
@@ -455,7 +468,7 @@ SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
   return *reinterpret_cast<fiber*>(done);
 }
 
-// The same, but not beyond a deadline: then false, and the fiber has left the list it waited in.
+// As park(), but not beyond a deadline: then false, and the fiber has left the list it waited in.
 bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline);
 
 // Prepares the cache for who runs next: its stack, and the descriptor of who runs after it. To be called when
@@ -477,7 +490,8 @@ inline void prefetch_successor(const worker& w) noexcept {
   __builtin_prefetch(next->next);
 }
 
-// As unpark(), in its turn: what comes from outside, in the order in which it came.
+// As unpark(), in its turn: what comes from outside, in the order in which it came. (The word of who is told
+// to leave is for who joins: all others are thrown out of their waits before they see it.)
 SENNIT_INLINE void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
   f.word =
