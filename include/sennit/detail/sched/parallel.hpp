@@ -102,8 +102,8 @@ struct hybrid_turns {
   unsigned had = 0;
 };
 
-// What a worker touches at every dispatch.
-struct dispatching {
+// What a worker touches at every dispatch: of the ring, too, all but the places in one line.
+struct alignas(64) dispatching {
   dispatching(run_policy policy, bool scatters);
 
   countdown dispatches;  // until the next look outside; others look whether it grows
