@@ -216,16 +216,16 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   }
 }
 
-void renew_poll(parallel_worker& w, look_result what) noexcept {
+void renew_poll(parallel_worker& w, bool found) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last, what);
+  const unsigned dispatches = w.pace.next(w.now - last, found);
   w.dispatches.let_go_on(w.unwinding || w.runtime.scatters ? 1 : dispatches);
 }
 
 }  // namespace
 
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
-  renew_poll(w, look_around(w) ? look_result::found : look_result::in_vain);
+  renew_poll(w, look_around(w));
   if (w.runtime.asleep.any())
     call_watcher(w);
   else
@@ -237,7 +237,7 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   w.help.falls_short();
   for (;;) {
-    renew_poll(w, look_result::rested);
+    renew_poll(w, true);
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))

@@ -40,9 +40,9 @@ void wake_due(worker& w) noexcept {
 
 // How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park
 // and yield is seen.
-void renew_poll(worker& w, look_result what) noexcept {
+void renew_poll(worker& w, bool found) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last, what);
+  const unsigned dispatches = w.pace.next(w.now - last, found);
   w.until_poll = w.unwinding ? 1 : dispatches;
 }
 
@@ -52,8 +52,8 @@ void count_dispatch(worker& w) noexcept {
     --w.until_poll;
 }
 
-// Every so many dispatches, or after a rest. The host, if it is its turn, else null.
-[[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w, bool rested = false) noexcept {
+// Every so many dispatches. The host, if it is its turn, else null.
+[[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w) noexcept {
   bool found = !w.inbox.empty();
   if (found)
     run_posts(w);
@@ -63,7 +63,7 @@ void count_dispatch(worker& w) noexcept {
     found |= w.driver->wait(time_point::min());
     errno = kept;
   }
-  renew_poll(w, rested ? look_result::rested : found ? look_result::found : look_result::in_vain);
+  renew_poll(w, found);
   return w.host_wanted ? &w.host : nullptr;
 }
 
@@ -95,7 +95,7 @@ bool quiet_outside(worker& w) noexcept {
   const bool quiet =
       w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
   if (quiet)
-    renew_poll(w, look_result::in_vain);
+    renew_poll(w, false);
   return quiet;
 }
 
@@ -191,7 +191,7 @@ private:
       return &w.host;
     if (!w.ready.empty()) {
       if (waited)
-        renew_poll(w, look_result::rested);
+        renew_poll(w, true);
       else if (w.until_poll > 1)
         --w.until_poll;
       else if (look_outside(w) != nullptr)
@@ -240,7 +240,7 @@ sennit_decision sennit_decide_host(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   w.host.context = self;
   *static_cast<sennit_context*>(w.stack) = self;
-  look_outside(w, true);
+  look_outside(w);
   if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
     limit_run(w);
   return entering(w, *next_fiber(w));

@@ -40,9 +40,8 @@ struct runtime_options {
 };
 
 // One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
-// one next time. While fibers are ready, it looks at posts, deadlines and I/O every 0.02 to 0.13 ms, or after
-// a turn of a fiber that takes longer. Several runtimes may live in one process, one running per thread. Only
-// post() may be called from other threads.
+// one next time. Several runtimes may live in one process, one running per thread. Only post() may be called
+// from other threads.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
