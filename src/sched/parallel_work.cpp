@@ -217,9 +217,8 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
 }
 
 void renew_poll(parallel_worker& w, bool found) noexcept {
-  const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last, found);
-  w.dispatches.let_go_on(w.unwinding || w.runtime.scatters ? 1 : dispatches);
+  const unsigned dispatches = until_next_look(w, found);
+  w.dispatches.let_go_on(w.runtime.scatters ? 1 : dispatches);
 }
 
 }  // namespace
@@ -237,7 +236,7 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   w.help.falls_short();
   for (;;) {
-    renew_poll(w, true);
+    renew_poll(w, true);  // or will be, by search or sleep
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))

@@ -38,12 +38,8 @@ void wake_due(worker& w) noexcept {
   }
 }
 
-// How many dispatches until the next look outside. 1, when the runtime ends: no direct entry then, every park
-// and yield is seen.
 void renew_poll(worker& w, bool found) noexcept {
-  const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last, found);
-  w.until_poll = w.unwinding ? 1 : dispatches;
+  w.until_poll = until_next_look(w, found);
 }
 
 // By a decider, which looks outside itself once none is left.
@@ -89,6 +85,12 @@ worker& running_worker_for(const char* what) noexcept {
 void unpark_from_outside(fiber& f) {
   awaken(f, fiber_status::notified);
   f.home->ready.add_woken(&f);
+}
+
+unsigned until_next_look(worker& w, bool found) noexcept {
+  const std::uint64_t last = std::exchange(w.now, monotonic_now());
+  const unsigned dispatches = w.pace.next(w.now - last, found);
+  return w.unwinding ? 1 : dispatches;
 }
 
 bool quiet_outside(worker& w) noexcept {
@@ -191,7 +193,7 @@ private:
       return &w.host;
     if (!w.ready.empty()) {
       if (waited)
-        renew_poll(w, true);
+        renew_poll(w, true);  // by the wait
       else if (w.until_poll > 1)
         --w.until_poll;
       else if (look_outside(w) != nullptr)

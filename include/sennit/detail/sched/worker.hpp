@@ -31,6 +31,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/sched/idle_stacks.hpp"
 #include "sennit/detail/sched/inbox.hpp"
+#include "sennit/detail/sched/look_pace.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
 #include "sennit/detail/sched/time_slice.hpp"
 #include "sennit/detail/sched/timer_wheel.hpp"
@@ -40,48 +41,6 @@
 namespace sennit::detail {
 
 struct parallel_runtime;
-
-// After this many dispatches a worker looks at what comes from outside: posts, deadlines, I/O.
-#if !defined(SENNIT_POLL_INTERVAL)  // tests make it small
-#define SENNIT_POLL_INTERVAL 61
-#endif
-inline constexpr unsigned poll_interval = SENNIT_POLL_INTERVAL;
-// Or up to so many, while nothing comes, and fibers take turns so quickly that looks would follow each other
-// within look_period: one takes 30 ns, as the processor foretells wrongly what comes after it, and a system
-// call where there is I/O. (Where turns then suddenly take long, the first look comes so much later, once.)
-#if !defined(SENNIT_LONGEST_POLL_INTERVAL)
-#define SENNIT_LONGEST_POLL_INTERVAL (8 * SENNIT_POLL_INTERVAL)
-#endif
-inline constexpr unsigned longest_poll_interval = SENNIT_LONGEST_POLL_INTERVAL;
-inline constexpr std::uint64_t look_period = 16'000;  // ns
-
-// How many dispatches are to pass until the next look.
-class look_pace {
-public:
-  // After so many looks that found nothing they are made half as often.
-  static constexpr unsigned patience = 16;
-
-  // A look was made `passed` nanoseconds after the last one. (That a deadline had passed is nothing found: it
-  // does not say that others follow.)
-  unsigned next(std::uint64_t passed, bool found) noexcept {
-    if (found || passed > 4 * look_period) {
-      often();
-    } else if (passed < look_period && dispatches_ < longest_poll_interval && ++in_vain_ == patience) {
-      dispatches_ *= 2;
-      in_vain_ = 0;
-    }
-    return dispatches_;
-  }
-  // What has been until now says nothing of what will be.
-  void often() noexcept {
-    dispatches_ = poll_interval;
-    in_vain_ = 0;
-  }
-
-private:
-  unsigned dispatches_ = poll_interval;
-  unsigned in_vain_ = 0;
-};
 
 // How many forks lie between the program's start and this process. A runtime is of no use in a child: it
 // shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
@@ -271,6 +230,10 @@ SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& 
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
+
+// A look outside was made, and found something or nothing: notes when. After how many dispatches the next one
+// is to be made: 1, when the runtime ends, so that no entry is direct, and every park and yield is seen.
+unsigned until_next_look(worker& w, bool found) noexcept;
 
 // One dispatch more. False: a decider must look outside before it, or makes every switch here.
 SENNIT_INLINE bool may_enter_directly(worker& w) noexcept {
