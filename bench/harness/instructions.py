@@ -1,9 +1,9 @@
 """Counts instructions, loads and stores instead of time: what bounds an operation where there are no hardware counters.
 
 A program is run under valgrind's cachegrind twice, with two counts of operations; the difference is what the
-operations took, without start and end. Instructions are the same in every run (but for a hundredth
-where fibers take turns: when a worker looks outside depends on the time); what they cost is not counted. Lines
-of code and of data that are not in the first caches are counted too, of a processor that has 32 and 48 KiB of them.
+operations took, without start and end. Instructions are the same in every run, but for a hundredth where
+fibers take turns: when a worker looks outside depends on the time. What they cost is not counted. Lines of code and of
+data that are not in the first caches are counted too, of a processor that has 32 and 48 KiB of them.
 
 Atomic read-modify-writes are counted by callgrind, which says how often each instruction was executed: those that the
 disassembly shows with a lock prefix, or as xchg with memory. Fences are not among them, though gcc makes a locked

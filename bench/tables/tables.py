@@ -332,8 +332,8 @@ def table_4(options):
         *pairs("null RPC", "rpc", "continuation", "stack"),
     ])
     yield ("By cachegrind, from two counts of operations (preset release). The yields and calls are whole: with "
-           "entry, exit,\nqueue, and a look outside at every 61st or later. They wait for a semaphore. A call that need not "
-           "block costs a fiber that\nhas a stack the same whether or not it ever gives it up; who asks by "
+           "entry, exit,\nqueue, and a look outside at about every 61st. They wait for a semaphore. A call that need "
+           "not block costs a fiber that\nhas a stack the same whether or not it ever gives it up; who asks by "
            "continuation gives it up to itself.\n")
 
 

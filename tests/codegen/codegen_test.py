@@ -130,7 +130,7 @@ class Landings(unittest.TestCase):
 class Loops(unittest.TestCase):
     def test_the_generators_and_the_yields(self):
         wanted = ("sum_of", "generator<long>::run<even_numbers", "yield_often")
-        # Every 61st yield, or a later one, looks outside; a yield beside a woken fiber, or under another policy than fifo, asks who
+        # Now and then a yield looks outside; one beside a woken fiber, or under another policy than fifo, asks who
         # is next; one to a fiber that blocked without a stack finds one for it; one of a fiber with a yield
         # continuation goes on there. All are declared cold or unlikely, and stand outside of the straight way.
         cold = ("quiet_outside", "rotate_slow", "stack_for", "leave_by_yield")

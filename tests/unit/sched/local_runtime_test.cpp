@@ -171,16 +171,16 @@ TEST_P(LocalRuntime, ErrnoSurvivesAParkWhileNobodyCanRun) {
     errno = EDOM;
     this_fiber::sleep_for(1ms);
     EXPECT_EQ(errno, EDOM);
+    constexpr unsigned turns = 2 * sennit::detail::longest_poll_interval;  // among them is a look outside
     auto child = spawn([] {
-      for (unsigned i = 0; i < 2 * sennit::detail::longest_poll_interval;
-           ++i) {  // among them is a look outside
+      for (unsigned i = 0; i < turns; ++i) {
         errno = static_cast<int>(i % 100);
         this_fiber::park();
         EXPECT_EQ(errno, static_cast<int>(i % 100));
       }
     });
     this_fiber::yield();
-    for (unsigned i = 0; i < 2 * sennit::detail::longest_poll_interval; ++i) {
+    for (unsigned i = 0; i < turns; ++i) {
       errno = ERANGE;
       child.unpark();
       this_fiber::sleep_until(std::chrono::steady_clock::time_point::min());
