@@ -74,6 +74,10 @@ struct runtime_options {
 
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of
 // runtimes may live in one process. All members may be called from any thread, and from fibers.
+//
+// While fibers are ready, a worker looks at posts, deadlines and I/O every 0.02 to 0.3 ms, or after a turn of
+// a fiber that takes longer (with policy lifo: after 61 turns, however long these take); who is woken by them
+// then runs in its turn.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or the

@@ -86,7 +86,7 @@ dispatching::dispatching(run_policy policy, bool scatters)
       plain(policy == run_policy::fifo && direct) {}
 
 parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, std::size_t size)
-    : sennit_worker(run_policy::fifo, size, &of),
+    : sennit_worker(how, size, &of),
       dispatching(how, of.scatters),
       policy(how),
       runtime(of),

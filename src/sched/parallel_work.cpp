@@ -216,15 +216,15 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   }
 }
 
-void renew_poll(parallel_worker& w, bool found) noexcept {
-  const unsigned dispatches = until_next_look(w, found);
+void renew_poll(parallel_worker& w, look_result what) noexcept {
+  const unsigned dispatches = until_next_look(w, what);
   w.dispatches.let_go_on(w.runtime.scatters ? 1 : dispatches);
 }
 
 }  // namespace
 
 fiber* parallel_look_outside(parallel_worker& w) noexcept {
-  renew_poll(w, look_around(w));
+  renew_poll(w, look_around(w) ? look_result::found : look_result::in_vain);
   if (w.runtime.asleep.any())
     call_watcher(w);
   else
@@ -236,7 +236,7 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
   w.help.falls_short();
   for (;;) {
-    renew_poll(w, true);  // or will be, by search or sleep
+    renew_poll(w, look_result::rested);
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))

@@ -38,8 +38,8 @@ void wake_due(worker& w) noexcept {
   }
 }
 
-void renew_poll(worker& w, bool found) noexcept {
-  w.until_poll = until_next_look(w, found);
+void renew_poll(worker& w, look_result what) noexcept {
+  w.until_poll = until_next_look(w, what);
 }
 
 // By a decider, which looks outside itself once none is left.
@@ -48,8 +48,8 @@ void count_dispatch(worker& w) noexcept {
     --w.until_poll;
 }
 
-// Every so many dispatches. The host, if it is its turn, else null.
-[[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w) noexcept {
+// Every so many dispatches, or after a rest. The host, if it is its turn, else null.
+[[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w, bool rested = false) noexcept {
   bool found = !w.inbox.empty();
   if (found)
     run_posts(w);
@@ -59,7 +59,7 @@ void count_dispatch(worker& w) noexcept {
     found |= w.driver->wait(time_point::min());
     errno = kept;
   }
-  renew_poll(w, found);
+  renew_poll(w, rested ? look_result::rested : found ? look_result::found : look_result::in_vain);
   return w.host_wanted ? &w.host : nullptr;
 }
 
@@ -87,9 +87,9 @@ void unpark_from_outside(fiber& f) {
   f.home->ready.add_woken(&f);
 }
 
-unsigned until_next_look(worker& w, bool found) noexcept {
+unsigned until_next_look(worker& w, look_result what) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
-  const unsigned dispatches = w.pace.next(w.now - last, found);
+  const unsigned dispatches = w.pace.next(w.now - last, what);
   return w.unwinding ? 1 : dispatches;
 }
 
@@ -97,7 +97,7 @@ bool quiet_outside(worker& w) noexcept {
   const bool quiet =
       w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
   if (quiet)
-    renew_poll(w, false);
+    renew_poll(w, look_result::in_vain);
   return quiet;
 }
 
@@ -193,7 +193,7 @@ private:
       return &w.host;
     if (!w.ready.empty()) {
       if (waited)
-        renew_poll(w, true);  // by the wait
+        renew_poll(w, look_result::rested);
       else if (w.until_poll > 1)
         --w.until_poll;
       else if (look_outside(w) != nullptr)
@@ -242,7 +242,7 @@ sennit_decision sennit_decide_host(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   w.host.context = self;
   *static_cast<sennit_context*>(w.stack) = self;
-  look_outside(w);
+  look_outside(w, true);
   if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
     limit_run(w);
   return entering(w, *next_fiber(w));

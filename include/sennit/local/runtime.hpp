@@ -42,6 +42,10 @@ struct runtime_options {
 // One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
 // one next time. Several runtimes may live in one process, one running per thread. Only post() may be called
 // from other threads.
+//
+// While fibers are ready, it looks at posts, deadlines and I/O every 0.02 to 0.3 ms, or after a turn of a
+// fiber that takes longer (with policy lifo: after 61 turns, however long these take); who is woken by them
+// then runs in its turn.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.

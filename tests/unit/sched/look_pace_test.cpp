@@ -1,6 +1,7 @@
 // How often workers look at what comes from outside: seldom where fibers take turns quickly, but soon enough.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -11,50 +12,74 @@
 namespace sennit {
 namespace {
 
+using detail::longest_look_period;
 using detail::longest_poll_interval;
-using detail::look_period;
+using detail::look_pace;
+using detail::look_result;
 using detail::poll_interval;
+using detail::shortest_look_period;
 
-// Of so many looks in vain, one soon after the other.
-unsigned after_quick_looks(detail::look_pace& pace, unsigned looks) {
+// So many in vain, one soon after the other. How many dispatches lie before the next.
+unsigned after_quick_looks(look_pace& pace, unsigned looks) {
   unsigned dispatches = 0;
   for (unsigned i = 0; i < looks; ++i)
-    dispatches = pace.next(look_period - 1, false);
+    dispatches = pace.next(shortest_look_period - 1, look_result::in_vain);
   return dispatches;
 }
 
 TEST(LookPace, DoublesWhileQuickLooksFindNothing) {
-  detail::look_pace pace;
-  EXPECT_EQ(after_quick_looks(pace, pace.patience - 1), poll_interval);
+  look_pace pace(run_policy::fifo);
   unsigned dispatches = poll_interval;
   while (dispatches < longest_poll_interval) {
-    EXPECT_EQ(pace.next(0, false), dispatches *= 2);
-    EXPECT_EQ(after_quick_looks(pace, pace.patience - 1), dispatches);
+    EXPECT_EQ(after_quick_looks(pace, pace.patience), dispatches);
+    EXPECT_EQ(pace.next(0, look_result::in_vain), dispatches *= 2);
   }
   EXPECT_EQ(dispatches, longest_poll_interval);
   EXPECT_EQ(after_quick_looks(pace, 2 * pace.patience), longest_poll_interval);
 }
 
-TEST(LookPace, StaysAsItIsWhereLooksAreAPeriodApart) {
-  detail::look_pace pace;
-  after_quick_looks(pace, pace.patience);
+TEST(LookPace, StaysAsItIsBetweenThePeriods) {
+  look_pace pace(run_policy::fifo);
+  after_quick_looks(pace, pace.patience + 1);
   for (unsigned i = 0; i < 2 * pace.patience; ++i)
-    EXPECT_EQ(pace.next(look_period, false), 2 * poll_interval);
-  EXPECT_EQ(pace.next(4 * look_period, false), 2 * poll_interval);
+    for (const std::uint64_t passed : {shortest_look_period, longest_look_period})
+      EXPECT_EQ(pace.next(passed, look_result::in_vain), 2 * poll_interval);
 }
 
-TEST(LookPace, IsAsAtFirstOnceSomethingIsFoundOrALookComesLateOrEarly) {
-  for (const int how : {0, 1, 2}) {
-    detail::look_pace pace;
-    after_quick_looks(pace, 3 * pace.patience - 1);
-    if (how == 0)
-      EXPECT_EQ(pace.next(0, true), poll_interval);
-    else if (how == 1)
-      EXPECT_EQ(pace.next(4 * look_period + 1, false), poll_interval);
-    else
-      pace.often();
-    EXPECT_EQ(after_quick_looks(pace, pace.patience - 1), poll_interval) << how;
+TEST(LookPace, IsAsAtFirstOnceSomethingIsFoundOrThereWasARest) {
+  for (const look_result what : {look_result::found, look_result::rested}) {
+    look_pace pace(run_policy::fifo);
+    after_quick_looks(pace, 3 * pace.patience);
+    EXPECT_EQ(pace.next(shortest_look_period, what), poll_interval);
+    EXPECT_EQ(after_quick_looks(pace, pace.patience), poll_interval);
   }
+  look_pace pace(run_policy::fifo);
+  after_quick_looks(pace, 3 * pace.patience);
+  pace.often();
+  EXPECT_EQ(after_quick_looks(pace, pace.patience), poll_interval);
+}
+
+TEST(LookPace, HalvesWhileLooksAreFarApartAndDoublesAgain) {
+  for (const look_result what : {look_result::in_vain, look_result::found}) {
+    look_pace pace(run_policy::hybrid);
+    after_quick_looks(pace, 10 * pace.patience);
+    unsigned dispatches = poll_interval;
+    while (dispatches > 1)
+      EXPECT_EQ(pace.next(longest_look_period + 1, what), dispatches /= 2);
+    EXPECT_EQ(pace.next(longest_look_period + 1, what), 1u);
+    EXPECT_EQ(pace.next(~std::uint64_t{0}, look_result::rested), 1u);
+    while (dispatches < poll_interval)
+      EXPECT_EQ(pace.next(0, what), dispatches = std::min(2 * dispatches, poll_interval));
+    EXPECT_EQ(after_quick_looks(pace, pace.patience), poll_interval);
+  }
+}
+
+TEST(LookPace, IsWithLifoNeverMoreFrequentThanAtFirst) {
+  look_pace pace(run_policy::lifo);
+  after_quick_looks(pace, pace.patience + 1);
+  for (const look_result what : {look_result::in_vain, look_result::found, look_result::rested})
+    EXPECT_EQ(pace.next(longest_look_period + 1, what), poll_interval);
+  EXPECT_EQ(after_quick_looks(pace, pace.patience + 1), 2 * poll_interval);
 }
 
 template <class Kind>
@@ -83,12 +108,13 @@ KIND_TEST(LooksOutside, AreNeverFurtherApartThanTheLongestInterval) {
   });
 }
 
-KIND_TEST(LooksOutside, AreMadeOftenAgainOnceTurnsTakeLong) {
+KIND_TEST(LooksOutside, AreMadeAtEachTurnOnceTurnsTakeLong) {
+  const unsigned turns = Kind::wish.policy == run_policy::lifo ? poll_interval : 1;
   this->run([&] {
     this->in(20 * longest_poll_interval, {});
-    constexpr std::chrono::nanoseconds slow(4 * look_period / poll_interval + 1);
-    this->in(longest_poll_interval + poll_interval, slow);  // the first that looks back on such turns alone
-    EXPECT_GE(this->in(10 * poll_interval, slow), 9u);
+    constexpr std::chrono::nanoseconds slow(longest_look_period / 2 + 1);
+    this->in(longest_poll_interval + 2 * poll_interval, slow);
+    EXPECT_GE(this->in(10 * turns, slow), 9u);
   });
 }
 

@@ -231,9 +231,9 @@ SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& 
 }
 #endif
 
-// A look outside was made, and found something or nothing: notes when. After how many dispatches the next one
-// is to be made: 1, when the runtime ends, so that no entry is direct, and every park and yield is seen.
-unsigned until_next_look(worker& w, bool found) noexcept;
+// A look outside was made: notes when. After how many dispatches the next one is to be made: 1, when the
+// runtime ends, so that no entry is direct, and every park and yield is seen.
+unsigned until_next_look(worker& w, look_result what) noexcept;
 
 // One dispatch more. False: a decider must look outside before it, or makes every switch here.
 SENNIT_INLINE bool may_enter_directly(worker& w) noexcept {
