@@ -14,12 +14,13 @@
 //     ...
 //
 // A worker "has no thread now" as long as its thread has not begun; that of a local runtime, outside of
-// run(). Functions of a program are named if it is linked with -rdynamic; llvm-symbolizer (or addr2line)
-// tells file and line from the rest. What a fiber waits for is told by the address of the object (of a
-// future, by that of what it shares with its promise), by a file descriptor's number, or by the fiber that it
-// joins; a select says nothing of its cases. A wait begins when its worker last looked at the clock: as a
-// rule less than 0.3 ms before, or a turn of a fiber that takes longer. A look at each wait would cost more
-// than the wait.
+// run(). A fiber of a local runtime "blocks its thread" where it waits by what is for threads, such as a
+// sennit::mutex. Functions of a program are named if it is linked with -rdynamic; llvm-symbolizer (or
+// addr2line) tells file and line from the rest. What a fiber waits for is told by the address of the object
+// (of a future, by that of what it shares with its promise), by a file descriptor's number, or by the fiber
+// that it joins; a select says nothing of its cases. A wait begins when its worker last looked at the clock:
+// as a rule less than 0.3 ms before, or a turn of a fiber that takes longer. A look at each wait would cost
+// more than the wait.
 #pragma once
 
 #include <csignal>

@@ -51,8 +51,9 @@ struct runtime_options {
   std::chrono::nanoseconds report_stuck_after{0};
 
   // Says on standard error, once, when all fibers of the process wait and nothing that could wake one is
-  // known to come: a cycle of joins and mutexes, if there is one, and all fibers as sennit::dump prints them.
-  // (Mutexes that are first locked while a runtime has this option note who holds them.)
+  // known to come: a cycle of joins and mutexes, if there is one, who has the whole thread of a local runtime
+  // wait (by a sennit::channel where it needs a sennit::local::channel), and all fibers as sennit::dump
+  // prints them. (Mutexes that are first locked while a runtime has this option note who holds them.)
   //
   //   sennit: deadlock: all fibers wait, and nothing that could wake one is known to come
   //   cycle: fiber 5 "left" waits for the mutex at 0x7ffe3b10 held by fiber 6 "right" joins fiber 5

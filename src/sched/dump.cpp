@@ -93,7 +93,7 @@ private:
     for (registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
       worker& w = *each->worker;
       seen_worker seen{&w, w.shared, 0, held.holds(w), w.thread != 0, held.place_of(w), look(w.ready.current),
-                       0};
+                       0,  false};
       if (seen.shared != nullptr)
         seen.index = static_cast<const parallel_worker&>(w).index;
       if (workers_.size() < workers_.capacity())
@@ -153,10 +153,15 @@ private:
     }
     const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
     seen.state = parked ? seen_state::parked : seen_state::ready;
-    if (const seen_worker* runner = runner_of(seen)) {
+    if (seen_worker* const runner = runner_of(seen)) {
       seen.state = seen_state::running;
       if (runner->place != nullptr)
         copy(seen, runner->place->backtrace());
+      if (status == fiber_status::blocks_thread) {
+        seen.state = seen_state::blocks_thread;
+        runner->blocked = true;
+        see_wait(seen, f, f.reason, f.object);
+      }
       return;
     }
     if (parked && workers_[seen.worker].shared != nullptr)

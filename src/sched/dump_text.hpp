@@ -30,9 +30,10 @@ struct seen_worker {
   const stopped_thread* place;
   const fiber* current;
   std::uint64_t runs;  // a fiber's id, or 0
+  bool blocked;        // by that fiber
 };
 
-enum class seen_state : std::uint8_t { parked, ready, not_begun, running, unknown };
+enum class seen_state : std::uint8_t { parked, ready, not_begun, running, blocks_thread, unknown };
 
 // One fiber, and its backtrace behind it.
 struct seen_fiber {
@@ -63,17 +64,26 @@ public:
       by_address_.emplace(reinterpret_cast<std::uintptr_t>(each->at), each);
   }
 
-  // What a deadlock is, as far as it can be known: there are fibers, all are parked, none waits for a call on
-  // a thread of the pool, or belongs to a runtime that somebody outside runs when he likes.
+  // What a deadlock is, as far as it can be known: there are fibers, all are parked, or could run if one of
+  // them did not block their thread; none waits for a call on a thread of the pool, or belongs to a runtime
+  // that somebody outside runs when he likes.
   bool all_wait_for_each_other() const {
     return !fibers_.empty() && std::ranges::all_of(fibers_, [this](const seen_fiber* f) {
-      return f->state == seen_state::parked && workers_[f->worker].has_thread &&
-             std::strcmp(f->reason, "offload") != 0;
+      return (waits(*f) || workers_[f->worker].blocked) && workers_[f->worker].has_thread &&
+             (f->reason == nullptr || std::strcmp(f->reason, "offload") != 0);
     });
   }
 
   void print_deadlock() {
     text_ += "sennit: deadlock: all fibers wait, and nothing that could wake one is known to come\n";
+    for (const seen_fiber* each : fibers_)
+      if (each->state == seen_state::blocks_thread && has_others(*each)) {
+        print_number(*each);
+        text_ +=
+            std::string(" waits by what is for threads (") + each->reason +
+            "), so that nobody else of its local runtime can run: sennit::local has what blocks only the "
+            "fiber\n";
+      }
     print_cycles();
   }
 
@@ -98,6 +108,14 @@ public:
   }
 
 private:
+  static bool waits(const seen_fiber& f) {
+    return f.state == seen_state::parked || f.state == seen_state::blocks_thread;
+  }
+  bool has_others(const seen_fiber& f) const {
+    return std::ranges::any_of(
+        fibers_, [&](const seen_fiber* each) { return each != &f && each->worker == f.worker; });
+  }
+
   static const void* runtime_of(const seen_worker& w) {
     return w.shared != nullptr ? static_cast<const void*>(w.shared) : w.at;
   }
@@ -127,7 +145,8 @@ private:
     text_ += ": ";
     switch (f.state) {
       case seen_state::parked:
-        text_ += std::string("parked: ") + f.reason;
+      case seen_state::blocks_thread:
+        text_ += std::string(f.state == seen_state::parked ? "parked: " : "blocks its thread: ") + f.reason;
         print_object(f);
         if (const seen_fiber* holder = holder_for(f))
           text_ += " held by fiber " + std::to_string(holder->id);
@@ -164,7 +183,7 @@ private:
 
   // Whom it joins; null: nobody.
   const seen_fiber* joined_by(const seen_fiber& f) const {
-    if (f.state != seen_state::parked || std::strcmp(f.reason, join_reason) != 0)
+    if (!waits(f) || std::strcmp(f.reason, join_reason) != 0)
       return nullptr;
     const auto found = by_address_.find(f.object);
     return found != by_address_.end() ? found->second : nullptr;

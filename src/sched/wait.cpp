@@ -164,8 +164,48 @@ void claimed_wait::wait_as_fiber() noexcept {
   }
 }
 
+namespace {
+
+// For reports: a fiber of a local runtime has its thread wait, if one runs.
+class blocked_thread {
+public:
+  blocked_thread(const wait_site& site, time_point deadline) noexcept {
+    worker* const w = this_worker();
+    if (w == nullptr || !w->ready.running())
+      return;
+    runs_ = w->ready.current;
+    status_ = runs_->flags.status;
+    runs_->reason = site.reason;
+    runs_->object = site.object;
+    runs_->flags.status = fiber_status::blocks_thread;
+    if (deadline == never)
+      rest_ = &w->rest;
+    count_rest();
+  }
+  ~blocked_thread() {
+    count_rest();
+    if (runs_ != nullptr)
+      runs_->flags.status = status_;
+  }
+  blocked_thread(const blocked_thread&) = delete;
+  blocked_thread& operator=(const blocked_thread&) = delete;
+
+private:
+  void count_rest() noexcept {
+    if (rest_ != nullptr)
+      rest_->store(rest_->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  fiber* runs_ = nullptr;
+  fiber_status status_{};
+  std::atomic<unsigned>* rest_ = nullptr;
+};
+
+}  // namespace
+
 void claimed_wait::wait_as_thread() noexcept {
   const int kept = errno;
+  const blocked_thread noted(site_, deadline_);
   const waiting_thread counted(deadline_);
   while (claim_.state() == claim_state::open) {
     if (deadline_ != never && clock::now() >= deadline_)

@@ -234,6 +234,49 @@ TEST_F(ReportDeadlock, ACycleOfJoinsInALocalRuntime) {
   expect("\"right\" joins fiber " + one);
 }
 
+// A sennit::channel is for threads there: who receives keeps who would send from running.
+TEST_F(ReportDeadlock, AFiberOfALocalRuntimeThatHasItsThreadWait) {
+  sennit::channel<int> channel(0);
+  sennit::local::runtime runtime({.report_deadlock = true});
+  std::thread waits([&] {
+    runtime.run([&] {
+      auto sender = sennit::local::spawn([&] { EXPECT_FALSE(channel.send(1)); }, {.name = "sender"});
+      EXPECT_FALSE(channel.receive());
+      sender.join();
+    });
+  });
+  expect_one_report();
+  expect(
+      " \"main\" waits by what is for threads (channel receive), so that nobody else of its local runtime");
+  expect(" \"main\": blocks its thread: channel receive at 0x");
+  expect(" \"sender\": ready");
+  channel.close();
+  waits.join();
+}
+
+// The thread waits for a fiber of another runtime, and that one for it: nobody is to blame.
+TEST_F(ReportDeadlock, FibersOfALocalAndAnotherRuntime) {
+  sennit::channel<int> asked(1), answered(1);
+  sennit::local::runtime local({.report_deadlock = true});
+  sennit::runtime parallel({.workers = 1});
+  std::thread waits([&] {
+    local.run([&] {
+      auto child = parallel.spawn([&] { EXPECT_FALSE(asked.receive()); }, {.name = "child"});
+      EXPECT_FALSE(answered.receive());
+      child.join();
+    });
+  });
+  expect_one_report();
+  expect(" \"main\": blocks its thread: channel receive at 0x");
+  expect(" \"child\": parked: channel receive at 0x");
+  EXPECT_EQ(errors.count("for threads"), 0);
+  answered.close();
+  EXPECT_TRUE(errors.comes(deadlock_report, 2));
+  EXPECT_TRUE(errors.comes(" \"main\": blocks its thread: join of fiber "));
+  asked.close();
+  waits.join();
+}
+
 // Who has the lock joins who waits for it.
 TEST_F(ReportDeadlock, ACycleOfAJoinAndAMutex) {
   static auto* waiter = new sennit::fiber;  // never joined: the runtime's end resolves it
@@ -295,6 +338,15 @@ TEST_F(NoDeadlock, WhileAThreadWaitsForAFiberUntilADeadline) {
   never.close();
   waits.join();
   other.join();
+}
+
+TEST_F(NoDeadlock, WhileAFiberOfALocalRuntimeHasItsThreadWaitUntilADeadline) {
+  sennit::local::runtime local;
+  local.run([&] {
+    auto sender = sennit::local::spawn([&] { never.send(1); });
+    EXPECT_FALSE(never.receive_until(std::chrono::steady_clock::now() + long_enough));
+    sender.join();
+  });
 }
 
 TEST_F(NoDeadlock, WhileNoThreadWaits) {

@@ -33,6 +33,8 @@ enum class fiber_status : std::uint8_t {
   timed_out,  // its deadline passed first
   unwinding,  // its runtime ends: it leaves by forced unwind
   stopped,    // of a local runtime: a stop was requested (stop.hpp)
+  // Runs, and its thread waits, by what is for threads: nobody else of its (local) runtime can run.
+  blocks_thread,
   finished
 };
 

@@ -90,7 +90,8 @@ struct sennit_worker {
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
-  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come; else its former waits
+  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come, or a fiber has the whole
+                                    // thread wait; else its former waits
   std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
   sennit::detail::look_pace pace;
