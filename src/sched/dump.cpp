@@ -197,9 +197,7 @@ private:
       seen.descriptor = look(*reinterpret_cast<const int*>(seen.object));
     else if (object % word_size == has_owner)
       seen.holder = look(reinterpret_cast<const owner_note*>(seen.object)->id);
-    const std::uint64_t since = look(f.since);
-    if (since % 2 != 0 && since <= now_)  // else it is about to be made ready
-      seen.waited = static_cast<std::int64_t>(now_ - since);
+    seen.waited = parked_for(look(f.since), now_);  // -1: it is about to be made ready
   }
 
   // Whoever's stack a thread stands on; or the one that a worker names, if it stands on no fiber's: it is in

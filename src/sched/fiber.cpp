@@ -20,6 +20,8 @@
 
 namespace sennit::detail {
 
+constinit std::atomic<bool> many_fibers{false};
+
 namespace {
 
 // Type-stable: blocks are never given back, and never destroyed.
@@ -55,6 +57,7 @@ fiber* map_descriptors(std::size_t count) noexcept {
 
 fiber_block* add_block() {
   fiber_block* const older = sennit_debug.blocks;
+  many_fibers.store(older != nullptr, std::memory_order_relaxed);
   const std::size_t first = older == nullptr ? 0 : older->first + older->size;
   std::size_t size = std::max(first, fiber_block::least);
   auto taken = std::make_unique<std::uint16_t[]>(size / fiber_block::part);

@@ -32,7 +32,7 @@ fiber spawn(continuation begins) {
     f.flags.told = detail::telling::done;
     f.flags.status = detail::fiber_status::unwinding;
     w.ready.add(&f);
-  } else if (!detail::file_new_stackless(f, w.now)) {
+  } else if (!detail::file_new_stackless(f, w.parks_at)) {
     f.flags.status = detail::fiber_status::notified;
     w.ready.add(&f);
   }

@@ -208,7 +208,7 @@ sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
   if (w.unwinding && parallel_told(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
-  if (file_stackless(f, w.now))
+  if (file_stackless(f, w.parks_at))
     return parallel_next_quickly(w);
   f.flags.status = fiber_status::notified;
   return dispatch(w, f);
@@ -283,7 +283,7 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
     void* const from = stack_leave(f, frame, next);
     f.flags.status = fiber_status::parked;
     fiber* entered = &f;
-    const bool waits = file_stackless(f, w.now, from);
+    const bool waits = file_stackless(f, w.parks_at, from);
     if (waits)
       entered = parallel_take_own(w);
     else

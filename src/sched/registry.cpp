@@ -10,7 +10,7 @@ using namespace sennit::detail;
 extern "C" {
 
 constinit sennit_debug_table sennit_debug = {
-    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '4'},
+    .magic = {'s', 'e', 'n', 'n', 'i', 't', ' ', '5'},
     .blocks = nullptr,
     .workers = nullptr,
 #if defined(__x86_64__) && !defined(SENNIT_BACKEND_PORTABLE)

@@ -62,7 +62,7 @@ fiber spawn(continuation begins) {
   f.ended.store(detail::ended_not_yet, std::memory_order_relaxed);
   if (w.unwinding && detail::parallel_told(f)) [[unlikely]]
     detail::parallel_push(w, f);
-  else if (!detail::file_new_stackless(f, w.now))
+  else if (!detail::file_new_stackless(f, w.parks_at))
     detail::parallel_requeue(w, f);
   return fiber(f);
 }

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "sched/followers.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
@@ -89,6 +88,7 @@ void unpark_from_outside(fiber& f) {
 
 unsigned until_next_look(worker& w, look_result what) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
+  w.parks_at = parked_at(w.now);
   const unsigned dispatches = w.pace.next(w.now - last, what);
   return w.unwinding ? 1 : dispatches;
 }
@@ -273,7 +273,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   fiber* running = w.ready.current;
   running->context = self;
   w.ready.remove_running();
-  running->since = w.now;
+  running->since = w.parks_at;
   if (tell_now(w, *running)) [[unlikely]] {
     stop_waiting(*running);
     unpark_in_turn(*running, fiber_status::unwinding);
@@ -291,7 +291,7 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   if (tell_now(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);
-  } else if (!file_stackless(f, w.now)) {
+  } else if (!file_stackless(f, w.parks_at)) {
     f.flags.status = fiber_status::notified;
     w.ready.add_woken(&f);
   }
@@ -428,7 +428,7 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
     void* const from = stack_leave(f, frame, next);
     w.ready.remove_running();
     --w.until_poll;
-    const bool waits = file_stackless(f, w.now, from);
+    const bool waits = file_stackless(f, w.parks_at, from);
     if (!waits) {
       f.flags.status = fiber_status::notified;
       w.ready.add_woken(&f);

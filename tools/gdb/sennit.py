@@ -24,7 +24,7 @@ fiber_status status_parked status_joining status_finished site_reason frame_cont
 frame_memory_size worker_current worker_shared worker_thread worker_index fiber_stackless code_run
 fiber_since worker_now site_object code_object_at fiber_room far_size
 """.split()
-MAGIC = b"sennit 4"
+MAGIC = b"sennit 5"
 NAME_SIZE = 32
 RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
 ASIDE_SIZE = 32  # of what lies between two records of one that was busy: ASIDE in src/arch/switch_x86_64.S
@@ -228,10 +228,11 @@ class Process:
 
     def waited(self, fiber):
         """How long; on a core, until some worker last looked at the clock."""
-        since = word(fiber.address + self.table["fiber_since"])
-        if since % 2 == 0 or since > self.now:
+        parked = word(fiber.address + self.table["fiber_since"])
+        units = ((self.now >> 16) - (parked >> 1)) % 2**39  # parked_for, in fiber.hpp
+        if parked % 2 == 0 or units >= 2**38:
             return ""
-        return f" for {(self.now - since) / 1e9:.3f} s"
+        return f" for {units * 2**16 / 1e9:.3f} s"
 
     def state(self, fiber):
         if fiber.thread is not None:

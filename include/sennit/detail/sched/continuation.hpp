@@ -180,15 +180,16 @@ inline void continuation_access::put(continuation& made, fiber& f) noexcept {
     continuation_of(f).move(from, f.room());
 }
 
-// Puts a fiber that has no stack where its waker finds it. False: it need not wait. `now`: its worker's.
-inline bool file_new_stackless(fiber& f, std::uint64_t now, void* from = nullptr) noexcept {
-  f.since = now;
+// Puts a fiber that has no stack where its waker finds it. False: it need not wait. `parked`: its worker's
+// parks_at.
+inline bool file_new_stackless(fiber& f, std::uint64_t parked, void* from = nullptr) noexcept {
+  f.since = parked;
   return continuation_of(f).file(continuation_place(f), from, f);
 }
 // The same of one that has just lost it: `from`, stack_leave's.
-inline bool file_stackless(fiber& f, std::uint64_t now, void* from = nullptr) noexcept {
+inline bool file_stackless(fiber& f, std::uint64_t parked, void* from = nullptr) noexcept {
   const wait_site* const code = counting ? f.site : nullptr;  // f may be gone once it is filed
-  const bool waits = file_new_stackless(f, now, from);
+  const bool waits = file_new_stackless(f, parked, from);
   if (counting && waits)
     count_block(code->reason, code);
   return waits;

@@ -167,6 +167,28 @@ struct wait_site {
 
 struct continuation_far;
 
+// When a fiber was parked, and, of a parallel runtime, who ran next then, in one word: which is odd, to be
+// told from an address, then a time in units of 65,536 ns (for 417 days), then, signed, how many descriptors
+// lie between; 0: nobody ran next yet, or one too far away.
+inline constexpr unsigned park_unit = 16;  // log2, ns
+inline constexpr unsigned park_bits = 40;  // below the follower
+inline constexpr std::uint64_t park_times = (std::uint64_t{1} << park_bits) - 1;
+constexpr std::uint64_t parked_at(std::uint64_t monotonic) noexcept {
+  return ((monotonic >> park_unit << 1) | 1) & park_times;
+}
+constexpr std::ptrdiff_t follower_in(std::uint64_t parked) noexcept {
+  return parked % 2 != 0 ? static_cast<std::int64_t>(parked) >> park_bits : 0;
+}
+constexpr std::uint64_t with_follower(std::uint64_t parked, std::ptrdiff_t apart) noexcept {
+  const std::uint64_t both = parked | static_cast<std::uint64_t>(apart) << park_bits;
+  return follower_in(both) == apart ? both : parked;
+}
+// How long ago, in ns. -1: it was not, or the clock of who asks is behind.
+constexpr std::int64_t parked_for(std::uint64_t parked, std::uint64_t monotonic) noexcept {
+  const std::uint64_t units = ((parked_at(monotonic) - parked) & park_times) >> 1;
+  return parked % 2 != 0 && units < park_times / 4 ? static_cast<std::int64_t>(units << park_unit) : -1;
+}
+
 // Two lines, next to each other: the processor fetches such pairs together. One that is stackless has its
 // continuation where others have what belongs to a stack.
 struct alignas(128) fiber : waiter {
@@ -178,7 +200,7 @@ struct alignas(128) fiber : waiter {
   };
   union {
     fiber* next = nullptr;  // in the ring, or among the idle ones
-    std::uint64_t since;    // while parked: when that began (monotonic_now())
+    std::uint64_t since;    // while parked: parked_at() of when that began
   };
   union {
     fiber* joiner = nullptr;
@@ -285,6 +307,9 @@ struct fiber_chain {
     size += behind.size;
   }
 };
+
+// The process has had more than fiber_block::least at a time: more than the caches of a CPU hold.
+extern std::atomic<bool> many_fibers;
 
 // A free descriptor for a worker, and back. Any thread. fiber_make throws std::bad_alloc.
 fiber* fiber_make(sennit_worker& home);

@@ -32,6 +32,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/claim.hpp"
+#include "sennit/detail/sched/followers.hpp"
 #include "sennit/detail/sched/help.hpp"
 #include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/registry.hpp"
@@ -386,10 +387,15 @@ SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept
 template <class File>
 SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& f, File&& file) {
   w.ready.current = nullptr;
-  f.since = w.now;
+  f.since = w.parks_at;
+  const fiber* behind_next = nullptr;
+  if (many_fibers.load(std::memory_order_relaxed)) [[unlikely]]
+    behind_next = note_follower(f, w.ring.seems_next());
   const char* const reason = counting ? f.site->reason : nullptr;
   if (file(f)) [[likely]] {
     count_block(reason);
+    if (behind_next != nullptr) [[unlikely]]
+      fetch_followers(behind_next);
     return parallel_next_quickly(w);
   }
   w.ready.current = &f;

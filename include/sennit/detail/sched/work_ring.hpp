@@ -133,6 +133,11 @@ public:
   }
 
   bool full() const noexcept { return owned() == Capacity; }
+  // Who is likely to be next: the slot's occupant, or the oldest.
+  T seems_next() const noexcept {
+    const T first = slot_.load(std::memory_order_relaxed);
+    return first != T() ? first : oldest();
+  }
   // Whether there is somebody in the slot, by the owner's count: it may have been stolen.
   bool slot_taken() const noexcept { return slot_.load(std::memory_order_relaxed) != T(); }
 

@@ -29,6 +29,7 @@
 #include "sennit/detail/sched/continuation.hpp"
 #include "sennit/detail/sched/driver.hpp"
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/sched/followers.hpp"
 #include "sennit/detail/sched/idle_stacks.hpp"
 #include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/look_pace.hpp"
@@ -64,8 +65,8 @@ struct sennit_worker {
   bool unwinding = false;  // the runtime ends
   void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
   int* error_number = nullptr;  // the errno of the thread that runs it
-  std::uint64_t now = 0;        // monotonic_now(), when it last looked outside: dumps take who parks next to
-                                // wait since then
+  std::uint64_t now = 0;        // monotonic_now(), when it last looked outside
+  std::uint64_t parks_at = 1;   // parked_at() that: dumps take who parks next to wait since then
   // What start and end of a fiber touch.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
@@ -311,12 +312,6 @@ SENNIT_INLINE void awaken(fiber& f, fiber_status why) {
   f.flags.status = why;
 }
 
-// One that is stackless has no such place: what is fetched then does not matter.
-SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
-  __builtin_prefetch(
-      reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(look(f.context)) + offset));
-}
-
 // Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
 // Only on the worker's own thread, as a rule by one of its fibers. That its worker is this one is found by
 // comparing: a store whose address is read from the fiber would keep the loads that follow waiting, the next
@@ -344,7 +339,7 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   store_in_turn(self.flags.status, as);
   if (next == nullptr)
     return {};
-  store_in_turn(self.since, w.now);
+  store_in_turn(self.since, w.parks_at);
   return entering(w, *next);
 }
 
