@@ -140,9 +140,9 @@ namespace detail {
 }  // namespace detail
 
 // Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
-// moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
-// memory or mappings ran out, or (EINVAL) it is to be pinned to a worker that there is not, and then nothing
-// was started.
+// moved to the new fiber's stack and called there without arguments; its result is ignored. Throws
+// std::system_error or std::bad_alloc when memory or mappings ran out, or (EINVAL) it is to be pinned to a
+// worker that there is not, and then nothing was started.
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
   detail::parallel_worker* w = &detail::running_parallel_for("spawn");

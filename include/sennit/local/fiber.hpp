@@ -145,8 +145,8 @@ private:
 };
 
 // Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
-// moved to the new fiber's stack; its result is ignored. Throws std::system_error or std::bad_alloc when
-// memory or mappings ran out, and then nothing was started.
+// moved to the new fiber's stack and called there without arguments; its result is ignored. Throws
+// std::system_error or std::bad_alloc when memory or mappings ran out, and then nothing was started.
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();

@@ -496,6 +496,7 @@ template <class Function>
 SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Function&& function,
                                    stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
+  must_be_callable<body>();
   fiber* f = w != nullptr ? w->idle : nullptr;
   if (f == nullptr || stack.size != 0) [[unlikely]]
     f = parallel_take_slow(of, w, stack);

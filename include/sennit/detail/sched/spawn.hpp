@@ -87,10 +87,23 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept;
 // A fiber's own values, if it has any. Defined beside fiber_local.
 [[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
 
+// Every fiber's function comes by here. All else puts up with one that cannot be called, so that this is what
+// a compiler says of it, and nothing more.
+template <class Body>
+[[gnu::always_inline]] inline void must_be_callable() noexcept {
+  static_assert(std::is_invocable_v<Body&>,
+                "sennit: a fiber's function is called without arguments: capture what it needs in a lambda");
+}
+
+// What a function returns, or void.
+template <class Function>
+struct called : std::conditional_t<std::is_invocable_v<Function&>, std::invoke_result<Function&>,
+                                   std::type_identity<void>> {};
+template <class Function>
+using result_if_callable = typename called<std::remove_reference_t<Function>>::type;
 // Whether a fiber's function may return a continuation.
 template <class Body>
-inline constexpr bool may_become =
-    std::is_same_v<std::invoke_result_t<std::remove_reference_t<Body>&>, continuation>;
+inline constexpr bool may_become = std::is_same_v<result_if_callable<Body>, continuation>;
 // What is left of a function that has returned: a continuation, or nothing, at the cost of nothing.
 struct no_continuation {
   explicit constexpr operator bool() const noexcept { return false; }
@@ -99,8 +112,7 @@ template <class Body>
 using what_is_left = std::conditional_t<may_become<Body>, continuation, no_continuation>;
 // What is left of its result: a continuation is none.
 template <class Function>
-using fiber_result =
-    std::conditional_t<may_become<Function>, void, std::invoke_result_t<std::remove_reference_t<Function>&>>;
+using fiber_result = std::conditional_t<may_become<Function>, void, result_if_callable<Function>>;
 
 // What its function ended with lies where a wait notes what it is for: put aside while destructors run, which
 // may wait.
@@ -140,7 +152,8 @@ template <class Body>
   } else if constexpr (may_become<Body>) {
     return payload_get<Body>(frame)();
   } else {
-    payload_get<Body>(frame)();
+    if constexpr (std::is_invocable_v<Body&>)
+      payload_get<Body>(frame)();
     return {};
   }
 }
@@ -273,6 +286,7 @@ SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round ro
 template <class Function>
 SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
+  must_be_callable<body>();
   fiber* f = w.idle;
   if (f == nullptr || stack.size != 0) [[unlikely]]
     f = fiber_take_slow(w, stack);

@@ -112,7 +112,9 @@ private:
   struct child {
     std::unique_ptr<member> one;  // until it begins
     Function function;
-    decltype(auto) operator()() {
+    decltype(auto) operator()()
+      requires std::is_invocable_v<Function&>
+    {
       one.release()->begin();
       return function();
     }
