@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sennit/detail/sched/fiber.hpp"
+#include "sennit/no_deadline.hpp"
 
 namespace sennit {
 
@@ -23,8 +23,8 @@ const std::error_category& lookup_category() noexcept;
 // up for) on a thread of the pool, see sennit::offload. Errors: lookup_category; std::errc::timed_out, when
 // the deadline (steady clock) passes first.
 std::vector<std::string> look_up(std::string_view host,
-                                 std::chrono::steady_clock::time_point deadline = detail::never);
+                                 std::chrono::steady_clock::time_point deadline = no_deadline);
 std::vector<std::string> look_up(std::string_view host, std::error_code& error,
-                                 std::chrono::steady_clock::time_point deadline = detail::never);
+                                 std::chrono::steady_clock::time_point deadline = no_deadline);
 
 }  // namespace sennit

@@ -14,6 +14,7 @@
 
 #include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/source.hpp"
+#include "sennit/no_deadline.hpp"
 
 namespace sennit {
 
@@ -36,10 +37,10 @@ public:
   // Codes: timed_out; file_exists (somebody watches it in this runtime, or on this worker of it, already);
   // bad_file_descriptor; not_enough_memory, no_space_on_device (the system's limit of watched descriptors).
   // Costs a system call, and one to wait.
-  void wait_readable(time_point deadline = detail::never);
-  void wait_readable(std::error_code& error, time_point deadline = detail::never);
-  void wait_writable(time_point deadline = detail::never);
-  void wait_writable(std::error_code& error, time_point deadline = detail::never);
+  void wait_readable(time_point deadline = no_deadline);
+  void wait_readable(std::error_code& error, time_point deadline = no_deadline);
+  void wait_writable(time_point deadline = no_deadline);
+  void wait_writable(std::error_code& error, time_point deadline = no_deadline);
 
   // For become(): to wait without a stack until a read, or a write, would not block. Costs two system calls.
   // What cannot be watched is ready at once; wait_readable() says why.

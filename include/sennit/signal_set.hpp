@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "sennit/detail/io/signals.hpp"
+#include "sennit/no_deadline.hpp"
 
 namespace sennit {
 
@@ -41,8 +42,8 @@ public:
   // Waits until one of the signals comes, or has come since the last wait. Returns which; of several, the one
   // with the lowest number. Codes, thrown as std::system_error or told (then 0 is returned): timed_out;
   // operation_canceled (another fiber destroyed the set).
-  int wait(time_point deadline = detail::never);
-  int wait(std::error_code& error, time_point deadline = detail::never);
+  int wait(time_point deadline = no_deadline);
+  int wait(std::error_code& error, time_point deadline = no_deadline);
 
 private:
   detail::signal_subscription subscription_;

@@ -22,6 +22,7 @@
 #include <system_error>
 
 #include "sennit/detail/io/listener.hpp"
+#include "sennit/no_deadline.hpp"
 #include "sennit/tcp_stream.hpp"
 
 namespace sennit {
@@ -50,8 +51,8 @@ public:
   // peer learns of it at once and the queue moves. If even that fails, for another thread was quicker, or for
   // want of kernel memory, it tries again after 50 ms or at the next connection. refused() tells how often
   // that happened. Codes: timed_out, operation_canceled, bad_file_descriptor.
-  tcp_stream accept(time_point deadline = detail::never);
-  tcp_stream accept(std::error_code& error, time_point deadline = detail::never);
+  tcp_stream accept(time_point deadline = no_deadline);
+  tcp_stream accept(std::error_code& error, time_point deadline = no_deadline);
 
   // For become(): to wait without a stack until there is a connection, or accept would fail at once.
   auto accepting() const noexcept {

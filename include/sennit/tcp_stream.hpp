@@ -7,7 +7,7 @@
 //   std::size_t size = stream.read_some(reply);  // 0: end of stream
 //
 // Deadlines are steady-clock times; an operation that cannot be done by then fails with std::errc::timed_out.
-// One that lies in the past makes an operation a mere attempt.
+// One that lies in the past makes an operation a mere attempt; sennit::no_deadline is none.
 //
 // Errors: each operation has a form that throws std::system_error and one that sets a std::error_code. Codes
 // to expect, as std::errc: timed_out; connection_reset (the peer broke off); broken_pipe (it no longer
@@ -32,6 +32,7 @@
 
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/detail/io/transfer_wait.hpp"
+#include "sennit/no_deadline.hpp"
 
 namespace sennit {
 
@@ -58,14 +59,14 @@ public:
   // addresses are tried in their order (see look_up.hpp). Codes: connection_refused, network_unreachable,
   // timed_out (the deadline, or the kernel's own limit of some two minutes), too_many_files_open, ..., and
   // those of lookup_category. TCP_NODELAY is on.
-  static tcp_stream connect(std::string_view host, std::uint16_t port, time_point deadline = detail::never) {
+  static tcp_stream connect(std::string_view host, std::uint16_t port, time_point deadline = no_deadline) {
     tcp_stream stream;
     if (const std::error_code error = detail::socket_connect(host, port, deadline, stream.source_))
       detail::io_throw(error, "connect to", host, port);
     return stream;
   }
   static tcp_stream connect(std::string_view host, std::uint16_t port, std::error_code& error,
-                            time_point deadline = detail::never) {
+                            time_point deadline = no_deadline) {
     tcp_stream stream;
     error = detail::socket_connect(host, port, deadline, stream.source_);
     return stream;
@@ -78,54 +79,53 @@ public:
 
   // Reads what has come, at least one byte, at most what fits; waits while there is nothing. Returns how
   // many bytes; 0: the peer has ended its stream (or the buffer is empty).
-  std::size_t read_some(std::span<std::byte> to, time_point deadline = detail::never) {
+  std::size_t read_some(std::span<std::byte> to, time_point deadline = no_deadline) {
     return detail::io_count(detail::socket_read(source_.get(), to.data(), to.size(), deadline), "read");
   }
-  std::size_t read_some(std::span<char> to, time_point deadline = detail::never) {
+  std::size_t read_some(std::span<char> to, time_point deadline = no_deadline) {
     return read_some(std::as_writable_bytes(to), deadline);
   }
-  std::size_t read_some(std::span<std::byte> to, std::error_code& error,
-                        time_point deadline = detail::never) {
+  std::size_t read_some(std::span<std::byte> to, std::error_code& error, time_point deadline = no_deadline) {
     return detail::io_count(detail::socket_read(source_.get(), to.data(), to.size(), deadline), error);
   }
-  std::size_t read_some(std::span<char> to, std::error_code& error, time_point deadline = detail::never) {
+  std::size_t read_some(std::span<char> to, std::error_code& error, time_point deadline = no_deadline) {
     return read_some(std::as_writable_bytes(to), error, deadline);
   }
 
   // Writes what the kernel takes at once, at least one byte; waits while it takes none. Returns how many
   // bytes.
-  std::size_t write_some(std::span<const std::byte> from, time_point deadline = detail::never) {
+  std::size_t write_some(std::span<const std::byte> from, time_point deadline = no_deadline) {
     return detail::io_count(detail::socket_write(source_.get(), from.data(), from.size(), deadline), "write");
   }
-  std::size_t write_some(std::string_view from, time_point deadline = detail::never) {
+  std::size_t write_some(std::string_view from, time_point deadline = no_deadline) {
     return write_some(std::as_bytes(std::span(from)), deadline);
   }
   std::size_t write_some(std::span<const std::byte> from, std::error_code& error,
-                         time_point deadline = detail::never) {
+                         time_point deadline = no_deadline) {
     return detail::io_count(detail::socket_write(source_.get(), from.data(), from.size(), deadline), error);
   }
-  std::size_t write_some(std::string_view from, std::error_code& error, time_point deadline = detail::never) {
+  std::size_t write_some(std::string_view from, std::error_code& error, time_point deadline = no_deadline) {
     return write_some(std::as_bytes(std::span(from)), error, deadline);
   }
 
   // Writes all of it; the deadline is for the whole. When it fails, some may have been written: the
   // error_code form returns how much.
-  void write_all(std::span<const std::byte> from, time_point deadline = detail::never) {
+  void write_all(std::span<const std::byte> from, time_point deadline = no_deadline) {
     std::size_t written;
     detail::io_count(detail::socket_write_all(source_.get(), from.data(), from.size(), deadline, written),
                      "write");
   }
-  void write_all(std::string_view from, time_point deadline = detail::never) {
+  void write_all(std::string_view from, time_point deadline = no_deadline) {
     write_all(std::as_bytes(std::span(from)), deadline);
   }
   std::size_t write_all(std::span<const std::byte> from, std::error_code& error,
-                        time_point deadline = detail::never) {
+                        time_point deadline = no_deadline) {
     std::size_t written;
     detail::io_count(detail::socket_write_all(source_.get(), from.data(), from.size(), deadline, written),
                      error);
     return written;
   }
-  std::size_t write_all(std::string_view from, std::error_code& error, time_point deadline = detail::never) {
+  std::size_t write_all(std::string_view from, std::error_code& error, time_point deadline = no_deadline) {
     return write_all(std::as_bytes(std::span(from)), error, deadline);
   }
 

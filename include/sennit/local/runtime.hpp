@@ -97,8 +97,9 @@ public:
   }
 
   // For embedding in another event loop: lets each fiber that is ready run once, more or less; if none is,
-  // waits for one until `deadline` (steady clock; by default not at all). True: fibers are ready to go on;
-  // call again soon. False: nothing to do until descriptor() is readable.
+  // waits for one until `deadline` (steady clock; by default not at all; sennit::no_deadline: for as long as
+  // it takes). True: fibers are ready to go on; call again soon. False: nothing to do until descriptor() is
+  // readable.
   bool run_once(
       std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::min());
 

@@ -13,6 +13,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 #include "sennit/detail/sched/claim.hpp"
+#include "sennit/no_deadline.hpp"
 
 struct sennit_worker;
 
@@ -20,7 +21,7 @@ namespace sennit::detail {
 
 using clock = std::chrono::steady_clock;
 using time_point = clock::time_point;
-inline constexpr time_point never = time_point::max();
+inline constexpr time_point never = no_deadline;
 
 enum class fiber_status : std::uint8_t {
   unused,
