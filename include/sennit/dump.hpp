@@ -19,8 +19,8 @@
 // addr2line) tells file and line from the rest. What a fiber waits for is told by the address of the object
 // (of a future, by that of what it shares with its promise), by a file descriptor's number, or by the fiber
 // that it joins; a select says nothing of its cases. A wait begins when its worker last looked at the clock:
-// as a rule less than 0.3 ms before, or a turn of a fiber that takes longer. A look at each wait would cost
-// more than the wait.
+// as a rule less than 0.3 ms before; runtime.hpp says when. A look at each wait would cost more than the
+// wait.
 #pragma once
 
 #include <csignal>

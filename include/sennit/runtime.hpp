@@ -63,7 +63,8 @@ struct runtime_options {
   // That is so when all workers of all runtimes have slept for a tenth of a second, at least; a thread waits
   // for a fiber without a deadline (in run(), or a join, or for a sennit::mutex, ...); and there is no fiber
   // or thread that waits with one, no fiber in sennit::offload, no descriptor that fibers have waited for and
-  // that is still open, and no local runtime with fibers that nobody runs just now.
+  // that is still open, and no local runtime with fibers that nobody runs just now. (While a fiber has a
+  // local runtime's thread wait, nothing wakes the others of that runtime, whatever they wait for.)
   //
   // Off by default, for it cannot be certain: another thread, which waits for what Sennit does not know (a
   // pipe, a std::condition_variable), may be going to wake a fiber or to post one. A process where that is
@@ -76,9 +77,9 @@ struct runtime_options {
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of
 // runtimes may live in one process. All members may be called from any thread, and from fibers.
 //
-// While fibers are ready, a worker looks at posts, deadlines and I/O every 0.02 to 0.3 ms, or after a turn of
-// a fiber that takes longer (with policy lifo: after 61 turns, however long these take); who is woken by them
-// then runs in its turn.
+// While fibers are ready, a worker looks at posts, deadlines and I/O at least every 0.3 ms, or after a turn
+// of a fiber that takes longer; with policy lifo after 61 turns, however long these take; and later once,
+// where turns that were quick become slow ones: after up to 488. Who is woken by them then runs in its turn.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or the

@@ -171,13 +171,12 @@ class blocked_thread {
 public:
   blocked_thread(const wait_site& site, time_point deadline) noexcept {
     worker* const w = this_worker();
-    if (w == nullptr || !w->ready.running())
-      return;
+    if (w == nullptr || !w->ready.running() || w->ready.current->flags.stackless)
+      return;  // nobody runs, or its state just moves: there is no room then
     runs_ = w->ready.current;
     status_ = runs_->flags.status;
-    runs_->reason = site.reason;
-    runs_->object = site.object;
-    runs_->flags.status = fiber_status::blocks_thread;
+    waits_for(*runs_, {site.reason, site.object});
+    store_in_turn(runs_->flags.status, fiber_status::blocks_thread);  // who sees that looks at the others
     if (deadline == never)
       rest_ = &w->rest;
     count_rest();

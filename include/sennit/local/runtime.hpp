@@ -32,7 +32,7 @@ struct runtime_options {
   std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; rounded as theirs
   // As sennit::runtime_options::report_deadlock, of the whole process. run() waits forever when its fibers
   // wait for each other: another thread might post what wakes them. Not said of run_once(), whose caller may
-  // know more.
+  // know more, but where a fiber has the whole thread wait.
   bool report_deadlock = false;
   // As sennit::runtime_options::time_slice. A fiber that was made to yield may have the address of a
   // thread-local variable in a register: another thread is not to call run() next.
@@ -43,9 +43,9 @@ struct runtime_options {
 // one next time. Several runtimes may live in one process, one running per thread. Only post() may be called
 // from other threads.
 //
-// While fibers are ready, it looks at posts, deadlines and I/O every 0.02 to 0.3 ms, or after a turn of a
-// fiber that takes longer (with policy lifo: after 61 turns, however long these take); who is woken by them
-// then runs in its turn.
+// While fibers are ready, it looks at posts, deadlines and I/O at least every 0.3 ms, or after a turn of a
+// fiber that takes longer; with policy lifo after 61 turns, however long these take; and later once, where
+// turns that were quick become slow ones: after up to 488. Who is woken by them then runs in its turn.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.

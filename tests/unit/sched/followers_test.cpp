@@ -29,7 +29,7 @@ TEST(ParkNote, HoldsWhoFollowsUnlessThatIsTooFarAway) {
   for (const std::ptrdiff_t apart : {std::ptrdiff_t{0}, std::ptrdiff_t{1}, std::ptrdiff_t{-1},
                                      std::ptrdiff_t{1'000'000}, farthest, -farthest - 1})
     EXPECT_EQ(follower_in(with_follower(parked, apart)), apart);
-  for (const std::ptrdiff_t apart : {farthest + 1, -farthest - 2, std::ptrdiff_t{1} << 40})
+  for (const std::ptrdiff_t apart : {farthest + 1, -farthest - 2})
     EXPECT_EQ(with_follower(parked, apart), parked) << apart;
 }
 
@@ -45,7 +45,7 @@ TEST(ParkNote, TellsHowLongAgoWhoeverFollows) {
 }
 
 TEST(ParkNote, IsNoneInAnAddressNorOfTheFuture) {
-  alignas(2) const int here = 0;
+  const int here = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(&here);
   EXPECT_EQ(follower_in(address), 0);
   EXPECT_EQ(parked_for(address, hour), -1);

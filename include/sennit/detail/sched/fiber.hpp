@@ -169,8 +169,8 @@ struct wait_site {
 struct continuation_far;
 
 // When a fiber was parked, and, of a parallel runtime, who ran next then, in one word: which is odd, to be
-// told from an address, then a time in units of 65,536 ns (for 417 days), then, signed, how many descriptors
-// lie between; 0: nobody ran next yet, or one too far away.
+// told from an address, then a time in units of 65,536 ns (told for 208 days), then, signed, how many
+// descriptors lie between; 0: nobody ran next yet, or one too far away.
 inline constexpr unsigned park_unit = 16;  // log2, ns
 inline constexpr unsigned park_bits = 40;  // below the follower
 inline constexpr std::uint64_t park_times = (std::uint64_t{1} << park_bits) - 1;
@@ -178,7 +178,7 @@ constexpr std::uint64_t parked_at(std::uint64_t monotonic) noexcept {
   return ((monotonic >> park_unit << 1) | 1) & park_times;
 }
 constexpr std::ptrdiff_t follower_in(std::uint64_t parked) noexcept {
-  return parked % 2 != 0 ? static_cast<std::int64_t>(parked) >> park_bits : 0;
+  return parked % 2 != 0 ? static_cast<std::ptrdiff_t>(static_cast<std::int64_t>(parked) >> park_bits) : 0;
 }
 constexpr std::uint64_t with_follower(std::uint64_t parked, std::ptrdiff_t apart) noexcept {
   const std::uint64_t both = parked | static_cast<std::uint64_t>(apart) << park_bits;

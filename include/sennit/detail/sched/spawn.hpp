@@ -88,7 +88,7 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept;
 [[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
 
 // Every fiber's function comes by here. All else puts up with one that cannot be called, so that this is what
-// a compiler says of it, and nothing more.
+// a compiler says of it, and nothing more (but of a result that is used).
 template <class Body>
 [[gnu::always_inline]] inline void must_be_callable() noexcept {
   static_assert(std::is_invocable_v<Body&>,
