@@ -18,9 +18,10 @@
 
 namespace sennit {
 
-// First in, first out; any number of senders and receivers, each served in the order in which it came. T can
-// be moved. With capacity 0 a value goes from the sender straight to the receiver. With a capacity, sends
-// wait only when that many values lie in the channel.
+// First in, first out; any number of senders and receivers, each served in the order in which it came. (It
+// need not come equally often: by run_policy.hpp who was woken last goes first, so that of three receivers
+// two may take most.) T can be moved. With capacity 0 a value goes from the sender straight to the receiver.
+// With a capacity, sends wait only when that many values lie in the channel.
 //
 //   channel(capacity = 0)  `capacity`: in values. Throws std::bad_alloc.
 //   send(value)            waits until the value is taken, or lies in the channel. False, and the value is

@@ -78,8 +78,9 @@ struct runtime_options {
 // runtimes may live in one process. All members may be called from any thread, and from fibers.
 //
 // While fibers are ready, a worker looks at posts, deadlines and I/O at least every 0.3 ms, or after a turn
-// of a fiber that takes longer; with policy lifo after 61 turns, however long these take; and later once,
-// where turns that were quick become slow ones: after up to 488. Who is woken by them then runs in its turn.
+// of a fiber that takes longer; with policy lifo after 61 turns, however long these take; and later at first,
+// and once where turns that were quick become slow ones: after up to 488 turns. Who is woken by them then
+// runs in its turn.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or the
@@ -89,8 +90,9 @@ public:
   runtime& operator=(const runtime&) = delete;
 
   // Ends the workers; fibers that have not ended are then unwound on the calling thread, one after another:
-  // what they wait for throws through them, their destructors run. A catch (...) in them must rethrow. Not to
-  // be called by a fiber of its own; nor may anybody outside wake, join or start its fibers any more.
+  // what they wait for throws through them, their destructors run. A catch (...) in them must rethrow: if one
+  // goes on instead, this waits for it, and says so after two seconds. Not to be called by a fiber of its
+  // own; nor may anybody outside wake, join or start its fibers any more.
   ~runtime() = default;
 
   // Runs `function` as a fiber and waits until it ends, whatever stop_guards the caller has: `function` may

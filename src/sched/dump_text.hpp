@@ -79,10 +79,10 @@ public:
     for (const seen_fiber* each : fibers_)
       if (each->state == seen_state::blocks_thread && has_others(*each)) {
         print_number(*each);
-        text_ +=
-            std::string(" waits by what is for threads (") + each->reason +
-            "), so that nobody else of its local runtime can run: sennit::local has what blocks only the "
-            "fiber\n";
+        text_ += std::string(" has its thread wait (") + each->reason +
+                 " of namespace sennit), so that nobody else of its local runtime can run: take what is "
+                 "called the "
+                 "same in namespace sennit::local, which blocks only the fiber\n";
       }
     print_cycles();
   }

@@ -159,7 +159,7 @@ void parallel_runtime::unwind() noexcept {
   parallel_worker& w = *workers.front();
   fiber_chain left;
   for (const auto& each : workers) {
-    each->unwinding = true;
+    note_end_begins(*each);
     while (fiber* f = each->ring.take_slot())
       left(f);
     while (fiber* f = each->ring.pop())

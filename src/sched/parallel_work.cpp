@@ -213,6 +213,7 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
         !any_owed(w.runtime))
       return search(w) == nullptr ? &w.host : nullptr;
     w.driver->wait(std::min(w.timers.earliest(), clock::now() + 1ms));
+    report_late_end(w);
   }
 }
 

@@ -90,7 +90,10 @@ unsigned until_next_look(worker& w, look_result what) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
   w.parks_at = parked_at(w.now);
   const unsigned dispatches = w.pace.next(w.now - last, what);
-  return w.unwinding ? 1 : dispatches;
+  if (!w.unwinding) [[likely]]
+    return dispatches;
+  report_late_end(w);
+  return 1;
 }
 
 bool quiet_outside(worker& w) noexcept {
@@ -105,6 +108,8 @@ namespace {
 
 // It is time to look outside, or a decider makes every switch.
 [[gnu::cold, gnu::noinline]] sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept {
+  if (w.shared != nullptr) [[unlikely]]
+    w.ready.step_off(self);  // refuses
   const bool may_enter = w.until_poll != 0 || quiet_outside(w);
   return left_for(w, self, as, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
 }
@@ -157,8 +162,12 @@ void limit_run(worker& w) noexcept {
 
 time_point idle_until(const worker& w, bool once) noexcept {
   const time_point due = w.deadlines.earliest();
-  if (w.unwinding)
-    return due == never && w.awaited_outside == 0 ? time_point::min() : due;
+  if (w.unwinding) {
+    if (due == never && w.awaited_outside == 0)
+      return time_point::min();
+    return w.end_is_late_at == 0 ? due
+                                 : std::min(due, time_point(std::chrono::nanoseconds(w.end_is_late_at)));
+  }
   return once ? std::min(due, w.host_deadline) : due;
 }
 
@@ -214,6 +223,8 @@ private:
       w.slice.go_on();
     }
     w.inbox.say_awake();
+    if (w.unwinding)
+      report_late_end(w);
   }
 }
 

@@ -73,7 +73,7 @@ void worker_post(worker& w, posted* post) noexcept {
 }
 
 void worker_unwind(worker& w) noexcept {
-  w.unwinding = true;
+  note_end_begins(w);
   fiber_for_each(
       w,
       [](void*, fiber& f) {

@@ -152,8 +152,6 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
   if (w == nullptr) [[unlikely]]
     detail::no_fiber_here("spawn");
-  assert(w->shared == nullptr &&
-         "sennit: a spawn of sennit::local is for fibers of a sennit::local::runtime");
   assert(w->ready.running() &&
          "sennit: a spawn where no fiber runs, as in the destructor of what was posted");
   detail::fiber& f =

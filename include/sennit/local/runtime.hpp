@@ -44,8 +44,9 @@ struct runtime_options {
 // from other threads.
 //
 // While fibers are ready, it looks at posts, deadlines and I/O at least every 0.3 ms, or after a turn of a
-// fiber that takes longer; with policy lifo after 61 turns, however long these take; and later once, where
-// turns that were quick become slow ones: after up to 488. Who is woken by them then runs in its turn.
+// fiber that takes longer; with policy lifo after 61 turns, however long these take; and later at first, and
+// once where turns that were quick become slow ones: after up to 488 turns. Who is woken by them then runs in
+// its turn.
 class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
@@ -58,7 +59,8 @@ public:
   runtime& operator=(const runtime&) = delete;
 
   // Fibers that have not ended are unwound: what they wait for throws through them, their destructors run. A
-  // catch (...) in them must rethrow. So are those that they spawn on their way out, at their first wait.
+  // catch (...) in them must rethrow: if one goes on instead, this waits for it, and says so after two
+  // seconds. So are those that they spawn on their way out, at their first wait.
   ~runtime() = default;
 
   // Runs `function` as a fiber and all others beside it, until it ends. Returns its result or throws what it

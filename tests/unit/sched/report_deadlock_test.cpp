@@ -247,7 +247,8 @@ TEST_F(ReportDeadlock, AFiberOfALocalRuntimeThatHasItsThreadWait) {
   });
   expect_one_report();
   expect(
-      " \"main\" waits by what is for threads (channel receive), so that nobody else of its local runtime");
+      " \"main\" has its thread wait (channel receive of namespace sennit), so that nobody else of its "
+      "local");
   expect(" \"main\": blocks its thread: channel receive at 0x");
   expect(" \"sender\": ready");
   channel.close();
@@ -269,7 +270,7 @@ TEST_F(ReportDeadlock, FibersOfALocalAndAnotherRuntime) {
   expect_one_report();
   expect(" \"main\": blocks its thread: channel receive at 0x");
   expect(" \"child\": parked: channel receive at 0x");
-  EXPECT_EQ(errors.count("for threads"), 0);
+  EXPECT_EQ(errors.count("has its thread wait"), 0);
   answered.close();
   EXPECT_TRUE(errors.comes(deadlock_report, 2));
   EXPECT_TRUE(errors.comes(" \"main\": blocks its thread: join of fiber "));

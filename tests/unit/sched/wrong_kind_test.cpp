@@ -47,9 +47,7 @@ TEST_P(WrongKind, IsSaid) {
   const support::outcome said = support::in_child([] { runtime({.workers = 2}).run(GetParam().it); });
   EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
   EXPECT_TRUE(said.says("sennit::local::runtime")) << said;
-#if defined(NDEBUG)
-  EXPECT_TRUE(said.says("fiber 1 \"main\" of a sennit::runtime")) << said;
-#endif
+  EXPECT_TRUE(said.says(" \"main\" of a sennit::runtime")) << said;
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -91,9 +91,11 @@ struct sennit_worker {
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
-  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come, or a fiber has the whole
-                                    // thread wait; else its former waits
-  std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
+  std::atomic<unsigned> rest{0};     // odd: run() waits, and only a post could come, or a fiber has the whole
+                                     // thread wait; else its former waits
+  std::size_t awaited_outside = 0;   // fibers that another thread will certainly wake by a post
+  std::uint64_t end_is_late_at = 0;  // while the runtime ends: monotonic_now() when it is to be said who
+                                     // keeps it from that; 0: it has been
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
   sennit::detail::look_pace pace;
   bool yield_deferred = false;  // a fiber was to be made to yield, and was not: at the end of what kept it
@@ -233,6 +235,13 @@ SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& 
 }
 #endif
 
+// So long the end of a runtime takes before it is said, once, who keeps it from that: who has caught what was
+// to end it would so go on for ever.
+inline constexpr std::uint64_t late_end = 2'000'000'000;  // ns
+// The runtime begins to end. And: it has not ended yet.
+void note_end_begins(worker& w) noexcept;
+[[gnu::cold]] void report_late_end(worker& w) noexcept;
+
 // A look outside was made: notes when. After how many dispatches the next one is to be made: 1, when the
 // runtime ends, so that no entry is direct, and every park and yield is seen.
 unsigned until_next_look(worker& w, look_result what) noexcept;
@@ -265,7 +274,6 @@ inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcep
 // Lets the other ready fibers run first.
 SENNIT_INLINE void yield() {
   worker& w = running_worker("this_fiber::yield");
-  assert(w.shared == nullptr && "sennit: a yield of sennit::local is for fibers of a sennit::local::runtime");
   sennit_should_hold_no_lock("yields", nullptr);
   stack_should_be_whole(*w.ready.current);
   count_site();
@@ -392,8 +400,7 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
 // dumps and debuggers show. `woken`: who is made ready by that, to run next, or null. Returns the waker's
 // word; the fiber's status says whether it was a waker at all.
 SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, fiber* woken = nullptr) {
-  assert(w.ready.running() && w.shared == nullptr &&
-         "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
+  assert(w.ready.running());
   if (w.ready.current->flags.stoppable) [[unlikely]] {
     if (woken != nullptr)
       unpark(*woken, 0);
@@ -415,8 +422,7 @@ SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
     child.joiner = &self;
     done = park(w, as, why);
   } else {
-    assert(w.ready.running() && w.shared == nullptr &&
-           "sennit: what waits in sennit::local is for fibers of a sennit::local::runtime");
+    assert(w.ready.running());
     const int kept = park_begins(w, why.text);
     waits_for(self, why);
     fiber* const next = --w.until_poll != 0 ? w.ready.step_off_quickly(self) : nullptr;
