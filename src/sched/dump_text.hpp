@@ -81,8 +81,7 @@ public:
         print_number(*each);
         text_ += std::string(" has its thread wait (") + each->reason +
                  " of namespace sennit), so that nobody else of its local runtime can run: take what is "
-                 "called the "
-                 "same in namespace sennit::local, which blocks only the fiber\n";
+                 "called the same in namespace sennit::local, which blocks only the fiber\n";
       }
     print_cycles();
   }
