@@ -344,32 +344,6 @@ void fiber_would_not_end(const fiber& f, const char* reason) noexcept {
   std::abort();
 }
 
-void note_end_begins(worker& w) noexcept {
-  w.unwinding = true;
-  w.end_is_late_at = monotonic_now() + late_end;
-}
-
-void report_late_end(worker& w) noexcept {
-  if (w.end_is_late_at == 0 || monotonic_now() < w.end_is_late_at)
-    return;
-  w.end_is_late_at = 0;
-  const auto say = [](void*, fiber& f) {
-    const char* does = "runs";
-    if (f.is_parked())
-      does = f.flags.stackless || f.home->shared != nullptr ? f.site->reason : f.reason;
-    std::fprintf(
-        stderr,
-        "sennit: a runtime cannot end yet: fiber \"%s\" (%s) has not: it caught its unwinding (a catch "
-        "(...) must rethrow it), or waits or computes on its way out\n",
-        fiber_name(f), does);
-  };
-  if (w.shared == nullptr)
-    fiber_for_each(w, say, nullptr);
-  else
-    for (const auto& each : w.shared->workers)
-      fiber_for_each(*each, say, nullptr);
-}
-
 void fiber_rethrow(std::exception_ptr* error) {
   const std::unique_ptr<std::exception_ptr> kept(error);
   std::rethrow_exception(*kept);

@@ -13,6 +13,7 @@
 
 #include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/sched/parallel_worker.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
 
@@ -72,6 +73,35 @@ void worker_post(worker& w, posted* post) noexcept {
     w.driver->wake();
 }
 
+const char* what_it_does(const fiber& f) noexcept {
+  if (!f.is_parked())
+    return "runs";
+  return f.flags.stackless || f.home->shared != nullptr ? f.site->reason : f.reason;
+}
+
+void note_end_begins(worker& w) noexcept {
+  w.unwinding = true;
+  w.end_is_late_at = monotonic_now() + late_end;
+}
+
+void report_late_end(worker& w) noexcept {
+  if (w.end_is_late_at == 0 || monotonic_now() < w.end_is_late_at)
+    return;
+  w.end_is_late_at = 0;
+  const auto say = [](void*, fiber& f) {
+    std::fprintf(
+        stderr,
+        "sennit: a runtime cannot end yet: fiber \"%s\" (%s) has not: it caught its unwinding (a catch "
+        "(...) must rethrow it), or waits or computes on its way out\n",
+        fiber_name(f), what_it_does(f));
+  };
+  if (w.shared == nullptr)
+    fiber_for_each(w, say, nullptr);
+  else
+    for (const auto& each : w.shared->workers)
+      fiber_for_each(*each, say, nullptr);
+}
+
 void worker_unwind(worker& w) noexcept {
   note_end_begins(w);
   fiber_for_each(
@@ -90,7 +120,7 @@ void worker_unwind(worker& w) noexcept {
   while (fiber_count(w) > 0) {
     host_run(w);
     if (w.ready.empty() && w.deadlines.empty() && w.awaited_outside == 0)
-      fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, f.reason); }, nullptr);
+      fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, what_it_does(f)); }, nullptr);
   }
 }
 

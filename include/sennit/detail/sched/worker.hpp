@@ -238,6 +238,8 @@ SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& 
 // So long the end of a runtime takes before it is said, once, who keeps it from that: who has caught what was
 // to end it would so go on for ever.
 inline constexpr std::uint64_t late_end = 2'000'000'000;  // ns
+// What a fiber waits for, for people.
+const char* what_it_does(const fiber& f) noexcept;
 // The runtime begins to end. And: it has not ended yet.
 void note_end_begins(worker& w) noexcept;
 [[gnu::cold]] void report_late_end(worker& w) noexcept;
