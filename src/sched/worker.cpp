@@ -162,12 +162,8 @@ void limit_run(worker& w) noexcept {
 
 time_point idle_until(const worker& w, bool once) noexcept {
   const time_point due = w.deadlines.earliest();
-  if (w.unwinding) {
-    if (due == never && w.awaited_outside == 0)
-      return time_point::min();
-    return w.end_is_late_at == 0 ? due
-                                 : std::min(due, time_point(std::chrono::nanoseconds(w.end_is_late_at)));
-  }
+  if (w.unwinding)
+    return due == never && w.awaited_outside == 0 ? time_point::min() : std::min(due, w.end_is_late_at);
   return once ? std::min(due, w.host_deadline) : due;
 }
 

@@ -81,13 +81,13 @@ const char* what_it_does(const fiber& f) noexcept {
 
 void note_end_begins(worker& w) noexcept {
   w.unwinding = true;
-  w.end_is_late_at = monotonic_now() + late_end;
+  w.end_is_late_at = clock::now() + late_end;
 }
 
 void report_late_end(worker& w) noexcept {
-  if (w.end_is_late_at == 0 || monotonic_now() < w.end_is_late_at)
+  if (clock::now() < w.end_is_late_at)
     return;
-  w.end_is_late_at = 0;
+  w.end_is_late_at = never;
   const auto say = [](void*, fiber& f) {
     std::fprintf(
         stderr,

@@ -21,7 +21,7 @@ template <class Runtime, class Wait>
 void end_late(const char* name, Wait wait) {
   Runtime runtime;
   const auto catch_all = [wait] {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(detail::late_end) + 300ms;
+    const auto until = std::chrono::steady_clock::now() + detail::late_end + 300ms;
     while (std::chrono::steady_clock::now() < until) {
       try {
         wait();

@@ -91,11 +91,11 @@ struct sennit_worker {
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
   bool host_wanted = false;                         // the host goes on at the next dispatch
-  std::atomic<unsigned> rest{0};     // odd: run() waits, and only a post could come, or a fiber has the whole
-                                     // thread wait; else its former waits
-  std::size_t awaited_outside = 0;   // fibers that another thread will certainly wake by a post
-  std::uint64_t end_is_late_at = 0;  // while the runtime ends: monotonic_now() when it is to be said who
-                                     // keeps it from that; 0: it has been
+  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come, or a fiber has the whole
+                                    // thread wait; else its former waits
+  std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
+  // When it is to be said who keeps the runtime from its end; never: it does not end, or it has been said.
+  sennit::detail::time_point end_is_late_at = sennit::detail::never;
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
   sennit::detail::look_pace pace;
   bool yield_deferred = false;  // a fiber was to be made to yield, and was not: at the end of what kept it
@@ -237,7 +237,7 @@ SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& 
 
 // So long the end of a runtime takes before it is said, once, who keeps it from that: who has caught what was
 // to end it would so go on for ever.
-inline constexpr std::uint64_t late_end = 2'000'000'000;  // ns
+inline constexpr clock::duration late_end = std::chrono::seconds(2);
 // What a fiber waits for, for people.
 const char* what_it_does(const fiber& f) noexcept;
 // The runtime begins to end. And: it has not ended yet.
