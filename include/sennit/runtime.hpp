@@ -28,7 +28,9 @@ namespace sennit {
 struct runtime_options {
   unsigned workers = 0;  // 1 to 64; 0: one for each CPU that affinity and cgroup quota allow (at most 64)
   run_policy policy = run_policy::fifo;  // each worker's, for what is in its own queue
-  std::size_t stack_size = 64 * 1024;    // bytes, of fibers that do not ask otherwise; rounded as theirs
+  // Bytes, of fibers that do not ask for others; rounded as theirs.
+  std::size_t stack_size = 64 * 1024;
+  std::size_t guard_size = 64 * 1024;
 
   // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
   // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes; less is

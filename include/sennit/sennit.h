@@ -91,23 +91,26 @@ enum sennit_policy { SENNIT_POLICY_FIFO = 0, SENNIT_POLICY_LIFO = 1, SENNIT_POLI
 /* All zero is the default. */
 struct sennit_runtime_options {
   int policy;        /* an enum sennit_policy */
-  size_t stack_size; /* bytes, of fibers that do not ask otherwise; 0: 64 KiB */
+  size_t stack_size; /* bytes, of fibers that do not ask for others; 0: 64 KiB */
   /* Nanoseconds, at least 100,000, after which a fiber yields that is compiled with checks
    * (docs/compiler.md); 0: none does. The same thread is then to run the runtime again. Where none does:
    * sennit/no_yield.h. */
   int64_t time_slice;
+  size_t guard_size; /* bytes, below the stacks of fibers that do not ask for others; 0: 64 KiB */
 };
 
 struct sennit_fiber_options {
   const char* name; /* for messages and debuggers; the first 31 bytes are copied; null: none */
-  /* Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below lies a guard page of 4 KiB:
-   * code with larger frames must be compiled with -fstack-clash-protection. SENNIT_SMALL_STACK asks for less.
+  /* Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. SENNIT_SMALL_STACK asks for less.
    */
   size_t stack_size;
   /* Null; or memory of `stack_size` bytes to run on instead, 16-aligned, at least 1 KiB, without a guard. It
    * is the fiber's until a join of it has returned, or, if it was detached, until its runtime is destroyed.
    */
   void* stack;
+  /* Bytes of the guard below the stack, rounded up to pages; 0: the runtime's. Compile code with frames that
+   * are larger than the guard with -fstack-clash-protection. */
+  size_t guard_size;
 };
 
 /* `options`: null is the default. -EINVAL: they ask for what cannot be. Any thread. */

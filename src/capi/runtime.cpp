@@ -61,7 +61,10 @@ int spawned(sennit_fiber** result, const sennit_fiber_options* options, Spawn sp
     if (options != nullptr && options->stack != nullptr && options->stack_size == 0)
       return -EINVAL;
     if (options != nullptr)
-      wanted = {name_of(options->name), options->stack_size, stack_of(*options)};
+      wanted = {.name = name_of(options->name),
+                .stack_size = options->stack_size,
+                .guard_size = options->guard_size,
+                .stack = stack_of(*options)};
     local::fiber made = spawn(wanted);
     if (result != nullptr)
       *result = detail::handle_access::release(std::move(made));
@@ -100,6 +103,8 @@ int sennit_runtime_create(sennit_runtime** result, const sennit_runtime_options*
       wanted.policy = static_cast<run_policy>(options->policy);
       if (options->stack_size != 0)
         wanted.stack_size = options->stack_size;
+      if (options->guard_size != 0)
+        wanted.guard_size = options->guard_size;
       wanted.time_slice = std::chrono::nanoseconds(options->time_slice);
     }
     if (result == nullptr)

@@ -49,13 +49,13 @@ SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std:
   }
 }
 
-coroutine_frame& make_pooled(stack_wish stack) {
+coroutine_frame& make_pooled(const stack_source& stack) {
   return coroutine_make(stack, run_loop);
 }
 
 #else
 
-coroutine_frame& make_pooled(stack_wish stack) {
+coroutine_frame& make_pooled(const stack_source& stack) {
   coroutine_frame& frame = coroutine_make(stack, nullptr);
   frame.context = sennit_newserver(reinterpret_cast<sennit_server*>(&frame));
   return frame;
@@ -91,12 +91,12 @@ struct thread_pool {
 };
 constinit thread_local sennit_idle thread_pool::last = {nullptr, pool_limit};
 
-coroutine_frame* take_from_process(std::size_t stack_size) noexcept {
+coroutine_frame* take_from_process(stack_shape shape) noexcept {
   idle_list& idle = process_idle();
   std::lock_guard hold(idle.lock);
   for (coroutine_frame** link = &idle.first; *link != nullptr; link = &(*link)->next) {
     coroutine_frame* frame = *link;
-    if (frame->record.memory.size != stack_size)
+    if (frame->record.memory.shape != shape)
       continue;
     *link = frame->next;
     return frame;
@@ -106,18 +106,18 @@ coroutine_frame* take_from_process(std::size_t stack_size) noexcept {
 
 }  // namespace
 
-coroutine_frame& coroutine_make(stack_wish stack, sennit_entry loop) {
+coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop) {
   fault_watch_thread();
   const stack_memory memory = stack_get(stack);
   // Small ones lie at several offsets of their pages as it is; what is adopted lies where its owner wants it.
-  const bool coloured = stack.memory == nullptr && memory.size >= minimum_stack_size;
+  const bool coloured = !stack.is_provided() && memory.size >= minimum_stack_size;
   const std::size_t colour = coloured ? memory.index % stack_colours * colour_step : 0;
   char* top = memory.high() - sizeof(coroutine_frame) - colour;
   top -= reinterpret_cast<std::uintptr_t>(top) % 64;
   auto* frame = ::new (top) coroutine_frame{};
   frame->record.memory = memory;
   frame->state = coroutine_state::idle;
-  frame->takes = memory.size == default_stack_size ? 1 : pool_limit + 1;
+  frame->takes = memory.shape == default_stack_shape ? 1 : pool_limit + 1;
   frame->root = frame;
   frame->active_identity = &frame->identity;
   try {
@@ -134,12 +134,12 @@ coroutine_frame& coroutine_make(stack_wish stack, sennit_entry loop) {
 coroutine_frame& coroutine_take_slow(stack_wish stack) {
   static thread_local thread_pool mine;
   static_cast<void>(mine);
-  if (stack.memory != nullptr)
-    return make_pooled(stack);
-  const std::size_t stack_size = stack_class(stack.size);
+  const stack_source source(stack, default_stack_shape);
+  if (source.is_provided())
+    return make_pooled(source);
   fault_watch_thread();
-  coroutine_frame* frame = take_from_process(stack_size);
-  return frame != nullptr ? *frame : make_pooled(stack_size);
+  coroutine_frame* frame = take_from_process(source.shape);
+  return frame != nullptr ? *frame : make_pooled(source);
 }
 
 void coroutine_give_slow(coroutine_frame& frame) noexcept {

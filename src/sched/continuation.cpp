@@ -65,7 +65,11 @@ void continuation_access::keep_values(continuation& made, const fiber& f) {
   make_far(made);
   std::copy_n(f.name, sizeof f.name, made.far_->name);
   made.far_->locals = frame.own.locals;
-  made.far_->stack_size = frame.record.memory.size;
+  const stack_memory& memory = frame.record.memory;
+  made.far_->stack = stack_is_adopted(memory)
+                         ? stack_shape_of(std::min(memory.size, maximum_stack_size) | small_stack_mark, 0,
+                                          f.home->usual_stack)
+                         : memory.shape;
 }
 
 void continuation_access::keep_far(continuation& made, const fiber& f) {
@@ -117,7 +121,7 @@ void is_of_other_kind(bool parallel, const char* reason) noexcept {
 fiber& stackless_make(worker& w, continuation&& begins) {
   assert(begins && "sennit: a fiber is to begin with an empty continuation");
   if (w.spare_frame_count == 0 && this_worker() == &w)  // it will need one
-    frame_keep(w, frame_take(w, w.stack_size, 0));
+    frame_keep(w, frame_take(w, w.usual_stack, 0));
   fiber& f = *fiber_make(w);
   continuation_access::put(begins, f);
   f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
@@ -139,11 +143,11 @@ namespace {
 }
 
 // Without a spare stack it may be that one is unmapped on another thread soon.
-coroutine_frame& take_frame(worker& w, std::size_t stack_size) noexcept {
+coroutine_frame& take_frame(worker& w, stack_shape stack) noexcept {
   constexpr int most_tries = 1000;
   for (int tries = 1;; ++tries)
     try {
-      return frame_take(w, stack_size, 0);
+      return frame_take(w, stack, 0);
     } catch (const std::exception& error) {
       if (tries == most_tries)
         no_stack(error.what());
@@ -172,7 +176,7 @@ void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
 }
 
 sennit_decision stack_for(worker& w, fiber& f) noexcept {
-  coroutine_frame& frame = take_frame(w, stack_size_of(w, f));
+  coroutine_frame& frame = take_frame(w, stack_shape_of(w, f));
   count_stacks(1);
   frame.round = w.shared == nullptr ? thread_continue : parallel_thread_continue;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);

@@ -182,7 +182,8 @@ void fiber_discard() noexcept {
   self.flags.told = telling::due;
   self.flags.unusual |= is_unusual;
   forget_frames_of(frame);
-  frame.record.memory.size = 0;  // like no other fiber's: it is not kept, and frame_drop leaves it
+  frame.record.memory.size = 0;    // frame_drop leaves it
+  frame.record.memory.shape = {};  // like no other fiber's: it is not kept
   const sennit_decision next = frame.round(&frame);
   sennit_leave(next.target, next.value);
 }

@@ -115,7 +115,7 @@ constexpr sennit_entry fiber_loop = nullptr;
 #endif
 
 // For a descriptor that has none.
-void attach_frame(worker& w, fiber& f, stack_wish stack) {
+void attach_frame(worker& w, fiber& f, const stack_source& stack) {
   coroutine_frame& frame = frame_take(w, stack);
   frame.record.name = f.name;
   f.frame = &frame;
@@ -191,21 +191,19 @@ std::uint64_t fiber_id(fiber& f) noexcept {
 }
 
 fiber* fiber_take_slow(worker& w, stack_wish stack) {
-  if (stack.memory != nullptr)
-    return fiber_make_with_stack(w, stack);
-  const std::size_t stack_size = stack.size == 0 ? w.stack_size : stack_class(stack.size);
-  if (stack_size == w.stack_size && w.idle != nullptr)
+  const stack_source source(stack, w.usual_stack);
+  if (source.shape == w.usual_stack && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
-  return fiber_make_with_stack(w, stack_size);
+  return fiber_make_with_stack(w, source);
 }
 
-fiber* fiber_make_with_stack(worker& w, stack_wish stack) {
+fiber* fiber_make_with_stack(worker& w, const stack_source& stack) {
   fiber* f = fiber_make(w);
   if (w.shared == nullptr)
     ++w.idle_stacks.made;
   try {
     attach_frame(w, *f, stack);
-    f->flags.unusual = f->frame->record.memory.size != w.stack_size;
+    f->flags.unusual = f->frame->record.memory.shape != w.usual_stack;
   } catch (...) {
     fiber_free(f);
     throw;
@@ -220,15 +218,14 @@ void frame_restart(coroutine_frame& frame) noexcept {
 }
 #endif
 
-coroutine_frame& frame_take(worker& w, stack_wish stack, std::size_t leave) {
-  const std::size_t stack_size = stack.size;
+coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t leave) {
   // From another thread, nothing of the worker's may be touched.
-  const bool mine = stack.memory == nullptr && (w.shared == nullptr || this_worker() == &w);
+  const bool mine = !stack.is_provided() && (w.shared == nullptr || this_worker() == &w);
   coroutine_frame* frame = mine && w.spare_frame_count > leave ? w.spare_frames : nullptr;
-  if (frame != nullptr && frame->record.memory.size == stack_size) {
+  if (frame != nullptr && frame->record.memory.shape == stack.shape) {
     w.spare_frames = frame->next;
     --w.spare_frame_count;
-  } else if (mine && w.idle != nullptr && stack_size == w.stack_size) {
+  } else if (mine && w.idle != nullptr && stack.shape == w.usual_stack) {
     fiber* const f = std::exchange(w.idle, w.idle->next);
     frame = std::exchange(f->frame, nullptr);
     frame->context = f->context;
@@ -287,7 +284,7 @@ void fiber_give_slow(worker& w, fiber& f) noexcept {
   if (f.frame != nullptr)
     stack_user_ended(f.frame->record);
   f.name[0] = 0;
-  if (f.frame != nullptr && f.frame->record.memory.size != w.stack_size)
+  if (f.frame != nullptr && f.frame->record.memory.shape != w.usual_stack)
     fiber_detach_frame(w, f);
   if (f.frame == nullptr)
     fiber_free(&f);

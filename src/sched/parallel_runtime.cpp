@@ -85,23 +85,23 @@ dispatching::dispatching(run_policy policy, bool scatters)
       direct(!scatters && native_memory::prepare()),
       plain(policy == run_policy::fifo && direct) {}
 
-parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, std::size_t size)
-    : sennit_worker(how, size, &of),
+parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, stack_shape usual)
+    : sennit_worker(how, usual, &of),
       dispatching(how, of.scatters),
       policy(how),
       runtime(of),
       index(number),
       random(2463534242u + number) {}
 
-parallel_runtime::parallel_runtime(unsigned count, run_policy policy, std::size_t size,
+parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shape usual,
                                    const watchdog_wish& watched_for, clock::duration time_slice)
-    : stack_size(stack_class(size)), watchdog(watched_for) {
+    : usual_stack(usual), watchdog(watched_for) {
   if (count == 0 || count > sleepers<>::most_workers)
     throw std::system_error(EINVAL, std::generic_category(),
                             "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));
   native_memory::prepare();
   for (unsigned i = 0; i < count; ++i) {
-    workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, stack_size));
+    workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, usual_stack));
     workers.back()->slice.set_length(time_slice);
   }
   try {
@@ -241,10 +241,8 @@ void parallel_inject(fiber& f) noexcept {
 
 fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish stack) {
   parallel_worker& home = w != nullptr ? *w : *of.workers.front();
-  if (stack.memory != nullptr)
-    return fiber_make_with_stack(home, stack);
-  const std::size_t stack_size = stack.size == 0 ? of.stack_size : stack_class(stack.size);
-  if (stack_size == of.stack_size) {
+  const stack_source source(stack, of.usual_stack);
+  if (source.shape == of.usual_stack) {
     if (w != nullptr && w->idle != nullptr)
       return std::exchange(w->idle, w->idle->next);
     if (fiber* f = take_shared(of, w)) {
@@ -252,7 +250,7 @@ fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish s
       return f;
     }
   }
-  return fiber_make_with_stack(home, stack_size);
+  return fiber_make_with_stack(home, source);
 }
 
 void parallel_give(fiber& f) noexcept {
@@ -262,7 +260,7 @@ void parallel_give(fiber& f) noexcept {
   f.name[0] = 0;
   if (f.frame == nullptr)
     return fiber_free(&f);
-  if (f.frame->record.memory.size != of.stack_size)
+  if (f.frame->record.memory.shape != of.usual_stack)
     return destroy(f);
   parallel_worker* w = this_parallel();
   if (w == nullptr || &w->runtime != &of)

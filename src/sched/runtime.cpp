@@ -24,7 +24,8 @@ unsigned worker_count(unsigned wanted) {
 }  // namespace
 
 runtime::runtime(const runtime_options& options)
-    : shared_(worker_count(options.workers), options.policy, options.stack_size,
+    : shared_(worker_count(options.workers), options.policy,
+              detail::stack_shape_of(options.stack_size, options.guard_size),
               {.stuck_after = options.report_stuck_after, .deadlock = options.report_deadlock},
               options.time_slice) {}
 

@@ -128,8 +128,8 @@ void worker_unwind(worker& w) noexcept {
 
 using namespace sennit::detail;
 
-sennit_worker::sennit_worker(sennit::run_policy policy, std::size_t size, parallel_runtime* of)
-    : ready(policy), shared(of), stack_size(size), pace(policy) {
+sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, parallel_runtime* of)
+    : ready(policy), shared(of), usual_stack(usual), pace(policy) {
   if (of != nullptr)
     ready.refuse();
   watch_locks();

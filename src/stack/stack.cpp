@@ -46,9 +46,12 @@ struct stack_slab {
   std::atomic<char*> base{nullptr};
   std::atomic<std::size_t> size{0};  // of a stack; 0: none has been adopted
   std::size_t count = 0;
-  std::atomic<std::size_t> begun{0};  // how many have been handed out: the first
-  std::size_t lead = 0;               // one guard, below all
-  std::size_t guard = 0;              // below each
+  std::atomic<std::size_t> begun{0};   // how many have been handed out: the first
+  std::size_t lead = 0;                // one guard, below all
+  std::size_t guard = 0;               // below each
+  struct size_class* sizes = nullptr;  // whose stacks these are
+  bool split = false;                  // MADV_GUARD_INSTALL fails here
+  bool populated = false;              // by the kernel, when it was mapped: the process locks its memory
   bool adopted = false;
   std::size_t brought = 0;        // bytes, by the user who is adopted: at least `size`
   unsigned valgrind = 0;          // its number there, while it is adopted
@@ -59,7 +62,7 @@ struct stack_slab {
   std::size_t stride() const { return guard + size.load(std::memory_order_relaxed); }
   char* first() const { return base.load(std::memory_order_relaxed) + lead; }
   char* low(std::size_t index) const { return first() + index * stride() + guard; }
-  stack_memory memory(std::size_t index) { return {low(index), size.load(), this, index}; }
+  stack_memory memory(std::size_t index);
 
   // Where it is kept under which record a stack is known.
   std::atomic_ref<stack_record*> known_as(std::size_t index) {
@@ -77,9 +80,27 @@ struct stack_slab {
   }
 };
 
+// The stacks of one shape that are not in use.
+struct size_class {
+  explicit size_class(stack_shape of) noexcept : shape(of) {}
+
+  const stack_shape shape;
+  std::mutex lock;
+  stack_cell* idle = nullptr;  // with its pages
+  std::size_t warm = 0;        // how many there are
+  stack_cell* cold = nullptr;  // without
+  stack_slab* slab = nullptr;  // the one whose stacks are handed out for the first time
+  std::size_t total = 0;       // stacks in all slabs of this class
+  size_class* next = nullptr;  // older one
+};
+
+stack_memory stack_slab::memory(std::size_t index) {
+  return {low(index), size.load(), this, static_cast<std::uint32_t>(index),
+          sizes != nullptr ? sizes->shape : stack_shape{}};
+}
+
 namespace {
 
-constexpr std::size_t class_count = 64;
 constexpr std::size_t first_slab_stacks = 16;
 constexpr std::size_t largest_slab_bytes = std::size_t{1} << (sizeof(void*) == 8 ? 36 : 28);
 constexpr std::size_t mappings_left_to_others = 2048;
@@ -88,20 +109,25 @@ constexpr std::uint64_t seal = 0x5ea1'0f'57ac'4eed;  // a stack's lowest word, w
 
 constinit growing_list<stack_slab> slabs;
 
-// What is not in use, of one size.
-struct size_class {
-  std::mutex lock;
-  stack_cell* idle = nullptr;  // with its pages
-  std::size_t warm = 0;        // how many there are
-  stack_cell* cold = nullptr;  // without
-  stack_slab* slab = nullptr;  // the one whose stacks are handed out for the first time
-  std::size_t total = 0;       // stacks in all slabs of this class
-};
+constinit growing_list<size_class> classes;
 
-// Never destroyed: fibers may still run while static objects are.
-size_class& class_of(std::size_t size) {
-  static auto* classes = new size_class[class_count];
-  return classes[std::bit_width(size) - 1];
+// Classes are never destroyed: fibers may still run while static objects are. Throws std::bad_alloc.
+size_class& class_of(stack_shape shape) {
+  const auto find = [shape]() noexcept {
+    size_class* each = classes.newest();
+    while (each != nullptr && each->shape != shape)
+      each = each->next;
+    return each;
+  };
+  if (size_class* const found = find())
+    return *found;
+  static constinit std::mutex lock;
+  const std::lock_guard hold(lock);
+  if (size_class* const found = find())
+    return *found;
+  auto* const made = new size_class(shape);
+  classes.add(made);
+  return *made;
 }
 
 [[noreturn]] void fail(int error, const std::string& what) {
@@ -135,35 +161,48 @@ std::size_t most_splits() noexcept {
   return (std::max(mappings, 2 * mappings_left_to_others) - mappings_left_to_others) / 2;
 }
 
-bool split_mapping(char* guard) {
+bool split_mapping(const stack_slab& slab, char* guard, std::size_t size) {
   static const std::size_t allowed = most_splits();
   static std::atomic<std::size_t> splits{0};
   const std::size_t most = std::min(allowed, most_split_guards.load(std::memory_order_relaxed));
-  if (splits.fetch_add(1, std::memory_order_relaxed) < most && ::mprotect(guard, page_size, PROT_NONE) == 0)
+  if (splits.fetch_add(1, std::memory_order_relaxed) < most && ::mprotect(guard, size, PROT_NONE) == 0) {
+    if (slab.populated && ::munlock(guard, size) == 0)
+      ::madvise(guard, size, MADV_DONTNEED);  // or the guard takes memory
     return true;
+  }
   splits.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
 
-bool install_guard(char* guard) {
+bool install_guard(stack_slab& slab, char* guard, std::size_t size) {
   const guard_method method = guards.load(std::memory_order_relaxed);
-  if (method != guard_method::split && ::madvise(guard, page_size, MADV_GUARD_INSTALL) == 0) {
-    if (method == guard_method::marked)
-      return true;
-    if (is_guarded(guard)) {
-      guards.store(guard_method::marked, std::memory_order_relaxed);
-      return true;
-    }
-  }
-  if (method == guard_method::unknown)
+  if (method == guard_method::split || slab.split)
+    return split_mapping(slab, guard, size);
+  if (::madvise(guard, size, MADV_GUARD_INSTALL) != 0) {
+    slab.split = true;
+  } else if (method == guard_method::marked || is_guarded(guard)) {
+    guards.store(guard_method::marked, std::memory_order_relaxed);
+    return true;
+  } else {
     guards.store(guard_method::split, std::memory_order_relaxed);
-  return split_mapping(guard);
+  }
+  return split_mapping(slab, guard, size);
 }
 
 [[noreturn]] void fail_without_guard() {
   fail(ENOMEM,
-       "no mapping left for the guard page of a stack: this kernel splits the mapping for each guard "
-       "(MADV_GUARD_INSTALL needs Linux 6.13); raise vm.max_map_count or use fewer fibers");
+       "no mapping left for the guard of a stack: each guard splits a mapping here, because "
+       "MADV_GUARD_INSTALL needs Linux 6.13 and memory that is not locked (mlockall); raise "
+       "vm.max_map_count or use fewer fibers");
+}
+
+[[noreturn]] void fail_without_memory(int error, std::size_t size) {
+  const std::string what = "no address space for a stack of " + std::to_string(size) + " bytes; ";
+  if (error == EAGAIN)
+    fail(ENOMEM, what + "the process locks its memory (mlockall): raise `ulimit -l`, or use fewer fibers");
+  fail(ENOMEM, what +
+                   "use smaller stacks, smaller guards, fewer fibers, or raise `ulimit -v`; with "
+                   "vm.overcommit_memory=2 all stacks and guards count, so raise vm.overcommit_ratio");
 }
 
 std::unique_ptr<stack_slab> describe_slab(std::size_t count) noexcept {
@@ -176,19 +215,33 @@ std::unique_ptr<stack_slab> describe_slab(std::size_t count) noexcept {
   return slab;
 }
 
-stack_slab* new_slab(std::size_t size, std::size_t wanted) {
+// Whether the kernel has committed a page that was never touched.
+bool is_populated(char* page) noexcept {
+  unsigned char present = 0;
+  return ::mincore(page, page_size, &present) == 0 && (present & 1) != 0;
+}
+
+stack_slab* new_slab(size_class& sizes, std::size_t wanted) {
+  const std::size_t size = sizes.shape.size();
   const bool small = size < page_size;
   const std::size_t lead = small ? page_size : 0;
-  const std::size_t stride = size + (small ? 0 : page_size);
+  const std::size_t guard = small ? 0 : sizes.shape.guard();
+  const std::size_t stride = size + guard;
+  int error = ENOMEM;
   std::size_t count = std::max<std::size_t>(1, std::min(wanted, largest_slab_bytes / stride));
   for (; count > 0; count /= 2) {  // a smaller one may still fit
     const std::size_t bytes = lead + count * stride;
     void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (base == MAP_FAILED)
+    if (base == MAP_FAILED) {
+      error = errno;
       continue;
+    }
     std::unique_ptr<stack_slab> slab = describe_slab(count);
-    const bool guarded = slab != nullptr && (!small || install_guard(static_cast<char*>(base)));
+    if (slab != nullptr)
+      slab->populated = is_populated(static_cast<char*>(base));
+    const bool guarded =
+        slab != nullptr && (!small || install_guard(*slab, static_cast<char*>(base), page_size));
     if (!guarded) {
       ::munmap(base, bytes);
       if (slab != nullptr)
@@ -202,12 +255,12 @@ stack_slab* new_slab(std::size_t size, std::size_t wanted) {
     slab->base = static_cast<char*>(base);
     slab->size = size;
     slab->lead = lead;
-    slab->guard = stride - size;
+    slab->guard = guard;
+    slab->sizes = &sizes;
     slabs.add(slab.get());
     return slab.release();
   }
-  fail(ENOMEM, "no address space for a stack of " + std::to_string(size) +
-                   " bytes; use smaller stacks, fewer fibers, or raise `ulimit -v`");
+  fail_without_memory(error, size);
 }
 
 stack_cell* pop(stack_cell*& list) noexcept {
@@ -219,7 +272,7 @@ void push(stack_cell*& list, stack_slab& slab, std::size_t index) noexcept {
   list = &cell;
 }
 
-stack_memory take_from(size_class& sizes, std::size_t size) {
+stack_memory take_from(size_class& sizes) {
   const std::lock_guard hold(sizes.lock);
   if (sizes.idle != nullptr || sizes.cold != nullptr) {
     sizes.warm -= sizes.idle != nullptr;
@@ -227,13 +280,14 @@ stack_memory take_from(size_class& sizes, std::size_t size) {
     return cell->slab->memory(static_cast<std::size_t>(cell - cell->slab->cells.get()));
   }
   if (sizes.slab == nullptr || sizes.slab->begun == sizes.slab->count) {
-    sizes.slab = new_slab(size, std::max(first_slab_stacks, sizes.total));
+    sizes.slab = new_slab(sizes, std::max(first_slab_stacks, sizes.total));
     sizes.total += sizes.slab->count;
   }
-  const stack_memory memory = sizes.slab->memory(sizes.slab->begun);
-  if (sizes.slab->guard != 0 && !install_guard(memory.low - page_size))
+  stack_slab& slab = *sizes.slab;
+  const stack_memory memory = slab.memory(slab.begun);
+  if (slab.guard != 0 && !install_guard(slab, memory.low - slab.guard, slab.guard))
     fail_without_guard();
-  ++sizes.slab->begun;
+  ++slab.begun;
   show_valgrind_stack(memory);
   return memory;
 }
@@ -288,15 +342,15 @@ bool keep_warm(size_class& sizes, const stack_memory& memory) noexcept {
 
 }  // namespace
 
-stack_memory stack_take(std::size_t size) {
-  if (size > maximum_stack_size)
-    fail(EINVAL, "a stack of " + std::to_string(size) + " bytes was asked for; the largest is " +
-                     std::to_string(maximum_stack_size));
-  size = std::bit_ceil(std::max(size, smallest_stack_size));
-  const stack_memory memory = take_from(class_of(size), size);
+stack_memory stack_take(stack_shape shape) {
+  const stack_memory memory = take_from(class_of(shape));
   if (stack_has_seal(memory))
     seal_of(memory) = seal;
   return memory;
+}
+
+stack_memory stack_take(std::size_t size) {
+  return stack_take(stack_shape_of(std::max(size, smallest_stack_size) | small_stack_mark, 0));
 }
 
 stack_memory stack_adopt(std::byte* bytes, std::size_t size) {
@@ -336,7 +390,7 @@ void stack_give(const stack_memory& given) noexcept {
   show_valgrind_given(memory);
   if (memory.slab->adopted)
     return give_adopted(*memory.slab);
-  size_class& sizes = class_of(memory.size);
+  size_class& sizes = *memory.slab->sizes;
   if (keep_warm(sizes, memory))
     return;
   stack_trim_below(memory, memory.low + memory.size);
@@ -391,11 +445,22 @@ std::size_t stack_class(std::size_t size) noexcept {
              : std::bit_ceil(std::max(bytes, small ? smallest_stack_size : minimum_stack_size));
 }
 
-void stack_trim_below(const stack_memory& memory, const void* used) noexcept {
+stack_shape stack_shape_of(std::size_t size, std::size_t guard, stack_shape usual) {
+  const std::size_t bytes = size != 0 ? stack_class(size) : usual.size();
+  if (bytes > maximum_stack_size)
+    fail(EINVAL, "a stack of " + std::to_string(bytes) + " bytes was asked for; the largest is " +
+                     std::to_string(maximum_stack_size));
+  if (guard > maximum_guard_size)
+    fail(EINVAL, "a guard of " + std::to_string(guard) + " bytes was asked for; the largest is " +
+                     std::to_string(maximum_guard_size));
+  return {bytes, guard != 0 ? (guard + page_size - 1) / page_size * page_size : usual.guard()};
+}
+
+bool stack_trim_below(const stack_memory& memory, const void* used) noexcept {
   if (stack_has_seal(memory))
-    return;
+    return false;
   const auto bytes = static_cast<std::size_t>(static_cast<const char*>(used) - memory.low);
-  ::madvise(memory.low, bytes & ~(page_size - 1), MADV_DONTNEED);
+  return ::madvise(memory.low, bytes & ~(page_size - 1), MADV_DONTNEED) == 0;
 }
 
 void stack_name(const stack_memory& memory, stack_record* record) noexcept {

@@ -92,10 +92,8 @@ std::size_t stack_depth(const stack_memory& memory, const stack_record& record) 
 void stack_clear_below(const stack_memory& memory, const void* used) noexcept {
   auto* const end = const_cast<char*>(static_cast<const char*>(used));
   char* low = memory.low + (stack_has_seal(memory) ? stack_seal_size : 0);
-  if (!stack_has_seal(memory)) {
-    stack_trim_below(memory, used);
+  if (stack_trim_below(memory, used))
     low = std::max(low, page_of(end));
-  }
   forget_frames(low, static_cast<std::size_t>(end - low));
   std::memset(low, 0, static_cast<std::size_t>(end - low));
 }

@@ -29,10 +29,13 @@ namespace sennit::local {
 
 struct spawn_options {
   std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
-  // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. Below a stack lies a guard page of
-  // 4 KiB: a frame larger than that may step over it, and into another stack, unless its code is compiled
-  // with -fstack-clash-protection. small_stack (stacks.hpp) asks for less than 8 KiB.
+  // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. small_stack (stacks.hpp) asks for
+  // less than 8 KiB.
   std::size_t stack_size = 0;
+  // Bytes of the guard below the stack, rounded up to pages; 0: the runtime's. A stack overflow ends the
+  // program with a report if no frame is larger than the guard, or if the code is compiled with
+  // -fstack-clash-protection. docs/stacks.md says more.
+  std::size_t guard_size = 0;
   // Memory to run on instead, 16-aligned, of 1 KiB at least, without a guard; `stack_size` is then not looked
   // at. It is the fiber's until a join of it has returned, or, if it was detached, until its runtime has
   // ended; for good, if it was discarded. Others are asserted, or (without assertions) EINVAL is thrown.

@@ -29,7 +29,9 @@ namespace sennit::local {
 
 struct runtime_options {
   run_policy policy = run_policy::fifo;
-  std::size_t stack_size = 64 * 1024;  // bytes, of fibers that do not ask otherwise; rounded as theirs
+  // Bytes, of fibers that do not ask for others; rounded as theirs.
+  std::size_t stack_size = 64 * 1024;
+  std::size_t guard_size = 64 * 1024;
   // As sennit::runtime_options::report_deadlock, of the whole process. run() waits forever when its fibers
   // wait for each other: another thread might post what wakes them. Not said of run_once(), whose caller may
   // know more, but where a fiber has the whole thread wait.
@@ -49,10 +51,11 @@ struct runtime_options {
 // its turn.
 class runtime {
 public:
-  // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out.
+  // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out, and (EINVAL) for
+  // stacks and guards that are too large.
   explicit runtime(const runtime_options& options = {})
       : watchdog_({.deadlock = options.report_deadlock}),
-        worker_(options.policy, detail::stack_class(options.stack_size)) {
+        worker_(options.policy, detail::stack_shape_of(options.stack_size, options.guard_size)) {
     worker_.slice.set_length(options.time_slice);
   }
   runtime(const runtime&) = delete;

@@ -12,7 +12,7 @@ static void count_up(void* argument) {
 }
 
 int runtime_lives(void) {
-  struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 0, 0};
+  struct sennit_runtime_options options = {.policy = SENNIT_POLICY_FIFO};
   struct sennit_runtime* runtime = NULL;
   int count = 0;
   CHECK(sennit_runtime_create(&runtime, &options) == 0);
@@ -45,7 +45,7 @@ static void misuse_inside(void* argument) {
 }
 
 int runtime_refuses(void) {
-  struct sennit_runtime_options options = {7, 0, 0};
+  struct sennit_runtime_options options = {.policy = 7};
   struct sennit_runtime* runtime = NULL;
   struct sennit_fiber* fiber = NULL;
   CHECK(sennit_runtime_create(NULL, NULL) == -EINVAL);
@@ -223,7 +223,7 @@ static void spawn_yielders(void* argument) {
 int fibers_under_policies(void) {
   int policy;
   for (policy = SENNIT_POLICY_FIFO; policy <= SENNIT_POLICY_HYBRID; ++policy) {
-    struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 128 * 1024, 0};
+    struct sennit_runtime_options options = {.stack_size = 128 * 1024};
     struct sennit_runtime* runtime = NULL;
     struct race race = {0, 0};
     options.policy = policy;
@@ -324,7 +324,7 @@ static void gives_way(void* argument) {
 }
 
 int slices_end(void) {
-  struct sennit_runtime_options options = {SENNIT_POLICY_FIFO, 0, 1000000};
+  struct sennit_runtime_options options = {.time_slice = 1000000};
   struct sennit_runtime* runtime = NULL;
   CHECK(sennit_runtime_create(&runtime, &options) == 0);
   capi_failed_line = 0;

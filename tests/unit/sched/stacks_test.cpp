@@ -35,8 +35,8 @@ using support::resident_bytes;
 struct local_kind {
   using fiber = local::fiber;
   using options = local::spawn_options;
-  static void run(auto function, std::size_t stack_size = 64 * 1024) {
-    local::runtime({.stack_size = stack_size}).run(function);
+  static void run(auto function, std::size_t stack_size = 64 * 1024, std::size_t guard_size = 0) {
+    local::runtime({.stack_size = stack_size, .guard_size = guard_size}).run(function);
   }
   static fiber spawn(auto function, const options& how) { return local::spawn(function, how); }
   static void park() { local::this_fiber::park(); }
@@ -46,8 +46,8 @@ struct local_kind {
 struct parallel_kind {
   using fiber = sennit::fiber;
   using options = sennit::spawn_options;
-  static void run(auto function, std::size_t stack_size = 64 * 1024) {
-    sennit::runtime({.workers = 2, .stack_size = stack_size}).run(function);
+  static void run(auto function, std::size_t stack_size = 64 * 1024, std::size_t guard_size = 0) {
+    sennit::runtime({.workers = 2, .stack_size = stack_size, .guard_size = guard_size}).run(function);
   }
   static fiber spawn(auto function, const options& how) { return sennit::spawn(function, how); }
   static void park() { this_fiber::park(); }
@@ -127,6 +127,58 @@ TYPED_TEST(Stacks, ARuntimesMayAllBeSmall) {
   };
   TypeParam::run([&] { TypeParam::spawn(spawner, {.stack_size = 64 * 1024}).join(); }, small_stack(4096));
   EXPECT_EQ(in_place, 80);
+}
+
+// The bytes below the calling fiber's stack that are its guard's.
+std::size_t guard_here() {
+  const detail::stack_place mine = detail::stack_find(here());
+  std::size_t size = 0;
+  for (;; size += detail::page_size) {
+    const auto below = reinterpret_cast<std::uintptr_t>(mine.low) - size - 1;
+    const detail::stack_place place = detail::stack_find(below);
+    if (!place.guard || place.low != mine.low)
+      return size;
+  }
+}
+
+TYPED_TEST(Stacks, HaveTheGuardOfTheirRuntimeOrTheirOwn) {
+  constexpr std::size_t ours = 128 * 1024;
+  for (const std::size_t of_runtime : {std::size_t{0}, std::size_t{8192}, ours})
+    TypeParam::run(
+        [of_runtime] {
+          const std::size_t usual = of_runtime != 0 ? of_runtime : detail::default_guard_size;
+          EXPECT_EQ(guard_here(), usual);
+          for (int round = 0; round < 2; ++round)  // the second time on stacks that were used before
+            for (const std::size_t stack_size : {0, 16384})
+              for (const std::size_t guard_size : {std::size_t{0}, std::size_t{4000}, ours}) {
+                std::size_t found = 0;
+                TypeParam::spawn([&found] { found = guard_here(); },
+                                 {.stack_size = stack_size, .guard_size = guard_size})
+                    .join();
+                EXPECT_EQ(found, guard_size == 4000 ? 4096 : guard_size != 0 ? guard_size : usual);
+              }
+        },
+        64 * 1024, of_runtime);
+}
+
+TYPED_TEST(Stacks, StacksAndGuardsThatCannotBeAreRefused) {
+  const auto expect_invalid = [](auto function) {
+    try {
+      function();
+      ADD_FAILURE() << "it was not refused";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::invalid_argument);
+    }
+  };
+  constexpr std::size_t too_much = std::size_t{1} << 60;
+  for (const std::size_t size : {too_much, ~std::size_t{0}}) {
+    expect_invalid([&] { TypeParam::run([] {}, size); });
+    expect_invalid([&] { TypeParam::run([] {}, 65536, size); });
+    TypeParam::run([&] {
+      expect_invalid([&] { TypeParam::spawn([] {}, {.stack_size = size}); });
+      expect_invalid([&] { TypeParam::spawn([] {}, {.guard_size = size}); });
+    });
+  }
 }
 
 // A handler with SA_ONSTACK has room of its own, wherever the fiber runs that is interrupted.

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -11,6 +13,7 @@
 
 #include "stacks.hpp"
 #include "support/child.hpp"
+#include "support/process.hpp"
 
 namespace {
 
@@ -78,6 +81,160 @@ TEST(Stack, SplitMappingsHaveGuardsThatFault) {
     low[-1] = 1;
   });
   EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+// Locks all memory that is mapped from now on. Returns false if that is refused, or (sanitizers do that)
+// ignored.
+bool lock_new_memory() {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_MEMLOCK, &limit);
+  if (::mlockall(MCL_FUTURE) != 0)
+    return false;
+  void* const page = ::mmap(nullptr, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char present = 0;
+  return page != MAP_FAILED && ::mincore(page, page_size, &present) == 0 && (present & 1) != 0;
+}
+
+void expect_guarded(const stack_memory& memory, std::size_t guard) {
+  EXPECT_TRUE(readable(memory.low));
+  for (std::size_t below = guard; below != 0; below -= page_size)
+    ASSERT_FALSE(readable(memory.low - below)) << below << " bytes below the stack";
+}
+
+TEST(Stack, GuardsHaveTheSizeThatWasAskedFor) {
+  for (const guard_method method : {guard_method::unknown, guard_method::split}) {
+    const auto result = in_child([method] {
+      guards = method;
+      held_stacks held;
+      for (const std::size_t size : {std::size_t{4096}, std::size_t{8192}, default_stack_size})
+        for (const std::size_t guard : {0, 1, 4096, 5000, 65536, 1 << 20}) {
+          const stack_shape shape = stack_shape_of(size | small_stack_mark, guard);
+          const std::size_t given =
+              guard == 0 ? default_guard_size : (guard + page_size - 1) / page_size * page_size;
+          EXPECT_EQ(shape.guard(), given);
+          for (int i = 0; i < 2; ++i) {
+            const stack_memory& memory = held.take(shape);
+            EXPECT_EQ(memory.size, std::max(size, smallest_stack_size));
+            EXPECT_EQ(memory.shape, shape);
+            expect_guarded(memory, given);
+            const auto low = reinterpret_cast<std::uintptr_t>(memory.low);
+            EXPECT_TRUE(stack_find(low - given).guard);
+            EXPECT_EQ(stack_find(low - given).low, memory.low);
+          }
+        }
+      const stack_memory last = held.all().back();
+      held.give_last();
+      EXPECT_NE(held.take(last.size).low, last.low);  // the guard differs
+      EXPECT_EQ(held.take(last.shape).low, last.low);
+    });
+    EXPECT_TRUE(result.exited(0)) << result;
+  }
+}
+
+TEST(Stack, AGuardBeyondTheLargestIsInvalid) {
+  try {
+    static_cast<void>(stack_shape_of(0, maximum_guard_size + 1));
+    FAIL();
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find(std::to_string(maximum_guard_size)), std::string::npos);
+  }
+}
+
+// MADV_GUARD_INSTALL fails in memory that is locked: those guards split their mapping, and others do not.
+TEST(Stack, LockedMemoryHasGuardsAndCostsOtherMappingsNothing) {
+  const auto result = in_child([] {
+    held_stacks held;
+    held.take(8192);
+    const bool marked = guards == guard_method::marked;
+    if (!lock_new_memory())
+      _exit(77);
+    constexpr std::size_t count = 40;  // of which the first 16 are populated at once, guards and all
+    for (std::size_t i = 0; i < count; ++i) {
+      held.take(16384);
+      held.take(stack_shape_of(16384, page_size));
+    }
+    for (std::size_t i = 1; i < held.all().size(); ++i)
+      expect_guarded(held.all()[i], held.all()[i].shape.guard());
+    std::vector<unsigned char> present(default_guard_size / page_size, 1);
+    const char* const guard = held.all()[1].low - default_guard_size;
+    EXPECT_EQ(::mincore(const_cast<char*>(guard), default_guard_size, present.data()), 0);
+    EXPECT_EQ(std::count_if(present.begin(), present.end(), [](unsigned char c) { return (c & 1) != 0; }), 0)
+        << "pages of a guard take memory";
+
+    const stack_memory measured = held.all()[1];
+    std::memset(measured.low, 1, measured.size);
+    stack_clear_below(measured, measured.high());
+    EXPECT_EQ(std::count(measured.low, measured.high(), 0), measured.high() - measured.low);
+
+    ASSERT_EQ(::munlockall(), 0);
+    const std::size_t before = support::count_mappings();
+    for (int i = 0; i < 100; ++i)
+      held.take(32768);
+    if (marked) {
+      EXPECT_LE(support::count_mappings() - before, 16u);
+    }
+    expect_guarded(held.all().back(), default_guard_size);
+  });
+  if (result.exited(77))
+    GTEST_SKIP() << "memory may not be locked here";
+  EXPECT_TRUE(result.exited(0)) << result;
+}
+
+// Where locked memory has used up the mappings, no stack is handed out without a guard.
+TEST(Stack, BeyondTheSplitsThereAreNoStacksRatherThanUnguardedOnes) {
+  for (const bool locked : {false, true}) {
+    const auto result = in_child([locked] {
+      most_split_guards = 50;
+      if (!locked)
+        guards = guard_method::split;
+      else if (!lock_new_memory())
+        _exit(77);
+      held_stacks held;
+      const auto [count, error] = held.take_all(8192);
+      EXPECT_LE(count, 50u);
+      EXPECT_EQ(error.code(), std::errc::not_enough_memory);
+      EXPECT_NE(std::string(error.what()).find(locked && count < 50 ? "ulimit -l" : "raise vm.max_map_count"),
+                std::string::npos)
+          << error.what();
+      for (const stack_memory& each : held.all())
+        expect_guarded(each, default_guard_size);
+    });
+    if (!result.exited(77)) {
+      EXPECT_TRUE(result.exited(0)) << result;
+    }
+  }
+}
+
+// RLIMIT_DATA counts what vm.overcommit_memory=2 counts, private writable memory, and mmap fails as it does
+// there.
+TEST(Stack, AnExhaustedCommitLimitIsReported) {
+  const auto result = in_child([] {
+    std::size_t pages = 0;
+    std::string skipped;
+    std::ifstream statm("/proc/self/statm");
+    for (int i = 0; i < 5; ++i)
+      statm >> skipped;
+    statm >> pages;
+    constexpr std::size_t allowance = 128 << 20;
+    const rlimit limit{pages * page_size + allowance, RLIM_INFINITY};
+    ASSERT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
+    if (::mmap(nullptr, 2 * allowance, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+        MAP_FAILED)
+      _exit(77);
+    held_stacks held;
+    const auto [count, error] = held.take_all(1 << 20);
+    EXPECT_EQ(error.code(), std::errc::not_enough_memory);
+    for (const char* const remedy : {"smaller guards", "vm.overcommit_ratio"})
+      EXPECT_NE(std::string(error.what()).find(remedy), std::string::npos) << error.what();
+    EXPECT_GE(count, allowance / (1 << 20) / 2);
+    expect_guarded(held.all().back(), default_guard_size);
+  });
+  if (result.exited(77))
+    GTEST_SKIP() << "RLIMIT_DATA has no effect here: an emulator";
+  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 TEST(Stack, ExhaustedAddressSpaceIsReportedAndLosesNothing) {

@@ -173,7 +173,8 @@ TEST(Stack, HasAGuardBelowItThatCannotBeRead) {
   for (int i = 0; i < 100; ++i) {
     const stack_memory memory = held.take(16384);
     EXPECT_FALSE(readable(memory.low - 1));
-    EXPECT_FALSE(readable(memory.low - page_size));
+    EXPECT_FALSE(readable(memory.low - default_guard_size / 2));
+    EXPECT_FALSE(readable(memory.low - default_guard_size));
     EXPECT_TRUE(readable(memory.low));
     EXPECT_TRUE(readable(memory.high() - 1));
   }
@@ -212,7 +213,7 @@ TEST(Stack, ManyDoNotOverlap) {
   auto all = held.all();
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
   for (std::size_t i = 1; i < all.size(); ++i)
-    ASSERT_GE(all[i].low, all[i - 1].high() + page_size);
+    ASSERT_GE(all[i].low, all[i - 1].high() + default_guard_size);
 }
 
 TEST(Stack, AMillionAreInFewMappings) {
@@ -251,7 +252,7 @@ TEST(Stack, IsFoundByAnyAddressInItOrItsGuard) {
     EXPECT_EQ(place.record, nullptr);
   }
   const stack_record& record = name_stack(memory, "mine");
-  for (const char* guard : {memory.low - 1, memory.low - page_size}) {
+  for (const char* guard : {memory.low - 1, memory.low - default_guard_size}) {
     const stack_place place = find(guard);
     EXPECT_TRUE(place.found);
     EXPECT_TRUE(place.guard);
@@ -276,7 +277,7 @@ TEST(Stack, IsKnownUnderNoRecordBeforeItsFirstUse) {
   held_stacks held;
   constexpr std::size_t size = 1 << 19;  // nobody else's
   const stack_memory first = held.take(size);
-  const char* const second = first.low + size + page_size;
+  const char* const second = first.low + size + default_guard_size;
   const stack_place place = stack_find(reinterpret_cast<std::uintptr_t>(second));
   EXPECT_TRUE(place.found && !place.guard);
   EXPECT_EQ(place.low, second);

@@ -25,6 +25,7 @@ public:
   held_stacks& operator=(const held_stacks&) = delete;
   ~held_stacks() { give_all(); }
   const stack_memory& take(std::size_t size) { return held_.emplace_back(stack_take(size)); }
+  const stack_memory& take(stack_shape shape) { return held_.emplace_back(stack_take(shape)); }
   // How many there were, when no more can be had.
   std::pair<std::size_t, std::system_error> take_all(std::size_t size) {
     try {

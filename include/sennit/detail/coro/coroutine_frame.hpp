@@ -98,8 +98,7 @@ struct forced_unwind {};
 
 // A new coroutine on a stack of its own, suspended at the beginning of `loop`, which gets the frame as its
 // value, and its backtraces go on in its resumer. Without a loop: a context of rounds, and they end there.
-// The wish's size is a class.
-coroutine_frame& coroutine_make(stack_wish stack, sennit_entry loop);
+coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop);
 
 // How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
 inline constexpr std::uint32_t pool_limit = 4096;

@@ -62,7 +62,7 @@ struct continuation_code : wait_site {
 struct alignas(16) continuation_far {
   char name[32] = {};
   local_value* locals = nullptr;
-  std::size_t stack_size = 0;  // 0: its worker's
+  stack_shape stack;           // none: its worker's
   std::size_t block_size = 0;  // as block_pool.hpp has it
 
   // With so many bytes behind it; of the calling worker's pool, if it can be. Throws std::bad_alloc.
@@ -295,9 +295,9 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
 
 // Whether it may go on on a stack that another fiber has given up instead (stack handoff): it has none, and
 // wants one of that size.
-inline std::size_t stack_size_of(const sennit_worker& w, const fiber& f) noexcept;
+inline stack_shape stack_shape_of(const sennit_worker& w, const fiber& f) noexcept;
 inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_frame& frame) noexcept {
-  return f.flags.stackless && stack_size_of(w, f) == frame.record.memory.size;
+  return f.flags.stackless && stack_shape_of(w, f) == frame.record.memory.shape;
 }
 
 // A fiber that begins with a continuation: neither filed nor known to anybody yet. Throws std::bad_alloc.

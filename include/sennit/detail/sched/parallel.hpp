@@ -359,7 +359,7 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
   using body = std::decay_t<Function>;
   must_be_callable<body>();
   fiber* f = w != nullptr ? w->idle : nullptr;
-  if (f == nullptr || stack.size != 0) [[unlikely]]
+  if (f == nullptr || !stack.is_usual()) [[unlikely]]
     f = parallel_take_slow(of, w, stack);
   else
     w->idle = f->next;
@@ -375,8 +375,8 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
     }
   }
   fiber_reset(*f, frame, parallel_round<body>, owned);
-  if (stack.size != 0) [[unlikely]]
-    f->flags.unusual = frame.record.memory.size != of.stack_size;
+  if (!stack.is_usual()) [[unlikely]]
+    f->flags.unusual = frame.record.memory.shape != of.usual_stack;
   ::new (&f->permit) wait_claim;
   f->ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);
   return *f;

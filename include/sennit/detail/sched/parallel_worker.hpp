@@ -51,7 +51,7 @@ struct alignas(64) dispatching {
 };
 
 struct parallel_worker final : sennit_worker, dispatching {
-  parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, std::size_t stack_size);
+  parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, stack_shape usual_stack);
 
   const run_policy policy;
   // The owner's, seldom.
@@ -72,7 +72,7 @@ struct parallel_worker final : sennit_worker, dispatching {
 
 // What the workers of a runtime share.
 struct parallel_runtime {
-  parallel_runtime(unsigned workers, run_policy policy, std::size_t stack_size,
+  parallel_runtime(unsigned workers, run_policy policy, stack_shape usual_stack,
                    const watchdog_wish& watched_for, clock::duration time_slice);
   ~parallel_runtime();
   parallel_runtime(const parallel_runtime&) = delete;
@@ -100,7 +100,7 @@ struct parallel_runtime {
   fiber* spare = nullptr;
   struct idle_stacks idle_stacks;  // under spare_lock
 
-  const std::size_t stack_size;
+  const stack_shape usual_stack;
   const bool scatters = scatter_fibers.load(std::memory_order_relaxed);
   const watchdog_use watchdog;
   std::vector<std::unique_ptr<parallel_worker>> workers;

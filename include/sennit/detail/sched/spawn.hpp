@@ -20,8 +20,8 @@ namespace sennit::detail {
 // A finished fiber with a stack, for a new one. Throws as fiber_spawn.
 [[gnu::cold]] fiber* fiber_take_slow(worker& w, stack_wish stack);
 
-// A new descriptor and a stack, of a worker; the wish's size is a class.
-fiber* fiber_make_with_stack(worker& w, stack_wish stack);
+// A new descriptor and a stack, of a worker.
+fiber* fiber_make_with_stack(worker& w, const stack_source& stack);
 
 // The running fiber ends here and now: its function object is destroyed, but nothing of what is on its stack,
 // which nobody uses again: others may still refer to it. Native switches only.
@@ -53,7 +53,7 @@ SENNIT_INLINE void fiber_give(worker& w, fiber& f) noexcept {
 void fiber_detach_frame(worker& w, fiber& f) noexcept;
 // A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn. Fibers that
 // begin with a stack leave one to those that go on without, who could not be told that there is no memory.
-coroutine_frame& frame_take(worker& w, stack_wish stack, std::size_t leave = 1);
+coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t leave = 1);
 #if defined(SENNIT_SANITIZED)
 // Whose frames were left: its run loop is to begin anew. Not on that stack.
 void frame_restart(coroutine_frame& frame) noexcept;
@@ -239,7 +239,7 @@ inline sennit_decision round_ended(coroutine_frame&, no_continuation) noexcept {
 sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept;
 // Whether it is one that others may go on on, too.
 inline bool is_of_usual_size(const worker& w, const coroutine_frame& frame) noexcept {
-  return frame.record.memory.size == w.stack_size;
+  return frame.record.memory.shape == w.usual_stack;
 }
 // Whether frame_keep() would keep it: it is not to be given away by who still stands on it.
 inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
@@ -288,7 +288,7 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stac
   using body = std::decay_t<Function>;
   must_be_callable<body>();
   fiber* f = w.idle;
-  if (f == nullptr || stack.size != 0) [[unlikely]]
+  if (f == nullptr || !stack.is_usual()) [[unlikely]]
     f = fiber_take_slow(w, stack);
   else
     w.idle = f->next;
@@ -304,8 +304,8 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stac
     }
   }
   fiber_reset(*f, frame, fiber_round<body>, owned);
-  if (stack.size != 0) [[unlikely]]
-    f->flags.unusual = frame.record.memory.size != w.stack_size;
+  if (!stack.is_usual()) [[unlikely]]
+    f->flags.unusual = frame.record.memory.shape != w.usual_stack;
   f->joiner = nullptr;
   return *f;
 }

@@ -73,7 +73,7 @@ struct sennit_worker {
   // What never changes, and other workers read: apart from what does change, by two lines, for the processor
   // fetches such pairs together.
   alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // whose it is; null: a local runtime's
-  std::size_t stack_size;
+  sennit::detail::stack_shape usual_stack;                          // of fibers that do not ask for another
   sennit::detail::stack_memory stack_memory;
   std::unique_ptr<sennit::detail::driver> driver;
   std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // of fibers that have none
@@ -106,7 +106,7 @@ struct sennit_worker {
   sennit::detail::coroutine_frame* attached = nullptr;  // the stack of who is entered, while it has none yet
 #endif
 
-  sennit_worker(sennit::run_policy policy, std::size_t stack_size,
+  sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack,
                 sennit::detail::parallel_runtime* of = nullptr);
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
@@ -117,15 +117,15 @@ namespace sennit::detail {
 
 using worker = sennit_worker;
 
-inline std::size_t stack_size_of(const worker& w, const fiber& f) noexcept {
-  return f.far != nullptr && f.far->stack_size != 0 ? f.far->stack_size : w.stack_size;
+inline stack_shape stack_shape_of(const worker& w, const fiber& f) noexcept {
+  return f.far != nullptr && f.far->stack != stack_shape{} ? f.far->stack : w.usual_stack;
 }
 inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept {
   if ((f.home->shared != nullptr) != parallel) [[unlikely]]
     is_of_other_kind(parallel, reason);
 }
 inline bool continuation_access::has_values(const fiber& f, const coroutine_frame& frame) noexcept {
-  return f.name[0] != 0 || frame.own.locals != nullptr || frame.record.memory.size != f.home->stack_size;
+  return f.name[0] != 0 || frame.own.locals != nullptr || frame.record.memory.shape != f.home->usual_stack;
 }
 inline void continuation_access::keep(continuation& made, const fiber& f) {
   if (has_values(f, *f.frame)) [[unlikely]]

@@ -7,10 +7,12 @@
 // The lower of these two words says under which record a stack is known: in a page that is in use anyway. A
 // table beside would take 8 bytes for each.
 //
-// A guard is one page below its stack. Where the kernel offers MADV_GUARD_INSTALL (Linux 6.13) the mapping
-// stays one mapping; elsewhere mprotect splits it, and the number of stacks is bounded by vm.max_map_count,
-// of which some are left to the rest of the process.
-// Pages are committed by first touch. Sizes are rounded up to powers of two so that a class is one list.
+// A guard lies below its stack. It is 64 KiB large unless the user asks for another size: larger than the
+// frames of libc and other code that is compiled without probes. Where the kernel offers MADV_GUARD_INSTALL
+// (Linux 6.13) the mapping stays one mapping. Elsewhere, and in memory that is locked (mlockall), mprotect
+// splits the mapping. Then vm.max_map_count bounds the number of stacks; some mappings are left to the rest
+// of the process. Pages are committed by first touch. Sizes are rounded up to powers of two, so that stacks
+// of one shape (size and guard) share one list.
 //
 // Stacks of 1 and 2 KiB, which must be asked for (small_stack), share pages and so have no guard:
 //
@@ -26,6 +28,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -52,41 +55,90 @@ inline constexpr std::size_t smallest_stack_size = minimum_stack_size;
 inline constexpr std::size_t smallest_stack_size = 1024;
 #endif
 inline constexpr std::size_t default_stack_size = 64 * 1024;
+inline constexpr std::size_t default_guard_size = 64 * 1024;
 inline constexpr std::size_t maximum_stack_size = std::size_t{1} << (sizeof(void*) == 8 ? 32 : 30);
+inline constexpr std::size_t maximum_guard_size = std::size_t{1} << (sizeof(void*) == 8 ? 30 : 26);
 inline constexpr std::size_t small_stack_mark = ~(~std::size_t{0} >> 1);  // in a size: it may be a small one
 
 // What is ours at the top of each stack: two words, since what lies below is to be 16-aligned.
 inline constexpr std::size_t stack_head_size = 16;
 
-// Memory for one stack, owned by whoever took it, from `low` to `high()`. `slab` and `index` say where it
-// came from.
+// The size and the guard of a stack, in one word. Stacks of equal shape replace each other.
+struct stack_shape {
+  std::uint32_t code = 0;  // log2 of the size; above it, the guard in pages. 0: memory that the user provided
+
+  constexpr stack_shape() noexcept = default;
+  // `size`: a power of two; `guard`: a multiple of the page size.
+  constexpr stack_shape(std::size_t size, std::size_t guard) noexcept
+      : code(static_cast<std::uint32_t>(std::countr_zero(size)) |
+             static_cast<std::uint32_t>(guard / page_size) << size_bits) {}
+
+  constexpr std::size_t size() const noexcept { return std::size_t{1} << (code % (1u << size_bits)); }
+  // What was asked for: a stack that is smaller than a page has a seal instead.
+  constexpr std::size_t guard() const noexcept { return std::size_t{code >> size_bits} * page_size; }
+  constexpr bool operator==(const stack_shape&) const noexcept = default;
+
+private:
+  static constexpr unsigned size_bits = 6;
+};
+inline constexpr stack_shape default_stack_shape{default_stack_size, default_guard_size};
+
+// Memory for one stack, owned by whoever took it, from `low` to `high()`. `slab` and `index` identify its
+// place.
 struct stack_memory {
   char* low = nullptr;
   std::size_t size = 0;
   struct stack_slab* slab = nullptr;
-  std::size_t index = 0;
+  std::uint32_t index = 0;
+  stack_shape shape;
 
   char* high() const { return low + size - stack_head_size; }
   bool holds(std::uintptr_t address) const { return address - reinterpret_cast<std::uintptr_t>(low) < size; }
 };
 
-// What a fiber or coroutine is to have: a stack of `size` bytes, as its user says it (0: the usual one); or
-// the user's memory of that size.
+// The stack that a user asks for: of `size` bytes above a guard of `guard` bytes (0: the usual ones); or the
+// user's memory of that size.
 struct stack_wish {
-  constexpr stack_wish(std::size_t bytes = 0, std::byte* its_memory = nullptr) noexcept
-      : size(bytes), memory(its_memory) {}
+  constexpr stack_wish(std::size_t bytes = 0, std::byte* its_memory = nullptr,
+                       std::size_t guard_bytes = 0) noexcept
+      : size(bytes), memory(its_memory), guard(guard_bytes) {}
   constexpr stack_wish(std::span<std::byte> brought) noexcept : size(brought.size()), memory(brought.data()) {
     assert(memory != nullptr && "sennit: a stack that is brought is null");
   }
+  constexpr bool is_usual() const noexcept { return (size | guard) == 0; }
+
   std::size_t size;
   std::byte* memory;
+  std::size_t guard = 0;
 };
 
-// Options with `stack_size` and `stack`.
+// Of options with `stack_size`, `guard_size` and `stack`.
 template <class Options>
 constexpr stack_wish stack_wish_of(const Options& options) noexcept {
-  return options.stack.empty() ? stack_wish(options.stack_size) : stack_wish(options.stack);
+  return options.stack.empty() ? stack_wish(options.stack_size, nullptr, options.guard_size)
+                               : stack_wish(options.stack);
 }
+
+// The size of the stack that a user gets who asks for `size`, which may carry small_stack_mark.
+std::size_t stack_class(std::size_t size) noexcept;
+// The shape that a user gets who asks for a size and a guard; zeros mean those of `usual`. Throws
+// std::system_error (EINVAL) beyond maximum_stack_size and maximum_guard_size.
+stack_shape stack_shape_of(std::size_t size, std::size_t guard, stack_shape usual = default_stack_shape);
+
+// Where a stack comes from, once that is decided: a shape; or the user's memory.
+struct stack_source {
+  constexpr stack_source(stack_shape of) noexcept : shape(of) {}
+  // `wish` asks for memory, or for a shape. Throws as stack_shape_of.
+  stack_source(const stack_wish& wish, stack_shape usual)
+      : memory(wish.memory, wish.memory != nullptr ? wish.size : 0) {
+    if (wish.memory == nullptr)
+      shape = stack_shape_of(wish.size, wish.guard, usual);
+  }
+  bool is_provided() const noexcept { return memory.data() != nullptr; }
+
+  stack_shape shape;
+  std::span<std::byte> memory;
+};
 
 struct fault_hook;
 struct emergency_stack;
@@ -112,10 +164,11 @@ inline stack_title stack_title_of(const stack_record* record) noexcept {
   return {record->kind, " \"", record->name, "\""};
 }
 
-// A stack of at least `size` bytes (rounded up to a power of two, at least smallest_stack_size), guarded if
-// it is not smaller than a page. Sizes that users ask for go through stack_class first. Any thread. Throws
-// std::system_error: EINVAL beyond maximum_stack_size, ENOMEM when address space, memory or mappings ran out;
-// the message says which remedy there is. Nothing is lost by a failure.
+// A stack of a shape, guarded unless it is smaller than a page. Any thread. Throws std::system_error (ENOMEM)
+// when address space, memory or mappings ran out; the message names the remedy. Nothing is lost by a failure.
+stack_memory stack_take(stack_shape shape);
+// As above, of at least `size` bytes (rounded up to a power of two, at least smallest_stack_size) and the
+// default guard. Throws EINVAL, too, beyond maximum_stack_size.
 stack_memory stack_take(std::size_t size);
 
 // The user's memory as a stack, until it is given back; in size it is like none that stack_take gives.
@@ -123,9 +176,9 @@ stack_memory stack_take(std::size_t size);
 // (EINVAL) otherwise. Throws std::bad_alloc.
 stack_memory stack_adopt(std::byte* memory, std::size_t size);
 
-// What is wished for. (The size of a wish for no memory is a class.)
-inline stack_memory stack_get(stack_wish wish) {
-  return wish.memory != nullptr ? stack_adopt(wish.memory, wish.size) : stack_take(wish.size);
+inline stack_memory stack_get(const stack_source& source) {
+  return source.is_provided() ? stack_adopt(source.memory.data(), source.memory.size())
+                              : stack_take(source.shape);
 }
 
 // Gives a stack back for reuse. Its contents may be dropped, and are, when many of its size are idle. Any
@@ -157,7 +210,8 @@ inline void stack_should_be_whole([[maybe_unused]] const stack_record& record) n
 #endif
 }
 
-// How guards are made. The first one finds out; tests say it.
+// How guards are made. Unknown until MADV_GUARD_INSTALL has succeeded once; tests set it. A mapping in which
+// MADV_GUARD_INSTALL fails (memory that is locked) is split although others are marked.
 enum class guard_method : std::uint8_t {
   unknown,
   marked,  // MADV_GUARD_INSTALL
@@ -170,11 +224,9 @@ inline std::atomic<std::size_t> most_split_guards{~std::size_t{0}};
 // At how many offsets of their pages the tops of coroutines and fibers lie: for measurements.
 inline std::size_t stack_colours = 16;
 
-// The size of the stack that a user gets who asks for `size`, which may carry small_stack_mark.
-std::size_t stack_class(std::size_t size) noexcept;
-
-// Lets the kernel have back the pages that lie wholly below `used`. Not those that are not its alone.
-void stack_trim_below(const stack_memory& memory, const void* used) noexcept;
+// Gives the pages that lie wholly below `used` back to the kernel. Returns false where they keep their
+// contents: pages that are shared with other stacks, and locked ones.
+bool stack_trim_below(const stack_memory& memory, const void* used) noexcept;
 
 // What lies at the low end of a stack that has no guard, and so is not to be written.
 inline constexpr std::size_t stack_seal_size = sizeof(std::uint64_t);
