@@ -107,6 +107,37 @@ SENNIT_UNSANITIZED std::size_t backtrace_here(const void* frame, std::span<std::
   return what.count;
 }
 
+namespace {
+
+struct frame_search {
+  std::uintptr_t pc;
+  interrupted_frame found;
+  std::size_t callers = 0;
+};
+
+SENNIT_UNSANITIZED _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* argument) {
+  frame_search& search = *static_cast<frame_search*>(argument);
+  interrupted_frame& found = search.found;
+  if (found.function == 0) {  // a frame of the handler's, or the one that is wanted
+    int exact = 0;
+    if (_Unwind_GetIPInfo(frame, &exact) == search.pc)
+      found.function = _Unwind_GetRegionStart(frame);
+    return _URC_NO_REASON;
+  }
+  if (search.callers++ == 0)
+    found.end = _Unwind_GetCFA(frame);
+  found.recursive = _Unwind_GetRegionStart(frame) == found.function;
+  return found.recursive || search.callers == backtrace_depth ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+}  // namespace
+
+SENNIT_UNSANITIZED interrupted_frame frame_interrupted(const void* ucontext) noexcept {
+  frame_search search{interrupted_pc(ucontext), {}};
+  fault_survived([](void* argument) { _Unwind_Backtrace(look_at_frame, argument); }, &search);
+  return search.found;
+}
+
 std::uintptr_t interrupted_pc([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
   return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);

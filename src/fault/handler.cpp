@@ -82,14 +82,34 @@ private:
   std::size_t length_ = 0;
 };
 
-void report_overflow(const stack_place& place, std::uintptr_t fault, std::uintptr_t sp,
+// An oversized frame takes most of the depth, and its function does not recurse.
+bool is_oversized(const interrupted_frame& frame, std::size_t size, std::size_t depth) noexcept {
+  return !frame.recursive && size >= page_size && size >= depth / 2;
+}
+
+void report_overflow(const fault_location& at, std::uintptr_t fault, std::uintptr_t sp,
                      const char* refused) noexcept {
-  const auto high = reinterpret_cast<std::uintptr_t>(place.low) + place.size;
-  const std::uintptr_t deepest = sp != 0 ? std::min(sp, fault) : fault;
+  const stack_place& stack = at.stack;
+  const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
+  const auto high = low + stack.size;
+  const std::uintptr_t deepest = std::min(sp != 0 && sp < high ? sp : high, fault < low ? fault : low);
   message text;
-  text << "sennit: stack overflow in " << stack_title_of(place.record) << refused << ": its stack has "
-       << place.size << " bytes and is " << high - deepest
-       << " bytes deep; give it a larger stack, or less recursion and smaller local variables\n";
+  text << "sennit: stack overflow in " << stack_title_of(stack.record) << refused << ": its stack has "
+       << stack.size << " bytes and is " << high - deepest << " bytes deep; ";
+  const std::size_t size = at.frame.end > deepest ? at.frame.end - deepest : 0;
+  if (is_oversized(at.frame, size, high - deepest))
+    text << "the frame of the function at " << hexadecimal{at.frame.function} << " takes at least " << size
+         << " bytes: make its local variables smaller, or give it a larger stack";
+  else if (at.frame.recursive)
+    text << "the function at " << hexadecimal{at.frame.function}
+         << " recurses: give it a larger stack, or less recursion and smaller local variables";
+  else
+    text << "give it a larger stack, or less recursion and smaller local variables";
+  const auto running = fault_running_fiber.load(std::memory_order_relaxed);
+  if (const stack_record* const fiber = running != nullptr ? running() : nullptr;
+      fiber != nullptr && fiber != stack.record)
+    text << "; it was run by " << stack_title_of(fiber);
+  text << "\n";
   text.print();
 }
 
@@ -136,18 +156,17 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
       return;
     fault_escape();
     const auto fault = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    const stack_place touched = signal == SIGSEGV || signal == SIGBUS ? stack_find(fault) : stack_place{};
-    const char* refused = "";
-    if (fault_redirect(signal, info->si_addr, touched, context, refused))
-      return;
-    const std::uintptr_t sp = interrupted_stack_pointer(context);
     const bool end = is_end(signal_of(signal));
+    const fault_location at = fault_locate(signal == SIGSEGV || signal == SIGBUS ? fault : 0, context, end);
+    const char* refused = "";
+    if (fault_redirect(signal, info->si_addr, at.stack, context, refused))
+      return;
     if (end)
       stack_say_if_overrun();  // first: of who was overrun, not even the name may be left
-    if (touched.guard)
-      report_overflow(touched, fault, sp, refused);
-    else if (const stack_place on = fault_stack(touched, sp); end && on.record != nullptr)
-      report_end(signal_of(signal), *info, *on.record, refused);
+    if (at.stack.guard)
+      report_overflow(at, fault, interrupted_stack_pointer(context), refused);
+    else if (end && at.stack.record != nullptr)
+      report_end(signal_of(signal), *info, *at.stack.record, refused);
   }
   hand_on(signal, info, context, sent);
 }

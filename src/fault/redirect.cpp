@@ -152,19 +152,34 @@ void fault_give_emergency(stack_record& of) noexcept {
   drop_emergency(put_into_reserve(std::exchange(of.emergency, nullptr)));
 }
 
-stack_place fault_stack(const stack_place& touched, std::uintptr_t stack_pointer) noexcept {
-  if (touched.guard) {
-    // A frame may be larger than the guard, which then lies above the stack pointer.
-    constexpr std::uintptr_t largest_frame = 1 << 20;
-    const auto high = reinterpret_cast<std::uintptr_t>(touched.low) + touched.size;
-    if (stack_pointer <= high && high - stack_pointer <= touched.size + largest_frame)
-      return touched;
+fault_location fault_locate(std::uintptr_t address, const void* ucontext, bool thorough) noexcept {
+  const std::uintptr_t sp = interrupted_stack_pointer(ucontext);
+  const stack_place touched = address != 0 ? stack_find(address) : stack_place{};
+  fault_location at{stack_find(sp), {}};
+  if (!touched.guard && !at.stack.guard && !(thorough && !at.stack.found))
+    return at;
+  // The stack pointer, and what was touched, may lie in another stack already: the frame's caller does not.
+  at.frame = frame_interrupted(ucontext);
+  if (at.frame.end != 0) {
+    const stack_place caller = stack_find(at.frame.end - 1);
+    const auto low = reinterpret_cast<std::uintptr_t>(caller.low);
+    if (caller.found && !caller.guard) {
+      at.stack = caller;
+      at.stack.guard = sp < low || (address != 0 && address < low && touched.guard);
+      return at;
+    }
   }
-  const stack_place on = stack_find(stack_pointer);
-  return on.guard ? stack_place{} : on;
+  // Without tables: the stack whose guard was touched, if the stack pointer is not far from it.
+  constexpr std::uintptr_t largest_frame = 1 << 20;
+  const auto high = reinterpret_cast<std::uintptr_t>(touched.low) + touched.size;
+  if (touched.guard && sp <= high && high - sp <= touched.size + largest_frame)
+    at.stack = touched;
+  else if (at.stack.guard)
+    at.stack = {};
+  return at;
 }
 
-bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext,
+bool fault_redirect(int signal, const void* address, const stack_place& on, void* ucontext,
                     const char*& refused) noexcept {
   if (!fault_redirects)
     return false;
@@ -173,7 +188,6 @@ bool fault_redirect(int signal, const void* address, const stack_place& touched,
     return false;
   }
   const std::uintptr_t sp = interrupted_stack_pointer(ucontext);
-  const stack_place on = fault_stack(touched, sp);
   if (on.record == nullptr)
     return false;
   // A thread that has no alternate stack: what is to be written there is what we stand on.

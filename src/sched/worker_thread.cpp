@@ -19,6 +19,18 @@
 
 namespace sennit::detail {
 
+namespace {
+
+const stack_record* running_fibers_record() noexcept {
+  const worker* const w = this_worker();
+  if (w == nullptr || !w->ready.running())
+    return nullptr;
+  const coroutine_frame* const frame = fiber_frame(*w->ready.current);
+  return frame != nullptr ? &frame->record : nullptr;
+}
+
+}  // namespace
+
 unsigned process_generation() noexcept {
   static std::atomic<unsigned> forks{0};
   static const int registered =
@@ -133,6 +145,7 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, paral
   if (of != nullptr)
     ready.refuse();
   watch_locks();
+  fault_running_fiber.store(running_fibers_record, std::memory_order_relaxed);
   fault_watch_thread();  // not by the first thread that runs it: nobody knows when that does
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);

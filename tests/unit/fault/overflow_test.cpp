@@ -37,6 +37,23 @@ volatile int deepest = INT_MAX;
 
 volatile int* volatile null_pointer = nullptr;
 
+// Whether there are tables by which the frame of a fault is found; sanitizers' reports end the process first.
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(SENNIT_SANITIZED) && \
+    !defined(SENNIT_BACKEND_PORTABLE)
+constexpr bool knows_frames = true;
+#else
+constexpr bool knows_frames = false;
+#endif
+
+// Writes at the low end of a frame of that size. (clang probes it all the same.)
+#if !defined(__clang__)
+[[gnu::optimize("no-stack-clash-protection")]]
+#endif
+[[gnu::noinline]] void
+touch_below(std::size_t size) {
+  static_cast<volatile char*>(__builtin_alloca(size))[0] = 1;
+}
+
 bool reports_overflow(const outcome& result) {
   return result.says("stack overflow in");
 }
@@ -124,6 +141,61 @@ TEST(Overflow, InAnUnnamedFiberWhoseStackHadANamedOne) {
   });
   EXPECT_TRUE(reports(result, "fiber (unnamed)", 65536));
   EXPECT_TRUE(result.ended_by_fault()) << result;
+}
+
+// A frame that is larger than the stack, and not entered again by its own calls.
+[[gnu::noinline]] int oversized() {
+  volatile char frame[50'000];
+  frame[0] = 1;
+  frame[sizeof frame - 1] = 2;
+  return frame[0] + frame[sizeof frame - 1];
+}
+// Called deep enough that the frame begins inside the stack.
+[[gnu::noinline]] int call_oversized() {
+  return oversized() + 1;
+}
+
+TEST(Overflow, RecursionAndOversizedFramesAreToldApart) {
+  if (!knows_frames)
+    GTEST_SKIP() << "no frames are found here";
+  const outcome recursive = in_child(
+      [] { local::runtime().run([] { local::spawn([] { descend(0); }, {.name = "digger"}).join(); }); });
+  EXPECT_TRUE(reports(recursive, "fiber \"digger\"", 65536));
+  EXPECT_TRUE(recursive.says(" recurses: give it a larger stack")) << recursive;
+  const outcome large = in_child([] {
+    local::runtime().run(
+        [] { local::spawn([] { call_oversized(); }, {.name = "large", .stack_size = 16384}).join(); });
+  });
+  EXPECT_TRUE(large.says("sennit: stack overflow in fiber \"large\": its stack has 16384 bytes and is "))
+      << large;
+  EXPECT_TRUE(large.says(" bytes: make its local variables smaller, or give it a larger stack\n")) << large;
+  EXPECT_FALSE(large.says("recurses")) << large;
+}
+
+// The frame ends in the guard, or in the stack, of another fiber: who ran is found by the frame's caller.
+TEST(Overflow, AFrameThatReachesAnotherStackNamesTheFiberThatRan) {
+  if (!knows_frames)
+    GTEST_SKIP() << "no frames are found here";
+  for (const std::size_t reach : {100'000, 220'000}) {
+    const outcome result = in_child([reach] {
+      local::runtime().run([reach] {
+        std::vector<local::fiber> all;
+        for (int i = 0; i < 8; ++i)
+          all.push_back(local::spawn([] { local::this_fiber::park(); }, {.name = "neighbour"}));
+        local::this_fiber::yield();
+        local::spawn([reach] { touch_below(reach); }, {.name = "culprit"}).join();
+      });
+    });
+    EXPECT_TRUE(result.says("stack overflow in fiber \"culprit\": its stack has 65536")) << result;
+    EXPECT_TRUE(result.ended_by_fault()) << result;
+  }
+}
+
+TEST(Overflow, InAGeneratorNamesTheFiberThatRunsIt) {
+  const outcome result = in_child(
+      [] { local::runtime().run([] { local::spawn(overflow_in_generator, {.name = "user"}).join(); }); });
+  EXPECT_TRUE(reports(result, "coroutine (unnamed)", 65536));
+  EXPECT_TRUE(result.says("; it was run by fiber \"user\"\n")) << result;
 }
 
 TEST(Overflow, OnASecondThread) {

@@ -29,6 +29,15 @@ std::size_t backtrace_here(const void* frame, std::span<std::uintptr_t> at) noex
 std::uintptr_t interrupted_stack_pointer(const void* ucontext) noexcept;
 std::uintptr_t interrupted_pc(const void* ucontext) noexcept;
 
+// The innermost frame of what a signal interrupted, for reports of stack overflows. It lies between the
+// interrupted stack pointer and `end`.
+struct interrupted_frame {
+  std::uintptr_t end = 0;       // the caller's stack pointer; 0: unknown
+  std::uintptr_t function = 0;  // where its function begins
+  bool recursive = false;       // its function is also among its callers
+};
+interrupted_frame frame_interrupted(const void* ucontext) noexcept;
+
 // Calls a function on a stack with more room than a fiber's: to demangle a long name takes that. False: there
 // is no memory for one, and it was not called.
 bool on_large_stack(void (*function)(void* argument), void* argument) noexcept;

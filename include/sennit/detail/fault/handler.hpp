@@ -7,7 +7,15 @@
 // there before. It works for a plain generator with no runtime.
 #pragma once
 
+#include <atomic>
+
+#include "sennit/detail/stack/stack.hpp"
+
 namespace sennit::detail {
+
+// Returns the record of the stack of the fiber that runs on the calling thread, or null. Set by sched, for
+// reports.
+inline constinit std::atomic<const stack_record* (*)() noexcept> fault_running_fiber{nullptr};
 
 // Makes the calling thread able to handle faults (an alternate signal stack, unless it has one) and installs
 // the process's handler once. Cheap when done already. Never fails: without memory the fault stays bare.

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/redirect.hpp"
+#include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
@@ -74,13 +75,19 @@ void fault_give_emergency(stack_record& of) noexcept;
 
 // ---- The signal handler's part.
 
-// True: the interrupted code is redirected, once the handler returns. Else `refused` says why not, if a hook
-// has said.
-bool fault_redirect(int signal, const void* address, const stack_place& touched, void* ucontext,
-                    const char*& refused) noexcept;
+// Where the interrupted code ran.
+struct fault_location {
+  stack_place stack;        // with `guard`: it has overflowed
+  interrupted_frame frame;  // looked up for overflows only
+};
 
-// The stack that was run on, as far as one can tell: that whose guard was touched, or that of the stack
-// pointer.
-stack_place fault_stack(const stack_place& touched, std::uintptr_t stack_pointer) noexcept;
+// `address`: what a memory fault touched; 0 for other faults. With `thorough`, looks for frames that are
+// larger than the stack, too: for faults that end the process.
+fault_location fault_locate(std::uintptr_t address, const void* ucontext, bool thorough) noexcept;
+
+// Returns true if the interrupted code is redirected once the handler returns. Otherwise `refused` is the
+// reason, if a hook has given one.
+bool fault_redirect(int signal, const void* address, const stack_place& on, void* ucontext,
+                    const char*& refused) noexcept;
 
 }  // namespace sennit::detail
