@@ -277,6 +277,7 @@ std::string assembly(bool raw, bool landings_are_marked, const destination& to, 
       "\tleaq 1f(%rip), %r9\n"
       "\tleaq -152(%rsp), %rdi\n"
       "\tmovq %rdi, %rsp\n";
+  code += away;
   code += ("\tmovq %rbx, 16(%rdi) " + keeps_rbx + "\n\tmovq %rbp, 8(%rdi) " + keeps_rbp + "\n").str();
   code += "\tmovq %r9, (%rdi)\n";
   if (!raw)
@@ -303,7 +304,7 @@ std::string assembly(bool raw, bool landings_are_marked, const destination& to, 
     code += "2:\tjmp sennit_swapstack_busy@PLT\n";
   code += (landing + (landings_are_marked ? "\tendbr64" : "")).str();
   code += ("\n\tmovq 8(%rax), %rbp " + keeps_rbp + "\n\tmovq 16(%rax), %rbx " + keeps_rbx).str();
-  code += "\n\tleaq 152(%rax), %rsp";
+  code += ("\n\tleaq 152(%rax), %rsp" + back).str();
   return code;
 }
 

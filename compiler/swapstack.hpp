@@ -38,6 +38,14 @@ void add_swapstack(llvm::PassBuilder& builder);
 // may have for itself, and the line from which on we are resumed.
 constexpr llvm::StringLiteral keeps_rbp = "/* keeps rbp */";
 constexpr llvm::StringLiteral keeps_rbx = "/* keeps rbx */";
+// Unwind rules, for functions that have any: where rsp ceases to be ours, and where it is again
+// (SENNIT_CFI_AWAY and SENNIT_CFI_BACK of x86_64.h).
+constexpr llvm::StringLiteral unwind_rule = "/* unwind rule */";
+constexpr llvm::StringLiteral away =
+    "\t.cfi_escape 0x16, 16, 23, 0x38, 0x1c, 0x77, 0, 0x1c, 0x77, 0, 0x70, 0x98, 1, 0x29, 0x1e, 0x77, 0, "
+    "0x22, 0x06, "
+    "0x77, 0, 0x70, 0x98, 1, 0x29, 0x1e /* unwind rule */\n";
+constexpr llvm::StringLiteral back = "\n\t.cfi_escape 0x80 | 16, 1 /* unwind rule */";
 constexpr llvm::StringLiteral landing = "\t.p2align 6\n1: /* sennit: a switch */";
 constexpr llvm::StringLiteral landing_address = "1f(%rip)";
 

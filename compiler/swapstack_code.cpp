@@ -76,7 +76,8 @@ public:
   explicit function_switches(MachineFunction& function)
       : function_(function),
         instructions_(*function.getSubtarget().getInstrInfo()),
-        registers_(*function.getSubtarget().getRegisterInfo()) {}
+        registers_(*function.getSubtarget().getRegisterInfo()),
+        rules_(function.needsFrameMoves()) {}
 
   bool run();
 
@@ -94,6 +95,7 @@ private:
   MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
+  const bool rules_;                                      // the function has rules for unwinding
   std::optional<llvm::MachineDominatorTree> dominators_;  // among the blocks that there were
 };
 
@@ -183,7 +185,7 @@ void function_switches::fold_before(MachineBasicBlock& next) {
     const auto [before, after] = text_of(*each).split(landing);
     if (resumed.empty()) {
       const auto [align, mark] = landing.split("1:");
-      const std::string text = (align + label + ":" + mark + after).str();
+      const std::string text = ((rules_ ? away : "") + align + label + ":" + mark + after).str();
       llvm::BuildMI(resumed, resumed.end(), each->getDebugLoc(),
                     instructions_.get(llvm::TargetOpcode::INLINEASM))
           .addExternalSymbol(function_.createExternalSymbolName(text))
@@ -192,7 +194,7 @@ void function_switches::fold_before(MachineBasicBlock& next) {
           .addReg(rax);
     }
     const auto [save, leave] = before.split(landing_address);
-    set_text(*each, (save + label + "(%rip)" + leave).str());
+    set_text(*each, (save + label + "(%rip)" + leave.rtrim('\n') + (rules_ ? back : "")).str());
     MachineBasicBlock& block = *each->getParent();
     instructions_.removeBranch(block);
     // To LLVM, a branch whose targets are the block's successors.
@@ -221,6 +223,8 @@ bool function_switches::run() {
         text = without_lines(text, keeps_rbp);
       if (!rbx)
         text = without_lines(text, keeps_rbx);
+      if (!rules_)
+        text = without_lines(text, unwind_rule);
       set_text(each, text);
     }
   if (any && fold) {

@@ -103,10 +103,13 @@
 .macro PASS_FIFTH_ARGUMENT
 .endm
 
-.macro ENTER
+.macro LOAD_TARGET
     ldp x16, x29, [x5]
     ldr x19, [x5, #16]
     add sp, x5, #RECORD
+.endm
+
+.macro JUMP_TO_TARGET
     br x16
 .endm
 
@@ -118,6 +121,14 @@
     .cfi_offset x30, -RECORD
     .cfi_offset x29, -RECORD + 8
     .cfi_offset x19, -RECORD + 16
+.endm
+
+.macro CFI_IN_TARGET
+    .cfi_def_cfa sp, 0
+    .cfi_register x30, x16
+    .irp register, x29, x19
+    .cfi_same_value \register
+    .endr
 .endm
 
 .macro CFI_REST_UNDEFINED
@@ -181,8 +192,14 @@ FUNCTION sennit_swapstack_call
     cbz x10, 2f
     b .Lsennit_swapstack_busy
 2:  mov x0, sp
-    ENTER
+    .cfi_def_cfa x0, RECORD + SAVED
+    .cfi_offset x29, 8 - RECORD - SAVED
+    .cfi_offset x19, 16 - RECORD - SAVED
+    LOAD_TARGET
+    JUMP_TO_TARGET
     .cfi_def_cfa sp, SAVED
+    .cfi_restore x29
+    .cfi_restore x19
 1:  LANDING_JUMP
     SAVED_PAIRS LOAD_PAIR
     add sp, sp, #SAVED

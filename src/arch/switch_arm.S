@@ -125,9 +125,12 @@
     str r4, [sp]
 .endm
 
-.macro ENTER
+.macro LOAD_TARGET
     ldm r5!, {r6, r7, r11, r12}
     mov sp, r5
+.endm
+
+.macro JUMP_TO_TARGET
     bx r12
 .endm
 
@@ -140,6 +143,14 @@
     .cfi_offset r7, -RECORD + 4
     .cfi_offset r11, -RECORD + 8
     .cfi_offset lr, -RECORD + 12
+.endm
+
+.macro CFI_IN_TARGET
+    .cfi_def_cfa sp, 0
+    .cfi_register lr, r12
+    .irp register, r6, r7, r11
+    .cfi_same_value \register
+    .endr
 .endm
 
 .macro CFI_REST_UNDEFINED
@@ -198,9 +209,17 @@ FUNCTION sennit_swapstack_call
     orrs r8, r8, r10
     bne .Lsennit_swapstack_busy
     mov r0, sp
-    ENTER
+    .cfi_def_cfa r0, RECORD + SAVED
+    .cfi_offset r6, 0 - RECORD - SAVED
+    .cfi_offset r7, 4 - RECORD - SAVED
+    .cfi_offset r11, 8 - RECORD - SAVED
+    LOAD_TARGET
+    JUMP_TO_TARGET
 3:  .word sennit_thread(gottpoff) + (. - 4b - 8)
     .cfi_def_cfa sp, SAVED
+    .cfi_restore r6
+    .cfi_restore r7
+    .cfi_restore r11
 1:
 #if defined(__ARM_FP)
     vpop {d8-d15}

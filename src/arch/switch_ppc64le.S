@@ -106,12 +106,15 @@
 .macro PASS_FIFTH_ARGUMENT
 .endm
 
-.macro ENTER
+.macro LOAD_TARGET
     ld 12, 0(8)
     ld 31, 8(8)
     ld 30, 16(8)
     ld 2, 24(8)
     addi 1, 8, RECORD
+.endm
+
+.macro JUMP_TO_TARGET
     mtctr 12
     bctr
 .endm
@@ -125,6 +128,14 @@
     .cfi_offset 31, -RECORD + 8
     .cfi_offset 30, -RECORD + 16
     .cfi_offset 2, -RECORD + 24
+.endm
+
+.macro CFI_IN_TARGET
+    .cfi_def_cfa 1, 0
+    .cfi_register RETURN_ADDRESS, 12
+    .irp register, 31, 30, 2
+    .cfi_same_value \register
+    .endr
 .endm
 
 .macro CFI_REST_UNDEFINED
@@ -184,8 +195,16 @@ FUNCTION sennit_swapstack_call
     or. 9, 9, 10
     bne- 0, .Lsennit_swapstack_busy
     mr 3, 1
-    ENTER
+    .cfi_def_cfa 3, RECORD + SAVED
+    .cfi_offset 31, 8 - RECORD - SAVED
+    .cfi_offset 30, 16 - RECORD - SAVED
+    .cfi_offset 2, 24 - RECORD - SAVED
+    LOAD_TARGET
+    JUMP_TO_TARGET
     .cfi_def_cfa 1, SAVED
+    .cfi_restore 31
+    .cfi_restore 30
+    .cfi_restore 2
 1:
     .irp n, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
     ld \n, 8 * (\n - 14)(1)

@@ -89,11 +89,14 @@
 .macro PASS_FIFTH_ARGUMENT
 .endm
 
-.macro ENTER
+.macro LOAD_TARGET
     ld t2, 0(a5)
     ld s0, 8(a5)
     ld s1, 16(a5)
     addi sp, a5, RECORD
+.endm
+
+.macro JUMP_TO_TARGET
     jr t2
 .endm
 
@@ -105,6 +108,14 @@
     .cfi_offset ra, -RECORD
     .cfi_offset s0, -RECORD + 8
     .cfi_offset s1, -RECORD + 16
+.endm
+
+.macro CFI_IN_TARGET
+    .cfi_def_cfa sp, 0
+    .cfi_register ra, t2
+    .irp register, s0, s1
+    .cfi_same_value \register
+    .endr
 .endm
 
 .macro CFI_REST_UNDEFINED
@@ -191,8 +202,14 @@ FUNCTION sennit_swapstack_call
     or t0, t0, t1
     bnez t0, .Lsennit_swapstack_busy
     mv a0, sp
-    ENTER
+    .cfi_def_cfa a0, RECORD + SAVED
+    .cfi_offset s0, 8 - RECORD - SAVED
+    .cfi_offset s1, 16 - RECORD - SAVED
+    LOAD_TARGET
+    JUMP_TO_TARGET
     .cfi_def_cfa sp, SAVED
+    .cfi_restore s0
+    .cfi_restore s1
 1:  EACH_SAVED LOAD_INTEGER, LOAD_FLOAT
     addi sp, sp, SAVED
     .cfi_def_cfa_offset 0

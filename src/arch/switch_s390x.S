@@ -99,10 +99,13 @@
 .macro PASS_FIFTH_ARGUMENT
 .endm
 
-.macro ENTER
+.macro LOAD_TARGET
     lg %r14, 0(%r7)
     lmg %r11, %r13, 8(%r7)
     la %r15, RECORD(%r7)
+.endm
+
+.macro JUMP_TO_TARGET
     br %r14
 .endm
 
@@ -117,6 +120,14 @@
     .cfi_offset %r11, -RECORD + 8
     .cfi_offset %r12, -RECORD + 16
     .cfi_offset %r13, -RECORD + 24
+    .cfi_escape 0x14, 15, 0
+.endm
+
+.macro CFI_IN_TARGET
+    .cfi_def_cfa %r15, 0
+    .irp register, %r14, %r11, %r12, %r13
+    .cfi_same_value \register
+    .endr
     .cfi_escape 0x14, 15, 0
 .endm
 
@@ -166,8 +177,10 @@ FUNCTION sennit_swapstack_call
     og %r8, 8(%r9)
     jgne .Lsennit_swapstack_busy
     lgr %r2, %r15
-    ENTER
-    .cfi_adjust_cfa_offset -RECORD
+    .cfi_def_cfa %r2, RECORD + SAVED + 160
+    LOAD_TARGET
+    JUMP_TO_TARGET
+    .cfi_def_cfa %r15, SAVED + 160
 1:
     .irp n, 8, 9, 10, 11, 12, 13, 14, 15
     ld %f\n, 8 * (\n - 8)(%r15)

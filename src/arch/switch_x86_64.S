@@ -30,11 +30,14 @@
     jmpq *(%rax)
 .endm
 
-// In: rsp = a record. The caller's registers are in it.
+// The caller's registers are in the record that ends at the frame's CFA. It is suspended with the handle in rax, as
+// its landing's unwind rules want it: DW_CFA_val_expression rax { CFA; DW_OP_const1u 152; DW_OP_minus }. (libunwind
+// knows no DW_CFA_val_offset.)
 .macro CFI_CALLER_IN_RECORD
     .cfi_offset rip, -RECORD
     .cfi_offset rbp, -RECORD + 8
     .cfi_offset rbx, -RECORD + 16
+    .cfi_escape 0x16, 0, 3, 0x08, RECORD, 0x1c
 .endm
 
 // The frame's caller is the context whose handle lies at (rsp): its registers are in that context's record.
@@ -46,6 +49,13 @@
     .cfi_undefined r13
     .cfi_undefined r14
     .cfi_undefined r15
+.endm
+
+// The same before the frame is entered: that handle lies above the record in rax.
+// DW_CFA_def_cfa_expression { DW_OP_breg0 (rax) 152; DW_OP_deref; DW_OP_plus_uconst 152 }
+.macro CFI_CALLER_IS_CONTEXT_ABOVE_RAX
+    .cfi_escape 0x0f, 0x07, 0x70, 0x98, 0x01, 0x06, 0x23, 0x98, 0x01
+    CFI_CALLER_IN_RECORD
 .endm
 
     .text
@@ -74,7 +84,7 @@ FUNCTION sennit_enter_linked
     .cfi_startproc
     .cfi_signal_frame
     .cfi_personality 0x9b, sennit_entry_personality_pointer
-    .cfi_undefined rip      // not entered yet
+    CFI_CALLER_IS_CONTEXT_ABOVE_RAX
     LANDING
     leaq RECORD(%rax), %rsp
     CFI_CALLER_IS_CONTEXT_AT_RSP
@@ -110,11 +120,10 @@ FUNCTION sennit_serve
     .cfi_startproc
     .cfi_signal_frame
     .cfi_personality 0x9b, sennit_entry_personality_pointer
-    .cfi_undefined rip      // not entered yet
+    CFI_CALLER_IS_CONTEXT_ABOVE_RAX
     LANDING
     leaq -16(%rax), %rsp    // the return address lies there (sennit_newserver)
     .cfi_escape 0x0f, 0x07, 0x77, 0xa8, 0x01, 0x06, 0x23, 0x98, 0x01
-    CFI_CALLER_IN_RECORD
     leaq RECORD(%rax), %rdi
     xorl %ebp, %ebp         // a frame-pointer walk stops here
     jmpq *24(%rdi)          // action: no call, for it leaves (sennit_server_leave)
@@ -181,11 +190,9 @@ FUNCTION \name
     andq $-16, %rsp
     callq sennit_aside_put@PLT
     movq %rbp, %rsp
-    .cfi_def_cfa_register rsp
     testq %rax, %rax
     jz 2f
     leaq -RECORD - ASIDE(%rsp), %rsp
-    .cfi_def_cfa_offset 2 * RECORD + ASIDE
     leaq 3f(%rip), %r9
     movq %r9, (%rsp)
 2:  movq %r12, %rax
@@ -194,10 +201,12 @@ FUNCTION \name
     movq %r15, %rcx
     movq %rbx, %r8
     \leave
-    // Resumed: the thread that we run on now gets what was put aside; the values pass through.
-    .cfi_def_cfa rsp, RECORD + ASIDE
+    // Resumed: the thread that we run on now gets what was put aside; the values pass through. Suspended, too, the
+    // handle is in rax.
+    .cfi_def_cfa rax, 2 * RECORD + ASIDE
 3:  LANDING
     leaq RECORD(%rax), %rsp
+    .cfi_def_cfa rsp, RECORD + ASIDE
     movq %rdi, %r12
     movq %rsi, %r13
     movq %rdx, %r14
@@ -279,11 +288,16 @@ FUNCTION sennit_swapstack_call
     jnz sennit_swapstack_busy@PLT
     movq %rsp, %rdi
     ENTER
-    .cfi_def_cfa rsp, 40
+    .cfi_def_cfa rax, RECORD + 40   // suspended, too, the handle is there
+    .cfi_offset rbp, -RECORD - 32
+    .cfi_offset rbx, -RECORD - 24
 1:  LANDING
     movq 8(%rax), %rbp
     movq 16(%rax), %rbx
     leaq RECORD(%rax), %rsp
+    .cfi_def_cfa rsp, 40
+    .cfi_restore rbp
+    .cfi_restore rbx
     movq (%rsp), %r12
     movq 8(%rsp), %r13
     movq 16(%rsp), %r14
@@ -294,6 +308,9 @@ FUNCTION sennit_swapstack_call
     leaq 40(%rsp), %rsp
     .cfi_def_cfa_offset 0
     .cfi_register rip, r9
+    .irp register, r12, r13, r14, r15
+    .cfi_restore \register
+    .endr
     LEAVE_FOR_RETURN_ADDRESS *%r9
     .cfi_endproc
 END sennit_swapstack_call

@@ -171,7 +171,7 @@ bool on_large_stack(void (*function)(void* argument), void* argument) noexcept {
     void* argument;
   } wanted{function, argument};
   char* const top = memory.high() - 48;
-  *reinterpret_cast<sennit_context*>(top) = nullptr;
+  sennit_end_backtraces(top);
   sennit_suspend(
       top,
       [](sennit_context self, void* what) -> sennit_decision {

@@ -383,6 +383,7 @@ SENNIT_UNSANITIZED void host_leaves(worker& w, sennit_decider decide) noexcept {
 #else
 
 void host_leaves(worker& w, sennit_decider decide) noexcept {
+  sennit_end_backtraces(w.stack);  // until the decider has stored our context there
   suspend(w, decide, &w);
 }
 

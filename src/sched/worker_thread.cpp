@@ -150,7 +150,6 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, paral
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
   char* top = stack_memory.high() - 48;
-  *reinterpret_cast<sennit_context*>(top) = nullptr;
   stack = top;
 }
 

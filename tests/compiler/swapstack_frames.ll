@@ -1,7 +1,8 @@
 ; rbp and rbx are saved around a switch where they are what the function finds its frame by, and only there: an assembler
 ; statement that says it changes them is not believed by LLVM then. Elsewhere they are the allocator's, and given
 ; back to the caller.
-; RUN: %sennit_clang %verify -Wno-override-module -O0 -S %s -o - | FileCheck %s
+; Where the function has unwind rules, the switch has its own.
+; RUN: %sennit_clang %verify -Wno-override-module -O0 -S %s -o - | FileCheck %s --check-prefixes CHECK,RULES
 ; RUN: %sennit_clang %verify -Wno-override-module -O1 -S %s -o - | FileCheck %s
 ; RUN: %sennit_clang %verify -Wno-override-module -O2 -S %s -o - | FileCheck %s
 ; RUN: %sennit_clang %verify -Wno-override-module -O3 -fPIC -S %s -o - | FileCheck %s
@@ -14,9 +15,11 @@ declare void @use(ptr, ptr)
 ; CHECK-DAG: pushq %rbp
 ; CHECK-DAG: pushq %rbx
 ; CHECK: movq %rdi, %rsp
-; CHECK-NEXT: movq %r9, (%rdi)
+; RULES-NEXT: .cfi_escape 0x16
+; CHECK: movq %r9, (%rdi)
 ; CHECK: # sennit: a switch
 ; CHECK-NEXT: leaq 152(%rax), %rsp
+; RULES-NEXT: .cfi_escape 0x90
 ; CHECK-DAG: popq %rbx
 ; CHECK-DAG: popq %rbp
 ; CHECK: retq
@@ -28,7 +31,7 @@ define void @no_frame_pointer(ptr %context) {
 ; CHECK-LABEL: frame_pointer:
 ; CHECK: movq %rsp, %rbp
 ; CHECK: movq %rdi, %rsp
-; CHECK-NEXT: movq %rbp, 8(%rdi)
+; CHECK: movq %rbp, 8(%rdi)
 ; CHECK-NEXT: movq %r9, (%rdi)
 ; CHECK: # sennit: a switch
 ; CHECK-NEXT: movq 8(%rax), %rbp
@@ -43,7 +46,7 @@ define void @frame_pointer(ptr %context) "frame-pointer"="all" {
 ; CHECK-LABEL: base_pointer:
 ; CHECK: andq $-64, %rsp
 ; CHECK: movq %rdi, %rsp
-; CHECK-NEXT: movq %rbp, 8(%rdi)
+; CHECK: movq %rbp, 8(%rdi)
 ; CHECK-NEXT: movq %r9, (%rdi)
 ; CHECK: # sennit: a switch
 ; CHECK-NEXT: movq 8(%rax), %rbp
@@ -64,7 +67,7 @@ define void @base_pointer(ptr %context, i64 %n) {
 ; CHECK: andq $-64, %rsp
 ; CHECK: movq %rsp, %rbx
 ; CHECK: movq %rdi, %rsp
-; CHECK-NEXT: movq %rbx, 16(%rdi)
+; CHECK: movq %rbx, 16(%rdi)
 ; CHECK-NEXT: movq %rbp, 8(%rdi)
 ; CHECK-NEXT: movq %r9, (%rdi)
 ; CHECK: # sennit: a switch

@@ -4,7 +4,8 @@
 ; OFF-LABEL: branches:
 ; OFF: # sennit: a switch
 ; OFF-NEXT: leaq 152(%rax), %rsp
-; OFF-NEXT: #NO_APP
+; OFF-NEXT: .cfi_escape
+; OFF: #NO_APP
 ; OFF-NEXT: jmp
 ; OFF: # sennit: a switch
 ; OFF-LABEL: someone_falls_in:

@@ -277,7 +277,8 @@ def registers_of(context):
             return {"rip": back, "rsp": sp + 40, "rbp": rbp, "rbx": rbx, "r12": r12, "r13": r13, "r14": r14,
                     "r15": r15}
         if not re.match(r"sennit_\w+_busy\b", symbol):
-            return {"rip": pc, "rsp": sp, "rbp": rbp, "rbx": rbx}
+            # A landing's unwind rules tell by rax that its context is suspended.
+            return {"rip": pc, "rsp": sp, "rbp": rbp, "rbx": rbx, "rax": at}
         at = sp + ASIDE_SIZE  # its first record
 
 

@@ -40,7 +40,7 @@ struct sennit_context_record {
 };
 
 #if defined(__ARM_FEATURE_BTI_DEFAULT)
-#define SENNIT_LANDING "hint #36\n\t" /* bti j, as older assemblers spell it */
+#define SENNIT_LANDING "\n\thint #36" /* bti j, as older assemblers spell it */
 #else
 #define SENNIT_LANDING ""
 #endif
@@ -52,11 +52,13 @@ struct sennit_context_record {
 #define SENNIT_VALUE3 "x4"
 #define SENNIT_TARGET "x5"
 
+#define SENNIT_CFI_RETURN_ADDRESS "30"
+
 /* x6 to x15 are free. */
-#define SENNIT_ASM_SAVE   \
-  "adr x9, 1f\n\t"        \
-  "sub sp, sp, #32\n\t"   \
-  "stp x9, x29, [sp]\n\t" \
+#define SENNIT_ASM_SAVE                 \
+  "adr x9, 1f\n\t"                      \
+  "sub sp, sp, #32\n\t" SENNIT_CFI_AWAY \
+  "stp x9, x29, [sp]\n\t"               \
   "str x19, [sp, #16]\n\t"
 
 /* A conditional branch reaches 1 MiB only, and no linker extends it: hence label 2. */
@@ -82,7 +84,7 @@ struct sennit_context_record {
 #define SENNIT_ASM_JUMP(function) "b " function "\n\t"
 #define SENNIT_ASM_BUSY(function) "2:\n\tb " function "\n\t"
 
-#define SENNIT_ASM_RESUMED ".p2align 4\n1:\n\t" SENNIT_ASM_MARK SENNIT_LANDING
+#define SENNIT_ASM_RESUMED ".p2align 4\n1: " SENNIT_ASM_MARK SENNIT_CFI_BACK SENNIT_LANDING
 
 #if defined(__clang__)
 #define SENNIT_CLOBBER_FFR /* has no name for it, and keeps nothing in it */

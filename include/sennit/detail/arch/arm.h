@@ -59,8 +59,9 @@ struct sennit_context_record {
 #define SENNIT_VALUE2 "r3"
 #define SENNIT_VALUE3 "r4"
 #define SENNIT_TARGET "r5"
+#define SENNIT_CFI_RETURN_ADDRESS "14"
 
-#define SENNIT_ASM_SAVE "adr r12, 1f\n\t" SENNIT_ASM_STATE "push {r6, r7, r11, r12}\n\t"
+#define SENNIT_ASM_SAVE "adr r12, 1f\n\t" SENNIT_ASM_STATE "push {r6, r7, r11, r12}\n\t" SENNIT_CFI_AWAY
 
 /* Three words: propagating exceptions are the third. */
 #define SENNIT_ASM_TEST_EXCEPTIONS                        \
@@ -90,7 +91,7 @@ struct sennit_context_record {
   ".p2align 2\n"                  \
   "3:\t.word sennit_thread(gottpoff) + (. - 4b - " SENNIT_ASM_AHEAD ")\n\t"
 
-#define SENNIT_ASM_RESUMED ".p2align 2\n1:\n\t"
+#define SENNIT_ASM_RESUMED ".p2align 2\n1: " SENNIT_CFI_BACK
 
 /* d16 to d31 are not in every FPU; clang minds their being named where they are not in the file's. In a
  * function that has them by a target attribute of its own, use sennit_swapstack_call then. */

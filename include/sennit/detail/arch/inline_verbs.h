@@ -13,12 +13,20 @@
  *   SENNIT_ASM_BUSY(function)   label 2, and the jump
  *   SENNIT_ASM_RESUMED          label 1, where we go on
  *   SENNIT_CLOBBERS             what else changes
+ *   SENNIT_CFI_RETURN_ADDRESS   the unwinder's number of the return address
+ *
+ * SENNIT_ASM_SAVE has SENNIT_CFI_AWAY after its write to the stack pointer, and SENNIT_ASM_RESUMED has
+ * SENNIT_CFI_BACK at label 1: in between, a backtrace from a signal handler ends.
  *
  * The registers are those of the C ABI's first five arguments, in their order, so that a first entry needs no
  * moves, and TARGET any other.
  */
 #ifndef SENNIT_DETAIL_ARCH_INLINE_VERBS_H
 #define SENNIT_DETAIL_ARCH_INLINE_VERBS_H
+
+/* DW_CFA_remember_state and DW_CFA_undefined; DW_CFA_restore_state. */
+#define SENNIT_CFI_AWAY SENNIT_CFI("0x0a, 0x07, " SENNIT_CFI_RETURN_ADDRESS) "\n\t"
+#define SENNIT_CFI_BACK SENNIT_CFI("0x0b")
 
 SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
   sennit_transfer out;
@@ -110,7 +118,10 @@ SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide
 SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context target, uintptr_t value) {
   register uintptr_t value0 __asm__(SENNIT_VALUE0) = value;
   register sennit_context to __asm__(SENNIT_TARGET) = target;
-  __asm__ volatile(SENNIT_ASM_TELL_NOBODY SENNIT_ASM_ENTER : : "r"(value0), "r"(to) : "memory");
+  __asm__ volatile(SENNIT_CFI_AWAY SENNIT_ASM_TELL_NOBODY SENNIT_ASM_ENTER SENNIT_CFI_BACK
+                   :
+                   : "r"(value0), "r"(to)
+                   : "memory");
   __builtin_unreachable();
 }
 

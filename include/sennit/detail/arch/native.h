@@ -25,6 +25,17 @@
 /* By this the compiler plugin knows the switches of x86-64 and AArch64: it follows the resume label. */
 #define SENNIT_ASM_MARK "/* sennit: a switch */ "
 
+/* Unwinders must survive a signal at any instruction of a switch. So its assembly has unwind rules where the
+ * compiler makes rules for the code around it; elsewhere the assembler would refuse them. The macro says so,
+ * but clang also defines it where it makes rules for some functions only: on 32-bit ARM and s390x no rules
+ * here with -fno-asynchronous-unwind-tables and exceptions   compile with -DSENNIT_NO_CFI */
+#if defined(__GCC_HAVE_DWARF2_CFI_ASM) && !defined(SENNIT_NO_CFI) && \
+    !(defined(__clang__) && (defined(__arm__) || defined(__s390x__)))
+#define SENNIT_CFI(rules) ".cfi_escape " rules " /* if this is refused, compile with -DSENNIT_NO_CFI */"
+#else
+#define SENNIT_CFI(rules) ""
+#endif
+
 #if defined(__x86_64__)
 #include "sennit/detail/arch/x86_64.h"
 #elif defined(__aarch64__)
@@ -90,11 +101,17 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entr
   return sennit_make_context(top, entry, sennit_enter_root);
 }
 
+/* Ends the backtraces that would go on in the context at `top`, until one is stored there: what a decider's
+ * stack needs before its first use, and again when the context there was resumed. */
+SENNIT_ALWAYS_INLINE void sennit_end_backtraces(void* top) {
+  *(sennit_context*)top = (sennit_context)(uintptr_t)sennit_no_resumer;
+}
+
 /* The same for a context with a resumer: `*top` belongs to the backtrace; the entered function must keep in
  * it the context that resumed it last. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
   sennit_should_be_top(top);
-  *top = (sennit_context)(uintptr_t)sennit_no_resumer;
+  sennit_end_backtraces(top);
   return sennit_make_context(top, entry, sennit_enter_linked);
 }
 
@@ -130,7 +147,7 @@ struct sennit_server {
 
 SENNIT_ALWAYS_INLINE sennit_context sennit_newserver(struct sennit_server* top) {
   const sennit_context made = sennit_make_context(top, 0, sennit_serve);
-  top->resumer = (sennit_context)(uintptr_t)sennit_no_resumer;
+  sennit_end_backtraces(&top->resumer);
   SENNIT_SET_RETURN(made, sennit_served);
   return made;
 }

@@ -42,16 +42,17 @@ struct sennit_context_record {
 #define SENNIT_VALUE2 "r6"
 #define SENNIT_VALUE3 "r7"
 #define SENNIT_TARGET "r8"
+#define SENNIT_CFI_RETURN_ADDRESS "65"
 
 /* This form of `bcl` asks where we are, and the CPU does not take it for a call. */
-#define SENNIT_ASM_SAVE    \
-  "bcl 20, 31, 3f\n"       \
-  "3:\tmflr 11\n\t"        \
-  "addi 12, 11, 1f-3b\n\t" \
-  "addi 1, 1, -320\n\t"    \
-  "std 12, 0(1)\n\t"       \
-  "std 31, 8(1)\n\t"       \
-  "std 30, 16(1)\n\t"      \
+#define SENNIT_ASM_SAVE                 \
+  "bcl 20, 31, 3f\n"                    \
+  "3:\tmflr 11\n\t"                     \
+  "addi 12, 11, 1f-3b\n\t"              \
+  "addi 1, 1, -320\n\t" SENNIT_CFI_AWAY \
+  "std 12, 0(1)\n\t"                    \
+  "std 31, 8(1)\n\t"                    \
+  "std 30, 16(1)\n\t"                   \
   "std 2, 24(1)\n\t"
 
 /* r2, which is in our record, is our module's from here on. */
@@ -92,7 +93,7 @@ struct sennit_context_record {
   "bctr\n\t"
 #define SENNIT_ASM_BUSY(function) "2:\n\t" SENNIT_ASM_JUMP(function)
 
-#define SENNIT_ASM_RESUMED "1:\n\t"
+#define SENNIT_ASM_RESUMED "1: " SENNIT_CFI_BACK
 
 /* A floating-point register stands for the vector-scalar register of the same number. */
 #define SENNIT_CLOBBERS                                                                                     \

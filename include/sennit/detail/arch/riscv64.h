@@ -46,12 +46,13 @@ struct sennit_context_record {
 #define SENNIT_VALUE2 "a3"
 #define SENNIT_VALUE3 "a4"
 #define SENNIT_TARGET "a5"
+#define SENNIT_CFI_RETURN_ADDRESS "1"
 
-#define SENNIT_ASM_SAVE  \
-  "lla t0, 1f\n\t"       \
-  "addi sp, sp, -32\n\t" \
-  "sd t0, 0(sp)\n\t"     \
-  "sd s0, 8(sp)\n\t"     \
+#define SENNIT_ASM_SAVE                  \
+  "lla t0, 1f\n\t"                       \
+  "addi sp, sp, -32\n\t" SENNIT_CFI_AWAY \
+  "sd t0, 0(sp)\n\t"                     \
+  "sd s0, 8(sp)\n\t"                     \
   "sd s1, 16(sp)\n\t"
 
 #define SENNIT_ASM_TEST_EXCEPTIONS  \
@@ -77,7 +78,7 @@ struct sennit_context_record {
 #define SENNIT_ASM_JUMP(function) "tail " function "\n\t" /* by way of t1 */
 #define SENNIT_ASM_BUSY(function) "2:\n\ttail " function "\n\t"
 
-#define SENNIT_ASM_RESUMED ".p2align 2\n1:\n\t"
+#define SENNIT_ASM_RESUMED ".p2align 2\n1: " SENNIT_CFI_BACK
 
 /* gcc has names for the vector registers since 13. */
 #if defined(__clang__) || __GNUC__ >= 13

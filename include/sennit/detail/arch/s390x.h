@@ -44,11 +44,12 @@ struct sennit_context_record {
 #define SENNIT_VALUE2 "r5"
 #define SENNIT_VALUE3 "r6"
 #define SENNIT_TARGET "r7"
+#define SENNIT_CFI_RETURN_ADDRESS "14"
 
-#define SENNIT_ASM_SAVE    \
-  "larl %%r0, 1f\n\t"      \
-  "aghi %%r15, -32\n\t"    \
-  "stg %%r0, 0(%%r15)\n\t" \
+#define SENNIT_ASM_SAVE                 \
+  "larl %%r0, 1f\n\t"                   \
+  "aghi %%r15, -32\n\t" SENNIT_CFI_AWAY \
+  "stg %%r0, 0(%%r15)\n\t"              \
   "stmg %%r11, %%r13, 8(%%r15)\n\t"
 
 #define SENNIT_ASM_TEST_EXCEPTIONS         \
@@ -79,7 +80,7 @@ struct sennit_context_record {
   "br %%r1\n\t"
 #define SENNIT_ASM_BUSY(function) "2:\n\t" SENNIT_ASM_JUMP(function)
 
-#define SENNIT_ASM_RESUMED ".p2align 3\n1:\n\t"
+#define SENNIT_ASM_RESUMED ".p2align 3\n1: " SENNIT_CFI_BACK
 
 /* f0 to f15 stand for v0 to v15. */
 #define SENNIT_CLOBBERS                                                                                    \

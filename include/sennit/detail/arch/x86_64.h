@@ -54,14 +54,35 @@ struct sennit_context_record {
 #define SENNIT_LANDING ""
 #endif
 
+/* From the first write to rsp until it is ours again, the compiler's rule finds no caller. So a backtrace
+ * from a signal handler ends there. But the landing's first instruction is also the place where the backtrace
+ * of others finds us suspended, and goes on. What tells the two apart is rsp: of a suspended context it is
+ * 152 more than its handle, which is in rax in both cases (CFI_CALLER_IN_RECORD in src/arch/switch_x86_64.S).
+ * So the return address is
+ *
+ *   suspended = rsp == rax + 152
+ *   DW_CFA_val_expression rip: *((CFA - 8 - rsp) * suspended + rsp) * suspended
+ *
+ * and 0 ends a backtrace. Valgrind reads these rules, too, and complains of branches in them. The operations:
+ * lit8, minus, breg7 0, minus, breg7 0, breg0 152, eq, mul, breg7 0, plus, deref, breg7 0, breg0 152, eq,
+ * mul. Afterwards: DW_CFA_offset rip -8. (libgcc takes DW_CFA_restore for "same value", whatever the first
+ * rule was.) */
+#define SENNIT_CFI_AWAY                                                                                    \
+  SENNIT_CFI(                                                                                              \
+      "0x16, 16, 23, 0x38, 0x1c, 0x77, 0, 0x1c, 0x77, 0, 0x70, 0x98, 1, 0x29, 0x1e, 0x77, 0, 0x22, 0x06, " \
+      "0x77, 0, "                                                                                          \
+      "0x70, 0x98, 1, 0x29, 0x1e")                                                                         \
+  "\n\t"
+#define SENNIT_CFI_BACK SENNIT_CFI("0x80 | 16, 1")
+
 /* Suspend: the record goes below the red zone, and rdi points to it. r9-r11 are free. Nothing reads rsp after
  * a push, for that would cost the CPU one more step. */
-#define SENNIT_ASM_SAVE         \
-  "leaq 1f(%%rip), %%r9\n\t"    \
-  "leaq -152(%%rsp), %%rdi\n\t" \
-  "addq $24-152, %%rsp\n\t"     \
-  "pushq %%rbx\n\t"             \
-  "pushq %%rbp\n\t"             \
+#define SENNIT_ASM_SAVE                     \
+  "leaq 1f(%%rip), %%r9\n\t"                \
+  "leaq -152(%%rsp), %%rdi\n\t"             \
+  "addq $24-152, %%rsp\n\t" SENNIT_CFI_AWAY \
+  "pushq %%rbx\n\t"                         \
+  "pushq %%rbp\n\t"                         \
   "pushq %%r9\n\t"
 
 /* Go to 2, which leaves by the busy path, when the exception globals are not zero. A sum can stand for the
@@ -77,11 +98,11 @@ struct sennit_context_record {
 /* Resume rax, with rdi as who left. */
 #define SENNIT_ASM_ENTER "jmpq *(%%rax)\n\t"
 
-#define SENNIT_ASM_LANDING                \
-  "1:\n\t" SENNIT_ASM_MARK SENNIT_LANDING \
-  "movq 8(%%rax), %%rbp\n\t"              \
-  "movq 16(%%rax), %%rbx\n\t"             \
-  "leaq 152(%%rax), %%rsp\n\t"
+#define SENNIT_ASM_LANDING             \
+  "1: " SENNIT_ASM_MARK SENNIT_LANDING \
+  "movq 8(%%rax), %%rbp\n\t"           \
+  "movq 16(%%rax), %%rbx\n\t"          \
+  "leaq 152(%%rax), %%rsp\n\t" SENNIT_CFI_BACK
 
 /* Aligned to a line, so that the short code between two switches of a loop is mostly in one with the landing.
  * A scheduler's is longer than a line anyhow: padding takes it more lines, and the functions of one template
