@@ -68,12 +68,19 @@ struct runtime_options {
   // that is still open, and no local runtime with fibers that nobody runs just now. (While a fiber has a
   // local runtime's thread wait, nothing wakes the others of that runtime, whatever they wait for.)
   //
-  // Off by default, for it cannot be certain: another thread, which waits for what Sennit does not know (a
-  // pipe, a std::condition_variable), may be going to wake a fiber or to post one. A process where that is
-  // usual, or that rests with fibers parked for good, has no use for it. And a thread of the process wakes
-  // ten times a second to look. All threads that run fibers are stopped for a moment before it is said, as
-  // for sennit::dump; fibers do nothing for it.
-  bool report_deadlock = false;
+  // `true` reports although it cannot be certain: another thread, which waits for something that Sennit does
+  // not know (a pipe, a std::condition_variable), may be about to wake a fiber or to post one. `false`
+  // reports nothing. Without a value, release builds (NDEBUG is defined where the runtime is made) report
+  // nothing, and debug builds report what is certain: a cycle, or a deadlock in a process without other
+  // threads (with ThreadSanitizer: nothing).
+  //
+  // It costs a thread of the process that wakes ten times a second, and mutexes that note their holder are
+  // slower. Before it prints, it stops all threads that run fibers for a moment, as sennit::dump does.
+  //
+  // The runtime reports two more mistakes where it reports deadlocks. A fiber that locks a sennit::mutex
+  // again that it holds ends the program with a message, instead of waiting for itself. A fiber that catches
+  // sennit::cancelled and waits again causes a message.
+  std::optional<bool> report_deadlock = {};
 };
 
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of
@@ -87,7 +94,8 @@ class runtime {
 public:
   // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or the
   // options ask for what cannot be.
-  explicit runtime(const runtime_options& options = {});
+  explicit runtime(const runtime_options& options = {})
+      : runtime(options, detail::deadlocks_to_report(options.report_deadlock)) {}
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
@@ -137,6 +145,7 @@ public:
   std::size_t size() const noexcept { return shared_.fibers(); }
 
 private:
+  runtime(const runtime_options& options, detail::deadlock_reports deadlocks);
   static void wait_for(fiber main);
   detail::parallel_worker* worker_here() const noexcept {
     detail::parallel_worker* w = detail::this_parallel();

@@ -282,14 +282,14 @@ void dump_from(int fd, const void* frame) {
 
 }  // namespace
 
-bool report_deadlock(bool (*rests)(void*) noexcept, void* argument) {
+bool report_deadlock(bool only_cycles, bool (*rests)(void*) noexcept, void* argument) {
   sight seen;
   if (!look_around(seen, __builtin_dwarf_cfa(), [&] { return rests(argument); }))
     return false;
   if (std::ranges::any_of(seen.workers, [](const seen_worker& each) { return !each.held; }))
     return false;
   report text(STDERR_FILENO, seen.workers, seen.fibers.all());
-  if (text.all_wait_for_each_other()) {
+  if (text.all_wait_for_each_other() && (!only_cycles || text.has_cycle())) {
     text.print_deadlock();
     text.print(seen.whole);
   }

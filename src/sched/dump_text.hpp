@@ -83,8 +83,11 @@ public:
                  " of namespace sennit), so that nobody else of its local runtime can run: take what is "
                  "called the same in namespace sennit::local, which blocks only the fiber\n";
       }
-    print_cycles();
+    for (const seen_fiber* each : cycles())
+      print_cycle(each);
   }
+
+  bool has_cycle() const { return !cycles().empty(); }
 
   // `whole`: nothing was left out for want of room.
   void print(bool whole) {
@@ -225,15 +228,18 @@ private:
       text_ += std::string(" \"") + f.name + "\"";
   }
 
-  void print_cycles() {
+  // A fiber of each cycle.
+  std::vector<const seen_fiber*> cycles() const {
+    std::vector<const seen_fiber*> found;
     std::unordered_map<const seen_fiber*, const seen_fiber*> passed;  // on the way from whom
     for (const seen_fiber* from : fibers_) {
       const seen_fiber* at = from;
       while (at != nullptr && passed.try_emplace(at, from).second)
         at = awaited_by(*at);
       if (at != nullptr && passed[at] == from)
-        print_cycle(at);
+        found.push_back(at);
     }
+    return found;
   }
 
   void print_cycle(const seen_fiber* begin) {

@@ -23,11 +23,10 @@ unsigned worker_count(unsigned wanted) {
 
 }  // namespace
 
-runtime::runtime(const runtime_options& options)
+runtime::runtime(const runtime_options& options, detail::deadlock_reports deadlocks)
     : shared_(worker_count(options.workers), options.policy,
               detail::stack_shape_of(options.stack_size, options.guard_size),
-              {.stuck_after = options.report_stuck_after, .deadlock = options.report_deadlock},
-              options.time_slice) {}
+              {.stuck_after = options.report_stuck_after, .deadlock = deadlocks}, options.time_slice) {}
 
 void runtime::wait_for(fiber main) {
   const stop_shield in_any_case;
@@ -35,7 +34,9 @@ void runtime::wait_for(fiber main) {
 }
 
 bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
-  if (!detail::wait_for_end(some(), deadline))
+  if (fiber_ == nullptr)
+    detail::throw_empty_handle("join");
+  if (!detail::wait_for_end(*fiber_, deadline))
     return false;
   collect();
   return true;

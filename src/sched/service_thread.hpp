@@ -31,6 +31,7 @@ inline int start_service_thread(const char* name, void* (*serve)(void*), void* a
 // static objects. A forked child has none of these threads, and gets another State.
 struct of_process {
   const unsigned process = process_generation();
+  const of_process* parents = nullptr;  // in a child: kept reachable, for leak checkers
 };
 
 template <class State>
@@ -38,7 +39,9 @@ State& of_this_process() {
   static std::atomic<State*> only{new State};
   State* mine = only.load(std::memory_order_acquire);
   if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
+    State* const parents = mine;
     mine = new State;
+    mine->parents = parents;
     only.store(mine, std::memory_order_release);
   }
   return *mine;

@@ -10,6 +10,8 @@
 #include <condition_variable>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -226,7 +228,28 @@ bool still_rests(void* key) noexcept {
   return now.rests && now.key == *static_cast<const std::uint64_t*>(key);
 }
 
-void look_for_deadlock(known_rest& known) {
+// Whether the process has a thread that neither runs fibers nor waits for them: it may be about to wake one.
+// Sennit's own threads are known by their names.
+bool has_other_threads() {
+  std::size_t unknown = 0;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::string name;
+    std::ifstream(task.path() / "comm") >> name;
+    unknown += name.starts_with("sennit/") ? 0 : 1;
+  }
+  if (error)
+    return true;
+  std::size_t known = waiting_thread::for_good.load(std::memory_order_relaxed);
+  const std::lock_guard hold(registry_lock());
+  for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
+    if (each->worker->shared == nullptr && each->worker->thread.load(std::memory_order_relaxed) != 0 &&
+        look(each->worker->ready.current) == nullptr)
+      ++known;
+  return unknown > known;
+}
+
+void look_for_deadlock(known_rest& known, deadlock_reports wanted) {
   const time_point time = clock::now();
   if (time < known.next_look)
     return;
@@ -243,7 +266,8 @@ void look_for_deadlock(known_rest& known) {
     known.tries = 0;
     known.done = false;
   } else {
-    known.done = report_deadlock(still_rests, &now.key) || ++known.tries == most_tries;
+    const bool only_cycles = wanted == deadlock_reports::certain && has_other_threads();
+    known.done = report_deadlock(only_cycles, still_rests, &now.key) || ++known.tries == most_tries;
   }
 }
 
@@ -268,25 +292,26 @@ clock::duration period_of(const watchdog& of) noexcept {
   for (const watchdog_use* each = of.uses; each != nullptr; each = each->next) {
     if (each->wish.watches_stuck())
       shortest = std::min(shortest, each->wish.stuck_after / 8);
-    if (each->wish.deadlock)
+    if (each->wish.watches_deadlock())
       shortest = std::min(shortest, rest_period);
   }
   return std::max<clock::duration>(shortest, 1ms);
 }
 
-bool wants_deadlock(const watchdog& of) noexcept {
-  const watchdog_use* each = of.uses;
-  while (each != nullptr && !each->wish.deadlock)
-    each = each->next;
-  return each != nullptr;
+// The most that any runtime wants.
+deadlock_reports deadlocks_wanted(const watchdog& of) noexcept {
+  deadlock_reports most = deadlock_reports::none;
+  for (const watchdog_use* each = of.uses; each != nullptr; each = each->next)
+    most = std::max(most, each->wish.deadlock);
+  return most;
 }
 
-void look_at_all(known_rest* rest) noexcept {
+void look_at_all(known_rest& rest, deadlock_reports deadlocks) noexcept {
   try {
     for (const run_of_fiber& each : find_stuck())
       report_stuck(each);
-    if (rest != nullptr)
-      look_for_deadlock(*rest);
+    if (deadlocks != deadlock_reports::none)
+      look_for_deadlock(rest, deadlocks);
   } catch (const std::exception&) {
     std::fputs("sennit: there is no memory to report what goes wrong\n", stderr);
   }
@@ -301,9 +326,9 @@ extern "C" void* sennit_watchdog_thread(void* argument) {
       break;
     if (std::exchange(mine.has_new_use, false))
       mine.rest = {};
-    known_rest* const rest = wants_deadlock(mine) ? &mine.rest : nullptr;
+    const deadlock_reports deadlocks = deadlocks_wanted(mine);
     held.unlock();
-    look_at_all(rest);
+    look_at_all(mine.rest, deadlocks);
     held.lock();
   }
   mine.has_thread = false;
@@ -332,7 +357,7 @@ watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
     next->previous = this;
   mine.uses = this;
   mine.has_new_use = true;
-  if (wish.deadlock)
+  if (wish.watches_deadlock())
     owner_note::wanted.fetch_add(1, std::memory_order_relaxed);
   mine.changed.notify_one();
 }
@@ -344,7 +369,7 @@ watchdog_use::~watchdog_use() {
   if (next != nullptr)
     next->previous = previous;
   (previous != nullptr ? previous->next : by->uses) = next;
-  if (wish.deadlock)
+  if (wish.watches_deadlock())
     owner_note::wanted.fetch_sub(1, std::memory_order_relaxed);
   by->changed.notify_one();
 }

@@ -35,7 +35,7 @@ struct runtime_options {
   // As sennit::runtime_options::report_deadlock, of the whole process. run() waits forever when its fibers
   // wait for each other: another thread might post what wakes them. Not said of run_once(), whose caller may
   // know more, but where a fiber has the whole thread wait.
-  bool report_deadlock = false;
+  std::optional<bool> report_deadlock = {};
   // As sennit::runtime_options::time_slice. A fiber that was made to yield may have the address of a
   // thread-local variable in a register: another thread is not to call run() next.
   std::chrono::nanoseconds time_slice{0};
@@ -54,7 +54,7 @@ public:
   // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out, and (EINVAL) for
   // stacks and guards that are too large.
   explicit runtime(const runtime_options& options = {})
-      : watchdog_({.deadlock = options.report_deadlock}),
+      : watchdog_({.deadlock = detail::deadlocks_to_report(options.report_deadlock)}),
         worker_(options.policy, detail::stack_shape_of(options.stack_size, options.guard_size)) {
     worker_.slice.set_length(options.time_slice);
   }

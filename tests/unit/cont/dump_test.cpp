@@ -85,7 +85,7 @@ KIND_TEST(Dump, SaysWhichObjectAWaitIsFor) {
     const auto expect = [&](const std::string& what) {
       EXPECT_TRUE(std::regex_search(dump, std::regex(what))) << what << " is not in\n" << dump;
     };
-    expect(": parked: mutex" + at(&mutex));
+    expect(": parked: mutex" + at_mutex(&mutex));
     expect("\"timed\": parked: event" + at(&event));
     expect("\"gets\": parked: future at 0x");
     std::smatch found;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -32,7 +33,8 @@ activity activity_of_workers() {
     std::ifstream status(task.path() / "status");
     bool worker = false;
     for (std::string line; std::getline(status, line);) {
-      worker |= line.starts_with("Name:\tsennit/");
+      constexpr std::string_view name = "Name:\tsennit/";  // and the worker's number
+      worker |= line.starts_with(name) && line.find_first_of("0123456789") == name.size();
       if (worker && line.starts_with("voluntary_ctxt_switches:"))
         sum.sleeps += std::stol(line.substr(line.find('\t')));
     }

@@ -1,9 +1,11 @@
 // runtime_options::report_deadlock: what is reported, once, and what is none.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <mutex>
 #include <regex>
 #include <sstream>
@@ -11,6 +13,7 @@
 #include <thread>
 
 #include "sennit/channel.hpp"
+#include "sennit/event.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
@@ -84,24 +87,73 @@ TEST_F(ReportDeadlock, ACycleOfJoins) {
   expect("\"left\": parked: join of fiber " + two);
 }
 
-TEST_F(ReportDeadlock, ALockTakenTwiceAgainInTheNextEpisode) {
+// A fiber waits for the mutex that its parent holds, which joins it; again in the next episode.
+TEST_F(ReportDeadlock, EachEpisodeIsReported) {
   sennit::runtime runtime({.workers = 2, .report_deadlock = true});
   sennit::mutex mutex;
   std::thread waits([&] {
     runtime.run([&] {
       mutex.lock();
-      mutex.lock();
-      mutex.lock();
+      for (int i = 0; i < 2; ++i)
+        sennit::spawn([&] { mutex.lock(); }, {.name = "child"}).join();
       mutex.unlock();
     });
   });
   expect_one_report();
-  expect("\"main\": parked: mutex at 0x");
+  expect("\"child\": parked: mutex at 0x");
   mutex.unlock();
   EXPECT_TRUE(errors.comes(deadlock_report, 2));
   mutex.unlock();
   waits.join();
 }
+
+// Without a value for the option, in a debug build: what another thread might resolve is not reported.
+#if !defined(NDEBUG) && !defined(SENNIT_TSAN)
+TEST_F(ReportDeadlock, WithoutAValueOnlyWhatIsCertainIsReported) {
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    while (!ends)
+      std::this_thread::sleep_for(1ms);
+  });
+  sennit::mutex mutex, second;
+  sennit::event event;
+  {
+    sennit::runtime runtime({.workers = 2});
+    std::thread waits([&] { runtime.run([&] { event.wait(); }); });
+    std::this_thread::sleep_for(long_enough);
+    EXPECT_EQ(errors.count(deadlock_report), 0) << errors.text();
+    sennit::runtime also({.workers = 2});
+    std::thread in_cycle([&] {
+      also.run([&] {
+        mutex.lock();
+        sennit::spawn([&] { mutex.lock(); }, {.name = "child"}).join();
+        mutex.unlock();
+      });
+    });
+    EXPECT_TRUE(errors.comes(deadlock_report));
+    expect("cycle: ");
+    mutex.unlock();
+    event.set();
+    in_cycle.join();
+    waits.join();
+  }
+  ends = true;
+  other.join();
+}
+
+TEST_F(ReportDeadlock, WithoutAValueAProcessWithoutOtherThreadsReportsWithoutACycle) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sennit::runtime({.workers = 2}).run([] { sennit::event().wait(); });
+    ::_exit(1);
+  }
+  EXPECT_TRUE(errors.comes(deadlock_report));
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+#endif
 
 // A regular expression for a cycle that may be told from either end.
 std::regex cycle_of(const std::string& text, const void* lefts, const void* rights) {
@@ -203,13 +255,13 @@ TEST_F(ReportDeadlock, FibersOfALocalRuntime) {
     runtime.run([&] {
       sennit::local::this_fiber::sleep_for(5ms);
       mutex.lock();
-      mutex.lock();
-      mutex.lock();
+      for (int i = 0; i < 2; ++i)
+        sennit::local::spawn([&] { mutex.lock(); }, {.name = "child"}).join();
       mutex.unlock();
     });
   });
   expect_one_report();
-  expect("\"main\": parked: mutex at 0x");
+  expect("\"child\": parked: mutex at 0x");
   runtime.post([&] { mutex.unlock(); });
   EXPECT_TRUE(errors.comes(deadlock_report, 2));
   runtime.post([&] { mutex.unlock(); });
@@ -431,7 +483,7 @@ TEST_F(NoDeadlock, WhileALocalRuntimeWaits) {
 }
 
 TEST_F(ReportDeadlock, NothingWhenItIsOff) {
-  sennit::runtime runtime({.workers = 2, .report_stuck_after = 1s});
+  sennit::runtime runtime({.workers = 2, .report_stuck_after = 1s, .report_deadlock = false});
   sennit::mutex mutex;
   std::thread waits([&] {
     runtime.run([&] {

@@ -32,6 +32,13 @@ inline std::string at(const void* object) {
   return text.str();
 }
 
+// The same of a mutex, whose holder is noted where deadlocks are reported: as a rule in debug builds.
+inline std::string at_mutex(const void* object) {
+  std::ostringstream text;
+  text << " at " << object << "( held by fiber \\d+)?" << for_long;
+  return text.str();
+}
+
 class memory_file {
 public:
   memory_file() : fd_(::memfd_create("report", MFD_CLOEXEC)) {}

@@ -44,7 +44,8 @@ void wait_for_time() {
 class WrongKind : public testing::TestWithParam<use> {};
 
 TEST_P(WrongKind, IsSaid) {
-  const support::outcome said = support::in_child([] { runtime({.workers = 2}).run(GetParam().it); });
+  const support::outcome said =
+      support::in_child([] { runtime({.workers = 2, .report_deadlock = false}).run(GetParam().it); });
   EXPECT_TRUE(said.killed_by(SIGABRT)) << said;
   EXPECT_TRUE(said.says("sennit::local::runtime")) << said;
   EXPECT_TRUE(said.says(" \"main\" of a sennit::runtime")) << said;

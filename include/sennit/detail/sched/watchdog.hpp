@@ -6,19 +6,40 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::detail {
 
+enum class deadlock_reports : unsigned char {
+  none,
+  certain,  // a cycle; or all fibers wait, and no thread is there that Sennit does not know
+  likely    // also where another thread might wake a fiber
+};
+
+// The meaning of runtime_options::report_deadlock in the caller's build. Without a value, ThreadSanitizer's
+// builds have no reports: it refuses new threads in the child of a process that has several.
+[[gnu::always_inline]] inline deadlock_reports deadlocks_to_report(std::optional<bool> wanted) noexcept {
+#if defined(NDEBUG) || defined(SENNIT_TSAN)
+  const deadlock_reports without_a_value = deadlock_reports::none;
+#else
+  const deadlock_reports without_a_value = deadlock_reports::certain;
+#endif
+  if (!wanted)
+    return without_a_value;
+  return *wanted ? deadlock_reports::likely : deadlock_reports::none;
+}
+
 struct watchdog_wish {
-  clock::duration stuck_after{0};  // 0, or below: nothing is to be said of stuck workers
-  bool deadlock = false;
+  clock::duration stuck_after{0};  // 0, or below: stuck workers are not reported
+  deadlock_reports deadlock = deadlock_reports::none;
 
   bool watches_stuck() const noexcept {
     return stuck_after > clock::duration::zero() && stuck_after != clock::duration::max();
   }
-  bool watches() const noexcept { return watches_stuck() || deadlock; }
+  bool watches_deadlock() const noexcept { return deadlock != deadlock_reports::none; }
+  bool watches() const noexcept { return watches_stuck() || watches_deadlock(); }
 };
 
 struct watchdog;  // in watchdog.cpp: who looks
