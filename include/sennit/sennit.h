@@ -97,6 +97,9 @@ struct sennit_runtime_options {
    * sennit/no_yield.h. */
   int64_t time_slice;
   size_t guard_size; /* bytes, below the stacks of fibers that do not ask for others; 0: 64 KiB */
+  /* Whether deadlocks and two other mistakes are reported on standard error, as runtime.hpp says. 1: they
+   * are. -1: they are not. 0: certain ones are if the library is a debug build. */
+  int report_deadlock;
 };
 
 struct sennit_fiber_options {
@@ -153,12 +156,13 @@ ssize_t sennit_runtime_size(const struct sennit_runtime* runtime);
 int sennit_fiber_spawn(struct sennit_fiber** result, sennit_function function, void* argument,
                        const struct sennit_fiber_options* options);
 
-/* Waits until the fiber has ended, and gives the handle back: always, but after -ETIMEDOUT, -EINVAL (also: to
- * join oneself, or whom somebody else joins), and when the caller is unwound meanwhile. A fiber that has
+/* Waits until the fiber has ended, and gives the handle back: always, except after -ETIMEDOUT, -EINVAL (also: the
+ * fiber is the caller, another fiber joins it, or the handle was given back before), and when the caller is
+ * unwound meanwhile. A fiber that has
  * ended can also be joined outside of fibers. Another negative result: what the fiber's function threw. */
 int sennit_fiber_join(struct sennit_fiber* fiber, int64_t deadline);
 
-/* Lets the fiber go on alone, and gives the handle back. Null: does nothing. */
+/* Gives the handle back; the fiber continues. Null: does nothing. Fatal: the handle was given back before. */
 void sennit_fiber_detach(struct sennit_fiber* fiber);
 
 /* Lets the fiber's park return: the one it is in, or else its next one. On the runtime's thread; from

@@ -79,8 +79,10 @@ public:
   lent_handle(const lent_handle&) = delete;
   lent_handle& operator=(const lent_handle&) = delete;
   ~lent_handle() {
-    if (!handle.joinable())
+    if (!handle.joinable()) {
+      fiber_.flags.owned = false;  // a second join is refused until the descriptor is another fiber's
       return;
+    }
     fiber_.joiner = nullptr;
     static_cast<void>(detail::handle_access::release(std::move(handle)));
   }
@@ -105,6 +107,8 @@ int sennit_runtime_create(sennit_runtime** result, const sennit_runtime_options*
         wanted.stack_size = options->stack_size;
       if (options->guard_size != 0)
         wanted.guard_size = options->guard_size;
+      if (options->report_deadlock != 0)
+        wanted.report_deadlock = options->report_deadlock > 0;
       wanted.time_slice = std::chrono::nanoseconds(options->time_slice);
     }
     if (result == nullptr)
@@ -173,7 +177,7 @@ int sennit_fiber_spawn(sennit_fiber** result, sennit_function function, void* ar
 
 int sennit_fiber_join(sennit_fiber* fiber, int64_t deadline) {
   detail::fiber* const whom = descriptor_of(fiber);
-  if (whom == nullptr || whom->joiner != nullptr)
+  if (whom == nullptr || !whom->flags.owned || whom->joiner != nullptr)
     return -EINVAL;
   if (whom->flags.status != detail::fiber_status::finished)
     if (!in_fiber() || whom == detail::this_worker()->ready.current)
@@ -185,6 +189,8 @@ int sennit_fiber_join(sennit_fiber* fiber, int64_t deadline) {
 }
 
 void sennit_fiber_detach(sennit_fiber* fiber) {
+  if (fiber != nullptr && !descriptor_of(fiber)->flags.owned)
+    detail::fatal_empty_handle("sennit_fiber_detach");
   if (fiber != nullptr)
     detail::handle_access::take(*descriptor_of(fiber)).detach();
 }

@@ -61,6 +61,38 @@ TEST(C, YieldFromCpp) {
   EXPECT_EQ(sennit_self_yield(), -EINVAL);
 }
 
+TEST(C, ASecondDetachAndAMutexLockedTwiceEndTheProgram) {
+  const auto outcome_of = [](sennit_function function) {
+    return support::in_child([&] {
+      sennit_runtime* runtime = nullptr;
+      sennit_runtime_options options{};
+#if !defined(SENNIT_TSAN)  // starts no thread in a child
+      options.report_deadlock = 1;
+#endif
+      ASSERT_EQ(sennit_runtime_create(&runtime, &options), 0);
+      sennit_runtime_run(runtime, function, nullptr);
+    });
+  };
+  const support::outcome detached = outcome_of([](void*) {
+    sennit_fiber* fiber = nullptr;
+    sennit_fiber_spawn(&fiber, [](void*) {}, nullptr, nullptr);
+    sennit_fiber_detach(fiber);
+    sennit_fiber_detach(fiber);
+  });
+  EXPECT_TRUE(detached.killed_by(SIGABRT)) << detached;
+  EXPECT_TRUE(detached.says("sennit_fiber_detach of an empty handle")) << detached;
+#if !defined(SENNIT_TSAN)
+  const support::outcome locked = outcome_of([](void*) {
+    sennit_mutex* mutex = nullptr;
+    sennit_mutex_create(&mutex);
+    sennit_mutex_lock(mutex);
+    sennit_mutex_lock(mutex);
+  });
+  EXPECT_TRUE(locked.killed_by(SIGABRT)) << locked;
+  EXPECT_TRUE(locked.says("\"main\" locks a mutex that it holds already")) << locked;
+#endif
+}
+
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
 TEST(C, BecomeSaysWhatItWouldLose) {
   const support::outcome cleanup = support::in_child([] { capi_run(become_with_cleanup, nullptr); });
