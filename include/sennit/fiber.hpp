@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit {
@@ -71,11 +72,13 @@ public:
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
   // Waits until the fiber has ended, and throws what its function threw; sennit::cancelled where a stop_guard
-  // ends the wait, as it ends all waits. From fibers (only the fiber waits) and OS threads. Precondition:
-  // joinable.
+  // ends the wait, as it ends all waits. From fibers (only the fiber waits) and OS threads. Misuse: the
+  // handle is empty (std::system_error, EINVAL; asserted in debug builds).
   SENNIT_INLINE void join() {
     assert(fiber_ != nullptr &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
+    if (fiber_ == nullptr) [[unlikely]]
+      detail::throw_empty_handle("join");
     if (fiber_->ended.load(std::memory_order_acquire) != detail::ended_already)
       detail::wait_for_end(*fiber_);
     collect();
@@ -89,7 +92,7 @@ public:
     return join_until(std::chrono::steady_clock::now() + time);
   }
 
-  // Lets the fiber go on alone. Precondition, as of all that follows: joinable.
+  // The fiber continues without a handle. Of an empty handle, this and all that follow are fatal.
   void detach() noexcept {
     let_go(some());
     fiber_ = nullptr;
@@ -127,7 +130,8 @@ private:
   // Not told where the handle is, which can so be in a register.
   static void let_go(detail::fiber& f) noexcept;
   detail::fiber& some() const noexcept {
-    assert(fiber_ != nullptr && "sennit: an empty handle");
+    if (fiber_ == nullptr) [[unlikely]]
+      detail::fatal_empty_handle("use");
     return *fiber_;
   }
 

@@ -20,8 +20,9 @@ class once_flag : public detail::basic_once_flag<detail::wait_queue> {};
 //
 //   threads  Any, and fibers of any runtime. (A fiber of a local runtime blocks its thread.)
 //   errors   A wait throws sennit::cancelled where a stop is requested (stop_guard.hpp).
-//   misuse   To call it with the same flag in the function waits forever. To destroy the flag while somebody
-//            waits.
+//   misuse   Fatal: a call with the same flag inside the function. To destroy the flag while a fiber or
+//   thread
+//            waits for it.
 //
 // Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 using detail::call_once;

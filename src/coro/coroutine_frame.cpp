@@ -162,6 +162,14 @@ void throw_forced_unwind() {
 void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept {
   if (frame.root->state == coroutine_state::unwinding)  // told to leave: nobody waits for what it says
     return;
+  if (error == nullptr) {
+    std::fputs(
+        "sennit: the body of a coroutine or generator was left by pthread_exit() or by the cancellation of "
+        "its "
+        "thread, which cannot continue in the resumer. Return from the body, or throw an exception\n",
+        stderr);
+    std::abort();
+  }
   frame.error = new std::exception_ptr(std::move(error));
 }
 

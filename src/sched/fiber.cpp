@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "sennit/detail/fault/hook.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/scope_member.hpp"
@@ -297,12 +298,21 @@ void owner_note::take() noexcept {
   id = w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : nobody;
 }
 
+bool owner_note::blocks_caller() const noexcept {
+  const worker* const w = this_worker();
+  const std::uint32_t holder = look(id);
+  return w != nullptr && w->ready.running() && holder != 0 && holder == look(w->ready.current->id) &&
+         !w->ready.current->flags.stoppable;
+}
+
 std::uint64_t monotonic_now() noexcept {
   const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch());
   return static_cast<std::uint64_t>(now.count()) | 1;
 }
 
 void fiber_fail(fiber& f) noexcept {
+  if (std::current_exception() == nullptr)
+    fatal_foreign_unwind();
   f.frame->no_yield = 0;  // it may have left C code that began, and does not clean up
   if ((f.flags.unusual & is_of_scope) != 0)
     return scope_member::of(f).fail(std::current_exception());

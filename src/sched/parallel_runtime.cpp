@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sennit/detail/sched/idling.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
 namespace sennit::detail {
@@ -114,10 +115,8 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shap
 }
 
 parallel_runtime::~parallel_runtime() {
-  if (this_worker() != nullptr && this_worker()->shared == this) {
-    std::fputs("sennit: a runtime was ended by one of its own fibers: end it by another thread\n", stderr);
-    std::abort();
-  }
+  if (this_worker() != nullptr && this_worker()->shared == this)
+    fatal_misuse(destroys_its_runtime);
   if (workers.front()->process != process_generation()) {  // exit() of a child: all is the parent's
     // Threads that there are not can neither be joined nor detached, and so not be destroyed.
     static auto* const parents = new std::vector<std::thread>;

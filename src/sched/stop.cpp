@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/stop_guard.hpp"
 #include "stop_notice.hpp"
@@ -152,6 +153,24 @@ stop_link* stop_link::seen(stop_link* link) noexcept {
              : nullptr;
 }
 
+void stop_link::note_thrown() noexcept {
+  stop_link* told = first_seen();
+  while (told != nullptr && !told->is_told())
+    told = told->next_seen();
+  if (told == nullptr || told->thrown_ == often)
+    return;
+  // A handler may wait before it rethrows.
+  if (told->thrown_ == once && std::current_exception() == nullptr) {
+    told->thrown_ = often;
+    if (owner_note::wanted.load(std::memory_order_relaxed) != 0)
+      report_misuse(
+          "has caught sennit::cancelled and waits again: this wait throws it once more, as all that follow "
+          "will. A catch (...) must rethrow it; what must be finished waits under a sennit::stop_shield");
+  } else {
+    told->thrown_ = once;
+  }
+}
+
 stop_link* stop_link::first_seen() noexcept {
   return seen(innermost(running_fiber()));
 }
@@ -225,6 +244,7 @@ bool token_watch::end() noexcept {
 }
 
 void throw_cancelled() {
+  stop_link::note_thrown();
   throw cancelled{};
 }
 

@@ -13,6 +13,7 @@
 
 #include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/parallel_worker.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
@@ -115,6 +116,8 @@ void report_late_end(worker& w) noexcept {
 }
 
 void worker_unwind(worker& w) noexcept {
+  if (this_worker() == &w)
+    fatal_misuse(destroys_its_runtime);
   note_end_begins(w);
   fiber_for_each(
       w,

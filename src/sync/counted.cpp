@@ -1,6 +1,7 @@
 // Objects whose state is a number: semaphores, wait groups, events, what is done once.
 #include <cassert>
 
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
 #include "sennit/detail/sync/basic_event.hpp"
 #include "sennit/detail/sync/basic_once_flag.hpp"
@@ -82,10 +83,15 @@ bool basic_wait_group<Queue>::wait_until(std::chrono::steady_clock::time_point d
 
 template <class Queue>
 bool basic_once_flag<Queue>::begin() {
+  const state begun = begun_by(caller());
   bool mine = queue_.change(undone, begun, std::memory_order_acquire);
-  while (!mine && !is_done())
-    queue_.wait("call_once", never, [&mine](state& now) {
-      if (now == begun)
+  while (!mine && !is_done()) {
+    if (queue_.peek() == begun)
+      fatal_misuse(
+          "calls call_once() in the function that a call_once() with the same flag runs, and would wait for "
+          "itself: let that function return first, or use a flag for each function");
+    queue_.wait("call_once", never, [&mine, begun](state& now) {
+      if (now % 2 != 0)
         return false;
       if (now == undone) {
         now = begun;
@@ -93,6 +99,7 @@ bool basic_once_flag<Queue>::begin() {
       }
       return true;
     });
+  }
   return mine;
 }
 

@@ -1,6 +1,7 @@
 // The local mutex when it is not free, and the condition variable that is not as usual.
 #include "sennit/local/mutex.hpp"
 
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/stop.hpp"
 #include "sennit/local/condition_variable.hpp"
 
@@ -70,6 +71,8 @@ void mutex::wait_again() {
 
 bool mutex::wait_until(detail::time_point deadline) {
   detail::worker& w = detail::running_worker_for("a wait for a mutex");
+  if (deadline == detail::never && owner_.blocks_caller())
+    detail::fatal_misuse(detail::locks_twice);
   const detail::wait_reason why(until_locked::reason,
                                 reinterpret_cast<std::uintptr_t>(&owner_) + detail::has_owner);
   for (;;) {

@@ -1,6 +1,8 @@
 // The mutex when it is not free.
 #include "sennit/mutex.hpp"
 
+#include "sennit/detail/sched/misuse.hpp"
+
 namespace sennit {
 
 bool mutex::try_lock_slow() noexcept {
@@ -19,6 +21,8 @@ bool mutex::try_lock_slow() noexcept {
 bool mutex::lock_slow(detail::time_point deadline) {
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
+  if (deadline == detail::never && owner_.blocks_caller())
+    detail::fatal_misuse(detail::locks_twice);
   const detail::wait_reason why(until_locked::reason,
                                 reinterpret_cast<std::uintptr_t>(&owner_) + detail::has_owner);
   const bool fair = options_.fairness == fairness::fair;

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
 namespace sennit::detail {
@@ -60,11 +61,13 @@ public:
 
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
-  // Waits until the fiber has ended, and throws what its function threw. Precondition: joinable, and nobody
-  // else joins it.
+  // Waits until the fiber has ended, and throws what its function threw. Misuse: the handle is
+  // empty (std::system_error, EINVAL; asserted in debug builds), or another fiber joins it.
   SENNIT_INLINE void join() {
     assert(fiber_ != nullptr &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
+    if (fiber_ == nullptr) [[unlikely]]
+      detail::throw_empty_handle("join");
     detail::fiber* done = fiber_;
     if (done->flags.status != detail::fiber_status::finished)
       done = wait(detail::never);
@@ -76,6 +79,8 @@ public:
   bool join_until(std::chrono::steady_clock::time_point deadline) {
     assert(fiber_ != nullptr &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
+    if (fiber_ == nullptr) [[unlikely]]
+      detail::throw_empty_handle("join");
     detail::fiber* done = fiber_;
     if (done->flags.status != detail::fiber_status::finished)
       done = wait(deadline);
@@ -88,7 +93,7 @@ public:
     return join_until(std::chrono::steady_clock::now() + time);
   }
 
-  // Lets the fiber go on alone. Precondition, as of all that follows: joinable.
+  // The fiber continues without a handle. Of an empty handle, this and all that follow are fatal.
   void detach() noexcept {
     let_go(some());
     fiber_ = nullptr;
@@ -140,7 +145,8 @@ private:
   static void let_go(detail::fiber& f) noexcept;
 
   detail::fiber& some() const noexcept {
-    assert(fiber_ != nullptr && "sennit: an empty handle");
+    if (fiber_ == nullptr) [[unlikely]]
+      detail::fatal_empty_handle("use");
     return *fiber_;
   }
 

@@ -20,7 +20,9 @@ namespace sennit::local {
 
 // Meets the std TimedLockable requirements. First come, first served, if not otherwise asked for: unlock
 // hands the mutex to the fiber that has waited longest (a fair one: as no other fiber runs at the same time,
-// that costs no more than to let others come first). Not recursive. It belongs to no runtime, but all its
+// that costs no more than to let others come first). Not recursive: a fiber that
+// locks it twice waits for itself, which ends the program with a message where deadlocks are reported. It
+// belongs to no runtime, but all its
 // users must be fibers of one runtime at a time. Unlocking a mutex that is not locked is a misuse (asserted).
 // Destroying one that somebody waits for is, too.
 class mutex {

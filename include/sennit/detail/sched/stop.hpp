@@ -51,6 +51,10 @@ public:
   stop_link* next_seen() const noexcept { return seen(outer_); }
   bool is_told() const noexcept { return word_.is_told(); }
 
+  // The calling fiber's or thread's wait throws sennit::cancelled because of a link that it sees. Reports a
+  // second time for the same link, where runtimes report deadlocks: the first exception was swallowed.
+  static void note_thrown() noexcept;
+
 private:
   friend class stop_watch;
   friend class local_stop_watch;
@@ -60,6 +64,7 @@ private:
   const int
       exceptions_;  // that were on their way when it was made: while there are more, waits do not see it
   const kind kind_;
+  enum : std::uint8_t { never_yet, once, often } thrown_ = never_yet;  // cancelled, because of this link
   stop_notice* notice_ = nullptr;  // a guard's or a scope's, in a fiber of a local runtime
   basic_stop_word<> word_;
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 
 namespace sennit::detail {
@@ -19,8 +20,9 @@ private:
 
   using state = typename Queue::state;
   static constexpr state undone = 0;
-  static constexpr state begun = 1;
   static constexpr state done = 2;
+  // While the function runs: an odd number made of the address of the fiber, or thread, that runs it.
+  static state begun_by(const void* who) noexcept { return reinterpret_cast<state>(who) >> 2 | 1; }
 
   bool is_done() const noexcept { return queue_.peek(std::memory_order_acquire) == done; }
   bool begin();  // false: it was done meanwhile

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <concepts>
 #include <cstdint>
 
@@ -31,6 +32,9 @@ public:
   explicit constexpr basic_wait_queue(state initial) noexcept : kept_(initial) {}
   basic_wait_queue(const basic_wait_queue&) = delete;
   basic_wait_queue& operator=(const basic_wait_queue&) = delete;
+  ~basic_wait_queue() {
+    assert(quiet() && "sennit: an object was destroyed while a fiber or a thread waits for it");
+  }
 
   // ---- Without the lock.
 

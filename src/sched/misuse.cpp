@@ -1,0 +1,53 @@
+// Messages about misuse that every build detects.
+#include "sennit/detail/sched/misuse.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::detail {
+
+void report_misuse(const char* text) noexcept {
+  const worker* const w = this_worker();
+  if (w == nullptr || !w->ready.running()) {
+    std::fprintf(stderr, "sennit: a thread %s\n", text);
+  } else {
+    fiber& self = *w->ready.current;
+    std::fprintf(stderr, "sennit: fiber %llu%s%s%s %s\n", static_cast<unsigned long long>(fiber_id(self)),
+                 self.name[0] != 0 ? " \"" : "", self.name, self.name[0] != 0 ? "\"" : "", text);
+  }
+}
+
+void fatal_misuse(const char* text) noexcept {
+  report_misuse(text);
+  std::abort();
+}
+
+namespace {
+
+constexpr const char* empty_handle =
+    " of an empty handle: its fiber was joined or detached before, or the handle was moved from";
+
+}  // namespace
+
+void throw_empty_handle(const char* operation) {
+  throw std::system_error(EINVAL, std::generic_category(),
+                          std::string("sennit: ") + operation + empty_handle);
+}
+
+void fatal_empty_handle(const char* operation) noexcept {
+  std::fprintf(stderr, "sennit: %s%s\n", operation, empty_handle);
+  std::abort();
+}
+
+void fatal_foreign_unwind() noexcept {
+  fatal_misuse(
+      "was left by pthread_exit() or by the cancellation of its thread: it would take its worker with it. "
+      "Return from the fiber's function, or throw an exception, which a join rethrows");
+}
+
+}  // namespace sennit::detail
