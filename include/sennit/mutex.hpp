@@ -18,11 +18,11 @@
 
 namespace sennit {
 
-// Meets the std TimedLockable requirements. Not recursive: a fiber that locks it twice waits for itself, which
-// ends the program with a message where deadlocks are reported. Any fiber or thread may unlock it. A free one
-// is locked and unlocked by one compare-and-swap each. Misuse, asserted: to unlock one that is not locked, to
-// destroy one that is locked. (A fiber of a local runtime blocks its thread.) One that is first locked while a
-// runtime reports deadlocks names its holder, there and in dumps, and is slower.
+// Meets the std TimedLockable requirements. Not recursive: a fiber that locks it twice waits for itself,
+// which ends the program with a message where deadlocks are reported. Any fiber or thread may unlock it. A
+// free one is locked and unlocked by one compare-and-swap each. Misuse, asserted: to unlock one that is not
+// locked, to destroy one that is locked. (A fiber of a local runtime blocks its thread.) One that is first
+// locked while a runtime reports deadlocks names its holder, there and in dumps, and is slower.
 class mutex {
 public:
   constexpr mutex() noexcept = default;

@@ -156,10 +156,10 @@ ssize_t sennit_runtime_size(const struct sennit_runtime* runtime);
 int sennit_fiber_spawn(struct sennit_fiber** result, sennit_function function, void* argument,
                        const struct sennit_fiber_options* options);
 
-/* Waits until the fiber has ended, and gives the handle back: always, except after -ETIMEDOUT, -EINVAL (also: the
- * fiber is the caller, another fiber joins it, or the handle was given back before), and when the caller is
- * unwound meanwhile. A fiber that has
- * ended can also be joined outside of fibers. Another negative result: what the fiber's function threw. */
+/* Waits until the fiber has ended, and gives the handle back: always, except after -ETIMEDOUT, -EINVAL (also:
+ * the fiber is the caller, another fiber joins it, or the handle was given back before), and when the caller
+ * is unwound meanwhile. A fiber that has ended can also be joined outside of fibers. Another negative result:
+ * what the fiber's function threw. */
 int sennit_fiber_join(struct sennit_fiber* fiber, int64_t deadline);
 
 /* Gives the handle back; the fiber continues. Null: does nothing. Fatal: the handle was given back before. */

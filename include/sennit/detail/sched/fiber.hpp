@@ -79,8 +79,8 @@ inline constexpr std::uintptr_t has_owner = 2;
 // Who holds a lock, for reports of deadlocks. Written by who holds it.
 struct owner_note {
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
-  std::uint32_t id = 0;              // the fiber's; or 0, or nobody's
-  void take() noexcept;              // the calling fiber has it, or thread
+  std::uint32_t id = 0;  // the fiber's; or 0, or nobody's
+  void take() noexcept;  // the calling fiber has it, or thread
   // The calling fiber has it, and no stop can end its waits. False outside of fibers.
   bool blocks_caller() const noexcept;
   // How many runtimes report deadlocks. A lock that is first taken when some do takes such notes from then
