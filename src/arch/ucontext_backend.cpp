@@ -129,7 +129,7 @@ SENNIT_UNSANITIZED sennit_transfer4 sennit_ucontext_swapstack4(sennit_context ta
 
 SENNIT_UNSANITIZED sennit_transfer sennit_ucontext_swapstack_raw(sennit_context target, uintptr_t value) {
   record self;
-  const sennit_transfer4& in = swap(self, target, {value, 0, 0, 0});
+  const sennit_transfer4 in = swap(self, target, {value, 0, 0, 0});
   return {in.from, in.value[0]};
 }
 

@@ -12,17 +12,19 @@
 
 namespace kv::test {
 
-// A request as clients send it: an array of bulk strings.
-inline std::string encode(std::initializer_list<std::string_view> arguments) {
-  std::string text = "*" + std::to_string(arguments.size()) + "\r\n";
-  for (const std::string_view each : arguments) {
-    text += "$" + std::to_string(each.size()) + "\r\n" + std::string(each) + "\r\n";
-  }
-  return text;
+inline std::string bulk(std::string_view text) {
+  std::string coded = "$";
+  return coded.append(std::to_string(text.size())).append("\r\n").append(text).append("\r\n");
 }
 
-inline std::string bulk(std::string_view text) {
-  return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
+// A request as clients send it: an array of bulk strings.
+inline std::string encode(std::initializer_list<std::string_view> arguments) {
+  std::string text = "*";
+  text.append(std::to_string(arguments.size())).append("\r\n");
+  for (const std::string_view each : arguments) {
+    text.append(bulk(each));
+  }
+  return text;
 }
 
 inline std::string repeat(std::string_view text, std::size_t times) {

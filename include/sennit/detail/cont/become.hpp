@@ -39,6 +39,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -62,15 +63,33 @@ concept brings_in_place = requires(T& wait, fiber_status why) { wait.bring(why).
 template <class T>
 concept may_wait_again = requires(T& wait) { wait.is_over(); };
 
-// Has `name()` say how far into `type` a member lies. (Such types have no standard layout, and both compilers
-// know where their members lie all the same.)
-#define SENNIT_PLACE_OF(name, type, member)                                                 \
-  _Pragma("GCC diagnostic push")                                                            \
-      _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"") static constexpr std::size_t \
-      name() noexcept {                                                                     \
-    return __builtin_offsetof(type, member);                                                \
-  }                                                                                         \
-  _Pragma("GCC diagnostic pop")
+// The offset of a member in bytes, computed by the compiler. offsetof is only conditionally supported for
+// these types, which have no standard layout, and warns where a user's precompiled header instantiates them.
+template <class Whole>
+union unconstructed {
+  unconstructed() = delete;
+  ~unconstructed() {}
+  unsigned char bytes[sizeof(Whole)];
+  Whole object;  // only the addresses of its members are used
+};
+// Storage by an allocator: clang up to 17 lets no variable of such a union be in a constant expression.
+template <class Whole, class Member>
+constexpr std::size_t offset_of(Member Whole::* member) noexcept {
+  std::allocator<unconstructed<Whole>> storage;
+  unconstructed<Whole>* const whole = storage.allocate(1);
+  const void* const address = std::addressof(whole->object.*member);
+  std::size_t offset = 0;
+  while (static_cast<const void*>(whole->bytes + offset) != address)
+    offset += alignof(Member);
+  storage.deallocate(whole, 1);
+  return offset;
+}
+
+// Defines `name()`, which returns the offset of a member in `type`.
+#define SENNIT_PLACE_OF(name, type, member)            \
+  static constexpr std::size_t name() noexcept {       \
+    return ::sennit::detail::offset_of(&type::member); \
+  }
 #define SENNIT_OBJECT_AT(type, member) SENNIT_PLACE_OF(object_at, type, member)
 template <class Wait>
 concept says_object = requires { Wait::object_at(); };
@@ -149,13 +168,13 @@ struct blocked {
     } else {
       [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
       const auto end = [&] {
-        Wait wait(std::move(kept.wait));  // gone first: it may be for what the state owns
+        Wait ended(std::move(kept.wait));  // destroyed first: it may be for what the state owns
         leave_place(self, frame, kept);
         if constexpr (may_wait_again<Wait>)
-          if (why == fiber_status::notified && !wait.is_over())
-            if ((again = block_again(wait, function, state)))
-              return decltype(wait.end(self, word, why))();
-        return wait.end(self, word, why);
+          if (why == fiber_status::notified && !ended.is_over())
+            if ((again = block_again(ended, function, state)))
+              return decltype(ended.end(self, word, why))();
+        return ended.end(self, word, why);
       };
       if constexpr (std::is_void_v<decltype(end())>) {
         end();
@@ -209,7 +228,7 @@ struct blocked {
 
   SENNIT_PLACE_OF(wait_at, blocked, wait)
 
-  inline static continuation_code code{
+  constinit inline static continuation_code code{
       {Wait::reason, withdraw}, run, file, woken(), move, drop, entry, run, object_within<Wait>(wait_at())};
 };
 
