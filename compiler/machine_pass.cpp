@@ -21,6 +21,11 @@ llvm::SmallVector<machine_step, 4>& steps() {
   return all;
 }
 
+llvm::SmallVector<module_step, 1>& module_steps() {
+  static llvm::SmallVector<module_step, 1> all;
+  return all;
+}
+
 llvm::PassInfo::NormalCtor_t make_replaced = nullptr;
 
 class steps_then_replaced final : public llvm::MachineFunctionPass {
@@ -31,6 +36,13 @@ public:
         replaced(static_cast<MachineFunctionPass*>(make_replaced())) {}
 
   llvm::StringRef getPassName() const override { return "Sennit's machine passes"; }
+
+  bool doInitialization(llvm::Module& module) override {
+    bool changed = false;
+    for (const module_step step : module_steps())
+      changed |= step(module);
+    return replaced->doInitialization(module) || changed;
+  }
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     bool changed = false;
@@ -52,6 +64,12 @@ private:
 };
 
 }  // namespace
+
+void add_module_step(module_step step) {
+  const std::lock_guard locked(registering);
+  if (!llvm::is_contained(module_steps(), step))
+    module_steps().push_back(step);
+}
 
 void add_machine_step(machine_step step) {
   const std::lock_guard locked(registering);

@@ -17,4 +17,8 @@ using machine_step = bool (*)(llvm::MachineFunction& function);
 // Adds a step, after those added before. To be called when passes are registered.
 void add_machine_step(machine_step step);
 
+// Called when code generation of a module begins; returns whether it changed the module.
+using module_step = bool (*)(llvm::Module& module);
+void add_module_step(module_step step);
+
 }  // namespace sennit::compiler

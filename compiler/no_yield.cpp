@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <string>
 
+#include "early.hpp"
+
 namespace sennit::compiler {
 
 namespace {
@@ -155,6 +157,17 @@ void mark_as_no_yield(llvm::Function& function) {
   function.addFnAttr(attribute);
 }
 
+void call_libc_itself(llvm::Function& function) {
+  for (llvm::Instruction& each : llvm::instructions(function)) {
+    auto* const call = llvm::dyn_cast<llvm::CallBase>(&each);
+    const llvm::Function* const callee = call != nullptr ? call->getCalledFunction() : nullptr;
+    llvm::StringRef name = callee != nullptr ? callee->getName() : "";
+    if (name.consume_front("sennit_") && llvm::is_contained(replaced, name))
+      call->setCalledFunction(function.getParent()->getOrInsertFunction(name, callee->getFunctionType(),
+                                                                        callee->getAttributes()));
+  }
+}
+
 llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
   llvm::SmallPtrSet<const llvm::Function*, 16> of_fibers;
   for (llvm::Function& function : module) {
@@ -180,6 +193,7 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
       changed = true;
     }
   }
+  changed |= keep_checks_from_early_functions(module);
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 

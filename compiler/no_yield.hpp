@@ -33,6 +33,9 @@ bool is_no_yield(const llvm::Function& function);
 // Has the function be one of them, which has a body.
 void mark_as_no_yield(llvm::Function& function);
 
+// Undoes the other names of libc's functions in the calls of one function.
+void call_libc_itself(llvm::Function& function);
+
 // How many of them are entered and not left, as far as a function's paths tell: the most, of several ways.
 class no_yield_depth {
 public:

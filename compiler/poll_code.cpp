@@ -65,9 +65,15 @@ bool names_poll(const llvm::MachineInstr& instruction) {
   });
 }
 
+bool poll_code::is_for(const llvm::Triple& target, const llvm::DataLayout& layout) {
+  return target.isOSBinFormatELF() && layout.getPointerSize() == 8 &&
+         (target.getArch() == llvm::Triple::x86_64 ||
+          (target.getArch() == llvm::Triple::aarch64 && !polls_by_page()));
+}
+
 std::unique_ptr<poll_code> poll_code::of_target(MachineFunction& function) {
   const llvm::Triple& target = function.getTarget().getTargetTriple();
-  if (!target.isOSBinFormatELF() || function.getDataLayout().getPointerSize() != 8)
+  if (!is_for(target, function.getDataLayout()))
     return nullptr;
   switch (target.getArch()) {
     case llvm::Triple::x86_64:
@@ -75,8 +81,6 @@ std::unique_ptr<poll_code> poll_code::of_target(MachineFunction& function) {
         return nullptr;  // a call would not reach its stub
       return make_poll_code_x86_64(function);
     case llvm::Triple::aarch64:
-      if (polls_by_page())
-        return nullptr;
       return make_poll_code_aarch64(function);
     default:
       return nullptr;

@@ -34,7 +34,9 @@ bool polls_by_page();
 
 class poll_code {
 public:
-  // None: for another target.
+  // Whether there are checks for a target at all.
+  static bool is_for(const llvm::Triple& target, const llvm::DataLayout& layout);
+  // Null: for another target or code model.
   static std::unique_ptr<poll_code> of_target(llvm::MachineFunction& function);
   virtual ~poll_code() = default;
   poll_code(const poll_code&) = delete;

@@ -102,6 +102,7 @@ public:
       : function_(function),
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
+        labels_(function),
         no_yield_(function),
         reserved_(function),
         distances_(function),
@@ -129,6 +130,7 @@ private:
   MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
+  const call_labels labels_;
   const no_yield_depth no_yield_;
   const reservations reserved_;
   const distances distances_;
@@ -146,7 +148,8 @@ private:
 std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement by, bool before_calls) {
   if (block.isInlineAsmBrIndirectTarget() && block.empty())
     return std::nullopt;
-  const std::vector<bool> legal = legal_places(block, instructions_, no_yield_.at_begin(block), before_calls);
+  const std::vector<bool> legal =
+      legal_places(block, instructions_, labels_, no_yield_.at_begin(block), before_calls);
   llvm::LivePhysRegs live(registers_);
   live.addLiveOuts(block);
   std::optional<gap> best;
@@ -375,6 +378,23 @@ bool is_left_alone(const llvm::Function& function) {
          function.getCallingConv() == llvm::CallingConv::X86_INTR;
 }
 
+void refuse(llvm::LLVMContext& context) {
+  static std::once_flag said;
+  std::call_once(said, [&] {
+    context.emitError(polls_by_page()
+                          ? "-sennit-polls-check=page is for x86-64 on Linux only, without -mcmodel=large"
+                          : "-sennit-polls is for x86-64, without -mcmodel=large, and AArch64 on Linux only");
+  });
+}
+
+// Code generation for some targets, WebAssembly among them, runs no passes of ours.
+bool refuse_target(const llvm::Module& module) {
+  if (poll_code::is_for(llvm::Triple(module.getTargetTriple()), module.getDataLayout()))
+    return false;
+  refuse(module.getContext());
+  return true;
+}
+
 bool polls_step(MachineFunction& function) {
   if (!wanted && !gets_checks_at_link(function.getFunction()))
     return false;
@@ -382,12 +402,7 @@ bool polls_step(MachineFunction& function) {
     return false;
   const std::unique_ptr<poll_code> code = poll_code::of_target(function);
   if (!code) {
-    static std::once_flag said;
-    std::call_once(said, [&] {
-      function.getFunction().getContext().emitError(
-          polls_by_page() ? "-sennit-polls-check=page is for x86-64 on Linux only, without -mcmodel=large"
-                          : "-sennit-polls is for x86-64, without -mcmodel=large, and AArch64 on Linux only");
-    });
+    refuse(function.getFunction().getContext());
     return false;
   }
   bool changed = function_polls(function, *code).run();
@@ -404,20 +419,19 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
   explicit prepare_loops(llvm::OptimizationLevel level) : optimized(level != llvm::OptimizationLevel::O0) {}
 
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-    const bool at_link = gets_checks_at_link(module);
-    if (at_link)
+    if (gets_checks_at_link(module)) {
       take_over_at_link(module);
-    else if (!wanted)
+    } else if (!wanted || refuse_target(module)) {
       return llvm::PreservedAnalyses::all();
-    else if (is_for_link(module)) {
-      leave_for_link(module);
-      return llvm::PreservedAnalyses::none();
+    } else {
+      leave_for_later(module);
+      if (is_for_link(module))
+        return llvm::PreservedAnalyses::none();
     }
-    const bool changed = at_link || polls_by_page();
     if (polls_by_page())
       add_poll_page(module);
     if (!optimized || most_without_check() == 0)
-      return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+      return llvm::PreservedAnalyses::none();
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::LoopSimplifyPass());  // as code generation does
     passes.addPass(llvm::LCSSAPass());
@@ -426,13 +440,11 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
     passes.addPass(mark_trip_counts());
     auto& functions = analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
     for (llvm::Function& each : module)
-      if (!each.isDeclaration() && (!at_link || gets_checks_at_link(each)))
+      if (!each.isDeclaration() && gets_checks_at_link(each) && !has_prepared_loops(each)) {
         functions.invalidate(each, passes.run(each, functions));
-    if (changed)
-      return llvm::PreservedAnalyses::none();
-    llvm::PreservedAnalyses kept;
-    kept.preserve<llvm::FunctionAnalysisManagerModuleProxy>();  // each was invalidated
-    return kept;
+        set_prepared_loops(each);
+      }
+    return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
 
@@ -447,6 +459,7 @@ bool polls_are_wanted() {
 
 void add_polls(llvm::PassBuilder& passes) {
   add_machine_step(polls_step);
+  add_module_step(no_longer_refer_to_missing);
   passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
     if (wanted)
       manager.addPass(mark_no_yield());

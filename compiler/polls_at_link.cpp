@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "early.hpp"
 #include "no_yield.hpp"
 
 namespace sennit::compiler {
@@ -17,8 +18,10 @@ namespace sennit::compiler {
 namespace {
 
 constexpr llvm::StringLiteral attribute = "sennit-polls";
+constexpr llvm::StringLiteral prepared = "prepared";
 constexpr llvm::StringLiteral missing =
-    "(objects compiled with -sennit-polls -flto want a link with "
+    "(bitcode compiled with -sennit-polls has no checks yet: compile it with --config=sennit.cfg, or link it "
+    "with "
     "-fuse-ld=lld -Wl,--load-pass-plugin=sennit_compiler.so)";
 
 std::vector<option_for_link*>& options() {
@@ -31,22 +34,9 @@ void refer_to_missing(llvm::Module& module) {
   auto* const type = llvm::Type::getInt8Ty(module.getContext());
   auto* const undefined =
       new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, missing);
-  auto* const reference = new llvm::GlobalVariable(module, undefined->getType(), true,
-                                                   llvm::GlobalValue::PrivateLinkage, undefined);
+  auto* const reference = new llvm::GlobalVariable(
+      module, undefined->getType(), true, llvm::GlobalValue::PrivateLinkage, undefined, "sennit.no_checks");
   llvm::appendToUsed(module, {reference});
-}
-
-void no_longer_refer_to_missing(llvm::Module& module) {
-  llvm::GlobalVariable* const undefined = module.getGlobalVariable(missing);
-  if (undefined == nullptr)
-    return;
-  llvm::SmallPtrSet<llvm::Constant*, 8> references;
-  for (llvm::User* each : undefined->users())
-    references.insert(llvm::cast<llvm::GlobalVariable>(each));
-  llvm::removeFromUsedLists(module, [&](llvm::Constant* each) { return references.contains(each); });
-  for (llvm::Constant* each : references)
-    llvm::cast<llvm::GlobalVariable>(each)->eraseFromParent();
-  undefined->eraseFromParent();
 }
 
 }  // namespace
@@ -65,17 +55,42 @@ bool gets_checks_at_link(const llvm::Module& module) {
                       [&](const option_for_link* each) { return module.getModuleFlag(each->flag()); });
 }
 
-void leave_for_link(llvm::Module& module) {
+void leave_for_later(llvm::Module& module) {
+  bool any = false;
   for (llvm::Function& each : module)
-    if (!each.isDeclaration())
+    if (!each.isDeclaration()) {
       each.addFnAttr(attribute);
+      any = true;
+    }
   for (const option_for_link* each : options())
     module.addModuleFlag(llvm::Module::Error, each->flag(), each->value(module.getContext()));
-  refer_to_missing(module);
+  if (any)
+    refer_to_missing(module);
+}
+
+bool has_prepared_loops(const llvm::Function& function) {
+  return function.getFnAttribute(attribute).getValueAsString() == prepared;
+}
+
+void set_prepared_loops(llvm::Function& function) {
+  function.addFnAttr(attribute, prepared);
+}
+
+bool no_longer_refer_to_missing(llvm::Module& module) {
+  llvm::GlobalVariable* const undefined = module.getGlobalVariable(missing);
+  if (undefined == nullptr)
+    return false;
+  llvm::SmallPtrSet<llvm::Constant*, 8> references;
+  for (llvm::User* each : undefined->users())
+    references.insert(llvm::cast<llvm::GlobalVariable>(each));
+  llvm::removeFromUsedLists(module, [&](llvm::Constant* each) { return references.contains(each); });
+  for (llvm::Constant* each : references)
+    llvm::cast<llvm::GlobalVariable>(each)->eraseFromParent();
+  undefined->eraseFromParent();
+  return true;
 }
 
 void take_over_at_link(llvm::Module& module) {
-  no_longer_refer_to_missing(module);
   // Modules of a thin link are compiled on several threads.
   static std::mutex guard;
   static bool taken = false;
@@ -109,6 +124,7 @@ llvm::PreservedAnalyses begin_link::run(llvm::Module& module, llvm::ModuleAnalys
             callee != nullptr && gets_checks_at_link(*callee))
           call->addFnAttr(llvm::Attribute::NoInline);
   }
+  keep_checks_from_early_functions(module);
   return llvm::PreservedAnalyses::none();
 }
 

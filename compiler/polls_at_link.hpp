@@ -1,12 +1,14 @@
-// Checks in what is optimized at the link (-flto, thin or not).
+// Checks in bitcode: what is optimized at the link (-flto, thin or not), and what -emit-llvm leaves to
+// another compilation.
 //
-// There is no machine code before the link then, and lld hands no options to plugins. So the compile step
-// leaves in the unit what the link has to know: an attribute of each function that gets checks, and the
-// options as module flags, which must be the same in all units that have them. The link's passes do the rest:
-// those that change loops, after the link's own vectorization, and the checks.
+// Checks are machine code, so bitcode has none yet, and lld hands no options to plugins. So the optimizer
+// leaves in each unit what code generation has to know, in this process or in another: an attribute of each
+// function that gets checks, and the options as module flags. All units of a link that get checks must have
+// the same options. At a link the passes that change loops run after the link's own vectorization.
 //
-// A link without the plugin would make a program without checks. So the unit also refers to a symbol that
-// nobody defines and whose name says what is missing; the link's passes take that reference away.
+// Without the plugin such bitcode would become a program without checks. So the unit also refers to a symbol
+// that is defined nowhere and whose name says what to do; the reference is taken away when code generation
+// begins with the plugin loaded.
 //
 // Functions of units that were compiled without checks get none, as if they were objects of their own. They
 // count no locks, either: where they are inlined into what has checks they are no-yield code (no_yield.hpp).
@@ -25,8 +27,8 @@
 
 namespace sennit::compiler {
 
-// The compile step's part, of a unit that is for the link.
-void leave_for_link(llvm::Module& module);
+// The optimizer's part.
+void leave_for_later(llvm::Module& module);
 
 // It, or some unit of the module, was compiled so.
 bool gets_checks_at_link(const llvm::Function& function);
@@ -38,8 +40,15 @@ struct begin_link : llvm::PassInfoMixin<begin_link> {
   static bool isRequired() { return true; }
 };
 
-// Reads the options, and takes the undefined symbol away. Once or more often.
+// Reads the options. Once or more often.
 void take_over_at_link(llvm::Module& module);
+
+// Whether the passes that change loops have run: they run once, before -emit-llvm or at the link.
+bool has_prepared_loops(const llvm::Function& function);
+void set_prepared_loops(llvm::Function& function);
+
+// When code generation begins. Returns whether it changed the module.
+bool no_longer_refer_to_missing(llvm::Module& module);
 
 // Warns of options that are given where nothing gets checks.
 struct warn_of_options : llvm::PassInfoMixin<warn_of_options> {

@@ -41,7 +41,7 @@
 // RUN: %sennit_clang -O2 -flto -c %inputs/polls_lto_other.c -o %t.other.o -mllvm -sennit-polls
 // RUN: %stock_clang -O2 -flto -c %inputs/polls_lto_stock.c -o %t.stock.o
 // RUN: not %stock_clang -O2 -flto -fuse-ld=lld %t.main.o %t.other.o %t.stock.o %t.trash.o -o %t 2>&1 | FileCheck %s --check-prefix WITHOUT
-// WITHOUT: undefined symbol: (objects compiled with -sennit-polls -flto want a link with -fuse-ld=lld -Wl,--load-pass-plugin=sennit_compiler.so)
+// WITHOUT: undefined symbol: (bitcode compiled with -sennit-polls has no checks yet: compile it with --config=sennit.cfg, or link it with -fuse-ld=lld -Wl,--load-pass-plugin=sennit_compiler.so)
 // RUN: %sennit_clang -O2 -flto -c %s -o %t.none.o
 // RUN: %stock_clang -O2 -flto -c %inputs/polls_lto_other.c -o %t.none2.o
 // RUN: %stock_clang -O2 -flto -fuse-ld=lld %t.none.o %t.none2.o %t.stock.o %t.trash.o -o %t

@@ -3,6 +3,8 @@
 // RUN: not %sennit_clang -mllvm -sennit-polls --target=x86_64-linux-gnux32 -O2 -S %s -o /dev/null 2>&1 | FileCheck %s
 // RUN: not %sennit_clang -mllvm -sennit-polls --target=aarch64-apple-darwin -O2 -S %s -o /dev/null 2>&1 | FileCheck %s
 // RUN: not %sennit_clang -mllvm -sennit-polls --target=x86_64-w64-mingw32 -O2 -S %s -o /dev/null 2>&1 | FileCheck %s
+// RUN: not %sennit_clang -mllvm -sennit-polls --target=wasm32 -O2 -S %s -o /dev/null 2>&1 | FileCheck %s
+// RUN: not %sennit_clang -mllvm -sennit-polls --target=wasm32 -O2 -flto -c %s -o /dev/null 2>&1 | FileCheck %s
 // RUN: not %sennit_clang -mllvm -sennit-polls -mcmodel=large -O2 -S %s -o /dev/null 2>&1 | FileCheck %s
 // CHECK: error: -sennit-polls is for x86-64, without -mcmodel=large, and AArch64 on Linux only
 // CHECK-NOT: bug report
