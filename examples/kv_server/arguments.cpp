@@ -27,32 +27,19 @@ std::size_t count_argument(const invocation& call, std::size_t index) {
   return static_cast<std::size_t>(number);
 }
 
-namespace {
-
-template <class Float>
-std::optional<Float> parse_float(std::string_view text, Float (*parse)(const char*, char**)) {
+std::optional<double> parse_double(std::string_view text) {
   if (text.empty() || text.size() > 5000 || std::isspace(static_cast<unsigned char>(text[0])) != 0) {
     return std::nullopt;
   }
   const std::string terminated(text);
   char* end = nullptr;
   errno = 0;
-  const Float number = parse(terminated.c_str(), &end);
+  const double number = std::strtod(terminated.c_str(), &end);
   const bool out_of_range = errno == ERANGE && (std::isinf(number) || std::fpclassify(number) == FP_ZERO);
   if (end != terminated.c_str() + text.size() || out_of_range || std::isnan(number)) {
     return std::nullopt;
   }
   return number;
-}
-
-}  // namespace
-
-std::optional<double> parse_double(std::string_view text) {
-  return parse_float<double>(text, std::strtod);
-}
-
-std::optional<long double> parse_long_double(std::string_view text) {
-  return parse_float<long double>(text, std::strtold);
 }
 
 std::string score_text(double number) {
@@ -63,25 +50,15 @@ std::string score_text(double number) {
   return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.17g", number))};
 }
 
-std::string human_text(long double number) {
-  std::string made(5 * 1024, '\0');  // the largest has 4933 digits; not on a fiber's stack
-  made.resize(static_cast<std::size_t>(std::snprintf(made.data(), made.size(), "%.17Lf", number)));
-  made.resize(made.find_last_not_of('0') + 1);
-  if (made.back() == '.') {
-    made.pop_back();
-  }
-  return made == "-0" ? "0" : made;
-}
-
 std::chrono::steady_clock::time_point deadline_argument(const invocation& call, std::size_t index) {
   using std::chrono::steady_clock;
-  const auto seconds = parse_long_double(call.arguments[index]);
+  const auto seconds = parse_double(call.arguments[index]);
   if (!seconds) {
     fail("ERR timeout is not a float or out of range");
   }
   // What is too long is negative to Redis, whose conversion overflows.
-  const long double exact = std::ceil(*seconds * 1000);
-  if (exact < 0 || exact >= static_cast<long double>(std::numeric_limits<std::int64_t>::max())) {
+  const double exact = std::ceil(*seconds * 1000);
+  if (exact < 0 || exact >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
     fail("ERR timeout is negative");
   }
   const auto milliseconds = static_cast<std::int64_t>(exact);

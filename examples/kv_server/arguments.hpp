@@ -16,11 +16,9 @@ std::size_t count_argument(const invocation& call, std::size_t index);
 
 // As C's strtod reads it, the whole text and no space before it: "inf" and "0x10" are numbers.
 std::optional<double> parse_double(std::string_view text);
-std::optional<long double> parse_long_double(std::string_view text);
 
-// Doubles in replies have 17 digits, those that are stored have no more than they need.
+// A score as replies show it, with 17 digits.
 std::string score_text(double number);
-std::string human_text(long double number);
 
 // The moment until which a command with a time-out of so many seconds waits; max(): for ever.
 std::chrono::steady_clock::time_point deadline_argument(const invocation& call, std::size_t index);
@@ -70,18 +68,11 @@ private:
   Type* typed_ = nullptr;
 };
 
-// Takes the members that the arguments name, behind the key, out of a value of that type; replies how many.
+// Replies with the number of elements of the collection at the key.
 template <class Type>
-void erase_members(invocation& call) {
-  change<Type> value(call, call.arguments[1]);
-  std::int64_t erased = 0;
-  for (std::size_t i = 2; value && i < call.arguments.size(); ++i) {
-    erased += value->erase(call.arguments[i]) ? 1 : 0;
-  }
-  if (erased == 0) {
-    value.unchanged();
-  }
-  call.reply.integer(erased);
+void reply_size(invocation& call) {
+  const auto* found = read<Type>(call, call.arguments[1]);
+  call.reply.integer(found == nullptr ? 0 : static_cast<std::int64_t>(found->size()));
 }
 
 // Indices from a client, negative ones counted from the end, as what they select of `size` elements.

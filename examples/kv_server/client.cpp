@@ -71,9 +71,6 @@ void forget(server_state& server, client& gone) {
     for (const std::string& each : gone.interests->channels) {
       server.channels.remove(each, gone);
     }
-    for (const std::string& each : gone.interests->patterns) {
-      server.patterns.remove(each, gone);
-    }
     for (const auto& [name, version] : gone.interests->watched) {
       server.keys.lose_from_view(name);
     }

@@ -85,7 +85,7 @@ struct handed_item {
 
 // What it is to hear of, and what has to be as it was: most clients have neither.
 struct interests {
-  std::set<std::string, std::less<>> channels, patterns;      // subscribed to
+  std::set<std::string, std::less<>> channels;                // subscribed to
   std::map<std::string, std::uint64_t, std::less<>> watched;  // keys, and the store's versions at WATCH
 };
 
@@ -96,7 +96,7 @@ struct client {
   std::unique_ptr<transaction> queued;  // from MULTI to EXEC
   std::unique_ptr<waiting_for_list> waiting;
   std::unique_ptr<computation> computing;
-  std::size_t subscriptions = 0;  // channels and patterns
+  std::size_t subscriptions = 0;  // channels
   bool quit = false;              // close once the replies so far are sent
   bool broken = false;            // close at once
   bool in_exec = false;

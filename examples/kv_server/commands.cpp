@@ -108,21 +108,49 @@ constexpr std::string_view out_of_memory = "OOM command not allowed when used me
        "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
 }
 
-[[gnu::noinline]] const subcommand& find_subcommand(const command& of, const request& arguments) {
-  for (const subcommand& each : *of.choices) {
-    if (equals_ignoring_case(arguments[1], each.name)) {
-      if (!has_arity(arguments, each.arity)) {
-        fail_arity(std::string(of.name) + "|" + std::string(each.name));
-      }
-      return each;
-    }
-  }
-  std::string upper(of.name);
+std::string upper_case(std::string_view name) {
+  std::string upper(name);
   for (char& byte : upper) {
     byte = static_cast<char>(byte & ~0x20);
   }
-  fail("ERR unknown subcommand '" + std::string(until_zero(arguments[1], 128)) + "'. Try " + upper +
-       " HELP.");
+  return upper;
+}
+
+// In Redis's form: a line of usage and an indented explanation for each subcommand.
+void reply_help(invocation& call) {
+  const command& of = *find_command(call.arguments[0]);
+  call.reply.array(3 + 2 * of.choices->size());
+  call.reply.simple(upper_case(of.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+  for (const subcommand& each : *of.choices) {
+    call.reply.simple(each.usage);
+    call.reply.simple("    " + std::string(each.help));
+  }
+  call.reply.simple("HELP");
+  call.reply.simple("    Print this help.");
+}
+
+[[gnu::noinline]] const subcommand& find_subcommand(const command& of, const request& arguments) {
+  static constexpr subcommand help{"help", 2, reply_help, "HELP", "Print this help."};
+  const subcommand* found = equals_ignoring_case(arguments[1], help.name) ? &help : nullptr;
+  for (const subcommand& each : *of.choices) {
+    found = equals_ignoring_case(arguments[1], each.name) ? &each : found;
+  }
+  if (found != nullptr) {
+    if (!has_arity(arguments, found->arity)) {
+      fail_arity(std::string(of.name) + "|" + std::string(found->name));
+    }
+    return *found;
+  }
+  fail("ERR unknown subcommand '" + std::string(until_zero(arguments[1], 128)) + "'. Try " +
+       upper_case(of.name) + " HELP.");
+}
+
+// A web page can make a browser send requests to this port. As in Redis, the first line or header that only
+// HTTP has closes the connection.
+struct http_request {};
+
+bool is_http(std::string_view name) {
+  return equals_ignoring_case(name, "post") || equals_ignoring_case(name, "host:");
 }
 
 // What seldom happens has functions of its own: every idle connection keeps the stack that its deepest
@@ -132,6 +160,9 @@ constexpr std::string_view out_of_memory = "OOM command not allowed when used me
 const command& accept(const request& arguments, const server_state& server, const client& from) {
   const command* found = find_command(arguments[0]);
   if (found == nullptr) [[unlikely]] {
+    if (is_http(arguments[0])) {
+      throw http_request();
+    }
     fail_unknown_command(arguments);
   }
   if (!has_arity(arguments, found->arity)) [[unlikely]] {
@@ -209,7 +240,6 @@ void run(const command& found, invocation& call) {
 
 void execute(const request& arguments, server_state& server, client& from, reply_writer& reply) {
   ++server.stats.commands_processed;
-  server.keys.go_on_in_time();
   invocation call{arguments, server, from, reply};
   const bool was_queueing = from.queued != nullptr;
   const std::size_t begin = reply.position();
@@ -218,6 +248,9 @@ void execute(const request& arguments, server_state& server, client& from, reply
     if (server.blocked.has_news()) [[unlikely]] {
       server.blocked.serve(server);
     }
+    return;
+  } catch (const http_request&) {
+    from.broken = from.quit = true;
     return;
   } catch (const command_error& error) {
     reply.error(error.text);
@@ -244,7 +277,6 @@ void leave(invocation& call, std::unique_ptr<computation> rest) {
 }
 
 computation::step go_on(server_state& server, client& from, reply_writer& reply) {
-  server.keys.go_on_in_time();
   try {
     const computation::step next = from.computing->go_on(server, reply);
     if (next != computation::step::done) {

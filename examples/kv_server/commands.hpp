@@ -38,6 +38,7 @@ struct subcommand {
   std::string_view name;  // lower case
   int arity;              // of the whole command
   void (*run)(invocation&);
+  std::string_view usage, help;  // what HELP replies
 };
 
 struct command {

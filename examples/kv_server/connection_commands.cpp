@@ -1,5 +1,7 @@
-// Commands about the connection itself: PING ECHO QUIT SELECT HELLO CLIENT.
+// Commands about the connection itself: PING ECHO QUIT SELECT AUTH HELLO CLIENT.
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "arguments.hpp"
 #include "handlers.hpp"
@@ -25,29 +27,25 @@ void client_setinfo(invocation& call) {
   call.reply.ok();
 }
 
-// False, and an error replied, if it is no name.
-bool set_name(invocation& call, std::string_view name) {
+void set_name(invocation& call, std::string_view name) {
   if (!std::all_of(name.begin(), name.end(), [](char byte) { return byte >= '!' && byte <= '~'; })) {
-    call.reply.error("ERR Client names cannot contain spaces, newlines or special characters.");
-    return false;
+    fail("ERR Client names cannot contain spaces, newlines or special characters.");
   }
   call.from.name = name;
-  return true;
 }
 
 void client_setname(invocation& call) {
-  if (set_name(call, call.arguments[2])) {
-    call.reply.ok();
-  }
+  set_name(call, call.arguments[2]);
+  call.reply.ok();
 }
 
 void reply_hello(invocation& call) {
   reply_writer& reply = call.reply;
   reply.array(14);
   reply.bulk("server");
-  reply.bulk("redis");
+  reply.bulk("sennit");
   reply.bulk("version");
-  reply.bulk(redis_version);
+  reply.bulk(server_version);
   reply.bulk("proto");
   reply.integer(2);
   reply.bulk("id");
@@ -58,6 +56,13 @@ void reply_hello(invocation& call) {
   reply.bulk("master");
   reply.bulk("modules");
   reply.array(0);
+}
+
+// There are no passwords: the user "default" may use any, as in a redis-server without one.
+void check_user(std::string_view name) {
+  if (name != "default") {
+    fail("WRONGPASS invalid username-password pair or user is disabled.");
+  }
 }
 
 }  // namespace
@@ -93,37 +98,56 @@ void select(invocation& call) {
   call.reply.ok();
 }
 
-// HELLO [version [SETNAME name]]; the server speaks RESP2 only.
+// AUTH [user] password
+void auth(invocation& call) {
+  if (call.arguments.size() > 3) {
+    fail(syntax_error);
+  }
+  if (call.arguments.size() == 2) {
+    fail(
+        "ERR AUTH <password> called without any password configured for the default user. Are you sure your "
+        "configuration is correct?");
+  }
+  check_user(call.arguments[1]);
+  call.reply.ok();
+}
+
+// HELLO [version [AUTH user password] [SETNAME name]]; the server speaks RESP2 only.
 void hello(invocation& call) {
   const request& arguments = call.arguments;
   if (arguments.size() > 1) {
     const auto version = parse_integer(arguments[1]);
     if (!version) {
-      call.reply.error("ERR Protocol version is not an integer or out of range");
-      return;
+      fail("ERR Protocol version is not an integer or out of range");
     }
     if (*version != 2) {
-      call.reply.error("NOPROTO unsupported protocol version");
-      return;
+      fail("NOPROTO unsupported protocol version");
     }
   }
-  for (std::size_t i = 2; i < arguments.size(); i += 2) {
-    if (!equals_ignoring_case(arguments[i], "setname") || i + 1 == arguments.size()) {
-      call.reply.error("ERR Syntax error in HELLO option '" + std::string(arguments[i]) + "'");
-      return;
+  std::optional<std::string_view> user;
+  for (std::size_t i = 2; i < arguments.size(); ++i) {
+    const std::size_t behind = arguments.size() - i - 1;
+    if (equals_ignoring_case(arguments[i], "auth") && behind >= 2) {
+      user = arguments[i + 1];
+      i += 2;
+    } else if (equals_ignoring_case(arguments[i], "setname") && behind >= 1) {
+      set_name(call, arguments[++i]);
+    } else {
+      fail("ERR Syntax error in HELLO option '" + std::string(arguments[i]) + "'");
     }
-    if (!set_name(call, arguments[i + 1])) {
-      return;
-    }
+  }
+  if (user) {
+    check_user(*user);
   }
   reply_hello(call);
 }
 
 constexpr subcommand client_table[] = {
-    {"getname", 2, client_getname},
-    {"id", 2, client_id},
-    {"setinfo", 4, client_setinfo},
-    {"setname", 3, client_setname},
+    {"getname", 2, client_getname, "GETNAME", "Return the name of the current connection."},
+    {"id", 2, client_id, "ID", "Return the ID of the current connection."},
+    {"setinfo", 4, client_setinfo, "SETINFO <option> <value>",
+     "Accept information about the client library."},
+    {"setname", 3, client_setname, "SETNAME <name>", "Assign the name <name> to the current connection."},
 };
 const std::span<const subcommand> client_choices = client_table;
 

@@ -68,14 +68,13 @@ void debug(invocation& call) {
   if (!call.server.config.debug_command) {
     fail("ERR DEBUG command not allowed: start the server with --enable-debug-command yes");
   }
-  if (call.arguments.size() == 2 && equals_ignoring_case(call.arguments[1], "segfault")) {
-    debug_segfault(call);
-  } else if (call.arguments.size() == 2 && equals_ignoring_case(call.arguments[1], "loop")) {
-    debug_loop(call);
-  } else {
-    fail("ERR unknown subcommand or wrong number of arguments for '" +
-         std::string(call.arguments[1].substr(0, 128)) + "'. There are DEBUG SEGFAULT and DEBUG LOOP.");
-  }
+  run_subcommand(call);
 }
+
+constexpr subcommand debug_table[] = {
+    {"loop", 2, debug_loop, "LOOP", "Compute until the client sends no more."},
+    {"segfault", 2, debug_segfault, "SEGFAULT", "Dereference null. The server closes this connection only."},
+};
+const std::span<const subcommand> debug_choices = debug_table;
 
 }  // namespace kv::handlers

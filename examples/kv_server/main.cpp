@@ -87,8 +87,7 @@ std::chrono::microseconds time_slice_of(const options& chosen) {
 void parse(int count, char** words, options& chosen) {
   kv::settings& config = chosen.config;
   CLI::App app("An in-memory key-value server that speaks the Redis protocol (RESP2).");
-  app.set_version_flag("--version",
-                       std::string("kv_server of Sennit 0.1.0; behaves as Redis ") + kv::redis_version);
+  app.set_version_flag("--version", std::string("kv_server of Sennit ") + kv::server_version);
   const auto size = CLI::AsSizeValue(false);
   std::size_t seconds = 0;
   std::size_t shutdown_seconds = 10;

@@ -10,7 +10,7 @@ namespace kv {
 
 struct client;
 
-// From names of channels, or patterns, to clients. Those without a client are not there.
+// From names of channels to clients. A channel without a client is not listed.
 class subscribers {
 public:
   using clients = std::set<client*>;
@@ -27,8 +27,6 @@ public:
     return found == names_.end() ? nullptr : &found->second;
   }
   std::size_t size() const { return names_.size(); }
-  auto begin() const { return names_.begin(); }
-  auto end() const { return names_.end(); }
 
 private:
   std::map<std::string, clients, std::less<>> names_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "buffer.hpp"
@@ -47,6 +48,14 @@ public:
       std::memcpy(to, bytes.data(), bytes.size());
     }
     out_.commit_to(end_line(to + bytes.size()));
+  }
+
+  void bulk_or_null(const std::string* text) {
+    if (text == nullptr) {
+      null();
+    } else {
+      bulk(*text);
+    }
   }
 
 private:

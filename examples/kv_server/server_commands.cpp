@@ -175,7 +175,7 @@ std::vector<section> information(const server_state& server) {
   const statistics& stats = server.stats;
   const auto uptime = duration_cast<seconds>(steady_clock::now() - server.started);
   std::vector<section> sections{
-      {"server", "# Server\r\nredis_version:" + std::string(redis_version) +
+      {"server", "# Server\r\nredis_version:" + std::string(server_version) +
                      "\r\nserver_name:sennit kv_server\r\nredis_mode:standalone\r\n" +
                      line("process_id", getpid()) + line("tcp_port", server.config.port) +
                      line("uptime_in_seconds", uptime.count()) +
@@ -191,14 +191,12 @@ std::vector<section> information(const server_state& server) {
       {"stats", "# Stats\r\n" + line("total_connections_received", stats.connections_received) +
                     line("total_commands_processed", stats.commands_processed) +
                     line("rejected_connections", stats.rejected_connections) +
-                    line("client_faults", stats.client_faults) + line("expired_keys", server.keys.expired()) +
-                    line("pubsub_channels", server.channels.size()) +
-                    line("pubsub_patterns", server.patterns.size())},
+                    line("client_faults", stats.client_faults) +
+                    line("pubsub_channels", server.channels.size())},
       {"keyspace", "# Keyspace\r\n"},
   };
   if (const std::size_t keys = server.keys.size()) {
-    sections.back().text += "db0:keys=" + std::to_string(keys) +
-                            ",expires=" + std::to_string(server.keys.expiring()) + ",avg_ttl=0\r\n";
+    sections.back().text += "db0:keys=" + std::to_string(keys) + ",expires=0,avg_ttl=0\r\n";
   }
   return sections;
 }
@@ -236,14 +234,17 @@ void info(invocation& call) {
 }
 
 constexpr subcommand command_table[] = {
-    {"count", 2, command_count},
-    {"docs", -2, command_docs},
-    {"info", -2, command_info},
-    {"list", 2, command_list},
+    {"count", 2, command_count, "COUNT", "Return the total number of commands in this server."},
+    {"docs", -2, command_docs, "DOCS [<command-name> ...]", "Return documentation details about commands."},
+    {"info", -2, command_info, "INFO [<command-name> ...]", "Return details about multiple commands."},
+    {"list", 2, command_list, "LIST", "Return a list of all commands in this server."},
 };
 const std::span<const subcommand> command_choices = command_table;
 
-constexpr subcommand config_table[] = {{"get", -3, config_get}};
+constexpr subcommand config_table[] = {
+    {"get", -3, config_get, "GET <pattern>",
+     "Return parameters matching the glob-like <pattern> and their values."},
+};
 const std::span<const subcommand> config_choices = config_table;
 
 }  // namespace kv::handlers

@@ -1,6 +1,5 @@
 // Commands on sets: SADD SREM SPOP SMEMBERS, and those on several, SINTER SUNION SDIFF.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "arguments.hpp"
@@ -15,10 +14,7 @@ namespace {
 // Sets of integers are shown in ascending order.
 void reply_members(invocation& call, const set_value& set) {
   std::vector<std::string_view> members;
-  members.reserve(set.size());
-  for (std::size_t i = 0; i < set.size(); ++i) {
-    members.push_back(set[i]);
-  }
+  members.assign(set.begin(), set.end());
   if (set.is_integers()) {
     std::sort(members.begin(), members.end(), [](std::string_view left, std::string_view right) {
       return *parse_integer(left) < *parse_integer(right);
@@ -45,11 +41,11 @@ sets read_sets(invocation& call, std::size_t from) {
   return found;
 }
 
-bool in_all(const sets& all, std::string_view member) {
+bool in_all(const sets& all, const std::string& member) {
   return std::all_of(all.begin(), all.end(), [&](const set_value* each) { return each->contains(member); });
 }
 
-bool in_others(const sets& all, std::string_view member) {
+bool in_others(const sets& all, const std::string& member) {
   return std::any_of(all.begin() + 1, all.end(),
                      [&](const set_value* each) { return each->contains(member); });
 }
@@ -64,10 +60,10 @@ set_value combine(const sets& from, operation how) {
     const set_value& each = how == operation::intersection
                                 ? **std::min_element(from.begin(), from.end(), smaller)
                                 : *from[source];
-    for (std::size_t i = 0; i < each.size(); ++i) {
+    for (const std::string& member : each) {
       if (how == operation::united ||
-          (how == operation::intersection ? in_all(from, each[i]) : !in_others(from, each[i]))) {
-        result.add(each[i]);
+          (how == operation::intersection ? in_all(from, member) : !in_others(from, member))) {
+        result.add(member);
       }
     }
   }
@@ -104,7 +100,15 @@ void sadd(invocation& call) {
 }
 
 void srem(invocation& call) {
-  erase_members<set_value>(call);
+  change<set_value> set(call, call.arguments[1]);
+  std::int64_t erased = 0;
+  for (std::size_t i = 2; set && i < call.arguments.size(); ++i) {
+    erased += set->erase(std::string(call.arguments[i])) ? 1 : 0;
+  }
+  if (erased == 0) {
+    set.unchanged();
+  }
+  call.reply.integer(erased);
 }
 
 void spop(invocation& call) {
@@ -126,54 +130,15 @@ void spop(invocation& call) {
     set.unchanged();
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t chosen = count == set->size() ? 0 : random_below(set->size());
-    call.reply.bulk((*set)[chosen]);
-    set->erase_at(chosen);
-  }
-}
-
-// With a negative count the same member may come more than once.
-void srandmember(invocation& call) {
-  if (call.arguments.size() > 3) {
-    fail(syntax_error);
-  }
-  const bool counted = call.arguments.size() == 3;
-  const std::int64_t count = counted ? integer_argument(call, 2) : 1;
-  if (count == std::numeric_limits<std::int64_t>::min()) {
-    fail("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807");
-  }
-  const auto* set = read<set_value>(call, call.arguments[1]);
-  if (set == nullptr || !counted) {
-    if (counted) {
-      call.reply.array(0);
-    } else if (set == nullptr) {
-      call.reply.null();
-    } else {
-      call.reply.bulk((*set)[random_below(set->size())]);
-    }
-    return;
-  }
-  if (count < 0) {
-    call.reply.array(static_cast<std::size_t>(-count));
-    for (std::int64_t i = count; i < 0 && !call.reply.overflowed(); ++i) {
-      call.reply.bulk((*set)[random_below(set->size())]);
-    }
-    return;
-  }
-  std::vector<std::size_t> order(set->size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  const std::size_t chosen = std::min(static_cast<std::size_t>(count), order.size());
-  call.reply.array(chosen);
-  for (std::size_t i = 0; i < chosen; ++i) {
-    std::swap(order[i], order[i + random_below(order.size() - i)]);
-    call.reply.bulk((*set)[order[i]]);
+    const std::string chosen = *set->at(count == set->size() ? 0 : random_below(set->size()));
+    call.reply.bulk(chosen);
+    set->erase(chosen);
   }
 }
 
 void smove(invocation& call) {
-  const std::string_view from = call.arguments[1], to = call.arguments[2], member = call.arguments[3];
+  const std::string_view from = call.arguments[1], to = call.arguments[2];
+  const std::string member(call.arguments[3]);
   const auto* source = read<set_value>(call, from);
   if (source == nullptr) {
     call.reply.integer(0);
@@ -182,7 +147,12 @@ void smove(invocation& call) {
   read<set_value>(call, to);  // its type
   const bool there = source->contains(member);
   if (there && from != to) {
-    change<set_value>(call, to).or_create().add(member);
+    {
+      change<set_value> target(call, to);
+      if (!target.or_create().add(member)) {
+        target.unchanged();  // as in Redis, who watches that key sees no change
+      }
+    }
     change<set_value>(call, from)->erase(member);
   }
   call.reply.integer(there ? 1 : 0);
@@ -198,20 +168,11 @@ void smembers(invocation& call) {
 
 void sismember(invocation& call) {
   const auto* set = read<set_value>(call, call.arguments[1]);
-  call.reply.integer(set != nullptr && set->contains(call.arguments[2]) ? 1 : 0);
-}
-
-void smismember(invocation& call) {
-  const auto* set = read<set_value>(call, call.arguments[1]);
-  call.reply.array(call.arguments.size() - 2);
-  for (std::size_t i = 2; i < call.arguments.size(); ++i) {
-    call.reply.integer(set != nullptr && set->contains(call.arguments[i]) ? 1 : 0);
-  }
+  call.reply.integer(set != nullptr && set->contains(std::string(call.arguments[2])) ? 1 : 0);
 }
 
 void scard(invocation& call) {
-  const auto* set = read<set_value>(call, call.arguments[1]);
-  call.reply.integer(set == nullptr ? 0 : static_cast<std::int64_t>(set->size()));
+  reply_size<set_value>(call);
 }
 
 void sinter(invocation& call) {

@@ -180,7 +180,7 @@ bool sorting::copy_some(server_state& server) {
     copy_some(size, [&](std::size_t i) { return std::string_view((*list)[i]); });
   } else if (const auto* set = get_as<set_value>(*found)) {
     size = set->size();
-    copy_some(size, [&](std::size_t i) { return std::string_view((*set)[i]); });
+    copy_some(size, [at = set->at(items_.size())](std::size_t) mutable { return std::string_view(*at++); });
   } else if (const auto* sorted = get_as<sorted_set_value>(*found)) {
     size = sorted->size();
     copy_some(size, [at = sorted->at(items_.size())](std::size_t) mutable {

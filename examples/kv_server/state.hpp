@@ -22,8 +22,9 @@ class reply_writer;
 using executor = void (*)(const request&, server_state&, client&, reply_writer&);
 void execute(const request& arguments, server_state& server, client& from, reply_writer& reply);
 
-// The version whose behaviour and error texts the server follows; clients ask for it.
-inline constexpr const char* redis_version = "7.0.15";
+// Clients choose what to send by the version that they are told. This is Sennit's own: lower than that of any
+// Redis, it promises no command.
+inline constexpr const char* server_version = "0.1.0";
 
 struct settings {
   std::string bind = "127.0.0.1";
@@ -58,15 +59,13 @@ struct workspace {
 };
 
 struct server_state {
-  explicit server_state(const settings& chosen, store::clock clock = unix_milliseconds)
-      : config(chosen), keys(clock) {}
+  explicit server_state(const settings& chosen) : config(chosen) {}
 
   settings config;
   store keys;
   statistics stats;
   blocked_clients blocked;
   subscribers channels;
-  subscribers patterns;
   std::size_t client_memory = 0;   // counted against max_memory_clients
   workspace shared;                // by all sessions, if one thread runs them
   executor run_request = execute;  // or what runs it in another way: fronts/coroutine_per_request.hpp

@@ -3,23 +3,39 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <new>
+
+#include "randomness.hpp"
 
 namespace kv {
 
 namespace {
 
 constexpr std::size_t smallest_table = 16;
-constexpr std::size_t buckets_per_step = 8;  // passed over at most by one operation, empty or not
-constexpr std::size_t entries_per_step = 2;  // moved at least, unless buckets run out
+constexpr std::size_t buckets_per_step = 8;    // passed over at most by one operation, empty or not
+constexpr std::size_t entries_per_step = 2;    // moved at least, unless buckets run out
+constexpr std::size_t destroyed_at_once = 64;  // elements of a value that are not worth a second visit
+
+// Cursors count in the bits reversed, highest first: when a table has doubled or halved in between, the
+// buckets that are done are still done. (Pieter Noordhuis, in Redis.)
+std::uint64_t reverse_bits(std::uint64_t word) {
+  std::uint64_t reversed = 0;
+  for (int i = 0; i < 64; ++i) {
+    reversed = reversed << 1 | (word >> i & 1);
+  }
+  return reversed;
+}
+
+std::uint64_t next_cursor(std::uint64_t cursor, std::uint64_t mask) {
+  return reverse_bits(reverse_bits(cursor | ~mask) + 1);
+}
 
 }  // namespace
 
-std::int64_t unix_milliseconds() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+const siphash_key& process_hash_key() {
+  static const siphash_key key = random_hash_key();
+  return key;
 }
 
 store::table store::make_table(std::size_t buckets) {
@@ -38,7 +54,7 @@ store::entry* store::make_entry(std::string_view key, std::uint64_t hash, any_va
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
-  auto* made = new (memory) entry{0, 0, nullptr, hash, std::move(content), key.size()};
+  auto* made = new (memory) entry{0, nullptr, hash, std::move(content), key.size()};
   std::memcpy(static_cast<void*>(made + 1), key.data(), key.size());
   return made;
 }
@@ -57,7 +73,7 @@ void store::destroy_all(table& gone) {
   }
 }
 
-store::store(clock source) : now_(source) {
+store::store() {
   tables_[0] = make_table(smallest_table);
   used_memory_ = tables_[0].memory();
 }
@@ -65,17 +81,68 @@ store::store(clock source) : now_(source) {
 store::~store() {
   destroy_all(tables_[0]);
   destroy_all(tables_[1]);
+  for (cleared_table& each : cleared_) {
+    destroy_all(each.held);
+  }
 }
 
 void store::clear() {
   table empty = make_table(smallest_table);
-  by_expiry_.clear();
+  cleared_.reserve(cleared_.size() + 2);
   for (table& each : tables_) {
-    destroy_all(each);
-    each = table{};
+    if (each.count != 0) {
+      cleared_.push_back({std::exchange(each, table{})});
+    }
   }
+  used_memory_ += empty.memory();
   tables_[0] = std::move(empty);
-  used_memory_ = tables_[0].memory();
+}
+
+// Without memory to remember the value it is destroyed at once.
+void store::discard(any_value&& content) {
+  if (size_of(content) <= destroyed_at_once) {
+    return;
+  }
+  try {
+    removed_.push_back(std::move(content));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  used_memory_ += memory_of(removed_.back());
+}
+
+bool store::destroy_garbage(std::size_t most) {
+  if (removed_.empty()) {
+    return !cleared_.empty() && destroy_some_cleared(most);
+  }
+  any_value& last = removed_.back();
+  const std::size_t before = memory_of(last);
+  const std::size_t left = destroy_some(last, most);
+  used_memory_ -= before - (left == 0 ? 0 : memory_of(last));
+  if (left == 0) {
+    removed_.pop_back();
+  }
+  return !removed_.empty() || !cleared_.empty();
+}
+
+bool store::destroy_some_cleared(std::size_t most) {
+  cleared_table& last = cleared_.back();
+  for (; most != 0 && last.next != last.held.count; --most) {
+    entry*& bucket = last.held.buckets[last.next];
+    if (entry* gone = bucket) {
+      bucket = gone->next;
+      used_memory_ -= gone->memory();
+      discard(std::move(gone->content));
+      destroy(gone);
+    } else {
+      ++last.next;
+    }
+  }
+  if (last.next == last.held.count) {
+    used_memory_ -= last.held.memory();
+    cleared_.pop_back();
+  }
+  return !removed_.empty() || !cleared_.empty();
 }
 
 store::place store::locate(std::string_view key, std::uint64_t hash) {
@@ -98,11 +165,6 @@ store::entry* store::find_entry(std::string_view key, std::uint64_t hash) {
   if (found.link == nullptr) {
     return nullptr;
   }
-  if (is_over(**found.link)) [[unlikely]] {
-    ++expired_;
-    remove(found);
-    return nullptr;
-  }
   return *found.link;
 }
 
@@ -111,7 +173,7 @@ const any_value* store::find(std::string_view key) {
   return found == nullptr ? nullptr : &found->content;
 }
 
-void store::set(std::string_view key, std::string_view text, bool keep_expiry) {
+void store::set(std::string_view key, std::string_view text) {
   const std::uint64_t hash = hash_of(key);
   entry* found = find_entry(key, hash);
   if (found == nullptr) {
@@ -122,13 +184,11 @@ void store::set(std::string_view key, std::string_view text, bool keep_expiry) {
   if (auto* old = get_as<std::string>(found->content)) {
     assign_text(*old, text);
   } else {
-    found->content = std::string(text);
+    any_value old_content = std::exchange(found->content, std::string(text));
+    discard(std::move(old_content));
   }
   used_memory_ += memory_of(found->content) - before;
   found->version = ++last_version_;
-  if (found->expires_at != 0 && !keep_expiry) {
-    change_expiry(*found, 0);
-  }
 }
 
 store::entry* store::insert(std::string_view key, std::uint64_t hash, any_value&& content) {
@@ -159,12 +219,10 @@ bool store::erase(std::string_view key) {
 
 void store::remove(const place& found) {
   entry* gone = *found.link;
-  if (gone->expires_at != 0) {
-    change_expiry(*gone, 0);
-  }
   *found.link = gone->next;
   --found.in->used;
   used_memory_ -= gone->memory();
+  discard(std::move(gone->content));
   destroy(gone);
   resize_if_needed();
 }
@@ -195,7 +253,7 @@ store::edit::~edit() {
   if (changed_) {
     entry_->version = ++keys_.last_version_;
   }
-  if (is_empty_collection(entry_->content)) {
+  if (size_of(entry_->content) == 0) {
     keys_.remove(*entry_);
   }
 }
@@ -208,21 +266,6 @@ any_value& store::edit::create(any_value&& content) {
   entry_ = keys_.insert(key_, keys_.hash_of(key_), std::move(content));
   before_ = memory_of(entry_->content);
   return entry_->content;
-}
-
-void store::rename(std::string_view from, std::string_view to) {
-  erase(to);
-  entry* source = find_entry(from);
-  const std::int64_t when = source->expires_at;
-  const std::size_t before = memory_of(source->content);
-  entry* made = insert(to, hash_of(to), std::string());
-  used_memory_ -= memory_of(made->content);
-  made->content = std::exchange(source->content, std::string());
-  used_memory_ += memory_of(made->content) + memory_of(source->content) - before;
-  remove(*source);
-  if (when != 0) {
-    change_expiry(*made, when);
-  }
 }
 
 std::uint64_t store::version(std::string_view key) {
@@ -296,6 +339,31 @@ void store::finish_move() {
   tables_[0] = std::move(tables_[1]);
   tables_[1] = table{};
   resize_if_needed();
+}
+
+void store::visit_bucket(const entry* first, const visitor& visit) const {
+  for (const entry* each = first; each != nullptr; each = each->next) {
+    visit(each->key(), each->content);
+  }
+}
+
+// While entries move: a bucket of the smaller table, and all those of the larger that it is divided into.
+std::uint64_t store::scan(std::uint64_t cursor, const visitor& visit) const {
+  const table* small = &tables_[0];
+  const table* large = &tables_[1];
+  if (!is_moving()) {
+    visit_bucket(*small->bucket(cursor), visit);
+    return next_cursor(cursor, small->count - 1);
+  }
+  if (small->count > large->count) {
+    std::swap(small, large);
+  }
+  visit_bucket(*small->bucket(cursor), visit);
+  do {
+    visit_bucket(*large->bucket(cursor), visit);
+    cursor = next_cursor(cursor, large->count - 1);
+  } while ((cursor & ((small->count - 1) ^ (large->count - 1))) != 0);
+  return cursor;
 }
 
 }  // namespace kv

@@ -1,14 +1,12 @@
-// The store: a hash table from binary-safe keys to values of any type, some with a time to live, for one
-// thread.
+// The store: a hash table from binary-safe keys to values of any type, for one thread.
 //
-// Chained buckets, one allocation per entry with the key behind it. The table grows and shrinks a few
-// buckets at a time, during later operations: no single request pays for moving a million entries. While it
-// does, there are two tables; new entries go to the new one.
-// Rejected: std::unordered_map (rehashes in one go, which stalls every client) and open addressing (moves
-// entries about while somebody scans).
+// It has chained buckets, and one allocation per entry with the key behind it. The table grows and shrinks a
+// few buckets at a time, during later operations: no single request pays for moving a million entries. While
+// it does, there are two tables; new entries go to the new one.
+// Rejected: std::unordered_map (it rehashes in one go, which stalls every client) and open addressing.
 //
-// Expiry. Entries with a time to live are also in a tree ordered by that time. Whoever comes across an entry
-// whose time is over removes it; expire_some() removes those that nobody comes across.
+// Removed values of many elements, and all entries after clear(), become garbage, which destroy_garbage()
+// destroys some elements at a time. Garbage still counts as used memory.
 #pragma once
 
 #include <cstdint>
@@ -16,48 +14,37 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "siphash.hpp"
 #include "value.hpp"
 
 namespace kv {
 
-// Milliseconds since 1970 by the system's clock: clients name moments on it (EXPIREAT).
-std::int64_t unix_milliseconds();
+// The key of the hash function, random for each process.
+const siphash_key& process_hash_key();
 
 class store {
   struct entry;
 
 public:
-  using clock = std::int64_t (*)();
-
-  explicit store(clock source = unix_milliseconds);
+  store();
   store(const store&) = delete;
   store& operator=(const store&) = delete;
   ~store();
 
-  // The time stands still, as far as the store is concerned, until this is called: a key that one line of a
-  // command has found does not run out before the next line.
-  void go_on_in_time() { moment_ = 0; }
-  std::int64_t now() const {
-    if (moment_ == 0) {
-      moment_ = now_();
-    }
-    return moment_;
-  }
-
-  // A key's value; good until this key is changed, or the time goes on.
+  // A key's value, valid until this key is changed.
   const any_value* find(std::string_view key);
-  // Makes the key's value a string; its time to live ends, or is kept. Throws std::bad_alloc, then nothing
-  // has changed.
-  void set(std::string_view key, std::string_view text, bool keep_expiry = false);
+  // Makes the key's value a string. If this throws std::bad_alloc, nothing has changed.
+  void set(std::string_view key, std::string_view text);
   bool erase(std::string_view key);  // whether there was such a key
   void clear();
+
+  // Destroys at most `most` elements of removed values. Returns whether there are more.
+  bool destroy_garbage(std::size_t most);
 
   // A value while it is being changed in place. When this ends the account is right again, and a collection
   // that has become empty is gone. No other function of the store may be called meanwhile.
@@ -81,32 +68,16 @@ public:
     bool changed_ = true;
   };
 
-  // Moves a value and its time to live to another name, over whatever is there. The two names differ.
-  void rename(std::string_view from, std::string_view to);
-
-  // In milliseconds since 1970; the key must exist. 0: no time to live.
-  std::int64_t expires_at(std::string_view key);
-  void expire_at(std::string_view key, std::int64_t when);
-
-  // Removes entries whose time is over, `most` at most. Returns how many.
-  std::size_t expire_some(std::size_t most);
-  std::size_t expiring() const { return by_expiry_.size(); }
-  std::uint64_t expired() const { return expired_; }  // so far
-
-  // Differs after every change of the key's value or time to live, removal included. Of a key that is not
-  // there it only does if that key is kept in view meanwhile.
+  // Differs after every change of the key's value, removal included. For a key that does not exist this only
+  // holds if the key is kept in view meanwhile.
   std::uint64_t version(std::string_view key);
   void keep_in_view(std::string_view key);
   void lose_from_view(std::string_view key);
 
   using visitor = std::function<void(std::string_view key, const any_value& content)>;
-  // Visits a few buckets; returns where to go on, 0: that was all. Begins with 0. Every key that is there
-  // from the first call to the last is visited, some perhaps twice, however the table moves in between.
+  // Visits a few buckets. Returns where to continue, 0 at the end; begins with 0. Every key that exists from
+  // the first call to the last is visited, some perhaps twice, however the table moves in between.
   std::uint64_t scan(std::uint64_t cursor, const visitor& visit) const;
-  void for_each(const visitor& visit) const;
-
-  // nullptr: there are no keys.
-  std::optional<std::string_view> random_key();
 
   std::size_t size() const { return tables_[0].used + tables_[1].used; }
 
@@ -117,7 +88,6 @@ private:
   // What every look-up reads stands next to the key.
   struct entry {
     std::uint64_t version;
-    std::int64_t expires_at;
     entry* next;
     std::uint64_t hash;
     any_value content;
@@ -146,16 +116,14 @@ private:
     entry** link;
   };
 
-  using expiry = std::pair<std::int64_t, entry*>;
-  static constexpr std::size_t expiry_memory = sizeof(expiry) + 32;  // a node of the tree
-
   static table make_table(std::size_t buckets);
   static entry* make_entry(std::string_view key, std::uint64_t hash, any_value&& content);
   static void destroy(entry* gone);
   static void destroy_all(table& gone);
+  void discard(any_value&& content);
+  bool destroy_some_cleared(std::size_t most);
 
   std::uint64_t hash_of(std::string_view key) const { return siphash<1, 2>(process_hash_key())(key); }
-  bool is_over(const entry& one) const { return one.expires_at != 0 && one.expires_at < now(); }
   bool is_moving() const { return tables_[1].count != 0; }
   place locate(std::string_view key, std::uint64_t hash);
   entry* find_entry(std::string_view key, std::uint64_t hash);
@@ -163,7 +131,6 @@ private:
   entry* insert(std::string_view key, std::uint64_t hash, any_value&& content);
   void remove(const place& found);
   void remove(entry& gone);
-  void change_expiry(entry& one, std::int64_t when);
   void visit_bucket(const entry* first, const visitor& visit) const;
   void resize_if_needed();
   void start_move(std::size_t buckets);
@@ -171,10 +138,8 @@ private:
   void move_bucket(entry*& bucket);
   void finish_move();
 
-  clock now_;
-  mutable std::int64_t moment_ = 0;  // 0: not asked for yet
-  table tables_[2];                  // [1] only while entries move there from [0]
-  std::size_t next_move_ = 0;        // the buckets of [0] before it are empty
+  table tables_[2];            // [1] only while entries move there from [0]
+  std::size_t next_move_ = 0;  // the buckets of [0] before it are empty
   std::size_t used_memory_ = 0;
   std::uint64_t last_version_ = 0;
   struct view {
@@ -182,8 +147,12 @@ private:
     std::uint64_t version = 0;  // when such a key was last created
   };
   std::map<std::string, view, std::less<>> in_view_;
-  std::uint64_t expired_ = 0;
-  std::set<expiry> by_expiry_;
+  struct cleared_table {
+    table held;
+    std::size_t next = 0;  // the buckets before it are empty
+  };
+  std::vector<any_value> removed_;
+  std::vector<cleared_table> cleared_;
 };
 
 }  // namespace kv

@@ -1,17 +1,11 @@
-// The collections' operations that do more than pass on to their container.
+// The collections' operations, and their memory accounts.
 #include "value.hpp"
 
 #include <algorithm>
 
 #include "integer.hpp"
-#include "randomness.hpp"
 
 namespace kv {
-
-const siphash_key& process_hash_key() {
-  static const siphash_key key = random_hash_key();
-  return key;
-}
 
 void assign_text(std::string& to, std::string_view text) {
   if (to.capacity() > 64 && to.capacity() / 2 > text.size()) {
@@ -38,122 +32,140 @@ std::string list_value::pop(list_end end) {
   return text;
 }
 
-void list_value::assign(std::size_t index, std::string_view text) {
-  std::string changed(text);
-  texts_ += text_memory(changed) - text_memory(items_[index]);
-  items_[index].swap(changed);
-}
-
-void list_value::insert(std::size_t index, std::string_view text) {
-  texts_ += text_memory(*items_.emplace(items_.begin() + static_cast<std::ptrdiff_t>(index), text));
-}
-
-void list_value::keep(std::size_t first, std::size_t count) {
-  const auto begin = items_.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto end = begin + static_cast<std::ptrdiff_t>(count);
-  const auto forget = [this](const std::string& text) { texts_ -= text_memory(text); };
-  std::for_each(items_.begin(), begin, forget);
-  std::for_each(end, items_.end(), forget);
-  items_.erase(end, items_.end());
-  items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first));
-}
-
-// By swapping, as in member_table.hpp. What is erased gathers at the other end.
-std::size_t list_value::erase_equal(std::string_view text, std::size_t most, list_end from) {
-  const std::size_t size = items_.size();
-  const auto item = [&](std::size_t i) -> std::string& {
-    return items_[from == list_end::left ? i : size - 1 - i];
-  };
-  std::size_t erased = 0;
-  for (std::size_t i = 0; i < size && (erased != 0 || most != 0); ++i) {
-    if (erased < most && item(i) == text) {
-      ++erased;
-    } else if (erased != 0) {
-      item(i).swap(item(i - erased));
-    }
-  }
-  for (std::size_t i = 0; i < erased; ++i) {
-    pop(from == list_end::left ? list_end::right : list_end::left);
-  }
-  return erased;
-}
-
 bool set_value::add(std::string_view member) {
-  if (!members_.set(member, {})) {
+  const auto [place, added] = members_.insert(std::string(member));
+  if (added) {
+    texts_ += text_memory(*place);
+    integers_ = integers_ && members_.size() <= most_integers && parse_integer(member).has_value();
+  }
+  return added;
+}
+
+bool set_value::erase(const std::string& member) {
+  const auto found = members_.find(member);
+  if (found == members_.end()) {
     return false;
   }
-  integers_ = integers_ && members_.size() <= most_integers && parse_integer(member).has_value();
+  texts_ -= text_memory(*found);
+  members_.erase(found);
   return true;
 }
 
+const std::string* hash_value::find(std::string_view field) const {
+  const auto found = fields_.find(field);
+  return found == fields_.end() ? nullptr : &found->second;
+}
+
+bool hash_value::set(std::string_view field, std::string_view text) {
+  const auto found = fields_.find(field);
+  if (found != fields_.end()) {
+    texts_ -= text_memory(found->second);
+    assign_text(found->second, text);
+    texts_ += text_memory(found->second);
+    return false;
+  }
+  const auto added = fields_.emplace(field, text).first;
+  texts_ += text_memory(added->first) + text_memory(added->second);
+  return true;
+}
+
+void hash_value::drop_one() {
+  const auto first = fields_.begin();
+  texts_ -= text_memory(first->first) + text_memory(first->second);
+  fields_.erase(first);
+}
+
+const double* sorted_set_value::score(std::string_view member) const {
+  const auto found = scores_.find(member);
+  return found == scores_.end() ? nullptr : &found->second;
+}
+
+// If memory runs out nothing has changed.
 bool sorted_set_value::set(std::string_view member, double score) {
-  const double* old = scores_.find(member);
-  if (old != nullptr && *old == score) {
+  const auto old = scores_.find(member);
+  if (old != scores_.end() && old->second == score) {
     return false;
   }
   const auto placed = order_.insert({score, std::string(member)}).first;
   texts_ += text_memory(placed->second);
-  if (old != nullptr) {
-    const auto moved = order_.find({*old, std::string(member)});
+  if (old != scores_.end()) {
+    const auto moved = order_.find({old->second, std::string(member)});
     texts_ -= text_memory(moved->second);
     order_.erase(moved);
+    old->second = score;
+    return false;
   }
   try {
-    return scores_.set(member, score);
-  } catch (const std::bad_alloc&) {  // only a new member needs memory
+    texts_ += text_memory(scores_.emplace(member, score).first->first);
+  } catch (const std::bad_alloc&) {
     texts_ -= text_memory(placed->second);
     order_.erase(placed);
     throw;
   }
-}
-
-bool sorted_set_value::erase(std::string_view member) {
-  const double* old = scores_.find(member);
-  if (old == nullptr) {
-    return false;
-  }
-  const auto gone = order_.find({*old, std::string(member)});
-  texts_ -= text_memory(gone->second);
-  order_.erase(gone);
-  scores_.erase(member);
   return true;
 }
 
-void sorted_set_value::erase(std::size_t rank) {
-  const auto gone = order_.find_by_order(rank);
-  scores_.erase(gone->second);
-  texts_ -= text_memory(gone->second);
+void sorted_set_value::erase_first() {
+  const auto gone = order_.begin();
+  const auto scored = scores_.find(gone->second);
+  texts_ -= text_memory(gone->second) + text_memory(scored->first);
+  scores_.erase(scored);
   order_.erase(gone);
 }
 
 namespace {
 
-template <class Type>
-std::size_t collection_memory(const Type& held) {
-  if constexpr (std::is_same_v<Type, std::string>) {
-    return text_memory(held);
-  } else {
-    return held->memory();
-  }
+// Calls `use` with a string, or with the collection itself.
+template <class Value, class Use>
+auto visit_value(Value& one, Use use) {
+  return std::visit(
+      [&](auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::string>) {
+          return use(held);
+        } else {
+          return use(*held);
+        }
+      },
+      one);
 }
 
-template <class Type>
-bool is_empty(const Type& held) {
-  if constexpr (std::is_same_v<Type, std::string>) {
-    return false;
-  } else {
-    return held->size() == 0;
-  }
-}
+template <class Held>
+inline constexpr bool is_text = std::is_same_v<std::decay_t<Held>, std::string>;
 
 }  // namespace
 
-std::size_t memory_of(const any_value& one) {
-  return std::visit([](const auto& held) { return collection_memory(held); }, one);
+std::size_t size_of(const any_value& one) {
+  return visit_value(one, [](const auto& held) -> std::size_t {
+    if constexpr (is_text<decltype(held)>) {
+      return 1;
+    } else {
+      return held.size();
+    }
+  });
 }
 
-bool is_empty_collection(const any_value& one) {
-  return std::visit([](const auto& held) { return is_empty(held); }, one);
+std::size_t memory_of(const any_value& one) {
+  return visit_value(one, [](const auto& held) {
+    if constexpr (is_text<decltype(held)>) {
+      return text_memory(held);
+    } else {
+      return held.memory();
+    }
+  });
+}
+
+std::size_t destroy_some(any_value& one, std::size_t most) {
+  return visit_value(one, [&](auto& held) -> std::size_t {
+    if constexpr (is_text<decltype(held)>) {
+      std::string().swap(held);
+      return 0;
+    } else {
+      for (; most != 0 && held.size() != 0; --most) {
+        held.drop_one();
+      }
+      return held.size();
+    }
+  });
 }
 
 std::string_view type_name(const any_value& one) {

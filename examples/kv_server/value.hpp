@@ -1,19 +1,33 @@
-// What a key may hold: a string, or one of the collections. Each knows in constant time what memory it holds.
+// The values that a key can hold: a string, or one of four collections.
+//
+// Each value knows in constant time how much memory it holds. The collections are trees and a deque: no
+// insertion or removal ever has to move all elements, so no single command stalls the others.
 #pragma once
 
 #include <deque>
 #include <ext/pb_ds/assoc_container.hpp>
 #include <ext/pb_ds/tree_policy.hpp>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "member_table.hpp"
-
 namespace kv {
+
+// The bytes that a string holds outside of itself.
+inline std::size_t text_memory(const std::string& text) {
+  constexpr std::size_t inside = 15;  // libstdc++ stores that much without an allocation
+  return text.capacity() <= inside ? 0 : text.capacity() + 1;
+}
+
+inline constexpr std::size_t node_links = 40;  // what a tree node holds beside its element, about
+
+// A tree that finds the element of a rank in logarithmic time.
+template <class Element>
+using ranked_tree = __gnu_pbds::tree<Element, __gnu_pbds::null_type, std::less<Element>,
+                                     __gnu_pbds::rb_tree_tag, __gnu_pbds::tree_order_statistics_node_update>;
 
 enum class list_end { left, right };
 
@@ -23,12 +37,8 @@ public:
   const std::string& operator[](std::size_t index) const { return items_[index]; }
 
   void push(list_end end, std::string_view text);
-  std::string pop(list_end end);  // not of an empty list
-  void assign(std::size_t index, std::string_view text);
-  void insert(std::size_t index, std::string_view text);
-  void keep(std::size_t first, std::size_t count);  // erases all others
-  // Erases items equal to `text`, at most `most`, beginning at that end. Returns how many.
-  std::size_t erase_equal(std::string_view text, std::size_t most, list_end from);
+  std::string pop(list_end end);  // the list must not be empty
+  void drop_one() { pop(list_end::right); }
 
   std::size_t memory() const { return sizeof(*this) + items_.size() * sizeof(std::string) + texts_; }
 
@@ -39,75 +49,77 @@ private:
 
 class set_value {
 public:
-  std::size_t size() const { return members_.size(); }
-  const std::string& operator[](std::size_t position) const { return members_[position].name; }
-  bool contains(std::string_view member) const { return members_.contains(member); }
-  bool add(std::string_view member);
-  bool erase(std::string_view member) { return members_.erase(member); }
-  void erase_at(std::size_t position) { members_.erase_at(position); }
+  using tree = ranked_tree<std::string>;
 
-  // It has never held anything but a few integers. Redis shows those in ascending order.
+  std::size_t size() const { return members_.size(); }
+  tree::const_iterator begin() const { return members_.begin(); }
+  tree::const_iterator end() const { return members_.end(); }
+  tree::const_iterator at(std::size_t rank) const { return members_.find_by_order(rank); }
+  // The first member behind that one, which need not be there any more.
+  tree::const_iterator after(const std::string& member) const { return members_.upper_bound(member); }
+  bool contains(const std::string& member) const { return members_.find(member) != members_.end(); }
+  bool add(std::string_view member);  // returns whether the member is new
+  bool erase(const std::string& member);
+  void drop_one() { erase(*members_.begin()); }
+
+  // Whether the set has only ever held a few integers. Redis replies with those in ascending order.
   bool is_integers() const { return integers_; }
 
-  std::size_t memory() const { return sizeof(*this) + members_.memory(); }
+  std::size_t memory() const {
+    return sizeof(*this) + members_.size() * (sizeof(std::string) + node_links) + texts_;
+  }
 
 private:
   static constexpr std::size_t most_integers = 512;
 
-  member_table<nothing> members_;
+  tree members_;
   bool integers_ = true;
+  std::size_t texts_ = 0;
 };
 
 class hash_value {
 public:
   std::size_t size() const { return fields_.size(); }
-  auto begin() const { return fields_.begin(); }
-  auto end() const { return fields_.end(); }
-  const std::string* find(std::string_view field) const { return fields_.find(field); }
-  bool set(std::string_view field, std::string_view text) { return fields_.set(field, std::string(text)); }
-  bool erase(std::string_view field) { return fields_.erase(field); }
+  const std::string* find(std::string_view field) const;
+  bool set(std::string_view field, std::string_view text);  // returns whether the field is new
+  void drop_one();
 
-  std::size_t memory() const { return sizeof(*this) + fields_.memory(); }
+  std::size_t memory() const {
+    return sizeof(*this) + fields_.size() * (2 * sizeof(std::string) + node_links) + texts_;
+  }
 
 private:
-  member_table<std::string> fields_;
+  std::map<std::string, std::string, std::less<>> fields_;
+  std::size_t texts_ = 0;
 };
 
-// Members in the order of their scores, equal scores in the order of the names. The tree counts what is below
-// each node: a rank, or the member of a rank, is found in logarithmic time.
+// Members in the order of their scores; members with equal scores in the order of their names.
 class sorted_set_value {
 public:
   using position = std::pair<double, std::string>;
-  using tree = __gnu_pbds::tree<position, __gnu_pbds::null_type, std::less<position>, __gnu_pbds::rb_tree_tag,
-                                __gnu_pbds::tree_order_statistics_node_update>;
+  using tree = ranked_tree<position>;
 
   std::size_t size() const { return scores_.size(); }
-  const double* score(std::string_view member) const { return scores_.find(member); }
-  bool set(std::string_view member, double score);  // true: it was not there
-  bool erase(std::string_view member);
-  void erase(std::size_t rank);
-
-  std::size_t rank(std::string_view member, double score) const {
-    return order_.order_of_key({score, std::string(member)});
-  }
+  const double* score(std::string_view member) const;
+  bool set(std::string_view member, double score);  // returns whether the member is new
   tree::const_iterator at(std::size_t rank) const { return order_.find_by_order(rank); }
+  void erase_first();
+  void drop_one() { erase_first(); }
 
   std::size_t memory() const {
-    return sizeof(*this) + scores_.memory() + scores_.size() * (sizeof(position) + node_links) + texts_;
+    return sizeof(*this) + scores_.size() * (2 * sizeof(position) + 2 * node_links) + texts_;
   }
 
 private:
-  static constexpr std::size_t node_links = 40;  // of the tree, about
-
-  member_table<double> scores_;
+  std::map<std::string, double, std::less<>> scores_;
   tree order_;
-  std::size_t texts_ = 0;  // the names in order_
+  std::size_t texts_ = 0;
 };
 
 using any_value = std::variant<std::string, std::unique_ptr<list_value>, std::unique_ptr<set_value>,
                                std::unique_ptr<hash_value>, std::unique_ptr<sorted_set_value>>;
 
-// The string or collection of that type in it; nullptr: it holds another type.
+// The string or collection of that type; nullptr if the value has another type.
 template <class Type>
 Type* get_as(any_value& one) {
   if constexpr (std::is_same_v<Type, std::string>) {
@@ -131,11 +143,14 @@ any_value make_value() {
   }
 }
 
-std::size_t memory_of(const any_value& one);     // outside of the variant itself
-bool is_empty_collection(const any_value& one);  // such a key is removed
+std::size_t size_of(const any_value& one);    // elements; 1 for a string
+std::size_t memory_of(const any_value& one);  // outside of the variant itself
 std::string_view type_name(const any_value& one);
 
-// Gives back the room that a much shorter text would keep.
+// Destroys at most `most` elements of a value that is no longer used. Returns how many are left.
+std::size_t destroy_some(any_value& one, std::size_t most);
+
+// Assigns, and gives back the memory that a much shorter text would keep.
 void assign_text(std::string& to, std::string_view text);
 
 }  // namespace kv

@@ -40,7 +40,7 @@ done
 """
 
 CORPUS = """import pathlib, sys
-for target in ["commands", "protocol", "session"]:
+for target in ["protocol", "session"]:
     folder = pathlib.Path(sys.argv[1]) / target
     folder.mkdir(parents=True)
     (folder / "000").write_text("seed")
@@ -55,7 +55,7 @@ class Fuzz(unittest.TestCase):
         self.file("scripts/fuzz", FUZZ.read_text(encoding="utf-8"))
         self.file("scripts/build", "#!/bin/sh\n")
         self.file("examples/kv_server/fuzz/make_corpus.py", CORPUS)
-        for name in ("commands", "protocol", "session"):
+        for name in ("protocol", "session"):
             self.target(name)
 
     def file(self, name: str, text: str) -> Path:
@@ -77,7 +77,7 @@ class Fuzz(unittest.TestCase):
         self.file("examples/kv_server/fuzz/cases/session/one", "good")
         status, output = self.fuzz()
         self.assertEqual(status, 0, output)
-        self.assertIn("commands, protocol, session: 4 kept inputs, ", output.splitlines()[-1])
+        self.assertIn("protocol, session: 3 kept inputs, ", output.splitlines()[-1])
 
     def test_one_target(self):
         self.assertIn("session: 1 kept inputs, ", self.fuzz("session")[1])
@@ -88,7 +88,7 @@ class Fuzz(unittest.TestCase):
     def test_time_is_shared(self):
         program = self.target("session")
         self.assertEqual(self.fuzz("--time", "3m")[0], 0)
-        each = 180 // -(-3 // min(3, os.cpu_count()))
+        each = 180 // -(-2 // min(2, os.cpu_count()))
         self.assertIn(f"-max_total_time={each} ", Path(f"{program}.timed").read_text(encoding="utf-8"))
         self.assertNotIn("-seed=", Path(f"{program}.timed").read_text(encoding="utf-8"))
 
@@ -138,7 +138,7 @@ class Fuzz(unittest.TestCase):
 
     def test_without_seeds(self):
         self.file("examples/kv_server/fuzz/make_corpus.py", "")
-        self.assertIn("commands has no seeds", self.fuzz()[1])
+        self.assertIn("protocol has no seeds", self.fuzz()[1])
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ private:
   descriptor epoll_, signals_, listener_;
   bool accepting_ = false;  // an attempt to accept is worthwhile
   time_point retry_accept_ = time_point::max();
-  time_point expiry_ = time_point::min();
+  time_point garbage_ = time_point::min();
   time_point end_ = time_point::max();
   std::deque<callback_connection*> due_;
   std::set<std::pair<time_point, callback_connection*>> deadlines_;
@@ -291,7 +291,7 @@ void callback_server::serve() {
 
 time_point callback_server::next_deadline() const {
   const time_point first = deadlines_.empty() ? time_point::max() : deadlines_.begin()->first;
-  return std::min({first, retry_accept_, expiry_, end_});
+  return std::min({first, retry_accept_, garbage_, end_});
 }
 
 // Connections are not destroyed but by their own turn, event or deadline: those of the batch exist.
@@ -331,8 +331,8 @@ void callback_server::run_deadlines() {
     deadlines_.erase(deadlines_.begin());
     first->on_deadline();
   }
-  if (expiry_ <= now) {
-    expiry_ = remove_expired(server_);
+  if (garbage_ <= now) {
+    garbage_ = destroy_garbage(server_);
   }
   if (retry_accept_ <= now) {
     retry_accept_ = time_point::max();

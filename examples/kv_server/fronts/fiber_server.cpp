@@ -1,4 +1,4 @@
-// The server on fibers: one accepts, one waits for the signals to end, one removes keys whose time is over,
+// The server on fibers: one accepts, one waits for the signals to end, one destroys removed values,
 // one closes idle connections, one is asked when a client's command faults, and each connection has its own
 // (fiber_connection.hpp). All of one thread, or on several workers.
 #include <algorithm>
@@ -78,7 +78,7 @@ private:
     clock::time_point closed_at = clock::time_point::max();  // while it rests, with a time-out
   };
 
-  sennit::continuation remove_keys();
+  sennit::continuation destroy_garbage_later();
   sennit::continuation close_idle();
   sennit::continuation await_client();
   sennit::continuation accept();
@@ -131,7 +131,7 @@ void fiber_server<Kind>::serve() {
     Kind::spawn([this] { answer_faults(); }, "faults");
   }
   Kind::spawn([this] { return await_client(); }, "acceptor");
-  Kind::spawn([this] { return remove_keys(); }, "expiry");
+  Kind::spawn([this] { return destroy_garbage_later(); }, "garbage");
   if (server_.config.timeout.count() != 0) {
     Kind::spawn([this] { return close_idle(); }, "time-out");
   }
@@ -140,11 +140,11 @@ void fiber_server<Kind>::serve() {
 }
 
 template <class Kind>
-sennit::continuation fiber_server<Kind>::remove_keys() {
+sennit::continuation fiber_server<Kind>::destroy_garbage_later() {
   std::unique_lock hold(guard_);
-  const clock::time_point next = remove_expired(server_);
+  const clock::time_point next = destroy_garbage(server_);
   hold.unlock();
-  return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::remove_keys, this);
+  return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::destroy_garbage_later, this);
 }
 
 // Not at each deadline, if they are close together: it passes by those that wait for others, too. A request

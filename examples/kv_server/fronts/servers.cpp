@@ -6,7 +6,7 @@
 namespace kv {
 
 namespace {
-constexpr std::size_t expired_at_once = 500;  // keys; some 100 us
+constexpr std::size_t destroyed_at_once = 5000;  // elements; some 500 us
 }
 
 void say_serving(const settings& config) {
@@ -28,10 +28,10 @@ void say_ending(std::size_t connections) {
   std::fflush(stdout);
 }
 
-std::chrono::steady_clock::time_point remove_expired(server_state& server) {
+std::chrono::steady_clock::time_point destroy_garbage(server_state& server) {
   using std::chrono::milliseconds;
-  const bool all = server.keys.expire_some(expired_at_once) < expired_at_once;
-  return std::chrono::steady_clock::now() + (all ? milliseconds(100) : milliseconds(1));
+  const bool more = server.keys.destroy_garbage(destroyed_at_once);
+  return std::chrono::steady_clock::now() + (more ? milliseconds(1) : milliseconds(100));
 }
 
 }  // namespace kv

@@ -26,9 +26,9 @@ void serve_with_threads(server_state& server);
 void say_serving(const settings& config);
 void say_ending(std::size_t connections);
 
-// The background work of every front, to be called when the time it returned last is over: keys whose time
-// is over are removed, some at a time. Returns until when to wait.
-std::chrono::steady_clock::time_point remove_expired(server_state& server);
+// The background work of every front: destroys removed values, some elements at a time. Returns when to call
+// it again.
+std::chrono::steady_clock::time_point destroy_garbage(server_state& server);
 
 // For a client more than settings::max_clients.
 inline constexpr std::string_view too_many_clients = "-ERR max number of clients reached\r\n";

@@ -238,20 +238,20 @@ void accept_one(shared_state& all, const descriptor& listener) {
 }
 
 // Until a signal comes.
-void accept_and_expire(shared_state& all, const descriptor& listener, const descriptor& signals) {
-  time_point expiry = clock::now();
+void accept_and_clean(shared_state& all, const descriptor& listener, const descriptor& signals) {
+  time_point garbage = clock::now();
   for (;;) {
     pollfd waits[] = {{signals.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
-    ::poll(waits, 2, until(expiry));
+    ::poll(waits, 2, until(garbage));
     if (waits[0].revents != 0) {
       return;
     }
     if (waits[1].revents != 0) {
       accept_one(all, listener);
     }
-    if (clock::now() >= expiry) {
+    if (clock::now() >= garbage) {
       const std::lock_guard hold(all.lock);
-      expiry = remove_expired(all.server);
+      garbage = destroy_garbage(all.server);
     }
   }
 }
@@ -284,7 +284,7 @@ void serve_with_threads(server_state& server) {
   const descriptor signals = open_signals(stop_signals);
   descriptor listener = listen_on(server.config.bind, server.config.port);
   say_serving(server.config);
-  accept_and_expire(all, listener, signals);
+  accept_and_clean(all, listener, signals);
   take_signal(signals);
   listener.reset();
   {

@@ -53,8 +53,7 @@ void happen(world& all, const piece& next) {
       all.at(next.client).time_out();
       break;
     case 15:
-      all.pass(1000);
-      all.keys().expire_some(20);
+      all.keys().destroy_garbage(20);
       break;
     default:
       all.at(next.client).send(next.bytes, next.what == 12 ? 1 : SIZE_MAX);

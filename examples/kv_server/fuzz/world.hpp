@@ -57,16 +57,12 @@ public:
   void disconnect(std::size_t index) { peers_[index].reset(); }
   bool settle();  // until nobody has anything to do; whether anybody had
 
-  static std::int64_t now() { return now_; }
-  void pass(std::int64_t milliseconds);
-
   // Everybody leaves and every key is removed: nothing may be left, and the account must be as it was.
   void end();
 
 private:
   void erase_all();
 
-  static inline std::int64_t now_ = 0;
   std::unique_ptr<server_state> server_;
   std::array<std::unique_ptr<peer>, peers> peers_;
   std::size_t memory_in_the_beginning_ = 0;

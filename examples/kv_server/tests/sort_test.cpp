@@ -145,7 +145,7 @@ TEST_F(sorting, sees_what_becomes_of_the_key) {
                                                 "-WRONGTYPE Operation against a key holding the wrong kind "
                                                 "of value\r\n")}) {
     got_.clear();
-    other_.send("RENAME numbers kept\r\nSORT kept STORE numbers\r\n");
+    other_.send("SORT numbers STORE kept\r\n");
     send("SORT numbers\r\n");
     EXPECT_EQ(step(), outcome::more);
     other_.send(change);
@@ -154,7 +154,7 @@ TEST_F(sorting, sees_what_becomes_of_the_key) {
       EXPECT_EQ(go_on(), outcome::wait);
     }
     EXPECT_EQ(got_, reply);
-    other_.send("DEL numbers\r\nRENAME kept numbers\r\n");
+    other_.send("SORT kept STORE numbers\r\n");
   }
 }
 

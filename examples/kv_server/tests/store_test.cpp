@@ -105,85 +105,6 @@ TEST(store, memory_is_accounted_and_given_back) {
   EXPECT_EQ(keys.used_memory(), empty);
 }
 
-std::int64_t test_time = 1000;
-
-class expiring : public ::testing::Test {
-protected:
-  expiring() { go_to(1000); }
-  void go_to(std::int64_t when) {
-    test_time = when;
-    keys_.go_on_in_time();
-  }
-
-  store keys_{[] { return test_time; }};
-};
-
-TEST_F(expiring, a_key_is_there_until_its_time_is_over) {
-  const std::size_t empty = keys_.used_memory();
-  keys_.set("a", "1");
-  keys_.expire_at("a", 2000);
-  EXPECT_EQ(keys_.expires_at("a"), 2000);
-  go_to(2000);
-  EXPECT_NE(keys_.find("a"), nullptr);
-  go_to(2001);
-  EXPECT_EQ(keys_.size(), 1U);
-  EXPECT_EQ(keys_.find("a"), nullptr);
-  EXPECT_EQ(keys_.size(), 0U);
-  EXPECT_EQ(keys_.expiring(), 0U);
-  EXPECT_EQ(keys_.expired(), 1U);
-  EXPECT_EQ(keys_.used_memory(), empty);
-}
-
-TEST_F(expiring, the_time_stands_still_within_a_command) {
-  keys_.set("a", "1");
-  keys_.expire_at("a", 2000);
-  EXPECT_NE(keys_.find("a"), nullptr);
-  test_time = 3000;
-  EXPECT_NE(keys_.find("a"), nullptr);
-  keys_.go_on_in_time();
-  EXPECT_EQ(keys_.find("a"), nullptr);
-}
-
-TEST_F(expiring, setting_ends_or_keeps_a_time_to_live) {
-  keys_.set("a", "1");
-  keys_.expire_at("a", 2000);
-  keys_.set("a", "2", true);
-  EXPECT_EQ(keys_.expires_at("a"), 2000);
-  keys_.set("a", "3");
-  EXPECT_EQ(keys_.expires_at("a"), 0);
-  keys_.expire_at("a", 2000);
-  keys_.rename("a", "b");
-  EXPECT_EQ(keys_.expires_at("b"), 2000);
-  EXPECT_TRUE(keys_.erase("b"));
-  EXPECT_EQ(keys_.expiring(), 0U);
-}
-
-TEST_F(expiring, some_at_a_time) {
-  const std::size_t empty = keys_.used_memory();
-  for (std::size_t i = 0; i < 10000; ++i) {
-    keys_.set(name(i), "1");
-    keys_.expire_at(name(i), i % 2 == 0 ? 2000 : 3000);
-  }
-  go_to(2500);
-  std::size_t removed = 0;
-  while (const std::size_t some = keys_.expire_some(300)) {
-    EXPECT_LE(some, 300U);
-    removed += some;
-  }
-  EXPECT_EQ(removed, 5000U);
-  EXPECT_EQ(keys_.size(), 5000U);
-  go_to(4000);
-  std::size_t visited = 0;
-  keys_.for_each([&](std::string_view, const any_value&) { ++visited; });
-  EXPECT_EQ(visited, 0U);
-  EXPECT_EQ(keys_.random_key(), std::nullopt);
-  EXPECT_EQ(keys_.size(), 0U);
-  for (int i = 0; i < 100000; ++i) {
-    keys_.find("nothing");
-  }
-  EXPECT_EQ(keys_.used_memory(), empty);
-}
-
 TEST(store, an_edit_keeps_the_account_and_removes_what_is_empty) {
   store keys;
   const std::size_t empty = keys.used_memory();
@@ -241,6 +162,42 @@ TEST(store, a_scan_meets_all_that_stay) {
   for (std::size_t i = 0; i < 1000; ++i) {
     ASSERT_GE(met[name(i)], 1) << i;
   }
+}
+
+TEST(store, removed_values_are_destroyed_some_elements_at_a_time) {
+  store keys;
+  const std::size_t empty = keys.used_memory();
+  const auto fill = [&] {
+    for (std::size_t i = 0; i < 1000; ++i) {
+      keys.set(name(i), "1");
+      store::edit edit(keys, "list");
+      any_value* found = edit.get();
+      auto& list = *get_as<list_value>(found != nullptr ? *found : edit.create(make_value<list_value>()));
+      list.push(list_end::right, std::string(100, 'x'));
+    }
+  };
+  const auto count_steps = [&] {
+    int steps = 1;
+    for (; keys.destroy_garbage(100); ++steps) {
+    }
+    return steps;
+  };
+  fill();
+  const std::size_t full = keys.used_memory();
+  EXPECT_TRUE(keys.erase("list"));
+  EXPECT_EQ(keys.find("list"), nullptr);
+  EXPECT_GT(keys.used_memory() + 1000, full);  // it still counts
+  EXPECT_EQ(count_steps(), 10);
+  EXPECT_LT(keys.used_memory() + 100000, full);
+  fill();
+  keys.set("list", "x");
+  EXPECT_EQ(count_steps(), 10);
+  keys.erase("list");
+  fill();
+  keys.clear();
+  EXPECT_EQ(keys.size(), 0U);
+  EXPECT_GE(count_steps(), 20);
+  EXPECT_EQ(keys.used_memory(), empty);
 }
 
 TEST(siphash, gives_the_published_value) {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -15,54 +14,6 @@ std::string member_name(std::size_t number) {
   return "member:" + std::to_string(number) + std::string(number % 40, 'x');
 }
 
-TEST(member_table, behaves_as_a_map) {
-  member_table<std::string> table;
-  std::map<std::string, std::string> model;
-  std::mt19937 random(5);
-  for (int round = 0; round < 200000; ++round) {
-    const std::size_t range = round / 40000 % 2 == 0 ? 3000 : 20;
-    const std::string key = member_name(random() % range);
-    if (random() % 3 != 0) {
-      const std::string text(random() % 60, 'v');
-      ASSERT_EQ(table.set(key, text), model.insert_or_assign(key, text).second);
-    } else {
-      ASSERT_EQ(table.erase(key), model.erase(key) == 1);
-    }
-    ASSERT_EQ(table.size(), model.size());
-  }
-  for (const auto& [key, text] : model) {
-    ASSERT_NE(table.find(key), nullptr);
-    EXPECT_EQ(*table.find(key), text);
-  }
-  std::size_t least = 0;
-  for (const auto& item : table) {
-    EXPECT_EQ(model.at(item.name), item.content);
-    least += item.name.size() + item.content.size();
-  }
-  EXPECT_GE(table.memory(), least);
-  while (table.size() != 0) {
-    table.erase_at(random() % table.size());
-  }
-  EXPECT_LT(table.memory(), 64U * 1024);
-}
-
-TEST(member_table, keeps_the_order_while_it_is_small) {
-  member_table<nothing> table;
-  for (std::size_t i = 0; i < 500; ++i) {
-    table.set(member_name(i), {});
-  }
-  table.erase(member_name(0));
-  table.erase(member_name(250));
-  std::vector<std::string> found;
-  for (const auto& item : table) {
-    found.push_back(item.name);
-  }
-  ASSERT_EQ(found.size(), 498U);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i], member_name(i < 249 ? i + 1 : i + 2));
-  }
-}
-
 TEST(list_value, behaves_as_a_deque_and_accounts_for_its_texts) {
   list_value list;
   std::deque<std::string> model;
@@ -70,81 +21,58 @@ TEST(list_value, behaves_as_a_deque_and_accounts_for_its_texts) {
   const std::size_t empty = list.memory();
   for (int round = 0; round < 20000; ++round) {
     const std::string text = member_name(random() % 50);
-    switch (random() % 6) {
-      case 0:
-        list.push(list_end::left, text);
-        model.push_front(text);
-        break;
-      case 1:
-      case 2:
-        list.push(list_end::right, text);
-        model.push_back(text);
-        break;
-      case 3:
-        if (!model.empty()) {
-          ASSERT_EQ(list.pop(list_end::left), model.front());
-          model.pop_front();
-        }
-        break;
-      case 4:
-        if (!model.empty()) {
-          const std::size_t at = random() % model.size();
-          list.assign(at, text);
-          model[at] = text;
-        }
-        break;
-      default:
-        const std::size_t before = model.size();
-        std::erase(model, text);
-        ASSERT_EQ(list.erase_equal(text, before, random() % 2 == 0 ? list_end::left : list_end::right),
-                  before - model.size());
+    const bool left = random() % 2 == 0;
+    if (random() % 3 != 0) {
+      list.push(left ? list_end::left : list_end::right, text);
+      left ? model.push_front(text) : model.push_back(text);
+    } else if (!model.empty()) {
+      ASSERT_EQ(list.pop(left ? list_end::left : list_end::right), left ? model.front() : model.back());
+      left ? model.pop_front() : model.pop_back();
     }
     ASSERT_EQ(list.size(), model.size());
   }
+  std::size_t texts = 0;
   for (std::size_t i = 0; i < model.size(); ++i) {
     ASSERT_EQ(list[i], model[i]);
+    texts += model[i].size();
   }
-  list.insert(1, "inserted");
-  EXPECT_EQ(list[1], "inserted");
-  list.keep(1, 1);
-  EXPECT_EQ(list.size(), 1U);
-  list.pop(list_end::right);
+  EXPECT_GE(list.memory(), texts);
+  while (list.size() != 0) {
+    list.drop_one();
+  }
   EXPECT_EQ(list.memory(), empty);
 }
 
-TEST(sorted_set_value, behaves_as_a_set_of_pairs) {
-  sorted_set_value set;
-  std::map<std::string, double> scores;
-  std::set<std::pair<double, std::string>> order;
-  std::mt19937 random(8);
-  for (int round = 0; round < 30000; ++round) {
-    const std::string member = member_name(random() % 300);
-    const double score = static_cast<double>(random() % 20);
-    const auto old = scores.find(member);
-    if (old != scores.end()) {
-      order.erase({old->second, member});
-    }
-    if (random() % 3 != 0) {
-      ASSERT_EQ(set.set(member, score), old == scores.end());
-      scores[member] = score;
-      order.insert({score, member});
-    } else {
-      ASSERT_EQ(set.erase(member), old != scores.end());
-      scores.erase(member);
-    }
-    ASSERT_EQ(set.size(), order.size());
+TEST(set_and_hash_value, behave_as_a_map_and_account_for_their_texts) {
+  set_value set;
+  hash_value hash;
+  std::map<std::string, std::string> model;
+  std::mt19937 random(5);
+  const std::size_t empty = set.memory() + hash.memory();
+  for (int round = 0; round < 50000; ++round) {
+    const std::string name = member_name(random() % 3000), text(random() % 60, 'v');
+    const bool is_new = !model.contains(name);
+    ASSERT_EQ(set.add(name), is_new);
+    ASSERT_EQ(hash.set(name, text), is_new);
+    model[name] = text;
   }
-  std::size_t rank = 0;
-  for (const auto& [score, member] : order) {
-    EXPECT_EQ(set.rank(member, score), rank);
-    EXPECT_EQ(set.at(rank)->second, member);
-    EXPECT_EQ(*set.score(member), score);
-    ++rank;
+  std::size_t rank = 0, texts = 0;
+  for (const auto& [name, text] : model) {
+    ASSERT_TRUE(set.contains(name));
+    ASSERT_EQ(*set.at(rank++), name);
+    ASSERT_EQ(*hash.find(name), text);
+    texts += name.size() * 2 + text.size();
   }
+  EXPECT_GE(set.memory() + hash.memory(), texts);
+  EXPECT_FALSE(set.contains("missing") || set.erase("missing") || hash.find("missing") != nullptr);
+  EXPECT_TRUE(set.erase(model.begin()->first));
   while (set.size() != 0) {
-    set.erase(random() % set.size());
+    set.drop_one();
   }
-  EXPECT_LT(set.memory(), 16U * 1024);
+  while (hash.size() != 0) {
+    hash.drop_one();
+  }
+  EXPECT_EQ(set.memory() + hash.memory(), empty);
 }
 
 TEST(set_value, knows_whether_it_holds_integers) {
@@ -154,6 +82,39 @@ TEST(set_value, knows_whether_it_holds_integers) {
   EXPECT_TRUE(set.is_integers());
   EXPECT_TRUE(set.add("01"));
   EXPECT_FALSE(set.is_integers());
+}
+
+TEST(sorted_set_value, behaves_as_a_set_of_pairs) {
+  sorted_set_value set;
+  std::map<std::string, double> scores;
+  std::set<std::pair<double, std::string>> order;
+  std::mt19937 random(8);
+  const std::size_t empty = set.memory();
+  for (int round = 0; round < 30000; ++round) {
+    const std::string member = member_name(random() % 300);
+    const double score = static_cast<double>(random() % 20);
+    if (random() % 3 != 0) {
+      const auto [old, added] = scores.try_emplace(member, score);
+      order.erase({old->second, member});
+      old->second = score;
+      order.insert({score, member});
+      ASSERT_EQ(set.set(member, score), added);
+    } else if (!order.empty()) {
+      scores.erase(order.begin()->second);
+      order.erase(order.begin());
+      set.erase_first();
+    }
+    ASSERT_EQ(set.size(), order.size());
+  }
+  std::size_t rank = 0;
+  for (const auto& [score, member] : order) {
+    EXPECT_EQ(set.at(rank++)->second, member);
+    EXPECT_EQ(*set.score(member), score);
+  }
+  while (set.size() != 0) {
+    set.drop_one();
+  }
+  EXPECT_EQ(set.memory(), empty);
 }
 
 }  // namespace
