@@ -28,6 +28,7 @@
 #include "sennit/detail/cont/stoppable_wait.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 
 namespace sennit {
 
@@ -62,7 +63,7 @@ inline detail::put_off_wait sleeping_until(
 }
 template <class Rep, class Period>
 detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
-  return sleeping_until(std::chrono::steady_clock::now() + time);
+  return sleeping_until(detail::deadline_after(time));
 }
 
 // Until it is cleared or set anew, the calling fiber does not come back from a yield: it goes on, in its

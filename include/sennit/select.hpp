@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/basic_channel.hpp"
 #include "sennit/detail/sync/select_case.hpp"
 #include "sennit/detail/sync/select_wait.hpp"
@@ -176,7 +177,7 @@ auto on_timeout(std::chrono::steady_clock::time_point at, Then then) {
 }
 template <class Rep, class Period, class Then>
 auto on_timeout(std::chrono::duration<Rep, Period> time, Then then) {
-  return on_timeout(std::chrono::steady_clock::now() + time, std::move(then));
+  return on_timeout(detail::deadline_after(time), std::move(then));
 }
 
 // Nothing else can be done at once. The last case.

@@ -27,6 +27,7 @@ namespace sennit::detail {
 namespace {
 
 constexpr clock::duration shortest = std::chrono::microseconds(100);
+constexpr clock::duration longest = std::chrono::hours(24 * 365);
 
 // From outside, and so perhaps wrong: then a fiber yields in vain, or a slice later.
 SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
@@ -145,7 +146,7 @@ void time_slice::set_length(clock::duration wanted) {
       throw std::system_error(error, std::generic_category(), "sennit: no thread for time slices");
     all.has_thread = true;
   }
-  length_ = std::max(wanted, shortest);
+  length_ = std::clamp(wanted, shortest, longest);
 }
 
 void time_slice::enlist(const worker& of) noexcept {

@@ -16,6 +16,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/local/mutex.hpp"
 
@@ -79,9 +80,25 @@ public:
         return done();
     return true;
   }
+  // The same for a time of any clock. Where that clock was set back meanwhile, the first returns no_timeout
+  // without a notification.
+  template <class Clock, class Duration>
+  std::cv_status wait_until(std::unique_lock<mutex>& lock,
+                            const std::chrono::time_point<Clock, Duration>& time) {
+    const std::cv_status result = wait_until(lock, detail::deadline_after(detail::time_until(time)));
+    return detail::time_until(time) > std::chrono::nanoseconds::zero() ? std::cv_status::no_timeout : result;
+  }
+  template <class Clock, class Duration, class Predicate>
+  bool wait_until(std::unique_lock<mutex>& lock, const std::chrono::time_point<Clock, Duration>& time,
+                  Predicate done) {
+    while (!done())
+      if (wait_until(lock, time) == std::cv_status::timeout)
+        return done();
+    return true;
+  }
   template <class Rep, class Period, class... Predicate>
   auto wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> time, Predicate... done) {
-    return wait_until(lock, std::chrono::steady_clock::now() + time, std::move(done)...);
+    return wait_until(lock, detail::deadline_after(time), std::move(done)...);
   }
 
   // wait() without a stack: for become(), whose function gets the lock.

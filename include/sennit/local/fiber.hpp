@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
@@ -88,9 +89,15 @@ public:
       collect(*done);
     return done != nullptr;
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return detail::wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return join_until(deadline); });
+  }
   template <class Rep, class Period>
   bool join_for(std::chrono::duration<Rep, Period> time) {
-    return join_until(std::chrono::steady_clock::now() + time);
+    return join_until(detail::deadline_after(time));
   }
 
   // The fiber continues without a handle. Of an empty handle, this and all that follow are fatal.
@@ -189,14 +196,30 @@ SENNIT_INLINE void yield() {
 
 // Blocks the calling fiber only. Steady clock.
 void sleep_until(std::chrono::steady_clock::time_point deadline);
+// The same for a time of any clock.
+template <class Clock, class Duration>
+void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
+  do
+    sleep_until(detail::deadline_after(detail::time_until(time)));
+  while (detail::time_until(time) > std::chrono::nanoseconds::zero());
+}
 template <class Rep, class Period>
 void sleep_for(std::chrono::duration<Rep, Period> time) {
-  sleep_until(std::chrono::steady_clock::now() + time);
+  sleep_until(detail::deadline_after(time));
 }
 
 // Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
 // if that happened since the last park.
 bool park_until(std::chrono::steady_clock::time_point deadline);
+// The same for a time of any clock, and for a duration.
+template <class Clock, class Duration>
+bool park_until(const std::chrono::time_point<Clock, Duration>& time) {
+  return detail::wait_by_clock(time, [](std::chrono::steady_clock::time_point at) { return park_until(at); });
+}
+template <class Rep, class Period>
+bool park_for(std::chrono::duration<Rep, Period> time) {
+  return park_until(detail::deadline_after(time));
+}
 // The same without a deadline.
 SENNIT_INLINE void park() {
   detail::worker* const w = detail::this_worker();

@@ -13,6 +13,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/wait_options.hpp"
 
@@ -53,9 +54,15 @@ public:
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return try_lock() || wait_until(deadline);
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return detail::wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return try_lock_until(deadline); });
+  }
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> time) {
-    return try_lock_until(std::chrono::steady_clock::now() + time);
+    return try_lock_until(detail::deadline_after(time));
   }
 
   // lock() without a stack: for become(). It goes on with the mutex locked.

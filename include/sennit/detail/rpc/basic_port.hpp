@@ -14,6 +14,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/port_calls.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 
 namespace sennit {
 
@@ -103,7 +104,7 @@ public:
   }
   template <class Rep, class Period>
   auto call_for(Request request, std::chrono::duration<Rep, Period> time) {
-    return call_until(std::move(request), std::chrono::steady_clock::now() + time);
+    return call_until(std::move(request), deadline_after(time));
   }
   // One way: waits until a server has the request. False: the port is closed. Throws std::system_error,
   // message_size, if it was too large.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
@@ -29,9 +30,15 @@ public:
   bool try_acquire() noexcept;
   // False: the deadline (steady clock) passed first.
   bool try_acquire_until(std::chrono::steady_clock::time_point deadline);
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return try_acquire_until(deadline); });
+  }
   template <class Rep, class Period>
   bool try_acquire_for(std::chrono::duration<Rep, Period> time) {
-    return try_acquire_until(std::chrono::steady_clock::now() + time);
+    return try_acquire_until(deadline_after(time));
   }
 
   // acquire() and try_acquire_until() without a stack: for become(), whose function gets the latter's result.

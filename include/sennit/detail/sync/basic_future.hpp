@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "sennit/detail/cont/timed_wait.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/future_state.hpp"
 
@@ -45,9 +46,15 @@ public:
   bool wait_until(std::chrono::steady_clock::time_point deadline) const {
     return state_of(state_).wait_until(deadline);
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
+    return wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return wait_until(deadline); });
+  }
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> time) const {
-    return wait_until(std::chrono::steady_clock::now() + time);
+    return wait_until(deadline_after(time));
   }
 
   // Waits, and returns the result, which is moved, or throws what the promise was given. The future is empty

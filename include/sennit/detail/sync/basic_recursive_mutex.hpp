@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/wait.hpp"
 #include "sennit/wait_options.hpp"
 
@@ -31,9 +32,15 @@ public:
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return lock_again() || (mutex_.try_lock_until(deadline) && own());
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return try_lock_until(deadline); });
+  }
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> time) {
-    return try_lock_until(std::chrono::steady_clock::now() + time);
+    return try_lock_until(deadline_after(time));
   }
 
   void unlock() {

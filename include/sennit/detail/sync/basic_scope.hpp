@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/scope_member.hpp"
 
 namespace sennit::detail {
@@ -65,9 +66,15 @@ public:
       std::rethrow_exception(std::move(first));
     return true;
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return join_until(deadline); });
+  }
   template <class Rep, class Period>
   bool join_for(std::chrono::duration<Rep, Period> time) {
-    return join_until(std::chrono::steady_clock::now() + time);
+    return join_until(deadline_after(time));
   }
 
   // Has the waits of its fibers throw sennit::cancelled. Anywhere.

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
@@ -35,9 +36,15 @@ public:
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return queue_.change(unlocked, exclusive, std::memory_order_acquire) || lock_slow(exclusive, deadline);
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return try_lock_until(deadline); });
+  }
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> time) {
-    return try_lock_until(std::chrono::steady_clock::now() + time);
+    return try_lock_until(deadline_after(time));
   }
   void unlock() {
     if (!queue_.change(exclusive, unlocked, std::memory_order_release))
@@ -54,9 +61,16 @@ public:
   bool try_lock_shared_until(std::chrono::steady_clock::time_point deadline) {
     return quickly_share() || lock_slow(one_reader, deadline);
   }
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return wait_by_clock(time, [this](std::chrono::steady_clock::time_point deadline) {
+      return try_lock_shared_until(deadline);
+    });
+  }
   template <class Rep, class Period>
   bool try_lock_shared_for(std::chrono::duration<Rep, Period> time) {
-    return try_lock_shared_until(std::chrono::steady_clock::now() + time);
+    return try_lock_shared_until(deadline_after(time));
   }
   void unlock_shared() {
     while (queue_.quiet()) {

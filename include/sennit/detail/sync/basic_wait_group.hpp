@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 
 namespace sennit::detail {
@@ -31,9 +32,15 @@ public:
   }
   // False: the deadline (steady clock) passed first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
+  // The same for a time of any clock.
+  template <class Clock, class Duration>
+  bool wait_until(const std::chrono::time_point<Clock, Duration>& time) {
+    return wait_by_clock(
+        time, [this](std::chrono::steady_clock::time_point deadline) { return wait_until(deadline); });
+  }
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> time) {
-    return wait_until(std::chrono::steady_clock::now() + time);
+    return wait_until(deadline_after(time));
   }
   // wait() and wait_until() without a stack: for become(), whose function gets the latter's result.
   auto waiting() noexcept { return queue_wait<Queue, until_done>(queue_); }

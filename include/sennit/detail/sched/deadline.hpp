@@ -1,0 +1,63 @@
+// Deadlines of the steady clock, made of any duration and of times of any clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "sennit/no_deadline.hpp"
+
+namespace sennit::detail {
+
+// In nanoseconds, rounded up. Beyond 291 years, either way, the result is the largest or the smallest value:
+// what std::chrono::duration_cast makes of such a duration is undefined.
+template <class Rep, class Period>
+constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> time) noexcept {
+  using std::chrono::nanoseconds;
+  constexpr double most = 9.2e9;
+  const double seconds = std::chrono::duration<double>(time).count();
+  if (seconds >= most)
+    return nanoseconds::max();
+  if (!(seconds > -most))  // also where it is not a number
+    return nanoseconds::min();
+  return std::chrono::ceil<nanoseconds>(time);
+}
+
+// `time` from `since` on; no_deadline, if the clock cannot hold that.
+constexpr std::chrono::steady_clock::time_point later(std::chrono::steady_clock::time_point since,
+                                                      std::chrono::nanoseconds time) noexcept {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(std::int64_t{since.time_since_epoch().count()}, std::int64_t{time.count()},
+                             &sum))
+    return time.count() < 0 ? std::chrono::steady_clock::time_point::min() : no_deadline;
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(sum));
+}
+
+// The deadline of a wait that begins now and takes `time` at most. Every duration becomes a deadline here.
+template <class Rep, class Period>
+std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, Period> time) noexcept {
+  const std::chrono::nanoseconds wait = saturated(time);
+  return wait == std::chrono::nanoseconds::max() ? no_deadline
+                                                 : later(std::chrono::steady_clock::now(), wait);
+}
+
+// How far off `time` is by its own clock.
+template <class Clock, class Duration>
+std::chrono::nanoseconds time_until(std::chrono::time_point<Clock, Duration> time) noexcept {
+  const std::chrono::nanoseconds then = saturated(time.time_since_epoch());
+  const std::chrono::nanoseconds now = saturated(Clock::now().time_since_epoch());
+  if (then == std::chrono::nanoseconds::max() || then <= now)
+    return then == std::chrono::nanoseconds::max() ? then : std::chrono::nanoseconds::zero();
+  return saturated(then - now);
+}
+
+// Waits until a time of any clock, by wait(deadline) of the steady clock: again, if that clock was set back
+// meanwhile. False: the time has come.
+template <class Clock, class Duration, class Wait>
+bool wait_by_clock(std::chrono::time_point<Clock, Duration> time, Wait wait) {
+  while (!wait(deadline_after(time_until(time))))
+    if (time_until(time) <= std::chrono::nanoseconds::zero())
+      return false;
+  return true;
+}
+
+}  // namespace sennit::detail
