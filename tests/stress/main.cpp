@@ -1,6 +1,6 @@
 // Random operations on parallel runtimes, with what must hold checked:
 //
-//   stress [--time 30s] [--seed N] [--episode N]
+//   stress [--time 30s] [--seed N] [--episode N] [--profile alternate|own]
 //
 // Each episode makes a runtime, with as many workers, the policy and the rest as drawn from its seed, has OS
 // threads and fibers work in it, and ends it. When something is wrong, or nothing has happened for a minute,
@@ -149,6 +149,7 @@ int main(int count, char** arguments) {
   std::chrono::seconds time = 10s;
   std::uint64_t seed = 1;
   bool one = false;
+  std::string_view profile;  // the stack on which a profiler's signal handler runs
   for (int i = 1; i < count; i += 2) {
     const std::string_view name = arguments[i];
     const std::string_view value = i + 1 < count ? arguments[i + 1] : "";
@@ -158,13 +159,20 @@ int main(int count, char** arguments) {
       good = !value.empty() && std::from_chars(value.data(), value.data() + value.size(), seed).ptr ==
                                    value.data() + value.size();
     }
+    if (name == "--profile") {
+      profile = value;
+      good = value == "alternate" || value == "own";
+    }
     if (!good) {
-      std::fputs("usage: stress [--time 30s|10m|2h] [--seed N] [--episode N]\n", stderr);
+      std::fputs("usage: stress [--time 30s|10m|2h] [--seed N] [--episode N] [--profile alternate|own]\n",
+                 stderr);
       return 2;
     }
   }
   std::atomic<bool> done{false};
   std::thread watchdog(watch, std::cref(done));
+  if (!profile.empty())
+    begin_profile(profile == "alternate");
   const auto end = steady::now() + time;
   random_source seeds(seed);
   unsigned long episodes = 0;
@@ -172,6 +180,8 @@ int main(int count, char** arguments) {
     run_episode(draw(one ? seed : seeds.next()));
   done = true;
   watchdog.join();
+  if (!profile.empty())
+    end_profile();
   std::printf("%lu episodes: ", episodes);
   print_totals(stdout);
   return 0;

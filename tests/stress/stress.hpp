@@ -137,4 +137,8 @@ void act_outside(episode& e, std::uint64_t seed);
 // Fibers that wait for what never comes.
 void leave_some(episode& e, std::uint64_t seed);
 
+// Samples the program as a profiler does, until the end, which prints how often: profile.cpp.
+void begin_profile(bool on_alternate_stack);
+void end_profile();
+
 }  // namespace stress
