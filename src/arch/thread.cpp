@@ -96,6 +96,12 @@ int* sennit_errno_location();  // sennit/errno.h, which would redefine errno her
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
 [[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}, nullptr};
+#if !defined(SENNIT_ANY_BUILD)
+// Its name in src/arch/switch_<isa>.S and for the compiler plugin; two libraries in one program both define
+// it.
+extern __thread sennit_thread_block thread_of_any_build __asm__("sennit_thread")
+    __attribute__((alias(SENNIT_THREAD)));
+#endif
 
 [[gnu::noinline]] SENNIT_UNSANITIZED uintptr_t sennit_aside_put(sennit_aside* aside) {
   const thread_state here = look_up();

@@ -62,13 +62,15 @@ struct sennit_context_record {
   "str x19, [sp, #16]\n\t"
 
 /* A conditional branch reaches 1 MiB only, and no linker extends it: hence label 2. */
-#define SENNIT_ASM_TEST_EXCEPTIONS                    \
-  "mrs x10, tpidr_el0\n\t"                            \
-  "adrp x11, :gottprel:sennit_thread\n\t"             \
-  "ldr x11, [x11, #:gottprel_lo12:sennit_thread]\n\t" \
-  "ldr x10, [x10, x11]\n\t"                           \
-  "ldp x10, x11, [x10]\n\t"                           \
-  "orr x10, x10, x11\n\t"                             \
+#define SENNIT_ASM_TEST_EXCEPTIONS                \
+  "mrs x10, tpidr_el0\n\t"                        \
+  "adrp x11, :gottprel:" SENNIT_THREAD            \
+  "\n\t"                                          \
+  "ldr x11, [x11, #:gottprel_lo12:" SENNIT_THREAD \
+  "]\n\t"                                         \
+  "ldr x10, [x10, x11]\n\t"                       \
+  "ldp x10, x11, [x10]\n\t"                       \
+  "orr x10, x10, x11\n\t"                         \
   "cbnz x10, 2f\n\t"
 
 #define SENNIT_ASM_TELL_SELF "mov x0, sp\n\t"

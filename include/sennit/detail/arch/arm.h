@@ -89,7 +89,7 @@ struct sennit_context_record {
   "2:\n\tb " function             \
   "\n\t"                          \
   ".p2align 2\n"                  \
-  "3:\t.word sennit_thread(gottpoff) + (. - 4b - " SENNIT_ASM_AHEAD ")\n\t"
+  "3:\t.word " SENNIT_THREAD "(gottpoff) + (. - 4b - " SENNIT_ASM_AHEAD ")\n\t"
 
 #define SENNIT_ASM_RESUMED ".p2align 2\n1: " SENNIT_CFI_BACK
 

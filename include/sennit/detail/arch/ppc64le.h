@@ -60,15 +60,18 @@ struct sennit_context_record {
   "addis 2, 11, .TOC.-3b@ha\n\t" \
   "addi 2, 2, .TOC.-3b@l\n\t"
 
-#define SENNIT_ASM_TEST_EXCEPTIONS             \
-  SENNIT_ASM_FIND_CONTENTS                     \
-  "addis 9, 2, sennit_thread@got@tprel@ha\n\t" \
-  "ld 9, sennit_thread@got@tprel@l(9)\n\t"     \
-  "add 9, 9, sennit_thread@tls\n\t"            \
-  "ld 9, 0(9)\n\t"                             \
-  "ld 10, 0(9)\n\t"                            \
-  "ld 9, 8(9)\n\t"                             \
-  "or. 9, 9, 10\n\t"                           \
+#define SENNIT_ASM_TEST_EXCEPTIONS \
+  SENNIT_ASM_FIND_CONTENTS         \
+  "addis 9, 2, " SENNIT_THREAD     \
+  "@got@tprel@ha\n\t"              \
+  "ld 9, " SENNIT_THREAD           \
+  "@got@tprel@l(9)\n\t"            \
+  "add 9, 9, " SENNIT_THREAD       \
+  "@tls\n\t"                       \
+  "ld 9, 0(9)\n\t"                 \
+  "ld 10, 0(9)\n\t"                \
+  "ld 9, 8(9)\n\t"                 \
+  "or. 9, 9, 10\n\t"               \
   "bne- 0, 2f\n\t"
 
 #define SENNIT_ASM_TELL_SELF "mr 3, 1\n\t"

@@ -55,13 +55,14 @@ struct sennit_context_record {
   "sd s0, 8(sp)\n\t"                     \
   "sd s1, 16(sp)\n\t"
 
-#define SENNIT_ASM_TEST_EXCEPTIONS  \
-  "la.tls.ie t0, sennit_thread\n\t" \
-  "add t0, t0, tp\n\t"              \
-  "ld t0, 0(t0)\n\t"                \
-  "ld t1, 0(t0)\n\t"                \
-  "ld t0, 8(t0)\n\t"                \
-  "or t0, t0, t1\n\t"               \
+#define SENNIT_ASM_TEST_EXCEPTIONS \
+  "la.tls.ie t0, " SENNIT_THREAD   \
+  "\n\t"                           \
+  "add t0, t0, tp\n\t"             \
+  "ld t0, 0(t0)\n\t"               \
+  "ld t1, 0(t0)\n\t"               \
+  "ld t0, 8(t0)\n\t"               \
+  "or t0, t0, t1\n\t"              \
   "bnez t0, 2f\n\t"
 
 #define SENNIT_ASM_TELL_SELF "mv a0, sp\n\t"

@@ -52,15 +52,16 @@ struct sennit_context_record {
   "stg %%r0, 0(%%r15)\n\t"              \
   "stmg %%r11, %%r13, 8(%%r15)\n\t"
 
-#define SENNIT_ASM_TEST_EXCEPTIONS         \
-  "ear %%r8, %%a0\n\t"                     \
-  "sllg %%r8, %%r8, 32\n\t"                \
-  "ear %%r8, %%a1\n\t"                     \
-  "larl %%r9, sennit_thread@indntpoff\n\t" \
-  "lg %%r9, 0(%%r9)\n\t"                   \
-  "lg %%r9, 0(%%r9, %%r8)\n\t"             \
-  "lg %%r8, 0(%%r9)\n\t"                   \
-  "og %%r8, 8(%%r9)\n\t"                   \
+#define SENNIT_ASM_TEST_EXCEPTIONS \
+  "ear %%r8, %%a0\n\t"             \
+  "sllg %%r8, %%r8, 32\n\t"        \
+  "ear %%r8, %%a1\n\t"             \
+  "larl %%r9, " SENNIT_THREAD      \
+  "@indntpoff\n\t"                 \
+  "lg %%r9, 0(%%r9)\n\t"           \
+  "lg %%r9, 0(%%r9, %%r8)\n\t"     \
+  "lg %%r8, 0(%%r9)\n\t"           \
+  "og %%r8, 8(%%r9)\n\t"           \
   "jgne 2f\n\t"
 
 #define SENNIT_ASM_TELL_SELF "lgr %%r2, %%r15\n\t"

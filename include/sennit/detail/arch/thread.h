@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sennit/detail/arch/aside.h"
+#include "sennit/detail/arch/build.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,17 +47,18 @@ struct sennit_thread_block {
  * once; threads that have switched before are not looked at again. It must not switch. */
 void sennit_before_first_switch(void (*prepare)(void));
 
-extern __thread struct sennit_thread_block sennit_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct sennit_thread_block sennit_thread __asm__(SENNIT_THREAD)
+    __attribute__((tls_model("initial-exec")));
 
 /* Loads what is at `offset` in the calling thread's block. In an executable that the library is linked into,
  * the linker knows how far that is from the thread pointer. (SENNIT_SHARED: the library is a shared one.) */
 #if defined(__x86_64__) && defined(__LP64__)
 #if !defined(SENNIT_SHARED) && (!defined(__PIC__) || defined(__PIE__))
-#define SENNIT_ASM_LOAD_OF_THREAD(offset, to) "movq %%fs:sennit_thread@tpoff+" offset ", " to "\n\t"
+#define SENNIT_ASM_LOAD_OF_THREAD(offset, to) "movq %%fs:" SENNIT_THREAD "@tpoff+" offset ", " to "\n\t"
 #else
-#define SENNIT_ASM_LOAD_OF_THREAD(offset, to) \
-  "movq sennit_thread@gottpoff(%%rip), " to   \
-  "\n\t"                                      \
+#define SENNIT_ASM_LOAD_OF_THREAD(offset, to)   \
+  "movq " SENNIT_THREAD "@gottpoff(%%rip), " to \
+  "\n\t"                                        \
   "movq %%fs:" offset "(" to "), " to "\n\t"
 #endif
 #endif
@@ -67,7 +69,7 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
 #if defined(__x86_64__) && defined(__LP64__)
   __asm__ volatile(
       "movq %%fs:0, %0\n\t"
-      "addq sennit_thread@gottpoff(%%rip), %0"
+      "addq " SENNIT_THREAD "@gottpoff(%%rip), %0"
       : "=&r"(self)
       :
       : "cc");
@@ -75,22 +77,25 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
   uintptr_t offset;
   __asm__ volatile(
       "mrs %0, tpidr_el0\n\t"
-      "adrp %1, :gottprel:sennit_thread\n\t"
-      "ldr %1, [%1, #:gottprel_lo12:sennit_thread]\n\t"
+      "adrp %1, :gottprel:" SENNIT_THREAD
+      "\n\t"
+      "ldr %1, [%1, #:gottprel_lo12:" SENNIT_THREAD
+      "]\n\t"
       "add %0, %0, %1"
       : "=&r"(self), "=&r"(offset));
 #elif defined(__riscv) && defined(__LP64__)
-  __asm__ volatile(
-      "la.tls.ie %0, sennit_thread\n\t"
-      "add %0, %0, tp"
-      : "=&r"(self));
+  __asm__ volatile("la.tls.ie %0, " SENNIT_THREAD
+                   "\n\t"
+                   "add %0, %0, tp"
+                   : "=&r"(self));
 #elif defined(__s390x__)
   uintptr_t offset;
   __asm__ volatile(
       "ear %0, %%a0\n\t"
       "sllg %0, %0, 32\n\t"
       "ear %0, %%a1\n\t"
-      "larl %1, sennit_thread@indntpoff\n\t"
+      "larl %1, " SENNIT_THREAD
+      "@indntpoff\n\t"
       "ag %0, 0(%1)"
       : "=&a"(self), "=&a"(offset)
       :
