@@ -32,6 +32,13 @@
  *   if (sennit_mctx_save(&from) == 0)
  *     sennit_mctx_restore(&to);
  *
+ * A created context begins once. The code of the source named below allows more: it restores the created
+ * context again, and so calls start(argument) again. But the second call's frames lie where those of the
+ * first are, and overwrite them. That is right only if the first call never continues, and nothing can check
+ * it. So the second resume ends the program with a message here. To call the function again, call
+ * sennit_mctx_create again: it allocates nothing, and except with the signal stack backend makes no system
+ * call without SENNIT_MCTX_MASK.
+ *
  * Ownership: the struct and the stack are the caller's; both stay where they are until the context has left
  * for good. Nothing is allocated, and nothing need be destroyed; what the frames of an abandoned context own
  * is lost. A stack is free for others once nobody will resume its contexts; the last one running on it must
@@ -72,6 +79,7 @@ struct sennit_mctx {
   unsigned char keeps;    /* what it has of its own: SENNIT_MCTX_... */
   void (*start)(void*);
   void* argument;
+  int error; /* errno */
   uint64_t fp_control;
   sigset_t mask;
   sigjmp_buf place;
@@ -86,12 +94,16 @@ struct sennit_mctx {
 /* The same of its floating-point control state (sennit/fp_control.h: rounding and the like). */
 #define SENNIT_MCTX_FP_CONTROL 2
 
+/* The same of errno: a context finds the value that it left, whatever others did meanwhile. */
+#define SENNIT_MCTX_ERRNO 4
+
 /* Makes a context that, resumed the first time, calls start(argument) on the stack of `size` bytes at
  * `stack`. `start` must not return, nor let an exception out: the program ends. `options`: 0, or
  * SENNIT_MCTX_... added up. 0; -EINVAL: null pointers, options that there are not, fewer bytes than
  * sennit_mctx_least_stack(); with the signal stack backend also -EPERM (called on the thread's alternate
- * signal stack) and -EAGAIN (too many signals pending). Room for the frames of `start` is the caller's to
- * add; signal handlers without an alternate stack need it, too: 16 KiB is a little, 64 KiB is comfortable. */
+ * signal stack) and -EAGAIN (too many signals pending). errno stays as it is. Room for the frames of `start`
+ * is the caller's to add; signal handlers without an alternate stack need it, too: 16 KiB is a little, 64 KiB
+ * is comfortable. */
 int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void* argument), void* argument, void* stack,
                        size_t size, int options);
 

@@ -3,12 +3,12 @@
 
 #include "sennit/mctx.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sennit/errno.h" /* a switch may lead to another thread */
 #include "sennit/fp_control.h"
 
 #if defined(SENNIT_BACKEND_SIGNALSTACK)
@@ -30,6 +30,8 @@ SENNIT_UNSANITIZED static void save_what_it_keeps(struct sennit_mctx* mctx) {
     pthread_sigmask(SIG_SETMASK, NULL, &mctx->mask);
   if (mctx->keeps & SENNIT_MCTX_FP_CONTROL)
     mctx->fp_control = sennit_fp_control_get();
+  if (mctx->keeps & SENNIT_MCTX_ERRNO)
+    mctx->error = errno;
 }
 
 /* A context that switch or create suspended does this itself, when it is resumed: ucontext brings a mask of
@@ -39,6 +41,8 @@ SENNIT_UNSANITIZED static void set_what_it_keeps(const struct sennit_mctx* mctx)
     pthread_sigmask(SIG_SETMASK, &mctx->mask, NULL);
   if (mctx->keeps & SENNIT_MCTX_FP_CONTROL)
     sennit_fp_control_set(mctx->fp_control);
+  if (mctx->keeps & SENNIT_MCTX_ERRNO)
+    errno = mctx->error;
 }
 
 /* A context's first function. `to`: what it was resumed by. */
@@ -59,7 +63,7 @@ size_t sennit_mctx_least_stack(void) {
 SENNIT_UNSANITIZED int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void*), void* argument,
                                           void* stack, size_t size, int options) {
   if (mctx == NULL || start == NULL || stack == NULL || size < LEAST_STACK ||
-      (options & ~(SENNIT_MCTX_MASK | SENNIT_MCTX_FP_CONTROL)) != 0)
+      (options & ~(SENNIT_MCTX_MASK | SENNIT_MCTX_FP_CONTROL | SENNIT_MCTX_ERRNO)) != 0)
     return -EINVAL;
 #if defined(SENNIT_BACKEND_SIGNALSTACK)
   const int error = sennit_signalstack_make(&mctx->context, stack, size, begin);

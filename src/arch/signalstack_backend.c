@@ -150,9 +150,16 @@ SENNIT_UNSANITIZED static void begin(void) {
 /* Called through this, it is never a part of the trampoline. */
 static void (*volatile call_begin)(void) = begin;
 
+/* Others sent it, with a value. (One without a value counts as ours if it comes first: ours then is theirs.)
+ */
+static int has_value(const siginfo_t* info) {
+  return info->si_code == SI_QUEUE || info->si_code == SI_TIMER || info->si_code == SI_MESGQ ||
+         info->si_code == SI_ASYNCIO;
+}
+
 /* The worker signal's handler, and the second time an ordinary function on the new stack. */
 SENNIT_UNSANITIZED static void trampoline(int signal, siginfo_t* info, void* context) {
-  if (wanted == NULL) {
+  if (wanted == NULL || has_value(info)) {
     pass_on(signal, info, context);
     return;
   }
@@ -163,22 +170,39 @@ SENNIT_UNSANITIZED static void trampoline(int signal, siginfo_t* info, void* con
   call_begin();
 }
 
+/* A signal of which none is pending: those that are, with their values, stay so. 0: there is none such. */
+static int free_signal(void) {
+  sigset_t pending;
+  int signal;
+  sigpending(&pending);
+  for (signal = SENNIT_SIGNALSTACK_SIGNAL; signal <= SIGRTMAX; ++signal)
+    if (!sigismember(&pending, signal))
+      return signal;
+  return 0;
+}
+
 /* Steps 2 to 6. */
 static int reach_new_stack(struct creation* creation, void* stack, size_t size) {
   struct sigaction ours;
-  int const worker = SENNIT_SIGNALSTACK_SIGNAL;
+  int worker;
   stack_t altstack, earlier_altstack;
   sigset_t all_but_worker;
   int error = 0;
   memset(&ours, 0, sizeof ours);
   memset(&altstack, 0, sizeof altstack);
-  sigfillset(&all_but_worker);
-  sigdelset(&all_but_worker, worker);
   altstack.ss_sp = stack;
   altstack.ss_size = size;
   if (sigaltstack(&altstack, &earlier_altstack) != 0)
     return errno;
   lock();
+  worker = free_signal();
+  if (worker == 0) {
+    unlock();
+    sigaltstack(&earlier_altstack, NULL);
+    return EAGAIN;
+  }
+  sigfillset(&all_but_worker);
+  sigdelset(&all_but_worker, worker);
   sigaction(worker, NULL, &earlier);
   ours.sa_sigaction = trampoline;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (earlier.sa_flags & SA_RESTART);
@@ -208,6 +232,7 @@ static int make(sennit_context* made, void* stack, size_t size, sennit_entry ent
   struct creation creation;
   sigset_t all, mask;
   int error, cancellation;
+  int const errno_before = errno;
   pthread_once(&forks_are_known, know_of_forks);
   creation.entry = entry;
   creation.top = top;
@@ -221,6 +246,7 @@ static int make(sennit_context* made, void* stack, size_t size, sennit_entry ent
     *made = handle_of(creation.made);
   }
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  errno = errno_before;
   return error;
 }
 
@@ -231,11 +257,13 @@ int sennit_signalstack_make(sennit_context* made, void* stack, size_t size, senn
 }
 
 size_t sennit_signalstack_least(void) {
+  int const errno_before = errno;
   long least = MINSIGSTKSZ;
 #if defined(_SC_MINSIGSTKSZ)
   if (sysconf(_SC_MINSIGSTKSZ) > least)
     least = sysconf(_SC_MINSIGSTKSZ);
 #endif
+  errno = errno_before;                                    /* where sysconf does not know it */
   return (size_t)least + 2 * sizeof(struct record) + 1024; /* the trampoline's frame, and begin's */
 }
 

@@ -15,6 +15,8 @@ int mctx_saves();
 int mctx_saved_on_other_stacks();
 int mctx_masks();
 int mctx_fp_control();
+int mctx_errno();
+int mctx_keeps_queued_signals();
 int mctx_errors();
 void mctx_return_from_start();
 void mctx_restore_running();
@@ -37,6 +39,14 @@ TEST(Mctx, Masks) {
 
 TEST(Mctx, FpControl) {
   EXPECT_EQ(mctx_fp_control(), 0);
+}
+
+TEST(Mctx, Errno) {
+  EXPECT_EQ(mctx_errno(), 0);
+}
+
+TEST(Mctx, CreationKeepsQueuedSignals) {
+  EXPECT_EQ(mctx_keeps_queued_signals(), 0);
 }
 
 TEST(Mctx, Errors) {

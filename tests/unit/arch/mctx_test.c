@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sennit/fp_control.h"
 
@@ -24,6 +26,8 @@ int mctx_saves(void);
 int mctx_saved_on_other_stacks(void);
 int mctx_masks(void);
 int mctx_fp_control(void);
+int mctx_errno(void);
+int mctx_keeps_queued_signals(void);
 int mctx_errors(void);
 void mctx_return_from_start(void);
 void mctx_restore_running(void);
@@ -201,13 +205,71 @@ int mctx_fp_control(void) {
   return 0;
 }
 
+static void count_errno(void* argument) {
+  for (;;) {
+    *(int*)argument = errno;
+    ++errno;
+    sennit_mctx_switch(&mctx[0], &home);
+  }
+}
+
+int mctx_errno(void) {
+  int found = 0;
+  memset(&home, 0, sizeof home);
+  for (int own = 0; own <= 1; ++own) {
+    errno = 100;
+    EXPECT(sennit_mctx_create(&mctx[0], count_errno, &found, stacks[0], sizeof stacks[0],
+                              own ? SENNIT_MCTX_ERRNO : 0) == 0);
+    EXPECT(errno == 100);
+    for (int i = 0; i < 3; ++i) {
+      errno = 200;
+      sennit_mctx_switch(&home, &mctx[0]);
+      EXPECT(found == (own ? 100 + i : 200) && errno == (own ? 200 : 201));
+    }
+  }
+  memset(&home, 0, sizeof home);
+  return 0;
+}
+
+static int queued_values[3];
+static int queued_count;
+
+static void note_value(int signal, siginfo_t* info, void* context) {
+  (void)signal, (void)context;
+  if (queued_count < 3)
+    queued_values[queued_count++] = info->si_code == SI_QUEUE ? info->si_value.sival_int : -1;
+}
+
+/* What the signal stack backend makes contexts by may be pending, with values. */
+int mctx_keeps_queued_signals(void) {
+  const int number = SIGRTMIN + 5;
+  struct sigaction noting, before;
+  sigset_t these, mask;
+  memset(&noting, 0, sizeof noting);
+  noting.sa_sigaction = note_value;
+  noting.sa_flags = SA_SIGINFO;
+  EXPECT(sigaction(number, &noting, &before) == 0);
+  sigemptyset(&these);
+  sigaddset(&these, number);
+  pthread_sigmask(SIG_BLOCK, &these, &mask);
+  queued_count = 0;
+  for (int i = 42; i <= 43; ++i)
+    EXPECT(sigqueue(getpid(), number, (union sigval){.sival_int = i}) == 0);
+  EXPECT(sennit_mctx_create(&mctx[0], count, &queued_count, stacks[0], sizeof stacks[0], 0) == 0);
+  EXPECT(queued_count == 0);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  EXPECT(queued_count == 2 && queued_values[0] == 42 && queued_values[1] == 43);
+  EXPECT(sigaction(number, &before, NULL) == 0);
+  return 0;
+}
+
 int mctx_errors(void) {
   char* const stack = stacks[0];
   const size_t size = sizeof stacks[0];
   EXPECT(sennit_mctx_create(NULL, count, NULL, stack, size, 0) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], NULL, NULL, stack, size, 0) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], count, NULL, NULL, size, 0) == -EINVAL);
-  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, size, 4) == -EINVAL);
+  EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, size, 8) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, sennit_mctx_least_stack() - 1, 0) == -EINVAL);
   EXPECT(sennit_mctx_create(&mctx[0], count, NULL, stack, sennit_mctx_least_stack(), 0) == 0);
   return 0;

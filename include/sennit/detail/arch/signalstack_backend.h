@@ -28,8 +28,9 @@
 extern "C" {
 #endif
 
-/* The signal that creation sends to its own thread. The program may use it, too, and loses none. In gdb:
- * handle SIG39 nostop noprint pass. */
+/* The signal that creation sends to its own thread. The program may use it, too, and loses neither a signal
+ * nor the value that it was queued with: while one is pending, creation takes the next free signal up to
+ * SIGRTMAX. errno stays as it is. In gdb: handle SIG39 nostop noprint pass. */
 #define SENNIT_SIGNALSTACK_SIGNAL (SIGRTMIN + 5)
 
 #define SENNIT_SIGNALSTACK_ROOM 16384 /* with AMX's registers a signal's frame has 12 KiB */
@@ -37,7 +38,8 @@ extern "C" {
 
 /* Makes a context on the stack of `size` bytes at `stack`, whichever way stacks grow. 0, or an errno: EINVAL
  * without a stack, ENOMEM when the kernel finds it too small for a signal's delivery, EPERM on the thread's
- * alternate signal stack, EAGAIN when the process has as many signals pending as it may have. */
+ * alternate signal stack, EAGAIN when the process has as many signals pending as it may have, or one of each.
+ */
 int sennit_signalstack_make(sennit_context* made, void* stack, size_t size, sennit_entry entry);
 
 /* What sennit_signalstack_make needs of a stack at least, by what the kernel says. */
