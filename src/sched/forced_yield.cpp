@@ -96,10 +96,10 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   }
   sennit_should_hold_no_lock("is made to yield", nullptr);  // in code without checks it was not noticed
   stack_should_be_whole(*w->ready.current);
+  count_forced(true);  // with its stack or without
   if ((w->ready.current->flags.unusual & yields_away) != 0) [[unlikely]]
     leave_by_forced_yield(*w->ready.current, __builtin_dwarf_cfa());
   const undisturbed as_if_nothing(*w, *w->ready.current);
-  count_forced(true);
   // The next dispatch looks outside, too: nobody else may come by for long.
   w->pace.often();
   if (w->shared == nullptr) {
