@@ -211,6 +211,12 @@ int sennit_self_set_name(const char* name);
 
 /* ---- Stacks. Any thread. See sennit/stacks.hpp. ---- */
 
+/* Calls function(argument) on a stack of 1 MiB, which the worker lends for the time of the call: for code
+ * that needs more stack than its fiber has. The function may block. See sennit/on_large_stack.hpp. -ENOMEM:
+ * there is no memory for the stack, and the function was not called. On threads' own stacks the function is
+ * called directly. */
+int sennit_on_large_stack(sennit_function function, void* argument);
+
 /* A stack size that may be less than 8 KiB: 1 KiB at least. Stacks of 1 and 2 KiB have no guard: who overruns
  * one writes into another. Link with -Wl,-z,now, and give all signal handlers SA_ONSTACK. */
 #define SENNIT_SMALL_STACK(bytes) ((size_t)(bytes) | ~(SIZE_MAX >> 1))

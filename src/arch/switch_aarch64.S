@@ -208,6 +208,30 @@ FUNCTION sennit_swapstack_call
     .cfi_endproc
 END sennit_swapstack_call
 
+// A call on another stack (call_on_stack.hpp). In: x0 = its top, 16-aligned; x1 = the function; x2 = its argument. As on
+// x86-64.
+FUNCTION sennit_call_on_stack
+    .cfi_startproc
+    LANDING_CALL
+    stp x29, x30, [sp, -16]!
+    .cfi_def_cfa_offset 16
+    .cfi_offset x29, -16
+    .cfi_offset x30, -8
+    mov x29, sp
+    .cfi_def_cfa_register x29
+    mov sp, x0
+    mov x0, x2
+    blr x1
+    mov sp, x29
+    .cfi_def_cfa_register sp
+    ldp x29, x30, [sp], 16
+    .cfi_def_cfa_offset 0
+    .cfi_restore x29
+    .cfi_restore x30
+    ret
+    .cfi_endproc
+END sennit_call_on_stack
+
 #if defined(__ARM_FEATURE_BTI_DEFAULT)
 // The linker marks a program as checked for landings only when every object says that it has them.
     .section .note.gnu.property, "a", @note

@@ -326,6 +326,28 @@ sennit_no_resumer:
 sennit_entry_personality_pointer:
     .quad sennit_entry_personality
 
+    .text
+// A call on another stack (call_on_stack.hpp). In: rdi = its top, 16-aligned; rsi = the function; rdx = its argument.
+// The frame pointer leads from there to the caller, for exceptions and debuggers. No signal frame: the caller is left at a
+// call, and its cleanups are looked up there.
+FUNCTION sennit_call_on_stack
+    .cfi_startproc
+    LANDING
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    movq %rdi, %rsp
+    movq %rdx, %rdi
+    callq *%rsi
+    leave
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+END sennit_call_on_stack
+
 #if defined(__CET__) && (__CET__ & 1)
 // The linker marks a program as checked for landings only when every object says that it has them, and so with
 // shadow stacks. Those are left out where the pointer to them is not switched: a program with us must then not

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "sennit/on_large_stack.hpp"
 #include "sennit/sennit.h"
 
 using namespace sennit;
@@ -23,6 +24,15 @@ void copy_text(char (&to)[Room], const std::string& from) noexcept {
 }
 
 }  // namespace
+
+int sennit_on_large_stack(sennit_function function, void* argument) {
+  if (function == nullptr)
+    return -EINVAL;
+  return guarded([&] {
+    on_large_stack([&] { function(argument); });
+    return 0;
+  });
+}
 
 void sennit_stacks_measure(bool on) {
   measure_stacks(on);

@@ -99,10 +99,19 @@ std::uintptr_t lowest_to_throw(const fault_site& site) noexcept {
   return reinterpret_cast<std::uintptr_t>(site.stack->memory.low) + throwing_room;
 }
 
+// The stack that the site's code ran on: its user's own, or one that is lent.
+const stack_memory& stack_of(const fault_site& site) noexcept {
+  const auto sp = reinterpret_cast<std::uintptr_t>(stack_pointer(*site.registers));
+  for (const stack_record* each = site.stack->lent; each != nullptr; each = each->lent)
+    if (each->memory.holds(sp))
+      return each->memory;
+  return site.stack->memory;
+}
+
 fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
   const machine_registers faulted = *site.registers;
   const char* left_whole = nullptr;
-  if (!fault_in_known_code(*site.registers, site.stack->memory))
+  if (!fault_in_known_code(*site.registers, stack_of(site)))
     left_whole =
         "a fault killed it, in code without unwinding tables, which hides any sennit::guarded function";
   else if (!fault_gives_up(*site.registers, lowest_to_throw(site),
@@ -118,7 +127,7 @@ fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
 
 fault_answer unwind(const fault_site& site, const fiber& f) {
   const machine_registers faulted = *site.registers;
-  if (!fault_in_known_code(*site.registers, site.stack->memory)) {
+  if (!fault_in_known_code(*site.registers, stack_of(site))) {
     say_given_up(f, "no exception can leave where it is");
     fiber_discard();
   }

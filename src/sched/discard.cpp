@@ -111,7 +111,9 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
                                         unsigned trusted, silence not_said = silence::is_nothing) noexcept {
   const stack_memory& stack = self.frame->record.memory;
   if (!stack.holds(reinterpret_cast<std::uintptr_t>(from)))
-    return {what, &self, "would leave a generator or coroutine unfinished: call it outside of these"};
+    return {what, &self,
+            "would leave a generator, a coroutine or a call on a large stack unfinished: call it outside of "
+            "these"};
   if (std::current_exception() != nullptr)
     return {what, &self, "handles an exception, which nobody would destroy: call it behind the catch block"};
   if (std::uncaught_exceptions() != 0)
@@ -134,20 +136,31 @@ frame_cleanup::frame_cleanup(void (*run)(frame_cleanup&) noexcept) noexcept : ru
       w != nullptr && w->ready.running() ? fiber_frame(*w->ready.current) : nullptr;
   if (frame == nullptr)
     return;
-  const stack_memory& stack = frame->record.memory;
-  if (!stack.holds(reinterpret_cast<std::uintptr_t>(this)))
+  if (!frame->record.holds(reinterpret_cast<std::uintptr_t>(this)))
     return;
   of_ = &frame->cleanups;
   outer_ = std::exchange(*of_, this);
 }
 
-frame_cleanup::~frame_cleanup() {
-  if (of_ != nullptr)
-    *of_ = outer_;
+void give_up_frames(const void* low, const void* high) noexcept {
+  coroutine_frame& frame = *running_worker().ready.current->frame;
+  const auto is_on = [](const stack_record& stack, const void* at) {
+    return stack.memory.holds(reinterpret_cast<std::uintptr_t>(at));
+  };
+  // Each stack that is left wholly, and then what was called from the one before.
+  for (const stack_record* on = frame.record.lent; on != nullptr; on = on->lent) {
+    if (is_on(*on, high))
+      break;
+    if (!is_on(*on, low))
+      continue;
+    const stack_record& before = on->lent != nullptr ? *on->lent : frame.record;
+    frame_cleanup::give_up(frame.cleanups, low, on->memory.high());
+    low = before.memory.low;
+  }
+  frame_cleanup::give_up(frame.cleanups, low, high);
 }
 
-void give_up_frames(const void* low, const void* high) noexcept {
-  frame_cleanup*& first = running_worker().ready.current->frame->cleanups;
+void frame_cleanup::give_up(frame_cleanup*& first, const void* low, const void* high) noexcept {
   while (first != nullptr && first >= low && first < high) {
     frame_cleanup& each = *first;
     first = each.outer_;
@@ -181,9 +194,9 @@ void fiber_discard() noexcept {
   coroutine_frame& frame = *self.frame;
   self.flags.told = telling::due;
   self.flags.unusual |= is_unusual;
-  forget_frames_of(frame);
   frame.record.memory.size = 0;    // frame_drop leaves it
   frame.record.memory.shape = {};  // like no other fiber's: it is not kept
+  forget_frames_of(frame);
   const sennit_decision next = frame.round(&frame);
   sennit_leave(next.target, next.value);
 }

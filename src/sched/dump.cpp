@@ -218,7 +218,8 @@ private:
 
   SENNIT_UNSANITIZED static bool stands_on_a_fiber(std::uintptr_t sp) noexcept {
     const stack_place place = stack_find(sp);
-    return place.found && place.record != nullptr && std::strcmp(place.record->kind, "fiber") == 0;
+    return place.found && place.record != nullptr && place.record->memory.low == place.low &&
+           std::strcmp(place.record->kind, "fiber") == 0;
   }
 
   SENNIT_UNSANITIZED static bool has_begun(const fiber& f) noexcept {

@@ -52,7 +52,7 @@ bool runs_own_code(const worker& w) noexcept {
 // the system is asked, which takes several times as long as the yield.
 bool in_signal_handler(const fiber& self) noexcept {
   const coroutine_frame* const frame = fiber_frame(self);
-  if (frame != nullptr && runs_on(frame->record.memory))
+  if (frame != nullptr && frame->record.holds(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))))
     return false;
   stack_t of_signals;
   return ::sigaltstack(nullptr, &of_signals) == 0 && (of_signals.ss_flags & SS_ONSTACK) != 0;

@@ -171,5 +171,6 @@ sennit_worker::~sennit_worker() {
   }
   while (spare_frames != nullptr)
     frame_drop(*std::exchange(spare_frames, spare_frames->next));
+  drop_large_stacks(*this);
   stack_give(stack_memory);
 }

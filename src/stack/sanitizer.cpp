@@ -6,6 +6,10 @@
 
 #include <pthread.h>
 
+#include <utility>
+
+#include "sennit/detail/stack/stack.hpp"
+
 #if defined(SENNIT_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -13,10 +17,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
 #include <vector>
-
-#include "sennit/detail/stack/stack.hpp"
 #endif
 #if defined(SENNIT_TSAN)
 #include <sanitizer/tsan_interface.h>
@@ -258,6 +259,57 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
   return transfer;
 }
 
+SENNIT_UNSANITIZED stack_visit::stack_visit([[maybe_unused]] const stack_memory& to) noexcept {
+#if defined(SENNIT_ASAN) || defined(SENNIT_MSAN)
+  switch_identity& self = *current_identity();
+  low_ = std::exchange(self.low, to.low);
+  size_ = std::exchange(self.size, to.size);
+#endif
+#if defined(SENNIT_ASAN)
+  root_ = __builtin_frame_address(0);
+  root_size_ =
+      static_cast<std::size_t>(static_cast<const char*>(low_) + size_ - static_cast<const char*>(root_));
+  __lsan_register_root_region(root_, root_size_);
+  __sanitizer_start_switch_fiber(&fake_stack_, to.low, to.size);
+#endif
+#if defined(SENNIT_MSAN)
+  __msan_start_switch_fiber(to.low, to.size);
+#endif
+}
+
+SENNIT_UNSANITIZED void visit_arrives() noexcept {
+#if defined(SENNIT_ASAN)
+  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+#if defined(SENNIT_MSAN)
+  __msan_finish_switch_fiber(nullptr, nullptr);
+#endif
+}
+
+SENNIT_UNSANITIZED void visit_leaves([[maybe_unused]] const stack_visit& visit) noexcept {
+#if defined(SENNIT_ASAN) || defined(SENNIT_MSAN)
+  switch_identity& self = *current_identity();
+  self.low = visit.low_;
+  self.size = visit.size_;
+#endif
+#if defined(SENNIT_ASAN)
+  __sanitizer_start_switch_fiber(nullptr, visit.low_, visit.size_);
+#endif
+#if defined(SENNIT_MSAN)
+  __msan_start_switch_fiber(visit.low_, visit.size_);
+#endif
+}
+
+SENNIT_UNSANITIZED stack_visit::~stack_visit() {
+#if defined(SENNIT_ASAN)
+  __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
+  __lsan_unregister_root_region(root_, root_size_);
+#endif
+#if defined(SENNIT_MSAN)
+  __msan_finish_switch_fiber(nullptr, nullptr);
+#endif
+}
+
 #if defined(SENNIT_ASAN)
 
 // Reports of AddressSanitizer name threads, and know nothing of fibers. What is said here goes with them:
@@ -274,7 +326,8 @@ void say_stack(const char* what, const stack_place& place) noexcept {
   std::fprintf(stderr, "sennit: %s the %s of ", what, place.guard ? "guard below the stack" : "stack");
   for (const std::string_view part : {who.kind, who.before, who.name, who.after})
     put(part);
-  std::fprintf(stderr, ", of %zu bytes\n", stack_told_size(place.record->memory));
+  std::fprintf(stderr, ", of %zu bytes\n",
+               place.record->memory.low == place.low ? stack_told_size(place.record->memory) : place.size);
 }
 
 SENNIT_UNSANITIZED void name_fibers(const char*) noexcept {

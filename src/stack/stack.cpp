@@ -467,6 +467,10 @@ void stack_name(const stack_memory& memory, stack_record* record) noexcept {
   memory.slab->known_as(memory.index).store(record, std::memory_order_release);
 }
 
+static bool is_idle(const stack_record& record) noexcept {
+  return record.kind == lent_kind && static_cast<const lent_stack&>(record).borrower == nullptr;
+}
+
 // What is adopted stays its owner's while we look, and no longer.
 void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack_record&), void* argument) {
   for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
@@ -474,7 +478,7 @@ void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack
     if (slab->adopted)
       hold.lock();
     for (std::size_t i = 0; i < slab->count; ++i)
-      if (const stack_record* record = slab->record(i))
+      if (const stack_record* record = slab->record(i); record != nullptr && !is_idle(*record))
         visit(argument, slab->memory(i), *record);
   }
 }
@@ -488,8 +492,10 @@ stack_place stack_find(std::uintptr_t address) noexcept {
       continue;
     const bool below_all = offset < slab->lead;
     const std::size_t index = below_all ? 0 : (offset - slab->lead) / stride;
-    return {true, below_all || (offset - slab->lead) % stride < slab->guard, slab->low(index), size,
-            slab->record(index)};
+    stack_record* record = slab->record(index);
+    if (record != nullptr && record->kind == lent_kind)
+      record = static_cast<lent_stack*>(record)->borrower;
+    return {true, below_all || (offset - slab->lead) % stride < slab->guard, slab->low(index), size, record};
   }
   return {};
 }

@@ -156,8 +156,10 @@ std::vector<stack_usage> stack_usages() {
 
 std::size_t stack_high_water() noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const detail::stack_place place = detail::stack_find(here);
-  return place.record != nullptr ? detail::stack_depth(place.record->memory, *place.record) : 0;
+  const detail::stack_record* on = detail::stack_find(here).record;
+  while (on != nullptr && !on->memory.holds(here))
+    on = on->lent;
+  return on != nullptr ? detail::stack_depth(on->memory, *on) : 0;
 }
 
 }  // namespace sennit

@@ -55,6 +55,42 @@ int stacks_are_measured(void) {
   return 0;
 }
 
+static void use_large(void* argument) {
+  volatile char frame[100 * 1024];
+  memset((char*)frame, 1, sizeof frame);
+  *(int*)argument += frame[sizeof frame - 1];
+  if (sennit_self() != NULL)
+    EXPECT(sennit_self_sleep(1000) == 0);
+}
+
+static void call_large(void* argument) {
+  EXPECT(sennit_on_large_stack(use_large, argument) == 0);
+  EXPECT(sennit_on_large_stack(NULL, argument) == -EINVAL);
+}
+
+static void spawn_call_large(void* argument) {
+  struct sennit_fiber_options options = {.stack_size = 16 * 1024, .guard_size = 16 * 1024};
+  struct sennit_fiber* fiber = NULL;
+  EXPECT(sennit_fiber_spawn(&fiber, call_large, argument, &options) == 0);
+  EXPECT(sennit_fiber_join(fiber, SENNIT_NEVER) == 0);
+  options.guard_size = (size_t)1 << 60;
+  EXPECT(sennit_fiber_spawn(&fiber, call_large, argument, &options) == -EINVAL);
+}
+
+int calls_run_on_large_stacks(void) {
+  int calls = 0;
+  struct sennit_runtime_options options = {.guard_size = (size_t)1 << 60};
+  struct sennit_runtime* runtime = NULL;
+  CHECK(capi_run(spawn_call_large, &calls) == 0);
+  call_large(&calls);
+  CHECK(calls == 2);
+  CHECK(sennit_runtime_create(&runtime, &options) == -EINVAL);
+  options.guard_size = 4096;
+  options.stack_size = (size_t)1 << 60;
+  CHECK(sennit_runtime_create(&runtime, &options) == -EINVAL);
+  return 0;
+}
+
 static uintptr_t tell_place(struct sennit_coroutine* self, void* argument, uintptr_t first) {
   (void)self;
   (void)argument;

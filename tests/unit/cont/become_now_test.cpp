@@ -304,7 +304,7 @@ KIND_TEST(BecomeNow, SaysThatACoroutineIsUnfinished) {
         for (int each : numbers)
           static_cast<void>(each);
       },
-      "would leave a generator or coroutine unfinished");
+      "would leave a generator, a coroutine or a call on a large stack unfinished");
 }
 
 // A frame that only catches has nothing to destroy.

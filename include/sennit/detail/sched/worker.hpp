@@ -85,6 +85,8 @@ struct sennit_worker {
   sennit::detail::coroutine_frame* spare_frames = nullptr;
   std::size_t spare_frame_count = 0;
   struct sennit::detail::idle_stacks idle_stacks;
+  sennit::detail::lent_stack* large_stacks = nullptr;  // idle ones (on_large_stack.hpp)
+  unsigned large_stack_count = 0;
   sennit::detail::block_pool blocks;  // for continuations
   std::atomic<int> thread{0};         // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
@@ -116,6 +118,10 @@ struct sennit_worker {
 namespace sennit::detail {
 
 using worker = sennit_worker;
+
+// How many idle large stacks a worker keeps.
+inline constexpr unsigned most_large_stacks = 4;
+void drop_large_stacks(worker& w) noexcept;
 
 inline stack_shape stack_shape_of(const worker& w, const fiber& f) noexcept {
   return f.far != nullptr && f.far->stack != stack_shape{} ? f.far->stack : w.usual_stack;

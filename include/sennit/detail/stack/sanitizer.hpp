@@ -106,7 +106,31 @@ void begin_identity(switch_identity& identity, std::size_t size);
 inline void begin_identity(switch_identity&, std::size_t) {}
 #endif
 
+// The running context calls a function on another stack: to be made before the call, and destroyed after it.
+class stack_visit {
+public:
+  explicit stack_visit(const struct stack_memory& to) noexcept;
+  ~stack_visit();
+  stack_visit(const stack_visit&) = delete;
+  stack_visit& operator=(const stack_visit&) = delete;
+
+private:
+  friend void visit_leaves(const stack_visit& visit) noexcept;
+  const void* low_ = nullptr;  // of the stack that is left
+  std::size_t size_ = 0;
+  void* fake_stack_ = nullptr;
+  const void* root_ = nullptr;  // what is used of it
+  std::size_t root_size_ = 0;
+};
+// There: the first, and the last thing to do.
+void visit_arrives() noexcept;
+void visit_leaves(const stack_visit& visit) noexcept;
+
 #else
+
+struct stack_visit {};
+inline void visit_arrives() noexcept {}
+inline void visit_leaves(const stack_visit&) noexcept {}
 
 inline switch_identity* current_identity() noexcept {
   return nullptr;

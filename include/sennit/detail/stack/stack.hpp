@@ -150,6 +150,23 @@ struct stack_record {
   const fault_hook* hook = nullptr;      // whom its faults go to (fault's); null: to the process's hook
   emergency_stack* emergency = nullptr;  // what its overflows are served on, since the first (fault's)
   stack_memory memory;
+  stack_record* lent = nullptr;  // the large stack that the user runs a call on; of that one: the one before
+
+  // Whether the address lies on that stack, or on one that is lent to its user.
+  bool holds(std::uintptr_t address) const noexcept {
+    const stack_record* each = this;
+    while (each != nullptr && !each->memory.holds(address))
+      each = each->lent;
+    return each != nullptr;
+  }
+};
+
+// A stack that is lent for the time of a call (on_large_stack.hpp): faults there, and all that is looked up
+// by an address there, are the borrower's.
+inline constexpr char lent_kind[] = "large stack";
+struct lent_stack : stack_record {
+  stack_record* borrower = nullptr;  // null: idle
+  lent_stack* next = nullptr;        // in a worker's list of idle ones
 };
 
 // How reports name a stack, in parts: fiber "x"; coroutine (unnamed); a stack that nobody uses.
@@ -253,7 +270,7 @@ struct stack_place {
   bool guard = false;   // it is in the guard
   char* low = nullptr;  // that stack's bounds
   std::size_t size = 0;
-  stack_record* record = nullptr;  // null: nobody uses the stack
+  stack_record* record = nullptr;  // its user's, the borrower's of a lent one; null: nobody uses the stack
 };
 stack_place stack_find(std::uintptr_t address) noexcept;
 // Says of one that is in use, and is not whole, that it was overrun, if there is any: other faults are likely
