@@ -27,7 +27,8 @@ namespace detail {
 void call_on_large_stack(void (*function)(void*), void* argument);
 }
 
-// Calls `function` and returns its result. Exceptions pass through. It costs little more than two switches (docs/stacks.md).
+// Calls `function` and returns its result. Exceptions pass through. It costs little more than two switches
+// (docs/stacks.md).
 //
 // The function runs in the calling fiber, on a stack that the worker lends: it may block, yield and resume on
 // another worker. The stack is lent until the function has returned. A worker keeps up to four idle ones, so

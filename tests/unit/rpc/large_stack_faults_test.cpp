@@ -3,6 +3,7 @@
 
 #include <stop_token>
 
+#include "exception_servers.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/on_large_stack.hpp"
 #include "sennit/stop_guard.hpp"
