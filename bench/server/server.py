@@ -15,6 +15,7 @@ import sys
 import time
 
 import load
+import stalls
 from load import Client, ServerError, ServerProcess, connect, kv_server_command, redis_command
 
 KIND = "--coroutine-per-request"
@@ -22,7 +23,7 @@ FRONTS = {name: ["--front", name] for name in ("fiber", "callback", "thread")}
 # The third seed's experiment: what executes a request of the callback front.
 SQUARE = {name: ["--front", "callback", KIND, name]
           for name in ("pooled-swap", "pooled-ucontext", "unpooled-swap", "unpooled-ucontext")}
-UNITS = {"cpu_us_per_request": "us/request", "per_second": "requests/s", "p99_us": "us", "busy_percent": "% busy",
+UNITS = {"cpu_us_per_request": "us/request", "per_second": "requests/s", "p99_us": "us", "longest_us": "us", "busy_percent": "% busy",
          "bytes": "bytes/connection"}
 CONFIGURATIONS = {
     "sennit": "examples/kv_server, a core for itself, redis-benchmark on another",
@@ -165,6 +166,13 @@ class Bench:
                 self.measure({name: server}, {"beside": f"{idle} idle"}, **case)
                 load.close_all(opened)
 
+    def stalls(self):
+        """The longest wait of one client beside another's long commands."""
+        with contextlib.ExitStack() as stack:
+            for name, server in self.servers({"fiber": FRONTS["fiber"]}, stack).items():
+                for command, wait in stalls.longest_waits(server.port, 2000 if self.tiny else stalls.SIZE):
+                    say(*peer_of(name), {"beside": command}, "longest_us", wait)
+
     def hostile(self):
         """50 clients beside others that are killed in mid-frame, stopped, or never read what they subscribed to."""
         with contextlib.ExitStack() as stack:
@@ -245,6 +253,7 @@ def main():
     bench.workers()
     bench.idle()
     bench.hostile()
+    bench.stalls()
 
 
 def version(peer, options):

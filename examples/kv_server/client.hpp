@@ -67,7 +67,8 @@ private:
 
 struct transaction {
   std::vector<stored_request> requests;
-  bool failed = false;  // a request could not be queued: EXEC refuses
+  std::size_t arguments = 0;  // of all requests
+  bool failed = false;        // a request could not be queued: EXEC refuses
 };
 
 struct waiting_for_list {

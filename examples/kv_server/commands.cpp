@@ -168,6 +168,7 @@ const command& accept(const request& arguments, const server_state& server, cons
   if (!has_arity(arguments, found->arity)) [[unlikely]] {
     fail_arity(found->name);
   }
+  check_at_once(arguments.size());
   if (found->choices != nullptr && arguments.size() > 1) [[unlikely]] {
     find_subcommand(*found, arguments);  // fails if there is none
   }
@@ -181,7 +182,10 @@ const command& accept(const request& arguments, const server_state& server, cons
 }
 
 [[gnu::noinline]] void enqueue(const command& found, invocation& call) {
-  call.from.queued->requests.emplace_back(found, call.arguments);
+  transaction& queued = *call.from.queued;
+  check_at_once(queued.arguments + call.arguments.size());
+  queued.requests.emplace_back(found, call.arguments);
+  queued.arguments += call.arguments.size();
   call.from.state_memory += call.from.queued->requests.back().memory();
   call.reply.simple("QUEUED");
 }
@@ -226,9 +230,25 @@ bool is_out_of_memory(const server_state& server) {
   return server.config.max_memory != 0 && server.keys.used_memory() > server.config.max_memory;
 }
 
+void check_room(const server_state& server, std::size_t bytes) {
+  const std::size_t most = server.config.max_memory;
+  if (most != 0 && (bytes > most || server.keys.used_memory() > most - bytes)) {
+    fail(out_of_memory);
+  }
+}
+
+void check_at_once(std::size_t elements) {
+  if (elements > most_at_once) [[unlikely]] {
+    fail("ERR too much at once: a command or transaction may have 16384 arguments and change 16384 elements");
+  }
+}
+
 void run(const command& found, invocation& call) {
   const std::size_t begin = call.reply.position();
   try {
+    if ((found.flags & flag::denyoom) != 0 && is_out_of_memory(call.server)) {
+      fail(out_of_memory);
+    }
     found.run(call);
   } catch (const command_error& error) {
     call.reply.error(error.text);
@@ -268,6 +288,7 @@ void leave(invocation& call, std::unique_ptr<computation> rest) {
     call.from.computing = std::move(rest);
     return;
   }
+  check_at_once(rest->size(call.server));
   computation::step next;
   while ((next = rest->go_on(call.server, call.reply)) != computation::step::done) {
     if (next == computation::step::compute) {

@@ -87,6 +87,14 @@ computation::step go_on(server_state& server, client& from, reply_writer& reply)
 // server's.
 void run_at_risk();
 
+// The most arguments of a command or a transaction, and the most elements that a command changes in one
+// piece: others do not wait for longer than some milliseconds.
+inline constexpr std::size_t most_at_once = 16384;
+void check_at_once(std::size_t elements);
+
+// Fails if that many bytes more pass --maxmemory.
+void check_room(const server_state& server, std::size_t bytes);
+
 bool is_out_of_memory(const server_state& server);
 [[noreturn]] void fail_arity(std::string_view command);
 

@@ -38,6 +38,10 @@ public:
   // Bytes that it holds. Not while it computes.
   virtual std::size_t memory() const = 0;
 
+  // About how many elements it has to visit. Within a transaction nothing else is served meanwhile, so a
+  // large computation is refused there.
+  virtual std::size_t size(server_state&) const { return 0; }
+
   // Whether it is to be stopped once the client sends no more.
   virtual bool ends_with_client() const { return false; }
 

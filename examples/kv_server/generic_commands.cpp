@@ -34,6 +34,7 @@ public:
     return found_.empty() ? step::done : step::more;
   }
   void compute() override {}
+  std::size_t size(server_state& server) const override { return server.keys.size(); }
   std::size_t memory() const override { return sizeof *this + memory_; }
 
 private:

@@ -1,8 +1,14 @@
 // Commands on sets: SADD SREM SPOP SMEMBERS, and those on several, SINTER SUNION SDIFF.
 #include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.hpp"
+#include "computation.hpp"
 #include "handlers.hpp"
 #include "integer.hpp"
 #include "randomness.hpp"
@@ -11,77 +17,161 @@ namespace kv::handlers {
 
 namespace {
 
-// Sets of integers are shown in ascending order.
-void reply_members(invocation& call, const set_value& set) {
-  std::vector<std::string_view> members;
-  members.assign(set.begin(), set.end());
-  if (set.is_integers()) {
-    std::sort(members.begin(), members.end(), [](std::string_view left, std::string_view right) {
-      return *parse_integer(left) < *parse_integer(right);
-    });
-  }
-  call.reply.array(members.size());
-  for (const std::string_view each : members) {
-    call.reply.bulk(each);
-  }
-}
-
 enum class operation { intersection, united, difference };
 
 using sets = std::vector<const set_value*>;
 
-// Empty sets stand for keys that are not there.
-sets read_sets(invocation& call, std::size_t from) {
-  static const set_value empty;
-  sets found;
-  for (std::size_t i = from; i < call.arguments.size(); ++i) {
-    const auto* set = read<set_value>(call, call.arguments[i]);
-    found.push_back(set == nullptr ? &empty : set);
-  }
-  return found;
-}
-
-bool in_all(const sets& all, const std::string& member) {
-  return std::all_of(all.begin(), all.end(), [&](const set_value* each) { return each->contains(member); });
-}
-
-bool in_others(const sets& all, const std::string& member) {
-  return std::any_of(all.begin() + 1, all.end(),
-                     [&](const set_value* each) { return each->contains(member); });
-}
-
-set_value combine(const sets& from, operation how) {
-  set_value result;
-  const auto smaller = [](const set_value* one, const set_value* other) {
-    return one->size() < other->size();
-  };
-  const std::size_t sources = how == operation::united ? from.size() : 1;
-  for (std::size_t source = 0; source < sources; ++source) {
-    const set_value& each = how == operation::intersection
-                                ? **std::min_element(from.begin(), from.end(), smaller)
-                                : *from[source];
-    for (const std::string& member : each) {
-      if (how == operation::united ||
-          (how == operation::intersection ? in_all(from, member) : !in_others(from, member))) {
-        result.add(member);
-      }
+// SINTER, SUNION, SDIFF and SMEMBERS: collects the members, some at a time, and replies with them or stores
+// them. If one of the sets changes meanwhile it begins again; the last attempt does all at once.
+class set_combination final : public computation {
+public:
+  set_combination(const request& arguments, std::size_t first_key, operation how) : how_(how) {
+    if (first_key == 2) {
+      destination_ = arguments[1];
+    }
+    for (std::size_t i = first_key; i < arguments.size(); ++i) {
+      keys_.emplace_back(arguments[i]);
     }
   }
-  return result;
-}
 
-void reply_combined(invocation& call, operation how) {
-  reply_members(call, combine(read_sets(call, 1), how));
+  step go_on(server_state& server, reply_writer& reply) override {
+    if (!collected_) {
+      if (!collect_some(server)) {
+        return step::more;
+      }
+      collected_ = true;
+      destination_ ? store(server, reply) : begin_reply(reply);
+    }
+    for (std::size_t left = portion; left != 0 && result_->size() != 0; --left) {
+      reply.bulk(*result_->begin());
+      result_->drop_one();
+    }
+    return result_->size() == 0 ? step::done : step::more;
+  }
+  void compute() override {}
+  std::size_t size(server_state& server) const override {
+    std::size_t members = 0;
+    for (const set_value* each : read_sets(server)) {
+      members += each->size();
+    }
+    return members;
+  }
+  std::size_t memory() const override { return result_->memory(); }
+
+private:
+  static constexpr std::size_t portion = 1024;
+  static constexpr int most_attempts = 3;
+
+  // An empty set stands for a key that does not exist.
+  sets read_sets(server_state& server) const {
+    static const set_value empty;
+    sets found;
+    for (const std::string& key : keys_) {
+      const any_value* value = server.keys.find(key);
+      const auto* set = value == nullptr ? &empty : get_as<set_value>(*value);
+      if (set == nullptr) {
+        fail(wrong_type);
+      }
+      found.push_back(set);
+    }
+    return found;
+  }
+
+  // Returns whether all members are collected.
+  bool collect_some(server_state& server) {
+    const sets all = read_sets(server);
+    std::vector<std::uint64_t> versions;
+    for (const std::string& key : keys_) {
+      versions.push_back(server.keys.version(key));
+    }
+    if (attempts_ == 0 || versions != versions_) {
+      versions_ = std::move(versions);
+      ++attempts_;
+      source_ = position_ = 0;
+      server.keys.discard(std::exchange(result_, std::make_unique<set_value>()));
+    }
+    std::size_t left = attempts_ > most_attempts ? std::numeric_limits<std::size_t>::max()
+                                                 : std::max<std::size_t>(portion / all.size(), 1);
+    const std::size_t sources = how_ == operation::united ? all.size() : 1;
+    for (; source_ != sources; ++source_, position_ = 0) {
+      const set_value& from = how_ == operation::intersection ? smallest(all) : *all[source_];
+      for (auto next = from.at(position_); next != from.end(); ++next, ++position_) {
+        if (left-- == 0) {
+          return false;
+        }
+        if (belongs(all, *next)) {
+          result_->add(*next);
+        }
+      }
+    }
+    return true;
+  }
+
+  static const set_value& smallest(const sets& all) {
+    return **std::min_element(all.begin(), all.end(), [](const set_value* one, const set_value* other) {
+      return one->size() < other->size();
+    });
+  }
+
+  bool belongs(const sets& all, const std::string& member) const {
+    const auto has_member = [&](const set_value* each) { return each->contains(member); };
+    switch (how_) {
+      case operation::intersection:
+        return std::all_of(all.begin(), all.end(), has_member);
+      case operation::difference:
+        return std::none_of(all.begin() + 1, all.end(), has_member);
+      case operation::united:
+        break;
+    }
+    return true;
+  }
+
+  void store(server_state& server, reply_writer& reply) {
+    const std::size_t size = result_->size();
+    if (size != 0) {
+      check_room(server, result_->memory());
+    }
+    server.keys.erase(*destination_);
+    if (size != 0) {
+      kv::store::edit(server.keys, *destination_)
+          .create(std::exchange(result_, std::make_unique<set_value>()));
+    }
+    reply.integer(static_cast<std::int64_t>(size));
+  }
+
+  // Sets of integers are few and shown in ascending order.
+  void begin_reply(reply_writer& reply) {
+    reply.array(result_->size());
+    if (!result_->is_integers()) {
+      return;
+    }
+    std::vector<std::int64_t> numbers;
+    for (const std::string& each : *result_) {
+      numbers.push_back(*parse_integer(each));
+    }
+    std::sort(numbers.begin(), numbers.end());
+    for (const std::int64_t each : numbers) {
+      reply.bulk(std::to_string(each));
+    }
+    result_ = std::make_unique<set_value>();
+  }
+
+  const operation how_;
+  std::optional<std::string> destination_;
+  std::vector<std::string> keys_;
+  std::vector<std::uint64_t> versions_;
+  int attempts_ = 0;
+  std::size_t source_ = 0, position_ = 0;  // what is collected next
+  bool collected_ = false;
+  std::unique_ptr<set_value> result_ = std::make_unique<set_value>();
+};
+
+void combine(invocation& call, operation how) {
+  leave(call, std::make_unique<set_combination>(call.arguments, 1, how));
 }
 
 void store_combined(invocation& call, operation how) {
-  set_value result = combine(read_sets(call, 2), how);
-  const auto size = static_cast<std::int64_t>(result.size());
-  call.server.keys.erase(call.arguments[1]);
-  if (size != 0) {
-    change<set_value>(call, call.arguments[1]).or_create() = std::move(result);
-  }
-  call.reply.integer(size);
+  leave(call, std::make_unique<set_combination>(call.arguments, 2, how));
 }
 
 }  // namespace
@@ -123,6 +213,10 @@ void spop(invocation& call) {
     return;
   }
   const std::size_t count = set ? std::min(wanted, set->size()) : 0;
+  if (count > most_at_once) {
+    set.unchanged();
+    check_at_once(count);
+  }
   if (counted) {
     call.reply.array(count);
   }
@@ -159,11 +253,7 @@ void smove(invocation& call) {
 }
 
 void smembers(invocation& call) {
-  if (const auto* set = read<set_value>(call, call.arguments[1])) {
-    reply_members(call, *set);
-  } else {
-    call.reply.array(0);
-  }
+  combine(call, operation::united);
 }
 
 void sismember(invocation& call) {
@@ -176,15 +266,15 @@ void scard(invocation& call) {
 }
 
 void sinter(invocation& call) {
-  reply_combined(call, operation::intersection);
+  combine(call, operation::intersection);
 }
 
 void sunion(invocation& call) {
-  reply_combined(call, operation::united);
+  combine(call, operation::united);
 }
 
 void sdiff(invocation& call) {
-  reply_combined(call, operation::difference);
+  combine(call, operation::difference);
 }
 
 void sinterstore(invocation& call) {

@@ -95,6 +95,10 @@ public:
 
   step go_on(server_state& server, reply_writer& reply) override;
   void compute() override { result_ = sort_items(items_, options_.order, stop_word()); }
+  std::size_t size(server_state& server) const override {
+    const any_value* found = server.keys.find(key_);
+    return found == nullptr ? 0 : size_of(*found);
+  }
   std::size_t memory() const override {
     return items_.capacity() * sizeof(sortable) + texts_.memory() + list_.memory();
   }
@@ -241,6 +245,12 @@ bool sorting::store_some(server_state& server, reply_writer& reply) {
     return false;
   }
   const std::size_t size = list_.size();
+  try {
+    check_room(server, list_.memory());
+  } catch (const command_error& error) {
+    reply.error(error.text);
+    return true;
+  }
   any_value made = std::make_unique<list_value>(std::move(list_));
   server.keys.erase(*options_.destination);
   if (size != 0) {

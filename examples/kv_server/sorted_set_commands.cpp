@@ -47,6 +47,10 @@ void zpopmin(invocation& call) {
   const std::size_t wanted = call.arguments.size() == 3 ? count_argument(call, 2) : 1;
   change<sorted_set_value> set(call, call.arguments[1]);
   const std::size_t count = set ? std::min(wanted, set->size()) : 0;
+  if (count > most_at_once) {
+    set.unchanged();
+    check_at_once(count);
+  }
   if (count == 0) {
     set.unchanged();
   }

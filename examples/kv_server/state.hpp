@@ -59,7 +59,7 @@ struct workspace {
 };
 
 struct server_state {
-  explicit server_state(const settings& chosen) : config(chosen) {}
+  explicit server_state(const settings& chosen) : config(chosen) { keys.limit_memory(chosen.max_memory); }
 
   settings config;
   store keys;

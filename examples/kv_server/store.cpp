@@ -300,6 +300,10 @@ void store::resize_if_needed() {
 
 // Without memory for a new table the old one serves on, with longer chains.
 void store::start_move(std::size_t buckets) {
+  const std::size_t bytes = buckets * sizeof(entry*);
+  if (memory_limit_ != 0 && buckets > tables_[0].count && used_memory_ + bytes > memory_limit_) {
+    return;
+  }
   try {
     tables_[1] = make_table(buckets);
   } catch (const std::bad_alloc&) {

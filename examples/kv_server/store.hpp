@@ -43,6 +43,9 @@ public:
   bool erase(std::string_view key);  // whether there was such a key
   void clear();
 
+  // Destroys a value later, with the garbage, if it has many elements.
+  void discard(any_value&& content);
+
   // Destroys at most `most` elements of removed values. Returns whether there are more.
   bool destroy_garbage(std::size_t most);
 
@@ -80,6 +83,9 @@ public:
   std::uint64_t scan(std::uint64_t cursor, const visitor& visit) const;
 
   std::size_t size() const { return tables_[0].used + tables_[1].used; }
+
+  // The table does not grow over it; its chains become longer instead. 0: no limit.
+  void limit_memory(std::size_t bytes) { memory_limit_ = bytes; }
 
   // Bytes held for entries and tables, without the allocator's overhead.
   std::size_t used_memory() const { return used_memory_; }
@@ -120,7 +126,6 @@ private:
   static entry* make_entry(std::string_view key, std::uint64_t hash, any_value&& content);
   static void destroy(entry* gone);
   static void destroy_all(table& gone);
-  void discard(any_value&& content);
   bool destroy_some_cleared(std::size_t most);
 
   std::uint64_t hash_of(std::string_view key) const { return siphash<1, 2>(process_hash_key())(key); }
@@ -141,6 +146,7 @@ private:
   table tables_[2];            // [1] only while entries move there from [0]
   std::size_t next_move_ = 0;  // the buckets of [0] before it are empty
   std::size_t used_memory_ = 0;
+  std::size_t memory_limit_ = 0;
   std::uint64_t last_version_ = 0;
   struct view {
     std::size_t watchers = 0;

@@ -219,5 +219,24 @@ TEST(memory_limit, refuses_writes_but_not_reads_and_deletes) {
   EXPECT_EQ(client.send("SET small 2\r\n"), "+OK\r\n");
 }
 
+// A command may pass the limit by its own arguments only.
+TEST(memory_limit, holds_for_what_commands_store_and_in_transactions) {
+  settings config;
+  config.max_memory = 1000000;
+  const auto server = make_server(config);
+  test_client client(*server);
+  const std::string oom = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+  for (int i = 0; i < 6; ++i) {
+    client.send(encode({"SADD", "s", std::to_string(i) + std::string(100000, 'x')}));
+    client.send(encode({"RPUSH", "l", "1"}));
+  }
+  EXPECT_EQ(client.send("SUNIONSTORE to s\r\nEXISTS to\r\n"), oom + ":0\r\n");
+  EXPECT_EQ(client.send("SORT s ALPHA STORE to\r\nEXISTS to\r\n"), oom + ":0\r\n");
+  EXPECT_EQ(client.send("SORT l STORE to\r\n"), ":6\r\n");
+  const std::string set = encode({"SET", "k", std::string(500000, 'x')});
+  EXPECT_EQ(client.send("MULTI\r\n" + set + "SET other x\r\nGET other\r\nEXEC\r\n"),
+            "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n+OK\r\n" + oom + "$-1\r\n");
+}
+
 }  // namespace
 }  // namespace kv

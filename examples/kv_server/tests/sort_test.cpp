@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support.hpp"
@@ -215,6 +216,56 @@ TEST_F(sorting, debug_loop_computes_until_it_is_stopped) {
   EXPECT_EQ(step(), outcome::wait);
   EXPECT_EQ(got_, "+OK\r\n+PONG\r\n");
   EXPECT_FALSE(sorter_.raw().is_in_company());
+}
+
+// Each takes turns with others, and begins again if what it reads changes.
+TEST_F(sorting, so_do_large_ranges_set_operations_and_key_listings) {
+  for (int i = 0; i < 5000; ++i) {
+    other_.send("SADD one " + std::to_string(i) + "\r\nSET key:" + std::to_string(i) + " x\r\n");
+  }
+  other_.send("SADD other 1 2 x\r\n");
+  for (const auto& [request, before, after] :
+       {std::tuple("LRANGE numbers 0 -1\r\n", "*2000\r\n", "*2001\r\n"),
+        std::tuple("SMEMBERS one\r\n", "*5000\r\n", "*5001\r\n"),
+        std::tuple("SUNION other one\r\n", "*5001\r\n", "*5002\r\n"),
+        std::tuple("SDIFF one other\r\n", "*4998\r\n", "*4999\r\n"),
+        std::tuple("SDIFFSTORE to one other\r\n", ":4998\r\n", ":4999\r\n")}) {
+    const std::string whole = sorter_.send(request);
+    EXPECT_EQ(whole.substr(0, whole.find('\n') + 1), before) << request;
+    got_.clear();
+    send(request);
+    int turns = 0;
+    for (; step() == outcome::more; ++turns) {
+      if (turns == 0) {
+        other_.send("RPUSH numbers new\r\nSADD one new\r\n");
+      }
+    }
+    EXPECT_GT(turns, 1) << request;
+    EXPECT_EQ(got_.substr(0, got_.find('\n') + 1), after) << request;
+    other_.send("RPOP numbers\r\nSREM one new\r\n");
+  }
+  EXPECT_EQ(sorter_.send("SINTER one other\r\n"), "*2\r\n" + test::bulk("1") + test::bulk("2"));
+  send("KEYS key:*\r\n");
+  got_.clear();
+  EXPECT_EQ(step(), outcome::more);
+  EXPECT_EQ(go_on(), outcome::wait);
+  EXPECT_EQ(got_.substr(0, 7), "*5000\r\n");
+}
+
+TEST_F(sorting, too_much_at_once_is_refused) {
+  const std::string error =
+      "-ERR too much at once: a command or transaction may have 16384 arguments and change 16384 "
+      "elements\r\n";
+  for (int i = 0; i < 20; ++i) {
+    other_.send("*1002\r\n$5\r\nRPUSH\r\n$1\r\nl\r\n" + test::repeat("$1\r\nx\r\n", 1000));
+  }
+  EXPECT_EQ(other_.send("LPOP l 16385\r\n"), error);
+  EXPECT_EQ(other_.send("LLEN l\r\nMULTI\r\nSORT l ALPHA\r\nLLEN l\r\nEXEC\r\n"),
+            ":20000\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n" + error + ":20000\r\n");
+  EXPECT_EQ(other_.send("*16385\r\n$3\r\nDEL\r\n" + test::repeat("$1\r\nl\r\n", 16384)), error);
+  const std::string ping = "PING\r\n";
+  const std::string replies = other_.send("MULTI\r\n" + test::repeat(ping, 16385) + "EXEC\r\n");
+  EXPECT_NE(replies.find(error + "-EXECABORT"), std::string::npos);
 }
 
 }  // namespace
