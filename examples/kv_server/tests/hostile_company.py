@@ -91,7 +91,7 @@ def endless_subscriptions(start):
     endless = {
         "subscriptions": (b"", b"SUBSCRIBE %d" + b"x" * 1000 + b"\r\n"),
         "watched keys": (b"", b"WATCH %d" + b"x" * 1000 + b"\r\n"),
-        "queued requests": (b"MULTI\r\n", b"SET a%d " + b"x" * 1000 + b"\r\n"),
+        "queued requests": (b"MULTI\r\n", b"SET a%d " + b"x" * 10000 + b"\r\n"),
     }
     with start("--maxmemory-clients", str(32 * MIB)) as server:
         before = server.resident_bytes()
