@@ -37,6 +37,7 @@ public:
   bool attempt(later_wake&) override { return ready_ || failed_; }
   bool watch() override;
   void leave() noexcept override;
+  void served() noexcept override { entered_ = false; }
   bool complete() override { return false; }  // an event came: it is looked what for
 
 protected:

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/token_watch.hpp"
@@ -84,19 +85,47 @@ void shared_timers::fire_due(time_point now) noexcept {
   }
 }
 
+namespace {
+
+// Those that the calling thread has taken and not let go yet: it holds the lock of their object.
+constinit thread_local claimed_wait* taken_last = nullptr;
+
+}  // namespace
+
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   who = nullptr;
   claimed_wait& of = *w.of;
   fiber* const waits = of.who_;
   if (of.local_ && !waits->is_parked())
     return false;  // its deadline or its runtime's end came first
-  std::atomic<claim_state>& word = of.claim_.word();
   const claim_result result = of.claim_.take(taken_at(w.number));
-  if (result == claim_result::parked)
+  if (result == claim_result::parked) {
+    of.let_go_.store(true, std::memory_order_relaxed);  // it runs after it was delivered
     who = waits;
-  else if (result == claim_result::early && waits == nullptr)
-    wake_thread(word);  // by its address only: its frame may be gone. (A fiber goes on by itself.)
+  } else if (result == claim_result::early) {
+    of.taken_before_ = std::exchange(taken_last, &of);
+  }
   return result != claim_result::lost;
+}
+
+void let_go_of_taken() noexcept {
+  for (claimed_wait* each = std::exchange(taken_last, nullptr); each != nullptr;) {
+    claimed_wait* const before = each->taken_before_;
+    const bool is_thread = each->who_ == nullptr;
+    std::atomic<claim_state>& word = each->claim_.word();
+    each->let_go_.store(true, std::memory_order_release);
+    if (is_thread)
+      wake_thread(word);  // by its address only: its frame may be gone
+    each = before;
+  }
+}
+
+bool claimed_wait::was_served() const noexcept {
+  if (!is_taken(claim_.state()))
+    return false;
+  for (backoff pause; !let_go_.load(std::memory_order_acquire);)
+    pause();
+  return true;
 }
 
 claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind among) noexcept
@@ -129,7 +158,7 @@ bool claimed_wait::wait() {
       wait_as_thread();
     stopped_ = stop_.end();
   }
-  return is_taken(claim_.state());
+  return was_served();
 }
 
 bool claimed_wait::file(token_watch* stop) noexcept {
@@ -278,6 +307,8 @@ fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   fiber* who = nullptr;
   if (!take_waiter(w, word, who))
     static_cast<claimed_waiter&>(w).let_go.store(true, std::memory_order_release);
+  else if (who == nullptr)
+    let_go_of_taken();
   return who;
 }
 
@@ -285,8 +316,10 @@ void until_let_go(const waiter& me) noexcept {
   if (me.flags.kind != waiter_kind::claimed)
     return;
   const auto& claimed = static_cast<const claimed_waiter&>(me);
-  if (claimed.of->was_taken_at(claimed))
+  if (claimed.of->was_taken_at(claimed)) {
+    claimed.of->was_served();
     return;
+  }
   for (backoff pause; !claimed.let_go.load(std::memory_order_acquire);)
     pause();
 }

@@ -11,11 +11,11 @@ namespace {
 
 using case_list = select_case::list;
 
-// The locks of all cases, in the order of their addresses, each once. Few: they are looked for anew each
-// time.
+// The locks of all cases, in the order of their addresses, each once; except one. Few: they are looked for
+// anew each time.
 class all_locks {
 public:
-  explicit all_locks(case_list cases) : cases_(cases) {
+  explicit all_locks(case_list cases, const spin_lock* except = nullptr) : cases_(cases), except_(except) {
     for (spin_lock* each = next(nullptr); each != nullptr; each = next(each))
       each->lock();
     held_ = true;
@@ -41,12 +41,13 @@ private:
     spin_lock* found = nullptr;
     for (const select_case* each : cases_)
       if (spin_lock* const its = each->lock();
-          its != nullptr && before(after, its) && (found == nullptr || before(its, found)))
+          its != nullptr && its != except_ && before(after, its) && (found == nullptr || before(its, found)))
         found = its;
     return found;
   }
 
   case_list cases_;
+  const spin_lock* except_;
   bool held_ = false;
 };
 
@@ -104,10 +105,23 @@ std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
   return none;
 }
 
-void leave_each(case_list cases) noexcept {
-  const all_locks hold(cases);
-  for (select_case* each : cases)
-    each->leave();
+// The lock of the case that was served, whose object may be gone: unless another case waits for that object.
+const spin_lock* lock_not_needed(case_list cases, std::size_t served) noexcept {
+  if (served == none)
+    return nullptr;
+  const spin_lock* const its = cases[served]->lock();
+  const auto same = [its](const select_case* each) { return each->lock() == its; };
+  return std::ranges::count_if(cases, same) == 1 ? its : nullptr;
+}
+
+// Takes out of their lists all cases, except the one that was served: it is out of its list.
+void leave_each(case_list cases, std::size_t served = none) noexcept {
+  const all_locks hold(cases, lock_not_needed(cases, served));
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    if (i != served)
+      cases[i]->leave();
+    else
+      cases[i]->served();
 }
 
 }  // namespace
@@ -132,8 +146,9 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
     {
       struct entered {
         case_list cases;
-        ~entered() { leave_each(cases); }
-      } const however{cases};
+        const claimed_wait& wait;
+        ~entered() { leave_each(cases, wait.was_served() ? wait.place() : none); }
+      } const however{cases, wait};
       watched = watch_each(cases);
       taken = watched ? wait.wait() : !wait.cancel();
     }
@@ -183,8 +198,8 @@ void select_wait_base::leave(case_list cases, fiber_status why) noexcept {
   timer_.reset();
   if (!claim_)
     return;
-  leave_each(cases);
-  const bool taken = claim_->was_taken();
+  const bool taken = claim_->was_served();
+  leave_each(cases, taken ? claim_->place() : none);
   const std::size_t number = taken ? claim_->place() : due(cases);
   if (taken ? cases[number]->complete() : why != fiber_status::stopped)
     chosen_ = number;

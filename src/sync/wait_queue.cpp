@@ -15,6 +15,7 @@ void deliver_and_enter(fiber* who) {
 void deliver_all(fiber_chain& woken) noexcept {
   while (fiber* f = woken.pop())
     parallel_ready_in_turn(*f, fiber_status::notified);
+  let_go_of_taken();
 }
 
 }  // namespace sennit::detail

@@ -15,7 +15,7 @@ namespace sennit::detail {
 // a deadline and a waker may come at the same time, and the claim says who came first.
 //
 //   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a claimed_waiter of its wait
-//   bool leave(waiter& me) noexcept;           // it does not wait any more; false: it was taken out before
+//   bool leave(waiter& me) noexcept;           // it gives up; false: it was taken out before
 //   result end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
 //   void settle(time_point deadline);  // if it has to wait for more when it was woken
 //
@@ -52,9 +52,11 @@ public:
   }
   void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept {
     if (auto* claim = std::get_if<claimed_wait>(&known_)) {
-      wait_.leave(claim->node());
+      const bool served = claim->was_served();
+      if (!served)
+        wait_.leave(claim->node());
       word = claim->word();
-      if (claim->was_taken())
+      if (served)
         why = fiber_status::notified;
       else if (why != fiber_status::stopped)
         why = fiber_status::timed_out;

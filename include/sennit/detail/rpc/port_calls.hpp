@@ -308,11 +308,12 @@ protected:
     }
     lock hold(waits_);
     fiber* caller = nullptr;
-    answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
+    const bool answered = answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
+    const bool let_go = answered && caller == nullptr;
     served.largest_ = largest;
     if (nobody_calls()) [[likely]] {
       hold.pass_on();
-      wait_for_call(served, never, caller, receive_reason);
+      wait_for_call(served, never, caller, receive_reason, let_go);
       return bool(served);
     }
     left_behind left;
@@ -424,6 +425,7 @@ private:
   struct left_behind {
     fiber* sender = nullptr;   // what it has only sent was received
     fiber* refused = nullptr;  // and others, through `next`
+    bool let_go = false;       // and of some that continue by themselves
 
     [[gnu::noinline, gnu::cold]] void refuse(record& call, waiter& w) noexcept {
       fiber* who = nullptr;
@@ -432,6 +434,8 @@ private:
       call.at.refuse(call_phase::too_large);
       if (who != nullptr)
         who->next = std::exchange(refused, who);
+      else
+        let_go = true;
     }
     SENNIT_INLINE void wake() noexcept {
       if (sender != nullptr)
@@ -441,6 +445,8 @@ private:
         refused = static_cast<fiber*>(first->next);
         Waits::wake(first);
       }
+      if (let_go) [[unlikely]]
+        Waits::let_go();
     }
   };
 
@@ -470,9 +476,11 @@ private:
     if (asked)
       stand_alone(call, w);
     waits_.unlock();
-    if (Waits::direct && asked)
+    if (server == nullptr) [[unlikely]]
+      Waits::let_go();
+    else if (Waits::direct && asked)
       next = server;
-    else if (server != nullptr)
+    else
       Waits::wake(server);
     return asked;
   }
@@ -482,19 +490,25 @@ private:
     next = server;
     return waits;
   }
-  // With the lock held, which it lets go. `caller`: who is made ready then, or null.
-  SENNIT_INLINE void wait_for_call(incoming& into, time_point deadline, fiber* caller, const char* reason) {
+  // With the lock held, which it releases. `caller`: the fiber that is made ready then, or null. `let_go`:
+  // the caller was taken, and continues by itself.
+  SENNIT_INLINE void wait_for_call(incoming& into, time_point deadline, fiber* caller, const char* reason,
+                                   bool let_go = false) {
     waits_.wait_by({reason, this}, deadline,
-                   [this, caller, into = &into](waiter& w, fiber*& next) __attribute__((always_inline)) {
-                     fiber* const woken = caller;  // ours is on the stack of who waits
-                     enter_servers(w, *into);
-                     waits_.unlock();
-                     if (Waits::direct)
-                       next = woken;
-                     else if (woken != nullptr)
-                       Waits::wake(woken);
-                     return true;
-                   });
+                   [this, caller, let_go, into = &into](waiter& w, fiber*& next)
+                       __attribute__((always_inline)) {
+                         fiber* const woken = caller;  // this lambda is on the waiter's stack
+                         const bool lets_go = let_go;
+                         enter_servers(w, *into);
+                         waits_.unlock();
+                         if (Waits::direct)
+                           next = woken;
+                         else if (woken != nullptr)
+                           Waits::wake(woken);
+                         if (lets_go) [[unlikely]]
+                           Waits::let_go();
+                         return true;
+                       });
   }
 
   void leave_lent() noexcept {
@@ -571,6 +585,8 @@ private:
         stand_alone(call, first);
       else if (!Waits::take(first, left.sender))
         continue;
+      else
+        left.let_go |= left.sender == nullptr;
       hand(call, into, asked);
       return true;
     }

@@ -2,8 +2,15 @@
 // without.
 //
 // A fiber that only one thing can wake is itself the node in that thing's list: that is the quick way,
-// parallel_block(). Everybody else waits through a claimed_wait in its own frame: a deadline, a second list
-// or another thread may come at any moment, and the claim says who came first.
+// parallel_block(). All other waiters wait through a claimed_wait in their own frame: a deadline, a second
+// list or another thread may come at any moment, and the claim tells which came first.
+//
+// The rule of lifetimes: a waiter that was served does not touch the object again, and the waker does not
+// touch the object, or the waiter's frame, after it has let the waiter go. A served waiter was taken out of
+// its list under the object's lock. If it had parked, it is made ready after the lock was released. If it had
+// not, or is an OS thread, it could run on at once: so it waits until the waker has released the lock and
+// lets it go. A waiter that gives up, by time or by a stop, leaves the list under the lock; the object must
+// outlive that.
 #pragma once
 
 #include <atomic>
@@ -22,12 +29,12 @@ class token_watch;
 struct claimed_waiter : waiter {
   claimed_wait* of = nullptr;
   std::uint32_t number = 0;         // among the places of that wait
-  std::atomic<bool> let_go{false};  // by who lost the claim, where no lock says so
+  std::atomic<bool> let_go{false};  // by a waker that lost the claim, where there is no lock
 };
 
-// Ends the wait of one that was taken out of its list, under the lock of that: one that is claimed may be
-// gone as soon as its claim is taken and that lock let go. False: it had stopped waiting. `who`: the fiber
-// that is to be made ready, by deliver(), after the lock was let go; or null: nobody.
+// Ends the wait of one that was taken out of its list, under the lock of that. False: it had stopped waiting.
+// `who`: what deliver() gets, on this thread, after the lock was released: the fiber to be made ready; or
+// null, if the waiter continues by itself once it is let go, which deliver() does, too.
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
 SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
   w.next = nullptr;
@@ -37,9 +44,13 @@ SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noex
   who = static_cast<fiber*>(&w);
   return true;
 }
+// Lets go of the waiters that the calling thread has taken and that continue by themselves.
+[[gnu::cold]] void let_go_of_taken() noexcept;
 SENNIT_INLINE void deliver(fiber* who) noexcept {
   if (who != nullptr) [[likely]]
     parallel_ready(*who, fiber_status::notified);
+  else
+    let_go_of_taken();
 }
 
 // Takes a waiter out of its list, under the lock of that. False: it was taken out before.
@@ -71,15 +82,16 @@ public:
     place.number = number;
     place.let_go.store(false, std::memory_order_relaxed);
   }
-  // False: the deadline passed first, or the caller is to leave: once the lists are left, leave_if_told() is
-  // to be called. errno is kept.
+  // True: it was served, and has left the list that served it. False: the deadline passed first, or the
+  // caller is to leave: once the lists are left, leave_if_told() is to be called. errno is kept.
   bool wait();
   // In place of wait(), without a stack. False: the wait has ended; else it may be gone. (One of a local
   // runtime has its deadline besides.) `stop`: what may end it, too; or null.
   bool file(token_watch* stop) noexcept;
   // Of who waits so. False: somebody else makes it ready.
   bool withdraw() noexcept { return claim_.withdraw(); }
-  bool was_taken() const noexcept { return is_taken(claim_.state()); }
+  // Whether it was served; then the waker has let it go when this returns. For a wait that has ended.
+  bool was_served() const noexcept;
   // Before wait(), or in its place: gives up. False: it has ended.
   bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
   std::uintptr_t word() const noexcept { return node_.word; }
@@ -93,6 +105,7 @@ public:
 
 private:
   friend bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
+  friend void let_go_of_taken() noexcept;
   void wait_as_fiber() noexcept;
   void wait_as_local_fiber();
   void wait_as_thread() noexcept;
@@ -112,6 +125,8 @@ private:
   time_point deadline_;
   bool told_ = false;
   bool stopped_ = false;
+  std::atomic<bool> let_go_{false};       // by the waker that has served it, as its last access
+  claimed_wait* taken_before_ = nullptr;  // of those that its waker is yet to let go
 };
 
 // Who calls, for as long as it lives: the fiber, of whatever runtime, or outside of fibers the OS thread.

@@ -51,6 +51,7 @@ struct local_waits {
     return true;
   }
   SENNIT_INLINE static void wake(fiber* who) { unpark(*who); }
+  static void let_go() noexcept {}
   static void wake_all(fiber_chain& woken) {
     while (fiber* f = woken.pop())
       unpark_in_turn(*f, fiber_status::notified);
@@ -108,11 +109,13 @@ public:
     held_ = false;
     waits_.unlock();
   }
-  // Who is made ready may destroy what the lock belongs to. Null: nobody.
+  // A waiter that is made ready, or let go, may destroy what the lock belongs to. Null: none is made ready.
   SENNIT_INLINE void release_and_wake(fiber* who) {
     release();
     if (who != nullptr)
       Waits::wake(who);
+    else
+      Waits::let_go();
   }
 
 private:

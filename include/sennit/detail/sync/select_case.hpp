@@ -47,6 +47,8 @@ public:
   // Under the lock.
   virtual void enter() noexcept {}
   virtual void leave() noexcept {}
+  // In place of leave(), of the case that was taken: its object may be gone.
+  virtual void served() noexcept {}
   // Without locks, after all others have entered. False: look again.
   virtual bool watch() { return true; }
   // Taken by a peer. False: look again.

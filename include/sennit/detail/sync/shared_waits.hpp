@@ -22,6 +22,8 @@ public:
   // Who is woken gets its word from the caller, under the lock.
   SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept { return take_waiter(w, w.word, who); }
   SENNIT_INLINE static void wake(fiber* who) noexcept { deliver(who); }
+  // In place of wake(), where a waiter was taken and there is none to wake.
+  static void let_go() noexcept { let_go_of_taken(); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
 
   static void prepare(const fiber& f, const char* reason) noexcept { must_be_of_kind(f, true, reason); }
@@ -57,7 +59,8 @@ public:
         const File then = file;
         fiber* next = nullptr;
         const bool waits = then(self, next);
-        deliver(next);
+        if (next != nullptr)
+          deliver(next);
         return waits;
       });
     }
@@ -77,11 +80,11 @@ private:
     fiber* next = nullptr;
     if (!file(wait.node(), next))
       return 0;
-    deliver(next);
-    const bool ended = wait.wait();
+    if (next != nullptr)
+      deliver(next);
+    if (wait.wait())
+      return wait.word();  // the object may be gone
     leave(wait.node(), gone);
-    if (ended)
-      return wait.word();
     wait.leave_if_told();
     return 0;
   }

@@ -110,11 +110,11 @@ private:
     if (!enter(wait.node(), decide))
       return true;
     after();
-    const bool woken = wait.wait();
+    if (wait.wait())
+      return true;  // the queue may be gone
     leave(wait.node());
-    if (!woken)
-      wait.leave_if_told();
-    return woken;
+    wait.leave_if_told();
+    return false;
   }
 };
 
