@@ -56,7 +56,7 @@ struct channel_cases {
       if constexpr (channel::in_register)
         if (place_.filled)
           value_.emplace(from_word<T>(word));
-      return true;
+      return !channel::may_throw || value_ || word != channel::again;
     }
     void finish() { then_(std::move(value_)); }
 
@@ -84,19 +84,24 @@ struct channel_cases {
       return sent_ || to_.closed_;
     }
     void enter() noexcept override {
-      word = reinterpret_cast<std::uintptr_t>(&value_);
+      word = reinterpret_cast<std::uintptr_t>(&offer_);
       list_push_back(to_.senders_, *this);
     }
     void leave() noexcept override { detail::leave_list(*this); }
     bool complete() override {
+      if constexpr (channel::may_throw)
+        if (offer_.failure)
+          std::rethrow_exception(std::move(offer_.failure));
       sent_ = word == channel::taken;
-      return true;
+      return !channel::may_throw || word != channel::again;
     }
     void finish() { then_(sent_); }
 
   private:
+    using offer = std::conditional_t<channel::may_throw, typename channel::throwing_offer, T&>;
     channel& to_;
     T value_;
+    offer offer_{value_};
     bool sent_ = false;
     Then then_;
   };

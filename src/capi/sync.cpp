@@ -207,24 +207,26 @@ struct packed {
   bool taken = false;
 };
 
+static int error_of(channel_status status) noexcept {
+  return status == channel_status::success ? 0 : status == channel_status::closed ? -EPIPE : -ETIMEDOUT;
+}
+
 int sennit_channel::send(const void* element, detail::time_point deadline) {
   if (channel.closed())
     return -EPIPE;
   const user here(users);
   packed offered(*this, element);
-  offered.taken = channel.send_until(offered.word, deadline);
-  if (offered.taken)
-    return 0;
-  return channel.closed() ? -EPIPE : -ETIMEDOUT;
+  const auto sent = channel.send_until(offered.word, deadline);
+  offered.taken = sent;
+  return error_of(sent.status());
 }
 
 int sennit_channel::receive(void* element, detail::time_point deadline) {
   const user here(users);
-  const std::optional<std::uintptr_t> word = channel.receive_until(deadline);
-  if (!word)
-    return channel.closed() ? -EPIPE : -ETIMEDOUT;
-  unpack(*word, element);
-  return 0;
+  const auto word = channel.receive_until(deadline);
+  if (word)
+    unpack(*word, element);
+  return error_of(word.status());
 }
 
 int sennit_channel_create(sennit_channel** result, size_t element_size, size_t capacity) {

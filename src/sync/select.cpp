@@ -88,14 +88,17 @@ bool watch_each(case_list cases) {
 // Does one of the cases, if one can be done now, and returns its number; else enters them all, for `wait`,
 // or, without a wait, leaves it at that.
 std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
-  all_locks hold(cases);
   later_wake woken;
-  if (const std::size_t done = attempt_each(cases, woken); done != none) {
-    hold.release();
-    if (woken.wake != nullptr)
-      woken.wake(woken.who);
+  struct wake_at_end {  // after the locks are released, also where an attempt throws
+    later_wake& woken;
+    ~wake_at_end() {
+      if (woken.wake != nullptr)
+        woken.wake(woken.who);
+    }
+  } const last{woken};
+  all_locks hold(cases);
+  if (const std::size_t done = attempt_each(cases, woken); done != none)
     return done;
-  }
   if (wait != nullptr) {
     for (std::size_t i = 0; i < cases.size(); ++i)
       wait->own(*cases[i], static_cast<std::uint32_t>(i));

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/no_yield_guard.hpp"
 
 namespace sennit::detail {
@@ -48,5 +50,37 @@ public:
 private:
   std::uint32_t* const count_;  // the fiber's, wherever it runs; null: no fiber runs, and nobody is asked
 };
+
+// Also around a move or a destructor that runs with a lock of ours held, or while lists are half changed. In
+// debug builds the program ends if that code gives the thread to another fiber.
+#if defined(NDEBUG)
+template <bool user_code>
+using no_switch_here = faults_are_fatal<user_code>;
+#else
+template <bool user_code>
+class no_switch_here {
+public:
+  [[gnu::always_inline]] no_switch_here() noexcept {}
+};
+
+template <>
+class no_switch_here<true> : faults_are_fatal<true> {
+public:
+  no_switch_here() noexcept : before_(std::exchange(sennit_thread_self()->report_held_locks, refuse)) {}
+  ~no_switch_here() { sennit_thread_self()->report_held_locks = before_; }
+  no_switch_here(const no_switch_here&) = delete;
+  no_switch_here& operator=(const no_switch_here&) = delete;
+
+private:
+  static void refuse(const char*, const char*) {
+    fatal_misuse(
+        "blocks or yields while a value is moved into or out of a channel or a port, whose lock it "
+        "holds; move constructors and destructors of such values must not block: send a std::unique_ptr to "
+        "the "
+        "value instead");
+  }
+  void (*const before_)(const char*, const char*);
+};
+#endif
 
 }  // namespace sennit::detail

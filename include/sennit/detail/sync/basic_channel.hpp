@@ -5,12 +5,14 @@
 #include <cassert>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/channel_result.hpp"
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
@@ -23,6 +25,7 @@ template <class T, class Waits>
 class basic_channel {
   static_assert(std::is_object_v<T> && std::is_move_constructible_v<T>);
   static constexpr bool in_register = fits_word<T>;
+  static constexpr bool may_throw = !std::is_nothrow_move_constructible_v<T>;
 
 public:
   using value_type = T;
@@ -40,32 +43,39 @@ public:
       std::allocator<T>().deallocate(buffer_, capacity_);
   }
 
-  // Hands a value over. False, and the value is lost: the channel is closed.
-  SENNIT_INLINE bool send(T value) { return send_until(std::move(value), never); }
+  // Sends a value. Returns false if the channel is closed; `value` is moved from only if it was sent.
+  SENNIT_INLINE bool send(T&& value) { return send_by(value, never) == channel_status::success; }
+  SENNIT_INLINE bool send(const T& value)
+    requires std::is_copy_constructible_v<T>
+  {
+    T copy(value);
+    return send(std::move(copy));
+  }
 
-  // False: closed, or the deadline (steady clock) passed before anybody took the value.
-  SENNIT_INLINE bool send_until(T value, std::chrono::steady_clock::time_point deadline) {
-    lock hold(waits_);
-    if (closed_)
-      return false;
-    if (offer_open(value, hand_over{hold}))
-      return true;
-    hold.pass_on();
-    return waits_.wait(senders_, std::addressof(value), {"channel send", this}, deadline) == taken;
+  // Gives up at the deadline (steady clock). The result tells "closed" from "timed out".
+  SENNIT_INLINE channel_result<void> send_until(T&& value, std::chrono::steady_clock::time_point deadline) {
+    return channel_result<void>(send_by(value, deadline));
+  }
+  SENNIT_INLINE channel_result<void> send_until(const T& value,
+                                                std::chrono::steady_clock::time_point deadline)
+    requires std::is_copy_constructible_v<T>
+  {
+    T copy(value);
+    return send_until(std::move(copy), deadline);
   }
 
   // Takes the next value, waiting for it. Empty: the channel is closed and nothing is left in it.
-  SENNIT_INLINE std::optional<T> receive() { return receive_until(never); }
-
-  // Empty also: the deadline (steady clock) passed first.
-  SENNIT_INLINE std::optional<T> receive_until(std::chrono::steady_clock::time_point deadline) {
+  SENNIT_INLINE std::optional<T> receive() {
     std::optional<T> value;
-    lock hold(waits_);
-    if (!take(value, hand_over{hold}) && !closed_) {
-      hold.pass_on();
-      wait_for_value(value, deadline);
-    }
+    receive_by(value, never);
     return value;
+  }
+
+  // Gives up at the deadline (steady clock). The result tells "closed" from "timed out".
+  SENNIT_INLINE channel_result<T> receive_until(std::chrono::steady_clock::time_point deadline) {
+    channel_result<T> result;
+    result.status_ = receive_by(result, deadline);
+    return result;
   }
 
   // send() and receive() without a stack: for become(), whose function gets their result.
@@ -104,7 +114,7 @@ public:
         if (who != nullptr)
           all(who);
     hold.release();
-    Waits::wake_all(all);
+    Waits::wake_all_with_words(all);
   }
   bool closed() const noexcept {
     lock hold(waits_);
@@ -143,8 +153,10 @@ public:
 private:
   friend struct channel_cases;
   using lock = waits_lock<Waits>;
-  using moving = faults_are_fatal<moves_by_code<T>>;  // under the lock
-  static constexpr std::uintptr_t taken = 1;          // the word with which a sender is woken
+  using moving = no_switch_here<moves_by_code<T>>;  // under the lock
+  // Words with which a peer is woken. (A sender of a closed channel keeps its own word, an address.)
+  static constexpr std::uintptr_t taken = 1;  // the sender's value was taken
+  static constexpr std::uintptr_t again = 2;  // moving the value threw: wait again
 
   // What is done about a peer that was taken off a list. The lock is let go before anybody is woken: who is
   // may destroy the channel.
@@ -166,6 +178,62 @@ private:
     return nullptr;
   }
 
+  // What a waiting sender's word points to.
+  struct throwing_offer {
+    T& value;
+    std::exception_ptr failure{};  // thrown when a receiver moved the value into the buffer
+  };
+  using offered = std::conditional_t<may_throw, throwing_offer, T>;
+  static T& value_of(T& value) noexcept { return value; }
+  static T& value_of(throwing_offer& offer) noexcept { return offer.value; }
+
+  SENNIT_INLINE channel_status send_by(T& value, time_point deadline) {
+    if constexpr (may_throw) {
+      for (;;) {
+        throwing_offer offer{value};
+        const std::uintptr_t word = send_once(value, offer, deadline);
+        if (offer.failure)
+          std::rethrow_exception(std::move(offer.failure));
+        if (word != again)
+          return status_of(word);
+      }
+    } else {
+      return status_of(send_once(value, value, deadline));
+    }
+  }
+  // Returns the word with which the sender was woken, 0 if the deadline passed.
+  SENNIT_INLINE std::uintptr_t send_once(T& value, offered& offer, time_point deadline) {
+    lock hold(waits_);
+    if (closed_)
+      return refused;
+    if (offer_open(value, hand_over{hold}))
+      return taken;
+    hold.pass_on();
+    return waits_.wait(senders_, std::addressof(offer), {"channel send", this}, deadline);
+  }
+  static constexpr std::uintptr_t refused = 4;
+  SENNIT_INLINE static channel_status status_of(std::uintptr_t word) noexcept {
+    return word == taken ? channel_status::success
+           : word == 0   ? channel_status::timeout
+                         : channel_status::closed;
+  }
+
+  SENNIT_INLINE channel_status receive_by(std::optional<T>& value, time_point deadline) {
+    for (;;) {
+      lock hold(waits_);
+      if (take(value, hand_over{hold}))
+        return channel_status::success;
+      if (closed_)
+        return channel_status::closed;
+      hold.pass_on();
+      const std::uintptr_t word = wait_for_value(value, deadline);
+      if (value)
+        return channel_status::success;
+      if (!may_throw || word != again)
+        return word == 0 ? channel_status::timeout : channel_status::closed;
+    }
+  }
+
   // Gives the value to who waits for it, or into the buffer. False: neither is possible.
   template <class Then>
   SENNIT_INLINE bool offer(T& value, Then wake) {
@@ -176,8 +244,7 @@ private:
     fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
       count_recognition(who);
-      land(*receiver, value);
-      wake(who);
+      hand(*receiver, who, wake, [receiver, &value] { land(*receiver, value); });
       return true;
     }
     if (size_ == capacity_)
@@ -186,15 +253,33 @@ private:
     return true;
   }
 
+  // Moves the value between the caller and a peer whose wait has ended, and wakes the peer. If that throws,
+  // the peer waits again, and the exception is the caller's.
+  template <class Then, class Move>
+  SENNIT_INLINE static void hand(waiter& peer, fiber* who, Then wake, Move move) {
+    if constexpr (may_throw) {
+      try {
+        move();
+      } catch (...) {
+        peer.word = again;
+        wake(who);
+        throw;
+      }
+    } else {
+      move();
+    }
+    wake(who);
+  }
+
   // A receiver that finds nothing. Its word tells the sender where the value is wanted: in the register, and
   // then the place only gets a mark that there is one, or in place.
-  SENNIT_INLINE void wait_for_value(std::optional<T>& value, time_point deadline) {
+  SENNIT_INLINE std::uintptr_t wait_for_value(std::optional<T>& value, time_point deadline) {
     landing place{value};
-    [[maybe_unused]] const std::uintptr_t word =
-        waits_.wait(receivers_, &place, {"channel receive", this}, deadline);
+    const std::uintptr_t word = waits_.wait(receivers_, &place, {"channel receive", this}, deadline);
     if constexpr (in_register)
       if (place.filled)
         value.emplace(from_word<T>(word));
+    return word;
   }
 
   struct landing_flag {
@@ -268,7 +353,9 @@ private:
   public:
     static constexpr const char* reason = "channel send";
     SENNIT_OBJECT_AT(send_wait, to_)
-    send_wait(basic_channel& to, T&& value) : to_(&to), value_(std::move(value)) {}
+    send_wait(basic_channel& to, T&& value) : to_(&to), value_(std::move(value)) {
+      static_assert(!may_throw, "a send without a stack needs a value whose move constructor is noexcept");
+    }
     bool file(fiber& f) noexcept { return file(f, f); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
     // For timed_wait.
@@ -301,12 +388,12 @@ private:
         value.emplace(std::move(buffer_[first_]));
       }
       pop();
-      take_sender(wake, [this](T& offered) { push(offered); });
+      take_sender(wake, [this](offered& from) { push_offered(from); });
       return true;
     }
-    return take_sender(wake, [&value](T& offered) {
+    return take_sender(wake, [&value](offered& from) {
       const moving meanwhile;
-      value.emplace(std::move(offered));
+      value.emplace(std::move(value_of(from)));
     });
   }
   // False: none waits.
@@ -317,10 +404,23 @@ private:
     if (sender == nullptr)
       return false;
     count_recognition(who);
-    take_value(*reinterpret_cast<T*>(sender->word));
-    sender->word = taken;
-    wake(who);
+    hand(*sender, who, wake, [sender, &take_value] {
+      take_value(*reinterpret_cast<offered*>(sender->word));
+      sender->word = taken;
+    });
     return true;
+  }
+  // The receiver has its value already: a failure here is the sender's.
+  SENNIT_INLINE void push_offered(offered& from) {
+    if constexpr (may_throw) {
+      try {
+        push(from.value);
+      } catch (...) {
+        from.failure = std::current_exception();
+      }
+    } else {
+      push(from);
+    }
   }
 
   SENNIT_INLINE void push(T& value) {

@@ -56,6 +56,14 @@ struct local_waits {
     while (fiber* f = woken.pop())
       unpark_in_turn(*f, fiber_status::notified);
   }
+  // Each wait returns the word that its waiter has.
+  static void wake_all_with_words(fiber_chain& woken) {
+    while (fiber* f = woken.pop()) {
+      const std::uintptr_t word = f->word;
+      unpark_in_turn(*f, fiber_status::notified);
+      f->word = word;
+    }
+  }
   static void prepare(fiber& f, const char* reason) noexcept {
     must_be_of_kind(f, false, reason);
     f.flags.status = fiber_status::waiting;

@@ -41,8 +41,8 @@ public:
   // Without locks, before every round. May throw.
   virtual void look() {}
   virtual spin_lock* lock() const noexcept { return nullptr; }
-  // Under the lock: true, if it could be done, and is. Throws what moving a value does: then nothing has
-  // happened, but that a peer may have been taken, who is not woken (as with the channel's own operations).
+  // Under the lock. Returns true if the case could be done, and is. Throws what moving a value throws; then
+  // nothing has happened, and a peer that was taken is woken to wait again.
   virtual bool attempt(later_wake&) { return false; }
   // Under the lock.
   virtual void enter() noexcept {}
@@ -51,7 +51,7 @@ public:
   virtual void served() noexcept {}
   // Without locks, after all others have entered. False: look again.
   virtual bool watch() { return true; }
-  // Taken by a peer. False: look again.
+  // Taken by a peer. Returns false if the select must look again. Throws what moving a value threw.
   virtual bool complete() { return true; }
 
 protected:

@@ -25,6 +25,7 @@ public:
   // In place of wake(), where a waiter was taken and there is none to wake.
   static void let_go() noexcept { let_go_of_taken(); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
+  static void wake_all_with_words(fiber_chain& woken) noexcept { deliver_all(woken); }
 
   static void prepare(const fiber& f, const char* reason) noexcept { must_be_of_kind(f, true, reason); }
   static void enter(waiter_list& list, const fiber& f, waiter& me) noexcept {
