@@ -275,10 +275,9 @@ KIND_TEST(Time, AConditionVariableForAnyLockMayBeDestroyedOnceItsWaitersWereNoti
         waits = true;
         changed->wait(hold, [&] { return ready; });
       });
-      for (std::unique_lock hold(mutex); !waits;) {
-        hold.unlock();
-        Kind::yield();
-        hold.lock();
+      for (bool seen = false; !seen; Kind::yield()) {
+        const std::lock_guard hold(mutex);
+        seen = waits;
       }
       {
         const std::lock_guard hold(mutex);

@@ -259,6 +259,14 @@ SENNIT_INLINE void list_push_back(waiter_list& list, waiter& w) {
   store_in_turn(last->next, &w);
 }
 
+inline void list_push_front(waiter_list& list, waiter& w) {
+  wait_node* first = list.next;
+  store_in_turn(w.next, first);
+  store_in_turn(w.previous, &list);
+  store_in_turn(list.next, &w);
+  store_in_turn(first->previous, &w);
+}
+
 SENNIT_INLINE waiter& list_pop_front(waiter_list& list) {
   wait_node* first = list.next;
   list.next = first->next;

@@ -244,7 +244,7 @@ private:
     fiber* who = nullptr;
     if (waiter* receiver = next_of(receivers_, who)) {
       count_recognition(who);
-      hand(*receiver, who, wake, [receiver, &value] { land(*receiver, value); });
+      hand(receivers_, *receiver, who, wake, [receiver, &value] { land(*receiver, value); });
       return true;
     }
     if (size_ == capacity_)
@@ -253,16 +253,21 @@ private:
     return true;
   }
 
-  // Moves the value between the caller and a peer whose wait has ended, and wakes the peer. If that throws,
-  // the peer waits again, and the exception is the caller's.
+  // Moves the value between the caller and a peer that was taken from `list`, and wakes the peer. If that
+  // throws, the peer waits on in its place, and the exception is the caller's. A peer whose claim is taken
+  // cannot wait on: it is woken, and waits again.
   template <class Then, class Move>
-  SENNIT_INLINE static void hand(waiter& peer, fiber* who, Then wake, Move move) {
+  SENNIT_INLINE static void hand(waiter_list& list, waiter& peer, fiber* who, Then wake, Move move) {
     if constexpr (may_throw) {
       try {
         move();
       } catch (...) {
-        peer.word = again;
-        wake(who);
+        if (static_cast<waiter*>(who) == &peer) {
+          list_push_front(list, peer);
+        } else {
+          peer.word = again;
+          wake(who);
+        }
         throw;
       }
     } else {
@@ -404,7 +409,7 @@ private:
     if (sender == nullptr)
       return false;
     count_recognition(who);
-    hand(*sender, who, wake, [sender, &take_value] {
+    hand(senders_, *sender, who, wake, [sender, &take_value] {
       take_value(*reinterpret_cast<offered*>(sender->word));
       sender->word = taken;
     });
