@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 

@@ -11,7 +11,7 @@
 
 #include <chrono>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 

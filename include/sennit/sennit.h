@@ -48,6 +48,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sennit/detail/arch/sanitized.h"
 #include "sennit/detail/capi/yield.h"
 #include "sennit/no_yield.h"
 #include "sennit/version.h"

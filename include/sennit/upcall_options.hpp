@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 

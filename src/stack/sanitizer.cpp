@@ -2,6 +2,12 @@
 // empty otherwise.
 #include "sennit/detail/stack/sanitizer.hpp"
 
+#if defined(SENNIT_SANITIZED_LIBRARY)
+extern "C" {
+const char SENNIT_SANITIZED_LIBRARY = 0;
+}
+#endif
+
 #if defined(SENNIT_SANITIZED)
 
 #include <pthread.h>

@@ -32,7 +32,7 @@
 #endif
 #endif
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/arch/inline.hpp"
 
 namespace sennit::detail {

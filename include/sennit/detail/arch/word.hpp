@@ -6,7 +6,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/arch/inline.hpp"
 
 namespace sennit::detail {

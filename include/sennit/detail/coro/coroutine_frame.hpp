@@ -24,7 +24,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/context.h"
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/stack/sanitizer.hpp"

@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit::detail {
 

@@ -8,7 +8,7 @@
 // only a suspended stack refers to is not lost. ThreadSanitizer must know which logical thread we are,
 // MemorySanitizer on which stack. They learn it from annotations around a switch, which need the *target's*
 // identity; our own is the calling thread's current one. The library and all its users must be built with the
-// same sanitizer: a mixture fails to link (the symbol's name says why).
+// same sanitizer: a mixture fails to link, and the missing symbol's name says why (sanitized.h).
 //
 // MemorySanitizer's word for what is initialised goes with memory, so a suspended stack keeps its own; what
 // a switch hands over in registers counts as initialised.
@@ -18,24 +18,8 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/context.h"
+#include "sennit/detail/arch/sanitized.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SENNIT_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SENNIT_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SENNIT_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define SENNIT_TSAN 1
-#endif
-#if __has_feature(memory_sanitizer)
-#define SENNIT_MSAN 1
-#endif
-#endif
 // SENNIT_SHADOW_STACK: in such builds the same is done for the processor, which compares return addresses
 // with those in a stack of its own (shadow_stack.hpp). Each of our stacks gets one beside, where the thread
 // that makes it has one.

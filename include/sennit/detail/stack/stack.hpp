@@ -35,7 +35,7 @@
 #include <span>
 #include <string_view>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 
 namespace sennit::detail {

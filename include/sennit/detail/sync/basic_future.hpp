@@ -1,7 +1,7 @@
 // Futures, promises, and coroutines that return futures, over either wait queue (basic_wait_queue.hpp).
 #pragma once
 
-#include "sennit/detail/arch/cplusplus.hpp"  // before <coroutine>, whose complaint says less
+#include "sennit/detail/arch/exceptions.hpp"  // before <coroutine>, whose complaint says less
 
 #include <cassert>
 #include <chrono>
