@@ -1,7 +1,6 @@
 // A program that is linked with a library of another build.
-#include "sennit/event.hpp"
+#include "sennit/mutex.hpp"
 
 int main() {
-  sennit::event event;
-  event.set();
+  const sennit::mutex mutex;
 }
