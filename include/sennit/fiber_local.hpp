@@ -24,8 +24,9 @@ struct local_value {
 
 // Never 0, never the same again. Any thread.
 std::uint64_t next_local_key() noexcept;
-// The values of the calling fiber, newest first; outside of fibers those of the calling thread.
-local_value*& local_values() noexcept;
+// The values of the calling fiber, newest first. Outside of fibers those of the calling thread; then it may
+// throw std::bad_alloc.
+local_value*& local_values();
 // Destroys them.
 void end_fiber_locals() noexcept;
 

@@ -81,6 +81,11 @@ struct runtime_options {
   // again that it holds ends the program with a message, instead of waiting for itself. A fiber that catches
   // sennit::cancelled and waits again causes a message.
   std::optional<bool> report_deadlock = {};
+
+  // The most fibers that may exist at a time; 0: no limit. Beyond it, spawn throws std::system_error
+  // (resource_unavailable_try_again), and so do run() and post(). With several workers it is an approximate
+  // limit: each worker may use again the finished fibers that it keeps, at most 256.
+  std::size_t max_fibers = 0;
 };
 
 // Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of

@@ -101,6 +101,9 @@ struct sennit_runtime_options {
   /* Whether deadlocks and two other mistakes are reported on standard error, as runtime.hpp says. 1: they
    * are. -1: they are not. 0: certain ones are if the library is a debug build. */
   int report_deadlock;
+  /* The most fibers that may exist at a time; 0: no limit. Fibers that have ended count until they are joined
+   * or detached. Beyond it, functions that start a fiber return -EAGAIN, and posts wait. */
+  size_t max_fibers;
 };
 
 struct sennit_fiber_options {

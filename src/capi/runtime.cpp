@@ -110,6 +110,7 @@ int sennit_runtime_create(sennit_runtime** result, const sennit_runtime_options*
       if (options->report_deadlock != 0)
         wanted.report_deadlock = options->report_deadlock > 0;
       wanted.time_slice = std::chrono::nanoseconds(options->time_slice);
+      wanted.max_fibers = options->max_fibers;
     }
     if (result == nullptr)
       return -EINVAL;

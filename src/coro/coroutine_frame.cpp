@@ -3,8 +3,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 
+#include "sennit/detail/arch/never_destroyed.hpp"
+#include "sennit/detail/arch/thread_end.hpp"
 #include "sennit/detail/fault/handler.hpp"
 
 namespace sennit::detail {
@@ -17,16 +20,12 @@ namespace {
 constexpr std::size_t colour_step = 128;
 
 // Idle coroutines that no thread keeps: those of threads that ended, those beyond pool_limit, and all that
-// do not have the default stack size. Never destroyed: threads may end after static objects do.
+// do not have the default stack size.
 struct idle_list {
   std::mutex lock;
   coroutine_frame* first = nullptr;
 };
-
-idle_list& process_idle() {
-  static auto* list = new idle_list;
-  return *list;
-}
+constinit never_destroyed<idle_list> process_idle;
 
 #if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_PORTABLE)
 
@@ -65,7 +64,7 @@ coroutine_frame& make_pooled(const stack_source& stack) {
 
 void give_to_process(coroutine_frame& frame) noexcept {
   stack_trim_below(frame.record.memory, reinterpret_cast<const char*>(frame.context) - SENNIT_BELOW_RECORD);
-  idle_list& idle = process_idle();
+  idle_list& idle = process_idle.value;
   std::lock_guard hold(idle.lock);
   frame.next = idle.first;
   idle.first = &frame;
@@ -80,19 +79,26 @@ void pool_shrink(sennit_pool& pool, std::uint32_t room) noexcept {
   }
 }
 
-// Opens the calling thread's pool; gives everything to the process when the thread ends.
-struct thread_pool {
-  thread_pool() { sennit_thread_self()->pool.first = &last; }
-  ~thread_pool() {
-    pool_shrink(sennit_thread_self()->pool, pool_limit);
-    last.room = 0;
-  }
-  static constinit thread_local sennit_idle last;  // outlives us
-};
-constinit thread_local sennit_idle thread_pool::last = {nullptr, pool_limit};
+// The last of the calling thread's pool, once that is open.
+constinit thread_local sennit_idle last_idle = {nullptr, pool_limit};
+
+// At the end of a thread its pool gives everything to the process, and stays closed.
+constinit thread_end pool_end([](void* last) {
+  pool_shrink(sennit_thread_self()->pool, pool_limit);
+  static_cast<sennit_idle*>(last)->room = 0;
+});
+
+// Without memory the pool stays closed for now; idle coroutines go to the process then.
+void open_pool() noexcept {
+  static constinit thread_local bool opened = false;
+  if (opened || pool_end.arm(&last_idle) != 0)
+    return;
+  opened = true;
+  sennit_thread_self()->pool.first = &last_idle;
+}
 
 coroutine_frame* take_from_process(stack_shape shape) noexcept {
-  idle_list& idle = process_idle();
+  idle_list& idle = process_idle.value;
   std::lock_guard hold(idle.lock);
   for (coroutine_frame** link = &idle.first; *link != nullptr; link = &(*link)->next) {
     coroutine_frame* frame = *link;
@@ -107,7 +113,7 @@ coroutine_frame* take_from_process(stack_shape shape) noexcept {
 }  // namespace
 
 coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop) {
-  fault_watch_thread();
+  fault_must_watch_thread();
   const stack_memory memory = stack_get(stack);
   // Small ones lie at several offsets of their pages as it is; what is adopted lies where its owner wants it.
   const bool coloured = !stack.is_provided() && memory.size >= minimum_stack_size;
@@ -132,12 +138,11 @@ coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop) {
 }
 
 coroutine_frame& coroutine_take_slow(stack_wish stack) {
-  static thread_local thread_pool mine;
-  static_cast<void>(mine);
+  open_pool();
   const stack_source source(stack, default_stack_shape);
   if (source.is_provided())
     return make_pooled(source);
-  fault_watch_thread();
+  fault_must_watch_thread();
   coroutine_frame* frame = take_from_process(source.shape);
   return frame != nullptr ? *frame : make_pooled(source);
 }
@@ -170,13 +175,14 @@ void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept {
         stderr);
     std::abort();
   }
-  frame.error = new std::exception_ptr(std::move(error));
+  ::new (&frame.error) std::exception_ptr(std::move(error));
 }
 
 void coroutine_rethrow(coroutine_frame& frame) {
-  auto* kept = static_cast<std::exception_ptr*>(std::exchange(frame.error, nullptr));
-  std::exception_ptr error = std::move(*kept);
-  delete kept;
+  auto& kept = *std::launder(reinterpret_cast<std::exception_ptr*>(&frame.error));
+  std::exception_ptr error = std::move(kept);
+  std::destroy_at(&kept);
+  frame.error = nullptr;
   std::rethrow_exception(std::move(error));
 }
 

@@ -13,13 +13,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "sennit/detail/arch/thread.h"
+#include "sennit/detail/arch/thread_end.hpp"
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/detail/fault/poll_page.hpp"
@@ -184,10 +188,20 @@ void install(fault_signal& of) noexcept {
     of.previous = before;
 }
 
+void watch_switching_thread() noexcept {
+  if (fault_watch_thread() == 0)
+    return;
+  message text;
+  text << "sennit: no alternate signal stack for a thread that switches: a stack overflow there ends the "
+          "program "
+          "without a report; free some memory, or make a stack on that thread first\n";
+  text.print();
+}
+
 void install_handler() noexcept {
   for (fault_signal& each : signals)
     install(each);
-  sennit_before_first_switch(fault_watch_thread);
+  sennit_before_first_switch(watch_switching_thread);
 }
 
 // A fork copies the handlers before it copies the memory. A child may so know of handlers, which another
@@ -203,45 +217,67 @@ void install_what_is_missing() noexcept {
 
 // A thread's alternate signal stack, unless it brought one.
 struct alternate_stack {
-  void* memory = MAP_FAILED;
+  void* memory = nullptr;  // null: none of ours
   std::size_t size = 0;
-
-  alternate_stack() noexcept {
-    stack_t current = {};
-    if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0)
-      return;
-    size = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ), 2048) + 32 * 1024;
-    memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-      return;
-    stack_t ours = {};
-    ours.ss_sp = memory;
-    ours.ss_size = size;
-    sigaltstack(&ours, nullptr);
-  }
-
-  ~alternate_stack() {
-    if (memory == MAP_FAILED)
-      return;
-    stack_t current = {};
-    if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == memory) {
-      current.ss_flags = SS_DISABLE;
-      sigaltstack(&current, nullptr);
-    }
-    ::munmap(memory, size);
-  }
+  bool ready = false;
 };
+constinit thread_local alternate_stack of_thread;
+
+void drop(alternate_stack& it) noexcept {
+  if (it.memory == nullptr)
+    return;
+  stack_t current = {};
+  if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == it.memory) {
+    current.ss_flags = SS_DISABLE;
+    sigaltstack(&current, nullptr);
+  }
+  ::munmap(std::exchange(it.memory, nullptr), it.size);
+}
+
+constinit thread_end stack_end([](void* it) { drop(*static_cast<alternate_stack*>(it)); });
+
+// Returns an errno, or 0.
+int make(alternate_stack& it) noexcept {
+  stack_t current = {};
+  if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0)
+    return 0;
+  if (const int error = stack_end.arm(&it); error != 0)
+    return error;
+  it.size = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ), 2048) + 32 * 1024;
+  void* const memory = ::mmap(nullptr, it.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return errno;
+  stack_t ours = {};
+  ours.ss_sp = memory;
+  ours.ss_size = it.size;
+  if (sigaltstack(&ours, nullptr) != 0) {
+    const int error = errno;
+    ::munmap(memory, it.size);
+    return error;
+  }
+  it.memory = memory;
+  return 0;
+}
 
 }  // namespace
 
-void fault_watch_thread() noexcept {
+int fault_watch_thread() noexcept {
   static std::once_flag installed;
   std::call_once(installed, install_handler);
-  static thread_local struct {
-    alternate_stack stack;
-    bool checked = (install_what_is_missing(), true);
-  } mine;
-  static_cast<void>(mine);
+  if (of_thread.ready)
+    return 0;
+  install_what_is_missing();
+  const int error = make(of_thread);
+  of_thread.ready = error == 0;
+  return error;
+}
+
+void fault_must_watch_thread() {
+  if (const int error = fault_watch_thread(); error != 0)
+    throw std::system_error(
+        error, std::generic_category(),
+        "sennit: no alternate signal stack for this thread, on which faults and stack overflows "
+        "are reported; free some memory, or run fewer threads");
 }
 
 }  // namespace sennit::detail

@@ -198,10 +198,11 @@ outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
 
 }  // namespace
 
-void offload_job::run() {
+bool offload_job::run() {
   seen = true;
   if (waiter->is_parked())
     unpark_in_turn(*waiter, fiber_status::notified);
+  return true;
 }
 
 bool in_fiber() noexcept {

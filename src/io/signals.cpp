@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "attempt.hpp"
+#include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/detail/stack/growing_list.hpp"
 
@@ -33,9 +34,10 @@ struct registry {
   installation installed[most_signals];
 };
 
-registry& all() {
-  static auto* only = new registry;
-  return *only;
+constinit never_destroyed<registry> signals_of_process;
+
+registry& all() noexcept {
+  return signals_of_process.value;
 }
 
 constexpr std::uint64_t bit_of(int signal) noexcept {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/io/epoll_driver.hpp"
 #include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/wait.hpp"
@@ -23,9 +24,10 @@ struct source_pool {
   io_source* free = nullptr;
 };
 
-source_pool& sources() {
-  static auto* only = new source_pool;
-  return *only;
+constinit never_destroyed<source_pool> all_sources;
+
+source_pool& sources() noexcept {
+  return all_sources.value;
 }
 
 constexpr unsigned block_size = 64;

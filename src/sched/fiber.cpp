@@ -5,14 +5,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/parallel.hpp"
@@ -31,9 +35,10 @@ struct descriptor_source {
   fiber* free = nullptr;
 };
 
-descriptor_source& source() {
-  static auto* only = new descriptor_source;
-  return *only;
+constinit never_destroyed<descriptor_source> descriptors;
+
+descriptor_source& source() noexcept {
+  return descriptors.value;
 }
 
 // Zeroes, for so many; or null.
@@ -133,11 +138,42 @@ void attach_frame(worker& w, fiber& f, const stack_source& stack) {
 
 }  // namespace
 
+namespace {
+
+// Of a parallel runtime, finished fibers that other workers keep may be among those that were made.
+bool has_too_many(worker& home) noexcept {
+  const fiber_limit& limit = *home.limit;
+  {
+    const std::lock_guard hold(source().lock);
+    if (limit.most == 0 || limit.made < limit.most)
+      return false;
+  }
+  const bool mine = home.shared == nullptr || this_worker() == &home;
+  if (!mine || home.idle == nullptr)
+    return home.shared == nullptr || home.shared->fibers() >= limit.most;
+  fiber* const unused = std::exchange(home.idle, home.idle->next);  // its stack is not the one that is wanted
+  frame_drop(*std::exchange(unused->frame, nullptr));
+  fiber_free(unused);
+  return false;
+}
+
+}  // namespace
+
+void fiber_must_be_below_limit(worker& home) {
+  if (has_too_many(home))
+    throw std::system_error(EAGAIN, std::generic_category(),
+                            "sennit: the runtime has as many fibers as runtime_options::max_fibers allows (" +
+                                std::to_string(home.limit->most) +
+                                "): wait until some have ended and been joined, or raise the limit");
+}
+
 fiber* fiber_make(worker& home) {
+  fiber_must_be_below_limit(home);
   descriptor_source& from = source();
   std::lock_guard hold(from.lock);
   fiber* const f = from.free != nullptr ? std::exchange(from.free, from.free->next) : fresh_descriptor();
   ++taken_beside(*f);
+  ++home.limit->made;
   f->home = &home;
   f->follower = 0;
   return f;
@@ -151,6 +187,7 @@ void fiber_free(fiber* f) noexcept {
   descriptor_source& to = source();
   std::lock_guard hold(to.lock);
   --taken_beside(*f);
+  --f->home->limit->made;
   f->home = nullptr;
   f->next = std::exchange(to.free, f);
 }
@@ -320,7 +357,7 @@ void fiber_fail(fiber& f) noexcept {
     return;
   if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());
-  f.error = new std::exception_ptr(std::current_exception());
+  ::new (&f.error) std::exception_ptr(std::current_exception());
   f.flags.unusual |= is_unusual | has_error;
 }
 
@@ -351,9 +388,8 @@ void fiber_would_not_end(const fiber& f, const char* reason) noexcept {
   std::abort();
 }
 
-void fiber_rethrow(std::exception_ptr* error) {
-  const std::unique_ptr<std::exception_ptr> kept(error);
-  std::rethrow_exception(*kept);
+void fiber_rethrow(std::exception_ptr error) {
+  std::rethrow_exception(std::move(error));
 }
 
 }  // namespace sennit::detail

@@ -2,7 +2,10 @@
 #include "sennit/fiber_local.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <new>
 
+#include "sennit/detail/arch/thread_end.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
 namespace sennit::detail {
@@ -16,10 +19,16 @@ void destroy_all(local_value*& values) noexcept {
   }
 }
 
-struct thread_values {
-  ~thread_values() { destroy_all(first); }
-  local_value* first = nullptr;
-};
+constinit thread_local local_value* values_of_thread = nullptr;
+
+constinit thread_end values_end([](void* values) { destroy_all(*static_cast<local_value**>(values)); });
+
+// From the thread's first use on, they are destroyed when the thread ends, or when it ends the process.
+[[gnu::noinline]] void watch_thread() {
+  static const bool at_exit = std::atexit([] { destroy_all(values_of_thread); }) == 0;
+  if (!at_exit || values_end.arm(&values_of_thread) != 0)
+    throw std::bad_alloc();
+}
 
 }  // namespace
 
@@ -28,13 +37,14 @@ std::uint64_t next_local_key() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-local_value*& local_values() noexcept {
+local_value*& local_values() {
   const worker* const w = this_worker();
   if (w != nullptr && w->ready.running())
     if (coroutine_frame* const frame = fiber_frame(*w->ready.current))
       return frame->own.locals;
-  static thread_local thread_values of_thread;
-  return of_thread.first;
+  if (values_of_thread == nullptr)
+    watch_thread();
+  return values_of_thread;
 }
 
 void end_fiber_locals() noexcept {

@@ -1,6 +1,8 @@
 // The local runtime and its fibers' handles: the parts that need not be inline.
+#include <algorithm>
 #include <cassert>
 
+#include "sennit/detail/fault/handler.hpp"
 #include "sennit/local/fiber.hpp"
 #include "sennit/local/runtime.hpp"
 
@@ -17,10 +19,10 @@ void fiber::let_go(detail::fiber& f) noexcept {
 }
 
 void fiber::collect_unusual(detail::fiber& f) {
-  std::exception_ptr* const error = detail::fiber_error(f);
+  std::exception_ptr error = detail::fiber_take_error(f);
   detail::fiber_give(*f.home, f);
   if (error != nullptr)
-    detail::fiber_rethrow(error);
+    detail::fiber_rethrow(std::move(error));
   detail::leave_if_due();
 }
 
@@ -72,12 +74,18 @@ void runtime::finish(fiber main) {
   main.collect(*main.fiber_);
 }
 
+void runtime::prepare_thread() {
+  detail::fault_must_watch_thread();
+}
+
 bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {
+  prepare_thread();
   worker_.host_deadline = deadline;
   detail::host_run(worker_);
   const bool more =
       !worker_.ready.empty() || !worker_.inbox.still_empty();  // host_run has said that it sleeps
-  worker_.driver->arm(more ? detail::time_point::min() : worker_.deadlines.earliest());
+  worker_.driver->arm(more ? detail::time_point::min()
+                           : std::min(worker_.deadlines.earliest(), detail::next_try_of_posts(worker_)));
   return more;
 }
 

@@ -1,12 +1,14 @@
 // A parallel runtime as a whole: its threads, the fibers that come from outside, and its end.
 #include <pthread.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <system_error>
 
+#include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/sched/idling.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/wait.hpp"
@@ -21,8 +23,23 @@ void inject_one(parallel_runtime& into, fiber& f) noexcept {
   into.inject(one);
 }
 
-void run_worker(parallel_worker& w) noexcept {
-  ::pthread_setname_np(::pthread_self(), ("sennit/" + std::to_string(w.index)).c_str());
+// What a runtime's constructor learns of its threads.
+struct beginning {
+  std::atomic<unsigned> begun{0};
+  std::atomic<int> error{0};
+};
+
+void run_worker(parallel_worker& w, beginning& report) noexcept {
+  char name[16];
+  std::snprintf(name, sizeof name, "sennit/%u", w.index);
+  ::pthread_setname_np(::pthread_self(), name);
+  const int error = fault_watch_thread();
+  if (error != 0)
+    report.error.store(error, std::memory_order_relaxed);
+  // The last access: the constructor may be over then.
+  report.begun.fetch_add(1, std::memory_order_release);
+  if (error != 0)
+    return;
   host_enters(w);
   w.arrivals.say_awake();  // it may find work, and not sleep for long
   host_leaves(w, sennit_decide_parallel_host);
@@ -95,8 +112,9 @@ parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_poli
       random(2463534242u + number) {}
 
 parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shape usual,
-                                   const watchdog_wish& watched_for, clock::duration time_slice)
-    : usual_stack(usual), watchdog(watched_for) {
+                                   const watchdog_wish& watched_for, clock::duration time_slice,
+                                   std::size_t max_fibers)
+    : limit{max_fibers}, usual_stack(usual), watchdog(watched_for) {
   if (count == 0 || count > sleepers<>::most_workers)
     throw std::system_error(EINVAL, std::generic_category(),
                             "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));
@@ -105,12 +123,25 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shap
     workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, usual_stack));
     workers.back()->slice.set_length(time_slice);
   }
+  beginning report;
+  const auto await = [&] {
+    while (report.begun.load(std::memory_order_acquire) != threads.size())
+      native_memory::give_way();
+  };
+  threads.reserve(count);
   try {
     for (const auto& each : workers)
-      threads.emplace_back(run_worker, std::ref(*each));
+      threads.emplace_back(run_worker, std::ref(*each), std::ref(report));
   } catch (...) {
+    await();
     stop();
     throw;
+  }
+  await();
+  if (const int error = report.error.load(std::memory_order_relaxed); error != 0) {
+    stop();
+    throw std::system_error(error, std::generic_category(),
+                            "sennit: no alternate signal stack for a worker's thread");
   }
 }
 
@@ -244,6 +275,7 @@ fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish s
   if (source.shape == of.usual_stack) {
     if (w != nullptr && w->idle != nullptr)
       return std::exchange(w->idle, w->idle->next);
+    fiber_must_be_below_limit(home);
     if (fiber* f = take_shared(of, w)) {
       f->home = &home;
       return f;

@@ -26,7 +26,8 @@ unsigned worker_count(unsigned wanted) {
 runtime::runtime(const runtime_options& options, detail::deadlock_reports deadlocks)
     : shared_(worker_count(options.workers), options.policy,
               detail::stack_shape_of(options.stack_size, options.guard_size),
-              {.stuck_after = options.report_stuck_after, .deadlock = deadlocks}, options.time_slice) {}
+              {.stuck_after = options.report_stuck_after, .deadlock = deadlocks}, options.time_slice,
+              options.max_fibers) {}
 
 void runtime::wait_for(fiber main) {
   const stop_shield in_any_case;
@@ -70,10 +71,10 @@ fiber spawn(continuation begins) {
 }
 
 void fiber::collect_unusual(detail::fiber& done) {
-  std::exception_ptr* const error = detail::fiber_error(done);
+  std::exception_ptr error = detail::fiber_take_error(done);
   detail::parallel_give(done);
   if (error != nullptr)
-    detail::fiber_rethrow(error);
+    detail::fiber_rethrow(std::move(error));
   detail::leave_if_due();
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 
+#include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
@@ -36,7 +37,8 @@ struct of_process {
 
 template <class State>
 State& of_this_process() {
-  static std::atomic<State*> only{new State};
+  static never_destroyed<State> first;
+  static std::atomic<State*> only{&first.value};
   State* mine = only.load(std::memory_order_acquire);
   if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
     State* const parents = mine;

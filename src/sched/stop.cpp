@@ -60,7 +60,7 @@ void stop_notice::tell() noexcept {
   }
 }
 
-void stop_notice::run() {
+bool stop_notice::run() {
   sent = false;
   came = true;
   if (watched && take_out_parked(*who)) {
@@ -69,6 +69,7 @@ void stop_notice::run() {
   }
   if (!owned)
     delete this;
+  return true;
 }
 
 void stop_notice::release() noexcept {
@@ -207,7 +208,7 @@ local_stop_watch::~local_stop_watch() {
 }
 
 token_watch::token_watch(std::stop_token token) : token_(std::move(token)) {
-  if (const worker* const w = this_worker(); w != nullptr && w->shared == nullptr)
+  if (const worker* const w = this_worker(); w == nullptr || w->shared == nullptr)
     notice_ = new stop_notice;
 }
 

@@ -9,7 +9,7 @@ namespace sennit::detail {
 struct stop_notice final : posted {
   // Once; any thread, while it has its owner.
   void tell() noexcept;
-  void run() override;
+  bool run() override;
   // The owner goes: nobody calls tell() any more.
   void release() noexcept;
 

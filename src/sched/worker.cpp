@@ -15,10 +15,23 @@ namespace sennit::detail {
 
 namespace {
 
+bool has_posts(const worker& w) noexcept {
+  return !w.inbox.empty() || w.delayed.first != nullptr;
+}
+
+// A post that finds no memory or no room for its fiber is delayed, and so are later ones that make fibers.
+// The others run, for they may end fibers.
 void run_posts(worker& w) noexcept {
+  while (posted* const post = w.delayed.first) {
+    posted* const next = post->next;
+    if (!post->run())
+      break;
+    w.delayed.first = next;
+  }
   for (posted* next = w.inbox.take(); next != nullptr;) {
-    posted* post = std::exchange(next, next->next);
-    post->run();
+    posted* const post = std::exchange(next, next->next);
+    if ((post->makes_fiber && w.delayed.first != nullptr) || !post->run()) [[unlikely]]
+      w.delayed.add(post);
   }
 }
 
@@ -49,7 +62,7 @@ void count_dispatch(worker& w) noexcept {
 
 // Every so many dispatches, or after a rest. The host, if it is its turn, else null.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w, bool rested = false) noexcept {
-  bool found = !w.inbox.empty();
+  bool found = has_posts(w);
   if (found)
     run_posts(w);
   wake_due(w);
@@ -98,7 +111,7 @@ unsigned until_next_look(worker& w, look_result what) noexcept {
 
 bool quiet_outside(worker& w) noexcept {
   const bool quiet =
-      w.inbox.empty() && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
+      !has_posts(w) && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
   if (quiet)
     renew_poll(w, look_result::in_vain);
   return quiet;
@@ -171,7 +184,8 @@ time_point idle_until(const worker& w, bool once) noexcept {
 class resting {
 public:
   resting(worker& w, bool once) noexcept : word_(w.rest), since_(word_.load(std::memory_order_relaxed)) {
-    rests_ = !once && !w.unwinding && w.deadlines.empty() && w.awaited_outside == 0 && !w.driver->watching();
+    rests_ = !once && !w.unwinding && w.deadlines.empty() && w.awaited_outside == 0 &&
+             !w.driver->watching() && w.delayed.first == nullptr;
     word_.store(since_ + rests_, std::memory_order_relaxed);
   }
   ~resting() { word_.store(since_, std::memory_order_relaxed); }
@@ -191,7 +205,7 @@ private:
   const bool once = w.host_waits_for == nullptr;
   bool trimmed = false;
   for (bool waited = false;; waited = true) {
-    if (!w.inbox.empty())
+    if (has_posts(w))
       run_posts(w);
     wake_due(w);
     if (w.host_wanted)
@@ -215,7 +229,7 @@ private:
     if (w.inbox.still_empty()) {
       const resting note(w, once);
       w.slice.rest();
-      w.driver->wait(trim_idle_stacks(w, idle_until(w, once), trimmed));
+      w.driver->wait(trim_idle_stacks(w, std::min(idle_until(w, once), next_try_of_posts(w)), trimmed));
       w.slice.go_on();
     }
     w.inbox.say_awake();

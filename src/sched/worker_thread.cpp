@@ -55,11 +55,12 @@ void host_enters(worker& w) noexcept {
         stderr);
     std::abort();
   }
-  fault_watch_thread();
   w.error_number = &errno;
   w.slice.begin(w);
   thread->worker = &w;
-  static thread_local const int number = ::gettid();
+  static constinit thread_local int number = 0;
+  if (number == 0)
+    number = ::gettid();
   w.thread.exchange(number, std::memory_order_seq_cst);  // and then look, as who holds workers does
   if (workers_are_held.load(std::memory_order_seq_cst) != 0) [[unlikely]]
     wait_until_let_go();
@@ -144,12 +145,16 @@ void worker_unwind(worker& w) noexcept {
 using namespace sennit::detail;
 
 sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, parallel_runtime* of)
-    : ready(policy), shared(of), usual_stack(usual), pace(policy) {
+    : ready(policy),
+      shared(of),
+      usual_stack(usual),
+      limit(of != nullptr ? &of->limit : &own_limit),
+      pace(policy) {
   if (of != nullptr)
     ready.refuse();
   watch_locks();
   fault_running_fiber.store(running_fibers_record, std::memory_order_relaxed);
-  fault_watch_thread();  // not by the first thread that runs it: nobody knows when that does
+  fault_must_watch_thread();  // not by the first thread that runs it: nobody knows when that does
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
   char* top = stack_memory.high() - 48;
@@ -163,6 +168,8 @@ sennit_worker::~sennit_worker() {
   if (local_value* const kept = upcalls.load(std::memory_order_acquire))
     kept->destroy(*kept);
   for (posted* post = inbox.take(); post != nullptr;)
+    delete std::exchange(post, post->next);
+  for (posted* post = delayed.first; post != nullptr;)
     delete std::exchange(post, post->next);
   while (idle != nullptr) {
     fiber* f = std::exchange(idle, idle->next);

@@ -24,6 +24,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/stack/growing_list.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "stack/valgrind.hpp"
@@ -296,18 +297,15 @@ std::uint64_t& seal_of(const stack_memory& memory) noexcept {
   return *reinterpret_cast<std::uint64_t*>(memory.low);
 }
 
-// Slabs for what users bring; never destroyed.
+// Slabs for what users bring.
 struct adopted_slabs {
   std::mutex lock;
   stack_cell* idle = nullptr;
 };
-adopted_slabs& adopted() {
-  static auto* const all = new adopted_slabs;
-  return *all;
-}
+constinit never_destroyed<adopted_slabs> adopted;
 
 stack_slab& take_adopted() {
-  adopted_slabs& all = adopted();
+  adopted_slabs& all = adopted.value;
   {
     const std::lock_guard hold(all.lock);
     if (all.idle != nullptr)
@@ -325,7 +323,7 @@ stack_slab& take_adopted() {
 void give_adopted(stack_slab& slab) noexcept {
   show_valgrind_end(slab.valgrind);
   slab.size.store(0, std::memory_order_relaxed);
-  adopted_slabs& all = adopted();
+  adopted_slabs& all = adopted.value;
   const std::lock_guard hold(all.lock);
   push(all.idle, slab, 0);
 }
@@ -474,7 +472,7 @@ static bool is_idle(const stack_record& record) noexcept {
 // What is adopted stays its owner's while we look, and no longer.
 void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack_record&), void* argument) {
   for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
-    std::unique_lock hold(adopted().lock, std::defer_lock);
+    std::unique_lock hold(adopted.value.lock, std::defer_lock);
     if (slab->adopted)
       hold.lock();
     for (std::size_t i = 0; i < slab->count; ++i)

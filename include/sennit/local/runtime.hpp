@@ -13,8 +13,9 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
-#include <memory>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -39,6 +40,10 @@ struct runtime_options {
   // As sennit::runtime_options::time_slice. A fiber that was made to yield may have the address of a
   // thread-local variable in a register: another thread is not to call run() next.
   std::chrono::nanoseconds time_slice{0};
+  // The most fibers that may exist at a time; 0: no limit. Fibers that have ended count until they are joined
+  // or detached. Beyond it, spawn and run() throw std::system_error (resource_unavailable_try_again), and
+  // posts wait.
+  std::size_t max_fibers = 0;
 };
 
 // One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
@@ -57,6 +62,7 @@ public:
       : watchdog_({.deadlock = detail::deadlocks_to_report(options.report_deadlock)}),
         worker_(options.policy, detail::stack_shape_of(options.stack_size, options.guard_size)) {
     worker_.slice.set_length(options.time_slice);
+    worker_.own_limit.most = options.max_fibers;
   }
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
@@ -72,6 +78,7 @@ public:
   template <class Function>
   detail::fiber_result<Function> run(Function&& function) {
     using result = detail::fiber_result<Function>;
+    prepare_thread();  // before the fiber exists, which refers to the caller's variables
     if constexpr (std::is_void_v<result>) {
       finish(spawn(std::ref(function), {.name = "main"}));
     } else {
@@ -94,7 +101,8 @@ public:
 
   // Has `function` run in a fiber of its own, soon, from any thread. Its exceptions terminate. Posts from one
   // thread start in their order; those that the runtime's end overtakes are dropped. Throws std::bad_alloc.
-  // The runtime must outlive the call.
+  // If there is no memory for the fiber's stack later, the post waits until there is. The runtime must
+  // outlive the call.
   template <class Function>
   void post(Function&& function) {
     detail::worker_post(
@@ -118,16 +126,27 @@ private:
   template <class Function>
   struct posted_function final : detail::posted {
     template <class Source>
-    posted_function(detail::worker& w, Source&& source) : to(w), function(std::forward<Source>(source)) {}
-    void run() override {
-      const std::unique_ptr<posted_function> own(this);
-      if (!to.unwinding)
-        detail::fiber_spawn(to, std::move(function), 0, false);
+    posted_function(detail::worker& w, Source&& source) : to(w), function(std::forward<Source>(source)) {
+      makes_fiber = true;
+    }
+    bool run() override {
+      try {
+        if (!to.unwinding)
+          detail::fiber_spawn(to, std::move(function), 0, false);
+      } catch (const std::bad_alloc&) {
+        return false;
+      } catch (const std::system_error&) {  // no mapping for its stack
+        return false;
+      }
+      delete this;
+      return true;
     }
     detail::worker& to;
     Function function;
   };
 
+  // Throws std::system_error if the calling thread cannot have an alternate signal stack.
+  static void prepare_thread();
   void finish(fiber main);
 
   const detail::watchdog_use watchdog_;

@@ -12,10 +12,10 @@ extern "C" {
 #endif
 
 #define CAPI_TESTS(test)                                                                                     \
-  test(runtime_lives) test(runtime_refuses) test(runtime_steps) test(runtime_posts) test(fibers_join)        \
-      test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(fibers_sleep) test(         \
-          fibers_have_names) test(errors_have_texts) test(mutex_excludes) test(mutex_refuses)                \
-          test(null_pointers_are_refused) test(second_joins_are_refused) test(                               \
+  test(runtime_lives) test(runtime_has_limits) test(runtime_refuses) test(runtime_steps) test(runtime_posts) \
+      test(fibers_join) test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(          \
+          fibers_sleep) test(fibers_have_names) test(errors_have_texts) test(mutex_excludes)                 \
+          test(mutex_refuses) test(null_pointers_are_refused) test(second_joins_are_refused) test(           \
               blocking_outside_of_fibers_is_refused) test(condition_wakes) test(condition_times_out)         \
               test(channel_rendezvous) test(channel_buffers) test(channel_closes) test(channel_refuses)      \
                   test(coroutine_sums) test(coroutine_refuses) test(coroutine_in_fiber) test(tcp_echo) test( \

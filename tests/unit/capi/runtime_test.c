@@ -27,6 +27,38 @@ int runtime_lives(void) {
   return 0;
 }
 
+static void spawn_to_limit(void* argument) {
+  struct sennit_fiber* fibers[4] = {NULL, NULL, NULL, NULL};
+  for (int i = 0; i < 3; ++i)
+    EXPECT(sennit_fiber_spawn(&fibers[i], count_up, argument, NULL) == 0);
+  EXPECT(sennit_fiber_spawn(&fibers[3], count_up, argument, NULL) == -EAGAIN);
+  EXPECT(fibers[3] == NULL);
+  for (int i = 0; i < 3; ++i)
+    EXPECT(sennit_fiber_join(fibers[i], SENNIT_NEVER) == 0);
+  EXPECT(sennit_fiber_spawn(&fibers[3], count_up, argument, NULL) == 0);
+  EXPECT(sennit_fiber_join(fibers[3], SENNIT_NEVER) == 0);
+}
+
+int runtime_has_limits(void) {
+  struct sennit_runtime_options options = {.max_fibers = 4};
+  struct sennit_runtime* runtime = NULL;
+  int count = 0;
+  CHECK(sennit_runtime_create(&runtime, &options) == 0);
+  CHECK(sennit_runtime_run(runtime, spawn_to_limit, &count) == 0);
+  CHECK(sennit_runtime_destroy(runtime) == 0);
+  CHECK(count == 4);
+  const size_t sizes[] = {(size_t)1 << (8 * sizeof(void*) - 4), (size_t)-1, (size_t)-1 / 2};
+  for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    struct sennit_runtime_options stack = {.stack_size = sizes[i]};
+    struct sennit_runtime_options guard = {.guard_size = sizes[i]};
+    runtime = NULL;
+    CHECK(sennit_runtime_create(&runtime, &stack) == -EINVAL);
+    CHECK(sennit_runtime_create(&runtime, &guard) == -EINVAL);
+    CHECK(runtime == NULL);
+  }
+  return 0;
+}
+
 void yield_with_mutex(void* argument) {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   (void)argument;

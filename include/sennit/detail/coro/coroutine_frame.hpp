@@ -65,7 +65,7 @@ struct coroutine_frame {
   std::uint32_t no_yield;                       // a fiber's: what keeps it from being made to yield (sched's)
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it
   coroutine_frame* next;                        // in other lists
-  void* error;                                  // a std::exception_ptr's content: what the body ended with
+  void* error;              // a std::exception_ptr, by its only word: what the body ended with
   coroutine_frame* root;    // whose resumer our yields go to: ourselves, or (yield_all) another
   frame_cleanup* cleanups;  // a fiber's (sched's), innermost first; null in all others
   stack_record record;

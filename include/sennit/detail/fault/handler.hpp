@@ -18,9 +18,12 @@ namespace sennit::detail {
 inline constinit std::atomic<const stack_record* (*)() noexcept> fault_running_fiber{nullptr};
 
 // Makes the calling thread able to handle faults (an alternate signal stack, unless it has one) and installs
-// the process's handler once. Cheap when done already. Never fails: without memory the fault stays bare.
-// Whoever makes a stack calls it; from then on it is called by itself on every thread that switches for the
-// first time, so that a thread that is handed a generator reports, too.
-void fault_watch_thread() noexcept;
+// the process's handler once. Cheap when done already. Returns an errno, or 0: without memory the thread has
+// no alternate stack, and the next call tries again.
+int fault_watch_thread() noexcept;
+// The same, for callers that make a stack. Throws std::system_error.
+void fault_must_watch_thread();
+// A thread that switches for the first time without having made a stack (it was handed a generator) calls
+// fault_watch_thread(), too. That switch cannot fail; a message on standard error reports a failure.
 
 }  // namespace sennit::detail

@@ -23,7 +23,7 @@ enum class offload_state : std::uint8_t { queued, running, returned, abandoned, 
 
 struct offload_job : posted {
   virtual void call() noexcept = 0;  // on a thread of the pool
-  void run() final;                  // on the worker's thread
+  bool run() final;                  // on the worker's thread
 
   offload_job* next_job = nullptr;              // in the queue
   offload_state state = offload_state::queued;  // under the pool's lock

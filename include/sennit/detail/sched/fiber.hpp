@@ -227,7 +227,8 @@ struct alignas(128) fiber : waiter {
   // The rest is its continuation, while it is stackless.
   coroutine_frame* frame = nullptr;  // its stack; null: none
   union {
-    void* error = nullptr;  // std::exception_ptr*: what its function ended with, if has_error
+    void* error =
+        nullptr;  // a std::exception_ptr, by its only word: what its function ended with, if has_error
     std::uintptr_t object;  // of a local runtime, while parked: what it waits for, as wait_reason's
   };
   char name[32] = {};  // what people want to see
@@ -239,8 +240,19 @@ struct alignas(128) fiber : waiter {
 static_assert(sizeof(fiber) == 128);
 
 // What it ended with, or null.
-inline std::exception_ptr* fiber_error(const fiber& f) noexcept {
-  return (f.flags.unusual & has_error) != 0 ? static_cast<std::exception_ptr*>(f.error) : nullptr;
+static_assert(sizeof(std::exception_ptr) == sizeof(void*), "it is kept where a pointer lies");
+inline std::exception_ptr* fiber_error(fiber& f) noexcept {
+  return (f.flags.unusual & has_error) != 0 ? std::launder(reinterpret_cast<std::exception_ptr*>(&f.error))
+                                            : nullptr;
+}
+// The same, which the fiber does not have any more.
+inline std::exception_ptr fiber_take_error(fiber& f) noexcept {
+  std::exception_ptr* const error = fiber_error(f);
+  if (error == nullptr)
+    return nullptr;
+  std::exception_ptr taken = std::move(*error);
+  std::destroy_at(error);
+  return taken;
 }
 
 // Nanoseconds of the monotonic clock. Always odd: to be told from an address.
@@ -322,7 +334,12 @@ struct fiber_chain {
 // The process has had more than fiber_block::least at a time: more than the caches of a CPU hold.
 extern std::atomic<bool> many_fibers;
 
-// A free descriptor for a worker, and back. Any thread. fiber_make throws std::bad_alloc.
+// Throws std::system_error (EAGAIN) if the runtime's limit of fibers is reached, as far as that can be seen.
+// Any thread; of a local runtime the worker's.
+void fiber_must_be_below_limit(sennit_worker& home);
+
+// A free descriptor for a worker, and back. Any thread. fiber_make throws std::bad_alloc, and as
+// fiber_must_be_below_limit.
 fiber* fiber_make(sennit_worker& home);
 void fiber_free(fiber* f) noexcept;
 

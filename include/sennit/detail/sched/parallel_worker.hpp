@@ -73,7 +73,7 @@ struct parallel_worker final : sennit_worker, dispatching {
 // What the workers of a runtime share.
 struct parallel_runtime {
   parallel_runtime(unsigned workers, run_policy policy, stack_shape usual_stack,
-                   const watchdog_wish& watched_for, clock::duration time_slice);
+                   const watchdog_wish& watched_for, clock::duration time_slice, std::size_t max_fibers);
   ~parallel_runtime();
   parallel_runtime(const parallel_runtime&) = delete;
   parallel_runtime& operator=(const parallel_runtime&) = delete;
@@ -99,6 +99,7 @@ struct parallel_runtime {
   spin_lock spare_lock;
   fiber* spare = nullptr;
   struct idle_stacks idle_stacks;  // under spare_lock
+  fiber_limit limit;               // under descriptors_lock()
 
   const stack_shape usual_stack;
   const bool scatters = scatter_fibers.load(std::memory_order_relaxed);

@@ -15,7 +15,7 @@ namespace sennit::detail {
 // Keeps the exception being handled for the fiber's joiner, or ends the program when there can be none.
 [[gnu::cold]] void fiber_fail(fiber& f) noexcept;
 [[noreturn, gnu::cold]] void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept;
-[[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr* error);
+[[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr error);
 
 // A finished fiber with a stack, for a new one. Throws as fiber_spawn.
 [[gnu::cold]] fiber* fiber_take_slow(worker& w, stack_wish stack);
@@ -118,7 +118,8 @@ using fiber_result = std::conditional_t<may_become<Function>, void, result_if_ca
 // may wait.
 class error_aside {
 public:
-  explicit error_aside(fiber& f) noexcept : fiber_(f), error_(fiber_error(f)) {}
+  explicit error_aside(fiber& f) noexcept
+      : fiber_(f), error_(fiber_error(f) != nullptr ? f.error : nullptr) {}
   ~error_aside() {
     if (error_ != nullptr)
       fiber_.error = error_;
@@ -128,7 +129,7 @@ public:
 
 private:
   fiber& fiber_;
-  std::exception_ptr* error_;
+  void* error_;
 };
 
 template <class Body>

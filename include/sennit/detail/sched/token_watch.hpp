@@ -16,7 +16,8 @@ struct stop_notice;
 // where a stop that was requested on another one comes as a post.
 class token_watch {
 public:
-  // In a fiber of a local runtime this may throw std::bad_alloc.
+  // Throws std::bad_alloc, except in fibers of parallel runtimes. (Outside of fibers: a local one may be
+  // begun by it.)
   explicit token_watch(std::stop_token token);
   // Before arm(), or when the wait is over: a stop may be requested meanwhile, and ends nothing.
   token_watch(token_watch&& other) noexcept

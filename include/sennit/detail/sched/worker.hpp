@@ -43,17 +43,36 @@ namespace sennit::detail {
 
 struct parallel_runtime;
 
+// How many fibers a runtime may have. `made` counts descriptors, under descriptors_lock(); it is compared
+// only when there is no finished fiber to use again, so spawning pays nothing for the limit.
+struct fiber_limit {
+  std::size_t most = 0;  // 0: no limit
+  std::size_t made = 0;
+};
+
 // How many forks lie between the program's start and this process. A runtime is of no use in a child: it
 // shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
 // may exec, or make runtimes of its own.
 unsigned process_generation() noexcept;
 
-// What another thread posted. Run once, on the worker's thread, it disposes of itself; never run, it is
-// deleted.
+// A post of another thread. The worker's thread runs it. A post that is never run is deleted.
 struct posted {
   posted* next = nullptr;
+  bool makes_fiber = false;
   virtual ~posted() = default;
-  virtual void run() = 0;
+  // Returns false if there is no memory, or no room, for its fiber: then it is run again later. Otherwise it
+  // has disposed of itself.
+  virtual bool run() = 0;
+};
+// Posts that are run again later, the oldest first.
+struct delayed_posts {
+  posted* first = nullptr;
+  posted* last = nullptr;  // if there is a first
+  void add(posted* post) noexcept {
+    post->next = nullptr;
+    (first == nullptr ? first : last->next) = post;
+    last = post;
+  }
 };
 
 }  // namespace sennit::detail
@@ -87,8 +106,10 @@ struct sennit_worker {
   struct sennit::detail::idle_stacks idle_stacks;
   sennit::detail::lent_stack* large_stacks = nullptr;  // idle ones (on_large_stack.hpp)
   unsigned large_stack_count = 0;
-  sennit::detail::block_pool blocks;  // for continuations
-  std::atomic<int> thread{0};         // gettid() of the thread that runs it; 0: none does
+  sennit::detail::fiber_limit own_limit;  // a local runtime's
+  sennit::detail::fiber_limit* limit;     // the runtime's
+  sennit::detail::block_pool blocks;      // for continuations
+  std::atomic<int> thread{0};             // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
   sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
@@ -99,6 +120,7 @@ struct sennit_worker {
   // When it is to be said who keeps the runtime from its end; never: it does not end, or it has been said.
   sennit::detail::time_point end_is_late_at = sennit::detail::never;
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
+  sennit::detail::delayed_posts delayed;
   sennit::detail::look_pace pace;
   bool yield_deferred = false;  // a fiber was to be made to yield, and was not: at the end of what kept it
   sennit::detail::time_slice slice;
@@ -240,6 +262,11 @@ SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& 
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
+
+// When delayed posts are to be run again; never: there are none.
+inline time_point next_try_of_posts(const worker& w) noexcept {
+  return w.delayed.first != nullptr ? clock::now() + std::chrono::milliseconds(1) : never;
+}
 
 // So long the end of a runtime takes before it is said, once, who keeps it from that: who has caught what was
 // to end it would so go on for ever.

@@ -84,7 +84,7 @@ public:
   std::stop_token get_token() const noexcept { return stop_.get_token(); }
 
 protected:
-  explicit basic_scope(std::shared_ptr<const fault_hook> faults) noexcept : faults_(std::move(faults)) {}
+  explicit basic_scope(std::shared_ptr<const fault_hook> faults) : faults_(std::move(faults)) {}
 
 private:
   // It is counted until that is gone.
