@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -53,6 +54,7 @@ void make_runtime() {
 
 template <class Kind>
 void make_watched_runtime() {
+  const auto before = balance_now().threads;
   auto options = Kind::usual();
   options.report_deadlock = true;
   options.time_slice = std::chrono::milliseconds(1);
@@ -60,6 +62,9 @@ void make_watched_runtime() {
     typename Kind::runtime runtime(options);
     runtime.run([] {});
   });
+  // The watchdog's thread ends some time after the last runtime that wanted it.
+  for (int i = 0; i < 1000 && balance_now().threads > before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 template <class Kind>
