@@ -46,7 +46,7 @@ TEST(Mctx, Errno) {
 }
 
 // ThreadSanitizer hands signals over later, in calls that it knows.
-#if !defined(__SANITIZE_THREAD__) && !defined(SENNIT_TSAN)
+#if !defined(SUPPORT_TSAN)
 TEST(Mctx, CreationKeepsQueuedSignals) {
   EXPECT_EQ(mctx_keeps_queued_signals(), 0);
 }
