@@ -77,7 +77,8 @@ class StoreSlots(unittest.TestCase):
 
     def test_of_a_program_are_counted(self):
         few, many = counts_of(STORES, instructions._count_store_slots)
-        self.assertEqual(many - few, 300)
+        # The program's start differs by some slots from run to run; without the merging there would be 500.
+        self.assertAlmostEqual(many - few, 300, delta=60)
 
 
 class Atomics(unittest.TestCase):

@@ -10,7 +10,7 @@
 
 #include <optional>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/arch/cplusplus.hpp"
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 
