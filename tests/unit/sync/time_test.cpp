@@ -50,6 +50,22 @@ TEST(Deadline, SaturatesWhereTheClockCannotHoldIt) {
   EXPECT_EQ(detail::time_until(std::chrono::sys_days::max()), nanoseconds::max());
 }
 
+// Its times are negative: 280 years before its epoch.
+struct before_its_epoch {
+  using duration = nanoseconds;
+  using time_point = std::chrono::time_point<before_its_epoch>;
+  static time_point now() { return time_point(-std::chrono::hours(24 * 365 * 280)); }
+};
+
+TEST(Deadline, DoesNotOverflowOnItsWay) {
+  using frames = std::chrono::duration<std::int64_t, std::ratio<1001, 30000>>;
+  constexpr std::chrono::hours years_200(24 * 365 * 200);
+  static_assert(detail::saturated(std::chrono::duration_cast<frames>(years_200)) > years_200 - 1h);
+  static_assert(detail::saturated(std::chrono::duration_cast<frames>(years_200)) < years_200 + 1h);
+  EXPECT_EQ(detail::time_until(before_its_epoch::time_point(years_200)), nanoseconds::max());
+  EXPECT_EQ(detail::time_until(before_its_epoch::now() + 1h), 1h);
+}
+
 template <class Kind>
 class Time : public kind_test<Kind> {};
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ratio>
 
 #include "sennit/no_deadline.hpp"
 
@@ -19,7 +20,13 @@ constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> 
     return nanoseconds::max();
   if (!(seconds > -most))  // also where it is not a number
     return nanoseconds::min();
-  return std::chrono::ceil<nanoseconds>(time);
+  using scale = std::ratio_divide<Period, std::nano>;
+  if constexpr (scale::num != 1 && scale::den != 1) {
+    // Of a unit such as 1001/30000 s, the integer conversion multiplies first, and could overflow on its way.
+    return std::chrono::ceil<nanoseconds>(std::chrono::duration<double>(time));
+  } else {
+    return std::chrono::ceil<nanoseconds>(time);
+  }
 }
 
 // `time` from `since` on; no_deadline, if the clock cannot hold that.
@@ -45,9 +52,14 @@ template <class Clock, class Duration>
 std::chrono::nanoseconds time_until(std::chrono::time_point<Clock, Duration> time) noexcept {
   const std::chrono::nanoseconds then = saturated(time.time_since_epoch());
   const std::chrono::nanoseconds now = saturated(Clock::now().time_since_epoch());
-  if (then == std::chrono::nanoseconds::max() || then <= now)
-    return then == std::chrono::nanoseconds::max() ? then : std::chrono::nanoseconds::zero();
-  return saturated(then - now);
+  if (then == std::chrono::nanoseconds::max())
+    return then;
+  if (then <= now)
+    return std::chrono::nanoseconds::zero();
+  std::int64_t left = 0;
+  if (__builtin_sub_overflow(std::int64_t{then.count()}, std::int64_t{now.count()}, &left))
+    return std::chrono::nanoseconds::max();
+  return std::chrono::nanoseconds(left);
 }
 
 // Waits until a time of any clock, by wait(deadline) of the steady clock: again, if that clock was set back
