@@ -88,7 +88,7 @@ public:
   // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
   // joinable.
   bool join_until(std::chrono::steady_clock::time_point deadline);
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
     return detail::wait_by_clock(
@@ -216,7 +216,7 @@ SENNIT_INLINE void yield() {
 
 // Blocks the calling fiber only. Steady clock. (An OS thread, if it is called by one.)
 void sleep_until(std::chrono::steady_clock::time_point deadline);
-// The same for a time of any clock.
+// Takes a time of any clock.
 template <class Clock, class Duration>
 void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
   do
@@ -231,7 +231,7 @@ void sleep_for(std::chrono::duration<Rep, Period> time) {
 // Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
 // if that happened since the last park.
 bool park_until(std::chrono::steady_clock::time_point deadline);
-// The same for a time of any clock, and for a duration.
+// Take a time of any clock, and a duration.
 template <class Clock, class Duration>
 bool park_until(const std::chrono::time_point<Clock, Duration>& time) {
   return detail::wait_by_clock(time, [](std::chrono::steady_clock::time_point at) { return park_until(at); });

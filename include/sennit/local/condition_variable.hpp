@@ -80,7 +80,7 @@ public:
         return done();
     return true;
   }
-  // The same for a time of any clock. Where that clock was set back meanwhile, the first returns no_timeout
+  // Takes a time of any clock. Where that clock was set back meanwhile, the first returns no_timeout
   // without a notification.
   template <class Clock, class Duration>
   std::cv_status wait_until(std::unique_lock<mutex>& lock,

@@ -89,7 +89,7 @@ public:
       collect(*done);
     return done != nullptr;
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
     return detail::wait_by_clock(
@@ -196,7 +196,7 @@ SENNIT_INLINE void yield() {
 
 // Blocks the calling fiber only. Steady clock.
 void sleep_until(std::chrono::steady_clock::time_point deadline);
-// The same for a time of any clock.
+// Takes a time of any clock.
 template <class Clock, class Duration>
 void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
   do
@@ -211,7 +211,7 @@ void sleep_for(std::chrono::duration<Rep, Period> time) {
 // Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
 // if that happened since the last park.
 bool park_until(std::chrono::steady_clock::time_point deadline);
-// The same for a time of any clock, and for a duration.
+// Take a time of any clock, and a duration.
 template <class Clock, class Duration>
 bool park_until(const std::chrono::time_point<Clock, Duration>& time) {
   return detail::wait_by_clock(time, [](std::chrono::steady_clock::time_point at) { return park_until(at); });

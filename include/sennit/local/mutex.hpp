@@ -54,7 +54,7 @@ public:
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return try_lock() || wait_until(deadline);
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
     return detail::wait_by_clock(

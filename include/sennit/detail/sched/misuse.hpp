@@ -6,7 +6,7 @@ namespace sennit::detail {
 // Prints "sennit: fiber 3 "parser" <text>" on standard error, where the caller is a fiber, or "sennit: a
 // thread <text>". `text`: what the caller did, why it is wrong, and the remedy.
 [[gnu::cold]] void report_misuse(const char* text) noexcept;
-// The same, and aborts.
+// Prints likewise, and aborts.
 [[noreturn, gnu::cold]] void fatal_misuse(const char* text) noexcept;
 
 inline constexpr const char* destroys_its_runtime =

@@ -30,7 +30,7 @@ public:
   bool try_acquire() noexcept;
   // False: the deadline (steady clock) passed first.
   bool try_acquire_until(std::chrono::steady_clock::time_point deadline);
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(

@@ -46,7 +46,7 @@ public:
   bool wait_until(std::chrono::steady_clock::time_point deadline) const {
     return state_of(state_).wait_until(deadline);
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
     return wait_by_clock(

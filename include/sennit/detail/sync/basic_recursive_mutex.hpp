@@ -32,7 +32,7 @@ public:
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return lock_again() || (mutex_.try_lock_until(deadline) && own());
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(

@@ -66,7 +66,7 @@ public:
       std::rethrow_exception(std::move(first));
     return true;
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(

@@ -36,7 +36,7 @@ public:
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return queue_.change(unlocked, exclusive, std::memory_order_acquire) || lock_slow(exclusive, deadline);
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(
@@ -61,7 +61,7 @@ public:
   bool try_lock_shared_until(std::chrono::steady_clock::time_point deadline) {
     return quickly_share() || lock_slow(one_reader, deadline);
   }
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(time, [this](std::chrono::steady_clock::time_point deadline) {

@@ -32,7 +32,7 @@ public:
   }
   // False: the deadline (steady clock) passed first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
-  // The same for a time of any clock.
+  // Takes a time of any clock.
   template <class Clock, class Duration>
   bool wait_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(
