@@ -48,7 +48,7 @@ struct frame {
 
 struct chain {
   frame at[200];
-  int count;
+  std::size_t count;
   std::uintptr_t from;  // frames inside of this one are the handler's
 };
 
@@ -127,14 +127,17 @@ void walk(ucontext_t* context, chain& to) {
   unw_cursor_t cursor;
   if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) != 0)
     return;
-  do {
+  while (to.count < std::size(to.at)) {
     unw_word_t pc = 0;
     if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0)
       break;
-    // A frame that called nothing was left by a switch: that it is exact is not told.
-    to.at[to.count++] = {pc, to.count == 0 || unw_is_signal_frame(&cursor) > 0};
-  } while (to.count < static_cast<int>(std::size(to.at)) && unw_step(&cursor) > 0);
-  for (int i = 1; i < to.count; ++i)
+    // A switch leaves frames that called nothing. libunwind does not say that their addresses are exact.
+    to.at[to.count] = {pc, to.count == 0 || unw_is_signal_frame(&cursor) > 0};
+    ++to.count;
+    if (unw_step(&cursor) <= 0)
+      break;
+  }
+  for (std::size_t i = 1; i < to.count; ++i)
     to.at[i].exact |= is_ours(to.at[i - 1].pc) && is_out_of_line(to.at[i - 1].pc);
 }
 
@@ -146,7 +149,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
   const std::uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
   if (to.count == 0 && (pc != to.from || exact == 0))
     return _URC_NO_REASON;
-  if (pc == 0 || to.count == static_cast<int>(std::size(to.at)))
+  if (pc == 0 || to.count == std::size(to.at))
     return _URC_END_OF_STACK;
   to.at[to.count++] = {pc, exact != 0};
   return _URC_NO_REASON;
@@ -159,8 +162,8 @@ void walk(ucontext_t*, chain& to) {
 #endif
 
 void print(const chain& all) {
-  for (int i = 0; i < all.count; ++i)
-    std::fprintf(stderr, "  #%d %#zx%s\n", i, static_cast<std::size_t>(all.at[i].pc),
+  for (std::size_t i = 0; i < all.count; ++i)
+    std::fprintf(stderr, "  #%zu %#zx%s\n", i, static_cast<std::size_t>(all.at[i].pc),
                  all.at[i].exact ? ", exactly" : "");
 }
 
@@ -182,9 +185,9 @@ void print(const chain& all) {
 
 void check(const chain& seen, std::uintptr_t pc, [[maybe_unused]] std::uintptr_t sp) {
   ++total.chains;
-  EXPECT(seen.count > 0 && seen.count < static_cast<int>(std::size(seen.at)));
+  EXPECT(seen.count > 0 && seen.count < std::size(seen.at));
   EXPECT(seen.at[0].pc == pc);
-  for (int i = 1; i < seen.count; ++i)
+  for (std::size_t i = 1; i < seen.count; ++i)
     EXPECT(seen.at[i].exact || !is_ours(seen.at[i].pc) ||
            seen.at[i].pc == reinterpret_cast<std::uintptr_t>(_start) || follows_call(seen.at[i].pc));
   const bool whole = is_outermost(seen.at[seen.count - 1].pc);
