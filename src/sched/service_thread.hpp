@@ -11,20 +11,27 @@
 
 namespace sennit::detail {
 
-// Starts a thread that nobody joins. Signals are for the threads of the program: it gets none. `name`: at
-// most 15 characters. Returns an errno.
-inline int start_service_thread(const char* name, void* (*serve)(void*), void* argument) noexcept {
+// Starts a thread, for the caller to join. Signals are for the threads of the program: it gets none. `name`:
+// at most 15 characters. Returns an errno.
+inline int start_joinable_thread(pthread_t& thread, const char* name, void* (*serve)(void*),
+                                 void* argument) noexcept {
   sigset_t every;
   sigset_t former;
   ::sigfillset(&every);
   ::pthread_sigmask(SIG_SETMASK, &every, &former);
-  pthread_t thread;
   const int error = ::pthread_create(&thread, nullptr, serve, argument);
   ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  if (error == 0) {
+  if (error == 0)
     ::pthread_setname_np(thread, name);
+  return error;
+}
+
+// Starts one that is never joined.
+inline int start_service_thread(const char* name, void* (*serve)(void*), void* argument) noexcept {
+  pthread_t thread;
+  const int error = start_joinable_thread(thread, name, serve, argument);
+  if (error == 0)
     ::pthread_detach(thread);
-  }
   return error;
 }
 

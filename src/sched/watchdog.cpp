@@ -1,6 +1,7 @@
 // The watchdog's thread: who is stuck, and whether all wait for each other.
 #include "sennit/detail/sched/watchdog.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -279,9 +280,9 @@ struct watchdog : of_process {
   std::mutex lock;
   std::condition_variable changed;
   watchdog_use* uses = nullptr;
-  bool has_thread = false;
+  std::uintptr_t thread_number = 0;  // of the thread that looks; a thread of a lower number is to end
+  pthread_t thread{};
   bool has_new_use = false;  // a runtime that may lie where a former one lay: what was known is of that
-  known_rest rest;
 };
 
 namespace {
@@ -317,29 +318,29 @@ void look_at_all(known_rest& rest, deadlock_reports deadlocks) noexcept {
   }
 }
 
-extern "C" void* sennit_watchdog_thread(void* argument) {
-  watchdog& mine = *static_cast<watchdog*>(argument);
+extern "C" void* sennit_watchdog_thread(void* number) {
+  watchdog& mine = of_this_process<watchdog>();
+  const auto me = reinterpret_cast<std::uintptr_t>(number);
+  known_rest rest;
   std::unique_lock held(mine.lock);
-  while (mine.uses != nullptr) {
+  while (mine.thread_number == me) {
     mine.changed.wait_for(held, period_of(mine));
-    if (mine.uses == nullptr)
+    if (mine.thread_number != me)
       break;
     if (std::exchange(mine.has_new_use, false))
-      mine.rest = {};
+      rest = {};
     const deadlock_reports deadlocks = deadlocks_wanted(mine);
     held.unlock();
-    look_at_all(mine.rest, deadlocks);
+    look_at_all(rest, deadlocks);
     held.lock();
   }
-  mine.has_thread = false;
   return nullptr;
 }
 
 // Under the lock. Returns an errno.
 int start_thread(watchdog& of) noexcept {
-  const int error = start_service_thread("sennit/watchdog", sennit_watchdog_thread, &of);
-  of.has_thread |= error == 0;
-  return error;
+  return start_joinable_thread(of.thread, "sennit/watchdog", sennit_watchdog_thread,
+                               reinterpret_cast<void*>(of.thread_number));
 }
 
 }  // namespace
@@ -349,7 +350,7 @@ watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
     return;
   watchdog& mine = of_this_process<watchdog>();
   const std::lock_guard hold(mine.lock);
-  if (const int error = mine.has_thread ? 0 : start_thread(mine); error != 0)
+  if (const int error = mine.uses != nullptr ? 0 : start_thread(mine); error != 0)
     throw std::system_error(error, std::generic_category(), "sennit: no thread to watch workers");
   by = &mine;
   next = mine.uses;
@@ -359,19 +360,26 @@ watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
   mine.has_new_use = true;
   if (wish.watches_deadlock())
     owner_note::wanted.fetch_add(1, std::memory_order_relaxed);
-  mine.changed.notify_one();
+  mine.changed.notify_all();
 }
 
 watchdog_use::~watchdog_use() {
   if (by == nullptr || by->process != process_generation())
     return;  // nobody's, or the parent's, in a child
-  const std::lock_guard hold(by->lock);
+  std::unique_lock hold(by->lock);
   if (next != nullptr)
     next->previous = previous;
   (previous != nullptr ? previous->next : by->uses) = next;
   if (wish.watches_deadlock())
     owner_note::wanted.fetch_sub(1, std::memory_order_relaxed);
-  by->changed.notify_one();
+  const bool is_last = by->uses == nullptr;
+  const pthread_t thread = by->thread;
+  if (is_last)
+    ++by->thread_number;
+  by->changed.notify_all();
+  hold.unlock();
+  if (is_last)
+    ::pthread_join(thread, nullptr);  // the process then has no thread that it does not know
 }
 
 }  // namespace sennit::detail
