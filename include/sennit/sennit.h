@@ -323,8 +323,10 @@ uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
  * a result may be a SENNIT_LOOKUP_ERROR. TCP_NODELAY is on. */
 int sennit_tcp_stream_connect(struct sennit_tcp_stream** result, const char* host, uint16_t port,
                               int64_t deadline);
-/* Takes a connected stream socket of any family over, and makes it non-blocking; closes it when it fails.
- * -EBADF. Also outside of fibers. */
+/* Takes ownership of a connected stream socket of any family, and makes it non-blocking. If this fails, the
+ * descriptor remains open and the caller still owns it. Errors: -EBADF; -ENOTSOCK (a pipe, a terminal, a
+ * file: use sennit_readiness for those); -EPROTOTYPE (a datagram or packet socket); -EINVAL (a listening
+ * socket, or a null result); -ENOMEM. May be called outside of fibers. */
 int sennit_tcp_stream_adopt(struct sennit_tcp_stream** result, int descriptor);
 /* How many bytes, at least one; 0: the peer has ended its stream (or `size` is 0). One fiber at a time reads,
  * one writes. */

@@ -72,8 +72,11 @@ public:
     return stream;
   }
 
-  // Takes over a connected stream socket of any family (a socketpair's end, one that was inherited), and
-  // makes it non-blocking. Closes it when that fails.
+  // Takes ownership of a connected stream socket of any family (TCP, or one end of a Unix socketpair), and
+  // makes it non-blocking. If this fails, the descriptor remains open and the caller still owns it. Codes:
+  // bad_file_descriptor; not_a_socket (a pipe, a terminal, a file: use sennit::readiness for those);
+  // wrong_protocol_type (a datagram or packet socket); invalid_argument (a listening socket). An unconnected
+  // socket is accepted, and reads and writes report not_connected. Throws std::bad_alloc.
   static tcp_stream adopt(int descriptor);
   static tcp_stream adopt(int descriptor, std::error_code& error);
 

@@ -1,12 +1,10 @@
 // TCP, signals, readiness, and calls on other threads.
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -86,21 +84,9 @@ int sennit_tcp_stream_connect(sennit_tcp_stream** result, const char* host, uint
 }
 
 int sennit_tcp_stream_adopt(sennit_tcp_stream** result, int descriptor) {
-  std::unique_ptr<sennit_tcp_stream> made;
-  if (result != nullptr)
-    made.reset(new (std::nothrow) sennit_tcp_stream);
-  if (made == nullptr) {
-    ::close(descriptor);
-    return result == nullptr ? -EINVAL : -ENOMEM;
-  }
-  return guarded([&] {
-    std::error_code error;
-    made->stream = tcp_stream::adopt(descriptor, error);
-    if (error)
-      return capi::negated(error);
-    *result = made.release();
-    return 0;
-  });
+  if (result == nullptr)
+    return -EINVAL;
+  return opened(result, [&](std::error_code& error) { return tcp_stream::adopt(descriptor, error); });
 }
 
 ssize_t sennit_tcp_stream_read(sennit_tcp_stream* stream, void* to, size_t size, int64_t deadline) {

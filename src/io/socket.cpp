@@ -93,6 +93,11 @@ int set_option(int descriptor, int level, int option, int value) noexcept {
   return call([&] { return ::setsockopt(descriptor, level, option, &value, sizeof value); });
 }
 
+int get_option(int descriptor, int option, int& value) noexcept {
+  socklen_t size = sizeof value;
+  return call([&] { return ::getsockopt(descriptor, SOL_SOCKET, option, &value, &size); });
+}
+
 // Accepted sockets inherit TCP_NODELAY, so accept() need not set it.
 int bind_and_listen(int descriptor, const socket_address& at, int backlog) noexcept {
   int error = set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -246,7 +251,17 @@ int socket_no_delay(int descriptor, bool on) noexcept {
   return set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0);
 }
 
-int socket_nonblocking(int descriptor) noexcept {
+int socket_prepare_stream(int descriptor) noexcept {
+  int type = 0;
+  if (const int error = get_option(descriptor, SO_TYPE, type); error != 0)
+    return error;
+  if (type != SOCK_STREAM)
+    return -EPROTOTYPE;
+  int listens = 0;
+  if (const int error = get_option(descriptor, SO_ACCEPTCONN, listens); error != 0)
+    return error;
+  if (listens != 0)
+    return -EINVAL;
   const int flags = call([&] { return ::fcntl(descriptor, F_GETFL); });
   return flags < 0 ? flags : call([&] { return ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK); });
 }

@@ -1,7 +1,6 @@
 #include "sennit/tcp_stream.hpp"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -11,18 +10,16 @@ tcp_stream tcp_stream::adopt(int descriptor) {
   std::error_code error;
   tcp_stream stream = adopt(descriptor, error);
   if (error)
-    detail::io_throw(error.value(), "adopt a socket");
+    detail::io_throw(error.value(), "adopt a stream socket");
   return stream;
 }
 
 tcp_stream tcp_stream::adopt(int descriptor, std::error_code& error) {
   tcp_stream stream;
-  const int result = detail::socket_nonblocking(descriptor);
+  const int result = detail::socket_prepare_stream(descriptor);
   error = detail::io_error(result);
-  if (result == 0)
-    stream.source_ = detail::owned_source(descriptor);
-  else
-    ::close(descriptor);
+  if (result == 0)  // not owned_source(descriptor), which closes it when there is no memory
+    stream.source_ = detail::owned_source(detail::source_take(descriptor));
   return stream;
 }
 

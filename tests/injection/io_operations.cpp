@@ -1,5 +1,6 @@
 // Operations of I/O: sockets, readiness, signals, files, name look-ups, offloaded calls.
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -111,6 +112,15 @@ void transfer_in_background() {
   });
 }
 
+// Without memory the descriptor remains the caller's.
+void adopt() {
+  int ends[2];
+  must(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  if (!attempt([&] { sennit::tcp_stream::adopt(ends[0]); }))
+    must(::close(ends[0]) == 0);
+  ::close(ends[1]);
+}
+
 template <class Kind>
 void readiness() {
   in_fiber<Kind>([] {
@@ -179,6 +189,7 @@ void add_io_operations(std::vector<operation>& all) {
   add_kind<local>(
       all, {"local: listen", "local: connect", "local: accept", "local: transfer", "local: async transfer",
             "local: readiness", "local: signal_set", "local: offload", "local: file", "local: look_up"});
+  all.push_back({"adopt", adopt});
 }
 
 }  // namespace injection

@@ -155,6 +155,14 @@ int tcp_refuses(void) {
   CHECK(sennit_tcp_stream_connect(&stream, "127.0.0.1", 1, 0) == -EINVAL); /* outside of a fiber */
   CHECK(sennit_tcp_stream_read(NULL, &byte, 1, 0) == -EINVAL);
   CHECK(sennit_tcp_stream_adopt(&stream, -1) == -EBADF);
+  int ends[2];
+  CHECK(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0);
+  CHECK(sennit_tcp_stream_adopt(&stream, ends[0]) == -EPROTOTYPE && stream == NULL);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0); /* they remained the caller's */
+  CHECK(pipe(ends) == 0);
+  CHECK(sennit_tcp_stream_adopt(&stream, ends[0]) == -ENOTSOCK && stream == NULL);
+  CHECK(sennit_tcp_stream_adopt(NULL, ends[1]) == -EINVAL);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
   CHECK(sennit_tcp_stream_descriptor(NULL) == -EINVAL);
   sennit_tcp_stream_close(NULL);
   sennit_tcp_listener_close(NULL);

@@ -1,9 +1,14 @@
 #include "sennit/tcp_stream.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -211,6 +216,51 @@ KIND_TEST(TcpStream, AdoptsASocket) {
     EXPECT_FALSE(tcp_stream::adopt(-1, error).is_open());
     EXPECT_EQ(error, std::errc::bad_file_descriptor);
     EXPECT_EQ(error_of([] { tcp_stream::adopt(-1); }), std::errc::bad_file_descriptor);
+  });
+}
+
+// A refused descriptor stays open, and as it was.
+TEST(TcpStream, AdoptRefusesAnythingButAStreamSocket) {
+  struct unfit {
+    const char* what;
+    std::errc error;
+    int descriptor;
+  };
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::listen(listening, 1), 0);
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  for (const unfit& each :
+       {unfit{"a pipe's read end", std::errc::not_a_socket, ends[0]},
+        {"a pipe's write end", std::errc::not_a_socket, ends[1]},
+        {"a terminal", std::errc::not_a_socket, terminal},
+        {"a file", std::errc::not_a_socket, ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)},
+        {"an epoll instance", std::errc::not_a_socket, ::epoll_create1(EPOLL_CLOEXEC)},
+        {"a TCP listener", std::errc::invalid_argument, listening},
+        {"UDP", std::errc::wrong_protocol_type, ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)},
+        {"Unix datagrams", std::errc::wrong_protocol_type, ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)},
+        {"Unix packets", std::errc::wrong_protocol_type,
+         ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)}}) {
+    SCOPED_TRACE(each.what);
+    if (each.descriptor == terminal && terminal < 0)
+      continue;  // there is no /dev/ptmx
+    ASSERT_GE(each.descriptor, 0);
+    std::error_code error;
+    EXPECT_FALSE(tcp_stream::adopt(each.descriptor, error).is_open());
+    EXPECT_EQ(error, each.error);
+    EXPECT_EQ(error_of([&] { tcp_stream::adopt(each.descriptor); }), each.error);
+    const int flags = ::fcntl(each.descriptor, F_GETFL);
+    EXPECT_TRUE(flags >= 0 && (flags & O_NONBLOCK) == 0) << flags;
+    ::close(each.descriptor);
+  }
+}
+
+TEST(TcpStream, AdoptsASocketThatIsNotConnected) {
+  sennit::runtime({.workers = 1}).run([] {
+    auto stream = tcp_stream::adopt(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    char byte[1];
+    EXPECT_EQ(error_of([&] { stream.read_some(byte); }), std::errc::not_connected);
   });
 }
 

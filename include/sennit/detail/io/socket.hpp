@@ -26,7 +26,8 @@ std::error_code socket_connect(std::string_view host, std::uint16_t port, time_p
 int socket_listen(std::string_view address, std::uint16_t port, int backlog, owned_source& result);
 
 int socket_no_delay(int descriptor, bool on) noexcept;
-int socket_nonblocking(int descriptor) noexcept;
+// Refuses descriptors that are no stream sockets, and makes the others non-blocking.
+int socket_prepare_stream(int descriptor) noexcept;
 
 // How results reach users: thrown, or told.
 [[noreturn, gnu::cold]] void io_throw(int error, const char* what);
