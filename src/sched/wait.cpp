@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <utility>
 
 #include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/token_watch.hpp"
@@ -87,8 +86,15 @@ void shared_timers::fire_due(time_point now) noexcept {
 
 namespace {
 
-// Those that the calling thread has taken and not let go yet: it holds the lock of their object.
-constinit thread_local claimed_wait* taken_last = nullptr;
+// The waiters that the calling thread has taken and not let go yet.
+constinit thread_local basic_served_claim<>* taken_last = nullptr;
+
+// A fiber of a local runtime waits as a fiber only where the wait allows that.
+fiber* waiting_fiber(claimed_wait::kind among) noexcept {
+  const worker* const w = this_worker();
+  return w != nullptr && (w->shared != nullptr || among == claimed_wait::kind::local) ? w->ready.current
+                                                                                      : nullptr;
+}
 
 }  // namespace
 
@@ -98,43 +104,22 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   fiber* const waits = of.who_;
   if (of.local_ && !waits->is_parked())
     return false;  // its deadline or its runtime's end came first
-  const claim_result result = of.claim_.take(taken_at(w.number));
-  if (result == claim_result::parked) {
-    of.let_go_.store(true, std::memory_order_relaxed);  // it runs after it was delivered
+  const claim_result result = of.claim_.serve(taken_at(w.number), taken_last);
+  if (result == claim_result::parked)
     who = waits;
-  } else if (result == claim_result::early) {
-    of.taken_before_ = std::exchange(taken_last, &of);
-  }
   return result != claim_result::lost;
 }
 
 void let_go_of_taken() noexcept {
-  for (claimed_wait* each = std::exchange(taken_last, nullptr); each != nullptr;) {
-    claimed_wait* const before = each->taken_before_;
-    const bool is_thread = each->who_ == nullptr;
-    std::atomic<claim_state>& word = each->claim_.word();
-    each->let_go_.store(true, std::memory_order_release);
-    if (is_thread)
-      wake_thread(word);  // by its address only: its frame may be gone
-    each = before;
-  }
-}
-
-bool claimed_wait::was_served() const noexcept {
-  if (!is_taken(claim_.state()))
-    return false;
-  for (backoff pause; !let_go_.load(std::memory_order_acquire);)
-    pause();
-  return true;
+  basic_served_claim<>::let_go(taken_last, wake_thread);
 }
 
 claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind among) noexcept
-    : site_(why, *this), deadline_(deadline) {
-  const worker* const w = this_worker();
-  if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
-    who_ = w->ready.current;
-    local_ = w->shared == nullptr;
-  }
+    : site_(why, *this),
+      who_(waiting_fiber(among)),
+      local_(who_ != nullptr && who_->home->shared == nullptr),
+      claim_(who_ == nullptr),
+      deadline_(deadline) {
   own(node_);
 }
 

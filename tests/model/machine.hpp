@@ -117,7 +117,8 @@ public:
 
   // ---- For scenarios.
   void add_thread(std::function<void()> body);
-  void join();  // runs the threads; throws stopped
+  void join();                                   // runs the threads; throws stopped
+  unsigned running() const { return running_; }  // the number of the thread that runs
 
   unsigned add_location(word initial);
   void end_location(unsigned location) { ended_[location] = true; }  // its object is destroyed

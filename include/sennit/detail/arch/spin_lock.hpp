@@ -33,6 +33,14 @@ private:
   unsigned rounds_ = 0;
 };
 
+// The pause between two looks at what another thread is about to change.
+template <class Memory>
+struct lock_pause {
+  void operator()() noexcept { Memory::give_way(); }
+};
+template <>
+struct lock_pause<native_memory> : backoff {};
+
 class spin_lock {
 public:
   void lock() noexcept {

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sched/served_claim.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::detail {
@@ -90,8 +91,8 @@ public:
   bool file(token_watch* stop) noexcept;
   // Of who waits so. False: somebody else makes it ready.
   bool withdraw() noexcept { return claim_.withdraw(); }
-  // Whether it was served; then the waker has let it go when this returns. For a wait that has ended.
-  bool was_served() const noexcept;
+  // For a wait that has ended: returns whether a waker ended it, once the waker has let it go.
+  bool was_served() const noexcept { return claim_.was_served(); }
   // Before wait(), or in its place: gives up. False: it has ended.
   bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
   std::uintptr_t word() const noexcept { return node_.word; }
@@ -105,7 +106,6 @@ public:
 
 private:
   friend bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
-  friend void let_go_of_taken() noexcept;
   void wait_as_fiber() noexcept;
   void wait_as_local_fiber();
   void wait_as_thread() noexcept;
@@ -116,17 +116,15 @@ private:
     claimed_wait* self;
   };
   site_type site_;
-  wait_claim claim_;
-  fiber* who_ = nullptr;  // null: an OS thread, which waits for the claim's word
-  bool local_ = false;    // parked on the thread of who ends the wait
+  fiber* const who_;  // null: an OS thread
+  const bool local_;  // parked on the thread of who ends the wait
+  basic_served_claim<> claim_;
   claimed_waiter node_;
   fiber_timer timer_;
   stop_watch stop_;
   time_point deadline_;
   bool told_ = false;
   bool stopped_ = false;
-  std::atomic<bool> let_go_{false};       // by the waker that has served it, as its last access
-  claimed_wait* taken_before_ = nullptr;  // of those that its waker is yet to let go
 };
 
 // Who calls, for as long as it lives: the fiber, of whatever runtime, or outside of fibers the OS thread.

@@ -26,14 +26,6 @@
 
 namespace sennit::detail {
 
-// How long between two looks at the lock that another holds.
-template <class Memory>
-struct lock_pause {
-  void operator()() noexcept { Memory::give_way(); }
-};
-template <>
-struct lock_pause<native_memory> : backoff {};
-
 // Used as basic_wait_queue.hpp says.
 template <class Memory = native_memory>
 class basic_low_lock_waiters {
