@@ -19,7 +19,8 @@ namespace sennit {
 //
 //   pool     At most offload_threads() threads, started when they are needed, ended when they have had
 //            nothing to do for 10 s; all signals are blocked in them. When all are busy, calls wait in their
-//            order, and with them only their fibers.
+//            order, and with them only their fibers. File operations use this pool. Name look-ups have a pool
+//            of their own (look_up.hpp), so that neither can delay the other.
 //   errors   std::system_error when there is no thread and none can be started.
 //   unwind   When the runtime of the fiber ends: a call that has not begun is withdrawn; one that has is
 //            waited for, since nothing can stop it and it may use the fiber's variables. So it is when a stop
@@ -39,8 +40,8 @@ std::invoke_result_t<Function&> offload(Function&& function) {
   }
 }
 
-// How many threads the pool may have; 64 unless told otherwise. Any thread; at least 1. Those that are too
-// many end as soon as they have returned from what they call.
+// The maximum number of threads of the pool, and of that of name look-ups, each; 64 by default, at least 1.
+// After a reduction, surplus threads end when the function that they run returns. Any thread may call these.
 unsigned offload_threads() noexcept;
 void set_offload_threads(unsigned most) noexcept;
 

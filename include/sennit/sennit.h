@@ -319,8 +319,9 @@ uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
  * read, write, ...: -ECONNREFUSED, -ENETUNREACH, -ECONNRESET; -EPIPE: the peer no longer reads): -ETIMEDOUT;
  * -ECANCELED: closed by another fiber meanwhile. After any but -ETIMEDOUT, close. ---- */
 
-/* To an address ("127.0.0.1", "::1"), or a host by its name: then its addresses are tried in their order, and
- * a result may be a SENNIT_LOOKUP_ERROR. TCP_NODELAY is on. */
+/* Connects to an address ("127.0.0.1", "::1"), or to a host by its name. The addresses of a name are tried in
+ * order, and each may use an equal share of the time that is left. The result may be a SENNIT_LOOKUP_ERROR.
+ * TCP_NODELAY is on. */
 int sennit_tcp_stream_connect(struct sennit_tcp_stream** result, const char* host, uint16_t port,
                               int64_t deadline);
 /* Takes ownership of a connected stream socket of any family, and makes it non-blocking. If this fails, the
@@ -411,7 +412,8 @@ int sennit_readiness_become_writing(struct sennit_readiness* readiness, sennit_f
  * fiber: calls it on the spot. A call that has begun is waited for also at the runtime's end. -EAGAIN: there
  * is no thread, and none can be started. Another negative result: what the function threw. */
 int sennit_offload(sennit_function function, void* argument);
-/* How many threads the pool may have, at least 1; 64 unless told otherwise. Any thread. */
+/* Sets the maximum number of threads of the pool, and of that of name look-ups, each; 64 by default, at least
+ * 1. Any thread may call it. */
 int sennit_offload_set_limit(unsigned threads);
 
 /* A file; each operation is made as if by sennit_offload. Flags and mode as open(2), with O_CLOEXEC. Fibers
@@ -433,7 +435,8 @@ int sennit_file_sync(struct sennit_file* file);
 int sennit_file_close(struct sennit_file* file);
 
 /* The numeric addresses of a host, in the order in which they are to be tried: an array that ends in null,
- * in one block of memory, which the caller gives to free(). Returns how many, or a SENNIT_LOOKUP_ERROR,
+ * in one block of memory, which the caller gives to free(). The resolver runs on a pool of its own, and does
+ * not delay files and sennit_offload. Returns how many, or a SENNIT_LOOKUP_ERROR,
  * -ETIMEDOUT or -ENOMEM. */
 int sennit_host_look_up(const char* host, char*** result, int64_t deadline);
 

@@ -55,10 +55,16 @@ public:
   // Closed. Every operation fails with bad_file_descriptor.
   tcp_stream() = default;
 
-  // Connects to an address, IPv4 or IPv6 ("::1", "fe80::1%eth0"), or to a host by its name: then its
-  // addresses are tried in their order (see look_up.hpp). Codes: connection_refused, network_unreachable,
-  // timed_out (the deadline, or the kernel's own limit of some two minutes), too_many_files_open, ..., and
-  // those of lookup_category. TCP_NODELAY is on.
+  // Connects to an address, IPv4 or IPv6 ("::1", "fe80::1%eth0"), or to a host by its name. TCP_NODELAY is
+  // on.
+  //
+  // A name is looked up (look_up.hpp), and its addresses are tried in order. Each address may use an equal
+  // share of the time that is left: with three addresses and three seconds, the first gets one second.
+  // An address that fails early leaves its time to the others. The error is that of the last address. Without
+  // a deadline the kernel's own limit, about two minutes, ends each attempt.
+  //
+  // Codes: connection_refused, network_unreachable, timed_out, too_many_files_open, ..., and those of
+  // lookup_category.
   static tcp_stream connect(std::string_view host, std::uint16_t port, time_point deadline = no_deadline) {
     tcp_stream stream;
     if (const std::error_code error = detail::socket_connect(host, port, deadline, stream.source_))

@@ -1,4 +1,4 @@
-// Names to addresses, by the system's resolver on a thread of the pool.
+// Names to addresses, by the system's resolver on a thread of the look-ups' pool.
 #include "sennit/look_up.hpp"
 
 #include <netdb.h>
@@ -22,7 +22,7 @@ public:
 
 // Owns all it needs: a resolver may take longer than its caller waits.
 struct lookup_job final : detail::offload_job {
-  explicit lookup_job(std::string_view name) : host(name) {}
+  explicit lookup_job(std::string_view name) : offload_job(detail::offload_pool::look_ups), host(name) {}
   void call() noexcept override;
 
   std::string host;

@@ -1,4 +1,4 @@
-// The pool of threads that run blocking functions.
+// The pools of threads that run blocking functions.
 #include "sennit/offload.hpp"
 
 #include <algorithm>
@@ -25,6 +25,9 @@ constexpr unsigned usual_threads = 64;
 constexpr std::chrono::seconds idle_time{10};
 
 struct thread_pool : of_process {
+  explicit thread_pool(const char* n) noexcept : name(n) {}
+
+  const char* const name;  // its threads'
   std::mutex lock;
   std::condition_variable work;
   offload_job* first = nullptr;
@@ -35,8 +38,17 @@ struct thread_pool : of_process {
   unsigned most = usual_threads;
 };
 
-thread_pool& pool() {
-  return of_this_process<thread_pool>();
+struct call_pool : thread_pool {
+  call_pool() noexcept : thread_pool("sennit/offload") {}
+};
+struct look_up_pool : thread_pool {
+  look_up_pool() noexcept : thread_pool("sennit/look_up") {}
+};
+
+thread_pool& pool_of(offload_pool which) {
+  if (which == offload_pool::look_ups)
+    return of_this_process<look_up_pool>();
+  return of_this_process<call_pool>();
 }
 
 void push(thread_pool& to, offload_job& job) noexcept {
@@ -82,8 +94,8 @@ void run_one(thread_pool& in, std::unique_lock<std::mutex>& held) noexcept {
       parallel_ready_in_turn(*who, fiber_status::notified);
 }
 
-extern "C" void* sennit_offload_thread(void*) {
-  thread_pool& mine = pool();
+extern "C" void* sennit_offload_thread(void* pool) {
+  thread_pool& mine = *static_cast<thread_pool*>(pool);
   std::unique_lock held(mine.lock);
   for (bool wanted = true; wanted && mine.threads <= mine.most;) {
     if (mine.first != nullptr) {
@@ -102,14 +114,14 @@ extern "C" void* sennit_offload_thread(void*) {
 
 // Under the lock. An errno, or 0.
 int start_thread(thread_pool& in) noexcept {
-  const int error = start_service_thread("sennit/offload", sennit_offload_thread, nullptr);
+  const int error = start_service_thread(in.name, sennit_offload_thread, &in);
   if (error == 0)
     ++in.threads;
   return error;
 }
 
 void start(offload_job& job) {
-  thread_pool& to = pool();
+  thread_pool& to = pool_of(job.pool);
   std::lock_guard hold(to.lock);
   if (to.queued >= to.idle && to.threads < to.most)
     if (const int error = start_thread(to); error != 0 && to.threads == 0)
@@ -120,7 +132,7 @@ void start(offload_job& job) {
 
 // Takes the job from the pool, if that is possible.
 offload_state give_up(offload_job& job, bool may_abandon) noexcept {
-  thread_pool& from = pool();
+  thread_pool& from = pool_of(job.pool);
   std::lock_guard hold(from.lock);
   if (job.state == offload_state::queued) {
     remove(from, job);
@@ -166,7 +178,7 @@ outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point
   }
   --w.awaited_outside;
   if (job.seen) {
-    const std::lock_guard who_posted_it_has_let_go(pool().lock);
+    const std::lock_guard who_posted_it_has_let_go(pool_of(job.pool).lock);
     result.state = offload_state::returned;
   }
   return result;
@@ -227,14 +239,18 @@ bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline) {
 }  // namespace detail
 
 unsigned offload_threads() noexcept {
-  std::lock_guard hold(detail::pool().lock);
-  return detail::pool().most;
+  detail::thread_pool& calls = detail::pool_of(detail::offload_pool::calls);
+  std::lock_guard hold(calls.lock);
+  return calls.most;
 }
 
 void set_offload_threads(unsigned most) noexcept {
-  std::lock_guard hold(detail::pool().lock);
-  detail::pool().most = std::max(most, 1u);
-  detail::pool().work.notify_all();
+  for (const auto which : {detail::offload_pool::calls, detail::offload_pool::look_ups}) {
+    detail::thread_pool& pool = detail::pool_of(which);
+    std::lock_guard hold(pool.lock);
+    pool.most = std::max(most, 1u);
+    pool.work.notify_all();
+  }
 }
 
 }  // namespace sennit

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "address.hpp"
 #include "attempt.hpp"
@@ -127,6 +128,14 @@ int connect_to(const socket_address& to, time_point deadline, owned_source& resu
   return 0;
 }
 
+// Until when the first of `count` attempts may take: an equal share of the time that is left.
+time_point share_of(time_point deadline, std::size_t count) noexcept {
+  if (deadline == never)
+    return never;
+  const time_point now = clock::now();
+  return deadline <= now ? deadline : now + (deadline - now) / static_cast<clock::rep>(count);
+}
+
 }  // namespace
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline) {
@@ -223,10 +232,13 @@ std::error_code socket_connect(std::string_view host, std::uint16_t port, time_p
   if (parse_address(host, port, to))
     return io_error(connect_to(to, deadline, result));
   std::error_code error;
-  for (const std::string& address : look_up(host, error, deadline)) {
+  const std::vector<std::string> addresses = look_up(host, error, deadline);
+  std::size_t left = addresses.size();
+  for (const std::string& address : addresses) {
+    const time_point until = share_of(deadline, left--);
     if (!parse_address(address, port, to))
       continue;
-    error = io_error(connect_to(to, deadline, result));
+    error = io_error(connect_to(to, until, result));
     if (!error)
       break;
   }

@@ -5,10 +5,8 @@
 #include <netdb.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
-#include "pool_support.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "support.hpp"
 
@@ -48,20 +46,6 @@ KIND_TEST(LookUp, SaysThatANameIsNobodys) {
       EXPECT_FALSE(error.message().empty());
     }
     EXPECT_THROW(look_up(""), std::system_error);
-  });
-}
-
-// The only thread of the pool is busy, so that the resolver cannot be quicker than the deadline.
-KIND_TEST(LookUp, GivesUpAtItsDeadline) {
-  const io_test::pool_of one(1);
-  io_test::door wait_here;
-  this->run([&] {
-    auto busy = sennit::start<Kind>([&] { sennit::offload([&] { wait_here.pass(); }); });
-    std::error_code error;
-    look_up("localhost", error, std::chrono::steady_clock::time_point::min());
-    EXPECT_EQ(error, std::errc::timed_out);
-    wait_here.open();
-    busy.join();
   });
 }
 

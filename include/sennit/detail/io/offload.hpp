@@ -1,4 +1,5 @@
-// Jobs for the pool of threads that run blocking functions.
+// Jobs for the two pools of threads that run blocking functions. Name look-ups have a pool of their own: a
+// resolver that gets no answer blocks a thread for many seconds, and files must not wait for that.
 //
 //   queued -> running -> returned     `seen` follows when the post has come back to the worker
 //      |         +-> abandoned        its fiber has gone; the pool deletes it when it returns
@@ -19,12 +20,15 @@
 
 namespace sennit::detail {
 
+enum class offload_pool : std::uint8_t { calls, look_ups };
 enum class offload_state : std::uint8_t { queued, running, returned, abandoned, withdrawn };
 
 struct offload_job : posted {
+  explicit offload_job(offload_pool p = offload_pool::calls) noexcept : pool(p) {}
   virtual void call() noexcept = 0;  // on a thread of the pool
   bool run() final;                  // on the worker's thread
 
+  const offload_pool pool;
   offload_job* next_job = nullptr;              // in the queue
   offload_state state = offload_state::queued;  // under the pool's lock
   // For a local runtime.

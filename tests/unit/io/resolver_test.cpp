@@ -1,0 +1,211 @@
+// Names whose resolver does not answer, and hosts of which some addresses do not. This program defines
+// getaddrinfo itself: two names are the tests', and all others go to the system's.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <netdb.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pool_support.hpp"
+#include "sennit/file.hpp"
+#include "sennit/look_up.hpp"
+#include "support.hpp"
+
+// The sanitizers' own, where there is one: it knows what libc writes.
+extern "C" [[gnu::weak]] int __interceptor_getaddrinfo(const char*, const char*, const addrinfo*, addrinfo**);
+
+namespace {
+
+using namespace io_test;
+
+constexpr const char* silent_name = "silent.test";
+constexpr const char* listed_name = "listed.test";
+
+// The resolver does not answer look-ups of "silent.test" before `answers` opens.
+struct silence {
+  door answers;
+  std::atomic<unsigned> asked{0};
+  std::atomic<unsigned> answered{0};
+};
+std::atomic<silence*> current_silence{nullptr};
+
+class silent_resolver : public silence {
+public:
+  silent_resolver() { current_silence = this; }
+  ~silent_resolver() {
+    answers.open();
+    while (answered != asked)
+      std::this_thread::yield();
+    current_silence = nullptr;
+  }
+};
+
+// The numeric addresses of "listed.test".
+std::vector<std::string> listed;
+
+int system_getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** result) {
+  if (__interceptor_getaddrinfo != nullptr)
+    return __interceptor_getaddrinfo(node, service, hints, result);
+  static const auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  return real(node, service, hints, result);
+}
+
+}  // namespace
+
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** result) {
+  if (node != nullptr && std::strcmp(node, silent_name) == 0) {
+    silence& of = *current_silence;
+    ++of.asked;
+    of.answers.pass();
+    ++of.answered;
+    return EAI_AGAIN;
+  }
+  if (node == nullptr || std::strcmp(node, listed_name) != 0)
+    return system_getaddrinfo(node, service, hints, result);
+  for (const std::string& each : listed) {
+    if (const int error = system_getaddrinfo(each.c_str(), service, hints, result); error != 0)
+      return error;
+    while (*result != nullptr)
+      result = &(*result)->ai_next;
+  }
+  return 0;
+}
+
+namespace {
+
+template <class Kind>
+class Resolver : public kind_test<Kind> {};
+
+// Look-ups that have no deadline, one more than there are threads. Returns when all threads are busy.
+template <class Kind>
+std::vector<typename Kind::fiber> occupy_look_ups(const silent_resolver& resolver) {
+  std::vector<typename Kind::fiber> fibers;
+  for (unsigned i = 0; i <= sennit::offload_threads(); ++i)
+    fibers.push_back(start<Kind>([] {
+      std::error_code error;
+      EXPECT_TRUE(sennit::look_up(silent_name, error).empty());
+      EXPECT_EQ(error.value(), EAI_AGAIN);
+    }));
+  while (resolver.asked < sennit::offload_threads())
+    Kind::yield();
+  return fibers;
+}
+
+KIND_TEST(Resolver, LookUpsThatGetNoAnswerDoNotDelayFilesOrOffloadedCalls) {
+  const pool_of few(2);
+  silent_resolver resolver;
+  this->run([&] {
+    auto fibers = occupy_look_ups<Kind>(resolver);
+    EXPECT_FALSE(sennit::file::open("/proc/self/stat").read_all().empty());
+    EXPECT_EQ(sennit::offload([] { return 7; }), 7);
+    EXPECT_EQ(resolver.answered, 0u);
+    resolver.answers.open();
+    for (auto& each : fibers)
+      each.join();
+  });
+}
+
+KIND_TEST(Resolver, BusyOffloadedCallsDoNotDelayLookUps) {
+  const pool_of few(2);
+  door wait_here;
+  this->run([&] {
+    std::vector<typename Kind::fiber> fibers;
+    std::atomic<unsigned> begun{0};
+    for (int i = 0; i < 3; ++i)
+      fibers.push_back(start<Kind>([&] {
+        sennit::offload([&] {
+          ++begun;
+          wait_here.pass();
+        });
+      }));
+    while (begun < 2)
+      Kind::yield();
+    EXPECT_EQ(sennit::look_up("127.0.0.1"), std::vector<std::string>{"127.0.0.1"});
+    EXPECT_EQ(begun, 2u);
+    wait_here.open();
+    for (auto& each : fibers)
+      each.join();
+  });
+}
+
+// Whether the resolver has begun or the look-up waits for a thread.
+KIND_TEST(Resolver, ALookUpGivesUpAtItsDeadline) {
+  const pool_of one(1);
+  silent_resolver resolver;
+  this->run([&] {
+    for (int i = 0; i < 3; ++i) {
+      std::error_code error;
+      EXPECT_TRUE(sennit::look_up(silent_name, error, steady::now() + 1ms).empty());
+      EXPECT_EQ(error, std::errc::timed_out);
+    }
+    auto fibers = occupy_look_ups<Kind>(resolver);
+    std::error_code error;
+    sennit::look_up("localhost", error, steady::time_point::min());
+    EXPECT_EQ(error, std::errc::timed_out);
+    tcp_stream::connect(silent_name, 1, error, steady::now() + 1ms);
+    EXPECT_EQ(error, std::errc::timed_out);
+    resolver.answers.open();
+    for (auto& each : fibers)
+      each.join();
+  });
+}
+
+// Listens, and answers no connection requests: those that it answers have been made.
+struct silent_listener {
+  tcp_listener listener{"127.0.0.1", 0, 0};
+  std::vector<tcp_stream> waiting;
+
+  silent_listener() {
+    std::error_code error;
+    while (!error)
+      waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 50ms));
+    EXPECT_EQ(error, std::errc::timed_out);
+  }
+};
+
+// A connection that is made in time proves that the silent addresses had only their shares. On a busy machine
+// it may be late, and gets more time.
+KIND_TEST(Resolver, AnAddressThatDoesNotAnswerUsesOnlyItsShareOfTheDeadline) {
+  this->run([] {
+    const silent_listener silent;
+    const tcp_listener answering("127.0.0.2", silent.listener.port());
+    listed = {"127.0.0.1", "127.0.0.1", "127.0.0.2"};
+    for (auto time = 60ms;; time *= 2) {
+      const auto deadline = steady::now() + time;
+      std::error_code error;
+      const tcp_stream stream = tcp_stream::connect(listed_name, answering.port(), error, deadline);
+      EXPECT_FALSE(error) << error.message();
+      EXPECT_TRUE(stream.is_open());
+      if (steady::now() < deadline)
+        break;
+    }
+    listed.push_back("127.0.0.1");  // the last one's error is reported
+    listed.erase(listed.begin() + 2);
+    std::error_code error;
+    tcp_stream::connect(listed_name, answering.port(), error, steady::now() + 3ms);
+    EXPECT_EQ(error, std::errc::timed_out);
+    tcp_stream::connect(listed_name, answering.port(), error, steady::time_point::min());
+    EXPECT_EQ(error, std::errc::timed_out);
+  });
+}
+
+KIND_TEST(Resolver, AnAddressThatRefusesLeavesItsShareToTheOthers) {
+  this->run([] {
+    const tcp_listener answering("127.0.0.2", 0);
+    listed = {"127.0.0.3", "127.0.0.2"};
+    std::error_code error;
+    EXPECT_TRUE(tcp_stream::connect(listed_name, answering.port(), error, generous()).is_open());
+    EXPECT_FALSE(error) << error.message();
+    EXPECT_TRUE(tcp_stream::connect(listed_name, answering.port()).is_open());  // without a deadline
+    listed = {"127.0.0.3", "127.0.0.4"};
+    EXPECT_EQ(error_of([&] { tcp_stream::connect(listed_name, answering.port()); }),
+              std::errc::connection_refused);
+  });
+}
+
+}  // namespace
