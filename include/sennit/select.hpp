@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -67,15 +68,23 @@ struct channel_cases {
     Then then_;
   };
 
-  template <class T, class Waits, class Then>
+  // `Kept`: T, or T& of a value that stays with the caller unless it is sent.
+  template <class T, class Waits, class Then, class Kept>
   class send final : public select_case {
     using channel = basic_channel<T, Waits>;
 
   public:
     static constexpr family among = family_of<Waits>;
-    send(channel& to, T&& value, Then then) : to_(to), value_(std::move(value)), then_(std::move(then)) {}
-    send(send&& other) noexcept
-        : to_(other.to_), value_(std::move(other.value_)), sent_(other.sent_), then_(std::move(other.then_)) {
+    send(channel& to, Kept&& value, Then then)
+        : to_(to), value_(static_cast<Kept&&>(value)), then_(std::move(then)) {}
+    send(send&& other) noexcept : send(other.to_, static_cast<Kept&&>(other.value_), std::move(other.then_)) {
+      static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
+      sent_ = other.sent_;
+    }
+    // Takes the value over: the caller of selecting() leaves its stack.
+    send(send<T, Waits, Then, T&>&& other) noexcept
+      requires(!std::is_reference_v<Kept>)
+        : send(other.to_, std::move(other.value_), std::move(other.then_)) {
       static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
     }
     spin_lock* lock() const noexcept override { return to_.waits_.mutual_exclusion(); }
@@ -84,7 +93,7 @@ struct channel_cases {
       return sent_ || to_.closed_;
     }
     void enter() noexcept override {
-      word = reinterpret_cast<std::uintptr_t>(&offer_);
+      word = reinterpret_cast<std::uintptr_t>(std::addressof(offer_));
       list_push_back(to_.senders_, *this);
     }
     void leave() noexcept override { detail::leave_list(*this); }
@@ -98,12 +107,24 @@ struct channel_cases {
     void finish() { then_(sent_); }
 
   private:
+    template <class, class, class, class>
+    friend class send;
     using offer = std::conditional_t<channel::may_throw, typename channel::throwing_offer, T&>;
     channel& to_;
-    T value_;
+    Kept value_;
     offer offer_{value_};
     bool sent_ = false;
     Then then_;
+  };
+
+  // What selecting() keeps of a case.
+  template <class Case>
+  struct kept {
+    using type = Case;
+  };
+  template <class T, class Waits, class Then, class Kept>
+  struct kept<send<T, Waits, Then, Kept>> {
+    using type = send<T, Waits, Then, T>;
   };
 
 private:
@@ -168,11 +189,19 @@ auto on_receive(detail::basic_channel<T, Waits>& from, Then then) {
   return detail::channel_cases::receive<T, Waits, Then>(from, std::move(then));
 }
 
-// A value for a channel; false: it is closed. If the case is not chosen, the value is lost: move no only copy
-// into it.
+// Sends a value to a channel (sennit:: or sennit::local::), and calls then(true), or then(false) if the
+// channel is closed. `value` is moved from only if it was sent: a caller of select() still has it where
+// another case was chosen, or an exception comes out. With selecting() the case takes the value over, and
+// destroys it if it was not sent.
 template <class T, class Waits, class Then>
-auto on_send(detail::basic_channel<T, Waits>& to, std::type_identity_t<T> value, Then then) {
-  return detail::channel_cases::send<T, Waits, Then>(to, std::move(value), std::move(then));
+auto on_send(detail::basic_channel<T, Waits>& to, std::type_identity_t<T>&& value, Then then) {
+  return detail::channel_cases::send<T, Waits, Then, T&>(to, value, std::move(then));
+}
+// Sends a copy.
+template <class T, class Waits, class Then>
+  requires std::is_copy_constructible_v<T>
+auto on_send(detail::basic_channel<T, Waits>& to, const std::type_identity_t<T>& value, Then then) {
+  return detail::channel_cases::send<T, Waits, Then, T>(to, T(value), std::move(then));
 }
 
 // Nothing else could be done until a time (steady clock), or for so long.
@@ -247,7 +276,8 @@ template <class... Cases>
 auto selecting(Cases&&... cases) {
   static_assert(!(false || ... || std::is_lvalue_reference_v<Cases>), "cases are made in the call");
   static_assert(!(false || ... || detail::is_otherwise<Cases>), "to look without waiting, call select()");
-  return detail::select_wait<Cases...>(detail::family_of_cases<Cases...>(), std::move(cases)...);
+  return detail::select_wait<typename detail::channel_cases::kept<Cases>::type...>(
+      detail::family_of_cases<Cases...>(), std::move(cases)...);
 }
 
 }  // namespace sennit
