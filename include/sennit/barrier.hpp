@@ -15,8 +15,9 @@
 
 namespace sennit {
 
-// As std::barrier. `Completion` is called by the last to arrive, before anybody goes on; it must not block,
-// nor throw. Who leaves its wait by an exception has arrived all the same.
+// As std::barrier. The last to arrive calls `Completion`, before any waiter resumes, and with the barrier's
+// lock held: it must not block or throw, and debug builds report it if it blocks. A waiter that leaves its
+// wait by an exception has arrived all the same.
 //
 //   barrier(expected, completion = {})
 //                          `expected`: how many arrive in each phase; at least 1 (asserted).

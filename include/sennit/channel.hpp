@@ -50,8 +50,8 @@ namespace sennit {
 //
 // select.hpp has cases for channels: on_send, on_receive.
 //
-//   threads  Any, and fibers of any parallel runtime. (A fiber of a local runtime blocks its thread.) A value
-//            is moved under a lock: its move must not block.
+//   threads  Any, and fibers of any parallel runtime. (A fiber of a local runtime blocks its thread.)
+//            Values are moved and destroyed under a lock: that must not block, and debug builds report it.
 //   errors   A wait throws sennit::cancelled if a stop is requested (stop_guard.hpp). The value then stays
 //            with its sender. If T's move throws, the exception comes out of the call that moved. Its peer
 //            goes on waiting, behind those that wait already. A sender also throws what moving its value into

@@ -74,8 +74,8 @@ namespace sennit {
 //                          What servers have taken they may still answer. May be repeated.
 //   closed()               whether it was.
 //
-//   threads  Any, and fibers of any parallel runtime. Requests and replies are moved under a lock: their move
-//            must not block.
+//   threads  Any, and fibers of any parallel runtime. Requests and replies are moved and
+//            destroyed under a lock: that must not block, and debug builds report it.
 //   errors   A wait throws sennit::cancelled where a stop is requested (stop_guard.hpp).
 //   misuse   Asserted: to destroy it while somebody waits. It must outlive all that was received by it.
 template <class Request, class Reply>

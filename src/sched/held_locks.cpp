@@ -48,7 +48,8 @@ struct thread_locks {
   }
   void forget_all() {
     count = 0;
-    sennit_thread_self()->report_held_locks = nullptr;
+    if (auto*& report = sennit_thread_self()->report_held_locks; report == report_locks)
+      report = nullptr;  // or switches are refused meanwhile (faults_are_fatal.hpp)
   }
 };
 
@@ -66,7 +67,8 @@ void note(const volatile void* lock, const char* kind) noexcept {
     ++known->times;
   else if (held_here.count < std::size(held_here.held))
     held_here.held[held_here.count++] = {lock, kind, 1};
-  sennit_thread_self()->report_held_locks = report_locks;
+  if (auto*& report = sennit_thread_self()->report_held_locks; report == nullptr)
+    report = report_locks;
 }
 
 void forget(const volatile void* lock) noexcept {

@@ -137,10 +137,14 @@ bool claimed_wait::wait() {
     wait_as_local_fiber();
   } else {
     stop_.arm(who_, claim_);
-    if (who_ != nullptr)
+    if (who_ != nullptr) {
       wait_as_fiber();
-    else
+    } else {
+      // Fibers of local runtimes may hold pthread locks here.
+      if (const worker* const w = this_worker(); w == nullptr || !w->ready.running())
+        sennit_should_hold_no_lock("waits", site_.reason);
       wait_as_thread();
+    }
     stopped_ = stop_.end();
   }
   return was_served();

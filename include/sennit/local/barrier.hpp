@@ -17,8 +17,9 @@
 
 namespace sennit::local {
 
-// As std::barrier. `Completion` is called by the last to arrive, before anybody goes on; it must not block,
-// nor throw. Its members are those of sennit::barrier, whose header lists them.
+// As std::barrier. The last to arrive calls `Completion`, before any waiter resumes; it must not block or
+// throw, and debug builds report it if it blocks. Its members are those of sennit::barrier, whose header
+// lists them.
 //
 //   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time.
 //   misuse   Asserted: a barrier for nobody; more arrive than it expects. To destroy it while somebody waits.

@@ -44,6 +44,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
@@ -214,6 +215,7 @@ struct blocked {
   }
   static bool withdraw(wait_site&, fiber& f) noexcept { return at(continuation_place(f)).wait.withdraw(f); }
   static void move(void* from, void* to) noexcept {
+    const switches_refused<moves_by_code<State> || moves_by_code<Function>, switch_in::state> meanwhile;
     ::new (to) blocked(std::move(at(from)));
     at(from).~blocked();
   }

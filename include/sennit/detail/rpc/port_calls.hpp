@@ -44,10 +44,10 @@ namespace sennit::detail {
 template <class Request>
 std::size_t size_of_request(const Request& request) noexcept {
   if constexpr (requires { message_size(request); }) {
-    const faults_are_fatal<true> meanwhile;
+    const no_switch_here<true, switch_in::message_size> meanwhile;
     return message_size(request);
   } else if constexpr (std::ranges::sized_range<const Request>) {
-    const faults_are_fatal<moves_by_code<Request>> meanwhile;
+    const no_switch_here<moves_by_code<Request>, switch_in::message_size> meanwhile;
     return std::ranges::size(request) * sizeof(std::ranges::range_value_t<const Request>);
   } else {
     return sizeof(Request);
@@ -63,9 +63,11 @@ protected:
   using lock = waits_lock<Waits>;
   static constexpr const char* receive_reason = "port receive";
   struct record;
-  // Under the lock, or with a call that the server's side does not know how to answer.
-  using moving_request = faults_are_fatal<moves_by_code<Request>>;
-  using moving_reply = faults_are_fatal<moves_by_code<Reply>>;
+  // Under the lock.
+  using moving_request = no_switch_here<moves_by_code<Request>>;
+  using moving_reply = no_switch_here<moves_by_code<Reply>>;
+  // Without it, with a call that the server's side does not know how to answer.
+  using moving_unknown_request = faults_are_fatal<moves_by_code<Request>>;
 
 public:
   // A request that a server has received, and whose caller waits for the answer. An empty one: the port is
@@ -115,7 +117,7 @@ public:
         largest_ = other.largest_;
         return;
       }
-      const moving_request meanwhile;
+      const moving_unknown_request meanwhile;
       // Ours is empty. (emplace() would look, and gcc would then warn of what lies in an empty one.)
       std::construct_at(&request_, std::in_place, std::move(*other.request_));
       other.request_.reset();
@@ -129,7 +131,7 @@ public:
     bool end(Write write) noexcept {
       assert(request_ && "sennit: an answer to no request");
       {
-        const moving_request meanwhile;
+        const moving_unknown_request meanwhile;
         request_.reset();  // not under the lock: it may do anything
       }
       lock hold(port_->waits_);
@@ -303,7 +305,7 @@ protected:
   SENNIT_INLINE bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
     assert(served.request_ && "sennit: an answer to no request");
     {
-      const moving_request meanwhile;
+      const moving_unknown_request meanwhile;
       served.request_.reset();
     }
     lock hold(waits_);

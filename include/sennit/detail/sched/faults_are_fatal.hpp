@@ -51,36 +51,50 @@ private:
   std::uint32_t* const count_;  // the fiber's, wherever it runs; null: no fiber runs, and nobody is asked
 };
 
-// Also around a move or a destructor that runs with a lock of ours held, or while lists are half changed. In
-// debug builds the program ends if that code gives the thread to another fiber.
-#if defined(NDEBUG)
-template <bool user_code>
-using no_switch_here = faults_are_fatal<user_code>;
-#else
-template <bool user_code>
-class no_switch_here {
-public:
-  [[gnu::always_inline]] no_switch_here() noexcept {}
-};
+// What code of the user's runs with a lock of ours held, or while lists are half changed, and must not give
+// the thread to another fiber.
+enum class switch_in : std::uint8_t { move, message_size, completion, state };
 
-template <>
-class no_switch_here<true> : faults_are_fatal<true> {
+// Ends the program with a message, which names the remedy.
+template <switch_in what>
+[[gnu::cold]] void refuse_switch(const char* does, const char* reason);
+
+#if defined(NDEBUG)
+template <bool user_code, switch_in what>
+class switches_refused {
 public:
-  no_switch_here() noexcept : before_(std::exchange(sennit_thread_self()->report_held_locks, refuse)) {}
-  ~no_switch_here() { sennit_thread_self()->report_held_locks = before_; }
-  no_switch_here(const no_switch_here&) = delete;
-  no_switch_here& operator=(const no_switch_here&) = delete;
+  [[gnu::always_inline]] switches_refused() noexcept {}
+};
+#else
+// In debug builds the program ends if the calling fiber switches, or the calling thread blocks, while it
+// lives.
+template <bool user_code, switch_in what>
+class switches_refused {
+public:
+  [[gnu::always_inline]] switches_refused() noexcept {}
+};
+template <switch_in what>
+class switches_refused<true, what> {
+public:
+  switches_refused() noexcept
+      : before_(std::exchange(sennit_thread_self()->report_held_locks, refuse_switch<what>)) {}
+  ~switches_refused() { sennit_thread_self()->report_held_locks = before_; }
+  switches_refused(const switches_refused&) = delete;
+  switches_refused& operator=(const switches_refused&) = delete;
 
 private:
-  static void refuse(const char*, const char*) {
-    fatal_misuse(
-        "blocks or yields while a value is moved into or out of a channel or a port, whose lock it "
-        "holds; move constructors and destructors of such values must not block: send a std::unique_ptr to "
-        "the "
-        "value instead");
-  }
   void (*const before_)(const char*, const char*);
 };
 #endif
+
+// Both.
+template <bool user_code, switch_in what = switch_in::move>
+class no_switch_here {
+  [[no_unique_address]] faults_are_fatal<user_code> faults_;
+  [[no_unique_address]] switches_refused<user_code, what> switches_;
+
+public:
+  [[gnu::always_inline]] no_switch_here() noexcept {}
+};
 
 }  // namespace sennit::detail

@@ -184,12 +184,21 @@ SENNIT_INLINE worker* this_worker() noexcept {
 // `what`, and ends the program.
 [[noreturn, gnu::cold]] void no_fiber_here(const char* what) noexcept;
 
+// In debug builds: moving a fiber's state may have been refused to block (faults_are_fatal.hpp).
+SENNIT_INLINE void should_run_a_fiber([[maybe_unused]] const worker* w) noexcept {
+#if !defined(NDEBUG)
+  if (w == nullptr || !w->ready.running())
+    sennit_should_hold_no_lock("waits", nullptr);
+#endif
+  assert(w != nullptr && w->ready.running() &&
+         "sennit: this blocks, and is for fibers: call it in runtime.run()");
+}
+
 // The worker that the calling thread is, where there must be one: in a fiber. Asserted: in every build the
 // test would be a twentieth of a channel's time.
 SENNIT_INLINE worker& running_worker() noexcept {
   worker* w = this_worker();
-  assert(w != nullptr && w->ready.running() &&
-         "sennit: this blocks, and is for fibers: call it in runtime.run()");
+  should_run_a_fiber(w);
   return *w;
 }
 
@@ -199,7 +208,7 @@ SENNIT_INLINE worker& running_worker(const char* what) noexcept {
   worker* w = this_worker();
   if (w == nullptr) [[unlikely]]
     no_fiber_here(what);
-  assert(w->ready.running() && "sennit: this blocks, and is for fibers: call it in runtime.run()");
+  should_run_a_fiber(w);
   return *w;
 }
 

@@ -78,7 +78,7 @@ private:
 
   // Under the queue's lock.
   void complete() {
-    const faults_are_fatal<!std::is_same_v<Completion, no_completion>> meanwhile;
+    const no_switch_here<!std::is_same_v<Completion, no_completion>, switch_in::completion> meanwhile;
     completion_();
   }
 

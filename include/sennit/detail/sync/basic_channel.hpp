@@ -391,8 +391,8 @@ private:
       {
         const moving meanwhile;
         value.emplace(std::move(buffer_[first_]));
+        pop();
       }
-      pop();
       take_sender(wake, [this](offered& from) { push_offered(from); });
       return true;
     }
