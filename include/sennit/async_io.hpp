@@ -57,7 +57,8 @@ bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::b
 //
 // Until the handler is called the memory stays where it is, and the stream is not destroyed, though it may be
 // closed: then the handler gets operation_canceled. Of a stream that was closed before the call it gets
-// bad_file_descriptor.
+// bad_file_descriptor. Where another fiber or transfer reads, or writes, the handler gets
+// device_or_resource_busy.
 template <class Pool, class Handler>
 [[nodiscard]] bool async_read_some(Pool& pool, const tcp_stream& stream, std::span<std::byte> to,
                                    Handler handler) noexcept {

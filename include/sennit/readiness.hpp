@@ -34,9 +34,10 @@ public:
 
   // Waits until a read or a write would not block: also because of its peer's end or an error. It may return
   // too early, so the I/O must be prepared for EAGAIN. What is always ready, like a regular file, is at once.
-  // Codes: timed_out; file_exists (somebody watches it in this runtime, or on this worker of it, already);
-  // bad_file_descriptor; not_enough_memory, no_space_on_device (the system's limit of watched descriptors).
-  // Costs a system call, and one to wait.
+  // Codes: timed_out; device_or_resource_busy (another fiber waits for the same direction); file_exists
+  // (another object watches it in this runtime, or on this worker of it, already); operation_canceled
+  // (another fiber destroyed the object); bad_file_descriptor; not_enough_memory, no_space_on_device (the
+  // system's limit of watched descriptors). Costs a system call, and one to wait.
   void wait_readable(time_point deadline = no_deadline);
   void wait_readable(std::error_code& error, time_point deadline = no_deadline);
   void wait_writable(time_point deadline = no_deadline);

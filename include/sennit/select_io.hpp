@@ -27,17 +27,19 @@ struct source_access {
   }
 };
 
+// `use`, from the call that makes the case until its function is called, keeps the source. The case has the
+// direction only while it waits, so the functions of other cases may use it.
 class readiness_case : public select_case {
 public:
   static constexpr family among = family::any;
-  readiness_case(io_source* source, io_side io_source::* which, short events) noexcept;
+  readiness_case(io_source* source, bool reads) noexcept;
   readiness_case(readiness_case&& other) noexcept
-      : readiness_case(other.use ? other.source_ : nullptr, other.side_, other.events_) {}
+      : readiness_case(other.use ? other.source_ : nullptr, other.reads_) {}
   void look() override;
   bool attempt(later_wake&) override { return ready_ || failed_; }
   bool watch() override;
   void leave() noexcept override;
-  void served() noexcept override { entered_ = false; }
+  void served() noexcept override;
   bool complete() override { return false; }  // an event came: it is looked what for
 
 protected:
@@ -45,22 +47,25 @@ protected:
   std::optional<io_use> use;
 
 private:
-  bool is_open() const noexcept { return use && use->begun() && !source_->closed(); }
+  bool is_open() const noexcept { return use && use->error() == 0 && !source_->closed(); }
+  io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
+  std::uint32_t direction() const noexcept { return reads_ ? io_use::reading : io_use::writing; }
+  void end_watch() noexcept;
 
   io_source* const source_;
-  io_side io_source::* const side_;
-  const short events_;
-  std::uintptr_t events_seen_ = 0;
+  const bool reads_;
+  bool shared_ = false;
   bool ready_ = false;
   bool failed_ = false;  // to be watched: the operation will say why
   bool entered_ = false;
+  std::uintptr_t events_seen_ = 0;
 };
 
 template <class Then>
 class readiness_then final : public readiness_case {
 public:
-  readiness_then(io_source* source, io_side io_source::* which, short events, Then then)
-      : readiness_case(source, which, events), then_(std::move(then)) {}
+  readiness_then(io_source* source, bool reads, Then then)
+      : readiness_case(source, reads), then_(std::move(then)) {}
   readiness_then(readiness_then&& other) noexcept
       : readiness_case(std::move(other)), then_(std::move(other.then_)) {
     static_assert(std::is_nothrow_move_constructible_v<Then>);
@@ -74,29 +79,24 @@ private:
   Then then_;
 };
 
-inline constexpr short poll_in = 1;
-inline constexpr short poll_out = 4;
-
 }  // namespace detail
 
 // A tcp_stream can be read, a tcp_listener has a connection, what a readiness watches can be read: an
-// operation would not wait; also because of the peer's end, an error, or that it is closed, which that
-// operation then reports. Only for fibers, and with channels of the caller's kind of runtime; the object is
-// used by nobody else in that direction meanwhile. Costs a system call when the select begins, and one more
-// each time it is woken.
+// operation would not wait; also because of the peer's end or an error, or because it is closed or another
+// fiber waits for the same direction. The operation then reports that. Only for fibers, and with channels of
+// the caller's kind of runtime. No other fiber begins to use the object in that direction meanwhile. Costs a
+// system call when the select begins, and one more each time it is woken.
 template <class Object, class Then>
   requires requires(const Object& from) { detail::source_access::of(from); }
 auto on_readable(const Object& from, Then then) {
-  return detail::readiness_then<Then>(detail::source_access::of(from), &detail::io_source::reading,
-                                      detail::poll_in, std::move(then));
+  return detail::readiness_then<Then>(detail::source_access::of(from), true, std::move(then));
 }
 
 // A tcp_stream, or what a readiness watches, can be written. Otherwise as on_readable.
 template <class Object, class Then>
   requires requires(const Object& to) { detail::source_access::of(to); }
 auto on_writable(const Object& to, Then then) {
-  return detail::readiness_then<Then>(detail::source_access::of(to), &detail::io_source::writing,
-                                      detail::poll_out, std::move(then));
+  return detail::readiness_then<Then>(detail::source_access::of(to), false, std::move(then));
 }
 
 }  // namespace sennit

@@ -317,7 +317,8 @@ uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
 
 /* ---- TCP. Called by fibers. No operation raises SIGPIPE. Errors beside those of the system calls (connect,
  * read, write, ...: -ECONNREFUSED, -ENETUNREACH, -ECONNRESET; -EPIPE: the peer no longer reads): -ETIMEDOUT;
- * -ECANCELED: closed by another fiber meanwhile. After any but -ETIMEDOUT, close. ---- */
+ * -ECANCELED: another fiber closed the stream meanwhile; -EBUSY: another fiber reads, or writes, or accepts,
+ * and nothing was done. After any but -ETIMEDOUT and -EBUSY, close. ---- */
 
 /* Connects to an address ("127.0.0.1", "::1"), or to a host by its name. The addresses of a name are tried in
  * order, and each may use an equal share of the time that is left. The result may be a SENNIT_LOOKUP_ERROR.
@@ -330,7 +331,7 @@ int sennit_tcp_stream_connect(struct sennit_tcp_stream** result, const char* hos
  * socket, or a null result); -ENOMEM. May be called outside of fibers. */
 int sennit_tcp_stream_adopt(struct sennit_tcp_stream** result, int descriptor);
 /* How many bytes, at least one; 0: the peer has ended its stream (or `size` is 0). One fiber at a time reads,
- * one writes. */
+ * and one writes; a second one gets -EBUSY. */
 ssize_t sennit_tcp_stream_read(struct sennit_tcp_stream* stream, void* to, size_t size, int64_t deadline);
 /* How many bytes the kernel took, at least one. */
 ssize_t sennit_tcp_stream_write(struct sennit_tcp_stream* stream, const void* from, size_t size,
@@ -362,7 +363,8 @@ int sennit_tcp_stream_descriptor(const struct sennit_tcp_stream* stream);
 int sennit_tcp_listener_listen(struct sennit_tcp_listener** result, const char* address, uint16_t port,
                                int backlog);
 /* Waits for a connection. One fiber at a time. Running out of file descriptors is no error: the connection
- * that waits longest is then closed unserved, and counted. -ETIMEDOUT; -ECANCELED: closed meanwhile. */
+ * that waits longest is then closed unserved, and counted. -ETIMEDOUT; -ECANCELED: closed meanwhile; -EBUSY:
+ * another fiber accepts. */
 int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct sennit_tcp_stream** result,
                                int64_t deadline);
 /* As sennit_tcp_stream_become_reading, until there is a connection. */
@@ -384,7 +386,7 @@ int sennit_signal_set_create(struct sennit_signal_set** result, const int* signa
 /* Who waits gets -ECANCELED. Restores what the signals did before. Null: does nothing. */
 void sennit_signal_set_destroy(struct sennit_signal_set* set);
 /* Waits until one of them comes, or has come since the last wait; returns which, the lowest of several. One
- * fiber at a time. -ECANCELED: another fiber has destroyed the set. */
+ * fiber at a time. -EBUSY: another fiber waits. -ECANCELED: another fiber has destroyed the set. */
 int sennit_signal_set_wait(struct sennit_signal_set* set, int64_t deadline);
 
 /* ---- Readiness of somebody else's file descriptor. ---- */
@@ -396,7 +398,7 @@ int sennit_readiness_create(struct sennit_readiness** result, int descriptor);
 void sennit_readiness_destroy(struct sennit_readiness* readiness);
 /* Wait until a read or a write would not block, or too short. -EEXIST: this runtime watches the descriptor
  * for somebody else. -EBADF. -ENOMEM, -ENOSPC: the system watches no more. -ECANCELED: destroyed meanwhile.
- * One fiber may wait for each. */
+ * One fiber may wait for each; a second one gets -EBUSY. */
 int sennit_readiness_wait_readable(struct sennit_readiness* readiness, int64_t deadline);
 int sennit_readiness_wait_writable(struct sennit_readiness* readiness, int64_t deadline);
 /* The same, as sennit_tcp_stream_become_reading. What cannot be watched is ready at once: the forms above say

@@ -41,7 +41,7 @@ public:
 
   // Waits until one of the signals comes, or has come since the last wait. Returns which; of several, the one
   // with the lowest number. Codes, thrown as std::system_error or told (then 0 is returned): timed_out;
-  // operation_canceled (another fiber destroyed the set).
+  // device_or_resource_busy (another fiber waits); operation_canceled (another fiber destroyed the set).
   int wait(time_point deadline = no_deadline);
   int wait(std::error_code& error, time_point deadline = no_deadline);
 

@@ -6,14 +6,21 @@
 //   char reply[64];
 //   std::size_t size = stream.read_some(reply);  // 0: end of stream
 //
-// Deadlines are steady-clock times; an operation that cannot be done by then fails with std::errc::timed_out.
-// One that lies in the past makes an operation a mere attempt; sennit::no_deadline is none.
+// Deadlines are steady-clock times. An operation that cannot be done by then fails with std::errc::timed_out.
+// A deadline in the past makes an operation a mere attempt. sennit::no_deadline means no deadline.
 //
-// Errors: each operation has a form that throws std::system_error and one that sets a std::error_code. Codes
-// to expect, as std::errc: timed_out; connection_reset (the peer broke off); broken_pipe (it no longer
-// reads; no SIGPIPE is ever raised); operation_canceled (another fiber closed the stream meanwhile);
-// bad_file_descriptor (the stream is closed). After any of them but timed_out a stream is of no more use.
-// Both forms throw sennit::cancelled where a stop_guard ends the wait; the stream stays as it was.
+// Errors: each operation has a form that throws std::system_error and one that sets a std::error_code. Expect
+// these codes, as std::errc:
+//
+//   timed_out                the deadline passed
+//   device_or_resource_busy  another fiber is reading, or writing, in this stream; nothing was done
+//   operation_canceled       another fiber closed the stream while the operation ran or waited
+//   bad_file_descriptor      the stream was closed before the operation began
+//   connection_reset         the peer broke off
+//   broken_pipe              the peer no longer reads (no SIGPIPE is ever raised)
+//
+// After timed_out and device_or_resource_busy the stream can still be used; after the others it cannot. Both
+// forms throw sennit::cancelled where a stop_guard ends the wait; the stream stays as it was.
 //
 // Fairness: after 64 reads and writes that found their socket ready, a fiber gives way to the others once.
 //
@@ -38,9 +45,10 @@ namespace sennit {
 
 class tcp_listener;
 
-// Move-only; the destructor closes. One fiber at a time reads, and one, the same or another, writes. A stream
-// may be moved while a fiber waits in it. Any fiber may close() it; it is not destroyed while another thread
-// uses it.
+// Move-only; the destructor closes. One fiber at a time reads, and one, the same or another, writes. A second
+// reader or writer gets device_or_resource_busy at once, until the whole operation of the first has ended; so
+// the bytes of two write_all() never interleave. A stream may be moved while a fiber waits in it. Any fiber
+// may close() it; it is not destroyed while another thread uses it.
 //
 //   sennit::runtime         Its fibers use it on whichever worker they are. Events come to the worker on
 //                           which a fiber first waited for it, and follow its fibers when they have moved.
@@ -151,8 +159,8 @@ public:
   }
 
   // For become(): to wait without a stack until a read, or a write, would not have to wait; also because of
-  // the peer's end, an error, or that the stream is closed, which the read or write then reports. The stream
-  // may be moved meanwhile: into the state that its fiber goes on with.
+  // the peer's end or an error, or because the stream is closed or another fiber uses it in this direction.
+  // The read or write then reports that. The stream may be moved meanwhile, into the state of its fiber.
   auto reading() const noexcept { return detail::ready_wait<true>(source_.get()); }
   auto writing() const noexcept { return detail::ready_wait<false>(source_.get()); }
 

@@ -1,4 +1,4 @@
-// The one shape of all I/O: attempt it while that is worthwhile, else wait.
+// How all I/O is done: attempt it while that is worthwhile, otherwise wait.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,15 @@ namespace sennit::detail {
 
 struct io_direction {
   io_side io_source::* side;
+  std::uint32_t use;  // io_use's
   const char* reason;
 };
+constexpr io_direction reading_for(const char* reason) noexcept {
+  return {&io_source::reading, io_use::reading, reason};
+}
+constexpr io_direction writing_for(const char* reason) noexcept {
+  return {&io_source::writing, io_use::writing, reason};
+}
 
 // Whether the calling fiber is one of a parallel runtime. Ends the program outside of fibers.
 inline bool io_is_shared() noexcept {
@@ -25,36 +32,31 @@ inline bool io_may_transfer() noexcept {
   return ++driver_of(*this_worker()).transfers < epoll_driver::transfer_budget;
 }
 
-// `attempt(source, events)` returns what it achieved, or an errno, negated; EAGAIN: not now. One that finds
-// that another would be in vain notes `events` as seen. When the deadline passes it is attempted once more: a
-// deadline in the past means "only try", and a worker that was late does not make data late that came in
-// time.
+// A part of an operation that has begun (io_use). `attempt(source, events)` returns what it achieved, or an
+// errno, negated; EAGAIN: not now. One that finds that another would be in vain notes `events` as seen. When
+// the deadline passes it is attempted once more: a deadline in the past means "only try", and a worker that
+// was late does not make data late that came in time.
 template <class Attempt>
-[[gnu::always_inline]] inline ssize_t io_attempt(io_source* source, const io_direction& direction,
-                                                 time_point deadline, Attempt attempt) {
-  if (source == nullptr) [[unlikely]]
-    return -EBADF;
-  const io_use use(*source, io_is_shared());
-  if (!use.begun()) [[unlikely]]
-    return -EBADF;
+[[gnu::always_inline]] inline ssize_t io_step(io_source& source, const io_direction& direction,
+                                              time_point deadline, Attempt attempt) {
   if (!io_may_transfer()) [[unlikely]] {
     source_give_way();
-    if (source->closed())
+    if (source.closed())
       return -ECANCELED;
   }
-  io_side& side = source->*direction.side;
+  io_side& side = source.*direction.side;
   for (bool last = false;;) {
     const std::uintptr_t events = side.look();
     if (events != side.seen || last) {
-      const ssize_t result = attempt(*source, events);
+      const ssize_t result = attempt(source, events);
       if (result != -EAGAIN)
         return result;
       side.seen = events;
     }
     if (last)
       return -ETIMEDOUT;
-    const int error = source_wait(*source, direction.side, direction.reason, deadline);
-    if (source->closed()) [[unlikely]]
+    const int error = source_wait(source, direction.side, direction.reason, deadline);
+    if (source.closed()) [[unlikely]]
       return -ECANCELED;
     if (error == -ETIMEDOUT)
       last = true;
@@ -63,12 +65,26 @@ template <class Attempt>
   }
 }
 
-// Waits for an event that comes from now on. `ready()` is called first, and may fail.
-template <class Ready>
-int io_wait(io_source& source, const io_direction& direction, time_point deadline, Ready ready) {
-  const io_use use(source, io_is_shared());
-  if (!use.begun())
+// A whole operation: calls `operation(source)` between its beginning and its end.
+template <class Operation>
+[[gnu::always_inline]] inline ssize_t io_whole(io_source* source, const io_direction& direction,
+                                               Operation operation) {
+  if (source == nullptr) [[unlikely]]
     return -EBADF;
+  const io_use use(*source, direction.use, io_is_shared());
+  return use.error() == 0 ? operation(*source) : use.error();
+}
+
+// One that is a single step.
+template <class Attempt>
+[[gnu::always_inline]] inline ssize_t io_attempt(io_source* source, const io_direction& direction,
+                                                 time_point deadline, Attempt attempt) {
+  return io_whole(source, direction, [&](io_source& s) { return io_step(s, direction, deadline, attempt); });
+}
+
+// A part of an operation: waits for an event that comes from now on. `ready()` is called first, and may fail.
+template <class Ready>
+int io_await(io_source& source, const io_direction& direction, time_point deadline, Ready ready) {
   io_side& side = source.*direction.side;
   side.seen = side.look();
   int error = ready();

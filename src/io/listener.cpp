@@ -17,7 +17,7 @@ namespace sennit::detail {
 
 namespace {
 
-constexpr io_direction accept_direction{&io_source::reading, "socket accept"};
+constexpr io_direction accept_direction = reading_for("socket accept");
 constexpr auto retry_interval = std::chrono::milliseconds(50);
 
 int take_reserve() noexcept {
@@ -92,29 +92,33 @@ int listener_open(std::string_view address, std::uint16_t port, int backlog,
 int listener_accept(listener* from, time_point deadline) {
   if (from == nullptr)
     return -EBADF;
-  io_source* const source = from->source.get();
-  for (;;) {
-    bool refused = false;
-    const ssize_t got = io_attempt(source, accept_direction, deadline, [&](io_source& s, auto) -> ssize_t {
-      const ssize_t accepted = accept_once(s.descriptor);
-      if (!ran_out(accepted))
-        return accepted;
-      // accept wants a file descriptor before it looks whether a connection waits. EAGAIN: none did.
-      const int error = refuse_one(*from);
-      refused = error == 0;
-      return refused ? accepted : error;
-    });
-    if (refused)
-      continue;
-    if (!ran_out(got))
-      return static_cast<int>(got);
-    // A connection that comes meanwhile ends the wait too.
-    const time_point retry = clock::now() + retry_interval;
-    const int error = io_wait(*source, {accept_direction.side, "file descriptors"}, std::min(retry, deadline),
-                              [] { return 0; });
-    if (error != 0 && !(error == -ETIMEDOUT && retry < deadline))
-      return error;
-  }
+  const auto accept = [&](io_source& source) -> ssize_t {
+    for (;;) {
+      bool refused = false;
+      const ssize_t got = io_step(source, accept_direction, deadline, [&](io_source& s, auto) -> ssize_t {
+        const ssize_t accepted = accept_once(s.descriptor);
+        if (!ran_out(accepted))
+          return accepted;
+        // accept wants a file descriptor before it looks whether a connection waits. EAGAIN: none did.
+        const int error = refuse_one(*from);
+        refused = error == 0;
+        return refused ? accepted : error;
+      });
+      if (!refused && !ran_out(got))
+        return got;
+      if (source.closed())
+        return -ECANCELED;
+      if (refused)
+        continue;
+      // A connection that comes meanwhile ends the wait too.
+      const time_point retry = clock::now() + retry_interval;
+      const int error = io_await(source, {accept_direction.side, accept_direction.use, "file descriptors"},
+                                 std::min(retry, deadline), [] { return 0; });
+      if (error != 0 && !(error == -ETIMEDOUT && retry < deadline))
+        return error;
+    }
+  };
+  return static_cast<int>(io_whole(from->source.get(), accept_direction, accept));
 }
 
 std::uint16_t listener_port(const listener& of) noexcept {

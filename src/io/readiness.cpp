@@ -12,32 +12,33 @@ namespace {
 using namespace sennit::detail;
 
 // We do not see how much of the last event its owner has used up, so epoll is asked to tell again.
-int wait_for(io_source& source, const io_direction& direction, time_point deadline) {
+ssize_t wait_for(io_source* source, const io_direction& direction, time_point deadline) {
   running_worker_for("a wait for readiness");
-  const int error =
-      io_wait(source, direction, deadline, [&] { return driver_of(running_worker()).refresh(source); });
+  const ssize_t error = io_whole(source, direction, [&](io_source& s) -> ssize_t {
+    return io_await(s, direction, deadline, [&] { return driver_of(running_worker()).refresh(s); });
+  });
   return error == -EPERM ? 0 : error;  // a file that is always ready
 }
 
-constexpr io_direction until_readable{&io_source::reading, "readable"};
-constexpr io_direction until_writable{&io_source::writing, "writable"};
+constexpr io_direction until_readable = reading_for("readable");
+constexpr io_direction until_writable = writing_for("writable");
 
 }  // namespace
 
 void readiness::wait_readable(time_point deadline) {
-  io_count(wait_for(*source_.get(), until_readable, deadline), "wait until readable");
+  io_count(wait_for(source_.get(), until_readable, deadline), "wait until readable");
 }
 
 void readiness::wait_readable(std::error_code& error, time_point deadline) {
-  io_count(wait_for(*source_.get(), until_readable, deadline), error);
+  io_count(wait_for(source_.get(), until_readable, deadline), error);
 }
 
 void readiness::wait_writable(time_point deadline) {
-  io_count(wait_for(*source_.get(), until_writable, deadline), "wait until writable");
+  io_count(wait_for(source_.get(), until_writable, deadline), "wait until writable");
 }
 
 void readiness::wait_writable(std::error_code& error, time_point deadline) {
-  io_count(wait_for(*source_.get(), until_writable, deadline), error);
+  io_count(wait_for(source_.get(), until_writable, deadline), error);
 }
 
 }  // namespace sennit

@@ -25,28 +25,28 @@ bool ready_wait_base::is_ready() const noexcept {
   return ready;
 }
 
+int ready_wait_base::begin(bool shared) noexcept {
+  if (begun_)
+    return 0;
+  shared_ = shared;
+  const int error = source_->uses.begin(use(), shared);
+  begun_ = error == 0;
+  return error;
+}
+
 bool ready_wait_base::file(fiber& f, waiter& me) noexcept {
-  if (source_ == nullptr)
+  if (source_ == nullptr || begin(f.home->shared != nullptr) != 0)
     return false;
-  shared_ = f.home->shared != nullptr;
   epoll_driver& driver = driver_of(*this_worker());
-  io_use use(*source_, shared_);
   // What cannot be waited for is ready: the operation will say why.
-  if (!use.begun() ||
-      (source_->driver.load(std::memory_order_relaxed) != driver.id() && driver.watch(*source_) != 0) ||
+  if ((source_->driver.load(std::memory_order_relaxed) != driver.id() && driver.watch(*source_) != 0) ||
       is_ready() || source_->closed())
     return false;
   driver.transfers = 0;
   if (!shared_)
     f.flags.status = fiber_status::parked;
   me_ = &me;
-  waits_ = true;
-  if (source_enter(side(), me)) {  // and we may be gone
-    use.go();
-    return true;
-  }
-  waits_ = false;
-  return false;
+  return source_enter(side(), me);  // true: this may be gone
 }
 
 bool ready_wait_base::leave(waiter& me) noexcept {
@@ -58,10 +58,10 @@ bool ready_wait_base::leave(waiter& me) noexcept {
 }
 
 ready_wait_base::~ready_wait_base() {
-  if (!waits_)
+  if (!begun_)
     return;
-  const io_use ends(io_use::going_on{}, *source_, shared_);
-  if (!shared_)
+  const io_use ends(io_use::going_on{}, *source_, use(), shared_);
+  if (!shared_ && me_ != nullptr)
     source_leave(side(), *me_);  // where its runtime ends
 }
 

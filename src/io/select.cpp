@@ -7,20 +7,18 @@
 
 namespace sennit::detail {
 
-static_assert(poll_in == POLLIN && poll_out == POLLOUT);
-
-readiness_case::readiness_case(io_source* source, io_side io_source::* which, short events) noexcept
-    : source_(source), side_(which), events_(events) {
+readiness_case::readiness_case(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {
   if (source != nullptr)
-    use.emplace(*source, io_is_shared());
+    use.emplace(*source, io_use::other, io_is_shared());
 }
 
 void readiness_case::look() {
   ready_ = !is_open();
   if (ready_)
     return;
-  events_seen_ = (source_->*side_).look();
-  pollfd wanted{source_->descriptor.load(std::memory_order_relaxed), events_, 0};
+  events_seen_ = side().look();
+  pollfd wanted{source_->descriptor.load(std::memory_order_relaxed),
+                static_cast<short>(reads_ ? POLLIN : POLLOUT), 0};
   const int kept = errno;
   ready_ = ::poll(&wanted, 1, 0) > 0;
   errno = kept;
@@ -28,20 +26,35 @@ void readiness_case::look() {
 
 bool readiness_case::watch() {
   epoll_driver& driver = driver_of(*this_worker());
+  shared_ = io_is_shared();
+  if (source_->uses.begin(direction(), shared_) != 0) {
+    failed_ = true;
+    return false;
+  }
   if (source_->driver.load(std::memory_order_relaxed) != driver.id())
     failed_ = driver.watch(*source_) != 0;
-  io_side& side = source_->*side_;
-  side.seen = events_seen_;
-  entered_ = !failed_ && source_enter(side, *this);
+  side().seen = events_seen_;
+  entered_ = !failed_ && source_enter(side(), *this);
+  if (!entered_)
+    end_watch();
   return entered_;
 }
 
 void readiness_case::leave() noexcept {
   if (!entered_)
     return;
-  entered_ = false;
-  if (!source_leave(source_->*side_, *this))
+  if (!source_leave(side(), *this))
     until_let_go(*this);
+  served();
+}
+
+void readiness_case::served() noexcept {
+  entered_ = false;
+  end_watch();
+}
+
+void readiness_case::end_watch() noexcept {
+  const io_use ends(io_use::going_on{}, *source_, direction(), shared_);
 }
 
 }  // namespace sennit::detail

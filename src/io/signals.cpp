@@ -18,7 +18,7 @@ namespace sennit::detail {
 
 namespace {
 
-constexpr io_direction signal_direction{&io_source::reading, "signal"};
+constexpr io_direction signal_direction = reading_for("signal");
 constexpr int most_signals = 64;
 
 constinit growing_list<signal_node> nodes;

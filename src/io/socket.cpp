@@ -20,9 +20,9 @@ namespace sennit::detail {
 
 namespace {
 
-constexpr io_direction read_direction{&io_source::reading, "socket read"};
-constexpr io_direction write_direction{&io_source::writing, "socket write"};
-constexpr io_direction connect_direction{&io_source::writing, "socket connect"};
+constexpr io_direction read_direction = reading_for("socket read");
+constexpr io_direction write_direction = writing_for("socket write");
+constexpr io_direction connect_direction = writing_for("socket connect");
 
 // Out of line: no compiler can then keep the address of errno across a switch to another thread.
 [[gnu::noinline, gnu::cold]] int last_error() noexcept {
@@ -65,10 +65,32 @@ template <class Call>
   return put;
 }
 
-[[gnu::always_inline]] inline ssize_t write_in_time(io_source* source, const void* from, std::size_t size,
+// Parts of an operation that has begun.
+[[gnu::always_inline]] inline ssize_t read_in_time(io_source& source, void* to, std::size_t size,
+                                                   time_point deadline) {
+  return io_step(source, read_direction, deadline,
+                 [&](io_source& s, std::uintptr_t events) { return receive(s, events, to, size); });
+}
+
+[[gnu::always_inline]] inline ssize_t write_in_time(io_source& source, const void* from, std::size_t size,
                                                     time_point deadline) {
-  return io_attempt(source, write_direction, deadline,
-                    [&](io_source& s, std::uintptr_t events) { return send(s, events, from, size); });
+  return io_step(source, write_direction, deadline,
+                 [&](io_source& s, std::uintptr_t events) { return send(s, events, from, size); });
+}
+
+// From `written` on, which counts however this ends. Returns 0, or an errno, negated.
+[[gnu::always_inline]] inline int write_rest(io_source& source, const void* from, std::size_t size,
+                                             time_point deadline, std::size_t& written) {
+  const char* const bytes = static_cast<const char*>(from);
+  while (written < size) {
+    const ssize_t put = write_in_time(source, bytes + written, size - written, deadline);
+    if (put < 0)
+      return static_cast<int>(put);
+    written += static_cast<std::size_t>(put);
+    if (written < size && source.closed()) [[unlikely]]
+      return -ECANCELED;
+  }
+  return 0;
 }
 
 // The first call starts it, the others ask what has become of it.
@@ -139,24 +161,20 @@ time_point share_of(time_point deadline, std::size_t count) noexcept {
 }  // namespace
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline) {
-  return io_attempt(source, read_direction, deadline,
-                    [&](io_source& s, std::uintptr_t events) { return receive(s, events, to, size); });
+  return io_whole(source, read_direction, [&](io_source& s) { return read_in_time(s, to, size, deadline); });
 }
 
 ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline) {
-  return write_in_time(source, from, size, deadline);
+  return io_whole(source, write_direction,
+                  [&](io_source& s) { return write_in_time(s, from, size, deadline); });
 }
 
 int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
                      std::size_t& written) {
-  const char* rest = static_cast<const char*>(from);
-  for (written = 0; written < size;) {
-    const ssize_t put = write_in_time(source, rest + written, size - written, deadline);
-    if (put < 0)
-      return static_cast<int>(put);
-    written += static_cast<std::size_t>(put);
-  }
-  return 0;
+  written = 0;
+  return static_cast<int>(io_whole(source, write_direction, [&](io_source& s) -> ssize_t {
+    return write_rest(s, from, size, deadline, written);
+  }));
 }
 
 bool transfer_wait_base::attempt() noexcept {
@@ -199,30 +217,33 @@ bool transfer_wait_base::woken(fiber& f) noexcept {
   return true;
 }
 
-// What need not wait, or was left to the fiber: a part of a long write, and the rest is the driver's again.
-// What cannot be waited for finish() tells.
+// The fiber transfers what need not wait, and what was left to it: a part of a long write, after which the
+// driver continues. finish() reports what cannot be waited for.
 bool transfer_wait_base::is_over() noexcept {
-  if (done_ || source() == nullptr)
-    return true;
-  const io_use here(*source(), io_may_be_shared());
-  if (!here.begun() || source()->driver.load(std::memory_order_relaxed) == 0)
+  if (done_ || !begun() || source()->closed() || source()->driver.load(std::memory_order_relaxed) == 0)
     return true;
   return done_ = attempt();
 }
 
+int transfer_wait_base::transfer(time_point deadline) {
+  if (source() == nullptr)
+    return -EBADF;
+  if (const int error = begin(io_is_shared()); error != 0)
+    return error;
+  if (source()->closed())
+    return -ECANCELED;
+  if (!reads())
+    return write_rest(*source(), at_, size_, deadline, moved_);
+  const ssize_t got = read_in_time(*source(), at_, size_, deadline);
+  if (got < 0)
+    return static_cast<int>(got);
+  moved_ = static_cast<std::size_t>(got);
+  return 0;
+}
+
 io_result transfer_wait_base::finish(time_point deadline) {
-  if (!done_) {
-    ssize_t result;
-    if (reads()) {
-      result = socket_read(source(), at_, size_, deadline);
-      moved_ = result < 0 ? 0 : static_cast<std::size_t>(result);
-    } else {
-      std::size_t more;
-      result = socket_write_all(source(), at_ + moved_, size_ - moved_, deadline, more);
-      moved_ += more;
-    }
-    error_ = result < 0 ? static_cast<int>(-result) : 0;
-  }
+  if (!done_)
+    error_ = -transfer(deadline);
   return {moved_, {error_, std::generic_category()}};
 }
 

@@ -5,8 +5,6 @@
 
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 
 #include "sennit/detail/arch/never_destroyed.hpp"
@@ -104,23 +102,9 @@ bool wait_local(worker& w, io_source& source, io_side& side, const wait_reason& 
 
 }  // namespace
 
-void die_of_two() noexcept {
-  std::fputs(
-      "sennit: two fibers use the same direction of one file descriptor; one at a time reads (or accepts), "
-      "and one writes\n",
-      stderr);
-  std::abort();
-}
-
 bool source_enter(io_side& side, waiter& me) noexcept {
   std::uintptr_t seen = std::exchange(side.seen, 0);
-  if (seen % 2 == 0) [[unlikely]]  // a waiter, whom we must not take the place of
-    die_of_two();
-  if (slot_enter(side.word, seen, word_of(me)))
-    return true;
-  if (seen % 2 == 0) [[unlikely]]  // a waiter
-    die_of_two();
-  return false;
+  return slot_enter(side.word, seen, word_of(me));
 }
 
 bool source_leave(io_side& side, waiter& me) noexcept {
@@ -149,7 +133,7 @@ io_source* source_take(int descriptor, bool borrowed) {
 }
 
 void io_use::end_last() noexcept {
-  source_.uses.end_last(shared_, [this] { close_descriptor(source_); }, [this] { give(source_); });
+  source_.uses.end_last(what_, shared_, [this] { close_descriptor(source_); }, [this] { give(source_); });
 }
 
 void source_tell(io_side& side, bool shared) noexcept {
@@ -184,8 +168,6 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
   io_side& side = source.*which;
   // However the wait ends: the event that ended it may be gone from the word.
   const std::uintptr_t seen = std::exchange(side.seen, 0);
-  if (seen % 2 == 0) [[unlikely]]  // a waiter
-    die_of_two();
   const wait_reason why(reason, reinterpret_cast<std::uintptr_t>(&source.descriptor) + is_descriptor);
   const bool in_time = w.shared == nullptr ? wait_local(w, source, side, why, deadline)
                                            : wait_in_slot(side.word, seen, io_side::first, why, deadline);
@@ -221,8 +203,8 @@ owned_source::owned_source(int descriptor) {
 void owned_source::end(std::uint32_t how) noexcept {
   worker* const w = this_worker();
   const bool shared = io_may_be_shared();
-  const io_use last(*source_, shared, how);
-  if (!last.begun())  // it was closed before
+  const io_use last(io_use::ending{}, *source_, how, shared);
+  if (last.error() != 0)  // it was closed before
     return;
   if (w != nullptr) {
     driver_of(*w).forget(*source_);

@@ -252,9 +252,7 @@ using slot_word = std::atomic<std::uintptr_t>;
 
 bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me, std::uintptr_t tag = 0) noexcept {
   const bool entered = slot_enter(slot, expected, reinterpret_cast<std::uintptr_t>(&me) + tag);
-  assert((entered || expected % 2 != 0) &&
-         "sennit: two fibers wait where one can: two join one fiber, or use the same direction of one file "
-         "descriptor");
+  assert((entered || expected % 2 != 0) && "sennit: two fibers wait where one can: two join one fiber");
   return entered;
 }
 

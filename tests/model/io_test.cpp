@@ -26,6 +26,7 @@ enum class plants {
   keeps_seen,       // when the deadline has come first
   leaves_too_soon,  // while who ended its wait holds its node
   closes_at_once,   // and not when the last operation ends
+  shares,           // two read at the same time
 };
 
 // A wait, as claimed_wait and end_slot_wait have it.
@@ -58,7 +59,7 @@ struct source {
   model::plain<bool> open{true};
   model::plain<int> closed{0};
   model::plain<int> given{0};
-  node nodes[3];
+  node nodes[4];
   plants plant;
 
   explicit source(plants p) : plant(p) {}
@@ -95,10 +96,10 @@ struct source {
     return in_time;
   }
 
-  // As io_attempt: reads until so much has come, or the source is closed. (What the kernel's own locks add to
-  // the order is left out.)
-  void read(int goal) {
-    for (unsigned waits = 0;;) {
+  // As io_step: reads until so much has come, or the source is closed. The first of its nodes is `waits`.
+  // (The order that the kernel's own locks add is left out.)
+  void read(int goal, unsigned waits = 0) {
+    for (;;) {
       const std::uintptr_t events = reading.look();
       if (events != reading.seen) {
         MODEL_CHECK(open);
@@ -124,9 +125,9 @@ struct source {
     open = false;
     closed = closed + 1;
   }
-  void end() {
-    if (!counted.end(true))
-      counted.end_last(true, [&] { close_descriptor(); }, [&] { given = given + 1; });
+  void end(std::uint32_t what = uses::other) {
+    if (!counted.end(what, true))
+      counted.end_last(what, true, [&] { close_descriptor(); }, [&] { given = given + 1; });
   }
   void close(std::uint32_t how) {
     const bool begun = counted.begin_end(how, true);
@@ -169,12 +170,12 @@ auto told_and_late(plants plant) {
 auto closed_by(unsigned drivers, plants plant) {
   return [=](model::run& run) {
     source s(plant);
-    MODEL_CHECK(s.counted.begin(true));
+    MODEL_CHECK(s.counted.begin(uses::reading, true) == 0);
     for (unsigned i = 0; i < drivers; ++i)
       run.thread([&] { s.event(); });
     run.thread([&] {
       s.read(1);
-      s.end();
+      s.end(uses::reading);
     });
     run.thread([&] { s.close(uses::closed | uses::abandoned); });
     run.join();
@@ -187,15 +188,38 @@ auto closed_twice(plants plant) {
   return [=](model::run& run) {
     source s(plant);
     run.thread([&] {
-      if (!s.counted.begin(true))
+      if (s.counted.begin(uses::writing, true) != 0)
         return;
       MODEL_CHECK(s.open);
-      s.end();
+      s.end(uses::writing);
     });
     for (int i = 0; i < 2; ++i)
       run.thread([&] { s.close(uses::closed); });
     run.join();
     MODEL_CHECK(s.closed == 1 && !s.open);
+    s.close(uses::closed | uses::abandoned);
+    MODEL_CHECK(s.closed == 1 && s.given == 1);
+  };
+}
+
+// Two read, one after the other: one that comes in between is refused, and has touched nothing.
+auto read_by_two(plants plant) {
+  return [=](model::run& run) {
+    source s(plant);
+    const std::uint32_t what = plant == plants::shares ? uses::other : uses::reading;
+    model::atomic<int> refused{0};
+    for (unsigned reader = 0; reader < 2; ++reader)
+      run.thread([&, reader] {
+        if (s.counted.begin(what, true) != 0) {
+          refused.fetch_add(1, std::memory_order_relaxed);
+          return;
+        }
+        s.read(1, 2 * reader);
+        s.end(what);
+      });
+    run.thread([&] { s.send(); });
+    run.join();
+    MODEL_CHECK(refused.load(std::memory_order_relaxed) < 2);
     s.close(uses::closed | uses::abandoned);
     MODEL_CHECK(s.closed == 1 && s.given == 1);
   };
@@ -225,6 +249,14 @@ TEST(io, who_waits_learns_of_a_close) {
 
 TEST(io, a_descriptor_is_closed_once_when_nobody_uses_it) {
   expect_sound("uses, closed twice", closed_twice(plants::nothing));
+}
+
+TEST(io, one_of_two_readers_is_refused) {
+  expect_sound("uses, 2 readers", read_by_two(plants::nothing));
+}
+
+TEST(io, two_readers_at_once_are_found) {
+  failure_of("uses, 2 readers at once", read_by_two(plants::shares));
 }
 
 TEST(io, a_lost_event_is_found) {
@@ -260,10 +292,14 @@ TEST(io, each_order_of_a_side_matters) {
 }
 
 TEST(io, each_order_of_the_uses_matters) {
-  // An operation's beginning acquires for who uses the source after others; and the look whether it is closed
-  // comes behind the word's.
+  // Its beginning acquires for an operation that follows another one, as below. The load that sees whether it
+  // is closed follows that of the side's word.
   EXPECT_EQ(survivors("side, closed", "side.hpp", closed_by(0, plants::nothing)),
             (strings{"update: acq_rel -> release", "load: acquire -> relaxed"}));
+  // Here no thread closes while others run.
+  EXPECT_EQ(survivors("uses, 2 readers", "side.hpp", read_by_two(plants::nothing)),
+            (strings{"failed exchange: acquire -> relaxed", "load: acquire -> relaxed",
+                     "load: acquire -> relaxed"}));
 }
 
 TEST(io, orders_of_a_slot) {

@@ -208,7 +208,7 @@ typename Kind::fiber start(Function function) {
   bool begun = false;
   auto started = Kind::spawn_here([&begun, function]() mutable {
     begun = true;
-    function();
+    return function();
   });
   while (!begun)
     Kind::yield();

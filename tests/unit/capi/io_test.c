@@ -133,6 +133,88 @@ int tcp_closed_meanwhile(void) {
   return capi_run(close_meanwhile, NULL);
 }
 
+struct waiter {
+  struct sennit_tcp_stream* stream;
+  struct sennit_tcp_listener* listener;
+  struct sennit_readiness* readiness;
+  struct sennit_signal_set* signals;
+  int step; /* the wait that begins next */
+};
+
+static void wait_for_each(void* argument) {
+  struct waiter* on = (struct waiter*)argument;
+  struct sennit_tcp_stream* accepted = NULL;
+  char byte;
+  EXPECT(sennit_tcp_stream_read(on->stream, &byte, 1, SENNIT_NEVER) == 1);
+  on->step = 1;
+  EXPECT(sennit_tcp_listener_accept(on->listener, &accepted, SENNIT_NEVER) == 0);
+  sennit_tcp_stream_close(accepted);
+  on->step = 2;
+  EXPECT(sennit_readiness_wait_readable(on->readiness, SENNIT_NEVER) == 0);
+  on->step = 3;
+  EXPECT(sennit_signal_set_wait(on->signals, SENNIT_NEVER) == SIGUSR1);
+}
+
+/* It is parked then: both are fibers of one thread. */
+static void until_waits(struct waiter* on, int step) {
+  while (on->step != step)
+    sennit_self_yield();
+}
+
+static void write_much(void* argument) {
+  static char much[4 << 20];
+  EXPECT(sennit_tcp_stream_write_all((struct sennit_tcp_stream*)argument, much, sizeof much, NULL,
+                                     SENNIT_NEVER) == -ECANCELED);
+}
+
+static void use_beside_another(void* argument) {
+  static const int signals[] = {SIGUSR1};
+  struct waiter on = {NULL, NULL, NULL, NULL, 0};
+  struct sennit_tcp_stream* ends[2];
+  struct sennit_tcp_stream* stream = NULL;
+  struct sennit_fiber* other = NULL;
+  size_t written = 1;
+  char byte;
+  int pipes[2];
+  (void)argument;
+  EXPECT(capi_make_pair(ends) == 0 && pipe(pipes) == 0);
+  on.stream = ends[0];
+  EXPECT(sennit_tcp_listener_listen(&on.listener, "127.0.0.1", 0, 0) == 0);
+  EXPECT(sennit_readiness_create(&on.readiness, pipes[0]) == 0);
+  EXPECT(sennit_signal_set_create(&on.signals, signals, 1) == 0);
+  EXPECT(sennit_fiber_spawn(&other, wait_for_each, &on, NULL) == 0);
+  sennit_self_yield();
+  EXPECT(sennit_tcp_stream_read(on.stream, &byte, 1, SENNIT_NEVER) == -EBUSY);
+  EXPECT(sennit_tcp_stream_write(ends[1], "x", 1, 0) == 1);
+  until_waits(&on, 1);
+  EXPECT(sennit_tcp_listener_accept(on.listener, &stream, SENNIT_NEVER) == -EBUSY);
+  EXPECT(sennit_tcp_stream_connect(&stream, "127.0.0.1", (uint16_t)sennit_tcp_listener_port(on.listener),
+                                   SENNIT_NEVER) == 0);
+  sennit_tcp_stream_close(stream);
+  until_waits(&on, 2);
+  EXPECT(sennit_readiness_wait_readable(on.readiness, SENNIT_NEVER) == -EBUSY);
+  EXPECT(write(pipes[1], "x", 1) == 1);
+  until_waits(&on, 3);
+  EXPECT(sennit_signal_set_wait(on.signals, SENNIT_NEVER) == -EBUSY);
+  raise(SIGUSR1);
+  EXPECT(sennit_fiber_join(other, SENNIT_NEVER) == 0);
+  EXPECT(sennit_fiber_spawn(&other, write_much, ends[0], NULL) == 0);
+  sennit_self_yield();
+  EXPECT(sennit_tcp_stream_write(ends[0], "x", 1, SENNIT_NEVER) == -EBUSY);
+  EXPECT(sennit_tcp_stream_write_all(ends[0], "x", 1, &written, SENNIT_NEVER) == -EBUSY && written == 0);
+  sennit_tcp_stream_close(ends[0]);
+  EXPECT(sennit_fiber_join(other, SENNIT_NEVER) == 0);
+  sennit_tcp_stream_close(ends[1]);
+  sennit_tcp_listener_close(on.listener);
+  sennit_readiness_destroy(on.readiness);
+  sennit_signal_set_destroy(on.signals);
+  EXPECT(close(pipes[0]) == 0 && close(pipes[1]) == 0);
+}
+
+int one_at_a_time(void) {
+  return capi_run(use_beside_another, NULL);
+}
+
 static void fail_to_connect(void* argument) {
   struct sennit_tcp_listener* listener = NULL;
   struct sennit_tcp_stream* stream = NULL;

@@ -352,32 +352,6 @@ TEST(ParallelIoEnd, WhoWaitsLeaves) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-template <class Runtime, class Spawn>
-void read_by_two(Runtime&& rt, Spawn spawn) {
-  rt.run([&] {
-    connection both = make_connection();
-    const auto read = [&] {
-      char one[1];
-      both.server.read_some(one, generous());
-    };
-    auto first = spawn(read);
-    auto second = spawn(read);
-    first.join();
-    second.join();
-  });
-}
-
-TEST(ParallelIoMisuse, TwoReadersAreTold) {
-  for (const bool parallel : {false, true}) {
-    const auto result = support::in_child([&] {
-      parallel ? read_by_two(sennit::runtime({.workers = 1}), [](auto read) { return sennit::spawn(read); })
-               : read_by_two(sennit::local::runtime(), [](auto read) { return sennit::local::spawn(read); });
-    });
-    EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
-    EXPECT_TRUE(result.says("two fibers use the same direction")) << result;
-  }
-}
-
 // A fiber may still wait when it is told to leave: a last word, in a destructor.
 TEST(ParallelIoEnd, ALastWordIsWritten) {
   connection both;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/io/source.hpp"
@@ -9,14 +10,17 @@
 
 namespace sennit::detail {
 
-// The wait is an operation on the source while it lasts. When it is moved it has ended: then its worker is
-// about to go on with the fiber.
+// One operation on the source, from file() until the object is destroyed, which is before the fiber's
+// function is called. It moves with the object.
 class ready_wait_base : public continuation_wait {
 public:
   ready_wait_base(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {}
-  ready_wait_base(ready_wait_base&& other) noexcept : ready_wait_base(other.source_, other.reads_) {
-    came_ = other.came_;
-  }
+  ready_wait_base(ready_wait_base&& other) noexcept
+      : source_(other.source_),
+        reads_(other.reads_),
+        shared_(other.shared_),
+        begun_(std::exchange(other.begun_, false)),
+        came_(other.came_) {}
   ~ready_wait_base();
 
   bool file(fiber& f) noexcept { return file(f, f); }
@@ -25,19 +29,22 @@ public:
   bool withdraw(fiber& f) noexcept { return source_leave(side(), f); }
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 
-  // For timed_wait. A worker that was late, and looks at its timers first, does not make late what came in
-  // time.
+  // For timed_wait. What came in time is not late where a worker looks at its timers first.
   bool file(fiber& f, waiter& me) noexcept;
   bool leave(waiter& me) noexcept;
   bool end_by(time_point, bool in_time) const noexcept { return in_time || came_; }
 
 protected:
+  // Begins the operation, unless it goes on. Returns 0, -EBADF or -EBUSY.
+  int begin(bool shared) noexcept;
+  bool begun() const noexcept { return begun_; }
   io_source* source() const noexcept { return source_; }
   waiter& me() const noexcept { return *me_; }
   bool reads() const noexcept { return reads_; }
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
 
 private:
+  std::uint32_t use() const noexcept { return reads_ ? io_use::reading : io_use::writing; }
   // Whether there is something now, as far as can be known without an attempt.
   bool is_ready() const noexcept;
 
@@ -45,8 +52,8 @@ private:
   waiter* me_ = nullptr;
   bool reads_;
   bool shared_ = false;
-  bool waits_ = false;  // an operation on the source goes on
-  bool came_ = false;   // when it left
+  bool begun_ = false;
+  bool came_ = false;  // when it left
 };
 
 template <bool Reading>

@@ -1,7 +1,8 @@
-// What is lock-free of a source (source.hpp says what for): its sides' words, and the count of operations.
+// The lock-free parts of a source (source.hpp): the words of its sides, and the word of its operations.
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 
 #include "sennit/detail/arch/native_memory.hpp"
@@ -32,47 +33,58 @@ struct basic_io_side {
   }
 };
 
+// The operations on a source, in one word:
+//
+//   bit 0       closed: no operation begins any more    close()
+//   bit 1       the owner is gone                       its destructor
+//   bits 2, 3   an operation that reads, one that       io_use
+//               writes: one of each at a time
+//   bits 4...   the number of other operations          io_use
 template <class Memory = native_memory>
 class basic_io_uses {
 public:
   static constexpr std::uint32_t closed = 1;
   static constexpr std::uint32_t abandoned = 2;
-  static constexpr std::uint32_t one = 4;
+  // What an operation is.
+  static constexpr std::uint32_t reading = 4;
+  static constexpr std::uint32_t writing = 8;
+  static constexpr std::uint32_t other = 16;
 
   void renew() noexcept { word_.store(0, std::memory_order_relaxed); }
   bool is_closed() const noexcept { return (word_.load(std::memory_order_acquire) & closed) != 0; }
 
-  // Begins an operation. False: it is closed. `shared`: others may do so at the same time.
-  bool begin(bool shared) noexcept {
+  // Begins an operation. Returns 0; -EBADF: the source is closed; -EBUSY: another operation has that
+  // direction. `shared`: other threads may call this at the same time.
+  int begin(std::uint32_t what, bool shared) noexcept {
+    const std::uint32_t refuses = closed | (what & (reading | writing));
     std::uint32_t now = word_.load(std::memory_order_relaxed);
-    while ((now & closed) == 0)
-      if (change(now, now + one, shared))
-        return true;
-    return false;
+    while ((now & refuses) == 0)
+      if (change(now, now + what, shared))
+        return 0;
+    return (now & closed) != 0 ? -EBADF : -EBUSY;
   }
-  // Begins that which closes it, or gives it up. False: it was closed before.
+  // Begins the operation (`other`) that closes the source, or gives it up. False: it was closed before.
   bool begin_end(std::uint32_t how, bool shared) noexcept {
     std::uint32_t now = word_.load(std::memory_order_relaxed);
-    while (!change(now, (now | how) + one, shared)) {
+    while (!change(now, (now | how) + other, shared)) {
     }
     return (now & closed) == 0;
   }
 
-  // Ends an operation. False: it goes on, it may be the last of one that is closed. Then call end_last().
-  bool end(bool shared) noexcept {
+  // Ends an operation. False: it has not ended, and may be the last one of a closed source: call end_last().
+  bool end(std::uint32_t what, bool shared) noexcept {
     std::uint32_t now = word_.load(std::memory_order_relaxed);
-    return (now & closed) == 0 && change(now, now - one, shared);
+    return (now & closed) == 0 && change(now, now - what, shared);
   }
-  // The last one closes while it is still counted: nobody can give the source back before. It may close
-  // twice.
+  // The last operation closes before it ends, so the source is not given back before. It may close twice.
   template <class Close, class Give>
-  void end_last(bool shared, Close close, Give give) noexcept {
+  void end_last(std::uint32_t what, bool shared, Close close, Give give) noexcept {
     std::uint32_t now = word_.load(std::memory_order_acquire);
     for (;;) {
-      const bool last = now / one == 1;
+      const bool last = (now & ~(closed | abandoned)) == what;
       if (last && (now & closed) != 0)
         close();
-      if (change(now, now - one, shared)) {
+      if (change(now, now - what, shared)) {
         if (last && (now & abandoned) != 0)
           give();
         return;

@@ -4,26 +4,26 @@
 // waits in them, and an event that the kernel still holds for a file descriptor that was closed finds a
 // source, if another one's.
 //
-// Each direction (side) is one fiber's at a time, and has one word:
+// Each direction (side) has one word. At most one operation reads and one writes at a time: a second one gets
+// EBUSY before it makes a system call, so bytes of two writes never interleave.
 //
 //   odd     nobody waits; half of it counts the events that came     the driver, by compare-and-swap
 //   even    the waiter                                               by compare-and-swap of what it has seen
 //
-// and, only for its user, the word up to which events were used up. An attempt is worthwhile while the two
-// differ; the user notes what the word was *before* an attempt that was in vain. So an event that comes
-// meanwhile is not lost: then the word is another, and the user does not come to wait.
+// The operation that has the direction also has a plain word: up to which events were used up. An attempt is
+// worthwhile while the two differ. Before an attempt the operation loads the side's word, and notes it if the
+// attempt was in vain. So an event that comes meanwhile is not lost: the word has changed, and the operation
+// does not begin to wait.
 //
 // Events are edge-triggered. A transfer that moved less than asked for has emptied (or filled) the socket's
 // buffer: there is no need for another one that says EAGAIN (epoll(7), question 9). It is not so once the
 // kernel has said all there is to say, since no further event would come: after the peer's end of stream, an
 // error, or urgent data (a read stops at its mark). From then on `exact` is set and only EAGAIN counts.
 //
-// A file descriptor must not be closed while somebody is about to use its number. So operations are counted,
-// and the last one closes what was closed meanwhile, and gives back a source that has no owner any more:
-//
-//   bit 0       closed: no operation begins any more    close()
-//   bit 1       the owner is gone                       its destructor
-//   bits 2...   operations that go on                   io_use
+// A file descriptor must not be closed while an operation is about to use its number. So one word holds all
+// operations (basic_io_uses). The last one closes what was closed meanwhile, and gives back a source that has
+// lost its owner. One io_use lasts for a whole operation, with all its waits: what is closed under it then
+// fails with ECANCELED, and only what was closed before it with EBADF.
 //
 // In a local runtime all of this is one thread's: loads and stores, no read-modify-writes.
 #pragma once
@@ -64,34 +64,44 @@ class io_use {
 public:
   static constexpr std::uint32_t closed = basic_io_uses<>::closed;
   static constexpr std::uint32_t abandoned = basic_io_uses<>::abandoned;
+  static constexpr std::uint32_t reading = basic_io_uses<>::reading;
+  static constexpr std::uint32_t writing = basic_io_uses<>::writing;
+  static constexpr std::uint32_t other = basic_io_uses<>::other;
 
-  io_use(io_source& source, bool shared) noexcept
-      : source_(source), shared_(shared), begun_(source.uses.begin(shared)), counted_(begun_) {}
-  // That which closes it, or gives it up: begun, if it was not closed before.
-  io_use(io_source& source, bool shared, std::uint32_t how) noexcept
-      : source_(source), shared_(shared), begun_(source.uses.begin_end(how, shared)), counted_(true) {}
-  // Takes over one that goes on, from who let it go().
+  // `what`: one of the last three.
+  io_use(io_source& source, std::uint32_t what, bool shared) noexcept
+      : source_(source),
+        error_(source.uses.begin(what, shared)),
+        what_(error_ == 0 ? what : 0),
+        shared_(shared) {}
+  // Takes over an operation that began elsewhere and has not ended.
   struct going_on {};
-  io_use(going_on, io_source& source, bool shared) noexcept
-      : source_(source), shared_(shared), begun_(true), counted_(true) {}
+  io_use(going_on, io_source& source, std::uint32_t what, bool shared) noexcept
+      : source_(source), what_(what), shared_(shared) {}
+  // Closes the source, or gives it up: error() is -EBADF if it was closed before.
+  struct ending {};
+  io_use(ending, io_source& source, std::uint32_t how, bool shared) noexcept
+      : source_(source),
+        error_(source.uses.begin_end(how, shared) ? 0 : -EBADF),
+        what_(other),
+        shared_(shared) {}
   ~io_use() {
-    if (counted_ && !source_.uses.end(shared_)) [[unlikely]]
+    if (what_ != 0 && !source_.uses.end(what_, shared_)) [[unlikely]]
       end_last();
   }
   io_use(const io_use&) = delete;
   io_use& operator=(const io_use&) = delete;
 
-  // False: the source was closed before.
-  bool begun() const noexcept { return begun_; }
-  void go() noexcept { counted_ = false; }
+  // 0: it has begun. -EBADF: the source was closed before. -EBUSY: another operation has the direction.
+  int error() const noexcept { return error_; }
 
 private:
   [[gnu::cold]] void end_last() noexcept;
 
   io_source& source_;
+  int error_ = 0;
+  std::uint32_t what_;  // 0: nothing is to be ended
   bool shared_;
-  bool begun_;
-  bool counted_;
 };
 
 // Whether others may use the sources that the caller uses at the same time.
@@ -106,8 +116,8 @@ template <class Use>
 int with_descriptor(io_source* source, Use use) {
   if (source == nullptr)
     return -EBADF;
-  const io_use here(*source, io_may_be_shared());
-  return here.begun() ? use(source->descriptor.load(std::memory_order_relaxed)) : -EBADF;
+  const io_use here(*source, io_use::other, io_may_be_shared());
+  return here.error() == 0 ? use(source->descriptor.load(std::memory_order_relaxed)) : here.error();
 }
 
 // Any thread. Throws std::bad_alloc.
@@ -117,16 +127,17 @@ io_source* source_take(int descriptor, bool borrowed = false);
 // do so at the same time; else on the thread of the local runtime that uses it.
 void source_tell(io_side& side, bool shared) noexcept;
 
-// Blocks until an event for a side since `side.seen`, or the deadline. Within an operation on the source.
+// Blocks until an event for a side since `side.seen`, or the deadline. Called by the operation that has the
+// direction.
 // Returns 0, or an errno, negated: ETIMEDOUT; what registering it met. 0 is a reason to try again, not a
 // promise; the source may have been closed.
 int source_wait(io_source& source, io_side io_source::* side, const char* reason, time_point deadline);
 
-// For a wait that may end by other things, too (select): enters and leaves a side. `source_enter`: false: an
-// event came since `side.seen`. `source_leave`: false: an event has taken it out, and ends its wait.
+// For waits that other things may end as well (select): enter and leave a side, by the operation that has the
+// direction. `source_enter`: false: an event came since `side.seen`. `source_leave`: false: an event has
+// taken the waiter out, and ends its wait.
 bool source_enter(io_side& side, waiter& me) noexcept;
 bool source_leave(io_side& side, waiter& me) noexcept;
-[[noreturn, gnu::cold]] void die_of_two() noexcept;
 
 // A fiber that has made many transfers without waiting gives way to the others once, and has the worker look
 // for events.

@@ -1,5 +1,5 @@
-// A transfer without a stack (become.hpp). Who brings the event that it waits for makes it, in its own
-// context: the fiber goes on when it has been made, and not for events that bring nothing, or a part.
+// A transfer without a stack (become.hpp). The driver that sees the event makes the transfer, in its own
+// context. The fiber resumes when the transfer is complete, and not for events that bring nothing or a part.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace sennit::detail {
 
-// Reads what has come, or writes all. What nobody else has done when the wait ends the fiber does itself.
+// Reads what has come, or writes all. The fiber itself does what is left when the wait ends. It is one
+// operation on the source until the object is destroyed.
 class transfer_wait_base : public ready_wait_base {
 public:
   transfer_wait_base(io_source* source, void* at, std::size_t size, bool reads) noexcept
@@ -26,6 +27,8 @@ public:
 private:
   // As much as can be done at once. True: that is all there was to do.
   bool attempt() noexcept;
+  // The rest, on a stack. Returns 0, or an errno, negated.
+  int transfer(time_point deadline);
   io_result finish(time_point deadline);
 
   char* at_;
