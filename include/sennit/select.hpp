@@ -39,9 +39,12 @@ struct channel_cases {
 
   public:
     static constexpr family among = family_of<Waits>;
-    receive(channel& from, Then then) : from_(from), then_(std::move(then)) {}
+    receive(channel& from, Then then) : select_case(&from), from_(from), then_(std::move(then)) {}
     receive(receive&& other) noexcept
-        : from_(other.from_), value_(std::move(other.value_)), then_(std::move(other.then_)) {
+        : select_case(&other.from_),
+          from_(other.from_),
+          value_(std::move(other.value_)),
+          then_(std::move(other.then_)) {
       static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
     }
     spin_lock* lock() const noexcept override { return from_.waits_.mutual_exclusion(); }
@@ -76,7 +79,7 @@ struct channel_cases {
   public:
     static constexpr family among = family_of<Waits>;
     send(channel& to, Kept&& value, Then then)
-        : to_(to), value_(static_cast<Kept&&>(value)), then_(std::move(then)) {}
+        : select_case(&to), to_(to), value_(static_cast<Kept&&>(value)), then_(std::move(then)) {}
     send(send&& other) noexcept : send(other.to_, static_cast<Kept&&>(other.value_), std::move(other.then_)) {
       static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
       sent_ = other.sent_;

@@ -105,9 +105,13 @@ bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
   if (of.local_ && !waits->is_parked())
     return false;  // its deadline or its runtime's end came first
   const claim_result result = of.claim_.serve(taken_at(w.number), taken_last);
+  if (result == claim_result::lost)
+    return false;
   if (result == claim_result::parked)
     who = waits;
-  return result != claim_result::lost;
+  for (claimed_waiter* each = w.beside; each != nullptr && each != &w; each = each->beside)
+    leave_list(*each);
+  return true;
 }
 
 void let_go_of_taken() noexcept {

@@ -37,17 +37,26 @@ void basic_counting_semaphore<Queue>::release(std::size_t permits) {
   assert(permits <= max() - now && "sennit: more permits than a semaphore can count");
   if (queue_.change(now, now + permits, std::memory_order_release))
     return;
-  for (; permits != 0; --permits) {
+  if (permits == 1) {
     fiber* who = nullptr;
     {
       typename Queue::guard hold(queue_);
-      if (!hold.pop(0, who)) {
-        hold.set(hold.get() + permits);
-        return;
-      }
+      if (!hold.pop(0, who))
+        hold.set(hold.get() + 1);
     }
     Queue::deliver(who);
+    return;
   }
+  // All are taken before the first is woken: a fiber that has its permit may destroy the semaphore.
+  fiber_chain woken;
+  {
+    typename Queue::guard hold(queue_);
+    for (fiber* who = nullptr; permits != 0 && hold.pop(0, who); --permits)
+      if (who != nullptr)
+        woken(who);
+    hold.set(hold.get() + permits);
+  }
+  Queue::deliver_all(woken);
 }
 
 template <class Queue>
@@ -77,6 +86,23 @@ void basic_wait_group<Queue>::done(std::size_t count) noexcept {
 }
 
 template <class Queue>
+void basic_wait_group<Queue>::arrive_and_wait(std::size_t count) {
+  if constexpr (!Queue::is_shared) {
+    done(count);
+    return wait();
+  }
+  bool last = false;
+  queue_.wait(until_done::reason, never, [&last, count](state& left) {
+    last = left <= count;
+    if (!last)
+      left -= count;
+    return last;
+  });
+  if (last)
+    done(count);
+}
+
+template <class Queue>
 bool basic_wait_group<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
   return try_wait() || queue_.wait(until_done::reason, deadline, until_done());
 }
@@ -84,23 +110,42 @@ bool basic_wait_group<Queue>::wait_until(std::chrono::steady_clock::time_point d
 template <class Queue>
 bool basic_once_flag<Queue>::begin() {
   const state begun = begun_by(caller());
-  bool mine = queue_.change(undone, begun, std::memory_order_acquire);
-  while (!mine && !is_done()) {
-    if (queue_.peek() == begun)
+  if (queue_.change(undone, begun, std::memory_order_acquire))
+    return true;
+  state seen = undone;
+  state ended = undone;  // written by end() before it wakes this waiter
+  do {
+    queue_.wait("call_once", never, [&seen, &ended, begun](typename Queue::guard& hold, waiter& me) {
+      seen = hold.get();
+      if (seen == undone)
+        hold.set(begun);
+      me.word = reinterpret_cast<std::uintptr_t>(&ended);
+      return seen % 2 == 0 || seen == begun;
+    });
+    if (seen == begun)
       fatal_misuse(
           "calls call_once() in the function that a call_once() with the same flag runs, and would wait for "
           "itself: let that function return first, or use a flag for each function");
-    queue_.wait("call_once", never, [&mine, begun](state& now) {
-      if (now % 2 != 0)
-        return false;
-      if (now == undone) {
-        now = begun;
-        mine = true;
-      }
-      return true;
-    });
+  } while (seen % 2 != 0 && ended == undone);
+  return seen == undone;
+}
+
+template <class Queue>
+void basic_once_flag<Queue>::end(bool successful) noexcept {
+  fiber_chain woken;
+  {
+    typename Queue::guard hold(queue_);
+    hold.set(successful ? done : undone);
+    while (!hold.empty()) {
+      state& ended = *reinterpret_cast<state*>(hold.first_word());
+      fiber* who = nullptr;
+      if (hold.pop_first(0, who))
+        ended = hold.get();
+      if (who != nullptr)
+        woken(who);
+    }
   }
-  return mine;
+  Queue::deliver_all(woken);
 }
 
 template class basic_counting_semaphore<wait_queue>;

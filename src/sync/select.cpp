@@ -85,6 +85,18 @@ bool watch_each(case_list cases) {
   return std::ranges::all_of(cases, [](select_case* each) { return each->watch(); });
 }
 
+// Adds a case to the ring of those that wait in the same object.
+void join_beside(case_list earlier, select_case& joins) noexcept {
+  if (joins.object == nullptr)
+    return;
+  for (select_case* each : earlier)
+    if (each->object == joins.object) {
+      joins.beside = each->beside != nullptr ? each->beside : each;
+      each->beside = &joins;
+      return;
+    }
+}
+
 // Does one of the cases, if one can be done now, and returns its number; else enters them all, for `wait`,
 // or, without a wait, leaves it at that.
 std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
@@ -102,24 +114,18 @@ std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
   if (wait != nullptr) {
     for (std::size_t i = 0; i < cases.size(); ++i)
       wait->own(*cases[i], static_cast<std::uint32_t>(i));
+    for (std::size_t i = 1; i < cases.size(); ++i)
+      join_beside(cases.first(i), *cases[i]);
     for (select_case* each : cases)
       each->enter();
   }
   return none;
 }
 
-// The lock of the case that was served, whose object may be gone: unless another case waits for that object.
-const spin_lock* lock_not_needed(case_list cases, std::size_t served) noexcept {
-  if (served == none)
-    return nullptr;
-  const spin_lock* const its = cases[served]->lock();
-  const auto same = [its](const select_case* each) { return each->lock() == its; };
-  return std::ranges::count_if(cases, same) == 1 ? its : nullptr;
-}
-
-// Takes out of their lists all cases, except the one that was served: it is out of its list.
+// Takes all cases out of their lists. The one that was served has been taken out, as have others of its
+// object, which may be gone.
 void leave_each(case_list cases, std::size_t served = none) noexcept {
-  const all_locks hold(cases, lock_not_needed(cases, served));
+  const all_locks hold(cases, served != none ? cases[served]->lock() : nullptr);
   for (std::size_t i = 0; i < cases.size(); ++i)
     if (i != served)
       cases[i]->leave();

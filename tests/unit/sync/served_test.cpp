@@ -30,7 +30,10 @@ using namespace std::chrono_literals;
 template <class T>
 class doomed {
 public:
-  doomed() : memory_(static_cast<unsigned char*>(std::malloc(sizeof(T)))) { ::new (memory_) T; }
+  template <class... Arguments>
+  explicit doomed(Arguments... arguments) : memory_(static_cast<unsigned char*>(std::malloc(sizeof(T)))) {
+    ::new (memory_) T(arguments...);
+  }
   doomed(const doomed&) = delete;
   doomed& operator=(const doomed&) = delete;
   ~doomed() {
@@ -234,6 +237,84 @@ KIND_TEST(Served, SelectsDoNotTouchTheObjectAgain) {
                              [&](typename self::channel& c) {
                                EXPECT_EQ(select(on_receive(other, nothing), on_receive(c, [](auto) {})), 1u);
                              });
+  });
+}
+
+// A waker that takes one case takes the others out of the object, too.
+KIND_TEST(Served, SelectsWithSeveralCasesOfOneObject) {
+  this->run([] {
+    using self = Served<Kind>;
+    using strings = typename self::channel;
+    const auto start_it = [](auto function) { return Kind::spawn(std::move(function)); };
+    const auto in_os_thread = [](auto function) { return std::thread(std::move(function)); };
+    const auto ignore = [](auto&&) {};
+    strings other;
+    const auto any_of_it = [&](strings& c) {
+      select(on_receive(c, ignore), on_send(c, std::string(long_text), ignore), on_receive(other, ignore),
+             on_receive(c, ignore));
+    };
+    self::send_and_destroy(start_it, any_of_it);
+    self::receive_and_destroy(start_it, any_of_it);
+    const auto any_without_stack = [&](strings& c) {
+      return become(selecting(on_receive(c, ignore), on_send(c, std::string(long_text), ignore)),
+                    [](std::size_t) {});
+    };
+    self::send_and_destroy(start_it, any_without_stack);
+    self::receive_and_destroy(start_it, any_without_stack);
+    if constexpr (Kind::threads(1) != 0)
+      self::send_and_destroy(in_os_thread, any_of_it);
+  });
+}
+
+KIND_TEST(Served, CallersOfCallOnceDoNotTouchTheFlagAgain) {
+  this->run([] {
+    for (const bool guarded : {false, true}) {
+      doomed<typename Kind::once_flag> flag;
+      typename Kind::fiber waiter;
+      std::stop_source stop;
+      call_once(*flag, [&] {
+        waiter = start<Kind>([&] {
+          std::optional<stop_guard> guard;
+          if (guarded)
+            guard.emplace(stop.get_token());
+          call_once(*flag, [] { ADD_FAILURE() << "called twice"; });
+        });
+      });
+      flag.destroy();
+      waiter.join();
+    }
+  });
+}
+
+// The last to arrive has nothing to do with the object once the others have been woken.
+KIND_TEST(Served, ArriveAndWaitIsOneStep) {
+  this->run([] {
+    for (int i = 0; i < Served<Kind>::rounds; ++i) {
+      doomed<typename Kind::wait_group> group(2u);
+      doomed<typename Kind::barrier> barrier(2);
+      auto other = Kind::spawn([&] { (*group).arrive_and_wait(); });
+      (*group).arrive_and_wait();
+      group.destroy();
+      other.join();
+      other = Kind::spawn([&] { (*barrier).arrive_and_wait(); });
+      (*barrier).arrive_and_wait();
+      barrier.destroy();
+      other.join();
+    }
+  });
+}
+
+KIND_TEST(Served, AReleaseOfSeveralPermitsWakesLast) {
+  this->run([] {
+    for (int i = 0; i < Served<Kind>::rounds; ++i) {
+      doomed<typename Kind::counting_semaphore> permits(0u);
+      auto waiter = Kind::spawn([&] {
+        (*permits).acquire();
+        permits.destroy();
+      });
+      (*permits).release(3);
+      waiter.join();
+    }
   });
 }
 

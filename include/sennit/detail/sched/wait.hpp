@@ -29,7 +29,9 @@ class token_watch;
 // A place in which a claimed_wait waits: in a list, or a word.
 struct claimed_waiter : waiter {
   claimed_wait* of = nullptr;
-  std::uint32_t number = 0;         // among the places of that wait
+  std::uint32_t number = 0;  // among the places of that wait
+  // Another place of that wait in the same object: a ring. Null: there is none.
+  claimed_waiter* beside = nullptr;
   std::atomic<bool> let_go{false};  // by a waker that lost the claim, where there is no lock
 };
 
@@ -81,6 +83,7 @@ public:
     place.flags.kind = waiter_kind::claimed;
     place.of = this;
     place.number = number;
+    place.beside = nullptr;
     place.let_go.store(false, std::memory_order_relaxed);
   }
   // True: it was served, and has left the list that served it. False: the deadline passed first, or the

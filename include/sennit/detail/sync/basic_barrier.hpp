@@ -42,7 +42,22 @@ public:
         !queue_.wait_inline(until_over::reason, over)) [[unlikely]]
       queue_.wait(until_over::reason, never, over);
   }
-  SENNIT_INLINE void arrive_and_wait() { wait(arrive()); }
+  // In one step: no waiter is woken before the caller waits, too, or has nothing more to do.
+  SENNIT_INLINE void arrive_and_wait() {
+    if constexpr (!Queue::is_shared)
+      return wait(arrive());
+    bool last = false;
+    const auto arrives = [this, &last](state&) {
+      last = missing_ == 1;
+      if (!last)
+        --missing_;
+      return last;
+    };
+    if (!queue_.wait_inline(until_over::reason, arrives)) [[unlikely]]
+      queue_.wait(until_over::reason, never, arrives);
+    if (last)
+      static_cast<void>(arrive());
+  }
   // wait() and arrive_and_wait() without a stack: for become(). It has arrived when the call returns.
   auto waiting(arrival_token&& token) noexcept {
     return queue_wait<Queue, until_over>(queue_, until_over(token.phase_));

@@ -25,8 +25,9 @@ private:
   static state begun_by(const void* who) noexcept { return reinterpret_cast<state>(who) >> 2 | 1; }
 
   bool is_done() const noexcept { return queue_.peek(std::memory_order_acquire) == done; }
-  bool begin();  // false: it was done meanwhile
-  void end(bool successful) noexcept { queue_.wake_all(successful ? done : undone); }
+  // Returns false if the function has succeeded elsewhere meanwhile: then the flag may be gone.
+  bool begin();
+  void end(bool successful) noexcept;
 
   Queue queue_;
 };

@@ -19,10 +19,8 @@ public:
   // Precondition: count is not more than are pending.
   void done(std::size_t count = 1) noexcept;
   void count_down(std::size_t count = 1) noexcept { done(count); }
-  void arrive_and_wait(std::size_t count = 1) {
-    done(count);
-    wait();
-  }
+  // In one step: no waiter is woken before the caller waits, too, or has nothing more to do.
+  void arrive_and_wait(std::size_t count = 1);
   bool try_wait() const noexcept { return queue_.peek(std::memory_order_acquire) == 0; }
   std::size_t pending() const noexcept { return queue_.peek(); }
 

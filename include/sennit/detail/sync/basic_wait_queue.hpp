@@ -113,6 +113,10 @@ public:
   // The same of a fiber that has no stack (queue_wait.hpp), as itself or as a claimed_waiter: it waits from
   // now on, and is not to be touched any more. And out of the queue; false: it has been taken out.
   //
+  //   is_shared
+  //
+  // Whether other threads may come between two calls.
+  //
   //   owners
   //
   // How many keep an object that lives as long as one of them does; one at first. add(), and drop(), which

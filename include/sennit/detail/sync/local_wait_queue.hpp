@@ -61,6 +61,7 @@ struct local_wakes {
 class local_wait_queue : public basic_wait_queue<local_waiters, local_wakes> {
 public:
   using basic_wait_queue::basic_wait_queue;
+  static constexpr bool is_shared = false;
 
   class owners {
   public:

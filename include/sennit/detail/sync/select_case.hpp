@@ -24,7 +24,8 @@ struct later_wake {
   fiber* who = nullptr;
 };
 
-// The case is the waiter of its object.
+// The case is the waiter of its object. A waker that takes it takes the select's other cases out of the same
+// object, too: the object may be gone once the select has been served.
 class select_case : public claimed_waiter {
 public:
   // Where the peers may be.
@@ -33,7 +34,8 @@ public:
   using list = std::span<select_case* const>;
   static constexpr std::size_t none = ~std::size_t{0};  // no case's number
 
-  select_case() = default;
+  // `waits_in`: the object in whose lists the case waits; null: in none.
+  explicit select_case(const void* waits_in = nullptr) noexcept : object(waits_in) {}
   select_case(const select_case&) = delete;
   select_case& operator=(const select_case&) = delete;
 
@@ -53,6 +55,8 @@ public:
   virtual bool watch() { return true; }
   // Taken by a peer. Returns false if the select must look again. Throws what moving a value threw.
   virtual bool complete() { return true; }
+
+  const void* const object;
 
 protected:
   ~select_case() = default;

@@ -40,6 +40,7 @@ struct shared_wakes {
 class wait_queue : public basic_wait_queue<shared_waiters, shared_wakes> {
 public:
   using basic_wait_queue::basic_wait_queue;
+  static constexpr bool is_shared = true;
 
   class owners {
   public:
