@@ -22,6 +22,7 @@
 #include "sennit/barrier.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/condition_variable.hpp"
+#include "sennit/condition_variable_any.hpp"
 #include "sennit/counting_semaphore.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/event.hpp"
@@ -30,6 +31,7 @@
 #include "sennit/local/barrier.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/condition_variable.hpp"
+#include "sennit/local/condition_variable_any.hpp"
 #include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/event.hpp"
 #include "sennit/local/exception_server.hpp"
@@ -66,6 +68,7 @@ struct parallel_kind {
   using fiber = sennit::fiber;
   using barrier = sennit::barrier<>;
   using condition_variable = sennit::condition_variable;
+  using condition_variable_any = sennit::condition_variable_any;
   using counting_semaphore = sennit::counting_semaphore;
   using event = sennit::event;
   using exception_server = sennit::exception_server;
@@ -129,6 +132,7 @@ struct local_kind {
   using fiber = local::fiber;
   using barrier = local::barrier<>;
   using condition_variable = local::condition_variable;
+  using condition_variable_any = local::condition_variable_any;
   using counting_semaphore = local::counting_semaphore;
   using event = local::event;
   using exception_server = local::exception_server;
