@@ -65,6 +65,24 @@ class CheckDocs(unittest.TestCase):
         self.assertIn("ropes.md:3: this example does not compile", ran.stdout)
         self.assertIn("2 examples compiled", ran.stdout)
 
+    def test_rows_of_waits_and_their_tests_are_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "README.md").write_text("", encoding="utf-8")
+            (Path(folder) / "docs").mkdir()
+            (Path(folder) / "docs" / "waits.md").write_text(
+                "| wait | cancelled | deadline |\n|---|---|---|\n| knot | Nothing. | Nothing. |\n"
+                "| splice | Nothing. | |\n", encoding="utf-8")
+            tests = Path(folder) / "tests" / "unit" / "sync"
+            tests.mkdir(parents=True)
+            (tests / "consumed_test.cpp").write_text(
+                '#include "support/consumed.hpp"\nadd("knot", f);\nadd(\n    "hitch", f);\n', encoding="utf-8")
+            ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertIn("no test of row 'splice'", ran.stdout)
+        self.assertIn("no row for the test of 'hitch'", ran.stdout)
+        self.assertIn("row 'splice' needs three cells", ran.stdout)
+        self.assertNotIn("knot", ran.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -57,22 +57,18 @@ public:
   consumed_waiter(consumed_row<Kind>& row, deadline_type deadline) : row_(row), deadline_(deadline) {}
   void operator()() {
     end_ = run();
-    ended_ = true;
+    ended_.set();
     if (end_ == wait_end::served)
       return;
-    while (!given_)
-      Kind::yield();
+    given_.wait();
     row_.waiter_after_give();
   }
   void request_stop() { stop_.request_stop(); }
   void give(typename Kind::fiber* handle) {
     row_.give(handle);
-    given_ = true;
+    given_.set();
   }
-  void until_ended() const {
-    while (!ended_)
-      Kind::yield();
-  }
+  void until_ended() { ended_.wait(); }
   wait_end end() const { return end_; }
 
 private:
@@ -88,8 +84,8 @@ private:
   consumed_row<Kind>& row_;
   const deadline_type deadline_;
   std::stop_source stop_;
-  std::atomic<bool> ended_{false};
-  std::atomic<bool> given_{false};
+  typename Kind::event ended_;
+  typename Kind::event given_;
   wait_end end_ = wait_end::served;
 };
 

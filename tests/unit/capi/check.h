@@ -30,7 +30,8 @@ extern "C" {
                                               test(become_reading_until_the_end) test(become_writing_waits)  \
                                                   test(become_accepting_waits)                               \
                                                       test(become_waits_for_other_descriptors)               \
-                                                          test(become_reading_refuses)
+                                                          test(become_reading_refuses)                       \
+                                                              test(waits_that_time_out_consume_nothing)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)

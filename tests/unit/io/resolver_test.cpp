@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "sennit/file.hpp"
 #include "sennit/look_up.hpp"
 #include "support.hpp"
+#include "support/consumed.hpp"
 
 // The sanitizers' own, where there is one: it knows what libc writes.
 extern "C" [[gnu::weak]] int __interceptor_getaddrinfo(const char*, const char*, const addrinfo*, addrinfo**);
@@ -206,6 +208,30 @@ KIND_TEST(Resolver, AnAddressThatRefusesLeavesItsShareToTheOthers) {
     EXPECT_EQ(error_of([&] { tcp_stream::connect(listed_name, answering.port()); }),
               std::errc::connection_refused);
   });
+}
+
+// A row of docs/waits.md.
+KIND_TEST(Resolver, ALookUpThatGivesUpLosesItsResult) {
+  using row = sennit::consumed_row<Kind>;
+  const auto make = [] {
+    auto resolver = std::make_shared<silent_resolver>();
+    return row{[](steady::time_point d) {
+                 std::error_code error;
+                 EXPECT_TRUE(sennit::look_up(silent_name, error, d).empty());
+                 EXPECT_TRUE(error == std::errc::timed_out || error.value() == EAI_AGAIN) << error;
+                 return error != std::errc::timed_out;
+               },
+               [=](typename Kind::fiber*) { resolver->answers.open(); },
+               [=](sennit::wait_end) {
+                 // The resolver is asked anew.
+                 std::error_code error;
+                 const unsigned before = resolver->asked;
+                 EXPECT_TRUE(sennit::look_up(silent_name, error).empty());
+                 EXPECT_GT(resolver->asked, before);
+               }};
+  };
+  const sennit::named_row<Kind> look_up{"look_up", sennit::takes::deadline, sennit::waiters::fibers, make};
+  this->run([&] { sennit::check_consumed(look_up, 6); });
 }
 
 }  // namespace
