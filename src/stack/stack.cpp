@@ -27,11 +27,8 @@
 #include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/stack/growing_list.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
+#include "stack/guard.hpp"
 #include "stack/valgrind.hpp"
-
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 namespace sennit::detail {
 
@@ -51,8 +48,8 @@ struct stack_slab {
   std::size_t lead = 0;                // one guard, below all
   std::size_t guard = 0;               // below each
   struct size_class* sizes = nullptr;  // whose stacks these are
-  bool split = false;                  // MADV_GUARD_INSTALL fails here
-  bool populated = false;              // by the kernel, when it was mapped: the process locks its memory
+  std::size_t guarded = 0;             // how many have their guards: some more than have begun
+  guarded_mapping mapping;
   bool adopted = false;
   std::size_t brought = 0;        // bytes, by the user who is adopted: at least `size`
   unsigned valgrind = 0;          // its number there, while it is adopted
@@ -104,7 +101,6 @@ namespace {
 
 constexpr std::size_t first_slab_stacks = 16;
 constexpr std::size_t largest_slab_bytes = std::size_t{1} << (sizeof(void*) == 8 ? 36 : 28);
-constexpr std::size_t mappings_left_to_others = 2048;
 
 constexpr std::uint64_t seal = 0x5ea1'0f'57ac'4eed;  // a stack's lowest word, where it has no guard
 
@@ -142,52 +138,6 @@ void say(std::initializer_list<std::string_view> parts) noexcept {
   for (const std::string_view& part : parts)
     all[count++] = {const_cast<char*>(part.data()), part.size()};
   [[maybe_unused]] const auto written = ::writev(STDERR_FILENO, all, count);
-}
-
-// Whether a page is really guarded: the kernel says EFAULT when it is to populate it, and an emulator that
-// accepts advice it does not know (qemu does) says nothing. (To hand the page to a system call that reads it
-// would be surer, but crashes Valgrind.)
-bool is_guarded(char* page) noexcept {
-  return ::madvise(page, page_size, MADV_POPULATE_READ) != 0 && errno == EFAULT;
-}
-
-// How many guards may split a mapping, which makes two mappings more.
-std::size_t most_splits() noexcept {
-  std::size_t mappings = 0;
-  std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re");
-  if (file == nullptr || std::fscanf(file, "%zu", &mappings) != 1)
-    mappings = 65530;  // the kernel's default
-  if (file != nullptr)
-    std::fclose(file);
-  return (std::max(mappings, 2 * mappings_left_to_others) - mappings_left_to_others) / 2;
-}
-
-bool split_mapping(const stack_slab& slab, char* guard, std::size_t size) {
-  static const std::size_t allowed = most_splits();
-  static std::atomic<std::size_t> splits{0};
-  const std::size_t most = std::min(allowed, most_split_guards.load(std::memory_order_relaxed));
-  if (splits.fetch_add(1, std::memory_order_relaxed) < most && ::mprotect(guard, size, PROT_NONE) == 0) {
-    if (slab.populated && ::munlock(guard, size) == 0)
-      ::madvise(guard, size, MADV_DONTNEED);  // or the guard takes memory
-    return true;
-  }
-  splits.fetch_sub(1, std::memory_order_relaxed);
-  return false;
-}
-
-bool install_guard(stack_slab& slab, char* guard, std::size_t size) {
-  const guard_method method = guards.load(std::memory_order_relaxed);
-  if (method == guard_method::split || slab.split)
-    return split_mapping(slab, guard, size);
-  if (::madvise(guard, size, MADV_GUARD_INSTALL) != 0) {
-    slab.split = true;
-  } else if (method == guard_method::marked || is_guarded(guard)) {
-    guards.store(guard_method::marked, std::memory_order_relaxed);
-    return true;
-  } else {
-    guards.store(guard_method::split, std::memory_order_relaxed);
-  }
-  return split_mapping(slab, guard, size);
 }
 
 [[noreturn]] void fail_without_guard() {
@@ -240,9 +190,10 @@ stack_slab* new_slab(size_class& sizes, std::size_t wanted) {
     }
     std::unique_ptr<stack_slab> slab = describe_slab(count);
     if (slab != nullptr)
-      slab->populated = is_populated(static_cast<char*>(base));
+      slab->mapping.populated = is_populated(static_cast<char*>(base));
     const bool guarded =
-        slab != nullptr && (!small || install_guard(*slab, static_cast<char*>(base), page_size));
+        slab != nullptr &&
+        (!small || install_guards(slab->mapping, {static_cast<char*>(base), page_size}, 1) != 0);
     if (!guarded) {
       ::munmap(base, bytes);
       if (slab != nullptr)
@@ -273,6 +224,16 @@ void push(stack_cell*& list, stack_slab& slab, std::size_t index) noexcept {
   list = &cell;
 }
 
+// Makes the guard of the next stack, and those of stacks that follow: at most a fourth of the `used` ones.
+void guard_next(stack_slab& slab, std::size_t used) {
+  const std::size_t wanted = std::min(std::max<std::size_t>(used / 4, 1), slab.count - slab.guarded);
+  const guard_row row{slab.low(slab.guarded) - slab.guard, slab.guard, slab.stride()};
+  const std::size_t made = install_guards(slab.mapping, row, wanted);
+  if (made == 0)
+    fail_without_guard();
+  slab.guarded += made;
+}
+
 stack_memory take_from(size_class& sizes) {
   const std::lock_guard hold(sizes.lock);
   if (sizes.idle != nullptr || sizes.cold != nullptr) {
@@ -285,9 +246,9 @@ stack_memory take_from(size_class& sizes) {
     sizes.total += sizes.slab->count;
   }
   stack_slab& slab = *sizes.slab;
+  if (slab.guard != 0 && slab.begun == slab.guarded)
+    guard_next(slab, sizes.total - slab.count + slab.begun);
   const stack_memory memory = slab.memory(slab.begun);
-  if (slab.guard != 0 && !install_guard(slab, memory.low - slab.guard, slab.guard))
-    fail_without_guard();
   ++slab.begun;
   show_valgrind_stack(memory);
   return memory;

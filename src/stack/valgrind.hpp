@@ -16,6 +16,14 @@
 
 namespace sennit::detail {
 
+inline bool runs_on_valgrind() noexcept {
+#if defined(SENNIT_VALGRIND)
+  return RUNNING_ON_VALGRIND != 0;
+#else
+  return false;
+#endif
+}
+
 // Returns its number, for taking it back.
 inline unsigned show_valgrind_stack([[maybe_unused]] const stack_memory& memory) noexcept {
 #if defined(SENNIT_VALGRIND)

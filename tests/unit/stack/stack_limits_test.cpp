@@ -133,6 +133,23 @@ TEST(Stack, GuardsHaveTheSizeThatWasAskedFor) {
   }
 }
 
+// Guards are made for several stacks at once, where the kernel can.
+TEST(Stack, ManyHaveTheirGuards) {
+  for (const guard_method method : {guard_method::unknown, guard_method::split}) {
+    const auto result = in_child([method] {
+      guards = method;
+      held_stacks held;
+      for (int i = 0; i < 1000; ++i) {
+        const stack_memory& memory = held.take(16384);
+        EXPECT_TRUE(readable(memory.low));
+        ASSERT_FALSE(readable(memory.low - 1)) << i;
+        ASSERT_FALSE(readable(memory.low - default_guard_size)) << i;
+      }
+    });
+    EXPECT_TRUE(result.exited(0)) << result;
+  }
+}
+
 TEST(Stack, AGuardBeyondTheLargestIsInvalid) {
   try {
     static_cast<void>(stack_shape_of(0, maximum_guard_size + 1));
