@@ -191,6 +191,41 @@ TEST(Overflow, AFrameThatReachesAnotherStackNamesTheFiberThatRan) {
   }
 }
 
+// They write at their low end only.
+template <std::size_t size>
+[[gnu::noinline]] void use_frame() {
+  char frame[size];
+  volatile char* low = frame;
+  __asm__("" : "+r"(low));  // or a compiler keeps one byte of it
+  low[0] = 1;
+}
+[[gnu::noinline]] void use_alloca(std::size_t size) {
+  static_cast<volatile char*>(__builtin_alloca(size))[0] = 1;
+}
+
+// Code that is compiled with -fstack-clash-protection, as users of the CMake target are, does not step over
+// the smallest guard: on AArch64, too, where gcc assumes guards of 64 KiB by itself.
+TEST(Overflow, AFrameOfProbedCodeDoesNotStepOverASmallGuard) {
+  if (!knows_frames)
+    GTEST_SKIP() << "sanitizers have their own frames";
+  void (*const frames[])() = {use_frame<14'000>,  use_frame<20'000>,          use_frame<60'000>,
+                              use_frame<250'000>, [] { use_alloca(20'000); }, [] { use_alloca(250'000); }};
+  for (void (*frame)() : frames) {
+    const outcome result = in_child([frame] {
+      local::runtime().run([frame] {
+        const local::spawn_options small{.name = "neighbour", .stack_size = 8192, .guard_size = 4096};
+        std::vector<local::fiber> all;
+        for (int i = 0; i < 20; ++i)
+          all.push_back(local::spawn([] { local::this_fiber::park(); }, small));
+        local::this_fiber::yield();
+        local::spawn(frame, {.name = "probed", .stack_size = 8192, .guard_size = 4096}).join();
+      });
+    });
+    EXPECT_TRUE(reports(result, "fiber \"probed\"", 8192)) << result;
+    EXPECT_TRUE(result.ended_by_fault()) << result;
+  }
+}
+
 TEST(Overflow, InAGeneratorNamesTheFiberThatRunsIt) {
   const outcome result = in_child(
       [] { local::runtime().run([] { local::spawn(overflow_in_generator, {.name = "user"}).join(); }); });
