@@ -6,6 +6,13 @@
 //     for (const std::string& host : hosts)
 //       scope.spawn([&] { fetch(host); });
 //   }  // all have ended; if one threw, the others were stopped, and its exception comes out here
+//
+// Two connections, joined to a relay. If either direction fails, the other one ends as well:
+//
+//   sennit::scope both;
+//   both.spawn([&] { pump(client, server); });
+//   pump(server, client);  // throws what the fiber threw
+//   both.join();
 #pragma once
 
 #include <utility>
@@ -34,9 +41,18 @@ struct shared_scope {
 // with their functions' objects and their fiber-locals they have ended before join() returns, or the
 // destructor.
 //
-//   first error   What a fiber's function throws first is kept for join(), or the destructor, and the other
-//                 fibers are told to stop: their waits throw sennit::cancelled (stop_guard.hpp). Further
-//                 errors are lost. The owner's own waits go on; a stop_guard with get_token() ends them, too.
+//   first error   The first exception that leaves a fiber of the scope stops the others: their waits throw
+//                 sennit::cancelled (stop_guard.hpp). Further errors are lost. The exception comes out of the
+//                 block: join(), the destructor, or a wait of the owner throws it.
+//   owner         When a fiber fails, the wait that ends, or would begin, in the owner's own code throws the
+//                 exception of that fiber. stop_requested() (stop_guard.hpp) returns true there. What the
+//                 owner waited for stays as if it had not been waited for. A stop_shield inside of the block
+//                 hides the failure, and waits in destructors that run because of an exception go on.
+//                 A handler inside of the block must rethrow the exception, or call join(). If it does
+//                 neither, further waits throw sennit::cancelled until join() has thrown the exception.
+//   two errors    An exception of the owner's own that leaves the block first wins: the destructor cannot
+//                 replace it, and the fiber's is lost. If the owner is told to stop at the same time, by a
+//                 stop_guard or a scope around this one, its wait throws for the innermost of them.
 //   owner stops   An exception that leaves the scope's block, and so one by which the owner is told to stop,
 //                 stops the fibers, and is waited with. So scopes in fibers of scopes are stopped with them.
 //   stop          request_stop(): fibers end when they wait, or look at sennit::stop_requested(). One that is
@@ -46,8 +62,12 @@ struct shared_scope {
 //                 state is destroyed, and the function is not called, but that of a wait that is stoppable()
 //                 by get_token().
 //
-// With such a guard, catch sennit::cancelled inside of the block and join(): that throws the first error.
-// The destructor may throw: what join() throws, if no exception is on its way.
+// The owner may also be an OS thread: its waits end likewise. A fiber that has given up its stack
+// (become.hpp) cannot own a scope. As a stop_guard, a scope is not held in a generator or coroutine across
+// its yields.
+//
+// The destructor throws what join() throws, if no exception is on its way. The constructor throws
+// std::bad_alloc.
 //
 //   spawn(function, spawn_options = {})
 //                  starts a fiber of the scope; it has no handle. Any fiber may, while the scope cannot end:
@@ -55,7 +75,8 @@ struct shared_scope {
 //   spawn(continuation)
 //                  starts one without a stack, as if its function had just returned that. std::bad_alloc.
 //   join()         waits until all have ended, and throws what the first one threw, once. More may be started
-//                  after it. The owner. Throws sennit::cancelled where that is told to stop.
+//                  after it. Only the owner calls it. Throws sennit::cancelled where the owner is told to
+//                  stop.
 //   join_until(deadline), join_for(time)
 //                  false: that (steady clock) has passed first.
 //   request_stop() has the waits of its fibers throw sennit::cancelled. Any thread.

@@ -10,8 +10,9 @@
 //   fiber.join();
 //
 // Any number of waits, of any kind, end by one guard: of locks, channels, joins, sleep, I/O, ... So they need
-// no stop token each. sennit::scope has guards for its fibers, which count where those have no stack, too. A
-// fiber that gives up its stack cannot hold one of its own: its waits are sennit::stoppable() (become.hpp).
+// no stop token each. sennit::scope has guards for its fibers, which count where those have no stack, too;
+// the failure of one of them also ends the waits of the scope's owner. A fiber that gives up its stack cannot
+// hold one of its own: its waits are sennit::stoppable() (become.hpp).
 #pragma once
 
 #include <stop_token>
@@ -60,7 +61,8 @@ private:
   detail::stop_link link_{detail::stop_link::kind::shield};
 };
 
-// Whether a wait of the caller would throw sennit::cancelled: for loops that do not wait.
+// Whether a wait of the caller would throw sennit::cancelled, or the error of a fiber of its scope
+// (scope.hpp). For loops that do not wait.
 bool stop_requested() noexcept;
 
 }  // namespace sennit

@@ -145,10 +145,11 @@ offload_state give_up(offload_job& job, bool may_abandon) noexcept {
 
 struct outcome {
   offload_state state = offload_state::returned;
-  std::exception_ptr told;  // to leave: what the wait threw
+  std::exception_ptr told;  // what the wait threw: the fiber is to leave
 };
 
-// Calls `wait`, which the fiber may be told to leave: that is kept, and nothing stops it from then on.
+// Calls `wait`. What it throws (the runtime's end, a stop, the error of a scope's fiber) is kept, and no stop
+// ends the waits that follow.
 template <class Wait>
 void wait_once(outcome& result, Wait wait) {
   std::optional<stop_shield> shield;
@@ -156,7 +157,7 @@ void wait_once(outcome& result, Wait wait) {
     shield.emplace();
   try {
     wait();
-  } catch (const forced_unwind&) {
+  } catch (...) {
     result.told = std::current_exception();
   }
 }

@@ -78,10 +78,13 @@ void stop_notice::release() noexcept {
     delete this;
 }
 
-stop_link::stop_link(kind what)
-    : outer_(innermost(running_fiber())), exceptions_(std::uncaught_exceptions()), kind_(what) {
+stop_link::stop_link(kind what, const std::exception_ptr* error)
+    : outer_(innermost(running_fiber())),
+      exceptions_(std::uncaught_exceptions()),
+      kind_(what),
+      error_(error) {
   fiber* const me = running_fiber();
-  if (what == kind::guard && me != nullptr && me->home->shared == nullptr) {
+  if (what != kind::shield && me != nullptr && me->home->shared == nullptr) {
     notice_ = new stop_notice;
     notice_->who = me;
   }
@@ -122,13 +125,38 @@ bool stop_link::is_shielded() noexcept {
 }
 
 stop_link::~stop_link() {
-  if (kind_ != kind::scope) {
+  if (kind_ == kind::owner) {
+    aside(*this).stay();
+  } else if (kind_ != kind::scope) {
     fiber* const me = running_fiber();
     assert(innermost(me) == this && "sennit: guards and shields are not nested, or those of another fiber");
     set_innermost(me, outer_);
   }
   if (notice_ != nullptr)
     notice_->release();
+}
+
+// Makes `to` the next link after `inner`, or the innermost one if that is null.
+void stop_link::connect(stop_link* inner, stop_link* to) noexcept {
+  if (inner != nullptr)
+    inner->outer_ = to;
+  else
+    set_innermost(running_fiber(), to);
+}
+
+stop_link::aside::aside(stop_link& link) noexcept {
+  stop_link* each = innermost(running_fiber());
+  for (; each != nullptr && each != &link; each = each->outer_)
+    inner_ = each;
+  if (each == nullptr)
+    return;
+  link_ = each;
+  connect(inner_, link.outer_);
+}
+
+stop_link::aside::~aside() {
+  if (link_ != nullptr)
+    connect(inner_, link_);
 }
 
 void stop_link::tell() noexcept {
@@ -154,22 +182,28 @@ stop_link* stop_link::seen(stop_link* link) noexcept {
              : nullptr;
 }
 
-void stop_link::note_thrown() noexcept {
+std::exception_ptr stop_link::note_thrown() noexcept {
   stop_link* told = first_seen();
   while (told != nullptr && !told->is_told())
     told = told->next_seen();
   if (told == nullptr || told->thrown_ == often)
-    return;
+    return nullptr;
   // A handler may wait before it rethrows.
   if (told->thrown_ == once && std::current_exception() == nullptr) {
     told->thrown_ = often;
     if (owner_note::wanted.load(std::memory_order_relaxed) != 0)
       report_misuse(
-          "has caught sennit::cancelled and waits again: this wait throws it once more, as all that follow "
-          "will. A catch (...) must rethrow it; what must be finished waits under a sennit::stop_shield");
-  } else {
-    told->thrown_ = once;
+          told->kind_ == kind::owner
+              ? "has caught the error of a fiber of its scope and waits again: this wait throws "
+                "sennit::cancelled, as all that follow will. A handler inside of the scope's block must "
+                "rethrow, or join() the scope; what must be finished waits under a sennit::stop_shield"
+              : "has caught sennit::cancelled and waits again: this wait throws it once more, as all that "
+                "follow will. A catch (...) must rethrow it; what must be finished waits under a "
+                "sennit::stop_shield");
+    return nullptr;
   }
+  told->thrown_ = once;
+  return told->error_ != nullptr ? *told->error_ : nullptr;
 }
 
 stop_link* stop_link::first_seen() noexcept {
@@ -180,12 +214,14 @@ void stop_watch::watch(fiber* who, wait_claim& claim) noexcept {
   who_ = who;
   claim_ = &claim;
   entered_ = left_ = stop_link::first_seen();
-  for (; left_ != nullptr; left_ = left_->next_seen()) {
-    if (!left_->word_.enter(reinterpret_cast<std::uintptr_t>(this))) {
+  for (stop_link* each = entered_; each != nullptr; each = each->next_seen()) {
+    left_ = each;
+    if (!each->word_.enter(reinterpret_cast<std::uintptr_t>(this))) {
       told_ = true;
       claim.take(claim_state::timed_out);
       return;
     }
+    left_ = each->outer_;  // it need not be seen
   }
 }
 
@@ -245,7 +281,8 @@ bool token_watch::end() noexcept {
 }
 
 void throw_cancelled() {
-  stop_link::note_thrown();
+  if (std::exception_ptr error = stop_link::note_thrown())
+    std::rethrow_exception(std::move(error));
   throw cancelled{};
 }
 

@@ -193,6 +193,8 @@ void hold_market(episode& e, random_source& random) {
         if (fails && i == 1)
           throw bankrupt{};
       });
+    if (random.one_in(2))
+      live(m, random.next(), some);  // the owner's waits end when a fiber fails
     if (random.one_in(3))
       in.request_stop();
   } catch (const bankrupt&) {

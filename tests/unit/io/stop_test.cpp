@@ -6,6 +6,8 @@
 #include <csignal>
 #include <functional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -13,12 +15,15 @@
 #include <vector>
 
 #include "pool_support.hpp"
+#include "sennit/local/scope.hpp"
 #include "sennit/offload.hpp"
 #include "sennit/readiness.hpp"
 #include "sennit/runtime.hpp"
+#include "sennit/scope.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support.hpp"
+#include "unit/sync/stop_support.hpp"
 
 namespace sennit {
 namespace {
@@ -53,7 +58,15 @@ std::jthread stops_when(
 template <class Runtime>
 class StopOfIo : public testing::Test {
 protected:
-  // Calls what would block for good; another thread requests a stop meanwhile.
+  using scope_type = std::conditional_t<std::is_same_v<Runtime, runtime>, scope, local::scope>;
+  static void yield() {
+    if (std::is_same_v<Runtime, runtime>)
+      this_fiber::yield();
+    else
+      local::this_fiber::yield();
+  }
+  // Calls what would block for good. Another thread requests a stop meanwhile, and then a fiber of the
+  // caller's scope fails meanwhile.
   template <class Wait>
   static void expect_cancelled(Wait wait) {
     std::stop_source stop;
@@ -63,6 +76,8 @@ protected:
     begun = true;
     EXPECT_THROW(wait(), cancelled);
     EXPECT_THROW(wait(), cancelled);
+    const stop_shield from_the_guard;
+    be_ended_by_failure<scope_type>(wait, yield);
   }
   static void run(const std::function<void()>& function) {
     in_fiber_of(std::type_identity<Runtime>(), function);
@@ -170,6 +185,72 @@ TYPED_TEST(StopOfIo, EndsOffloadedCallsAsFarAsTheyMayEnd) {
     EXPECT_THROW(offload([&] { called = true; }), cancelled);
     EXPECT_FALSE(called);
     free.open();
+  });
+}
+
+// It may use the variables of its caller, which fails only then.
+TYPED_TEST(StopOfIo, AnOffloadedCallReturnsBeforeAFailingFiberEndsTheWait) {
+  this->run([] {
+    using test = StopOfIo<TypeParam>;
+    door end;
+    std::atomic<bool> begun = false;
+    std::string used;
+    typename test::scope_type scope;
+    scope.spawn([&] {
+      while (!begun)
+        test::yield();
+      throw failure();
+    });
+    const std::jthread opens([&, failed = scope.get_token()] {
+      while (!failed.stop_requested())
+        std::this_thread::yield();
+      end.open();
+    });
+    EXPECT_THROW(offload([&] {
+                   begun = true;
+                   end.pass();
+                   used = "by the call";
+                 }),
+                 failure);
+    EXPECT_EQ(used, "by the call");
+    EXPECT_THROW(scope.join(), failure);
+  });
+}
+
+// One direction of a relay fails: the other one ends, too, and both connections are closed.
+TYPED_TEST(StopOfIo, ARelayEndsWhenOneOfItsConnectionsIsReset) {
+  this->run([] {
+    using test = StopOfIo<TypeParam>;
+    for (const bool owner_fails : {false, true}) {
+      connection left = make_connection();
+      connection right = make_connection();
+      std::error_code error;
+      const auto pump = [](tcp_stream& from, tcp_stream& to) {
+        char bytes[1024];
+        while (const std::size_t size = from.read_some(bytes))
+          to.write_all(std::string_view(bytes, size));
+        to.shutdown_write();
+      };
+      const auto relay = [&](tcp_stream client, tcp_stream server) {
+        try {
+          typename test::scope_type both;
+          both.spawn([&] { pump(client, server); });
+          pump(server, client);
+          both.join();
+        } catch (const std::system_error& thrown) {
+          error = thrown.code();
+        }
+      };
+      typename test::scope_type relays;
+      relays.spawn([&] { relay(std::move(left.server), std::move(right.server)); });
+      left.client.write_all("request");
+      char bytes[16];
+      EXPECT_EQ(right.client.read_some(bytes, io_test::generous()), 7u);
+      io_test::reset(owner_fails ? right.client : left.client);
+      relays.join();
+      EXPECT_EQ(error, std::errc::connection_reset);
+      EXPECT_EQ((owner_fails ? left : right).client.read_some(bytes, io_test::generous()), 0u);
+    }
   });
 }
 

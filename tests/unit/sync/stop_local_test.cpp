@@ -15,6 +15,7 @@
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/once.hpp"
 #include "sennit/local/runtime.hpp"
+#include "sennit/local/scope.hpp"
 #include "sennit/local/shared_mutex.hpp"
 #include "sennit/local/wait_group.hpp"
 #include "stop_support.hpp"
@@ -115,6 +116,17 @@ TEST(StopOfLocalFibers, EndsEveryWait) {
         local::this_fiber::yield();
       stop.request_stop();
       waits.join();
+      each.after();
+    });
+  }
+}
+
+TEST(StopOfLocalFibers, AFailingFiberOfItsScopeEndsEveryWait) {
+  for (const wait_kind& each : local_waits()) {
+    SCOPED_TRACE(each.name);
+    local::runtime rt;
+    rt.run([&] {
+      be_ended_by_failure<local::scope>(each.wait, local::this_fiber::yield);
       each.after();
     });
   }

@@ -28,4 +28,22 @@ inline void be_cancelled(const std::stop_token& token, const std::function<void(
   EXPECT_THROW(wait(), cancelled);
 }
 
+struct failure {};
+
+// The same where a fiber of the caller's scope fails. `Scope` and its fibers are of the caller's runtime.
+template <class Scope>
+void be_ended_by_failure(const std::function<void()>& wait, void (*yield)()) {
+  Scope scope;
+  scope.spawn([yield] {
+    for (int i = 0; i < 3; ++i)
+      yield();
+    throw failure();
+  });
+  EXPECT_THROW(wait(), failure);
+  EXPECT_TRUE(stop_requested());
+  EXPECT_THROW(wait(), cancelled);  // it was swallowed
+  EXPECT_THROW(scope.join(), failure);
+  EXPECT_FALSE(stop_requested());
+}
+
 }  // namespace sennit

@@ -15,6 +15,7 @@
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/stop_guard.hpp"
+#include "stop_support.hpp"
 
 namespace sennit {
 namespace {
@@ -74,6 +75,35 @@ TEST_P(Stop, GuardsAreNestedAndAllCount) {
     fiber stopper = spawn([&] { outer.request_stop(); });
     EXPECT_THROW(this_fiber::sleep_for(1h), cancelled);
     stopper.join();
+  });
+}
+
+// Not the guards outside of the shield, or of an exception's way, either before the wait or after it.
+TEST_P(Stop, WaitsSeeTheGuardsWithinAShieldOrADestructor) {
+  std::stop_source inner;
+  std::stop_source outer;
+  rt.run([&] {
+    const stop_guard outside(outer.get_token());
+    {
+      const stop_shield shield;
+      const stop_guard within(inner.get_token());
+      this_fiber::sleep_for(1us);
+      rt.post([&] { inner.request_stop(); });
+      EXPECT_THROW(this_fiber::sleep_for(1h), cancelled);
+    }
+    struct waits {
+      std::stop_token token;
+      ~waits() {
+        const stop_guard within(token);
+        this_fiber::sleep_for(1us);
+      }
+    };
+    EXPECT_THROW(
+        {
+          const waits on_the_way{outer.get_token()};
+          throw failure();
+        },
+        failure);
   });
 }
 

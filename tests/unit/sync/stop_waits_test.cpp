@@ -18,6 +18,7 @@
 #include "sennit/once.hpp"
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
+#include "sennit/scope.hpp"
 #include "sennit/select.hpp"
 #include "sennit/shared_mutex.hpp"
 #include "sennit/wait_group.hpp"
@@ -216,6 +217,15 @@ TEST_P(StopOfWaits, ComesFromAnyThread) {
   }
 }
 
+TEST_P(StopOfWaits, AFailingFiberOfItsScopeEndsEveryWait) {
+  for (const time_point deadline : {detail::never, std::chrono::steady_clock::now() + 1h})
+    for (const wait_kind& each : shared_waits(deadline)) {
+      SCOPED_TRACE(each.name);
+      rt.run([&] { be_ended_by_failure<scope>(each.wait, this_fiber::yield); });
+      rt.run(each.after);
+    }
+}
+
 TEST_P(StopOfWaits, EndsJoins) {
   event end;
   fiber joined = rt.spawn([&] { end.wait(); });
@@ -226,6 +236,7 @@ TEST_P(StopOfWaits, EndsJoins) {
     std::this_thread::yield();
   stop.request_stop();
   joins.join();
+  rt.run([&] { be_ended_by_failure<scope>([&] { joined.join(); }, this_fiber::yield); });
   end.set();
   joined.join();
 }
@@ -244,6 +255,20 @@ TEST(StopOfThreads, EndsEveryWait) {
       waits.join();
       all[i].after();
     }
+  }
+}
+
+TEST(StopOfThreads, AFailingFiberOfItsScopeEndsEveryWait) {
+  runtime rt({.workers = 1});
+  const std::vector<wait_kind> all = shared_waits(detail::never);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    SCOPED_TRACE(all[i].name);
+    scope of_this_thread;
+    rt.spawn([&] { of_this_thread.spawn([] { throw failure(); }); }).detach();
+    EXPECT_THROW(all[i].wait(), failure);
+    EXPECT_THROW(all[i].wait(), cancelled);
+    EXPECT_THROW(of_this_thread.join(), failure);
+    all[i].after();
   }
 }
 

@@ -6,11 +6,17 @@
 // see. Waits of local runtimes have no claim: their fiber is taken out of where it waits on its worker's
 // thread, where a stop that was requested on another one comes as a post.
 //
+// A scope has a link of kind `owner` in the chain of the fiber that made it. The first fiber of the scope
+// that fails tells this link, and the owner's wait throws the exception of that fiber instead of
+// sennit::cancelled: an exception that leaves the block cannot be replaced by the scope's destructor.
+// join() takes the link out of the chain while it waits.
+//
 // A fiber without links pays for all this by one look at a flag in each wait.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/stop_word.hpp"
@@ -21,11 +27,14 @@ struct stop_notice;
 
 class stop_link {
 public:
-  enum class kind : std::uint8_t { guard, shield, scope };
+  enum class kind : std::uint8_t { guard, shield, scope, owner };
 
   // The innermost of the calling fiber, or OS thread, until its destruction there. A guard in a fiber of a
   // local runtime may throw std::bad_alloc.
-  explicit stop_link(kind what);
+  explicit stop_link(kind what) : stop_link(what, nullptr) {}
+  // Kind `owner`, for a scope: waits throw `*error` once the link has been told. As a guard, but it may be
+  // destroyed while links that were made later exist.
+  explicit stop_link(const std::exception_ptr* error) : stop_link(kind::owner, error) {}
   // A scope's: while its fiber has a stack, the outermost. A fiber of a local runtime may throw
   // std::bad_alloc; in the others', `notice` is null.
   stop_link();
@@ -51,20 +60,39 @@ public:
   stop_link* next_seen() const noexcept { return seen(outer_); }
   bool is_told() const noexcept { return word_.is_told(); }
 
-  // The calling fiber's or thread's wait throws sennit::cancelled because of a link that it sees. Reports a
-  // second time for the same link, where runtimes report deadlocks: the first exception was swallowed.
-  static void note_thrown() noexcept;
+  // The calling fiber's or thread's wait throws because of a link that it sees. Returns what it throws; null
+  // means sennit::cancelled. Reports a second time for the same link, where runtimes report deadlocks: the
+  // first exception was swallowed. The error of a scope's fiber is not thrown again after that.
+  static std::exception_ptr note_thrown() noexcept;
+
+  // While it lives, the calling fiber's waits do not see the link, but all others.
+  class aside {
+  public:
+    explicit aside(stop_link& link) noexcept;
+    ~aside();
+    aside(const aside&) = delete;
+    aside& operator=(const aside&) = delete;
+    // The link is not put back.
+    void stay() noexcept { link_ = nullptr; }
+
+  private:
+    stop_link* link_ = nullptr;   // null: it was not in the chain, or stays out of it
+    stop_link* inner_ = nullptr;  // the link inside of it, or null
+  };
 
 private:
   friend class stop_watch;
   friend class local_stop_watch;
+  explicit stop_link(kind what, const std::exception_ptr* error);
   static stop_link* seen(stop_link* link) noexcept;
+  static void connect(stop_link* inner, stop_link* to) noexcept;
 
-  stop_link* const outer_;
+  stop_link* outer_;
   const int
       exceptions_;  // that were on their way when it was made: while there are more, waits do not see it
   const kind kind_;
-  enum : std::uint8_t { never_yet, once, often } thrown_ = never_yet;  // cancelled, because of this link
+  enum : std::uint8_t { never_yet, once, often } thrown_ = never_yet;  // because of this link
+  const std::exception_ptr* const error_ = nullptr;                    // an owner's
   stop_notice* notice_ = nullptr;  // a guard's or a scope's, in a fiber of a local runtime
   basic_stop_word<> word_;
 };
@@ -119,6 +147,7 @@ private:
 // Wakes an OS thread that waits for its claim's word.
 void wake_thread(std::atomic<claim_state>& word) noexcept;
 
+// Throws what a wait throws that was told to stop: sennit::cancelled, or the error of a scope's fiber.
 [[noreturn, gnu::cold]] void throw_cancelled();
 
 // The calling fiber was told to leave, by its runtime's end, and must go on: it is told again at its next

@@ -58,13 +58,15 @@ public:
   // Waits until all fibers of the scope have ended, and throws what the first one threw, once. More may be
   // started after it. Only the owner. Throws sennit::cancelled when the owner is told to stop.
   void join() { join_until(never); }
-  // False: the deadline (steady clock) passed first.
+  // Returns false if the deadline (steady clock) passed first.
   bool join_until(std::chrono::steady_clock::time_point deadline) {
+    stop_link::aside until_all_have_ended(failure_);
     if (!running_.wait_until(deadline))
       return false;
-    if (std::exception_ptr first = std::exchange(error_, nullptr))
-      std::rethrow_exception(std::move(first));
-    return true;
+    if (error_ == nullptr)
+      return true;
+    until_all_have_ended.stay();
+    std::rethrow_exception(std::exchange(error_, nullptr));
   }
   // Takes a time of any clock.
   template <class Clock, class Duration>
@@ -128,9 +130,12 @@ private:
   };
 
   void fail(std::exception_ptr error) noexcept {
-    if (!failed_.exchange(true, std::memory_order_relaxed))
-      error_ = std::move(error);  // the owner sees it when it sees that the child is done
+    const bool first = !failed_.exchange(true, std::memory_order_relaxed);
+    if (first)
+      error_ = std::move(error);  // the owner sees it when it sees that it is told, or that the child is done
     request_stop();
+    if (first)
+      failure_.tell();  // after the owner's own guards by get_token(), which are the inner ones
   }
 
   void end() noexcept {
@@ -144,6 +149,7 @@ private:
   typename Kind::wait_group running_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
+  stop_link failure_{&error_};  // the owner's waits end by it
 };
 
 }  // namespace sennit::detail
