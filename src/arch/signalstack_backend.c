@@ -94,9 +94,10 @@ static _Thread_local struct creation* volatile wanted __attribute__((tls_model("
 /* Held from step 2 to 6. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-/* The program's own action. It changes at a creation only if the program changed it before; handlers of other
- * threads read it without the lock. */
-static struct sigaction earlier;
+/* The program's own actions, one for each signal: a handler of another thread may still run when the next
+ * creation takes another signal. One changes at a creation only if the program changed it before; handlers of
+ * other threads read it without the lock. */
+static struct sigaction earlier_actions[_NSIG];
 
 static void lock(void) {
   pthread_mutex_lock(&one_at_a_time);
@@ -114,13 +115,14 @@ static void know_of_forks(void) {
 
 /* A worker signal that is not of a creation. */
 static void pass_on(int signal, siginfo_t* info, void* context) {
-  if (earlier.sa_flags & SA_SIGINFO) {
-    earlier.sa_sigaction(signal, info, context);
-  } else if (earlier.sa_handler == SIG_DFL) {
-    sigaction(signal, &earlier, NULL);
+  struct sigaction const* const earlier = &earlier_actions[signal];
+  if (earlier->sa_flags & SA_SIGINFO) {
+    earlier->sa_sigaction(signal, info, context);
+  } else if (earlier->sa_handler == SIG_DFL) {
+    sigaction(signal, earlier, NULL);
     raise(signal); /* blocked until this handler returns; it then ends the process */
-  } else if (earlier.sa_handler != SIG_IGN) {
-    earlier.sa_handler(signal);
+  } else if (earlier->sa_handler != SIG_IGN) {
+    earlier->sa_handler(signal);
   }
 }
 
@@ -184,6 +186,7 @@ static int free_signal(void) {
 /* Steps 2 to 6. */
 static int reach_new_stack(struct creation* creation, void* stack, size_t size) {
   struct sigaction ours;
+  struct sigaction* earlier;
   int worker;
   stack_t altstack, earlier_altstack;
   sigset_t all_but_worker;
@@ -203,9 +206,10 @@ static int reach_new_stack(struct creation* creation, void* stack, size_t size) 
   }
   sigfillset(&all_but_worker);
   sigdelset(&all_but_worker, worker);
-  sigaction(worker, NULL, &earlier);
+  earlier = &earlier_actions[worker];
+  sigaction(worker, NULL, earlier);
   ours.sa_sigaction = trampoline;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (earlier.sa_flags & SA_RESTART);
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (earlier->sa_flags & SA_RESTART);
   sigfillset(&ours.sa_mask);
   sigaction(worker, &ours, NULL);
   wanted = creation;
@@ -214,7 +218,7 @@ static int reach_new_stack(struct creation* creation, void* stack, size_t size) 
       sigsuspend(&all_but_worker);
   else
     error = errno;
-  sigaction(worker, &earlier, NULL);
+  sigaction(worker, earlier, NULL);
   unlock();
   sigaltstack(&earlier_altstack, NULL);
   return error;
