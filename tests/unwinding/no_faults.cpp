@@ -1,8 +1,12 @@
-// In place of the fault room, which is of few CPUs: nobody handles faults. (scripts/portability)
+// In place of the fault room, which exists for few CPUs: faults are not handled. (scripts/portability)
 #include "sennit/detail/fault/handler.hpp"
 
 namespace sennit::detail {
 
-void fault_watch_thread() noexcept {}
+int fault_watch_thread() noexcept {
+  return 0;
+}
+
+void fault_must_watch_thread() {}
 
 }  // namespace sennit::detail
