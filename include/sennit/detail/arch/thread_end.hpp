@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdint>
 
 namespace sennit::detail {
 
@@ -21,7 +20,7 @@ public:
 
   // For the calling thread. `value`: not null. Returns an errno, or 0.
   int arm(void* value) noexcept {
-    std::uint64_t key = key_.load(std::memory_order_acquire);
+    pthread_key_t key = key_.load(std::memory_order_acquire);
     if (key == none) {
       pthread_key_t made;
       if (const int error = ::pthread_key_create(&made, action_); error != 0)
@@ -31,13 +30,13 @@ public:
       else  // another thread was quicker
         ::pthread_key_delete(made);
     }
-    return ::pthread_setspecific(static_cast<pthread_key_t>(key), value);
+    return ::pthread_setspecific(key, value);
   }
 
 private:
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  static constexpr pthread_key_t none = ~pthread_key_t{0};  // keys are less than PTHREAD_KEYS_MAX
   void (*action_)(void*);
-  std::atomic<std::uint64_t> key_{none};
+  std::atomic<pthread_key_t> key_{none};
 };
 
 }  // namespace sennit::detail
