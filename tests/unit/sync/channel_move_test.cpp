@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +17,7 @@
 #include "sennit/runtime.hpp"
 #include "sennit/select.hpp"
 #include "sennit/stop_guard.hpp"
+#include "support/child.hpp"
 
 using namespace std::chrono_literals;
 
@@ -320,19 +322,18 @@ struct yielding {
   static inline bool yields = false;
 };
 
-TEST(ChannelMoveDeathTest, AMoveThatYieldsIsReported) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(
-      {
-        runtime rt({.workers = 1});
-        rt.run([] {
-          channel<yielding> values(1);
-          yielding value;
-          yielding::yields = true;
-          values.try_send(value);
-        });
-      },
-      "blocks or yields while a value is moved");
+TEST(ChannelMove, AMoveThatYieldsIsReported) {
+  const auto outcome = support::in_child([] {
+    runtime rt({.workers = 1});
+    rt.run([] {
+      channel<yielding> values(1);
+      yielding value;
+      yielding::yields = true;
+      values.try_send(value);
+    });
+  });
+  EXPECT_TRUE(outcome.killed_by(SIGABRT)) << outcome;
+  EXPECT_TRUE(outcome.says("blocks or yields while a value is moved")) << outcome;
 }
 #endif
 
