@@ -48,7 +48,9 @@ public:
   std::size_t read_some_at(std::uint64_t offset, std::span<char> to);
   std::size_t read_some_at(std::uint64_t offset, std::span<char> to, std::error_code& error);
 
-  // Writes all of it. When it fails, some may have been written: the error_code form returns how much.
+  // Writes all of it. When it fails, some may have been written. The error_code form returns how many bytes,
+  // also where a stop_guard ends the wait, which it reports as operation_canceled. The other form throws
+  // sennit::write_error, which has the count, or sennit::cancelled.
   void write_all(std::string_view from);
   std::size_t write_all(std::string_view from, std::error_code& error);
   void write_all_at(std::uint64_t offset, std::string_view from);

@@ -336,7 +336,9 @@ ssize_t sennit_tcp_stream_read(struct sennit_tcp_stream* stream, void* to, size_
 /* How many bytes the kernel took, at least one. */
 ssize_t sennit_tcp_stream_write(struct sennit_tcp_stream* stream, const void* from, size_t size,
                                 int64_t deadline);
-/* All of them; the deadline is for the whole. `written`: gets how many were, also on failure; may be null. */
+/* All of them; the deadline is for the whole. `written` counts the bytes while they are written, and so has
+ * their number however this ends, also where the fiber is unwound; it may be null. -ECANCELED also where a
+ * stop was requested in C++: then the fiber's next wait unwinds it. */
 int sennit_tcp_stream_write_all(struct sennit_tcp_stream* stream, const void* from, size_t size,
                                 size_t* written, int64_t deadline);
 /* As sennit_become, until a read, or a write, would not have to wait (also because of the peer's end, or an

@@ -20,7 +20,8 @@
 //   broken_pipe              the peer no longer reads (no SIGPIPE is ever raised)
 //
 // After timed_out and device_or_resource_busy the stream can still be used; after the others it cannot. Both
-// forms throw sennit::cancelled where a stop_guard ends the wait; the stream stays as it was.
+// forms throw sennit::cancelled where a stop_guard ends the wait; the stream stays as it was. The exception
+// is the error_code form of write_all().
 //
 // Fairness: after 64 reads and writes that found their socket ready, a fiber gives way to the others once.
 //
@@ -125,12 +126,17 @@ public:
     return write_some(std::as_bytes(std::span(from)), error, deadline);
   }
 
-  // Writes all of it; the deadline is for the whole. When it fails, some may have been written: the
-  // error_code form returns how much.
+  // Writes all of it; the deadline is for the whole. When it fails, some may have been written. The
+  // error_code form returns how many bytes, however it ends: where a stop_guard ends the wait, it reports
+  // operation_canceled instead of throwing sennit::cancelled, and the caller's next wait throws that. The
+  // other form throws sennit::write_error, which has the count (write_error.hpp), and sennit::cancelled,
+  // which does not.
   void write_all(std::span<const std::byte> from, time_point deadline = no_deadline) {
     std::size_t written;
-    detail::io_count(detail::socket_write_all(source_.get(), from.data(), from.size(), deadline, written),
-                     "write");
+    if (const int error =
+            detail::socket_write_all(source_.get(), from.data(), from.size(), deadline, written);
+        error != 0) [[unlikely]]
+      detail::io_throw_written(-error, written);
   }
   void write_all(std::string_view from, time_point deadline = no_deadline) {
     write_all(std::as_bytes(std::span(from)), deadline);
@@ -138,8 +144,7 @@ public:
   std::size_t write_all(std::span<const std::byte> from, std::error_code& error,
                         time_point deadline = no_deadline) {
     std::size_t written;
-    detail::io_count(detail::socket_write_all(source_.get(), from.data(), from.size(), deadline, written),
-                     error);
+    error = detail::socket_write_all_reported(source_.get(), from.data(), from.size(), deadline, written);
     return written;
   }
   std::size_t write_all(std::string_view from, std::error_code& error, time_point deadline = no_deadline) {

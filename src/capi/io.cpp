@@ -15,6 +15,7 @@
 #include "sennit/look_up.hpp"
 #include "sennit/offload.hpp"
 #include "sennit/readiness.hpp"
+#include "sennit/select_io.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
@@ -116,12 +117,10 @@ int sennit_tcp_stream_write_all(sennit_tcp_stream* stream, const void* from, siz
   if (stream == nullptr || (from == nullptr && size != 0) || !in_fiber())
     return -EINVAL;
   return guarded([&] {
-    std::error_code error;
-    const std::span bytes(static_cast<const std::byte*>(from), size);
-    const std::size_t count = stream->stream.write_all(bytes, error, time_of(deadline));
-    if (written != nullptr)
-      *written = count;
-    return result_of(error);
+    std::size_t ignored;  // the caller's counts while the transfer goes on, and so also when it is unwound
+    return result_of(detail::socket_write_all_reported(detail::source_access::of(stream->stream), from, size,
+                                                       time_of(deadline),
+                                                       written != nullptr ? *written : ignored));
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/offload.hpp"
+#include "write_all.hpp"
 
 namespace sennit {
 
@@ -41,18 +42,37 @@ bool fits(std::uint64_t offset) {
   return offset <= static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 }
 
+// Returns 0, or an errno, negated. What was written is counted on the thread that does it: so it is known
+// also where the wait for that throws.
 template <class Write>
-std::size_t write_all_by(std::string_view from, std::error_code& error, Write write) {
-  std::size_t written = 0;
-  error.clear();
-  while (written < from.size() && !error) {
-    const ssize_t put = elsewhere([&] { return write(from.substr(written), written); });
-    if (put < 0)
-      error = io_error(put);
-    else
-      written += static_cast<std::size_t>(put);
-  }
-  return written;
+int write_all_by(std::string_view from, std::size_t& written, Write write) {
+  int error = 0;
+  while (written < from.size() && error == 0)
+    error = elsewhere([&] {
+      const ssize_t put = write(from.substr(written), written);
+      written += static_cast<std::size_t>(std::max<ssize_t>(put, 0));
+      return put < 0 ? -1 : 0;
+    });
+  return error;
+}
+
+int write_to(int descriptor, std::string_view from, std::size_t& written) {
+  return write_all_by(from, written, [&](std::string_view rest, std::size_t) {
+    return ::write(descriptor, rest.data(), rest.size());
+  });
+}
+
+int write_to_at(int descriptor, std::uint64_t offset, std::string_view from, std::size_t& written) {
+  if (!fits(offset))
+    return -EFBIG;
+  return write_all_by(from, written, [&](std::string_view rest, std::size_t before) {
+    return ::pwrite(descriptor, rest.data(), rest.size(), static_cast<off_t>(offset + before));
+  });
+}
+
+void check_written(int error, std::size_t written) {
+  if (error != 0)
+    throw write_error(io_error(error), "sennit: write a file", written);
 }
 
 }  // namespace
@@ -91,19 +111,15 @@ std::size_t file::read_some_at(std::uint64_t offset, std::span<char> to, std::er
 }
 
 std::size_t file::write_all(std::string_view from, std::error_code& error) {
-  return write_all_by(from, error, [&](std::string_view rest, std::size_t) {
-    return ::write(descriptor_, rest.data(), rest.size());
-  });
+  std::size_t written = 0;
+  error = detail::reported([&] { return write_to(descriptor_, from, written); });
+  return written;
 }
 
 std::size_t file::write_all_at(std::uint64_t offset, std::string_view from, std::error_code& error) {
-  if (!fits(offset)) {
-    error = std::make_error_code(std::errc::file_too_large);
-    return 0;
-  }
-  return write_all_by(from, error, [&](std::string_view rest, std::size_t written) {
-    return ::pwrite(descriptor_, rest.data(), rest.size(), static_cast<off_t>(offset + written));
-  });
+  std::size_t written = 0;
+  error = detail::reported([&] { return write_to_at(descriptor_, offset, from, written); });
+  return written;
 }
 
 std::uint64_t file::size(std::error_code& error) {
@@ -149,15 +165,13 @@ std::size_t file::read_some_at(std::uint64_t offset, std::span<char> to) {
 }
 
 void file::write_all(std::string_view from) {
-  std::error_code error;
-  write_all(from, error);
-  check(error, "write a file");
+  std::size_t written = 0;
+  check_written(write_to(descriptor_, from, written), written);
 }
 
 void file::write_all_at(std::uint64_t offset, std::string_view from) {
-  std::error_code error;
-  write_all_at(offset, from, error);
-  check(error, "write a file");
+  std::size_t written = 0;
+  check_written(write_to_at(descriptor_, offset, from, written), written);
 }
 
 std::uint64_t file::size() {

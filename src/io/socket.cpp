@@ -15,6 +15,7 @@
 #include "attempt.hpp"
 #include "sennit/detail/io/transfer_wait.hpp"
 #include "sennit/look_up.hpp"
+#include "write_all.hpp"
 
 namespace sennit::detail {
 
@@ -177,6 +178,11 @@ int socket_write_all(io_source* source, const void* from, std::size_t size, time
   }));
 }
 
+std::error_code socket_write_all_reported(io_source* source, const void* from, std::size_t size,
+                                          time_point deadline, std::size_t& written) {
+  return reported([&] { return socket_write_all(source, from, size, deadline, written); });
+}
+
 bool transfer_wait_base::attempt() noexcept {
   io_source& from = *source();
   const std::uintptr_t events = side().look();
@@ -301,6 +307,10 @@ int socket_prepare_stream(int descriptor) noexcept {
 
 void io_throw(int error, const char* what) {
   throw std::system_error(error, std::generic_category(), std::string("sennit: ") + what);
+}
+
+void io_throw_written(int error, std::size_t written) {
+  throw write_error({error, std::generic_category()}, "sennit: write", written);
 }
 
 void io_throw(std::error_code error, const char* what, std::string_view host, std::uint16_t port) {

@@ -182,10 +182,24 @@ stop_link* stop_link::seen(stop_link* link) noexcept {
              : nullptr;
 }
 
-std::exception_ptr stop_link::note_thrown() noexcept {
+stop_link* stop_link::first_told() noexcept {
   stop_link* told = first_seen();
   while (told != nullptr && !told->is_told())
     told = told->next_seen();
+  return told;
+}
+
+bool stop_link::note_reported() noexcept {
+  stop_link* const told = first_told();
+  if (told == nullptr || told->thrown_ == never_yet)
+    return false;
+  if (told->thrown_ == once)
+    told->thrown_ = never_yet;
+  return true;
+}
+
+std::exception_ptr stop_link::note_thrown() noexcept {
+  stop_link* const told = first_told();
   if (told == nullptr || told->thrown_ == often)
     return nullptr;
   // A handler may wait before it rethrows.

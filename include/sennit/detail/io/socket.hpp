@@ -15,9 +15,12 @@ namespace sennit::detail {
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline);
 ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline);
-// Returns 0 or the error; `written` counts in either case.
+// Returns 0 or the error. `written` counts while it goes on, and so however it ends.
 int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
                      std::size_t& written);
+// The same, which reports a stop as operation_canceled.
+std::error_code socket_write_all_reported(io_source* source, const void* from, std::size_t size,
+                                          time_point deadline, std::size_t& written);
 
 // `host`: an address, or a name, which is looked up; its addresses are tried one after the other.
 std::error_code socket_connect(std::string_view host, std::uint16_t port, time_point deadline,
@@ -29,8 +32,9 @@ int socket_no_delay(int descriptor, bool on) noexcept;
 // Refuses descriptors that are no stream sockets, and makes the others non-blocking.
 int socket_prepare_stream(int descriptor) noexcept;
 
-// How results reach users: thrown, or told.
+// How results reach users: thrown, or by an error code.
 [[noreturn, gnu::cold]] void io_throw(int error, const char* what);
+[[noreturn, gnu::cold]] void io_throw_written(int error, std::size_t written);  // a write_error
 [[noreturn, gnu::cold]] void io_throw(std::error_code error, const char* what, std::string_view host,
                                       std::uint16_t port);
 

@@ -64,6 +64,9 @@ public:
   // means sennit::cancelled. Reports a second time for the same link, where runtimes report deadlocks: the
   // first exception was swallowed. The error of a scope's fiber is not thrown again after that.
   static std::exception_ptr note_thrown() noexcept;
+  // The library has caught what was thrown, and reports the stop by a result: the next wait throws it again.
+  // False: nothing was thrown because of a link.
+  static bool note_reported() noexcept;
 
   // While it lives, the calling fiber's waits do not see the link, but all others.
   class aside {
@@ -86,6 +89,7 @@ private:
   explicit stop_link(kind what, const std::exception_ptr* error);
   static stop_link* seen(stop_link* link) noexcept;
   static void connect(stop_link* inner, stop_link* to) noexcept;
+  static stop_link* first_told() noexcept;
 
   stop_link* outer_;
   const int
