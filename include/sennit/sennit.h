@@ -355,6 +355,11 @@ int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
 /* Closes and frees it; what was written still goes out. Fibers that wait in it get -ECANCELED. Null: does
  * nothing. On the runtime's thread. */
 void sennit_tcp_stream_close(struct sennit_tcp_stream* stream);
+/* Frees the stream, but returns its socket, which stays open and non-blocking and is the caller's: for a TLS
+ * library, sennit_readiness, or to be adopted again. Fibers that read or write in the stream get -ECANCELED;
+ * it returns when none of them uses the socket. In a fiber of the runtime that has used the stream, or when
+ * that has ended. -EINVAL: null. */
+int sennit_tcp_stream_release(struct sennit_tcp_stream* stream);
 /* The socket, for options and looking. */
 int sennit_tcp_stream_descriptor(const struct sennit_tcp_stream* stream);
 

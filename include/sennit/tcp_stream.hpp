@@ -207,6 +207,15 @@ public:
   // nothing to a closed stream.
   void close() noexcept { source_.close(); }
 
+  // Gives the socket back to the caller, e.g. for a TLS library: closes the stream, but returns its
+  // descriptor, which stays open and non-blocking. No runtime watches it any more, so that it can be adopted
+  // again, or watched by sennit::readiness. Fibers that read or write in the stream get operation_canceled;
+  // release() returns when none of them uses the descriptor. What they have read or written until then they
+  // report as usual. -1: the stream is closed.
+  //
+  // Call it in a fiber of the runtime in which fibers have waited for the stream, or when that has ended.
+  int release() { return source_.release(); }
+
   bool is_open() const noexcept { return static_cast<bool>(source_); }
 
   // The socket; -1: closed. For options and looking: reading or writing it elsewhere can lose wake-ups.

@@ -152,6 +152,13 @@ void sennit_tcp_stream_close(sennit_tcp_stream* stream) {
   delete stream;
 }
 
+int sennit_tcp_stream_release(sennit_tcp_stream* stream) {
+  if (stream == nullptr)
+    return -EINVAL;
+  const std::unique_ptr<sennit_tcp_stream> gone(stream);
+  return stream->stream.release();
+}
+
 int sennit_tcp_stream_descriptor(const sennit_tcp_stream* stream) {
   return stream != nullptr ? stream->stream.native_handle() : -EINVAL;
 }

@@ -221,14 +221,14 @@ int epoll_driver::refresh(io_source& source) noexcept {
   return add(source, registered);
 }
 
-void epoll_driver::forget(io_source& source) noexcept {
+void epoll_driver::forget(io_source& source, bool stays_open) noexcept {
   const std::lock_guard hold(source.registering);
   const std::uint64_t registered = source.driver.exchange(0, std::memory_order_relaxed);
   epoll_driver* const at = with_id(registered);
   if (at == nullptr)
     return;
   at->watched_.fetch_sub(1, std::memory_order_relaxed);
-  if (source.borrowed)  // closing the file descriptor takes others out
+  if (stays_open)  // closing the file descriptor takes others out
     ::epoll_ctl(at->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
 }
 

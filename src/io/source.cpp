@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cerrno>
 #include <mutex>
+#include <thread>
 
 #include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/io/epoll_driver.hpp"
@@ -197,23 +198,44 @@ owned_source::owned_source(int descriptor) {
   }
 }
 
-// Closing the file descriptor takes it out of epoll, unless somebody else still holds a duplicate: then its
-// events find a source that is not registered, or another one, which is told something untrue and tries in
-// vain. That is cheaper than a system call for each.
+// Closing the file descriptor takes it out of epoll, unless a duplicate of it is open: then its events find a
+// source that is not registered, or another one, whose fiber then tries in vain. That is cheaper than a
+// system call for each.
+void owned_source::cancel_operations(io_source& source, bool shared, bool stays_open) noexcept {
+  if (worker* const w = this_worker()) {
+    driver_of(*w).forget(source, stays_open);
+  } else {
+    const std::lock_guard hold(source.registering);
+    source.driver.store(0, std::memory_order_relaxed);
+  }
+  source_tell(source.reading, shared);
+  source_tell(source.writing, shared);
+}
+
 void owned_source::end(std::uint32_t how) noexcept {
-  worker* const w = this_worker();
   const bool shared = io_may_be_shared();
   const io_use last(io_use::ending{}, *source_, how, shared);
-  if (last.error() != 0)  // it was closed before
-    return;
-  if (w != nullptr) {
-    driver_of(*w).forget(*source_);
-  } else {
-    const std::lock_guard hold(source_->registering);
-    source_->driver.store(0, std::memory_order_relaxed);
+  if (last.error() == 0)  // else it was closed before
+    cancel_operations(*source_, shared, source_->borrowed);
+}
+
+// An operation that goes on on another thread may be about to use the number, which the caller may close. In
+// a local runtime they are all parked, or will look whether the source is closed before they use it.
+int owned_source::release() {
+  if (source_ == nullptr)
+    return -1;
+  const bool shared = io_may_be_shared();
+  const io_use last(io_use::ending{}, *source_, io_use::closed, shared);
+  if (last.error() != 0)
+    return -1;
+  cancel_operations(*source_, shared, true);
+  while (shared && !source_->uses.is_only()) {
+    if (parallel_worker* const w = this_parallel())
+      parallel_yield(*w);
+    else
+      std::this_thread::yield();
   }
-  source_tell(source_->reading, shared);
-  source_tell(source_->writing, shared);
+  return source_->descriptor.exchange(-1, std::memory_order_relaxed);
 }
 
 }  // namespace sennit::detail

@@ -21,17 +21,19 @@ extern "C" {
                   test(coroutine_sums) test(coroutine_refuses) test(coroutine_in_fiber) test(tcp_echo)       \
                       test(tcp_times_out) test(tcp_closed_meanwhile) test(one_at_a_time) test(tcp_refuses)   \
                           test(signals_come) test(readiness_tells) test(offload_runs) test(files_work) test( \
-                              look_up_finds) test(unwind_fibers) test(unwind_condition) test(unwind_join)    \
-                              test(unwind_coroutine) test(unwind_without_cleanups) test(become_loops) test(  \
-                                  become_waits) test(become_takes_states) test(yields_go_on_elsewhere)       \
-                                  test(slices_end) test(stacks_are_measured) test(stacks_may_be_small)       \
-                                      test(calls_run_on_large_stacks) test(become_reading_holds_no_stack)    \
-                                          test(become_reading_times_out) test(become_reading_until_closed)   \
-                                              test(become_reading_until_the_end) test(become_writing_waits)  \
+                              unwind_fibers) test(unwind_condition) test(unwind_join) test(unwind_coroutine) \
+                              test(unwind_without_cleanups) test(become_loops) test(become_takes_states)     \
+                                  test(yields_go_on_elsewhere) test(slices_end) test(stacks_are_measured)    \
+                                      test(stacks_may_be_small) test(calls_run_on_large_stacks)              \
+                                          test(become_reading_holds_no_stack) test(become_reading_times_out) \
+                                              test(become_reading_until_closed) test(                        \
+                                                  become_reading_until_the_end) test(become_writing_waits)   \
                                                   test(become_accepting_waits)                               \
                                                       test(become_waits_for_other_descriptors)               \
                                                           test(become_reading_refuses)                       \
-                                                              test(waits_that_time_out_consume_nothing)
+                                                              test(waits_that_time_out_consume_nothing)      \
+                                                                  test(tcp_releases) test(look_up_finds)     \
+                                                                      test(become_waits)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)

@@ -213,6 +213,34 @@ static void use_beside_another(void* argument) {
   EXPECT(close(pipes[0]) == 0 && close(pipes[1]) == 0);
 }
 
+static void read_then_release(void* argument) {
+  struct sennit_tcp_stream* ends[2];
+  struct sennit_tcp_stream* again = NULL;
+  struct sennit_fiber* reader = NULL;
+  int descriptor;
+  char byte = 0;
+  (void)argument;
+  EXPECT(capi_make_pair(ends) == 0);
+  EXPECT(sennit_fiber_spawn(&reader, read_until_closed, ends[0], NULL) == 0);
+  sennit_self_yield();
+  descriptor = sennit_tcp_stream_descriptor(ends[0]);
+  EXPECT(sennit_tcp_stream_release(ends[0]) == descriptor);
+  EXPECT(sennit_fiber_join(reader, SENNIT_NEVER) == 0);
+  EXPECT(sennit_tcp_stream_write(ends[1], "x", 1, SENNIT_NEVER) == 1);
+  EXPECT(sennit_tcp_stream_adopt(&again, descriptor) == 0);
+  EXPECT(sennit_tcp_stream_read(again, &byte, 1, SENNIT_NEVER) == 1 && byte == 'x');
+  EXPECT(sennit_tcp_stream_read(again, &byte, 1, 0) == -ETIMEDOUT); /* has waited */
+  EXPECT(sennit_tcp_stream_release(again) == descriptor);
+  EXPECT(write(descriptor, "y", 1) == 1 && close(descriptor) == 0);
+  EXPECT(sennit_tcp_stream_read(ends[1], &byte, 1, SENNIT_NEVER) == 1 && byte == 'y');
+  sennit_tcp_stream_close(ends[1]);
+}
+
+int tcp_releases(void) {
+  CHECK(sennit_tcp_stream_release(NULL) == -EINVAL);
+  return capi_run(read_then_release, NULL);
+}
+
 int one_at_a_time(void) {
   return capi_run(use_beside_another, NULL);
 }

@@ -35,8 +35,8 @@ public:
   int watch(io_source& source) noexcept;
   // The same, and has events tell anew what the source is ready for.
   int refresh(io_source& source) noexcept;
-  // For a source that is closed, wherever in the runtime it is registered.
-  void forget(io_source& source) noexcept;
+  // For a source that is closed, wherever in the runtime it is registered. `stays_open`: its file descriptor.
+  void forget(io_source& source, bool stays_open) noexcept;
 
   // How many transfers fibers have made since one waited.
   static constexpr unsigned transfer_budget = 64;

@@ -53,6 +53,11 @@ public:
   void renew() noexcept { word_.store(0, std::memory_order_relaxed); }
   bool is_closed() const noexcept { return (word_.load(std::memory_order_acquire) & closed) != 0; }
 
+  // Whether an operation (`other`) that goes on is the only one. Those that have ended happened before.
+  bool is_only() const noexcept {
+    return (word_.load(std::memory_order_acquire) & ~(closed | abandoned)) == other;
+  }
+
   // Begins an operation. Returns 0; -EBADF: the source is closed; -EBUSY: another operation has that
   // direction. `shared`: other threads may call this at the same time.
   int begin(std::uint32_t what, bool shared) noexcept {

@@ -168,12 +168,17 @@ public:
       end(io_use::closed);
   }
 
+  // Closes, but leaves the file descriptor open, and returns it when no operation uses it any more. -1: it is
+  // closed.
+  int release();
+
   explicit operator bool() const noexcept { return source_ != nullptr && !source_->closed(); }
   io_source* get() const noexcept { return source_; }
   int descriptor() const noexcept { return *this ? source_->descriptor.load(std::memory_order_relaxed) : -1; }
 
 private:
   void end(std::uint32_t how) noexcept;
+  static void cancel_operations(io_source& source, bool shared, bool stays_open) noexcept;
 
   io_source* source_ = nullptr;
 };
