@@ -21,12 +21,13 @@ using uses = sennit::detail::basic_io_uses<model::memory>;
 
 enum class plants {
   nothing,
-  notes_after,      // what the word is after the attempt
-  looks_not,        // whether it is closed, before it waits
-  keeps_seen,       // when the deadline has come first
-  leaves_too_soon,  // while who ended its wait holds its node
-  closes_at_once,   // and not when the last operation ends
-  shares,           // two read at the same time
+  notes_after,       // what the word is after the attempt
+  looks_not,         // whether it is closed, before it waits
+  keeps_seen,        // when the deadline has come first
+  leaves_too_soon,   // while who ended its wait holds its node
+  closes_at_once,    // and not when the last operation ends
+  shares,            // two read at the same time
+  releases_at_once,  // while another thread reads
 };
 
 // A wait, as claimed_wait and end_slot_wait have it.
@@ -129,6 +130,16 @@ struct source {
     if (!counted.end(what, true))
       counted.end_last(what, true, [&] { close_descriptor(); }, [&] { given = given + 1; });
   }
+  // The caller closes what it gets at once.
+  void release() {
+    if (counted.begin_end(uses::closed, true)) {
+      event();
+      while (plant != plants::releases_at_once && !counted.is_only())
+        model::memory::give_way();
+      close_descriptor();
+    }
+    end();
+  }
   void close(std::uint32_t how) {
     const bool begun = counted.begin_end(how, true);
     if (begun)
@@ -138,6 +149,21 @@ struct source {
     end();
   }
 };
+
+auto release_while_read(plants plant) {
+  return [=](model::run& run) {
+    source s(plant);
+    MODEL_CHECK(s.counted.begin(uses::reading, true) == 0);
+    run.thread([&] {
+      s.read(1);
+      s.end(uses::reading);
+    });
+    run.thread([&] { s.send(); });
+    run.thread([&] { s.release(); });
+    run.join();
+    MODEL_CHECK(s.closed == 1 && s.given == 0);
+  };
+}
 
 auto told_by(std::initializer_list<int> drivers, plants plant) {
   return [drivers = std::vector<int>(drivers), plant](model::run& run) {
@@ -253,6 +279,14 @@ TEST(io, a_descriptor_is_closed_once_when_nobody_uses_it) {
 
 TEST(io, one_of_two_readers_is_refused) {
   expect_sound("uses, 2 readers", read_by_two(plants::nothing));
+}
+
+TEST(io, a_released_descriptor_is_used_by_no_operation) {
+  expect_sound("uses, released", release_while_read(plants::nothing));
+}
+
+TEST(io, a_release_that_does_not_wait_is_found) {
+  failure_of("uses, released at once", release_while_read(plants::releases_at_once));
 }
 
 TEST(io, two_readers_at_once_are_found) {
