@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -101,6 +102,28 @@ KIND_TEST(WriteAll, ReportsTheBytesWritten) {
         EXPECT_EQ(result.error,
                   why == ending::deadline ? std::errc::timed_out : std::errc::operation_canceled);
       }
+  });
+}
+
+// The error of a scope's fiber ends the write of its owner, and is thrown by the owner's next wait.
+KIND_TEST(WriteAll, ReportsTheBytesWrittenWhereAScopeFails) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    io_test::shrink_buffers(server);
+    const std::string all(1 << 20, 'x');
+    std::error_code error;
+    std::size_t written = 0;
+    const auto fails = [&, &to = server] {
+      typename Kind::scope scope;
+      scope.spawn([] { throw std::runtime_error("failed"); });
+      written = to.write_all(all, error, generous());
+      char unused;
+      to.read_some(std::span(&unused, 1), generous());
+    };
+    EXPECT_THROW(fails(), std::runtime_error);
+    EXPECT_EQ(error, std::errc::operation_canceled);
+    server.close();
+    EXPECT_EQ(io_test::read_to_end(client).size(), written);
   });
 }
 
