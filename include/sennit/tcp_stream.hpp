@@ -127,10 +127,9 @@ public:
   }
 
   // Writes all of it; the deadline is for the whole. When it fails, some may have been written. The
-  // error_code form returns how many bytes, however it ends: where a stop_guard ends the wait, it reports
-  // operation_canceled instead of throwing sennit::cancelled, and the caller's next wait throws that. The
-  // other form throws sennit::write_error, which has the count (write_error.hpp), and sennit::cancelled,
-  // which does not.
+  // error_code form returns how many bytes, however it ends. Where a stop_guard or a scope ends the wait, it
+  // reports operation_canceled, and the caller's next wait throws. The other form throws sennit::write_error,
+  // which has the count (write_error.hpp), or sennit::cancelled, which does not.
   void write_all(std::span<const std::byte> from, time_point deadline = no_deadline) {
     std::size_t written;
     if (const int error =
@@ -210,8 +209,7 @@ public:
   // Gives the socket back to the caller, e.g. for a TLS library: closes the stream, but returns its
   // descriptor, which stays open and non-blocking. No runtime watches it any more, so that it can be adopted
   // again, or watched by sennit::readiness. Fibers that read or write in the stream get operation_canceled;
-  // release() returns when none of them uses the descriptor. What they have read or written until then they
-  // report as usual. -1: the stream is closed.
+  // release() returns when none of them uses the descriptor. Returns -1 if the stream was closed before.
   //
   // Call it in a fiber of the runtime in which fibers have waited for the stream, or when that has ended.
   int release() { return source_.release(); }

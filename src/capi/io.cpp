@@ -117,7 +117,7 @@ int sennit_tcp_stream_write_all(sennit_tcp_stream* stream, const void* from, siz
   if (stream == nullptr || (from == nullptr && size != 0) || !in_fiber())
     return -EINVAL;
   return guarded([&] {
-    std::size_t ignored;  // the caller's counts while the transfer goes on, and so also when it is unwound
+    std::size_t ignored;  // the caller's variable counts the bytes even if the fiber is unwound
     return result_of(detail::socket_write_all_reported(detail::source_access::of(stream->stream), from, size,
                                                        time_of(deadline),
                                                        written != nullptr ? *written : ignored));

@@ -42,8 +42,8 @@ bool fits(std::uint64_t offset) {
   return offset <= static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 }
 
-// Returns 0, or an errno, negated. What was written is counted on the thread that does it: so it is known
-// also where the wait for that throws.
+// Returns 0, or an errno, negated. The thread that writes counts the bytes, so the count is right even if the
+// fiber's wait throws.
 template <class Write>
 int write_all_by(std::string_view from, std::size_t& written, Write write) {
   int error = 0;

@@ -219,8 +219,9 @@ void owned_source::end(std::uint32_t how) noexcept {
     cancel_operations(*source_, shared, source_->borrowed);
 }
 
-// An operation that goes on on another thread may be about to use the number, which the caller may close. In
-// a local runtime they are all parked, or will look whether the source is closed before they use it.
+// An operation of another worker may be about to use the number, which the caller may close. So this waits
+// until all have ended. In a local runtime other operations are parked, and check whether the source is
+// closed before they use the number.
 int owned_source::release() {
   if (source_ == nullptr)
     return -1;

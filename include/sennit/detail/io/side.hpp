@@ -53,7 +53,7 @@ public:
   void renew() noexcept { word_.store(0, std::memory_order_relaxed); }
   bool is_closed() const noexcept { return (word_.load(std::memory_order_acquire) & closed) != 0; }
 
-  // Whether an operation (`other`) that goes on is the only one. Those that have ended happened before.
+  // Whether the caller's operation (`other`) is the only one left. The others then happened before.
   bool is_only() const noexcept {
     return (word_.load(std::memory_order_acquire) & ~(closed | abandoned)) == other;
   }

@@ -15,7 +15,8 @@ namespace sennit::detail {
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline);
 ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline);
-// Returns 0 or the error. `written` counts while it goes on, and so however it ends.
+// Returns 0 or the error. `written` counts the bytes while they are written, so it is right however this
+// ends.
 int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
                      std::size_t& written);
 // The same, which reports a stop as operation_canceled.

@@ -7,7 +7,7 @@
 // Each direction (side) has one word. At most one operation reads and one writes at a time: a second one gets
 // EBUSY before it makes a system call, so bytes of two writes never interleave.
 //
-//   odd     nobody waits; half of it counts the events that came     the driver, by compare-and-swap
+//   odd     no fiber waits; half of it counts the events that came   the driver, by compare-and-swap
 //   even    the waiter                                               by compare-and-swap of what it has seen
 //
 // The operation that has the direction also has a plain word: up to which events were used up. An attempt is
@@ -168,8 +168,8 @@ public:
       end(io_use::closed);
   }
 
-  // Closes, but leaves the file descriptor open, and returns it when no operation uses it any more. -1: it is
-  // closed.
+  // Closes, but leaves the file descriptor open, and returns it when no operation uses it any more. Returns
+  // -1 if it was closed before.
   int release();
 
   explicit operator bool() const noexcept { return source_ != nullptr && !source_->closed(); }
