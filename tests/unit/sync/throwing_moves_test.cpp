@@ -33,7 +33,7 @@ struct risky {
   int id = -1;
 };
 
-auto late() {
+auto in_ten_minutes() {
   return std::chrono::steady_clock::now() + 10min;
 }
 
@@ -42,9 +42,9 @@ bool send_somehow(Channel& to, risky& value, int how) {
   if (how == 0)
     return to.send(std::move(value));
   if (how == 1)
-    return to.send_until(std::move(value), late()).status() == channel_status::success;
+    return to.send_until(std::move(value), in_ten_minutes()).status() == channel_status::success;
   bool done = false;
-  select(on_send(to, std::move(value), [&](bool sent) { done = sent; }), on_timeout(late(), [] {}));
+  select(on_send(to, std::move(value), [&](bool sent) { done = sent; }), on_timeout(in_ten_minutes(), [] {}));
   return done;
 }
 
@@ -55,9 +55,10 @@ int receive_somehow(Channel& from, int how) {
   if (how == 0)
     return id_of(from.receive());
   if (how == 1)
-    return id_of(from.receive_until(late()));
+    return id_of(from.receive_until(in_ten_minutes()));
   int id = -1;
-  select(on_receive(from, [&](std::optional<risky>&& got) { id = id_of(got); }), on_timeout(late(), [] {}));
+  select(on_receive(from, [&](std::optional<risky>&& got) { id = id_of(got); }),
+         on_timeout(in_ten_minutes(), [] {}));
   return id;
 }
 
@@ -119,16 +120,16 @@ KIND_TEST_UP_TO(2, ThrowingMoves, ASelectLeavesAValueThatItDoesNotSend) {
     stop.request_stop();
     {
       const stop_guard until(stop.get_token());
-      EXPECT_THROW(offer([] { return on_timeout(late(), [] {}); }), cancelled);
+      EXPECT_THROW(offer([] { return on_timeout(in_ten_minutes(), [] {}); }), cancelled);
     }
     ASSERT_TRUE(value);
     auto receiver = Kind::spawn([&] { EXPECT_EQ(**full.receive(), 7); });
-    EXPECT_EQ(offer([] { return on_timeout(late(), [] {}); }), 0u);
+    EXPECT_EQ(offer([] { return on_timeout(in_ten_minutes(), [] {}); }), 0u);
     receiver.join();
     EXPECT_FALSE(value);
     value = std::make_unique<int>(8);
     full.close();
-    EXPECT_EQ(offer([] { return on_timeout(late(), [] {}); }), 0u);
+    EXPECT_EQ(offer([] { return on_timeout(in_ten_minutes(), [] {}); }), 0u);
     EXPECT_TRUE(value && *value == 8);
   });
 }
