@@ -89,13 +89,6 @@ namespace {
 // The waiters that the calling thread has taken and not let go yet.
 constinit thread_local basic_served_claim<>* taken_last = nullptr;
 
-// A fiber of a local runtime waits as a fiber only where the wait allows that.
-fiber* waiting_fiber(claimed_wait::kind among) noexcept {
-  const worker* const w = this_worker();
-  return w != nullptr && (w->shared != nullptr || among == claimed_wait::kind::local) ? w->ready.current
-                                                                                      : nullptr;
-}
-
 }  // namespace
 
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
@@ -119,11 +112,14 @@ void let_go_of_taken() noexcept {
 }
 
 claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind among) noexcept
-    : site_(why, *this),
-      who_(waiting_fiber(among)),
-      local_(who_ != nullptr && who_->home->shared == nullptr),
-      claim_(who_ == nullptr),
-      deadline_(deadline) {
+    : site_(why, *this), deadline_(deadline) {
+  const worker* const w = this_worker();
+  if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
+    who_ = w->ready.current;
+    local_ = w->shared == nullptr;
+  } else {
+    claim_.set_sleeps();
+  }
   own(node_);
 }
 

@@ -53,7 +53,9 @@ struct place : waiter {
   std::uint32_t number = 0;
 };
 struct frame {
-  explicit frame(descriptor& waits, bool thread = false) : who(waits), claim(thread) {
+  explicit frame(descriptor& waits, bool thread = false) : who(waits) {
+    if (thread)
+      claim.set_sleeps();
     for (place& each : places) {
       each.flags.kind = waiter_kind::claimed;
       each.of = this;

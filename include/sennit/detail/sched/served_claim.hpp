@@ -18,8 +18,8 @@ namespace sennit::detail {
 template <class Memory = native_memory>
 class basic_served_claim : public basic_claim<Memory> {
 public:
-  // `sleeps`: the waiter is an OS thread, which sleeps on word().
-  explicit basic_served_claim(bool sleeps = false) noexcept : sleeps_(sleeps) {}
+  // The waiter is an OS thread, which sleeps on word().
+  void set_sleeps() noexcept { sleeps_ = true; }
 
   // Ends the wait, under the object's lock. If the result is `early`, the claim is added to `taken`: the
   // waker's list, for let_go().
@@ -57,7 +57,7 @@ public:
 
 private:
   typename Memory::template atomic<bool> let_go_{false};
-  const bool sleeps_;
+  bool sleeps_ = false;
   basic_served_claim* taken_before_ = nullptr;
 };
 

@@ -119,8 +119,8 @@ private:
     claimed_wait* self;
   };
   site_type site_;
-  fiber* const who_;  // null: an OS thread
-  const bool local_;  // parked on the thread of who ends the wait
+  fiber* who_ = nullptr;  // null: an OS thread
+  bool local_ = false;    // the fiber is parked on the thread of the waker
   basic_served_claim<> claim_;
   claimed_waiter node_;
   fiber_timer timer_;
