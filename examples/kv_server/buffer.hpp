@@ -28,10 +28,7 @@ public:
 
   // Room for `count` bytes at the end, or nullptr after marking the overflow. `commit` what was written.
   char* reserve(std::size_t count) {
-    if (count > capacity_ - size_ && !grow(count)) {
-      return nullptr;
-    }
-    return data_ + size_;
+    return count > capacity_ - size_ && !grow(count) ? nullptr : data_ + size_;
   }
   void commit(std::size_t count) { size_ += count; }
   void commit_to(const char* end) { size_ = static_cast<std::size_t>(end - data_); }
@@ -43,10 +40,8 @@ public:
   }
 
   void append(std::string_view bytes) {
-    if (bytes.empty()) {
-      return;
-    }
-    if (char* to = reserve(bytes.size())) {
+    char* to = bytes.empty() ? nullptr : reserve(bytes.size());
+    if (to != nullptr) {
       std::memcpy(to, bytes.data(), bytes.size());
       size_ += bytes.size();
     }
@@ -76,7 +71,7 @@ public:
   }
 
 private:
-  bool grow(std::size_t count);
+  bool grow(std::size_t count);  // reply.cpp
 
   char* data_ = nullptr;
   std::size_t size_ = 0;

@@ -1,38 +1,31 @@
 // One client as the commands see it, and what they ask of the front that serves it.
 //
 // A front is whatever moves bytes between connections and sessions: fibers, callbacks, threads. Most commands
-// reply and are done. Four kinds are not, and are told by what they leave in the client:
+// reply and are done. Three kinds are not, and leave that in the client:
 //
 //   `waiting` is set      The client is blocked (BLPOP): nothing more is executed for it until another client
 //                         brings what it waits for, its time is over, or it is gone.
-//   `computing` is set    Nothing more is executed for it until its session is through with that (SORT).
-//   it has subscriptions  Others send it messages at any time.
-//   `at_risk` is set      What is left to do for it may fault (DEBUG SEGFAULT): once the replies so far are
-//                         sent its front calls run_at_risk(), and closes it.
+//   `work` is set         The rest of a command that takes turns (turns.hpp).
+//   it has subscriptions  Other clients send it messages at any time.
 //
-// What may fault is left to the front, because there it is done without the lock and in the midst of nothing.
-// A fault gives up all that lies on the stack: nothing unlocks what was locked, nothing ends a change of the
-// tables that was begun. So nobody serves a fault of the commands themselves; it ends the process.
-//
-// Bytes that others have for a client are put into `pushed`, and its front is told; see session.hpp.
+// Bytes that other clients have for a client are put into `pushed`, and its front is told; see session.hpp.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "buffer.hpp"
-#include "computation.hpp"
+#include "computing/computing.hpp"
 #include "protocol.hpp"
-#include "value.hpp"
+#include "turns.hpp"
 
 namespace kv {
 
-struct client;
 struct command;
 struct server_state;
 
@@ -66,13 +59,13 @@ private:
 };
 
 struct transaction {
-  std::vector<stored_request> requests;
-  std::size_t arguments = 0;  // of all requests
-  bool failed = false;        // a request could not be queued: EXEC refuses
+  std::deque<stored_request> requests;
+  std::size_t arguments = 0, memory = 0;  // of all requests
+  unsigned flags = 0;                     // of all their commands
+  bool failed = false;                    // a request could not be queued: EXEC refuses
 };
 
 struct waiting_for_list {
-  list_end end;
   std::chrono::steady_clock::time_point deadline;
   std::vector<std::string> keys;  // all different
 };
@@ -81,43 +74,32 @@ struct waiting_for_list {
 struct handed_item {
   std::string key;
   std::string text;
-  list_end end;
-};
-
-// What it is to hear of, and what has to be as it was: most clients have neither.
-struct interests {
-  std::set<std::string, std::less<>> channels;                // subscribed to
-  std::map<std::string, std::uint64_t, std::less<>> watched;  // keys, and the store's versions at WATCH
 };
 
 struct client {
   explicit client(std::size_t max_output) : pushed(max_output) {}
 
   // What every command looks at comes first.
-  std::unique_ptr<transaction> queued;  // from MULTI to EXEC
+  std::unique_ptr<transaction> queued;  // from MULTI to the end of EXEC
   std::unique_ptr<waiting_for_list> waiting;
-  std::unique_ptr<computation> computing;
-  std::size_t subscriptions = 0;  // channels
-  bool quit = false;              // close once the replies so far are sent
-  bool broken = false;            // close at once
+  portions work;
+  std::unique_ptr<claim> held;  // by `work`
+  bool needs_claim = true;      // false: the rest of `work` claims no more than is in `held`
+  bool quit = false;            // close once the replies so far are sent
+  bool broken = false;          // close at once
   bool in_exec = false;
-  bool at_risk = false;  // with quit
-  buffer pushed;         // counted in server_state::client_memory
+  bool watched_changed = false;  // one of `watched`
+  sort_job* job = nullptr;       // for step::compute
+  std::size_t subscriptions = 0;
+  buffer pushed;  // counted in server_state::client_memory
 
   std::uint64_t id = 0;
-  kv::front* front = nullptr;    // nullptr: nobody to be told
-  std::size_t state_memory = 0;  // bytes of what is queued, waited for, watched and subscribed to, about
+  kv::front* front = nullptr;      // nullptr: nobody to be told
+  std::size_t state_memory = 0;    // bytes of what is queued, waited for, watched and subscribed to, about
+  std::size_t working_memory = 0;  // bytes that `work` holds
   std::unique_ptr<handed_item> handed;
-  std::string name;
-  std::unique_ptr<kv::interests> interests;  // nullptr: none so far
-
-  // Throws std::bad_alloc.
-  kv::interests& its_interests() {
-    if (interests == nullptr) {
-      interests = std::make_unique<kv::interests>();
-    }
-    return *interests;
-  }
+  std::set<std::string, std::less<>> channels;  // subscribed to
+  std::set<std::string, std::less<>> watched;
 };
 
 // Appends to what is pushed to the client and has it woken. If that becomes too much it is broken off.

@@ -1,58 +1,79 @@
-// The commands: one table row each, found by name, checked for arity, executed on buffers alone.
+// The commands: one row each in the table (command_table.cpp), found by name, checked for arity, executed on
+// buffers. What is shared by the files of the data types (*_commands.cpp).
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "protocol.hpp"
 #include "reply.hpp"
 #include "state.hpp"
+#include "turns.hpp"
 
 namespace kv {
 
 // One command being executed: its arguments, what it may touch, where its reply goes.
 struct invocation {
-  const request& arguments;  // [0] is the command's name
+  request arguments;  // [0] is the command's name
   server_state& server;
   client& from;
   reply_writer& reply;
 };
 
-// What COMMAND tells of a command. The dispatcher itself goes by three: `denyoom` is refused when the store
-// is over max_memory; `subscriber` may be sent by those who have subscribed to something; `at_once`, which
-// COMMAND does not tell, is not queued between MULTI and EXEC.
-namespace flag {
-inline constexpr unsigned write = 1, readonly = 2, denyoom = 4, fast = 8, noscript = 16, loading = 32,
-                          stale = 64, no_auth = 128, blocking = 256, pubsub = 512, subscriber = 1024,
-                          at_once = 2048, admin = 4096;
-}
-
-struct key_range {
-  int first, last, step;  // argument positions of keys; all 0: none
+enum flag : unsigned {
+  denyoom = 1,     // refused when the store is over max_memory
+  subscriber = 2,  // may be sent by those who have subscribed to something
+  at_once = 4,     // not queued between MULTI and EXEC
+  write = 8,       // changes its keys
+  write_first = 16,
+  touches_all = 32,  // keys
 };
 
-// "CONFIG GET ...", "CLIENT SETNAME ...": the second argument of some commands chooses what to do.
-struct subcommand {
-  std::string_view name;  // lower case
-  int arity;              // of the whole command
-  void (*run)(invocation&);
-  std::string_view usage, help;  // what HELP replies
-};
+// Which arguments are keys. sort: the first, and what follows STORE, which is changed.
+enum class keys : std::uint8_t { none, first, first_two, all, pairs, all_but_last, sort, of_transaction };
 
 struct command {
+  using simple = void (*)(invocation&);
+  using in_turns = portions (*)(invocation&);
+
+  constexpr command(std::string_view name_, int arity_, unsigned flags_, kv::keys keys_,
+                    std::string_view group_, std::string_view since_, std::string_view summary_, simple run_)
+      : name(name_),
+        arity(arity_),
+        flags(flags_),
+        keys(keys_),
+        group(group_),
+        since(since_),
+        summary(summary_),
+        run(run_) {}
+  constexpr command(std::string_view name_, int arity_, unsigned flags_, kv::keys keys_,
+                    std::string_view group_, std::string_view since_, std::string_view summary_,
+                    in_turns begin_)
+      : command(name_, arity_, flags_, keys_, group_, since_, summary_, simple(nullptr)) {
+    begin = begin_;
+  }
+
   std::string_view name;  // lower case
   int arity;              // with the name; -n: n or more
   unsigned flags;
-  key_range keys;
-  std::string_view group, since, summary;
-  void (*run)(invocation&);
-  const std::span<const subcommand>* choices = nullptr;
+  kv::keys keys;
+  std::string_view group, since, summary;  // COMMAND DOCS
+  simple run;                              // or:
+  in_turns begin = nullptr;
 };
 
-// Every command, in the table's order.
+// "CONFIG GET ...": the second argument of some commands chooses what to do.
+struct subcommand {
+  std::string_view of, name;  // lower case
+  int arity;                  // of the whole command
+  std::string_view usage, help;
+  portions (*begin)(invocation&);
+};
+
 std::span<const command> all_commands();
+std::span<const subcommand> all_subcommands();
 
 // Case does not matter; nullptr: no such command.
 const command* find_command(std::string_view name);
@@ -62,46 +83,124 @@ struct command_error {
   std::string text;  // starts with an upper-case code
 };
 [[noreturn]] void fail(std::string_view text);
+[[noreturn]] void fail_arity(std::string_view command);
 
 inline constexpr std::string_view wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view syntax_error = "ERR syntax error";
 inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
-inline constexpr std::string_view not_a_float = "ERR value is not a valid float";
 inline constexpr std::string_view not_positive = "ERR value is out of range, must be positive";
 
-// Runs one request, which has at least one argument: its reply, or an error, is appended. The reply may be
-// too long for the writer's buffer, which then says so. Throws nothing: out of memory is an error reply.
-void execute(const request& arguments, server_state& server, client& from, reply_writer& reply);
+// `execute` (state.hpp) runs one request, which has at least one argument: its reply, or an error, is
+// appended. If the request has to wait for a claim, it returns step::more, and the client has no `work`: call
+// it again. Else step::more and step::compute leave `work`, with which go_on() continues.
+step go_on(invocation& call);
 
-// Runs a command that is known to be well-formed, as EXEC does; `execute` without its checks.
-void run(const command& found, invocation& call);
+// The same for a command within EXEC, without the checks of a request.
+step begin(const command& found, invocation& call, portions& work);
+step go_on(invocation& call, portions& work);
 
-// Leaves the rest of a command, with its reply, to the client's session; within a transaction, does it.
-void leave(invocation& call, std::unique_ptr<computation> rest);
-
-// Goes on with what `from` is computing, as `execute` would; once it is done, that is empty.
-computation::step go_on(server_state& server, client& from, reply_writer& reply);
-
-// What a command has left to do that may fault: see client.hpp. Without the lock, touching nothing of the
-// server's.
-void run_at_risk();
-
-// The most arguments of a command or a transaction, and the most elements that a command changes in one
-// piece: others do not wait for longer than some milliseconds.
-inline constexpr std::size_t most_at_once = 16384;
-void check_at_once(std::size_t elements);
+// Gives up the claims of the command, but for the one on `key`. Within a transaction they stay.
+void give_up_claims(invocation& call);
+void give_up_claims_except(invocation& call, std::string_view key);
 
 // Fails if that many bytes more pass --maxmemory.
 void check_room(const server_state& server, std::size_t bytes);
-
 bool is_out_of_memory(const server_state& server);
-[[noreturn]] void fail_arity(std::string_view command);
-
-// Runs the one of the command's choices that the second argument names.
-void run_subcommand(invocation& call);
+inline constexpr std::string_view out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
 
 // As Redis's: ASCII only.
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case);
+
+// --- what the data types' files share ---
+
+std::int64_t integer_argument(const invocation& call, std::size_t index,
+                              std::string_view error = not_an_integer);
+std::size_t count_argument(const invocation& call, std::size_t index);  // from 0 up
+
+// As C's strtod reads it, the whole text and no space before it: "inf" and "0x10" are numbers.
+std::optional<double> parse_double(std::string_view text);
+
+// The value of that type at a key; nullptr: no such key.
+template <class Type>
+const Type* read(const invocation& call, std::string_view key) {
+  const any_value* found = call.server.keys.find(key);
+  const Type* typed = found == nullptr ? nullptr : get_as<Type>(*found);
+  if (found != nullptr && typed == nullptr) [[unlikely]] {
+    fail(wrong_type);
+  }
+  return typed;
+}
+
+// The same, to be changed in place.
+template <class Type>
+class change {
+public:
+  change(invocation& call, std::string_view key) : edit_(call.server.keys, key) {
+    if (any_value* found = edit_.get()) {
+      typed_ = get_as<Type>(*found);
+      if (typed_ == nullptr) {
+        edit_.unchanged();
+        fail(wrong_type);
+      }
+    }
+  }
+
+  explicit operator bool() const { return typed_ != nullptr; }
+  Type* operator->() const { return typed_; }
+  Type& operator*() const { return *typed_; }
+
+  Type& or_create() {
+    if (typed_ == nullptr) {
+      typed_ = get_as<Type>(edit_.create(make_value<Type>()));
+    }
+    return *typed_;
+  }
+  void unchanged() { edit_.unchanged(); }
+
+private:
+  store::edit edit_;
+  Type* typed_ = nullptr;
+};
+
+// A collection that belongs to a command while it works, and is destroyed some elements at a time.
+template <class Type>
+class scratch {
+public:
+  explicit scratch(invocation& call) : keys_(call.server.keys), held_(std::make_unique<Type>()) {}
+  ~scratch() { keys_.discard(std::move(held_)); }
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  Type* operator->() const { return held_.get(); }
+  any_value take() { return std::exchange(held_, std::make_unique<Type>()); }
+
+private:
+  store& keys_;
+  std::unique_ptr<Type> held_;
+};
+
+// Pops `count` elements in portions of the value at the key, which has them: `take` replies with one.
+template <class Type>
+portions pop_many(invocation& call, std::size_t count, void (*take)(reply_writer&, Type&)) {
+  for (std::size_t left = count; left != 0;) {
+    {
+      change<Type> popped(call, call.arguments[1]);
+      for (budget now; left != 0 && now.takes(); --left) {
+        take(call.reply, *popped);
+      }
+    }
+    if (left != 0) {
+      co_yield step::more;
+    }
+  }
+}
+
+namespace handlers {
+portions run_subcommand(invocation& call);
+// Ends a transaction without executing it; no command of its own.
+portions drop_transaction(invocation& call);
+void stop_watching(invocation& call);
+void leave_channel(invocation& call, const std::string& name);
+}  // namespace handlers
 
 }  // namespace kv

@@ -1,8 +1,8 @@
 // kv_server: an in-memory key-value server that speaks the Redis protocol. Its command line.
 //
-// Where to read on: fronts/fiber_server.cpp and fronts/fiber_connection.hpp (fibers and I/O), session.hpp
-// (bytes to replies), client.hpp (clients that wait for each other), protocol.hpp, commands.hpp, store.hpp,
-// value.hpp. A new command is a row in command_table.cpp and a function in the file of its kind.
+// Where to read on: fronts/fiber_server.cpp (fibers and I/O), session.hpp (bytes to replies), turns.hpp
+// (commands that take long), client.hpp (clients that wait for each other), commands.hpp, store.hpp. A new
+// command is a row in command_table.cpp and a function in the file of its kind.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -91,7 +91,6 @@ void parse(int count, char** words, options& chosen) {
   const auto size = CLI::AsSizeValue(false);
   std::size_t seconds = 0;
   std::size_t shutdown_seconds = 10;
-  std::string debug_command = "no";
   app.add_option("--port", config.port, "TCP port")->capture_default_str()->check(CLI::Range(1, 65535));
   app.add_option("--bind", config.bind, "Address to listen on")->capture_default_str();
   app.add_option("--maxmemory", config.max_memory,
@@ -110,12 +109,6 @@ void parse(int count, char** words, options& chosen) {
                  "Bytes of one request (default: 64mb)")
       ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31))
       ->option_text("BYTES");
-  app.add_option(
-         "--enable-debug-command", debug_command,
-         "Whether clients may send DEBUG SEGFAULT, which faults: its connection alone is closed; and DEBUG "
-         "LOOP, which computes until the client sends no more")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"no", "yes"}));
   app.add_option("--shutdown-timeout", shutdown_seconds,
                  "Seconds that SIGTERM or SIGINT leaves to requests under way; a second signal ends at once")
       ->capture_default_str();
@@ -131,7 +124,6 @@ void parse(int count, char** words, options& chosen) {
   }
   config.timeout = std::chrono::seconds(seconds);
   config.shutdown_timeout = std::chrono::seconds(shutdown_seconds);
-  config.debug_command = debug_command == "yes";
   if (!chosen.per_request.empty()) {
     chosen.coroutines.pooled = chosen.per_request.starts_with("pooled");
     chosen.coroutines.swap = chosen.per_request.ends_with("swap");

@@ -1,6 +1,5 @@
-// Messages between clients: SUBSCRIBE UNSUBSCRIBE PUBLISH.
-#include "arguments.hpp"
-#include "handlers.hpp"
+// Messages between clients.
+#include "commands.hpp"
 
 namespace kv::handlers {
 
@@ -17,61 +16,60 @@ void reply_subscription(invocation& call, std::string_view what, std::string_vie
   call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions));
 }
 
+}  // namespace
+
 void leave_channel(invocation& call, const std::string& name) {
-  if (call.from.its_interests().channels.erase(name) != 0) {
-    call.server.channels.remove(name, call.from);
+  if (call.from.channels.erase(name) != 0) {
+    const auto found = call.server.channels.find(name);
+    found->second.erase(&call.from);
+    if (found->second.empty()) {
+      call.server.channels.erase(found);
+    }
     --call.from.subscriptions;
     call.from.state_memory -= subscription_memory(name);
   }
 }
 
-}  // namespace
-
-void subscribe(invocation& call) {
+portions subscribe(invocation& call) {
   kv::client& from = call.from;
+  budget now;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    const std::string_view name = call.arguments[i];
-    if (from.its_interests().channels.insert(std::string(name)).second) {
+    const std::string name(call.arguments[i]);
+    if (from.channels.insert(name).second) {
       ++from.subscriptions;
       from.state_memory += subscription_memory(name);
-      call.server.channels.add(name, from);
+      call.server.channels[name].insert(&from);
     }
     reply_subscription(call, "subscribe", name);
+    if (now.spent(name.size())) {
+      co_yield step::more;
+    }
   }
 }
 
-void unsubscribe(invocation& call) {
-  for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    leave_channel(call, std::string(call.arguments[i]));
-    reply_subscription(call, "unsubscribe", call.arguments[i]);
-  }
-  if (call.arguments.size() > 1) {
-    return;
-  }
-  auto& own = call.from.its_interests().channels;
-  if (own.empty()) {
+portions unsubscribe(invocation& call) {
+  const bool all = call.arguments.size() == 1;
+  if (all && call.from.channels.empty()) {
     call.reply.array(3);
     call.reply.bulk("unsubscribe");
     call.reply.null();
     call.reply.integer(0);
   }
-  while (!own.empty()) {
-    const std::string name = *own.begin();
+  budget now;
+  for (std::size_t i = 1; all ? !call.from.channels.empty() : i < call.arguments.size(); ++i) {
+    const std::string name(all ? *call.from.channels.begin() : call.arguments[i]);
     leave_channel(call, name);
     reply_subscription(call, "unsubscribe", name);
-  }
-}
-
-void unsubscribe_all(invocation& call) {
-  while (call.from.subscriptions != 0) {
-    leave_channel(call, std::string(*call.from.interests->channels.begin()));
+    if (now.spent(name.size())) {
+      co_yield step::more;
+    }
   }
 }
 
 // The sender itself, if it has subscribed in the same transaction, gets the message among its replies.
 void publish(invocation& call) {
-  const subscribers::clients* found = call.server.channels.find(call.arguments[1]);
-  if (found == nullptr) {
+  const auto found = call.server.channels.find(call.arguments[1]);
+  if (found == call.server.channels.end()) {
     call.reply.integer(0);
     return;
   }
@@ -81,14 +79,14 @@ void publish(invocation& call) {
   writer.bulk("message");
   writer.bulk(call.arguments[1]);
   writer.bulk(call.arguments[2]);
-  for (kv::client* each : *found) {
+  for (kv::client* each : found->second) {
     if (each == &call.from) {
       call.reply.raw(message.view());
     } else {
       push_to(call.server, *each, message.view());
     }
   }
-  call.reply.integer(static_cast<std::int64_t>(found->size()));
+  call.reply.integer(static_cast<std::int64_t>(found->second.size()));
 }
 
 }  // namespace kv::handlers

@@ -50,14 +50,6 @@ public:
     out_.commit_to(end_line(to + bytes.size()));
   }
 
-  void bulk_or_null(const std::string* text) {
-    if (text == nullptr) {
-      null();
-    } else {
-      bulk(*text);
-    }
-  }
-
 private:
   static char* end_line(char* to) {
     std::memcpy(to, "\r\n", 2);

@@ -12,7 +12,8 @@ session::session(server_state& server, workspace& shared, std::uint64_t id, fron
       client_(server.config.max_output),
       parser_(server.config.protocol),
       input_(server.config.protocol.max_request + most_received),
-      output_(server.config.max_output) {
+      output_(server.config.max_output),
+      call_{request(nullptr, nullptr, 0), server, client_, reply_} {
   client_.id = id;
   client_.front = side;
   ++server.stats.connected_clients;
@@ -78,55 +79,69 @@ session::outcome session::process() {
   }
   if (input_.overflowed() || output_.overflowed() || client_.broken || !within_memory()) {
     output_.clear();
-    return outcome::close;
+    client_.broken = true;
+    if (client_.held == nullptr || (result != outcome::more && result != outcome::compute)) {
+      return outcome::close;
+    }
+    stop_computing();  // what has been begun is ended first
   }
   count_computing(result == outcome::compute);
   return result;
 }
 
 session::outcome session::run_requests() {
-  reply_writer reply(output_);
-  if (client_.pushed.size() != 0) {
+  if (client_.pushed.size() != 0 && !client_.work) {
     take_pushed();
   }
-  while (output_.size() < flush_size && !output_.overflowed()) {
+  while (client_.work || (output_.size() < flush_size && !output_.overflowed() && !client_.broken)) {
     if (client_.waiting != nullptr) {
       keep_rest();
       return outcome::wait;
     }
-    if (client_.computing != nullptr) [[unlikely]] {
-      switch (go_on(server_, client_, reply)) {
-        case computation::step::more:
+    if (!pending_) {
+      switch (parser_.parse(unread_)) {
+        case request_parser::status::incomplete:
           keep_rest();
-          return outcome::more;
-        case computation::step::compute:
-          keep_rest();
-          return outcome::compute;
-        case computation::step::done:
-          continue;
+          return outcome::wait;
+        case request_parser::status::malformed:
+          reply_.error("ERR " + parser_.error());
+          return outcome::close;
+        case request_parser::status::complete:
+          break;
       }
+      call_.arguments = parser_.arguments(unread_);
+      pending_ = call_.arguments.size() != 0;
+      server_.stats.commands_processed += pending_ ? 1 : 0;
     }
-    switch (parser_.parse(unread_)) {
-      case request_parser::status::incomplete:
-        keep_rest();
-        return outcome::wait;
-      case request_parser::status::malformed:
-        reply.error("ERR " + parser_.error());
-        return outcome::close;
-      case request_parser::status::complete:
-        break;
-    }
-    const request arguments = parser_.arguments(unread_);
-    if (arguments.size() != 0) {
-      server_.run_request(arguments, server_, client_, reply);
+    if (pending_) {
+      call_.arguments = parser_.arguments(unread_);
+      const step next = client_.work ? go_on(call_) : server_.run_request(call_);
+      if (next != step::done) {
+        return suspend(next);
+      }
       if (client_.quit) {
         return outcome::close;
       }
+      pending_ = false;
     }
     unread_.remove_prefix(parser_.consumed());
   }
   keep_rest();
   return outcome::more;
+}
+
+// The request stays, in our own memory. Without memory for it, the command is ended where it is.
+session::outcome session::suspend(step next) {
+  keep_rest();
+  if (input_.overflowed()) {
+    for (; client_.work && next != step::done; next = go_on(call_)) {
+      if (next == step::compute) {
+        compute();
+      }
+    }
+    return outcome::close;
+  }
+  return next == step::compute ? outcome::compute : outcome::more;
 }
 
 void session::take_pushed() {
@@ -163,7 +178,7 @@ void session::count_computing(bool whether) {
 
 bool session::within_memory() {
   const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory() + client_.state_memory +
-                           (client_.computing == nullptr ? 0 : client_.computing->memory());
+                           client_.working_memory + (client_.held == nullptr ? 0 : client_.held->memory());
   const std::size_t counted = held > own_allowance ? held - own_allowance : 0;
   if (counted != counted_memory_) {
     server_.client_memory += counted - counted_memory_;
@@ -174,6 +189,9 @@ bool session::within_memory() {
 }
 
 void session::output_sent() {
+  if (client_.held != nullptr) {
+    return;
+  }
   output_.clear();
   if (output_.capacity() <= own_allowance && shared_->spare_output.capacity() == 0) {
     output_.swap_storage(shared_->spare_output);

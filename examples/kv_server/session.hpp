@@ -21,9 +21,10 @@
 // around all that looks at other clients: the constructor, the destructor, process(), is_in_company(),
 // has_news(), deadline() and time_out().
 //
-// Bounds. process() stops at flush_size bytes of replies: an endless pipeline is paid for by its sender's
-// reading. What a session holds beyond own_allowance counts against settings::max_memory_clients for all
-// sessions together; the one that goes over it is closed.
+// Bounds. process() stops at flush_size bytes of replies, except while a command claims keys: an endless
+// pipeline is paid for by its sender's reading. What a session holds beyond own_allowance counts against
+// settings::max_memory_clients for all sessions together; the one that goes over it is closed, once the
+// command that it executes has ended.
 #pragma once
 
 #include <span>
@@ -64,31 +65,26 @@ public:
   outcome process();
 
   // Without the lock, and beside whatever others do; nobody calls process() meanwhile.
-  void compute() { client_.computing->compute(); }
+  void compute() { client_.job->run(); }
   // compute() is to return soon, if it is called at all.
   void stop_computing() {
-    if (client_.computing != nullptr) {
-      client_.computing->stop();
+    if (client_.job != nullptr) {
+      client_.job->stop();
     }
   }
-  bool computes_until_the_end() const {
-    return client_.computing != nullptr && client_.computing->ends_with_client();
-  }
 
-  bool is_in_company() const {
-    return client_.waiting != nullptr || client_.subscriptions != 0 || computes_until_the_end();
-  }
+  bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // process() is to be called
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
-  bool is_at_risk() const { return client_.at_risk; }  // before it is closed: run_at_risk(), without the lock
-  std::uint64_t id() const { return client_.id; }
   void time_out();  // the client is to be told that it has waited in vain; process() follows
 
-  std::string_view output() const { return output_.view(); }
+  // Nothing while a command claims keys: it must not wait for the client.
+  std::string_view output() const { return client_.held == nullptr ? output_.view() : std::string_view(); }
   void output_sent();
 
 private:
   outcome run_requests();
+  outcome suspend(step next);
   void take_pushed();
   void keep_rest();
   void count_computing(bool whether);
@@ -101,8 +97,11 @@ private:
   buffer input_;             // the session's own: the beginning of a request that is not complete
   std::string_view unread_;  // received, not executed: in input_ or in the shared block
   buffer output_;
+  reply_writer reply_{output_};
+  invocation call_;                 // the request that is executed
   std::size_t counted_memory_ = 0;  // our part of server_state::client_memory
   bool computing_ = false;          // and counted
+  bool pending_ = false;            // the first request of unread_ is parsed, and not done
 };
 
 }  // namespace kv

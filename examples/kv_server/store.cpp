@@ -1,62 +1,33 @@
-// The store's table: looking up, changing, and growing and shrinking in small steps.
+// The store's table: looking up, changing, and growing and shrinking a shard at a time.
 #include "store.hpp"
 
-#include <algorithm>
-#include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "randomness.hpp"
+#include "siphash.hpp"
 
 namespace kv {
 
 namespace {
 
-constexpr std::size_t smallest_table = 16;
-constexpr std::size_t buckets_per_step = 8;    // passed over at most by one operation, empty or not
-constexpr std::size_t entries_per_step = 2;    // moved at least, unless buckets run out
+constexpr std::size_t smallest_table = 4;
 constexpr std::size_t destroyed_at_once = 64;  // elements of a value that are not worth a second visit
-
-// Cursors count in the bits reversed, highest first: when a table has doubled or halved in between, the
-// buckets that are done are still done. (Pieter Noordhuis, in Redis.)
-std::uint64_t reverse_bits(std::uint64_t word) {
-  std::uint64_t reversed = 0;
-  for (int i = 0; i < 64; ++i) {
-    reversed = reversed << 1 | (word >> i & 1);
-  }
-  return reversed;
-}
-
-std::uint64_t next_cursor(std::uint64_t cursor, std::uint64_t mask) {
-  return reverse_bits(reverse_bits(cursor | ~mask) + 1);
-}
 
 }  // namespace
 
-const siphash_key& process_hash_key() {
-  static const siphash_key key = random_hash_key();
-  return key;
+std::uint64_t store::hash_of(std::string_view key) {
+  static const siphash_key secret = random_hash_key();
+  return siphash<1, 2>(secret, key);
 }
 
-store::table store::make_table(std::size_t buckets) {
-  table made;
-  // calloc: a big table is pages the kernel clears when they are first touched.
-  made.buckets.reset(static_cast<entry**>(std::calloc(buckets, sizeof(entry*))));
-  if (made.buckets == nullptr) {
-    throw std::bad_alloc();
-  }
-  made.count = buckets;
-  return made;
-}
+store::store() : shards_(std::make_unique<shard[]>(shard_count)) {}
 
-store::entry* store::make_entry(std::string_view key, std::uint64_t hash, any_value&& content) {
-  void* memory = std::malloc(sizeof(entry) + key.size());
-  if (memory == nullptr) {
-    throw std::bad_alloc();
+store::~store() {
+  clear();
+  while (destroy_garbage(SIZE_MAX)) {
   }
-  auto* made = new (memory) entry{0, nullptr, hash, std::move(content), key.size()};
-  std::memcpy(static_cast<void*>(made + 1), key.data(), key.size());
-  return made;
 }
 
 void store::destroy(entry* gone) {
@@ -64,38 +35,16 @@ void store::destroy(entry* gone) {
   std::free(gone);
 }
 
-void store::destroy_all(table& gone) {
-  for (std::size_t i = 0; i < gone.count; ++i) {
-    while (entry* first = gone.buckets[i]) {
-      gone.buckets[i] = first->next;
-      destroy(first);
-    }
-  }
-}
-
-store::store() {
-  tables_[0] = make_table(smallest_table);
-  used_memory_ = tables_[0].memory();
-}
-
-store::~store() {
-  destroy_all(tables_[0]);
-  destroy_all(tables_[1]);
-  for (cleared_table& each : cleared_) {
-    destroy_all(each.held);
-  }
-}
-
 void store::clear() {
-  table empty = make_table(smallest_table);
-  cleared_.reserve(cleared_.size() + 2);
-  for (table& each : tables_) {
-    if (each.count != 0) {
-      cleared_.push_back({std::exchange(each, table{})});
+  for (const auto& [key, flags] : watched_) {
+    if (find(key) != nullptr) {
+      touch(key);
     }
   }
-  used_memory_ += empty.memory();
-  tables_[0] = std::move(empty);
+  auto empty = std::make_unique<shard[]>(shard_count);
+  cleared_.insert(cleared_.begin(), nullptr);  // the last one may be half destroyed
+  cleared_.front() = std::exchange(shards_, std::move(empty));
+  size_ = 0;
 }
 
 // Without memory to remember the value it is destroyed at once.
@@ -126,121 +75,135 @@ bool store::destroy_garbage(std::size_t most) {
 }
 
 bool store::destroy_some_cleared(std::size_t most) {
-  cleared_table& last = cleared_.back();
-  for (; most != 0 && last.next != last.held.count; --most) {
-    entry*& bucket = last.held.buckets[last.next];
-    if (entry* gone = bucket) {
-      bucket = gone->next;
+  for (; most != 0 && next_cleared_ != shard_count; --most) {
+    shard& one = cleared_.back()[next_cleared_];
+    if (one.count == 0) {
+      std::free(std::exchange(one.buckets, nullptr));
+      ++next_cleared_;
+    } else if (entry* gone = one.buckets[one.count - 1]) {
+      one.buckets[one.count - 1] = gone->next;
       used_memory_ -= gone->memory();
       discard(std::move(gone->content));
       destroy(gone);
     } else {
-      ++last.next;
+      --one.count;
+      used_memory_ -= sizeof(entry*);
     }
   }
-  if (last.next == last.held.count) {
-    used_memory_ -= last.held.memory();
+  if (next_cleared_ == shard_count) {
     cleared_.pop_back();
+    next_cleared_ = 0;
   }
   return !removed_.empty() || !cleared_.empty();
 }
 
-store::place store::locate(std::string_view key, std::uint64_t hash) {
-  for (table& each : tables_) {
-    for (entry** link = each.bucket(hash); *link != nullptr; link = &(*link)->next) {
-      if ((*link)->hash == hash && (*link)->key() == key) {
-        return {&each, link};
-      }
-    }
-    if (!is_moving()) {
-      break;
-    }
-  }
-  return {nullptr, nullptr};
-}
-
-store::entry* store::find_entry(std::string_view key, std::uint64_t hash) {
-  move_some();
-  const place found = locate(key, hash);
-  if (found.link == nullptr) {
+store::entry** store::locate(std::string_view key, std::uint64_t hash) const {
+  const shard& one = shard_of(hash);
+  if (one.count == 0) {
     return nullptr;
   }
-  return *found.link;
+  entry** link = &one.buckets[hash & (one.count - 1)];
+  while (*link != nullptr && ((*link)->hash != hash || (*link)->key() != key)) {
+    link = &(*link)->next;
+  }
+  return *link == nullptr ? nullptr : link;
 }
 
-const any_value* store::find(std::string_view key) {
-  const entry* found = find_entry(key);
-  return found == nullptr ? nullptr : &found->content;
+const any_value* store::find(std::string_view key) const {
+  entry** found = locate(key, hash_of(key));
+  return found == nullptr ? nullptr : &(*found)->content;
 }
 
 void store::set(std::string_view key, std::string_view text) {
   const std::uint64_t hash = hash_of(key);
-  entry* found = find_entry(key, hash);
+  entry** found = locate(key, hash);
   if (found == nullptr) {
     insert(key, hash, std::string(text));
     return;
   }
-  const std::size_t before = memory_of(found->content);
-  if (auto* old = get_as<std::string>(found->content)) {
+  any_value& content = (*found)->content;
+  const std::size_t before = memory_of(content);
+  if (auto* old = get_as<std::string>(content)) {
     assign_text(*old, text);
   } else {
-    any_value old_content = std::exchange(found->content, std::string(text));
-    discard(std::move(old_content));
+    discard(std::exchange(content, std::string(text)));
   }
-  used_memory_ += memory_of(found->content) - before;
-  found->version = ++last_version_;
+  used_memory_ += memory_of(content) - before;
+  touch(key);
+}
+
+void store::put(std::string_view key, any_value&& content) {
+  erase(key);
+  insert(key, hash_of(key), std::move(content));
 }
 
 store::entry* store::insert(std::string_view key, std::uint64_t hash, any_value&& content) {
-  entry* made = make_entry(key, hash, std::move(content));
-  table& into = tables_[is_moving() ? 1 : 0];
-  entry** bucket = into.bucket(hash);
-  made->next = *bucket;
-  *bucket = made;
-  made->version = ++last_version_;
-  if (!in_view_.empty()) [[unlikely]] {
-    if (const auto seen = in_view_.find(key); seen != in_view_.end()) {
-      seen->second.version = made->version;
-    }
+  shard& into = shard_of(hash);
+  const bool has_room = memory_limit_ == 0 || used_memory_ + into.count * sizeof(entry*) <= memory_limit_;
+  if (into.count == 0 || (into.used == into.count && has_room)) {
+    resize(into, std::max<std::size_t>(into.count * 2, smallest_table));
   }
+  void* memory = std::malloc(sizeof(entry) + key.size());
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  entry*& bucket = into.buckets[hash & (into.count - 1)];
+  bucket = new (memory) entry{bucket, hash, std::move(content), key.size()};
+  std::memcpy(static_cast<void*>(bucket + 1), key.data(), key.size());
   ++into.used;
-  used_memory_ += made->memory();
-  resize_if_needed();
-  return made;
+  ++size_;
+  used_memory_ += bucket->memory();
+  touch(key);
+  return bucket;
 }
 
 bool store::erase(std::string_view key) {
-  entry* found = find_entry(key);
+  entry** found = locate(key, hash_of(key));
   if (found != nullptr) {
-    remove(*found);
+    remove(found);
+    touch(key);
   }
   return found != nullptr;
 }
 
-void store::remove(const place& found) {
-  entry* gone = *found.link;
-  *found.link = gone->next;
-  --found.in->used;
+void store::remove(entry** link) {
+  entry* gone = *link;
+  *link = gone->next;
+  shard& from = shard_of(gone->hash);
+  --from.used;
+  --size_;
   used_memory_ -= gone->memory();
   discard(std::move(gone->content));
   destroy(gone);
-  resize_if_needed();
-}
-
-void store::remove(entry& gone) {
-  for (table& each : tables_) {
-    for (entry** link = each.count == 0 ? nullptr : each.bucket(gone.hash);
-         link != nullptr && *link != nullptr; link = &(*link)->next) {
-      if (*link == &gone) {
-        remove(place{&each, link});
-        return;
-      }
-    }
+  if (from.used == 0 || (from.used < from.count / 8 && from.count > smallest_table)) {
+    resize(from, from.used == 0 ? 0 : from.count / 2);
   }
 }
 
-store::edit::edit(store& keys, std::string_view key) : keys_(keys), key_(key), entry_(keys.find_entry(key)) {
-  if (entry_ != nullptr) {
+// Without memory for a larger table the old one serves on, with longer chains.
+void store::resize(shard& one, std::size_t count) {
+  auto** buckets = count == 0 ? nullptr : static_cast<entry**>(std::calloc(count, sizeof(entry*)));
+  if (count != 0 && buckets == nullptr) {
+    if (one.count == 0) {
+      throw std::bad_alloc();
+    }
+    return;
+  }
+  for (std::size_t at = 0; at < one.count; ++at) {
+    while (entry* moved = one.buckets[at]) {
+      one.buckets[at] = moved->next;
+      entry*& to = buckets[moved->hash & (count - 1)];
+      moved->next = std::exchange(to, moved);
+    }
+  }
+  std::free(std::exchange(one.buckets, buckets));
+  used_memory_ += (count - one.count) * sizeof(entry*);
+  one.count = static_cast<std::uint32_t>(count);
+}
+
+store::edit::edit(store& keys, std::string_view key) : keys_(keys), key_(key), entry_(nullptr) {
+  if (entry** found = keys.locate(key, hash_of(key))) {
+    entry_ = *found;
     before_ = memory_of(entry_->content);
   }
 }
@@ -251,10 +214,10 @@ store::edit::~edit() {
   }
   keys_.used_memory_ += memory_of(entry_->content) - before_;
   if (changed_) {
-    entry_->version = ++keys_.last_version_;
+    keys_.touch(key_);
   }
   if (size_of(entry_->content) == 0) {
-    keys_.remove(*entry_);
+    keys_.remove(keys_.locate(key_, entry_->hash));
   }
 }
 
@@ -263,111 +226,26 @@ any_value* store::edit::get() const {
 }
 
 any_value& store::edit::create(any_value&& content) {
-  entry_ = keys_.insert(key_, keys_.hash_of(key_), std::move(content));
+  entry_ = keys_.insert(key_, hash_of(key_), std::move(content));
   before_ = memory_of(entry_->content);
   return entry_->content;
 }
 
-std::uint64_t store::version(std::string_view key) {
-  if (const entry* found = find_entry(key)) {
-    return found->version;
-  }
-  const auto seen = in_view_.find(key);
-  return seen == in_view_.end() ? 0 : seen->second.version;
-}
-
-void store::keep_in_view(std::string_view key) {
-  ++in_view_[std::string(key)].watchers;
-}
-
-void store::lose_from_view(std::string_view key) {
-  const auto seen = in_view_.find(key);
-  if (seen != in_view_.end() && --seen->second.watchers == 0) {
-    in_view_.erase(seen);
-  }
-}
-
-// Between 1/8 and 1 entry per bucket, and half full after a resize.
-void store::resize_if_needed() {
-  if (is_moving()) {
-    return;
-  }
-  const std::size_t buckets = tables_[0].count;
-  if (size() > buckets || (buckets > smallest_table && size() < buckets / 8)) {
-    start_move(std::max(smallest_table, std::bit_ceil(size() * 2)));
-  }
-}
-
-// Without memory for a new table the old one serves on, with longer chains.
-void store::start_move(std::size_t buckets) {
-  const std::size_t bytes = buckets * sizeof(entry*);
-  if (memory_limit_ != 0 && buckets > tables_[0].count && used_memory_ + bytes > memory_limit_) {
-    return;
-  }
-  try {
-    tables_[1] = make_table(buckets);
-  } catch (const std::bad_alloc&) {
-    return;
-  }
-  used_memory_ += tables_[1].memory();
-  next_move_ = 0;
-}
-
-void store::move_some() {
-  if (!is_moving()) {
-    return;
-  }
-  const std::size_t enough = tables_[1].used + entries_per_step;
-  for (std::size_t step = 0; step < buckets_per_step && tables_[1].used < enough; ++step) {
-    if (next_move_ == tables_[0].count) {
-      finish_move();
-      return;
+void store::touch(std::string_view key) {
+  if (!watched_.empty()) [[unlikely]] {
+    if (const auto found = watched_.find(key); found != watched_.end()) {
+      for (bool* flag : found->second) {
+        *flag = true;
+      }
     }
-    move_bucket(tables_[0].buckets[next_move_++]);
   }
 }
 
-void store::move_bucket(entry*& bucket) {
-  while (entry* moved = bucket) {
-    bucket = moved->next;
-    entry** to = tables_[1].bucket(moved->hash);
-    moved->next = *to;
-    *to = moved;
-    --tables_[0].used;
-    ++tables_[1].used;
+void store::unwatch(std::string_view key, bool& changed) {
+  const auto found = watched_.find(key);
+  if (found != watched_.end() && found->second.erase(&changed) != 0 && found->second.empty()) {
+    watched_.erase(found);
   }
-}
-
-void store::finish_move() {
-  used_memory_ -= tables_[0].memory();
-  tables_[0] = std::move(tables_[1]);
-  tables_[1] = table{};
-  resize_if_needed();
-}
-
-void store::visit_bucket(const entry* first, const visitor& visit) const {
-  for (const entry* each = first; each != nullptr; each = each->next) {
-    visit(each->key(), each->content);
-  }
-}
-
-// While entries move: a bucket of the smaller table, and all those of the larger that it is divided into.
-std::uint64_t store::scan(std::uint64_t cursor, const visitor& visit) const {
-  const table* small = &tables_[0];
-  const table* large = &tables_[1];
-  if (!is_moving()) {
-    visit_bucket(*small->bucket(cursor), visit);
-    return next_cursor(cursor, small->count - 1);
-  }
-  if (small->count > large->count) {
-    std::swap(small, large);
-  }
-  visit_bucket(*small->bucket(cursor), visit);
-  do {
-    visit_bucket(*large->bucket(cursor), visit);
-    cursor = next_cursor(cursor, large->count - 1);
-  } while ((cursor & ((small->count - 1) ^ (large->count - 1))) != 0);
-  return cursor;
 }
 
 }  // namespace kv

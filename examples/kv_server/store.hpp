@@ -1,31 +1,24 @@
 // The store: a hash table from binary-safe keys to values of any type, for one thread.
 //
-// It has chained buckets, and one allocation per entry with the key behind it. The table grows and shrinks a
-// few buckets at a time, during later operations: no single request pays for moving a million entries. While
-// it does, there are two tables; new entries go to the new one.
-// Rejected: std::unordered_map (it rehashes in one go, which stalls every client) and open addressing.
+// It has chained buckets, and one allocation for each entry with the key behind it. The table consists of
+// 4,096 shards that grow and shrink on their own, so that no request pays for moving a million entries.
 //
 // Removed values of many elements, and all entries after clear(), become garbage, which destroy_garbage()
 // destroys some elements at a time. Garbage still counts as used memory.
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "siphash.hpp"
 #include "value.hpp"
 
 namespace kv {
-
-// The key of the hash function, random for each process.
-const siphash_key& process_hash_key();
 
 class store {
   struct entry;
@@ -36,21 +29,25 @@ public:
   store& operator=(const store&) = delete;
   ~store();
 
-  // A key's value, valid until this key is changed.
-  const any_value* find(std::string_view key);
+  // The hash of a key, different in each process.
+  static std::uint64_t hash_of(std::string_view key);
+
+  // A key's value, valid until this key is removed.
+  const any_value* find(std::string_view key) const;
   // Makes the key's value a string. If this throws std::bad_alloc, nothing has changed.
   void set(std::string_view key, std::string_view text);
+  // Replaces the key's value, if there is any.
+  void put(std::string_view key, any_value&& content);
   bool erase(std::string_view key);  // whether there was such a key
   void clear();
 
   // Destroys a value later, with the garbage, if it has many elements.
   void discard(any_value&& content);
-
   // Destroys at most `most` elements of removed values. Returns whether there are more.
   bool destroy_garbage(std::size_t most);
 
   // A value while it is being changed in place. When this ends the account is right again, and a collection
-  // that has become empty is gone. No other function of the store may be called meanwhile.
+  // that has become empty is gone. The key must not be removed meanwhile.
   class edit {
   public:
     edit(store& keys, std::string_view key);
@@ -71,29 +68,30 @@ public:
     bool changed_ = true;
   };
 
-  // Differs after every change of the key's value, removal included. For a key that does not exist this only
-  // holds if the key is kept in view meanwhile.
-  std::uint64_t version(std::string_view key);
-  void keep_in_view(std::string_view key);
-  void lose_from_view(std::string_view key);
+  // Sets the flag once the key's value is changed, created or removed.
+  void watch(std::string_view key, bool& changed) { watched_[std::string(key)].insert(&changed); }
+  void unwatch(std::string_view key, bool& changed);
 
-  using visitor = std::function<void(std::string_view key, const any_value& content)>;
-  // Visits a few buckets. Returns where to continue, 0 at the end; begins with 0. Every key that exists from
-  // the first call to the last is visited, some perhaps twice, however the table moves in between.
-  std::uint64_t scan(std::uint64_t cursor, const visitor& visit) const;
+  template <class Visit>
+  void for_each_key(Visit visit) const {
+    for (std::size_t i = 0; i < shard_count; ++i) {
+      for (std::size_t at = 0; at < shards_[i].count; ++at) {
+        for (const entry* each = shards_[i].buckets[at]; each != nullptr; each = each->next) {
+          visit(each->key());
+        }
+      }
+    }
+  }
+  std::size_t size() const { return size_; }
 
-  std::size_t size() const { return tables_[0].used + tables_[1].used; }
-
-  // The table does not grow over it; its chains become longer instead. 0: no limit.
+  // Tables do not grow over it; chains become longer instead. 0: no limit.
   void limit_memory(std::size_t bytes) { memory_limit_ = bytes; }
-
-  // Bytes held for entries and tables, without the allocator's overhead.
+  // Bytes held for entries and buckets, without the allocator's overhead.
   std::size_t used_memory() const { return used_memory_; }
 
 private:
   // What every look-up reads stands next to the key.
   struct entry {
-    std::uint64_t version;
     entry* next;
     std::uint64_t hash;
     any_value content;
@@ -103,62 +101,30 @@ private:
     std::size_t memory() const { return sizeof(entry) + key_size + memory_of(content); }
   };
 
-  struct free_memory {
-    void operator()(void* memory) const { std::free(memory); }
+  struct shard {
+    entry** buckets = nullptr;
+    std::uint32_t count = 0;  // of buckets, a power of two
+    std::uint32_t used = 0;   // entries
   };
+  static constexpr std::size_t shard_count = 4096;
 
-  struct table {
-    std::unique_ptr<entry*[], free_memory> buckets;
-    std::size_t count = 0;  // of buckets, a power of two
-    std::size_t used = 0;   // entries
-
-    entry** bucket(std::uint64_t hash) const { return &buckets[hash & (count - 1)]; }
-    std::size_t memory() const { return count * sizeof(entry*); }
-  };
-
-  // The link, a bucket or a `next`, that points to an entry; link == nullptr: there is none.
-  struct place {
-    table* in;
-    entry** link;
-  };
-
-  static table make_table(std::size_t buckets);
-  static entry* make_entry(std::string_view key, std::uint64_t hash, any_value&& content);
-  static void destroy(entry* gone);
-  static void destroy_all(table& gone);
-  bool destroy_some_cleared(std::size_t most);
-
-  std::uint64_t hash_of(std::string_view key) const { return siphash<1, 2>(process_hash_key())(key); }
-  bool is_moving() const { return tables_[1].count != 0; }
-  place locate(std::string_view key, std::uint64_t hash);
-  entry* find_entry(std::string_view key, std::uint64_t hash);
-  entry* find_entry(std::string_view key) { return find_entry(key, hash_of(key)); }
+  shard& shard_of(std::uint64_t hash) const { return shards_[hash >> 52]; }
+  entry** locate(std::string_view key, std::uint64_t hash) const;  // the link to it; nullptr: there is none
   entry* insert(std::string_view key, std::uint64_t hash, any_value&& content);
-  void remove(const place& found);
-  void remove(entry& gone);
-  void visit_bucket(const entry* first, const visitor& visit) const;
-  void resize_if_needed();
-  void start_move(std::size_t buckets);
-  void move_some();
-  void move_bucket(entry*& bucket);
-  void finish_move();
+  void remove(entry** link);
+  void resize(shard& one, std::size_t count);
+  void touch(std::string_view key);
+  bool destroy_some_cleared(std::size_t most);
+  static void destroy(entry* gone);
 
-  table tables_[2];            // [1] only while entries move there from [0]
-  std::size_t next_move_ = 0;  // the buckets of [0] before it are empty
+  std::unique_ptr<shard[]> shards_;
+  std::size_t size_ = 0;
   std::size_t used_memory_ = 0;
   std::size_t memory_limit_ = 0;
-  std::uint64_t last_version_ = 0;
-  struct view {
-    std::size_t watchers = 0;
-    std::uint64_t version = 0;  // when such a key was last created
-  };
-  std::map<std::string, view, std::less<>> in_view_;
-  struct cleared_table {
-    table held;
-    std::size_t next = 0;  // the buckets before it are empty
-  };
+  std::map<std::string, std::set<bool*>, std::less<>> watched_;
   std::vector<any_value> removed_;
-  std::vector<cleared_table> cleared_;
+  std::vector<std::unique_ptr<shard[]>> cleared_;
+  std::size_t next_cleared_ = 0;  // of the last one's shards: those before it are empty
 };
 
 }  // namespace kv

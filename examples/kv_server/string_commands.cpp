@@ -1,12 +1,12 @@
-// Commands on string values: GET SET MGET MSET INCR.
-#include "arguments.hpp"
-#include "handlers.hpp"
+// Commands on strings, on hashes, and on keys whatever their values.
+#include "commands.hpp"
 #include "integer.hpp"
 
 namespace kv::handlers {
 
 void get(invocation& call) {
-  call.reply.bulk_or_null(read<std::string>(call, call.arguments[1]));
+  const auto* found = read<std::string>(call, call.arguments[1]);
+  found == nullptr ? call.reply.null() : call.reply.bulk(*found);
 }
 
 void set(invocation& call) {
@@ -17,20 +17,16 @@ void set(invocation& call) {
   call.reply.ok();
 }
 
-void mget(invocation& call) {
-  call.reply.array(call.arguments.size() - 1);
-  for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    const any_value* found = call.server.keys.find(call.arguments[i]);
-    call.reply.bulk_or_null(found == nullptr ? nullptr : get_as<std::string>(*found));
-  }
-}
-
-void mset(invocation& call) {
+portions mset(invocation& call) {
   if (call.arguments.size() % 2 == 0) {
     fail_arity("mset");
   }
+  budget now;
   for (std::size_t i = 1; i < call.arguments.size(); i += 2) {
     call.server.keys.set(call.arguments[i], call.arguments[i + 1]);
+    if (now.spent(call.arguments[i].size() + call.arguments[i + 1].size())) {
+      co_yield step::more;
+    }
   }
   call.reply.ok();
 }
@@ -53,6 +49,53 @@ void incr(invocation& call) {
   char digits[integer_digits];
   text.or_create().assign(digits, write_integer(digits, number));
   call.reply.integer(number);
+}
+
+portions hset(invocation& call) {
+  if (call.arguments.size() % 2 != 0) {
+    fail_arity("hset");
+  }
+  std::int64_t added = 0;
+  for (std::size_t i = 2; i < call.arguments.size();) {
+    if (i != 2) {
+      co_yield step::more;
+    }
+    change<hash_value> hash(call, call.arguments[1]);
+    hash_value& fields = hash.or_create();
+    for (budget now; i < call.arguments.size() && now.takes(call.arguments[i + 1].size()); i += 2) {
+      added += fields.set(call.arguments[i], call.arguments[i + 1]) ? 1 : 0;
+    }
+  }
+  call.reply.integer(added);
+}
+
+void hget(invocation& call) {
+  const auto* hash = read<hash_value>(call, call.arguments[1]);
+  const std::string* found = hash == nullptr ? nullptr : hash->find(call.arguments[2]);
+  found == nullptr ? call.reply.null() : call.reply.bulk(*found);
+}
+
+portions del(invocation& call) {
+  std::int64_t deleted = 0;
+  budget now;
+  for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+    deleted += call.server.keys.erase(call.arguments[i]) ? 1 : 0;
+    if (now.spent()) {
+      co_yield step::more;
+    }
+  }
+  call.reply.integer(deleted);
+}
+
+// The memory is given back bit by bit, with SYNC and with ASYNC.
+void flushall(invocation& call) {
+  const request& arguments = call.arguments;
+  if (arguments.size() > 2 || (arguments.size() == 2 && !equals_ignoring_case(arguments[1], "sync") &&
+                               !equals_ignoring_case(arguments[1], "async"))) {
+    fail(syntax_error);
+  }
+  call.server.keys.clear();
+  call.reply.ok();
 }
 
 }  // namespace kv::handlers

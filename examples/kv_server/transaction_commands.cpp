@@ -1,9 +1,8 @@
-// Transactions: MULTI EXEC DISCARD WATCH UNWATCH.
+// Transactions.
 #include <algorithm>
 #include <utility>
 
-#include "arguments.hpp"
-#include "handlers.hpp"
+#include "commands.hpp"
 
 namespace kv::handlers {
 
@@ -13,49 +12,46 @@ std::size_t watched_memory(std::string_view name) {
   return 256 + 2 * name.size();  // here and in the store
 }
 
-void stop_watching(invocation& call) {
-  if (call.from.interests == nullptr) {
-    return;
+// Why EXEC does not run what was queued; empty: it does.
+std::string_view refusal(const invocation& call) {
+  if (call.arguments.size() > 1) {
+    return "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";
   }
-  for (const auto& [name, version] : call.from.interests->watched) {
-    call.server.keys.lose_from_view(name);
-    call.from.state_memory -= watched_memory(name);
+  if (call.from.queued->failed) {
+    return "EXECABORT Transaction discarded because of previous errors.";
   }
-  call.from.interests->watched.clear();
-}
-
-std::unique_ptr<transaction> take_transaction(kv::client& from) {
-  for (const stored_request& each : from.queued->requests) {
-    from.state_memory -= each.memory();
+  if (is_out_of_memory(call.server) && (call.from.queued->flags & denyoom) != 0) {
+    return "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > "
+           "'maxmemory'.";
   }
-  return std::exchange(from.queued, nullptr);
-}
-
-bool watched_keys_have_changed(invocation& call) {
-  if (call.from.interests == nullptr) {
-    return false;
-  }
-  const auto& watched = call.from.interests->watched;
-  return std::any_of(watched.begin(), watched.end(),
-                     [&](const auto& each) { return call.server.keys.version(each.first) != each.second; });
-}
-
-void run_all(invocation& call, const transaction& queued) {
-  call.reply.array(queued.requests.size());
-  call.from.in_exec = true;
-  for (const stored_request& each : queued.requests) {
-    invocation one{each.arguments(), call.server, call.from, call.reply};
-    run(each.found(), one);
-  }
-  call.from.in_exec = false;
-}
-
-bool needs_memory(const transaction& queued) {
-  return std::any_of(queued.requests.begin(), queued.requests.end(),
-                     [](const stored_request& each) { return (each.found().flags & flag::denyoom) != 0; });
+  return {};
 }
 
 }  // namespace
+
+void stop_watching(invocation& call) {
+  client& from = call.from;
+  for (const std::string& name : from.watched) {
+    call.server.keys.unwatch(name, from.watched_changed);
+    from.state_memory -= watched_memory(name);
+  }
+  from.watched.clear();
+  from.watched_changed = false;
+}
+
+portions drop_transaction(invocation& call) {
+  client& from = call.from;
+  stop_watching(call);
+  budget now;
+  while (from.queued != nullptr && !from.queued->requests.empty()) {
+    from.queued->requests.pop_back();
+    if (now.spent()) {
+      co_yield step::more;
+    }
+  }
+  from.state_memory -= from.queued == nullptr ? 0 : from.queued->memory;
+  from.queued.reset();
+}
 
 void multi(invocation& call) {
   if (call.from.queued != nullptr) {
@@ -66,56 +62,62 @@ void multi(invocation& call) {
   call.reply.ok();
 }
 
-void discard(invocation& call) {
+portions discard(invocation& call) {
   if (call.from.queued == nullptr) {
     fail("ERR DISCARD without MULTI");
   }
-  take_transaction(call.from);
-  stop_watching(call);
   call.reply.ok();
+  return drop_transaction(call);
 }
 
 // An argument too many ends the transaction, if there is one: that is why the table lets it pass.
-void exec(invocation& call) {
-  if (call.arguments.size() > 1) {
-    if (call.from.queued != nullptr) {
-      take_transaction(call.from);
-    }
-    stop_watching(call);
-    fail("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command");
-  }
-  if (call.from.queued == nullptr) {
+portions exec(invocation& call) {
+  client& from = call.from;
+  if (from.queued == nullptr && call.arguments.size() == 1) {
     fail("ERR EXEC without MULTI");
   }
-  const bool changed = watched_keys_have_changed(call);
-  const auto queued = take_transaction(call.from);
-  stop_watching(call);
-  if (queued->failed) {
-    fail("EXECABORT Transaction discarded because of previous errors.");
-  }
-  if (needs_memory(*queued) && is_out_of_memory(call.server)) {
-    fail(
-        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > "
-        "'maxmemory'.");
-  }
-  if (changed) {
+  const std::string_view refused = refusal(call);
+  if (!refused.empty()) {
+    call.reply.error(refused);
+  } else if (from.watched_changed) {
     call.reply.null_array();
   } else {
-    run_all(call, *queued);
+    call.reply.array(from.queued->requests.size());
+    from.in_exec = true;
+    budget now;
+    for (const stored_request& each : from.queued->requests) {
+      invocation one{each.arguments(), call.server, from, call.reply};
+      portions work;
+      for (step next = begin(each.found(), one, work); next != step::done; next = go_on(one, work)) {
+        co_yield next;
+      }
+      if (now.spent(each.memory())) {
+        co_yield step::more;
+      }
+    }
+    from.in_exec = false;
+  }
+  portions rest = drop_transaction(call);
+  for (step next = rest.resume(); next != step::done; next = rest.resume()) {
+    co_yield next;
   }
 }
 
-void watch(invocation& call) {
-  if (call.from.queued != nullptr) {
+portions watch(invocation& call) {
+  client& from = call.from;
+  if (from.queued != nullptr) {
     call.reply.error("ERR WATCH inside MULTI is not allowed");
-    return;
+    co_return;
   }
-  auto& watched = call.from.its_interests().watched;
+  budget now;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string_view name = call.arguments[i];
-    if (watched.try_emplace(std::string(name), call.server.keys.version(name)).second) {
-      call.server.keys.keep_in_view(name);
-      call.from.state_memory += watched_memory(name);
+    if (from.watched.emplace(name).second) {
+      call.server.keys.watch(name, from.watched_changed);
+      from.state_memory += watched_memory(name);
+    }
+    if (now.spent(name.size())) {
+      co_yield step::more;
     }
   }
   call.reply.ok();
@@ -124,16 +126,6 @@ void watch(invocation& call) {
 void unwatch(invocation& call) {
   stop_watching(call);
   call.reply.ok();
-}
-
-void reset(invocation& call) {
-  if (call.from.queued != nullptr) {
-    take_transaction(call.from);
-  }
-  stop_watching(call);
-  unsubscribe_all(call);
-  call.from.name.clear();
-  call.reply.simple("RESET");
 }
 
 }  // namespace kv::handlers

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "integer.hpp"
-
 namespace kv {
 
 void assign_text(std::string& to, std::string_view text) {
@@ -15,9 +13,10 @@ void assign_text(std::string& to, std::string_view text) {
   }
 }
 
-void list_value::push(list_end end, std::string_view text) {
+const std::string& list_value::push(list_end end, std::string_view text) {
   const std::string& pushed = end == list_end::left ? items_.emplace_front(text) : items_.emplace_back(text);
   texts_ += text_memory(pushed);
+  return pushed;
 }
 
 std::string list_value::pop(list_end end) {
@@ -36,7 +35,6 @@ bool set_value::add(std::string_view member) {
   const auto [place, added] = members_.insert(std::string(member));
   if (added) {
     texts_ += text_memory(*place);
-    integers_ = integers_ && members_.size() <= most_integers && parse_integer(member).has_value();
   }
   return added;
 }
@@ -105,7 +103,7 @@ bool sorted_set_value::set(std::string_view member, double score) {
   return true;
 }
 
-void sorted_set_value::erase_first() {
+void sorted_set_value::drop_one() {
   const auto gone = order_.begin();
   const auto scored = scores_.find(gone->second);
   texts_ -= text_memory(gone->second) + text_memory(scored->first);
@@ -166,11 +164,6 @@ std::size_t destroy_some(any_value& one, std::size_t most) {
       return held.size();
     }
   });
-}
-
-std::string_view type_name(const any_value& one) {
-  static constexpr std::string_view names[] = {"string", "list", "set", "hash", "zset"};
-  return names[one.index()];
 }
 
 }  // namespace kv

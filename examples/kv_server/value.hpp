@@ -9,6 +9,7 @@
 #include <ext/pb_ds/tree_policy.hpp>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,11 +25,6 @@ inline std::size_t text_memory(const std::string& text) {
 
 inline constexpr std::size_t node_links = 40;  // what a tree node holds beside its element, about
 
-// A tree that finds the element of a rank in logarithmic time.
-template <class Element>
-using ranked_tree = __gnu_pbds::tree<Element, __gnu_pbds::null_type, std::less<Element>,
-                                     __gnu_pbds::rb_tree_tag, __gnu_pbds::tree_order_statistics_node_update>;
-
 enum class list_end { left, right };
 
 class list_value {
@@ -36,8 +32,8 @@ public:
   std::size_t size() const { return items_.size(); }
   const std::string& operator[](std::size_t index) const { return items_[index]; }
 
-  void push(list_end end, std::string_view text);
-  std::string pop(list_end end);  // the list must not be empty
+  const std::string& push(list_end end, std::string_view text);  // stays where it is until it is popped
+  std::string pop(list_end end);                                 // the list must not be empty
   void drop_one() { pop(list_end::right); }
 
   std::size_t memory() const { return sizeof(*this) + items_.size() * sizeof(std::string) + texts_; }
@@ -49,31 +45,25 @@ private:
 
 class set_value {
 public:
-  using tree = ranked_tree<std::string>;
+  // A tree that finds the element of a rank in logarithmic time.
+  using tree = __gnu_pbds::tree<std::string, __gnu_pbds::null_type, std::less<std::string>,
+                                __gnu_pbds::rb_tree_tag, __gnu_pbds::tree_order_statistics_node_update>;
 
   std::size_t size() const { return members_.size(); }
   tree::const_iterator begin() const { return members_.begin(); }
   tree::const_iterator end() const { return members_.end(); }
   tree::const_iterator at(std::size_t rank) const { return members_.find_by_order(rank); }
-  // The first member behind that one, which need not be there any more.
-  tree::const_iterator after(const std::string& member) const { return members_.upper_bound(member); }
   bool contains(const std::string& member) const { return members_.find(member) != members_.end(); }
   bool add(std::string_view member);  // returns whether the member is new
   bool erase(const std::string& member);
   void drop_one() { erase(*members_.begin()); }
-
-  // Whether the set has only ever held a few integers. Redis replies with those in ascending order.
-  bool is_integers() const { return integers_; }
 
   std::size_t memory() const {
     return sizeof(*this) + members_.size() * (sizeof(std::string) + node_links) + texts_;
   }
 
 private:
-  static constexpr std::size_t most_integers = 512;
-
   tree members_;
-  bool integers_ = true;
   std::size_t texts_ = 0;
 };
 
@@ -97,14 +87,12 @@ private:
 class sorted_set_value {
 public:
   using position = std::pair<double, std::string>;
-  using tree = ranked_tree<position>;
 
   std::size_t size() const { return scores_.size(); }
   const double* score(std::string_view member) const;
   bool set(std::string_view member, double score);  // returns whether the member is new
-  tree::const_iterator at(std::size_t rank) const { return order_.find_by_order(rank); }
-  void erase_first();
-  void drop_one() { erase_first(); }
+  std::set<position>::const_iterator begin() const { return order_.begin(); }
+  void drop_one();  // the first
 
   std::size_t memory() const {
     return sizeof(*this) + scores_.size() * (2 * sizeof(position) + 2 * node_links) + texts_;
@@ -112,7 +100,7 @@ public:
 
 private:
   std::map<std::string, double, std::less<>> scores_;
-  tree order_;
+  std::set<position> order_;
   std::size_t texts_ = 0;
 };
 
@@ -145,7 +133,6 @@ any_value make_value() {
 
 std::size_t size_of(const any_value& one);    // elements; 1 for a string
 std::size_t memory_of(const any_value& one);  // outside of the variant itself
-std::string_view type_name(const any_value& one);
 
 // Destroys at most `most` elements of a value that is no longer used. Returns how many are left.
 std::size_t destroy_some(any_value& one, std::size_t most);

@@ -1,10 +1,11 @@
-// Sorting, and wasting time.
+// Sorting: short runs, then merging neighbours.
 #include "computing.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 namespace kv {
 
@@ -16,7 +17,7 @@ const bool gives_way = false;
 
 namespace {
 
-struct stopped {};
+constexpr std::size_t run_size = 512, merged_at_once = 8192;
 
 // As Redis reads it: what strtod takes up to the end, or to a zero byte.
 bool find_number(sortable& one) {
@@ -26,49 +27,65 @@ bool find_number(sortable& one) {
   return *end == '\0' && errno != ERANGE && !std::isnan(one.number);
 }
 
-// A type of this unit's: so are the functions of templates that have to do with it.
-class before {
-public:
-  before(sort_order wanted, const std::atomic<bool>& stop) : wanted_(wanted), stop_(stop) {}
+// A type of this unit: so are the functions of templates that have to do with it.
+struct before {
+  sort_order wanted;
 
   bool operator()(const sortable& one, const sortable& other) const {
-    if (stop_.load(std::memory_order_relaxed)) [[unlikely]] {
-      throw stopped();
-    }
-    const sortable& left = wanted_.descending ? other : one;
-    const sortable& right = wanted_.descending ? one : other;
-    if (!wanted_.by_text && left.number != right.number) {
+    const sortable& left = wanted.descending ? other : one;
+    const sortable& right = wanted.descending ? one : other;
+    if (!wanted.by_text && left.number != right.number) {
       return left.number < right.number;
     }
     return left.text < right.text;
   }
-
-private:
-  const sort_order wanted_;
-  const std::atomic<bool>& stop_;
 };
 
 }  // namespace
 
-sort_result sort_items(std::span<sortable> items, sort_order wanted, const std::atomic<bool>& stop) {
-  try {
-    for (auto each = items.begin(); !wanted.by_text && each != items.end(); ++each) {
-      if (stop.load(std::memory_order_relaxed)) {
-        return sort_result::stopped;
-      }
-      if (!find_number(*each)) {
-        return sort_result::not_numbers;
-      }
-    }
-    std::sort(items.data(), items.data() + items.size(), before(wanted, stop));
-  } catch (const stopped&) {
-    return sort_result::stopped;
-  }
-  return sort_result::sorted;
+void sort_job::run() {
+  do {
+    run_portion();
+  } while (gives_way && result_ == outcome::unfinished);
 }
 
-void spin(const std::atomic<bool>& stop) {
-  while (!stop.load(std::memory_order_relaxed)) {
+void sort_job::run_portion() {
+  if (stopped_.load(std::memory_order_relaxed)) {
+    result_ = outcome::stopped;
+  } else if (prepared_ != size_) {
+    const std::size_t end = std::min(prepared_ + run_size, size_);
+    for (std::size_t i = prepared_; !wanted_.by_text && i != end; ++i) {
+      if (!find_number(items_[i])) {
+        result_ = outcome::not_numbers;
+        return;
+      }
+    }
+    std::sort(items_ + prepared_, items_ + end, before{wanted_});
+    prepared_ = end;
+    width_ = run_size;
+  } else if (size_ <= run_size || width_ >= size_) {
+    result_ = outcome::sorted;
+  } else {
+    merge_some(merged_at_once);
+  }
+}
+
+void sort_job::merge_some(std::size_t most) {
+  const before precedes{wanted_};
+  for (; most != 0; --most) {
+    if (out_ == end_) {  // of two runs
+      if (end_ == size_) {
+        std::swap(items_, spare_);
+        out_ = end_ = 0;
+        width_ *= 2;
+        return;
+      }
+      left_ = out_;
+      middle_ = right_ = std::min(out_ + width_, size_);
+      end_ = std::min(middle_ + width_, size_);
+    }
+    const bool from_left = right_ == end_ || (left_ != middle_ && !precedes(items_[right_], items_[left_]));
+    spare_[out_++] = items_[from_left ? left_++ : right_++];
   }
 }
 

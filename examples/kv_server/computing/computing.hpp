@@ -1,14 +1,14 @@
 // What takes commands long, apart from all else: it sees no store, no client and no reply.
 //
-// Here alone loops have checks, where the plugin for clang compiles it (docs/compiler.md): a fiber that
-// computes gives way to others in the middle, and they may do to the store and to other sessions what they
-// like. So nothing that is here, nor what it calls, may touch those; and it must share no function with what
-// does, not even a template's, of which the linker keeps one for all: each must be inlined, or have to do
-// with a type of this unit's own. tests/preempted.py looks at that.
+// Where the plugin for clang compiles it (docs/compiler.md), only the loops here have checks: a fiber that
+// computes yields to others in the middle, and they may do to the store and to other sessions what they like.
+// So nothing here, nor what it calls, may touch those. It must not share a function with code that does, not
+// even a template's, of which the linker keeps one for all: each must be inlined, or have to do with a type
+// of this unit. tests/preempted.py checks that. Compiled without the plugin it computes in portions.
 #pragma once
 
 #include <atomic>
-#include <span>
+#include <cstddef>
 #include <string_view>
 
 namespace kv {
@@ -26,13 +26,36 @@ struct sort_order {
   bool descending = false;
 };
 
-enum class sort_result { sorted, not_numbers, stopped };
+// Finds the numbers, if they are wanted, and sorts. Equal numbers are in the order of their texts: the
+// outcome is the same whatever it begins with.
+class sort_job {
+public:
+  enum class outcome { unfinished, sorted, not_numbers, stopped };
 
-// Finds the numbers, if they are wanted, and sorts. Ends before that once `stop` is set, with the items in
-// any order. Equal numbers are in the order of their texts: the outcome is the same whatever it begins with.
-sort_result sort_items(std::span<sortable> items, sort_order wanted, const std::atomic<bool>& stop);
+  // Both have room for `size` elements.
+  sort_job(sortable* items, sortable* spare, std::size_t size, sort_order wanted)
+      : items_(items), spare_(spare), size_(size), wanted_(wanted) {}
 
-// For ever, in a loop that does nothing but to look whether it is to stop.
-void spin(const std::atomic<bool>& stop);
+  // All of it, where it has checks; else a portion of some 200 us.
+  void run();
+  // Lets run() return soon. From anywhere.
+  void stop() { stopped_ = true; }
+
+  outcome result() const { return result_; }
+  const sortable* sorted() const { return items_; }  // one of the two
+
+private:
+  void run_portion();
+  void merge_some(std::size_t most);
+
+  sortable *items_, *spare_;
+  const std::size_t size_;
+  const sort_order wanted_;
+  std::atomic<bool> stopped_{false};
+  outcome result_ = outcome::unfinished;
+  std::size_t prepared_ = 0;  // those before it have numbers and are sorted in runs
+  std::size_t width_ = 0;     // of the runs that are merged
+  std::size_t left_ = 0, middle_ = 0, right_ = 0, end_ = 0, out_ = 0;
+};
 
 }  // namespace kv

@@ -24,7 +24,6 @@
 
 #include "servers.hpp"
 #include "session.hpp"
-#include "sockets.hpp"
 
 namespace kv {
 

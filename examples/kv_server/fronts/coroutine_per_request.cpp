@@ -12,7 +12,7 @@
 #include <new>
 #include <vector>
 
-#include "reply.hpp"
+#include "commands.hpp"
 #include "sennit/detail/arch/context.h"
 
 namespace kv {
@@ -74,13 +74,6 @@ private:
   void* argument_ = nullptr;
 };
 
-struct message {
-  const request& arguments;
-  server_state& server;
-  client& from;
-  reply_writer& reply;
-};
-
 char* allocate_stack() {
   const std::size_t size = settings_of_all.stack_size;
   void* memory = settings_of_all.zeroed ? std::calloc(1, size) : std::malloc(size);
@@ -97,9 +90,10 @@ public:
     switch_.make(stack_.get(), settings_of_all.stack_size, run_loop, this);
   }
 
-  void execute(const message& sent) {
-    message_ = &sent;
+  step execute(invocation& call) {
+    call_ = &call;
     switch_.enter();
+    return result_;
   }
 
 private:
@@ -111,32 +105,33 @@ private:
   static void run_loop(void* argument) {
     auto* self = static_cast<request_coroutine*>(argument);
     for (;;) {
-      const message& got = *self->message_;
-      kv::execute(got.arguments, got.server, got.from, got.reply);
+      self->result_ = kv::execute(*self->call_);
       self->switch_.leave();
     }
   }
 
   std::unique_ptr<char[], freer> stack_;
-  const message* message_ = nullptr;
+  invocation* call_ = nullptr;
+  step result_ = step::done;
   Switch switch_;
 };
 
 template <class Switch>
-void execute_pooled(const request& arguments, server_state& server, client& from, reply_writer& reply) {
+step execute_pooled(invocation& call) {
   static std::vector<std::unique_ptr<request_coroutine<Switch>>> free_list;
   if (free_list.empty()) {
     free_list.push_back(std::make_unique<request_coroutine<Switch>>());
   }
   auto spawned = std::move(free_list.back());
   free_list.pop_back();
-  spawned->execute({arguments, server, from, reply});
+  const step next = spawned->execute(call);
   free_list.push_back(std::move(spawned));
+  return next;
 }
 
 template <class Switch>
-void execute_unpooled(const request& arguments, server_state& server, client& from, reply_writer& reply) {
-  std::make_unique<request_coroutine<Switch>>()->execute({arguments, server, from, reply});
+step execute_unpooled(invocation& call) {
+  return std::make_unique<request_coroutine<Switch>>()->execute(call);
 }
 
 }  // namespace

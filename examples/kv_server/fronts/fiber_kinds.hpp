@@ -1,23 +1,19 @@
 // The fibers of one thread, and those of several: what the front on fibers takes from Sennit, for each.
 //
 // One lock guards the server's state. Fibers of one thread do not need it: none waits while it looks at that
-// state, nor is made to yield (computing/computing.hpp). A `space` is a workspace for as long as somebody
-// receives, processes or sends; one user's.
+// state, nor is made to yield (computing/computing.hpp). A `space` is a workspace for as long as its user
+// receives, processes or sends.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "sennit/become.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/counting_semaphore.hpp"
-#include "sennit/exception_server.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/counting_semaphore.hpp"
-#include "sennit/local/exception_server.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
@@ -32,16 +28,11 @@ struct one_worker {
   };
   using channel = sennit::local::channel<bool>;
   using semaphore = sennit::local::counting_semaphore;
-  using exception_server = sennit::local::exception_server;
 
   // Between receiving and processing no other fiber of the thread runs: all sessions share one.
-  struct workspaces {
-    explicit workspaces(server_state& server) : shared(server.shared) {}
-    workspace& shared;
-  };
   class space {
   public:
-    explicit space(workspaces& all) : shared_(all.shared) {}
+    explicit space(server_state& server) : shared_(server.shared) {}
     workspace& take() { return shared_; }
     void give_back() {}
 
@@ -64,83 +55,31 @@ struct one_worker {
   static void spawn_connection(Function&& function, std::size_t) {
     sennit::local::spawn(std::forward<Function>(function));
   }
-  static void name_fiber(std::string_view name) { sennit::local::this_fiber::set_name(name); }
 };
 
 struct several_workers {
   using mutex = sennit::mutex;
   using channel = sennit::channel<bool>;
   using semaphore = sennit::counting_semaphore;
-  using exception_server = sennit::exception_server;
 
-  // As many as have been in use at once. Not filled with zeroes: what is never written takes no memory.
-  struct own_workspace : workspace {
-    std::unique_ptr<own_workspace> next;
-  };
-  class workspaces {
-  public:
-    explicit workspaces(server_state&) {}
-    ~workspaces() {
-      delete warm_.load();
-      while (others_ != nullptr) {
-        others_ = std::move(others_->next);
-      }
-    }
-    workspaces(const workspaces&) = delete;
-    workspaces& operator=(const workspaces&) = delete;
-
-    std::unique_ptr<own_workspace> take() {
-      std::unique_ptr<own_workspace> taken(warm_.exchange(nullptr));
-      if (taken == nullptr) {
-        const std::lock_guard hold(guard_);
-        if (others_ != nullptr) {
-          taken = std::move(others_);
-          others_ = std::move(taken->next);
-        }
-      }
-      return taken != nullptr ? std::move(taken) : std::make_unique_for_overwrite<own_workspace>();
-    }
-    void give(std::unique_ptr<own_workspace> given) {
-      std::unique_ptr<own_workspace> before(warm_.exchange(given.release()));
-      if (before != nullptr) {
-        const std::lock_guard hold(guard_);
-        before->next = std::move(others_);
-        others_ = std::move(before);
-      }
-    }
-
-  private:
-    std::atomic<own_workspace*> warm_{nullptr};  // given back last; often the only one
-    std::mutex guard_;                           // nobody waits with it held
-    std::unique_ptr<own_workspace> others_;
-  };
   class space {
   public:
-    explicit space(workspaces& all) : all_(all) {}
-    ~space() { give_back(); }
-    space(const space&) = delete;
-    space& operator=(const space&) = delete;
-
+    explicit space(server_state&) {}
     // The same until it is given back. Throws std::bad_alloc.
     workspace& take() {
       if (own_ == nullptr) {
-        own_ = all_.take();
+        own_ = std::make_unique_for_overwrite<workspace>();
       }
       return *own_;
     }
-    void give_back() {
-      if (own_ != nullptr) {
-        all_.give(std::move(own_));
-      }
-    }
+    void give_back() { own_.reset(); }
 
   private:
-    workspaces& all_;
-    std::unique_ptr<own_workspace> own_;
+    std::unique_ptr<workspace> own_;
   };
 
-  // Calls next(state) with the lock held. Who holds it may not run just now, while on another worker one
-  // connection after the other comes here: they wait for it without a stack.
+  // The fiber that holds the lock may not run just now, while on another worker one connection after the
+  // other comes here: they wait for it without a stack.
   template <class State>
   static sennit::continuation locked(mutex& guard, sennit::continuation (*next)(State), State state) {
     if (guard.try_lock()) {
@@ -158,7 +97,6 @@ struct several_workers {
   static void spawn_connection(Function&& function, std::size_t number) {
     sennit::spawn(std::forward<Function>(function), {.near = static_cast<unsigned>(number)}).detach();
   }
-  static void name_fiber(std::string_view name) { sennit::this_fiber::set_name(name); }
 };
 
 }  // namespace kv

@@ -1,25 +1,39 @@
-// The server on fibers: one accepts, one waits for the signals to end, one destroys removed values,
-// one closes idle connections, one is asked when a client's command faults, and each connection has its own
-// (fiber_connection.hpp). All of one thread, or on several workers.
+// The server on fibers: one accepts, one waits for the signals to end, one destroys removed values, one
+// closes idle connections, and each connection has its own. All of one thread, or on several workers.
+//
+// A connection's fiber goes from one wait to the next, and has a stack for none of them but that of a send to
+// a client that does not read:
+//
+//   rest --readable--> receive --lock--> answer --unlock--> send --> rest
+//                                          ^                 |
+//                                          +--lock, its turn-+  more to process
+//
+// A client that is blocked or has subscribed is in company: then its fiber waits for word from other fibers,
+// and another one, the listener, waits for what the client sends. It reads once, says so, and ends.
+//
+//   other clients' fibers --wake()--> |                     |
+//   listener              ----------> | channel, capacity 1 | --> the connection's fiber
+//   the deadline, if any  ----------> |                     |
+//
+// `Kind` (fiber_kinds.hpp) says whether the fibers are one thread's. The server's lock is held to look at
+// what others may change, and not to receive, to send or to wait.
 #include <algorithm>
-#include <cstdio>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 
-#include "fiber_connection.hpp"
+#include "fiber_kinds.hpp"
 #include "sennit/become.hpp"
-#include "sennit/no_yield_guard.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
 #include "servers.hpp"
+#include "session.hpp"
 
 namespace kv {
 
@@ -27,19 +41,17 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-const char* text_of(sennit::fault_kind kind) {
-  switch (kind) {
-    case sennit::fault_kind::memory:
-      return "memory fault";
-    case sennit::fault_kind::bus:
-      return "bus error";
-    case sennit::fault_kind::overflow:
-      return "stack overflow";
-    case sennit::fault_kind::instruction:
-      return "illegal instruction";
-    default:
-      return "arithmetic fault";
+// False: the stream is of no more use, or there is no memory to use it.
+template <class Transfer>
+bool is_done(Transfer transfer) {
+  try {
+    transfer();
+    return true;
+  } catch (const std::system_error&) {
+    // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
+  } catch (const std::bad_alloc&) {
   }
+  return false;
 }
 
 // Outlives the runtime, whose end ends the fibers that use it.
@@ -51,85 +63,316 @@ public:
   void serve();
 
 private:
+  class connection;
+  struct listening;
   using mutex = typename Kind::mutex;
-  using connection = fiber_connection<Kind>;
   static constexpr int most_beginners = 16;
-
-  // A connection in the list of all. Made and destroyed with the lock held.
-  struct guest {
-    guest(std::shared_ptr<sennit::tcp_stream> stream, fiber_server& server)
-        : of(server),
-          served(std::move(stream), server.server_, server.guard_, server.spaces_),
-          place(server.guests_.insert(server.guests_.end(), this)) {}
-    ~guest() {
-      of.guests_.erase(place);
-      if (of.guests_.empty()) {
-        of.say_changed();
-      }
-    }
-    guest(const guest&) = delete;
-    guest& operator=(const guest&) = delete;
-    auto reading() const { return served.reading(); }
-    auto news() const { return served.news(); }
-
-    fiber_server& of;
-    connection served;
-    typename std::list<guest*>::iterator place;
-    clock::time_point closed_at = clock::time_point::max();  // while it rests, with a time-out
-  };
 
   sennit::continuation destroy_garbage_later();
   sennit::continuation close_idle();
   sennit::continuation await_client();
   sennit::continuation accept();
   bool accept_one();
-  // What a connection's fiber goes on with; see fiber_connection.hpp. Without the lock:
-  using owned = std::unique_ptr<guest>;
-  static sennit::continuation begin(owned its);
-  static sennit::continuation rest(owned its);
-  static sennit::continuation receive(owned its);
-  static sennit::continuation lock_to_answer(owned its);
-  static sennit::continuation hear_news(owned its, std::optional<bool> news);
-  // With the lock held, which they let go:
-  static sennit::continuation answer(owned its);
-  static sennit::continuation rest_in_time(owned its);
-  static sennit::continuation look(owned its);
-  static sennit::continuation time_out(owned its);
-  static sennit::continuation close(owned its);
-
-  static sennit::continuation locked(sennit::continuation (*next)(owned), owned its) {
-    mutex& guard = its->of.guard_;
-    return Kind::locked(guard, next, std::move(its));
-  }
-  static typename connection::step process_whole(connection& served);
-  [[gnu::noinline]] void run_guarded(const connection& of);
-  void answer_faults();
-  void refuse(sennit::tcp_stream& stream);
   void finish_connections();
-  void say_changed();
+  void say_changed() {
+    bool news = true;
+    changed_.try_send(news);
+  }
 
   server_state& server_;
   sennit::tcp_listener listener_;
   std::optional<sennit::signal_set> signals_;
-  typename Kind::exception_server faults_;
-  mutex guard_;  // of the server's state, and of what follows
-  typename Kind::workspaces spaces_{server_};
-  std::list<guest*> guests_;  // of those that rest, with a time-out, who has rested longest first
+  mutex guard_;                         // of the server's state, and of what follows
+  std::list<connection*> connections_;  // of those that rest, with a time-out, the longest resting first
   typename Kind::semaphore beginners_{most_beginners};  // which have a stack that they have not run on
   bool ending_ = false;
   bool hurry_ = false;                 // a second signal has come
   typename Kind::channel changed_{1};  // the last connection has ended, or hurry_
 };
 
+// Made and destroyed with the lock held. The fiber owns it, and hands it from one function to the next.
+template <class Kind>
+class fiber_server<Kind>::connection final : public front {
+public:
+  using owned = std::unique_ptr<connection>;
+
+  connection(std::shared_ptr<sennit::tcp_stream> stream, fiber_server& of)
+      : of_(of),
+        stream_(std::move(stream)),
+        space_(of.server_),
+        session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, this),
+        place_(of.connections_.insert(of.connections_.end(), this)) {}
+  ~connection();
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+
+  static sennit::continuation begin(owned its) {
+    its->of_.beginners_.release();
+    return rest(std::move(its));
+  }
+
+  // Receive no more than has come: it ends once that is executed and the replies are sent.
+  void end_input() { end_of_input(stream_->native_handle()); }
+  void stop_computing() { session_.stop_computing(); }
+  bool close_if_idle(clock::time_point now);
+  clock::time_point closed_at() const { return closed_at_; }
+
+  void wake() override;
+  void break_off() override;
+  bool is_gone() override {
+    return !stream_->is_open() || has_ended() || peer_is_gone(stream_->native_handle());
+  }
+
+private:
+  // What the fiber goes on with. Without the lock:
+  static sennit::continuation rest(owned its);
+  static sennit::continuation receive(owned its);
+  static sennit::continuation lock_to_answer(owned its) { return locked(answer, std::move(its)); }
+  static sennit::continuation hear_news(owned its, std::optional<bool> news) {
+    return locked(news ? look : time_out, std::move(its));
+  }
+  // With the lock held, which they let go:
+  static sennit::continuation rest_in_time(owned its);
+  static sennit::continuation answer(owned its);
+  static sennit::continuation look(owned its);
+  static sennit::continuation time_out(owned its);
+  static sennit::continuation close(owned its);
+
+  static sennit::continuation locked(sennit::continuation (*next)(owned), owned its) {
+    mutex& guard = its->of_.guard_;
+    return Kind::locked(guard, next, std::move(its));
+  }
+
+  clock::time_point idle_deadline() const {
+    const auto timeout = of_.server_.config.timeout;
+    return timeout.count() == 0 ? clock::time_point::max() : clock::now() + timeout;
+  }
+  auto reading() const { return stream_->reading(); }
+  auto news() const {
+    return shared_->news.receiving_until(session_.is_in_company() ? session_.deadline() : idle_deadline());
+  }
+  bool has_news() const { return session_.has_news() || (shared_ != nullptr && shared_->heard); }
+  bool has_ended() const { return shared_ != nullptr && shared_->ended; }
+  bool is_in_company() const {
+    return session_.is_in_company() || (shared_ != nullptr && shared_->under_way);
+  }
+  void listen();
+
+  fiber_server& of_;
+  std::shared_ptr<sennit::tcp_stream> stream_;
+  typename Kind::space space_;
+  session session_;
+  bool more_has_come_ = false;
+  std::shared_ptr<listening> shared_;  // once there was need of it
+  typename std::list<connection*>::iterator place_;
+  clock::time_point closed_at_ = clock::time_point::max();  // while it rests, with a time-out
+};
+
+// What a listener and its connection share. Either may end first. Used with the lock held, except the stream,
+// the channel, and what the listener receives.
+template <class Kind>
+struct fiber_server<Kind>::listening {
+  std::shared_ptr<sennit::tcp_stream> stream;
+  session* to;  // nullptr: the connection has ended
+  mutex& guard;
+  typename Kind::space space;
+  std::size_t received = 0;
+  typename Kind::channel news{1};
+  bool under_way = false;  // a listener reads
+  bool ended = false;      // the client has ended its stream
+  bool heard = false;      // it has read something since we last processed
+
+  auto reading() const { return stream->reading(); }
+  void tell() {
+    bool told = true;
+    news.try_send(told);
+  }
+
+  static sennit::continuation hear(std::shared_ptr<listening> shared) {
+    shared->received = 0;  // closed, if the connection has ended
+    is_done([&] {
+      const std::span<char> space(shared->space.take().receive_block);
+      shared->received = shared->stream->read_some(space);
+    });
+    return Kind::locked(shared->guard, pass_on, shared);
+  }
+
+  static sennit::continuation pass_on(std::shared_ptr<listening> shared) {
+    const std::lock_guard hold(shared->guard, std::adopt_lock);
+    shared->under_way = false;
+    if (shared->to != nullptr) {
+      shared->ended = shared->received == 0;
+      shared->heard = true;
+      shared->to->set_aside({shared->space.take().receive_block.data(), shared->received});
+      shared->tell();
+    }
+    shared->space.give_back();
+    return {};
+  }
+};
+
+template <class Kind>
+fiber_server<Kind>::connection::~connection() {
+  if (shared_ != nullptr) {
+    shared_->to = nullptr;
+    stream_->close();  // the listener ends
+  }
+  of_.connections_.erase(place_);
+  if (of_.connections_.empty()) {
+    of_.say_changed();
+  }
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::rest(owned its) {
+  if (its->of_.server_.config.timeout.count() != 0) {
+    return locked(rest_in_time, std::move(its));
+  }
+  return sennit::become(&connection::reading, receive, std::move(its));
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::rest_in_time(owned its) {
+  fiber_server& of = its->of_;
+  const std::lock_guard hold(of.guard_, std::adopt_lock);
+  its->closed_at_ = its->idle_deadline();
+  of.connections_.splice(of.connections_.end(), of.connections_, its->place_);
+  return sennit::become(&connection::reading, receive, std::move(its));
+}
+
+// Not in company.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::receive(owned its) {
+  std::size_t count = 0;
+  const bool received = is_done([&] {
+    its->session_.use(its->space_.take());
+    const std::span<char> space = its->session_.receive_space();
+    count = its->stream_->read_some(space, its->idle_deadline());
+    its->session_.received(count);
+    its->more_has_come_ = count == space.size();  // perhaps
+  });
+  return locked(received && count != 0 ? answer : close, std::move(its));
+}
+
+// A client whose next request is always there already must not keep the others from their turn.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::answer(owned its) {
+  its->closed_at_ = clock::time_point::max();
+  if (its->shared_ != nullptr) {
+    its->shared_->heard = false;
+  }
+  auto outcome = session::outcome::close;
+  bool sent = is_done([&] {
+    its->session_.use(its->space_.take());
+    outcome = its->session_.process();
+  });
+  // A client that is alone remains so while it sends: then there is nothing to look at, and no need of the
+  // lock.
+  const bool look_again = its->has_news() || its->has_ended() || its->is_in_company();
+  its->of_.guard_.unlock();
+  sent = sent && is_done([&] {
+           if (!its->session_.output().empty()) {
+             its->stream_->write_all(its->session_.output(), its->idle_deadline());
+           }
+           its->session_.output_sent();
+           its->space_.give_back();
+         });
+  if (!sent || outcome == session::outcome::close) {
+    return locked(close, std::move(its));
+  }
+  if (outcome != session::outcome::wait) {
+    if (outcome == session::outcome::compute) {
+      its->session_.compute();
+    }
+    return sennit::become(sennit::this_fiber::yielding(), lock_to_answer, std::move(its));
+  }
+  if (look_again) {
+    return locked(look, std::move(its));
+  }
+  if (its->more_has_come_) {
+    return sennit::become(sennit::this_fiber::yielding(), receive, std::move(its));
+  }
+  return rest(std::move(its));
+}
+
+// In company.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::look(owned its) {
+  if (its->has_news()) {
+    return answer(std::move(its));
+  }
+  const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
+  auto here = std::move(its);  // goes with the lock held
+  try {
+    if (!here->has_ended()) {
+      here->listen();
+      return sennit::become(&connection::news, hear_news, std::move(here));
+    }
+  } catch (const std::bad_alloc&) {
+    // No memory to wait in.
+  }
+  return {};
+}
+
+template <class Kind>
+void fiber_server<Kind>::connection::listen() {
+  if (shared_ == nullptr) {
+    shared_.reset(new listening{stream_, &session_, of_.guard_, typename Kind::space(of_.server_)});
+  }
+  if (!shared_->under_way) {
+    shared_->under_way = true;
+    more_has_come_ = false;  // the listener will see
+    Kind::spawn([shared = shared_] { return sennit::become(&listening::reading, listening::hear, shared); },
+                "listener");
+  }
+}
+
+// In company: in vain for others, or for what the client sends.
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::time_out(owned its) {
+  its->session_.time_out();
+  return its->has_news() ? answer(std::move(its)) : close(std::move(its));
+}
+
+template <class Kind>
+sennit::continuation fiber_server<Kind>::connection::close(owned its) {
+  const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
+  const auto closed = std::move(its);
+  return {};
+}
+
+template <class Kind>
+bool fiber_server<Kind>::connection::close_if_idle(clock::time_point now) {
+  if (closed_at_ > now) {
+    return closed_at_ == clock::time_point::max();
+  }
+  closed_at_ = clock::time_point::max();
+  end_input();
+  return true;
+}
+
+template <class Kind>
+void fiber_server<Kind>::connection::wake() {
+  if (shared_ != nullptr) {
+    shared_->tell();
+  }
+}
+
+// Whoever waits in the stream gets operation_canceled; whoever waits for news gets some.
+template <class Kind>
+void fiber_server<Kind>::connection::break_off() {
+  stream_->close();
+  stop_computing();
+  wake();
+}
+
+// --- the server ---
+
 template <class Kind>
 void fiber_server<Kind>::serve() {
   signals_.emplace(stop_signals);
   listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
   say_serving(server_.config);
-  if (server_.config.debug_command && sennit::serves_faults) {
-    server_.survives_faults = true;
-    Kind::spawn([this] { answer_faults(); }, "faults");
-  }
   Kind::spawn([this] { return await_client(); }, "acceptor");
   Kind::spawn([this] { return destroy_garbage_later(); }, "garbage");
   if (server_.config.timeout.count() != 0) {
@@ -155,19 +398,11 @@ sennit::continuation fiber_server<Kind>::close_idle() {
   constexpr std::chrono::milliseconds pause{100};
   const std::lock_guard hold(guard_);
   const clock::time_point now = clock::now();
-  clock::time_point next = now + server_.config.timeout;
-  for (guest* each : guests_) {
-    if (each->closed_at > now && each->closed_at != clock::time_point::max()) {
-      next = each->closed_at;
-      break;
-    }
-    if (each->closed_at <= now) {
-      each->closed_at = clock::time_point::max();
-      each->served.end_input();
-    }
-  }
-  next = std::max(next, now + pause);
-  return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::close_idle, this);
+  const auto first = std::find_if_not(connections_.begin(), connections_.end(),
+                                      [now](connection* each) { return each->close_if_idle(now); });
+  const auto next = first == connections_.end() ? now + server_.config.timeout : (*first)->closed_at();
+  return sennit::become(sennit::this_fiber::sleeping_until(std::max(next, now + pause)),
+                        &fiber_server::close_idle, this);
 }
 
 // Of many that arrive at once few have a stack at a time: it queues for its turn even if a client is there
@@ -181,18 +416,14 @@ sennit::continuation fiber_server<Kind>::await_client() {
 template <class Kind>
 sennit::continuation fiber_server<Kind>::accept() {
   constexpr std::chrono::milliseconds pause{20};
+  bool begun = false;
   if (!listener_.is_open()) {
     return {};
   }
-  try {
-    if (accept_one()) {
-      return sennit::become(beginners_.acquiring(), &fiber_server::await_client, this);
-    }
-    return await_client();
-  } catch (const std::system_error&) {
-  } catch (const std::bad_alloc&) {
+  if (!is_done([&] { begun = accept_one(); })) {
+    return sennit::become(sennit::this_fiber::sleeping_for(pause), &fiber_server::await_client, this);
   }
-  return sennit::become(sennit::this_fiber::sleeping_for(pause), &fiber_server::await_client, this);
+  return begun ? sennit::become(beginners_.acquiring(), &fiber_server::await_client, this) : await_client();
 }
 
 // Whether a connection has begun.
@@ -203,171 +434,29 @@ bool fiber_server<Kind>::accept_one() {
   if (server_.stats.connected_clients >= server_.config.max_clients) {
     ++server_.stats.rejected_connections;
     hold.unlock();
-    refuse(*stream);
+    std::error_code gone_already;
+    stream->write_all(too_many_clients, gone_already, clock::now());
     return false;
   }
   const std::size_t number = server_.stats.connections_received;
-  auto arrived = std::make_unique<guest>(std::move(stream), *this);
+  auto arrived = std::make_unique<connection>(std::move(stream), *this);
   if (ending_) {
-    arrived->served.end_input();
+    arrived->end_input();
   }
-  Kind::spawn_connection([arrived = std::move(arrived)]() mutable { return begin(std::move(arrived)); },
-                         number);
+  Kind::spawn_connection(
+      [arrived = std::move(arrived)]() mutable { return connection::begin(std::move(arrived)); }, number);
   return true;
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::begin(owned its) {
-  its->of.beginners_.release();
-  return rest(std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::rest(owned its) {
-  if (its->of.server_.config.timeout.count() != 0) {
-    return locked(rest_in_time, std::move(its));
-  }
-  return sennit::become(&guest::reading, receive, std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::rest_in_time(owned its) {
-  fiber_server& of = its->of;
-  const std::lock_guard hold(of.guard_, std::adopt_lock);
-  its->closed_at = its->served.idle_deadline();
-  of.guests_.splice(of.guests_.end(), of.guests_, its->place);
-  return sennit::become(&guest::reading, receive, std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::receive(owned its) {
-  const bool received = its->served.receive();
-  return locked(received ? answer : close, std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::lock_to_answer(owned its) {
-  return locked(answer, std::move(its));
-}
-
-// Commands are executed in one piece, also where they compute within a transaction.
-template <class Kind>
-auto fiber_server<Kind>::process_whole(connection& served) -> typename connection::step {
-  const sennit::no_yield_guard whole;
-  return served.process();
-}
-
-// A client whose next request is always there already must not keep the others from their turn.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::answer(owned its) {
-  connection& served = its->served;
-  its->closed_at = clock::time_point::max();
-  auto next = process_whole(served);
-  its->of.guard_.unlock();
-  const bool sent = served.send();
-  if (!sent) {
-    next = connection::step::close;
-  }
-  switch (next) {
-    case connection::step::rest:
-      return rest(std::move(its));
-    case connection::step::receive:
-      return sennit::become(sennit::this_fiber::yielding(), receive, std::move(its));
-    case connection::step::process:
-      return sennit::become(sennit::this_fiber::yielding(), lock_to_answer, std::move(its));
-    case connection::step::compute:
-      served.compute();
-      return locked(answer, std::move(its));
-    case connection::step::look:
-      return locked(look, std::move(its));
-    case connection::step::close:
-      break;
-  }
-  if (sent && served.its_session().is_at_risk()) {
-    its->of.run_guarded(served);
-  }
-  return locked(close, std::move(its));
-}
-
-// In company.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::look(owned its) {
-  if (its->served.has_news()) {
-    return answer(std::move(its));
-  }
-  const std::lock_guard hold(its->of.guard_, std::adopt_lock);
-  auto here = std::move(its);  // goes with the lock held
-  try {
-    if (!here->served.has_ended()) {
-      here->served.listen();
-      return sennit::become(&guest::news, hear_news, std::move(here));
-    }
-  } catch (const std::bad_alloc&) {
-    // No memory to wait in.
-  }
-  return {};
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::hear_news(owned its, std::optional<bool> news) {
-  return locked(news ? look : time_out, std::move(its));
-}
-
-// In company: in vain for others, or for what the client sends.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::time_out(owned its) {
-  its->served.time_out();
-  return its->served.has_news() ? answer(std::move(its)) : close(std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::close(owned its) {
-  const std::lock_guard hold(its->of.guard_, std::adopt_lock);
-  const auto closed = std::move(its);
-  return {};
-}
-
-// Only here is a client's fiber guarded: without the lock, owning what it owns outside of what it runs. So no
-// guard is held while a connection rests, and requests pay nothing. Whoever is killed goes on here, and the
-// connection ends like any other.
-template <class Kind>
-void fiber_server<Kind>::run_guarded(const connection& of) {
-  Kind::name_fiber("client " + std::to_string(of.its_session().id()));
-  try {
-    sennit::guarded(faults_, run_at_risk);
-  } catch (const sennit::killed&) {
-    const std::lock_guard hold(guard_);
-    ++server_.stats.client_faults;
-  }
-}
-
-// Nobody else is guarded: whatever comes here holds nothing that others need.
-template <class Kind>
-void fiber_server<Kind>::answer_faults() {
-  while (auto fault = faults_.receive()) {
-    const std::string_view who = fault.fiber();
-    std::fprintf(stderr, "kv_server: %.*s: %s at 0x%zx; its connection is closed\n",
-                 static_cast<int>(who.size()), who.data(), text_of(fault.kind()),
-                 reinterpret_cast<std::size_t>(fault.address()));
-    fault.reply(sennit::verdict::kill);
-  }
-}
-
-template <class Kind>
-void fiber_server<Kind>::refuse(sennit::tcp_stream& stream) {
-  std::error_code gone_already;
-  stream.write_all(too_many_clients, gone_already, clock::now());
 }
 
 // What is left when it returns is ended with the runtime.
 template <class Kind>
 void fiber_server<Kind>::finish_connections() {
   std::unique_lock hold(guard_);
-  say_ending(guests_.size());
+  say_ending(connections_.size());
   ending_ = true;
   listener_.close();
-  for (guest* each : guests_) {
-    each->served.end_input();
+  for (connection* each : connections_) {
+    each->end_input();
   }
   Kind::spawn(
       [this] {
@@ -379,20 +468,14 @@ void fiber_server<Kind>::finish_connections() {
       "second signal");
   const clock::time_point deadline = clock::now() + server_.config.shutdown_timeout;
   bool in_time = true;
-  while (in_time && !guests_.empty() && !hurry_) {
+  while (in_time && !connections_.empty() && !hurry_) {
     hold.unlock();
     in_time = changed_.receive_until(deadline).has_value();
     hold.lock();
   }
-  for (guest* each : guests_) {
-    each->served.stop_computing();
+  for (connection* each : connections_) {
+    each->stop_computing();
   }
-}
-
-template <class Kind>
-void fiber_server<Kind>::say_changed() {
-  bool news = true;
-  changed_.try_send(news);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 
 #include "servers.hpp"
 #include "session.hpp"
-#include "sockets.hpp"
 
 namespace kv {
 
@@ -107,6 +106,8 @@ void thread_connection::serve(std::unique_lock<std::mutex>& hold) {
     session_.output_sent();
     if (sent && outcome == session::outcome::compute) {
       session_.compute();
+    } else if (outcome == session::outcome::more) {
+      std::this_thread::yield();  // whoever waits for the lock may have it
     }
     hold.lock();
     if (!sent) {

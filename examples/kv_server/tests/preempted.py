@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What others notice while a client's command computes, on a server with one worker.
+"""What others notice while a client's SORT computes, on a server with one worker.
 
-Compiled with the plugin they are served meanwhile, see no command half done, and one that computes for ever
-stops nobody. Compiled without (--options "... --time-slice off" does the same) nobody is served meanwhile.
-Events are put in order by replies, not by time: INFO counts the clients that compute, and can count one only
-if it is executed while that computes.
+Compiled with the plugin they are served in the midst of it (`preemptible`); compiled without, between its portions
+(`portions`). Compiled with the plugin, but with --time-slice off, nobody is served meanwhile (`not`). Events are put
+in order by replies, not by time: INFO counts the clients that compute, and can count one only if it is executed while
+that computes.
 """
 
 import pathlib
@@ -12,9 +12,9 @@ import select
 import subprocess
 import sys
 
-from hostile_support import Failure, check, wait_until
 from scenarios import Client
-from server_process import ServerError, ServerProcess, kv_server_command, parse_arguments, server_title
+from server_process import (
+    Failure, ServerError, ServerProcess, check, information, kv_server_command, parse_arguments, server_title)
 
 ELEMENTS = 300_000  # some 50 ms
 AT_ONCE = 5_000
@@ -25,32 +25,25 @@ def encode(*words):
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in words)
 
 
-def information(client, name):
-    for line in client.ask("INFO everything").split(b"\r\n"):
-        if line.startswith(name.encode() + b":"):
-            return int(line.partition(b":")[2])
-    raise Failure(f"INFO tells nothing of {name}")
-
-
 def is_silent(client):
     return not client.received and not select.select([client.socket], [], [], 0)[0]
 
 
-def fill(client, elements=ELEMENTS):
+def fill(client):
     client.ask("DEL numbers")
-    for begin in range(0, elements, AT_ONCE):
-        part = (number * 7919 % elements for number in range(begin, begin + AT_ONCE))
+    for begin in range(0, ELEMENTS, AT_ONCE):
+        part = (number * 7919 % ELEMENTS for number in range(begin, begin + AT_ONCE))
         client.socket.sendall(encode("RPUSH", "numbers", *part))
         client.reply()
 
 
-def served_beside(computing, other, sorts, enough=1 << 60):
+def served_beside(computing, other, sorts, enough):
     """How many replies another client gets in the midst of SORTs: of so many, unless fewer are enough."""
     served = 0
     for _ in range(sorts):
         computing.send("SORT numbers LIMIT 0 3")
         while is_silent(computing):
-            served += information(other, "computing_clients")
+            served += information(other.socket, "computing_clients")
         check(computing.reply() == [b"0", b"1", b"2"], "the numbers are not sorted")
         if served >= enough:
             break
@@ -58,36 +51,20 @@ def served_beside(computing, other, sorts, enough=1 << 60):
 
 
 def nobody_is_served(computing, other):
-    fill(computing)
-    served = served_beside(computing, other, 5)
+    served = served_beside(computing, other, 5, 1 << 60)
     check(served == 0, f"{served} replies in the midst of SORTs")
-    check(computing.ask("DEBUG LOOP").startswith(b"-ERR DEBUG LOOP would stop everybody"), "DEBUG LOOP is allowed")
     return "nobody was served in the midst of 5 SORTs"
 
 
 def others_are_served(computing, other):
     """In the midst of a SORT; that of a busy machine may be over before anybody looks."""
-    fill(computing)
     served = served_beside(computing, other, 200, 20)
     check(served >= 20, f"{served} replies in the midst of 200 SORTs")
     return f"{served} replies in the midst of SORTs"
 
 
-def loops_stop_nobody(computing, other):
-    computing.send("DEBUG LOOP", "PING")
-    wait_until(lambda: information(other, "computing_clients") == 1, "nobody computes")
-    for number in range(1000):
-        check(other.ask(f"SET turn {number}") == b"+OK", "SET was refused")
-        check(other.ask("GET turn") == str(number).encode(), "another value")
-    check(is_silent(computing), "the loop has ended")
-    computing.close()
-    wait_until(lambda: information(other, "computing_clients") == 0, "it computes for nobody")
-    return "2000 replies beside for (;;);"
-
-
 def transactions_are_whole(computing, other):
     """None is seen half done, though it sorts in the middle."""
-    fill(computing, 15_000)  # in a transaction no more are sorted than 16,384
     looks = 0
     for turn in range(1, 9):
         computing.send("MULTI", "INCR a", "SORT numbers LIMIT 0 1", "INCR b")
@@ -95,7 +72,8 @@ def transactions_are_whole(computing, other):
             computing.reply()
         computing.send("EXEC")
         while True:
-            one, another = other.ask("MGET a b")
+            other.send("MULTI", "GET a", "GET b", "EXEC")
+            one, another = [other.reply() for _ in range(4)][-1]
             check(one == another, f"a transaction half done: {one!r} and {another!r}")
             looks += 1
             if not is_silent(computing):
@@ -106,7 +84,6 @@ def transactions_are_whole(computing, other):
 
 def sorts_are_of_one_moment(computing, other):
     """While another client adds numbers, and all move up, what is sorted is always all of the list, as far as it went."""
-    fill(computing)
     pushed = 0
     for request in ("SORT numbers STORE sorted", f"SORT numbers LIMIT {ELEMENTS} -1") * 3:
         before = pushed
@@ -115,28 +92,24 @@ def sorts_are_of_one_moment(computing, other):
             other.ask(f"LPUSH numbers {ELEMENTS + pushed}")
             pushed += 1
         reply = computing.reply()
-        if isinstance(reply, list):
-            tail = reply
-        else:
-            check(int(reply[1:]) == int(other.ask("LLEN sorted")[1:]), "another count")
-            tail = other.ask(f"LRANGE sorted {ELEMENTS} -1")
+        tail = reply if isinstance(reply, list) else other.ask(f"LRANGE sorted {ELEMENTS} -1")
+        check(isinstance(reply, list) or int(reply[1:]) == ELEMENTS + len(tail), "another count")
         check(tail == [str(ELEMENTS + number).encode() for number in range(len(tail))], "not of one moment")
         check(before <= len(tail) <= pushed, f"{len(tail)} were there, of {before} to {pushed}")
     return f"{pushed} changes beside SORTs"
 
 
 def the_end_comes(start):
-    """Whatever computes: it is over, or is broken off."""
-    for request in ("DEBUG LOOP", "SORT numbers STORE sorted"):
-        with start("--shutdown-timeout", "0") as server:
-            computing, other = Client(server.port), Client(server.port)
-            fill(computing)
-            computing.send(request)
-            other.ask("PING")
-            status = server.stop()
-            check(status == 0, f"exit status {status} in the midst of {request}\n{server.output()}")
-            computing.close()
-            other.close()
+    """While a client computes: it is over, or is broken off."""
+    with start("--shutdown-timeout", "0") as server:
+        computing, other = Client(server.port), Client(server.port)
+        fill(computing)
+        computing.send("SORT numbers STORE sorted")
+        other.ask("PING")
+        status = server.stop()
+        check(status == 0, f"exit status {status} in the midst of SORT\n{server.output()}")
+        computing.close()
+        other.close()
 
 
 def shares_no_code(archive):
@@ -148,33 +121,28 @@ def shares_no_code(archive):
 
 
 def main():
-    chosen = parse_arguments(__doc__, expected={"choices": ["preemptible", "not"], "help": "what the server must be"})
+    chosen = parse_arguments(__doc__, expected={"choices": ["preemptible", "portions", "not"],
+                                                "help": "what the server must be"})
 
     def start(*more):
-        return ServerProcess(lambda port: kv_server_command(
-            chosen.server, port, "--enable-debug-command", "yes", *chosen.options, *more))
+        return ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options, *more))
 
+    scenarios = [nobody_is_served] if chosen.expected == "not" else [
+        others_are_served, transactions_are_whole, sorts_are_of_one_moment]
     said = []
-
-    def play(scenario):
-        with start() as server:
-            clients = [Client(server.port), Client(server.port)]
-            said.append(scenario(*clients))
-            check(server.is_running(), server.output())
-            for each in clients:
-                each.close()
-
     try:
         with start() as server:
-            preemptible = information(Client(server.port), "preemptible")
+            preemptible = information(server, "preemptible")
         check(preemptible == (chosen.expected == "preemptible"), f"INFO says preemptible:{preemptible}")
+        for scenario in scenarios:
+            with start() as server:
+                clients = [Client(server.port), Client(server.port)]
+                fill(clients[0])
+                said.append(scenario(*clients))
+                check(server.is_running(), server.output())
+        the_end_comes(start)
         if preemptible:
-            for scenario in (others_are_served, loops_stop_nobody, transactions_are_whole, sorts_are_of_one_moment):
-                play(scenario)
-            the_end_comes(start)
             shares_no_code(pathlib.Path(chosen.server).with_name("libkv_computing.a"))
-        else:
-            play(nobody_is_served)
     except (Failure, ServerError) as error:
         sys.exit(f"preempted{server_title(chosen)}: {error}")
     print(f"preempted{server_title(chosen)}: {'; '.join(said)}")

@@ -22,8 +22,8 @@ def run(*arguments, given=""):
 
 def check_cli(port):
     cli = ("redis-cli", "-p", str(port))
-    script = "SET k 'a b'\nGET k\nINCR n\nEXISTS k n\nDEL k n\nGET k\nNOPE\nDBSIZE\n"
-    expected = ('OK\n"a b"\n(integer) 1\n(integer) 2\n(integer) 2\n(nil)\n'
+    script = "SET k 'a b'\nGET k\nINCR n\nDEL k n\nGET k\nNOPE\nDEL n\n"
+    expected = ('OK\n"a b"\n(integer) 1\n(integer) 2\n(nil)\n'
                 "(error) ERR unknown command 'NOPE', with args beginning with: \n(integer) 0\n")
     got = run(*cli, "--no-raw", given=script).replace("\n\n", "\n")
     if got != expected:
@@ -36,9 +36,9 @@ def check_cli_on_all_types(port):
     """A day's use: every type, listening and publishing."""
     cli = ("redis-cli", "-p", str(port))
     script = ("FLUSHALL\nRPUSH l a b c\nLRANGE l 0 -1\nSADD s 2 1\nSMEMBERS s\nHSET h f v\nHGET h f\nZADD z 1.5 m\n"
-              "ZSCORE z m\nSET t x\nTYPE z\nGET l\nMULTI\nINCR n\nEXEC\n")
+              "ZPOPMIN z\nSET t x\nGET l\nMULTI\nINCR n\nEXEC\n")
     expected = ('OK\n(integer) 3\n1) "a"\n2) "b"\n3) "c"\n(integer) 2\n1) "1"\n2) "2"\n(integer) 1\n"v"\n'
-                '(integer) 1\n"1.5"\nOK\nzset\n'
+                '(integer) 1\n1) "m"\n2) "1.5"\nOK\n'
                 "(error) WRONGTYPE Operation against a key holding the wrong kind of value\nOK\nQUEUED\n1) (integer) 1\n")
     got = run(*cli, "--no-raw", given=script).replace("\n\n", "\n")
     if got != expected:

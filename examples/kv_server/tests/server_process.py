@@ -15,8 +15,51 @@ import tempfile
 import time
 
 
+MIB = 1 << 20
+PROMPT = 10  # seconds; an answer later than this counts as a stall
+
+
 class ServerError(Exception):
     """The server did not start, or ended when it should not."""
+
+
+class Failure(Exception):
+    """A test's."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def wait_until(condition, text, timeout=20, pause=0.02):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        check(time.monotonic() < deadline, text)
+        time.sleep(pause)
+
+
+def receive(client, count):
+    received = b""
+    while len(received) < count:
+        chunk = client.recv(count - len(received))
+        check(chunk, f"closed after {received!r}")
+        received += chunk
+    return received
+
+
+def information(server, name):
+    """A number that INFO tells, asked for by a client, or by a new one."""
+    with contextlib.ExitStack() as stack:
+        client = server if isinstance(server, socket.socket) else stack.enter_context(connect(server.port))
+        client.sendall(b"INFO\r\n")
+        head = b""
+        while not head.endswith(b"\r\n"):
+            head += receive(client, 1)
+        for line in receive(client, int(head[1:]) + 2).decode().split("\r\n"):
+            if line.startswith(name + ":"):
+                return int(line.partition(":")[2])
+    raise Failure(f"INFO does not tell {name}")
 
 
 def free_port():

@@ -1,0 +1,187 @@
+// Blocked clients, what is pushed to a client, and forgetting one.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "reply.hpp"
+#include "state.hpp"
+
+namespace kv {
+
+namespace {
+
+std::size_t memory_of(const waiting_for_list& one) {
+  std::size_t bytes = sizeof(one);
+  for (const std::string& key : one.keys) {
+    bytes += 2 * (sizeof(std::string) + key.size()) + 128;
+  }
+  return bytes;
+}
+
+void hand(server_state& server, const std::string& key, client& to) {
+  buffer out(server.config.max_output);
+  reply_writer reply(out);
+  {
+    store::edit edit(server.keys, key);
+    to.handed = std::make_unique<handed_item>(handed_item{key, {}});
+    to.handed->text = get_as<list_value>(*edit.get())->pop(list_end::left);
+  }
+  reply.array(2);
+  reply.bulk(key);
+  reply.bulk(to.handed->text);
+  server.blocked.remove(to);
+  push_to(server, to, out.view());
+}
+
+bool has_items(const server_state& server, const std::string& key) {
+  const any_value* found = server.keys.find(key);
+  return found != nullptr && get_as<list_value>(*found) != nullptr;
+}
+
+void take_back(server_state& server, handed_item&& item) {
+  try {
+    store::edit edit(server.keys, item.key);
+    any_value* content = edit.get();
+    if (content == nullptr) {
+      content = &edit.create(make_value<list_value>());
+    }
+    if (auto* list = get_as<list_value>(*content)) {
+      list->push(list_end::left, item.text);
+    }
+    server.blocked.list_has_grown(item.key);
+  } catch (const std::bad_alloc&) {
+    // Lost, as everything is soon.
+  }
+}
+
+}  // namespace
+
+void blocked_clients::add(client& one) {
+  ++size_;
+  one.state_memory += memory_of(*one.waiting);
+  try {
+    for (const std::string& key : one.waiting->keys) {
+      lines_[key].push_back(&one);
+    }
+  } catch (...) {
+    remove(one);
+    throw;
+  }
+}
+
+void blocked_clients::remove(client& one) {
+  for (const std::string& key : one.waiting->keys) {
+    const auto found = lines_.find(key);
+    if (found != lines_.end() && std::erase(found->second, &one) != 0 && found->second.empty()) {
+      lines_.erase(found);
+    }
+  }
+  one.state_memory -= memory_of(*one.waiting);
+  one.waiting.reset();
+  --size_;
+}
+
+void blocked_clients::list_has_grown(std::string_view key) {
+  if (size_ != 0 && lines_.find(key) != lines_.end()) {
+    grown_.emplace_back(key);
+  }
+}
+
+void blocked_clients::serve(server_state& server) {
+  std::vector<std::string> claimed;
+  while (!grown_.empty()) {
+    for (std::string& key : std::exchange(grown_, {})) {
+      if (server.claims.any() && server.claims.block(store::hash_of(key), true)) {
+        claimed.push_back(std::move(key));
+      } else {
+        serve_key(server, key);
+      }
+    }
+  }
+  grown_ = std::move(claimed);
+}
+
+// A client that is gone although its front has not noticed yet is passed over: its item would be lost.
+void blocked_clients::serve_key(server_state& server, const std::string& key) {
+  const auto found = lines_.find(key);
+  if (found == lines_.end()) {
+    return;
+  }
+  std::list<client*>& line = found->second;
+  for (auto next = line.begin(); next != line.end() && has_items(server, key);) {
+    client& first = **next++;
+    const bool was_last = next == line.end();
+    if (!first.broken && (first.front == nullptr || !first.front->is_gone())) {
+      hand(server, key, first);
+    }
+    if (was_last) {
+      return;  // and the line with it, perhaps
+    }
+  }
+}
+
+stored_request::stored_request(const command& found, const request& arguments) : found_(&found) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    bytes += arguments[i].size();
+  }
+  bytes_.reserve(bytes);
+  slices_.reserve(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    slices_.push_back(
+        {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(arguments[i].size())});
+    bytes_.append(arguments[i]);
+  }
+}
+
+void push_to(server_state& server, client& to, std::string_view bytes) {
+  if (to.broken) {
+    return;
+  }
+  const std::size_t before = to.pushed.capacity();
+  to.pushed.append(bytes);
+  server.client_memory += to.pushed.capacity() - before;
+  const std::size_t most = std::max(server.config.max_pushed, bytes.size());
+  if (to.pushed.overflowed() || to.pushed.size() > most ||
+      server.client_memory > server.config.max_memory_clients) {
+    to.broken = true;
+    server.client_memory -= to.pushed.capacity();
+    to.pushed.release();
+  }
+  if (to.front != nullptr) {
+    to.broken ? to.front->break_off() : to.front->wake();
+  }
+}
+
+void forget(server_state& server, client& gone) {
+  gone.broken = true;
+  gone.front = nullptr;
+  gone.work.reset();
+  gone.held.reset();
+  if (gone.waiting != nullptr) {
+    server.blocked.remove(gone);
+  }
+  for (const std::string& each : gone.channels) {
+    const auto found = server.channels.find(each);
+    found->second.erase(&gone);
+    if (found->second.empty()) {
+      server.channels.erase(found);
+    }
+  }
+  for (const std::string& each : gone.watched) {
+    server.keys.unwatch(each, gone.watched_changed);
+  }
+  server.client_memory -= gone.pushed.capacity();
+  gone.pushed.release();
+  if (gone.handed) {
+    take_back(server, std::move(*gone.handed));
+    gone.handed.reset();
+  }
+  try {
+    server.blocked.serve(server);
+  } catch (const std::bad_alloc&) {
+    // The next command serves them.
+  }
+}
+
+}  // namespace kv
