@@ -34,34 +34,24 @@ enum flag : unsigned {
 // Which arguments are keys. sort: the first, and what follows STORE, which is changed.
 enum class keys : std::uint8_t { none, first, first_two, all, pairs, all_but_last, sort, of_transaction };
 
+using simple = void (*)(invocation&);
+using in_turns = portions (*)(invocation&);
+
+// What executes a command: in one piece, or in turns.
+struct handler {
+  constexpr handler(simple function) : run(function) {}
+  constexpr handler(in_turns function) : begin(function) {}
+  simple run = nullptr;
+  in_turns begin = nullptr;
+};
+
 struct command {
-  using simple = void (*)(invocation&);
-  using in_turns = portions (*)(invocation&);
-
-  constexpr command(std::string_view name_, int arity_, unsigned flags_, kv::keys keys_,
-                    std::string_view group_, std::string_view since_, std::string_view summary_, simple run_)
-      : name(name_),
-        arity(arity_),
-        flags(flags_),
-        keys(keys_),
-        group(group_),
-        since(since_),
-        summary(summary_),
-        run(run_) {}
-  constexpr command(std::string_view name_, int arity_, unsigned flags_, kv::keys keys_,
-                    std::string_view group_, std::string_view since_, std::string_view summary_,
-                    in_turns begin_)
-      : command(name_, arity_, flags_, keys_, group_, since_, summary_, simple(nullptr)) {
-    begin = begin_;
-  }
-
   std::string_view name;  // lower case
   int arity;              // with the name; -n: n or more
   unsigned flags;
   kv::keys keys;
   std::string_view group, since, summary;  // COMMAND DOCS
-  simple run;                              // or:
-  in_turns begin = nullptr;
+  handler by;
 };
 
 // "CONFIG GET ...": the second argument of some commands chooses what to do.
@@ -69,7 +59,7 @@ struct subcommand {
   std::string_view of, name;  // lower case
   int arity;                  // of the whole command
   std::string_view usage, help;
-  portions (*begin)(invocation&);
+  in_turns begin;
 };
 
 std::span<const command> all_commands();
@@ -99,6 +89,13 @@ step go_on(invocation& call);
 // The same for a command within EXEC, without the checks of a request.
 step begin(const command& found, invocation& call, portions& work);
 step go_on(invocation& call, portions& work);
+
+// Fails if the command needs more memory, beside its arguments, than --maxmemory leaves.
+void check_memory(const command& found, const invocation& call);
+// Whether the command has to wait until claims have ended.
+bool has_to_wait(const command& found, const invocation& call);
+step start_in_turns(const command& found, invocation& call);
+void serve_blocked(server_state& server);
 
 // Gives up the claims of the command, but for the one on `key`. Within a transaction they stay.
 void give_up_claims(invocation& call);

@@ -32,6 +32,7 @@ std::span<char> session::receive_space() {
     return shared_->receive_block;
   }
   const std::span<char> space = input_.free_space(shared_->receive_block.size());
+  unread_ = input_.view();  // it may have moved
   if (space.empty()) {
     return shared_->receive_block;  // process() will close
   }

@@ -43,7 +43,10 @@ public:
 
   int socket() const { return socket_.get(); }
   void on_events(std::uint32_t events);
-  void on_turn();  // it was due
+  void on_turn() {
+    due_ = false;
+    go_on();
+  }
   void on_deadline();
   void end_input() { end_of_input(socket_.get()); }
 
@@ -54,9 +57,44 @@ public:
 private:
   friend class callback_server;
 
-  void go_on();
-  bool receive();
-  void process();
+  // One step: send what is left, or process once. May end this connection.
+  void go_on() {
+    if (broken_) {
+      return close();
+    }
+    if (!sending_) {
+      if (outcome_ != session::outcome::more && !session_.has_news() && !receive()) {
+        return;
+      }
+      process();
+    }
+    send_rest();
+  }
+  // True: there is something to process. False: nothing yet, or it is closed.
+  bool receive() {
+    if (!readable_) {
+      return false;
+    }
+    const std::span<char> space = session_.receive_space();
+    const ssize_t count = ::recv(socket_.get(), space.data(), space.size(), 0);
+    if (count > 0) {
+      readable_ = exact_ || static_cast<std::size_t>(count) == space.size();
+      session_.received(static_cast<std::size_t>(count));
+      return true;
+    }
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+      readable_ = errno == EINTR;
+      set_deadline();
+      return false;
+    }
+    close();
+    return false;
+  }
+  void process() {
+    outcome_ = session_.process();
+    sending_ = true;
+    sent_ = 0;
+  }
   void send_rest();
   void close();
   void set_deadline();
@@ -133,52 +171,6 @@ void callback_connection::on_events(std::uint32_t events) {
   if (!due_) {
     go_on();
   }
-}
-
-void callback_connection::on_turn() {
-  due_ = false;
-  go_on();
-}
-
-// One step: send what is left, or process once. May end this connection.
-void callback_connection::go_on() {
-  if (broken_) {
-    return close();
-  }
-  if (!sending_) {
-    if (outcome_ != session::outcome::more && !session_.has_news() && !receive()) {
-      return;
-    }
-    process();
-  }
-  send_rest();
-}
-
-// True: there is something to process. False: nothing yet, or it is closed.
-bool callback_connection::receive() {
-  if (!readable_) {
-    return false;
-  }
-  const std::span<char> space = session_.receive_space();
-  const ssize_t count = ::recv(socket_.get(), space.data(), space.size(), 0);
-  if (count > 0) {
-    readable_ = exact_ || static_cast<std::size_t>(count) == space.size();
-    session_.received(static_cast<std::size_t>(count));
-    return true;
-  }
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-    readable_ = errno == EINTR;
-    set_deadline();
-    return false;
-  }
-  close();
-  return false;
-}
-
-void callback_connection::process() {
-  outcome_ = session_.process();
-  sending_ = true;
-  sent_ = 0;
 }
 
 void callback_connection::send_rest() {

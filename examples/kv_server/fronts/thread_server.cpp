@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <limits>
 #include <list>
 #include <mutex>
@@ -29,49 +27,51 @@ namespace {
 using clock = std::chrono::steady_clock;
 using time_point = clock::time_point;
 
-// Milliseconds for poll(2), rounded up.
-int until(time_point deadline) {
-  if (deadline == time_point::max()) {
-    return -1;
-  }
+// poll(2) until a moment. Returns how many are ready.
+int poll_until(std::span<pollfd> waits, time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
-  return static_cast<int>(std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max()));
+  const auto most = std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max());
+  return ::poll(waits.data(), waits.size(), deadline == time_point::max() ? -1 : static_cast<int>(most));
 }
 
 struct shared_state {
-  explicit shared_state(server_state& all) : server(all) {}
-
   server_state& server;
-  std::mutex lock;  // of all that is here, and of the server
-  std::condition_variable finished;
-  std::list<class thread_connection*> connections;
+  std::mutex lock = {};  // of all that is here, and of the server
+  std::list<class thread_connection*> connections = {};
   std::size_t threads = 0;  // that have not ended
   bool ending = false;
 };
 
 class thread_connection final : public front {
 public:
-  // The lock is held.
+  // The lock is held, by serve() except while it waits, receives and sends.
   thread_connection(shared_state& all, workspace& space, descriptor socket);
-  ~thread_connection();
+  ~thread_connection() { all_.connections.erase(place_); }
   thread_connection(const thread_connection&) = delete;
   thread_connection& operator=(const thread_connection&) = delete;
-
-  // The lock is held by `hold`, but for the time of waiting, receiving and sending.
   void serve(std::unique_lock<std::mutex>& hold);
 
   void end_input() { end_of_input(socket_.get()); }
 
-  void wake() override;
-  void break_off() override;
+  void wake() override {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto put = news_.get() < 0 ? 0 : ::write(news_.get(), &one, sizeof one);
+  }
+  // Whoever waits in the socket gets an error or the end of the stream.
+  void break_off() override {
+    ::shutdown(socket_.get(), SHUT_RDWR);
+    session_.stop_computing();
+    wake();
+  }
   bool is_gone() override { return peer_is_gone(socket_.get()); }
 
 private:
-  time_point idle_deadline() const;
+  time_point idle_deadline() const {
+    const auto timeout = all_.server.config.timeout;
+    return timeout.count() == 0 ? time_point::max() : clock::now() + timeout;
+  }
   bool receive(std::unique_lock<std::mutex>& hold);
-  bool wait_in_company(std::unique_lock<std::mutex>& hold);
   bool send(std::string_view bytes);
-  bool wait_for(short events, time_point deadline);
 
   shared_state& all_;
   descriptor socket_;
@@ -88,10 +88,6 @@ thread_connection::thread_connection(shared_state& all, workspace& space, descri
   if (all.ending) {
     end_input();
   }
-}
-
-thread_connection::~thread_connection() {
-  all_.connections.erase(place_);
 }
 
 void thread_connection::serve(std::unique_lock<std::mutex>& hold) {
@@ -116,90 +112,55 @@ void thread_connection::serve(std::unique_lock<std::mutex>& hold) {
   }
 }
 
-time_point thread_connection::idle_deadline() const {
-  const auto timeout = all_.server.config.timeout;
-  return timeout.count() == 0 ? time_point::max() : clock::now() + timeout;
-}
-
 // False: close. True: there may be something to process.
 bool thread_connection::receive(std::unique_lock<std::mutex>& hold) {
-  if (session_.is_in_company()) {
-    return wait_in_company(hold);
-  }
-  const std::span<char> space = session_.receive_space();
-  hold.unlock();
-  ssize_t count = 0;
-  do {
-    const bool in_time = all_.server.config.timeout.count() == 0 || wait_for(POLLIN, idle_deadline());
-    count = in_time ? ::recv(socket_.get(), space.data(), space.size(), 0) : 0;
-  } while (count < 0 && errno == EINTR);
-  hold.lock();
-  if (count > 0) {
-    session_.received(static_cast<std::size_t>(count));
-  }
-  return count > 0;
-}
-
-bool thread_connection::wait_in_company(std::unique_lock<std::mutex>& hold) {
-  if (news_.get() < 0) {
+  const bool in_company = session_.is_in_company();
+  if (in_company && news_.get() < 0) {
     news_ = descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (news_.get() < 0) {
       return false;
     }
   }
-  const time_point deadline = session_.deadline();
+  const time_point deadline = in_company ? session_.deadline() : idle_deadline();
+  const std::span<char> space = session_.receive_space();
   hold.unlock();
   pollfd waits[] = {{socket_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}};
-  const int count = ::poll(waits, 2, until(deadline));
+  int ready = 1;
+  if (in_company || deadline != time_point::max()) {
+    ready = poll_until(std::span(waits, in_company ? 2 : 1), deadline);
+  }
+  ssize_t count = -1;
+  errno = EAGAIN;
+  if (ready > 0 && (waits[0].revents != 0 || !in_company)) {
+    count = ::recv(socket_.get(), space.data(), space.size(), in_company ? MSG_DONTWAIT : 0);
+  }
+  const bool again = errno == EAGAIN || errno == EINTR;
   std::uint64_t ignored;
-  [[maybe_unused]] const auto got = ::read(news_.get(), &ignored, sizeof ignored);
+  [[maybe_unused]] const auto got = in_company ? ::read(news_.get(), &ignored, sizeof ignored) : 0;
   hold.lock();
-  if (count == 0 && clock::now() >= deadline) {
+  if (count > 0) {
+    session_.received(static_cast<std::size_t>(count));
+  } else if (ready == 0 && in_company && clock::now() >= deadline) {
     session_.time_out();
-    return true;
+  } else if (ready == 0 && !in_company) {
+    return false;  // idle for too long
   }
-  if (waits[0].revents == 0) {
-    return true;
-  }
-  const std::span<char> space = session_.receive_space();
-  const ssize_t size = ::recv(socket_.get(), space.data(), space.size(), MSG_DONTWAIT);
-  if (size > 0) {
-    session_.received(static_cast<std::size_t>(size));
-  }
-  return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+  return count > 0 || (count < 0 && again);
 }
 
 bool thread_connection::send(std::string_view bytes) {
   const time_point deadline = idle_deadline();
+  pollfd waits[] = {{socket_.get(), POLLOUT, 0}};
   while (!bytes.empty()) {
     const int how = MSG_NOSIGNAL | (deadline == time_point::max() ? 0 : MSG_DONTWAIT);
     const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), how);
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN ? !wait_for(POLLOUT, deadline) : errno != EINTR) {
+    } else if (errno == EAGAIN ? poll_until(waits, deadline) == 0 : errno != EINTR) {
       return false;
     }
   }
   return true;
-}
-
-bool thread_connection::wait_for(short events, time_point deadline) {
-  pollfd one{socket_.get(), events, 0};
-  return ::poll(&one, 1, until(deadline)) != 0;
-}
-
-void thread_connection::wake() {
-  if (news_.get() >= 0) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto put = ::write(news_.get(), &one, sizeof one);
-  }
-}
-
-// Whoever waits in the socket gets an error or the end of the stream.
-void thread_connection::break_off() {
-  ::shutdown(socket_.get(), SHUT_RDWR);
-  session_.stop_computing();
-  wake();
 }
 
 void serve_connection(shared_state& all, descriptor socket) {
@@ -211,7 +172,6 @@ void serve_connection(shared_state& all, descriptor socket) {
     // This client is closed; the others go on.
   }
   --all.threads;
-  all.finished.notify_all();
 }
 
 void accept_one(shared_state& all, const descriptor& listener) {
@@ -229,24 +189,36 @@ void accept_one(shared_state& all, const descriptor& listener) {
     return;
   }
   try {
-    std::thread([&all, socket = std::move(socket)]() mutable {
-      serve_connection(all, std::move(socket));
-    }).detach();
+    std::thread(serve_connection, std::ref(all), std::move(socket)).detach();
     ++all.threads;
   } catch (const std::system_error&) {
     ++all.server.stats.rejected_connections;  // no more threads: this client is closed
   }
 }
 
-// Until a signal comes.
-void accept_and_clean(shared_state& all, const descriptor& listener, const descriptor& signals) {
-  time_point garbage = clock::now();
+// Until the deadline, a signal, or the end of all threads. Returns whether they have ended.
+bool await_end(shared_state& all, const descriptor& signals, time_point deadline) {
+  constexpr std::chrono::milliseconds pause{20};
   for (;;) {
-    pollfd waits[] = {{signals.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
-    ::poll(waits, 2, until(garbage));
-    if (waits[0].revents != 0) {
-      return;
+    pollfd wait[] = {{signals.get(), POLLIN, 0}};
+    const bool impatient = poll_until(wait, clock::now() + pause) > 0 && deadline != time_point::max();
+    const std::lock_guard hold(all.lock);
+    if (all.threads == 0 || impatient || clock::now() >= deadline) {
+      return all.threads == 0;
     }
+  }
+}
+
+}  // namespace
+
+void serve_with_threads(server_state& server) {
+  shared_state all{server};
+  const descriptor signals = open_signals(stop_signals);
+  descriptor listener = listen_on(server.config.bind, server.config.port);
+  say_serving(server.config);
+  time_point garbage = clock::now();
+  for (pollfd waits[] = {{signals.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}}; waits[0].revents == 0;) {
+    poll_until(waits, garbage);
     if (waits[1].revents != 0) {
       accept_one(all, listener);
     }
@@ -255,38 +227,8 @@ void accept_and_clean(shared_state& all, const descriptor& listener, const descr
       garbage = destroy_garbage(all.server);
     }
   }
-}
-
-void take_signal(const descriptor& signals) {
   signalfd_siginfo which;
   [[maybe_unused]] const auto got = ::read(signals.get(), &which, sizeof which);
-}
-
-// True: all threads have ended.
-bool wait_for_end(shared_state& all, const descriptor& signals) {
-  const time_point deadline = clock::now() + all.server.config.shutdown_timeout;
-  std::unique_lock hold(all.lock);
-  while (all.threads != 0 && clock::now() < deadline) {
-    hold.unlock();
-    pollfd impatience{signals.get(), POLLIN, 0};
-    if (::poll(&impatience, 1, 0) > 0) {
-      return false;
-    }
-    hold.lock();
-    all.finished.wait_for(hold, std::chrono::milliseconds(50), [&] { return all.threads == 0; });
-  }
-  return all.threads == 0;
-}
-
-}  // namespace
-
-void serve_with_threads(server_state& server) {
-  shared_state all(server);
-  const descriptor signals = open_signals(stop_signals);
-  descriptor listener = listen_on(server.config.bind, server.config.port);
-  say_serving(server.config);
-  accept_and_clean(all, listener, signals);
-  take_signal(signals);
   listener.reset();
   {
     const std::lock_guard hold(all.lock);
@@ -296,12 +238,14 @@ void serve_with_threads(server_state& server) {
       each->end_input();
     }
   }
-  if (!wait_for_end(all, signals)) {
-    std::unique_lock hold(all.lock);
-    for (thread_connection* each : all.connections) {
-      each->break_off();
+  if (!await_end(all, signals, clock::now() + server.config.shutdown_timeout)) {
+    {
+      const std::lock_guard hold(all.lock);
+      for (thread_connection* each : all.connections) {
+        each->break_off();
+      }
     }
-    all.finished.wait(hold, [&] { return all.threads == 0; });
+    await_end(all, signals, time_point::max());
   }
 }
 
