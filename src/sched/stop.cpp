@@ -137,26 +137,26 @@ stop_link::~stop_link() {
 }
 
 // Makes `to` the next link after `inner`, or the innermost one if that is null.
-void stop_link::connect(stop_link* inner, stop_link* to) noexcept {
+void stop_link::connect(fiber* me, stop_link* inner, stop_link* to) noexcept {
   if (inner != nullptr)
     inner->outer_ = to;
   else
-    set_innermost(running_fiber(), to);
+    set_innermost(me, to);
 }
 
-stop_link::aside::aside(stop_link& link) noexcept {
-  stop_link* each = innermost(running_fiber());
+stop_link::aside::aside(stop_link& link) noexcept : me_(running_fiber()) {
+  stop_link* each = innermost(me_);
   for (; each != nullptr && each != &link; each = each->outer_)
     inner_ = each;
   if (each == nullptr)
     return;
   link_ = each;
-  connect(inner_, link.outer_);
+  connect(me_, inner_, link.outer_);
 }
 
 stop_link::aside::~aside() {
   if (link_ != nullptr)
-    connect(inner_, link_);
+    connect(me_, inner_, link_);
 }
 
 void stop_link::tell() noexcept {

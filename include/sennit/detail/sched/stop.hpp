@@ -79,6 +79,7 @@ public:
     void stay() noexcept { link_ = nullptr; }
 
   private:
+    fiber* const me_;
     stop_link* link_ = nullptr;   // null: it was not in the chain, or stays out of it
     stop_link* inner_ = nullptr;  // the link inside of it, or null
   };
@@ -88,7 +89,7 @@ private:
   friend class local_stop_watch;
   explicit stop_link(kind what, const std::exception_ptr* error);
   static stop_link* seen(stop_link* link) noexcept;
-  static void connect(stop_link* inner, stop_link* to) noexcept;
+  static void connect(fiber* me, stop_link* inner, stop_link* to) noexcept;
   static stop_link* first_told() noexcept;
 
   stop_link* outer_;
