@@ -250,8 +250,7 @@ std::size_t select(Cases&&... cases) {
   };
   (add(cases), ...);
   const std::size_t chosen = detail::select_one(all, detail::family_of_cases<Cases...>(), !waits);
-  std::size_t number = 0;
-  ((number++ == chosen ? cases.finish() : void()), ...);
+  detail::finish_chosen(chosen, cases...);
   return chosen;
 }
 

@@ -27,27 +27,27 @@ struct source_access {
   }
 };
 
-// `use`, from the call that makes the case until its function is called, keeps the source. The case has the
-// direction only while it waits, so the functions of other cases may use it.
+// `use_` keeps the source, from the call that makes the case until a case was chosen. The case has the
+// direction only while it waits. So the function of any case may read, write, close or release the stream.
 class readiness_case : public select_case {
 public:
   static constexpr family among = family::any;
   readiness_case(io_source* source, bool reads) noexcept;
   readiness_case(readiness_case&& other) noexcept
-      : readiness_case(other.use ? other.source_ : nullptr, other.reads_) {}
+      : readiness_case(other.use_ ? other.source_ : nullptr, other.reads_) {}
   void look() override;
   bool attempt(later_wake&) override { return ready_ || failed_; }
   bool watch() override;
   void leave() noexcept override;
   void served() noexcept override;
   bool complete() override { return false; }  // an event came: it is looked what for
+  void let_go_of_source() noexcept { use_.reset(); }
 
 protected:
   ~readiness_case() = default;
-  std::optional<io_use> use;
 
 private:
-  bool is_open() const noexcept { return use && use->error() == 0 && !source_->closed(); }
+  bool is_open() const noexcept { return use_ && use_->error() == 0 && !source_->closed(); }
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
   std::uint32_t direction() const noexcept { return reads_ ? io_use::reading : io_use::writing; }
   void end_watch() noexcept;
@@ -59,6 +59,7 @@ private:
   bool failed_ = false;  // to be watched: the operation will say why
   bool entered_ = false;
   std::uintptr_t events_seen_ = 0;
+  std::optional<io_use> use_;
 };
 
 template <class Then>
@@ -70,10 +71,7 @@ public:
       : readiness_case(std::move(other)), then_(std::move(other.then_)) {
     static_assert(std::is_nothrow_move_constructible_v<Then>);
   }
-  void finish() {
-    use.reset();  // it may be closed there
-    then_();
-  }
+  void finish() { then_(); }
 
 private:
   Then then_;

@@ -9,10 +9,12 @@ namespace sennit::detail {
 
 readiness_case::readiness_case(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {
   if (source != nullptr)
-    use.emplace(*source, io_use::other, io_is_shared());
+    use_.emplace(*source, io_use::other, io_is_shared());
 }
 
 void readiness_case::look() {
+  if (!use_ && source_ != nullptr)  // a case that is selected again
+    use_.emplace(*source_, io_use::other, io_is_shared());
   ready_ = !is_open();
   if (ready_)
     return;

@@ -10,6 +10,7 @@
 
 #include "sennit/become.hpp"
 #include "sennit/readiness.hpp"
+#include "sennit/select_io.hpp"
 #include "sennit/tcp_stream.hpp"
 #include "sennit/wait_group.hpp"
 #include "support.hpp"
@@ -84,6 +85,29 @@ KIND_TEST(Release, CancelsTheOperationsOfOthers) {
     const ssize_t more = ::send(descriptor, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  // -1: it is still full
     ::close(descriptor);
     EXPECT_EQ(io_test::read_to_end(client).size(), written + (more > 0));
+  });
+}
+
+// A case of a select that was not chosen does not use the descriptor any more.
+KIND_TEST(Release, IsPossibleInTheFunctionOfAnyCase) {
+  this->run([] {
+    for (const bool stackless : {false, true})
+      for (const bool readable : {false, true}) {
+        auto [client, server] = make_connection();
+        int descriptor = -1;
+        const auto released = [&descriptor, &from = server] { descriptor = from.release(); };
+        const auto at = readable ? generous() : steady::now() + 1ms;
+        if (readable)
+          client.write_all("x", generous());
+        if (stackless)
+          Kind::spawn([&, &s = server] {
+            return become(selecting(on_readable(s, released), on_timeout(at, released)), [](std::size_t) {});
+          }).join();
+        else
+          EXPECT_EQ(select(on_readable(server, released), on_timeout(at, released)), readable ? 0u : 1u);
+        EXPECT_GE(descriptor, 0);
+        ::close(descriptor);
+      }
   });
 }
 

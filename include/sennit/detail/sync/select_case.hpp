@@ -62,6 +62,19 @@ protected:
   ~select_case() = default;
 };
 
+// Calls the function of the case that was chosen (a number; none: of no case). Before that all cases let go
+// of what they hold, so the function may do anything with it.
+template <class... Cases>
+void finish_chosen(std::size_t chosen, Cases&... cases) {
+  const auto let_go = []<class Case>(Case& each) {
+    if constexpr (requires { each.let_go_of_source(); })
+      each.let_go_of_source();
+  };
+  (let_go(cases), ...);
+  std::size_t number = 0;
+  ((number++ == chosen ? cases.finish() : void()), ...);
+}
+
 // Waits until a case can be done, does it, and returns its number. With `otherwise` it does not wait:
 // cases.size(), if none can be done. Throws as any wait, and what attempts throw.
 std::size_t select_one(select_case::list cases, select_case::family among, bool otherwise);

@@ -56,8 +56,7 @@ public:
   std::size_t end(fiber&, std::uintptr_t, fiber_status why) {
     if (why != fiber_status::stopped)
       choose(all());
-    std::size_t number = 0;
-    std::apply([&](auto&... each) { ((number++ == chosen() ? each.finish() : void()), ...); }, cases_);
+    std::apply([&](auto&... each) { finish_chosen(chosen(), each...); }, cases_);
     return chosen() != select_case::none ? chosen() : sizeof...(Cases);
   }
 
