@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,6 +86,10 @@ private:
   std::optional<std::set<sorted_set_value::position>::const_iterator> place_;
 };
 
+struct free_memory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
 std::string_view error_of(sort_job::outcome outcome) {
   return outcome == sort_job::outcome::stopped ? "ERR The server is ending"
                                                : "ERR One or more scores can't be converted into double";
@@ -97,7 +103,12 @@ portions sort(invocation& call) {
   budget now;
   element_reader from(call.server.keys.find(call.arguments[1]));
   const std::size_t size = from.size();
-  const auto items = std::make_unique_for_overwrite<sortable[]>(2 * size);  // half of them spare
+  // Half of them spare. Not initialised: that would touch all the memory at once.
+  const std::unique_ptr<sortable[], free_memory> items(
+      static_cast<sortable*>(std::malloc((2 * size + 1) * sizeof(sortable))));
+  if (items == nullptr) {
+    throw std::bad_alloc();
+  }
   for (std::size_t i = 0; i != size; ++i) {
     const std::string& text = copy->push(list_end::right, from.next());
     items[i] = {text, 0};

@@ -5,9 +5,9 @@
 // has ended, its client claims the keys that it names. A command of another client that wants to change such
 // a key, or would see it half changed, is tried again later. All other commands are executed meanwhile.
 //
-// Nobody waits for a claim while claiming something, except the one client that claims many keys bit by bit
-// (`acquiring`), so there are no deadlocks. A client whose replies are not read keeps no claim: a session
-// sends nothing before the claim has ended.
+// A command does not wait for a claim while it holds one, so there are no deadlocks. The exception is a
+// command that claims many keys bit by bit: there is only one at a time (`acquiring`). A session sends
+// nothing before its claim has ended, so a client that does not read its replies keeps nothing claimed.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +120,7 @@ private:
   claims& all_;
   std::size_t mask_;
   std::unique_ptr<std::uint64_t[], free_memory> slots_;
-  bool wanted_ = false;  // a command that changes a key waits for it: nobody else comes before that
+  bool wanted_ = false;  // a command that changes a key waits for it: no other command may pass it
 };
 
 class claims {
