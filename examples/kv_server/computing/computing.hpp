@@ -36,7 +36,7 @@ public:
   sort_job(sortable* items, sortable* spare, std::size_t size, sort_order wanted)
       : items_(items), spare_(spare), size_(size), wanted_(wanted) {}
 
-  // All of it, where it has checks; else a portion of some 200 us.
+  // All of it, where it has checks; else a portion of some 20 us.
   void run();
   // Lets run() return soon. From anywhere.
   void stop() { stopped_ = true; }
