@@ -45,28 +45,28 @@ void fatal_empty_handle(const char* operation) noexcept {
   std::abort();
 }
 
-template <switch_in what>
-void refuse_switch(const char*, const char*) {
-  fatal_misuse(
-      what == switch_in::move
-          ? "blocks or yields while a value is moved into or out of a channel or a port, whose lock it "
-            "holds; "
-            "move constructors and destructors of such values must not block: send a std::unique_ptr to the "
-            "value instead"
-      : what == switch_in::message_size ? "blocks or yields in message_size() of a request, while it holds "
-                                          "the lock of the port; compute the "
-                                          "size before the call, and keep it in the request"
-      : what == switch_in::completion
-          ? "blocks or yields in the completion function of a barrier, whose lock it holds; let one of the "
-            "fibers do that after it has arrived"
-          : "blocks or yields while the state of a continuation is moved, after its fiber has left its "
-            "stack; "
-            "move constructors of such states must not block: keep a std::unique_ptr to the value instead");
+void fatal_switch(switch_in what) noexcept {
+  switch (what) {
+    case switch_in::move:
+      fatal_misuse(
+          "blocks or yields while a value is moved into or out of a channel or a port, whose lock it holds; "
+          "move constructors and destructors of such values must not block: send a std::unique_ptr to the "
+          "value instead");
+    case switch_in::message_size:
+      fatal_misuse(
+          "blocks or yields in message_size() of a request, while it holds the lock of the port; compute the "
+          "size before the call, and keep it in the request");
+    case switch_in::completion:
+      fatal_misuse(
+          "blocks or yields in the completion function of a barrier, whose lock it holds; let one of the "
+          "fibers do that after it has arrived");
+    case switch_in::state:
+      fatal_misuse(
+          "blocks or yields while the state of a continuation is moved, after its fiber has left its stack; "
+          "move constructors of such states must not block: keep a std::unique_ptr to the value instead");
+  }
+  std::abort();
 }
-template void refuse_switch<switch_in::move>(const char*, const char*);
-template void refuse_switch<switch_in::message_size>(const char*, const char*);
-template void refuse_switch<switch_in::completion>(const char*, const char*);
-template void refuse_switch<switch_in::state>(const char*, const char*);
 
 void fatal_foreign_unwind() noexcept {
   fatal_misuse(

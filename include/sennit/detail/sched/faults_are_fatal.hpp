@@ -56,8 +56,7 @@ private:
 enum class switch_in : std::uint8_t { move, message_size, completion, state };
 
 // Ends the program with a message, which names the remedy.
-template <switch_in what>
-[[gnu::cold]] void refuse_switch(const char* does, const char* reason);
+[[noreturn, gnu::cold]] void fatal_switch(switch_in what) noexcept;
 
 #if defined(NDEBUG)
 template <bool user_code, switch_in what>
@@ -76,13 +75,14 @@ public:
 template <switch_in what>
 class switches_refused<true, what> {
 public:
-  switches_refused() noexcept
-      : before_(std::exchange(sennit_thread_self()->report_held_locks, refuse_switch<what>)) {}
+  switches_refused() noexcept : before_(std::exchange(sennit_thread_self()->report_held_locks, refuse)) {}
   ~switches_refused() { sennit_thread_self()->report_held_locks = before_; }
   switches_refused(const switches_refused&) = delete;
   switches_refused& operator=(const switches_refused&) = delete;
 
 private:
+  [[gnu::cold]] static void refuse(const char*, const char*) { fatal_switch(what); }
+
   void (*const before_)(const char*, const char*);
 };
 #endif
