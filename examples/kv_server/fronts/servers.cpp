@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -50,13 +51,13 @@ std::chrono::steady_clock::time_point destroy_garbage(server_state& server) {
   using std::chrono::milliseconds;
   constexpr std::size_t at_once = 2000;  // elements; some 200 us
   constexpr std::size_t most_kept = std::size_t{64} << 20, least_trimmed = std::size_t{1} << 20;
-  static std::size_t freed = 0;
-  const std::size_t before = server.keys.used_memory();
+  static std::size_t most_used = 0;  // since memory was given back last
+  const auto used = [&] { return server.keys.used_memory() + server.client_memory; };
+  most_used = std::max(most_used, used());
   const bool more = server.keys.destroy_garbage(at_once);
-  freed += before - server.keys.used_memory();
-  if (freed >= (more ? most_kept : least_trimmed)) {
+  if (most_used - used() >= (more ? most_kept : least_trimmed)) {
     ::malloc_trim(0);
-    freed = 0;
+    most_used = used();
   }
   return std::chrono::steady_clock::now() + (more ? milliseconds(1) : milliseconds(100));
 }

@@ -149,7 +149,7 @@ def pipelines(start):
 
 
 def idle_connections(start):
-    """Thousands of connections that say nothing, and then little: not even a page is left of each."""
+    """Thousands of connections that are idle, then send a little: less than half a page remains of each."""
     said = []
     for options in ((), ("--timeout", "1000")):
         # What the first of them leave with the server, as stacks that it keeps, is not theirs.
@@ -480,7 +480,7 @@ def run(scenario, asked):
         return ServerProcess(lambda port: kv_server_command(asked.server, port, *asked.options, *options))
 
     threads = "thread" in asked.options
-    start.most_idle = 32768 if threads else 1024
+    start.most_idle = 32768 if threads else 2048
     start.many = 3000 if threads else 8000
     started = time.monotonic()
     try:
