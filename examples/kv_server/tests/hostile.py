@@ -274,8 +274,8 @@ def clean_shutdown(start):
 
 
 def graceful_shutdown(start):
-    """What has been received is executed and answered; idle clients are closed; nobody new is accepted."""
-    with start() as server:
+    """What has been received is executed and answered; idle clients are closed; no other is accepted."""
+    with start("--shutdown-timeout", "1000") as server:
         idle, blocked, subscribed, slow = (connect(server.port) for _ in range(4))
         blocked.sendall(b"BLPOP queue 0\r\n")
         subscribed.sendall(b"SUBSCRIBE news\r\n")
