@@ -64,7 +64,7 @@ struct shared_scope {
 //
 // The owner may also be an OS thread: its waits end likewise. A fiber that has given up its stack
 // (become.hpp) cannot own a scope. As a stop_guard, a scope is not held in a generator or coroutine across
-// its yields.
+// its yields. A scope that is not destroyed by its owner ends the program with a message.
 //
 // The destructor throws what join() throws, if no exception is on its way. The constructor throws
 // std::bad_alloc.

@@ -126,7 +126,7 @@ bool stop_link::is_shielded() noexcept {
 
 stop_link::~stop_link() {
   if (kind_ == kind::owner) {
-    aside(*this).stay();
+    leave_owner();
   } else if (kind_ != kind::scope) {
     fiber* const me = running_fiber();
     assert(innermost(me) == this && "sennit: guards and shields are not nested, or those of another fiber");
@@ -142,6 +142,16 @@ void stop_link::connect(fiber* me, stop_link* inner, stop_link* to) noexcept {
     inner->outer_ = to;
   else
     set_innermost(me, to);
+}
+
+void stop_link::leave_owner() noexcept {
+  aside(*this).stay();
+  if (!is_out_)
+    fatal_misuse(
+        "destroys a sennit::scope that was made elsewhere: a scope is destroyed by the fiber, or OS thread, "
+        "that made it, and is not held in a coroutine or in the state of a continuation, which may go on in "
+        "another one. Let the fiber that destroys the scope make it; other fibers may be given a reference "
+        "to it and spawn there");
 }
 
 stop_link::aside::aside(stop_link& link) noexcept : me_(running_fiber()) {

@@ -28,6 +28,7 @@
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/once.hpp"
 #include "sennit/local/runtime.hpp"
+#include "sennit/local/scope.hpp"
 #include "sennit/local/shared_mutex.hpp"
 #include "sennit/local/wait_group.hpp"
 #include "sennit/mutex.hpp"
@@ -51,6 +52,7 @@ struct parallel {
   using fiber_type = fiber;
   using mutex_type = mutex;
   using flag = once_flag;
+  using scope_type = scope;
   template <class Function>
   static fiber spawn(Function function) {
     return sennit::spawn(std::move(function));
@@ -65,6 +67,7 @@ struct on_one_thread {
   using fiber_type = local::fiber;
   using mutex_type = local::mutex;
   using flag = local::once_flag;
+  using scope_type = local::scope;
   template <class Function>
   static local::fiber spawn(Function function) {
     return local::spawn(std::move(function));
@@ -96,6 +99,27 @@ TYPED_TEST(Misuse, AMutexLockedTwiceByAFiberEndsTheProgram) {
   });
   EXPECT_TRUE(seen.killed_by(SIGABRT)) << seen;
   EXPECT_TRUE(seen.says(" \"main\" locks a mutex that it holds already")) << seen;
+}
+
+// Its link would stay in the chain of the fiber that made it.
+TYPED_TEST(Misuse, AScopeDestroyedByAnotherFiberEndsTheProgram) {
+  for (const bool maker_has_ended : {false, true}) {
+    const support::outcome seen = outcome_of<TypeParam>([maker_has_ended] {
+      std::unique_ptr<typename TypeParam::scope_type> scope;
+      auto maker = TypeParam::spawn([&] {
+        scope = std::make_unique<typename TypeParam::scope_type>();
+        if (!maker_has_ended)
+          TypeParam::wait();
+      });
+      while (scope == nullptr)
+        TypeParam::yield();
+      if (maker_has_ended)
+        maker.join();
+      scope.reset();
+    });
+    EXPECT_TRUE(seen.killed_by(SIGABRT)) << seen;
+    EXPECT_TRUE(seen.says(" \"main\" destroys a sennit::scope that was made elsewhere")) << seen;
+  }
 }
 
 TYPED_TEST(Misuse, AMutexMayBeTriedByItsHolderAndLockedAfterAnotherFiberUnlockedIt) {

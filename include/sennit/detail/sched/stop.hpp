@@ -35,6 +35,9 @@ public:
   // Kind `owner`, for a scope: waits throw `*error` once the link has been told. As a guard, but it may be
   // destroyed while links that were made later exist.
   explicit stop_link(const std::exception_ptr* error) : stop_link(kind::owner, error) {}
+  // Takes an owner's link out of the chain for good; may be called again. Ends the program if the link is not
+  // in the caller's chain: it would stay in that of another fiber, or thread.
+  void leave_owner() noexcept;
   // A scope's: while its fiber has a stack, the outermost. A fiber of a local runtime may throw
   // std::bad_alloc; in the others', `notice` is null.
   stop_link();
@@ -76,7 +79,11 @@ public:
     aside(const aside&) = delete;
     aside& operator=(const aside&) = delete;
     // The link is not put back.
-    void stay() noexcept { link_ = nullptr; }
+    void stay() noexcept {
+      if (link_ != nullptr)
+        link_->is_out_ = true;
+      link_ = nullptr;
+    }
 
   private:
     fiber* const me_;
@@ -96,6 +103,7 @@ private:
   const int
       exceptions_;  // that were on their way when it was made: while there are more, waits do not see it
   const kind kind_;
+  bool is_out_ = false;  // an owner's, which has left the chain for good
   enum : std::uint8_t { never_yet, once, often } thrown_ = never_yet;  // because of this link
   const std::exception_ptr* const error_ = nullptr;                    // an owner's
   stop_notice* notice_ = nullptr;  // a guard's or a scope's, in a fiber of a local runtime

@@ -26,7 +26,7 @@ public:
 
   // As join(); but where the scope is left by an exception, its fibers are told to stop, and only waited for.
   ~basic_scope() noexcept(false) {
-    stop_link::aside(failure_).stay();
+    failure_.leave_owner();
     if (std::uncaught_exceptions() > exceptions_) {
       end();
       return;
