@@ -7,9 +7,7 @@ namespace handlers {
 
 // connection_commands.cpp
 void auth(invocation&), echo(invocation&), hello(invocation&), ping(invocation&), quit(invocation&);
-void select(invocation&);
-portions reset(invocation&), info(invocation&), command_docs(invocation&), config_get(invocation&),
-    run_subcommand(invocation&);
+void select(invocation&), info(invocation&), describe(invocation&), configuration(invocation&);
 // string_commands.cpp
 void get(invocation&), set(invocation&), incr(invocation&), flushall(invocation&), hget(invocation&);
 portions mset(invocation&), del(invocation&), hset(invocation&);
@@ -39,8 +37,8 @@ using namespace handlers;
 constexpr command table[] = {
     {"auth", -2, 0, keys::none, "connection", "1.0.0", "Log in; there are no passwords", auth},
     {"blpop", -3, write, keys::all_but_last, "list", "2.0.0", "Take the first item of a list, or wait for one", blpop},
-    {"command", -2, 0, keys::none, "server", "2.8.13", "Describe the server's commands", run_subcommand},
-    {"config", -2, 0, keys::none, "server", "2.0.0", "Read the server's settings", run_subcommand},
+    {"command", -2, 0, keys::none, "server", "2.8.13", "Describe the server's commands", describe},
+    {"config", -2, 0, keys::none, "server", "2.0.0", "Read the server's settings", configuration},
     {"del", -2, write, keys::all, "generic", "1.0.0", "Delete keys", del},
     {"discard", 1, at_once, keys::none, "transactions", "2.0.0", "Forget what was queued since MULTI", discard},
     {"echo", 2, 0, keys::none, "connection", "1.0.0", "Send the argument back", echo},
@@ -60,7 +58,6 @@ constexpr command table[] = {
     {"ping", -1, subscriber, keys::none, "connection", "1.0.0", "Answer PONG, or the argument", ping},
     {"publish", 3, 0, keys::none, "pubsub", "2.0.0", "Send a message to a channel", publish},
     {"quit", -1, subscriber | at_once, keys::none, "connection", "1.0.0", "Close the connection", quit},
-    {"reset", 1, subscriber | at_once, keys::none, "connection", "6.2.0", "Reset the connection's state", reset},
     {"rpop", -2, write, keys::first, "list", "1.0.0", "Take the last items of a list", rpop},
     {"rpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the end of a list", rpush},
     {"sadd", -3, write | denyoom, keys::first, "set", "1.0.0", "Add members to a set", sadd},
@@ -84,21 +81,12 @@ constexpr command table[] = {
     {"zadd", -4, write | denyoom, keys::first, "sorted-set", "1.2.0", "Add members, or change their scores", zadd},
     {"zpopmin", -2, write, keys::first, "sorted-set", "5.0.0", "Take the members with the lowest scores", zpopmin},
 };
-
-constexpr subcommand subcommands[] = {
-    {"command", "docs", -2, "DOCS [<command-name> ...]", "Return documentation details about commands.", command_docs},
-    {"config", "get", -3, "GET <name> ...", "Return the named parameters and their values; * names all.", config_get},
-};
 // clang-format on
 
 }  // namespace
 
 std::span<const command> all_commands() {
   return table;
-}
-
-std::span<const subcommand> all_subcommands() {
-  return subcommands;
 }
 
 }  // namespace kv

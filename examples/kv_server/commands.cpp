@@ -1,8 +1,8 @@
 // Finding a command, checking it, and running it in one piece or in turns.
 #include "commands.hpp"
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cctype>
 #include <cerrno>
 #include <cmath>
@@ -16,63 +16,39 @@ namespace kv {
 
 namespace {
 
-// The first eight bytes of a name as one word, in lower case, zeros behind a shorter one.
-std::uint64_t name_word(std::string_view name) {
-  std::uint64_t word = 0;
-  if (name.size() >= 8) {
-    std::memcpy(&word, name.data(), 8);
-  } else if (name.size() >= 4) {
-    std::uint32_t low = 0, high = 0;  // they overlap
-    std::memcpy(&low, name.data(), 4);
-    std::memcpy(&high, name.data() + name.size() - 4, 4);
-    word = low | std::uint64_t{high} << (8 * (name.size() - 4));
-  } else {
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      word |= std::uint64_t{static_cast<unsigned char>(name[i])} << (8 * i);
-    }
-  }
-  constexpr std::uint64_t each = 0x0101010101010101;
-  const std::uint64_t low_bits = word & (each * 0x7f);
-  const std::uint64_t from_a = low_bits + each * (0x80 - 'A');         // top bit: byte >= 'A'
-  const std::uint64_t after_z = low_bits + each * (0x80 - ('Z' + 1));  // top bit: byte > 'Z'
-  return word | (from_a & ~after_z & ~word & (each * 0x80)) >> 2;      // 0x80 >> 2 == 0x20
+// Names are at most this long; a shorter one is followed by zeros.
+using folded_name = std::array<char, 12>;
+
+// In lower case.
+folded_name fold(std::string_view name) {
+  folded_name folded{};
+  std::transform(name.begin(), name.end(), folded.begin(), [](char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
+  });
+  return folded;
 }
 
-// From name words to commands: open addressing, at most a quarter full.
-class name_index {
-public:
+std::size_t first_slot(const folded_name& name) {
+  std::uint64_t begin = 0;
+  std::uint32_t end = 0;
+  std::memcpy(&begin, name.data(), sizeof begin);
+  std::memcpy(&end, name.data() + sizeof begin, sizeof end);
+  return ((begin ^ end) * 0x9e3779b97f4a7c15) >> 54;
+}
+
+// Open addressing, at most a twentieth full.
+struct name_index {
   name_index() {
-    static_assert(std::endian::native == std::endian::little, "name_word");
     for (const command& each : all_commands()) {
-      std::size_t at = first_slot(name_word(each.name));
-      while (slots_[at].found != nullptr) {
-        at = (at + 1) % slots_.size();
+      std::size_t at = first_slot(fold(each.name));
+      while (slots[at] != nullptr) {
+        at = (at + 1) % slots.size();
       }
-      slots_[at] = {name_word(each.name), &each};
+      slots[at] = &each;
     }
   }
 
-  const command* find(std::string_view name) const {
-    const std::uint64_t word = name_word(name);
-    for (std::size_t at = first_slot(word); slots_[at].found != nullptr; at = (at + 1) % slots_.size()) {
-      const command* found = slots_[at].found;
-      if (slots_[at].word == word && found->name.size() == name.size() &&
-          (name.size() <= 8 || equals_ignoring_case(name.substr(8), found->name.substr(8)))) {
-        return found;
-      }
-    }
-    return nullptr;
-  }
-
-private:
-  struct slot {
-    std::uint64_t word;
-    const command* found;
-  };
-
-  static std::size_t first_slot(std::uint64_t word) { return (word * 0x9e3779b97f4a7c15) >> 54; }
-
-  std::array<slot, 1024> slots_{};
+  std::array<const command*, 1024> slots{};
 };
 
 const name_index commands_by_name;
@@ -80,12 +56,6 @@ const name_index commands_by_name;
 bool has_arity(const request& arguments, int arity) {
   const auto count = static_cast<std::ptrdiff_t>(arguments.size());
   return arity >= 0 ? count == arity : count >= -arity;
-}
-
-// As C's %s and %.128s do.
-std::string_view until_zero(std::string_view text, std::size_t most) {
-  text = text.substr(0, most);
-  return text.substr(0, text.find('\0'));
 }
 
 [[noreturn, gnu::noinline]] void fail_unknown_command(const request& arguments) {
@@ -101,56 +71,6 @@ std::string_view until_zero(std::string_view text, std::size_t most) {
 [[noreturn, gnu::noinline]] void fail_subscriber(std::string_view command) {
   fail("ERR Can't execute '" + std::string(command) +
        "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
-}
-
-std::string upper_case(std::string_view name) {
-  std::string upper(name);
-  for (char& byte : upper) {
-    byte = static_cast<char>(byte & ~0x20);
-  }
-  return upper;
-}
-
-// In Redis's form: a line of usage and an indented explanation for each subcommand.
-portions reply_help(invocation& call) {
-  std::vector<std::string> lines;
-  for (const subcommand& each : all_subcommands()) {
-    if (equals_ignoring_case(call.arguments[0], each.of)) {
-      lines.emplace_back(upper_case(each.of) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
-      lines.emplace_back(each.usage);
-      lines.emplace_back("    " + std::string(each.help));
-    }
-  }
-  lines.insert(lines.end(), {"HELP", "    Print this help."});
-  call.reply.array(lines.size());
-  for (const std::string& line : lines) {
-    call.reply.simple(line);
-  }
-  co_return;
-}
-
-// nullptr: the command has no subcommands. Fails if it has some, but not this one.
-[[gnu::noinline]] const subcommand* find_subcommand(std::string_view of, const request& arguments) {
-  static constexpr subcommand help{{}, "help", 2, {}, {}, reply_help};
-  const subcommand* found = nullptr;
-  bool has_some = false;
-  for (const subcommand& each : all_subcommands()) {
-    if (each.of == of) {
-      has_some = true;
-      found = equals_ignoring_case(arguments[1], each.name) ? &each : found;
-    }
-  }
-  if (has_some && found == nullptr) {
-    if (!equals_ignoring_case(arguments[1], help.name)) {
-      fail("ERR unknown subcommand '" + std::string(until_zero(arguments[1], 128)) + "'. Try " +
-           upper_case(of) + " HELP.");
-    }
-    found = &help;
-  }
-  if (found != nullptr && !has_arity(arguments, found->arity)) {
-    fail_arity(std::string(of) + "|" + std::string(found->name));
-  }
-  return found;
 }
 
 // A web page can make a browser send requests to this port. As in Redis, the first line or header that only
@@ -172,9 +92,6 @@ const command* accept(const invocation& call) {
   }
   if (!has_arity(arguments, found->arity)) [[unlikely]] {
     fail_arity(found->name);
-  }
-  if (found->by.begin == handlers::run_subcommand) [[unlikely]] {
-    find_subcommand(found->name, arguments);
   }
   check_memory(*found, call);
   if (call.from.subscriptions != 0 && (found->flags & subscriber) == 0) [[unlikely]] {
@@ -222,8 +139,21 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
          });
 }
 
+std::string_view until_zero(std::string_view text, std::size_t most) {
+  text = text.substr(0, most);
+  return text.substr(0, text.find('\0'));
+}
+
 const command* find_command(std::string_view name) {
-  return commands_by_name.find(name);
+  if (name.size() <= std::tuple_size_v<folded_name>) {
+    const auto& slots = commands_by_name.slots;
+    for (std::size_t at = first_slot(fold(name)); slots[at] != nullptr; at = (at + 1) % slots.size()) {
+      if (equals_ignoring_case(name, slots[at]->name)) {
+        return slots[at];
+      }
+    }
+  }
+  return nullptr;
 }
 
 void fail(std::string_view text) {
@@ -262,10 +192,6 @@ step execute(invocation& call) {
     call.from.queued->failed = true;
   }
   return step::done;
-}
-
-portions handlers::run_subcommand(invocation& call) {
-  return find_subcommand(find_command(call.arguments[0])->name, call.arguments)->begin(call);
 }
 
 std::int64_t integer_argument(const invocation& call, std::size_t index, std::string_view error) {

@@ -54,16 +54,7 @@ struct command {
   handler by;
 };
 
-// "CONFIG GET ...": the second argument of some commands chooses what to do.
-struct subcommand {
-  std::string_view of, name;  // lower case
-  int arity;                  // of the whole command
-  std::string_view usage, help;
-  in_turns begin;
-};
-
 std::span<const command> all_commands();
-std::span<const subcommand> all_subcommands();
 
 // Case does not matter; nullptr: no such command.
 const command* find_command(std::string_view name);
@@ -105,6 +96,9 @@ void give_up_claims_except(invocation& call, std::string_view key);
 void check_room(const server_state& server, std::size_t bytes);
 bool is_out_of_memory(const server_state& server);
 inline constexpr std::string_view out_of_memory = "OOM command not allowed when used memory > 'maxmemory'.";
+
+// As C's %.*s does.
+std::string_view until_zero(std::string_view text, std::size_t most);
 
 // As Redis's: ASCII only.
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case);
@@ -191,13 +185,5 @@ portions pop_many(invocation& call, std::size_t count, void (*take)(reply_writer
     }
   }
 }
-
-namespace handlers {
-portions run_subcommand(invocation& call);
-// Ends a transaction without executing it; no command of its own.
-portions drop_transaction(invocation& call);
-void stop_watching(invocation& call);
-void leave_channel(invocation& call, const std::string& name);
-}  // namespace handlers
 
 }  // namespace kv

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "commands.hpp"
 #include "integer.hpp"
@@ -26,59 +26,31 @@ void check_user(std::string_view name) {
   }
 }
 
-struct parameter {
-  std::string_view name;
-  std::string value;
-};
-
-std::vector<parameter> parameters(const settings& config) {
-  return {
-      {"appendonly", "no"},
-      {"bind", config.bind},
-      {"client-query-buffer-limit", std::to_string(config.protocol.max_request)},
-      {"databases", "1"},
-      {"maxclients", std::to_string(config.max_clients)},
-      {"maxmemory", std::to_string(config.max_memory)},
-      {"maxmemory-clients", std::to_string(config.max_memory_clients)},
-      {"maxmemory-policy", "noeviction"},
-      {"port", std::to_string(config.port)},
-      {"proto-max-bulk-len", std::to_string(config.protocol.max_bulk)},
-      {"save", ""},
-      {"timeout", std::to_string(config.timeout.count())},
-  };
+bool is_subcommand(const invocation& call, std::string_view name) {
+  return equals_ignoring_case(call.arguments[1], name);
 }
 
-std::vector<parameter> information(const server_state& server) {
-  using std::chrono::duration_cast, std::chrono::seconds, std::chrono::steady_clock;
-  const auto line = [](std::string_view name, auto value) {
-    return std::string(name) + ":" + std::to_string(value) + "\r\n";
-  };
-  const statistics& stats = server.stats;
-  const auto uptime = duration_cast<seconds>(steady_clock::now() - server.started);
-  std::string keyspace = "# Keyspace\r\n";
-  if (const std::size_t keys = server.keys.size()) {
-    keyspace += "db0:keys=" + std::to_string(keys) + ",expires=0,avg_ttl=0\r\n";
+void check_subcommand_arity(const invocation& call, std::size_t count, std::string_view full_name) {
+  if (call.arguments.size() != count) {
+    fail_arity(full_name);
   }
-  return {
-      {"server", "# Server\r\nredis_version:" + std::string(server_version) +
-                     "\r\nserver_name:sennit kv_server\r\nredis_mode:standalone\r\n" +
-                     line("process_id", getpid()) + line("tcp_port", server.config.port) +
-                     line("uptime_in_seconds", uptime.count()) +
-                     line("preemptible", server.config.time_slice.count() != 0) +
-                     line("time_slice_us", server.config.time_slice.count())},
-      {"clients", "# Clients\r\n" + line("connected_clients", stats.connected_clients) +
-                      line("maxclients", server.config.max_clients) +
-                      line("blocked_clients", server.blocked.size()) +
-                      line("computing_clients", stats.computing_clients)},
-      {"memory", "# Memory\r\n" + line("used_memory", server.keys.used_memory()) +
-                     line("maxmemory", server.config.max_memory) +
-                     line("mem_clients_large", server.client_memory)},
-      {"stats", "# Stats\r\n" + line("total_connections_received", stats.connections_received) +
-                    line("total_commands_processed", stats.commands_processed) +
-                    line("rejected_connections", stats.rejected_connections) +
-                    line("pubsub_channels", server.channels.size())},
-      {"keyspace", std::move(keyspace)},
-  };
+}
+
+// Answers HELP, in Redis's form, or an unknown subcommand of `command`, which has one subcommand besides
+// HELP.
+void reply_help(invocation& call, std::string_view command, std::string_view upper, std::string_view usage,
+                std::string_view text) {
+  if (!is_subcommand(call, "help")) {
+    fail("ERR unknown subcommand '" + std::string(until_zero(call.arguments[1], 128)) + "'. Try " +
+         std::string(upper) + " HELP.");
+  }
+  check_subcommand_arity(call, 2, std::string(command) + "|help");
+  call.reply.array(5);
+  call.reply.simple(std::string(upper) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+  for (const std::string_view line :
+       {usage, text, std::string_view("HELP"), std::string_view("    Print this help.")}) {
+    call.reply.simple(line);
+  }
 }
 
 }  // namespace
@@ -112,20 +84,6 @@ void select(invocation& call) {
     fail("ERR DB index is out of range");
   }
   call.reply.ok();
-}
-
-portions reset(invocation& call) {
-  portions drop = drop_transaction(call);
-  for (step next = drop.resume(); next != step::done; next = drop.resume()) {
-    co_yield next;
-  }
-  for (budget now; !call.from.channels.empty();) {
-    leave_channel(call, std::string(*call.from.channels.begin()));
-    if (now.spent()) {
-      co_yield step::more;
-    }
-  }
-  call.reply.simple("RESET");
 }
 
 // AUTH [user] password
@@ -183,78 +141,84 @@ void hello(invocation& call) {
   reply.array(0);
 }
 
-portions command_docs(invocation& call) {
-  std::vector<const kv::command*> wanted;
-  budget now;
-  for (std::size_t i = 2; i < call.arguments.size(); ++i) {
-    if (const kv::command* found = find_command(call.arguments[i])) {
-      wanted.push_back(found);
-    }
-    if (now.spent()) {
-      co_yield step::more;
-    }
+// COMMAND DOCS, of all commands; redis-cli asks for it.
+void describe(invocation& call) {
+  if (!is_subcommand(call, "docs")) {
+    return reply_help(call, "command", "COMMAND", "DOCS",
+                      "    Return documentation details about all commands.");
   }
-  if (call.arguments.size() == 2) {
-    for (const kv::command& each : all_commands()) {
-      wanted.push_back(&each);
-    }
-  }
-  call.reply.array(2 * wanted.size());
-  for (const kv::command* each : wanted) {
-    call.reply.bulk(each->name);
+  check_subcommand_arity(call, 2, "command|docs");
+  call.reply.array(2 * all_commands().size());
+  for (const command& each : all_commands()) {
+    call.reply.bulk(each.name);
     call.reply.array(6);
-    for (const std::string_view text : {std::string_view("summary"), each->summary, std::string_view("since"),
-                                        each->since, std::string_view("group"), each->group}) {
+    for (const std::string_view text : {std::string_view("summary"), each.summary, std::string_view("since"),
+                                        each.since, std::string_view("group"), each.group}) {
       call.reply.bulk(text);
     }
-    if (now.spent(256)) {
-      co_yield step::more;
-    }
   }
 }
 
-// A parameter is named in the reply as the client spelt it.
-portions config_get(invocation& call) {
-  std::vector<parameter> found;
-  std::vector<std::string> names;
-  budget now;
-  for (parameter& each : parameters(call.server.config)) {
-    for (std::size_t i = 2; i < call.arguments.size(); ++i) {
-      const std::string_view wanted = call.arguments[i];
-      if (wanted == "*" || equals_ignoring_case(wanted, each.name)) {
-        names.emplace_back(wanted == "*" ? each.name : wanted);
-        found.push_back(std::move(each));
-        break;
-      }
-      if (now.spent()) {
-        co_yield step::more;
-      }
-    }
+// CONFIG GET of one parameter. The reply names it as the client spelled it.
+void configuration(invocation& call) {
+  if (!is_subcommand(call, "get")) {
+    return reply_help(call, "config", "CONFIG", "GET <name>", "    Return the value of a parameter.");
   }
-  call.reply.array(2 * found.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    call.reply.bulk(names[i]);
-    call.reply.bulk(found[i].value);
+  check_subcommand_arity(call, 3, "config|get");
+  const settings& chosen = call.server.config;
+  const std::pair<std::string_view, std::string> parameters[] = {
+      {"appendonly", "no"},
+      {"databases", "1"},
+      {"maxclients", std::to_string(chosen.max_clients)},
+      {"maxmemory", std::to_string(chosen.max_memory)},
+      {"maxmemory-policy", "noeviction"},
+      {"port", std::to_string(chosen.port)},
+      {"proto-max-bulk-len", std::to_string(chosen.protocol.max_bulk)},
+      {"save", ""},
+      {"timeout", std::to_string(chosen.timeout.count())},
+  };
+  const auto* found = std::find_if(std::begin(parameters), std::end(parameters), [&](const auto& each) {
+    return equals_ignoring_case(call.arguments[2], each.first);
+  });
+  call.reply.array(found == std::end(parameters) ? 0 : 2);
+  if (found != std::end(parameters)) {
+    call.reply.bulk(call.arguments[2]);
+    call.reply.bulk(found->second);
   }
 }
 
-portions info(invocation& call) {
-  std::string text;
-  budget now;
-  for (const parameter& each : information(call.server)) {
-    bool wanted = call.arguments.size() == 1;
-    for (std::size_t i = 1; i < call.arguments.size() && !wanted; ++i) {
-      for (const std::string_view choice : {each.name, std::string_view("all"), std::string_view("default"),
-                                            std::string_view("everything")}) {
-        wanted = wanted || equals_ignoring_case(call.arguments[i], choice);
-      }
-      if (now.spent()) {
-        co_yield step::more;
-      }
-    }
-    if (wanted) {
-      text += (text.empty() ? "" : "\r\n") + each.value;
-    }
+// All sections; arguments, which would choose some of them, are ignored.
+void info(invocation& call) {
+  using std::chrono::duration_cast, std::chrono::seconds, std::chrono::steady_clock;
+  const server_state& server = call.server;
+  const statistics& stats = server.stats;
+  std::string text = "# Server\r\nredis_version:" + std::string(server_version) +
+                     "\r\nserver_name:sennit kv_server\r\nredis_mode:standalone\r\n";
+  const auto line = [&](std::string_view name, auto value) {
+    text.append(name).append(":").append(std::to_string(value)).append("\r\n");
+  };
+  line("process_id", getpid());
+  line("tcp_port", server.config.port);
+  line("uptime_in_seconds", duration_cast<seconds>(steady_clock::now() - server.started).count());
+  line("preemptible", server.config.time_slice.count() != 0);
+  line("time_slice_us", server.config.time_slice.count());
+  text += "\r\n# Clients\r\n";
+  line("connected_clients", stats.connected_clients);
+  line("maxclients", server.config.max_clients);
+  line("blocked_clients", server.blocked.size());
+  line("computing_clients", stats.computing_clients);
+  text += "\r\n# Memory\r\n";
+  line("used_memory", server.keys.used_memory());
+  line("maxmemory", server.config.max_memory);
+  line("mem_clients_large", server.client_memory);
+  text += "\r\n# Stats\r\n";
+  line("total_connections_received", stats.connections_received);
+  line("total_commands_processed", stats.commands_processed);
+  line("rejected_connections", stats.rejected_connections);
+  line("pubsub_channels", server.channels.size());
+  text += "\r\n# Keyspace\r\n";
+  if (const std::size_t keys = server.keys.size()) {
+    text += "db0:keys=" + std::to_string(keys) + ",expires=0,avg_ttl=0\r\n";
   }
   call.reply.bulk(text);
 }

@@ -16,8 +16,6 @@ void reply_subscription(invocation& call, std::string_view what, std::string_vie
   call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions));
 }
 
-}  // namespace
-
 void leave_channel(invocation& call, const std::string& name) {
   if (call.from.channels.erase(name) != 0) {
     const auto found = call.server.channels.find(name);
@@ -29,6 +27,8 @@ void leave_channel(invocation& call, const std::string& name) {
     call.from.state_memory -= subscription_memory(name);
   }
 }
+
+}  // namespace
 
 portions subscribe(invocation& call) {
   kv::client& from = call.from;

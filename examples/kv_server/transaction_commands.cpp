@@ -27,8 +27,6 @@ std::string_view refusal(const invocation& call) {
   return {};
 }
 
-}  // namespace
-
 void stop_watching(invocation& call) {
   client& from = call.from;
   for (const std::string& name : from.watched) {
@@ -52,6 +50,8 @@ portions drop_transaction(invocation& call) {
   from.state_memory -= from.queued == nullptr ? 0 : from.queued->memory;
   from.queued.reset();
 }
+
+}  // namespace
 
 void multi(invocation& call) {
   if (call.from.queued != nullptr) {

