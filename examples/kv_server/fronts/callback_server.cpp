@@ -6,8 +6,8 @@
 //                     v                                                     |
 //   receiving --something to process--> process() --output--> sending ------+--outcome close--> closed
 //
-// A connection that could go on at once (more in the socket, more to process, news) goes to the end of the
-// line of those that are due, and others have their turn.
+// A connection that can continue at once (more in the socket, more to process, news) goes to the end of the
+// queue of due connections, so that the others have their turn.
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -17,7 +17,6 @@
 #include <cerrno>
 #include <deque>
 #include <list>
-#include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -32,33 +31,72 @@ namespace {
 using clock = std::chrono::steady_clock;
 using time_point = clock::time_point;
 
-class callback_server;
+// What the server and its connections share.
+struct callback_state {
+  server_state& server;
+  std::deque<class callback_connection*> due = {};
+  std::set<std::pair<time_point, callback_connection*>> deadlines = {};
+  std::list<callback_connection> connections = {};
+};
 
 class callback_connection final : public front {
 public:
-  callback_connection(callback_server& owner, descriptor socket);
-  ~callback_connection();
+  callback_connection(callback_state& all, descriptor socket)
+      : all_(all),
+        socket_(std::move(socket)),
+        session_(all.server, all.server.shared, all.server.stats.connections_received + 1, this) {}
+  ~callback_connection() {
+    all_.deadlines.erase({deadline_, this});
+    if (due_) {
+      std::erase(all_.due, this);
+    }
+  }
   callback_connection(const callback_connection&) = delete;
   callback_connection& operator=(const callback_connection&) = delete;
 
   int socket() const { return socket_.get(); }
-  void on_events(std::uint32_t events);
+  void begin(std::list<callback_connection>::iterator place) {
+    place_ = place;
+    set_deadline();
+  }
+  void on_events(std::uint32_t events) {
+    const bool last = (events & (EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOLLERR)) != 0;
+    exact_ = exact_ || last;
+    readable_ = readable_ || last || (events & EPOLLIN) != 0;
+    writable_ = writable_ || (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+    if (!due_) {
+      step();
+    }
+  }
   void on_turn() {
     due_ = false;
-    go_on();
+    all_.due.pop_front();
+    step();
   }
-  void on_deadline();
+  void on_deadline() {
+    if (!session_.is_in_company() || sending_) {
+      return close();
+    }
+    session_.time_out();
+    set_deadline();
+  }
   void end_input() { end_of_input(socket_.get()); }
 
-  void wake() override;
-  void break_off() override;
+  void wake() override {
+    if (!due_) {
+      all_.due.push_back(this);
+      due_ = true;
+    }
+  }
+  void break_off() override {
+    broken_ = true;
+    wake();
+  }
   bool is_gone() override { return broken_ || peer_is_gone(socket_.get()); }
 
 private:
-  friend class callback_server;
-
-  // One step: send what is left, or process once. May end this connection.
-  void go_on() {
+  // Sends what is left, or processes once. May destroy this connection.
+  void step() {
     if (broken_) {
       return close();
     }
@@ -66,7 +104,9 @@ private:
       if (outcome_ != session::outcome::more && !session_.has_news() && !receive()) {
         return;
       }
-      process();
+      outcome_ = session_.process();
+      sending_ = true;
+      sent_ = 0;
     }
     send_rest();
   }
@@ -80,301 +120,192 @@ private:
     if (count > 0) {
       readable_ = exact_ || static_cast<std::size_t>(count) == space.size();
       session_.received(static_cast<std::size_t>(count));
-      return true;
-    }
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+    } else if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
       readable_ = errno == EINTR;
       set_deadline();
-      return false;
+    } else {
+      close();
     }
-    close();
-    return false;
+    return count > 0;
   }
-  void process() {
-    outcome_ = session_.process();
-    sending_ = true;
-    sent_ = 0;
+  void send_rest() {
+    const std::string_view output = session_.output();
+    while (sent_ < output.size()) {
+      if (!writable_) {
+        return set_deadline();
+      }
+      const ssize_t count = ::send(socket_.get(), output.data() + sent_, output.size() - sent_, MSG_NOSIGNAL);
+      if (count >= 0) {
+        sent_ += static_cast<std::size_t>(count);
+        writable_ = exact_ || sent_ == output.size();
+      } else if (errno == EAGAIN) {
+        writable_ = false;
+      } else if (errno != EINTR) {
+        return close();
+      }
+    }
+    session_.output_sent();
+    sending_ = false;
+    if (outcome_ == session::outcome::close) {
+      return close();
+    }
+    if (outcome_ == session::outcome::compute) {
+      session_.compute();
+      outcome_ = session::outcome::more;
+    }
+    if (outcome_ == session::outcome::more || readable_ || session_.has_news()) {
+      wake();
+    }
+    set_deadline();
   }
-  void send_rest();
-  void close();
-  void set_deadline();
+  void close() { all_.connections.erase(place_); }  // destroys this connection
+  // A client that waits for other clients is not idle.
+  void set_deadline() {
+    const auto timeout = all_.server.config.timeout;
+    const time_point wanted = session_.is_in_company() && !sending_ ? session_.deadline()
+                              : timeout.count() != 0                ? clock::now() + timeout
+                                                                    : time_point::max();
+    if (wanted != deadline_) {
+      all_.deadlines.erase({deadline_, this});
+      deadline_ = wanted;
+      all_.deadlines.emplace(deadline_, this);
+    }
+  }
 
-  callback_server& owner_;
+  callback_state& all_;
   descriptor socket_;
-  bool readable_ = false;  // an attempt is worthwhile; epoll's next event tells
+  bool readable_ = false;  // an attempt is worthwhile; set by epoll's next event
   bool writable_ = true;
-  bool exact_ = false;    // after the last event there is: only EAGAIN tells that the socket is empty
-  bool sending_ = false;  // output is there, or its outcome is not dealt with
-  bool due_ = false;      // in the line
+  bool exact_ = false;    // no more events come: only EAGAIN shows that the socket is empty
+  bool sending_ = false;  // there is output, or its outcome has not been handled
+  bool due_ = false;      // in the queue
   bool broken_ = false;
   session::outcome outcome_ = session::outcome::wait;
   std::size_t sent_ = 0;
-  time_point deadline_ = time_point::max();  // as in the server's list
+  time_point deadline_ = time_point::max();  // as in the server's set
   session session_;
-  std::list<std::unique_ptr<callback_connection>>::iterator place_;
+  std::list<callback_connection>::iterator place_;
 };
 
 class callback_server {
 public:
-  explicit callback_server(server_state& server);
+  explicit callback_server(server_state& server) : epoll_(::epoll_create1(EPOLL_CLOEXEC)), all_{server} {
+    signals_ = open_signals(stop_signals);
+    listener_ = listen_on(server.config.bind, server.config.port);
+    watch(signals_.get(), EPOLLIN, &signals_);
+    watch(listener_.get(), EPOLLIN | EPOLLET, &listener_);
+  }
 
-  void serve();
+  void serve() {
+    say_serving(all_.server.config);
+    while (clock::now() < end_ && (listener_.get() >= 0 || !all_.connections.empty())) {
+      wait_for_events();
+      if (accepting_) {
+        accept_all();
+      }
+      run_due();
+      run_deadlines();
+    }
+    all_.connections.clear();
+  }
 
 private:
-  friend class callback_connection;
+  void watch(int socket, std::uint32_t events, void* what) {
+    epoll_event event{.events = events, .data = {.ptr = what}};
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0) {
+      throw std::system_error(errno, std::generic_category(), "watch a descriptor with epoll");
+    }
+  }
+  // A connection is destroyed only in its own turn, event or deadline, so those of the batch exist.
+  void wait_for_events() {
+    int timeout = 0;
+    if (all_.due.empty()) {
+      const time_point first = all_.deadlines.empty() ? time_point::max() : all_.deadlines.begin()->first;
+      const time_point next = std::min({first, retry_accept_, garbage_, end_});
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
+      timeout = static_cast<int>(std::clamp<decltype(left)>(left, 0, 1000));
+    }
+    std::array<epoll_event, 256> events;
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
+    for (int i = 0; i < count; ++i) {
+      void* what = events[static_cast<std::size_t>(i)].data.ptr;
+      if (what == &listener_) {
+        accepting_ = true;
+      } else if (what == &signals_) {
+        on_signal();
+      } else {
+        static_cast<callback_connection*>(what)->on_events(events[static_cast<std::size_t>(i)].events);
+      }
+    }
+  }
+  // Connections that become due meanwhile have their turn in the next round, after the events.
+  void run_due() {
+    for (std::size_t left = all_.due.size(); left != 0 && !all_.due.empty(); --left) {
+      all_.due.front()->on_turn();
+    }
+  }
+  void run_deadlines() {
+    const time_point now = clock::now();
+    while (!all_.deadlines.empty() && all_.deadlines.begin()->first <= now) {
+      all_.deadlines.begin()->second->on_deadline();
+    }
+    if (garbage_ <= now) {
+      garbage_ = destroy_garbage(all_.server);
+    }
+    if (retry_accept_ <= now) {
+      retry_accept_ = time_point::max();
+      accepting_ = true;
+    }
+  }
+  void accept_all() {
+    accepting_ = false;
+    while (listener_.get() >= 0) {
+      descriptor socket = accept_from(listener_, false);
+      if (socket.get() < 0) {
+        if (errno != EAGAIN) {  // no descriptor, no memory; or that client has gone again
+          retry_accept_ = clock::now() + std::chrono::milliseconds(20);
+        }
+        return;
+      }
+      if (all_.server.stats.connected_clients >= all_.server.config.max_clients) {
+        ++all_.server.stats.rejected_connections;
+        ::send(socket.get(), too_many_clients.data(), too_many_clients.size(), MSG_NOSIGNAL);
+        continue;
+      }
+      try {
+        callback_connection& made = all_.connections.emplace_back(all_, std::move(socket));
+        made.begin(std::prev(all_.connections.end()));
+        watch(made.socket(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET, &made);
+      } catch (const std::system_error&) {
+        all_.connections.pop_back();
+      } catch (const std::bad_alloc&) {
+        // That client is closed; the others are served.
+      }
+    }
+  }
+  void on_signal() {
+    signalfd_siginfo which;
+    while (::read(signals_.get(), &which, sizeof which) > 0) {
+      if (listener_.get() < 0) {
+        end_ = time_point::min();
+        continue;
+      }
+      say_ending(all_.connections.size());
+      listener_.reset();
+      end_ = clock::now() + all_.server.config.shutdown_timeout;
+      for (callback_connection& each : all_.connections) {
+        each.end_input();
+      }
+    }
+  }
 
-  void watch(int socket, std::uint32_t events, void* what);
-  void wait_for_events();
-  time_point next_deadline() const;
-  void run_due();
-  void run_deadlines();
-  void accept_all();
-  void on_signal();
-
-  server_state& server_;
   descriptor epoll_, signals_, listener_;
   bool accepting_ = false;  // an attempt to accept is worthwhile
   time_point retry_accept_ = time_point::max();
   time_point garbage_ = time_point::min();
   time_point end_ = time_point::max();
-  std::deque<callback_connection*> due_;
-  std::set<std::pair<time_point, callback_connection*>> deadlines_;
-  std::list<std::unique_ptr<callback_connection>> connections_;
+  callback_state all_;
 };
-
-// --- a connection ---
-
-callback_connection::callback_connection(callback_server& owner, descriptor socket)
-    : owner_(owner),
-      socket_(std::move(socket)),
-      session_(owner.server_, owner.server_.shared, owner.server_.stats.connections_received + 1, this) {}
-
-callback_connection::~callback_connection() {
-  if (deadline_ != time_point::max()) {
-    owner_.deadlines_.erase({deadline_, this});
-  }
-  if (due_) {
-    std::erase(owner_.due_, this);
-  }
-}
-
-void callback_connection::on_events(std::uint32_t events) {
-  if ((events & (EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOLLERR)) != 0) {
-    exact_ = true;
-  }
-  if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOLLERR)) != 0) {
-    readable_ = true;
-  }
-  if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
-    writable_ = true;
-  }
-  if (!due_) {
-    go_on();
-  }
-}
-
-void callback_connection::send_rest() {
-  const std::string_view output = session_.output();
-  while (sent_ < output.size()) {
-    if (!writable_) {
-      return set_deadline();
-    }
-    const ssize_t count = ::send(socket_.get(), output.data() + sent_, output.size() - sent_, MSG_NOSIGNAL);
-    if (count >= 0) {
-      sent_ += static_cast<std::size_t>(count);
-      writable_ = exact_ || sent_ == output.size();
-    } else if (errno == EAGAIN) {
-      writable_ = false;
-    } else if (errno != EINTR) {
-      return close();
-    }
-  }
-  session_.output_sent();
-  sending_ = false;
-  if (outcome_ == session::outcome::close) {
-    return close();
-  }
-  if (outcome_ == session::outcome::compute) {
-    session_.compute();
-    outcome_ = session::outcome::more;
-  }
-  if (outcome_ == session::outcome::more || readable_ || session_.has_news()) {
-    wake();
-  }
-  set_deadline();
-}
-
-// Whoever waits for others is not idle.
-void callback_connection::set_deadline() {
-  const auto timeout = owner_.server_.config.timeout;
-  time_point wanted = time_point::max();
-  if (session_.is_in_company() && !sending_) {
-    wanted = session_.deadline();
-  } else if (timeout.count() != 0) {
-    wanted = clock::now() + timeout;
-  }
-  if (wanted == deadline_) {
-    return;
-  }
-  if (deadline_ != time_point::max()) {
-    owner_.deadlines_.erase({deadline_, this});
-  }
-  deadline_ = wanted;
-  if (deadline_ != time_point::max()) {
-    owner_.deadlines_.emplace(deadline_, this);
-  }
-}
-
-void callback_connection::on_deadline() {
-  deadline_ = time_point::max();
-  if (!session_.is_in_company() || sending_) {
-    return close();
-  }
-  session_.time_out();
-  set_deadline();
-}
-
-void callback_connection::wake() {
-  if (!due_) {
-    owner_.due_.push_back(this);
-    due_ = true;
-  }
-}
-
-void callback_connection::break_off() {
-  broken_ = true;
-  wake();
-}
-
-void callback_connection::close() {
-  owner_.connections_.erase(place_);  // and this with it
-}
-
-// --- the loop ---
-
-callback_server::callback_server(server_state& server)
-    : server_(server), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  signals_ = open_signals(stop_signals);
-  listener_ = listen_on(server.config.bind, server.config.port);
-  watch(signals_.get(), EPOLLIN, &signals_);
-  watch(listener_.get(), EPOLLIN | EPOLLET, &listener_);
-}
-
-void callback_server::watch(int socket, std::uint32_t events, void* what) {
-  epoll_event event{.events = events, .data = {.ptr = what}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0) {
-    throw std::system_error(errno, std::generic_category(), "watch a descriptor with epoll");
-  }
-}
-
-void callback_server::serve() {
-  say_serving(server_.config);
-  while (clock::now() < end_ && (listener_.get() >= 0 || !connections_.empty())) {
-    wait_for_events();
-    if (accepting_) {
-      accept_all();
-    }
-    run_due();
-    run_deadlines();
-  }
-  connections_.clear();
-}
-
-time_point callback_server::next_deadline() const {
-  const time_point first = deadlines_.empty() ? time_point::max() : deadlines_.begin()->first;
-  return std::min({first, retry_accept_, garbage_, end_});
-}
-
-// Connections are not destroyed but by their own turn, event or deadline: those of the batch exist.
-void callback_server::wait_for_events() {
-  int timeout = 0;
-  if (due_.empty()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_deadline() - clock::now()).count();
-    timeout = static_cast<int>(std::clamp<decltype(left)>(left, 0, 1000));
-  }
-  std::array<epoll_event, 256> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
-  for (int i = 0; i < count; ++i) {
-    void* what = events[static_cast<std::size_t>(i)].data.ptr;
-    if (what == &listener_) {
-      accepting_ = true;
-    } else if (what == &signals_) {
-      on_signal();
-    } else {
-      static_cast<callback_connection*>(what)->on_events(events[static_cast<std::size_t>(i)].events);
-    }
-  }
-}
-
-// Those that become due meanwhile have their turn in the next round, after the events.
-void callback_server::run_due() {
-  for (std::size_t left = due_.size(); left != 0 && !due_.empty(); --left) {
-    callback_connection* first = due_.front();
-    due_.pop_front();
-    first->on_turn();
-  }
-}
-
-void callback_server::run_deadlines() {
-  const time_point now = clock::now();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    callback_connection* first = deadlines_.begin()->second;
-    deadlines_.erase(deadlines_.begin());
-    first->on_deadline();
-  }
-  if (garbage_ <= now) {
-    garbage_ = destroy_garbage(server_);
-  }
-  if (retry_accept_ <= now) {
-    retry_accept_ = time_point::max();
-    accepting_ = true;
-  }
-}
-
-void callback_server::accept_all() {
-  accepting_ = false;
-  while (listener_.get() >= 0) {
-    descriptor socket = accept_from(listener_, false);
-    if (socket.get() < 0) {
-      if (errno != EAGAIN) {  // no descriptor, no memory; or that client has gone again
-        retry_accept_ = clock::now() + std::chrono::milliseconds(20);
-      }
-      return;
-    }
-    if (server_.stats.connected_clients >= server_.config.max_clients) {
-      ++server_.stats.rejected_connections;
-      ::send(socket.get(), too_many_clients.data(), too_many_clients.size(), MSG_NOSIGNAL);
-      continue;
-    }
-    try {
-      connections_.push_back(std::make_unique<callback_connection>(*this, std::move(socket)));
-      callback_connection& made = *connections_.back();
-      made.place_ = std::prev(connections_.end());
-      made.set_deadline();
-      watch(made.socket(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET, &made);
-    } catch (const std::system_error&) {
-      connections_.pop_back();
-    } catch (const std::bad_alloc&) {
-      // That client is closed; the others go on.
-    }
-  }
-}
-
-void callback_server::on_signal() {
-  signalfd_siginfo which;
-  while (::read(signals_.get(), &which, sizeof which) > 0) {
-    if (listener_.get() < 0) {
-      end_ = time_point::min();
-      continue;
-    }
-    say_ending(connections_.size());
-    listener_.reset();
-    end_ = clock::now() + server_.config.shutdown_timeout;
-    for (const auto& each : connections_) {
-      each->end_input();
-    }
-  }
-}
 
 }  // namespace
 

@@ -60,7 +60,18 @@ class fiber_server {
 public:
   explicit fiber_server(server_state& server) : server_(server) {}
 
-  void serve();
+  void serve() {
+    signals_.emplace(stop_signals);
+    listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
+    say_serving(server_.config);
+    Kind::spawn([this] { return await_client(); }, "acceptor");
+    Kind::spawn([this] { return destroy_garbage_later(); }, "garbage");
+    if (server_.config.timeout.count() != 0) {
+      Kind::spawn([this] { return close_idle(); }, "time-out");
+    }
+    signals_->wait();
+    finish_connections();
+  }
 
 private:
   class connection;
@@ -68,12 +79,91 @@ private:
   using mutex = typename Kind::mutex;
   static constexpr int most_beginners = 16;
 
-  sennit::continuation destroy_garbage_later();
-  sennit::continuation close_idle();
-  sennit::continuation await_client();
-  sennit::continuation accept();
-  bool accept_one();
-  void finish_connections();
+  sennit::continuation destroy_garbage_later() {
+    std::unique_lock hold(guard_);
+    const clock::time_point next = destroy_garbage(server_);
+    hold.unlock();
+    return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::destroy_garbage_later,
+                          this);
+  }
+  // Not at each deadline, if they are close together: it passes by those that wait for others, too. A request
+  // that comes just then is still answered. (A wait with a deadline for each connection would take 400 bytes
+  // of it.)
+  sennit::continuation close_idle() {
+    constexpr std::chrono::milliseconds pause{100};
+    const std::lock_guard hold(guard_);
+    const clock::time_point now = clock::now();
+    const auto first = std::find_if_not(connections_.begin(), connections_.end(),
+                                        [now](connection* each) { return each->close_if_idle(now); });
+    const auto next = first == connections_.end() ? now + server_.config.timeout : (*first)->closed_at();
+    return sennit::become(sennit::this_fiber::sleeping_until(std::max(next, now + pause)),
+                          &fiber_server::close_idle, this);
+  }
+  // Of many that arrive at once few have a stack at a time: it queues for its turn even if a client is there
+  // already, and waits where another worker is behind with those that were given to it.
+  sennit::continuation await_client() {
+    return sennit::become(listener_.accepting(), &fiber_server::accept, this);
+  }
+  // Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves.
+  sennit::continuation accept() {
+    constexpr std::chrono::milliseconds pause{20};
+    bool begun = false;
+    if (!listener_.is_open()) {
+      return {};
+    }
+    if (!is_done([&] { begun = accept_one(); })) {
+      return sennit::become(sennit::this_fiber::sleeping_for(pause), &fiber_server::await_client, this);
+    }
+    return begun ? sennit::become(beginners_.acquiring(), &fiber_server::await_client, this) : await_client();
+  }
+  // Whether a connection has begun.
+  bool accept_one() {
+    auto stream = std::make_shared<sennit::tcp_stream>(listener_.accept());
+    std::unique_lock hold(guard_);
+    if (server_.stats.connected_clients >= server_.config.max_clients) {
+      ++server_.stats.rejected_connections;
+      hold.unlock();
+      std::error_code gone_already;
+      stream->write_all(too_many_clients, gone_already, clock::now());
+      return false;
+    }
+    const std::size_t number = server_.stats.connections_received;
+    auto arrived = std::make_unique<connection>(std::move(stream), *this);
+    if (ending_) {
+      arrived->end_input();
+    }
+    Kind::spawn_connection(
+        [arrived = std::move(arrived)]() mutable { return connection::begin(std::move(arrived)); }, number);
+    return true;
+  }
+  // What is left when it returns is ended with the runtime.
+  void finish_connections() {
+    std::unique_lock hold(guard_);
+    say_ending(connections_.size());
+    ending_ = true;
+    listener_.close();
+    for (connection* each : connections_) {
+      each->end_input();
+    }
+    Kind::spawn(
+        [this] {
+          signals_->wait();
+          const std::lock_guard told(guard_);
+          hurry_ = true;
+          say_changed();
+        },
+        "second signal");
+    const clock::time_point deadline = clock::now() + server_.config.shutdown_timeout;
+    bool in_time = true;
+    while (in_time && !connections_.empty() && !hurry_) {
+      hold.unlock();
+      in_time = changed_.receive_until(deadline).has_value();
+      hold.lock();
+    }
+    for (connection* each : connections_) {
+      each->stop_computing();
+    }
+  }
   void say_changed() {
     bool news = true;
     changed_.try_send(news);
@@ -102,7 +192,16 @@ public:
         space_(of.server_),
         session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, this),
         place_(of.connections_.insert(of.connections_.end(), this)) {}
-  ~connection();
+  ~connection() {
+    if (shared_ != nullptr) {
+      shared_->to = nullptr;
+      stream_->close();  // the listener ends
+    }
+    of_.connections_.erase(place_);
+    if (of_.connections_.empty()) {
+      of_.say_changed();
+    }
+  }
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
@@ -114,29 +213,129 @@ public:
   // Receive no more than has come: it ends once that is executed and the replies are sent.
   void end_input() { end_of_input(stream_->native_handle()); }
   void stop_computing() { session_.stop_computing(); }
-  bool close_if_idle(clock::time_point now);
+  bool close_if_idle(clock::time_point now) {
+    if (closed_at_ > now) {
+      return closed_at_ == clock::time_point::max();
+    }
+    closed_at_ = clock::time_point::max();
+    end_input();
+    return true;
+  }
   clock::time_point closed_at() const { return closed_at_; }
 
-  void wake() override;
-  void break_off() override;
+  void wake() override {
+    if (shared_ != nullptr) {
+      shared_->tell();
+    }
+  }
+  // Whoever waits in the stream gets operation_canceled; whoever waits for news gets some.
+  void break_off() override {
+    stream_->close();
+    stop_computing();
+    wake();
+  }
   bool is_gone() override {
     return !stream_->is_open() || has_ended() || peer_is_gone(stream_->native_handle());
   }
 
 private:
   // What the fiber goes on with. Without the lock:
-  static sennit::continuation rest(owned its);
-  static sennit::continuation receive(owned its);
+  static sennit::continuation rest(owned its) {
+    if (its->of_.server_.config.timeout.count() != 0) {
+      return locked(rest_in_time, std::move(its));
+    }
+    return sennit::become(&connection::reading, receive, std::move(its));
+  }
+  // Not in company.
+  static sennit::continuation receive(owned its) {
+    std::size_t count = 0;
+    const bool received = is_done([&] {
+      its->session_.use(its->space_.take());
+      const std::span<char> space = its->session_.receive_space();
+      count = its->stream_->read_some(space, its->idle_deadline());
+      its->session_.received(count);
+      its->more_has_come_ = count == space.size();  // perhaps
+    });
+    return locked(received && count != 0 ? answer : close, std::move(its));
+  }
   static sennit::continuation lock_to_answer(owned its) { return locked(answer, std::move(its)); }
   static sennit::continuation hear_news(owned its, std::optional<bool> news) {
     return locked(news ? look : time_out, std::move(its));
   }
   // With the lock held, which they let go:
-  static sennit::continuation rest_in_time(owned its);
-  static sennit::continuation answer(owned its);
-  static sennit::continuation look(owned its);
-  static sennit::continuation time_out(owned its);
-  static sennit::continuation close(owned its);
+  static sennit::continuation rest_in_time(owned its) {
+    fiber_server& of = its->of_;
+    const std::lock_guard hold(of.guard_, std::adopt_lock);
+    its->closed_at_ = its->idle_deadline();
+    of.connections_.splice(of.connections_.end(), of.connections_, its->place_);
+    return sennit::become(&connection::reading, receive, std::move(its));
+  }
+  // A client whose next request is always there already must not keep the others from their turn.
+  static sennit::continuation answer(owned its) {
+    its->closed_at_ = clock::time_point::max();
+    if (its->shared_ != nullptr) {
+      its->shared_->heard = false;
+    }
+    auto outcome = session::outcome::close;
+    bool sent = is_done([&] {
+      its->session_.use(its->space_.take());
+      outcome = its->session_.process();
+    });
+    // A client that is alone remains so while it sends: then there is nothing to look at, and no need of the
+    // lock.
+    const bool look_again = its->has_news() || its->has_ended() || its->is_in_company();
+    its->of_.guard_.unlock();
+    sent = sent && is_done([&] {
+             if (!its->session_.output().empty()) {
+               its->stream_->write_all(its->session_.output(), its->idle_deadline());
+             }
+             its->session_.output_sent();
+             its->space_.give_back();
+           });
+    if (!sent || outcome == session::outcome::close) {
+      return locked(close, std::move(its));
+    }
+    if (outcome != session::outcome::wait) {
+      if (outcome == session::outcome::compute) {
+        its->session_.compute();
+      }
+      return sennit::become(sennit::this_fiber::yielding(), lock_to_answer, std::move(its));
+    }
+    if (look_again) {
+      return locked(look, std::move(its));
+    }
+    if (its->more_has_come_) {
+      return sennit::become(sennit::this_fiber::yielding(), receive, std::move(its));
+    }
+    return rest(std::move(its));
+  }
+  // In company.
+  static sennit::continuation look(owned its) {
+    if (its->has_news()) {
+      return answer(std::move(its));
+    }
+    const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
+    auto here = std::move(its);  // goes with the lock held
+    try {
+      if (!here->has_ended()) {
+        here->listen();
+        return sennit::become(&connection::news, hear_news, std::move(here));
+      }
+    } catch (const std::bad_alloc&) {
+      // No memory to wait in.
+    }
+    return {};
+  }
+  // In company: in vain for others, or for what the client sends.
+  static sennit::continuation time_out(owned its) {
+    its->session_.time_out();
+    return its->has_news() ? answer(std::move(its)) : close(std::move(its));
+  }
+  static sennit::continuation close(owned its) {
+    const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
+    const auto closed = std::move(its);
+    return {};
+  }
 
   static sennit::continuation locked(sennit::continuation (*next)(owned), owned its) {
     mutex& guard = its->of_.guard_;
@@ -156,7 +355,17 @@ private:
   bool is_in_company() const {
     return session_.is_in_company() || (shared_ != nullptr && shared_->under_way);
   }
-  void listen();
+  void listen() {
+    if (shared_ == nullptr) {
+      shared_.reset(new listening{stream_, &session_, of_.guard_, typename Kind::space(of_.server_)});
+    }
+    if (!shared_->under_way) {
+      shared_->under_way = true;
+      more_has_come_ = false;  // the listener will see
+      Kind::spawn([shared = shared_] { return sennit::become(&listening::reading, listening::hear, shared); },
+                  "listener");
+    }
+  }
 
   fiber_server& of_;
   std::shared_ptr<sennit::tcp_stream> stream_;
@@ -211,272 +420,7 @@ struct fiber_server<Kind>::listening {
   }
 };
 
-template <class Kind>
-fiber_server<Kind>::connection::~connection() {
-  if (shared_ != nullptr) {
-    shared_->to = nullptr;
-    stream_->close();  // the listener ends
-  }
-  of_.connections_.erase(place_);
-  if (of_.connections_.empty()) {
-    of_.say_changed();
-  }
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::rest(owned its) {
-  if (its->of_.server_.config.timeout.count() != 0) {
-    return locked(rest_in_time, std::move(its));
-  }
-  return sennit::become(&connection::reading, receive, std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::rest_in_time(owned its) {
-  fiber_server& of = its->of_;
-  const std::lock_guard hold(of.guard_, std::adopt_lock);
-  its->closed_at_ = its->idle_deadline();
-  of.connections_.splice(of.connections_.end(), of.connections_, its->place_);
-  return sennit::become(&connection::reading, receive, std::move(its));
-}
-
-// Not in company.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::receive(owned its) {
-  std::size_t count = 0;
-  const bool received = is_done([&] {
-    its->session_.use(its->space_.take());
-    const std::span<char> space = its->session_.receive_space();
-    count = its->stream_->read_some(space, its->idle_deadline());
-    its->session_.received(count);
-    its->more_has_come_ = count == space.size();  // perhaps
-  });
-  return locked(received && count != 0 ? answer : close, std::move(its));
-}
-
-// A client whose next request is always there already must not keep the others from their turn.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::answer(owned its) {
-  its->closed_at_ = clock::time_point::max();
-  if (its->shared_ != nullptr) {
-    its->shared_->heard = false;
-  }
-  auto outcome = session::outcome::close;
-  bool sent = is_done([&] {
-    its->session_.use(its->space_.take());
-    outcome = its->session_.process();
-  });
-  // A client that is alone remains so while it sends: then there is nothing to look at, and no need of the
-  // lock.
-  const bool look_again = its->has_news() || its->has_ended() || its->is_in_company();
-  its->of_.guard_.unlock();
-  sent = sent && is_done([&] {
-           if (!its->session_.output().empty()) {
-             its->stream_->write_all(its->session_.output(), its->idle_deadline());
-           }
-           its->session_.output_sent();
-           its->space_.give_back();
-         });
-  if (!sent || outcome == session::outcome::close) {
-    return locked(close, std::move(its));
-  }
-  if (outcome != session::outcome::wait) {
-    if (outcome == session::outcome::compute) {
-      its->session_.compute();
-    }
-    return sennit::become(sennit::this_fiber::yielding(), lock_to_answer, std::move(its));
-  }
-  if (look_again) {
-    return locked(look, std::move(its));
-  }
-  if (its->more_has_come_) {
-    return sennit::become(sennit::this_fiber::yielding(), receive, std::move(its));
-  }
-  return rest(std::move(its));
-}
-
-// In company.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::look(owned its) {
-  if (its->has_news()) {
-    return answer(std::move(its));
-  }
-  const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
-  auto here = std::move(its);  // goes with the lock held
-  try {
-    if (!here->has_ended()) {
-      here->listen();
-      return sennit::become(&connection::news, hear_news, std::move(here));
-    }
-  } catch (const std::bad_alloc&) {
-    // No memory to wait in.
-  }
-  return {};
-}
-
-template <class Kind>
-void fiber_server<Kind>::connection::listen() {
-  if (shared_ == nullptr) {
-    shared_.reset(new listening{stream_, &session_, of_.guard_, typename Kind::space(of_.server_)});
-  }
-  if (!shared_->under_way) {
-    shared_->under_way = true;
-    more_has_come_ = false;  // the listener will see
-    Kind::spawn([shared = shared_] { return sennit::become(&listening::reading, listening::hear, shared); },
-                "listener");
-  }
-}
-
-// In company: in vain for others, or for what the client sends.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::time_out(owned its) {
-  its->session_.time_out();
-  return its->has_news() ? answer(std::move(its)) : close(std::move(its));
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::connection::close(owned its) {
-  const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
-  const auto closed = std::move(its);
-  return {};
-}
-
-template <class Kind>
-bool fiber_server<Kind>::connection::close_if_idle(clock::time_point now) {
-  if (closed_at_ > now) {
-    return closed_at_ == clock::time_point::max();
-  }
-  closed_at_ = clock::time_point::max();
-  end_input();
-  return true;
-}
-
-template <class Kind>
-void fiber_server<Kind>::connection::wake() {
-  if (shared_ != nullptr) {
-    shared_->tell();
-  }
-}
-
-// Whoever waits in the stream gets operation_canceled; whoever waits for news gets some.
-template <class Kind>
-void fiber_server<Kind>::connection::break_off() {
-  stream_->close();
-  stop_computing();
-  wake();
-}
-
 // --- the server ---
-
-template <class Kind>
-void fiber_server<Kind>::serve() {
-  signals_.emplace(stop_signals);
-  listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
-  say_serving(server_.config);
-  Kind::spawn([this] { return await_client(); }, "acceptor");
-  Kind::spawn([this] { return destroy_garbage_later(); }, "garbage");
-  if (server_.config.timeout.count() != 0) {
-    Kind::spawn([this] { return close_idle(); }, "time-out");
-  }
-  signals_->wait();
-  finish_connections();
-}
-
-template <class Kind>
-sennit::continuation fiber_server<Kind>::destroy_garbage_later() {
-  std::unique_lock hold(guard_);
-  const clock::time_point next = destroy_garbage(server_);
-  hold.unlock();
-  return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::destroy_garbage_later, this);
-}
-
-// Not at each deadline, if they are close together: it passes by those that wait for others, too. A request
-// that comes just then is still answered. (A wait with a deadline for each connection would take 400 bytes of
-// it.)
-template <class Kind>
-sennit::continuation fiber_server<Kind>::close_idle() {
-  constexpr std::chrono::milliseconds pause{100};
-  const std::lock_guard hold(guard_);
-  const clock::time_point now = clock::now();
-  const auto first = std::find_if_not(connections_.begin(), connections_.end(),
-                                      [now](connection* each) { return each->close_if_idle(now); });
-  const auto next = first == connections_.end() ? now + server_.config.timeout : (*first)->closed_at();
-  return sennit::become(sennit::this_fiber::sleeping_until(std::max(next, now + pause)),
-                        &fiber_server::close_idle, this);
-}
-
-// Of many that arrive at once few have a stack at a time: it queues for its turn even if a client is there
-// already, and waits where another worker is behind with those that were given to it.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::await_client() {
-  return sennit::become(listener_.accepting(), &fiber_server::accept, this);
-}
-
-// Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves.
-template <class Kind>
-sennit::continuation fiber_server<Kind>::accept() {
-  constexpr std::chrono::milliseconds pause{20};
-  bool begun = false;
-  if (!listener_.is_open()) {
-    return {};
-  }
-  if (!is_done([&] { begun = accept_one(); })) {
-    return sennit::become(sennit::this_fiber::sleeping_for(pause), &fiber_server::await_client, this);
-  }
-  return begun ? sennit::become(beginners_.acquiring(), &fiber_server::await_client, this) : await_client();
-}
-
-// Whether a connection has begun.
-template <class Kind>
-bool fiber_server<Kind>::accept_one() {
-  auto stream = std::make_shared<sennit::tcp_stream>(listener_.accept());
-  std::unique_lock hold(guard_);
-  if (server_.stats.connected_clients >= server_.config.max_clients) {
-    ++server_.stats.rejected_connections;
-    hold.unlock();
-    std::error_code gone_already;
-    stream->write_all(too_many_clients, gone_already, clock::now());
-    return false;
-  }
-  const std::size_t number = server_.stats.connections_received;
-  auto arrived = std::make_unique<connection>(std::move(stream), *this);
-  if (ending_) {
-    arrived->end_input();
-  }
-  Kind::spawn_connection(
-      [arrived = std::move(arrived)]() mutable { return connection::begin(std::move(arrived)); }, number);
-  return true;
-}
-
-// What is left when it returns is ended with the runtime.
-template <class Kind>
-void fiber_server<Kind>::finish_connections() {
-  std::unique_lock hold(guard_);
-  say_ending(connections_.size());
-  ending_ = true;
-  listener_.close();
-  for (connection* each : connections_) {
-    each->end_input();
-  }
-  Kind::spawn(
-      [this] {
-        signals_->wait();
-        const std::lock_guard told(guard_);
-        hurry_ = true;
-        say_changed();
-      },
-      "second signal");
-  const clock::time_point deadline = clock::now() + server_.config.shutdown_timeout;
-  bool in_time = true;
-  while (in_time && !connections_.empty() && !hurry_) {
-    hold.unlock();
-    in_time = changed_.receive_until(deadline).has_value();
-    hold.lock();
-  }
-  for (connection* each : connections_) {
-    each->stop_computing();
-  }
-}
 
 }  // namespace
 

@@ -45,11 +45,39 @@ struct shared_state {
 class thread_connection final : public front {
 public:
   // The lock is held, by serve() except while it waits, receives and sends.
-  thread_connection(shared_state& all, workspace& space, descriptor socket);
+  thread_connection(shared_state& all, workspace& space, descriptor socket)
+      : all_(all),
+        socket_(std::move(socket)),
+        session_(all.server, space, all.server.stats.connections_received + 1, this),
+        place_(all.connections.insert(all.connections.end(), this)) {
+    if (all.ending) {
+      end_input();
+    }
+  }
   ~thread_connection() { all_.connections.erase(place_); }
   thread_connection(const thread_connection&) = delete;
   thread_connection& operator=(const thread_connection&) = delete;
-  void serve(std::unique_lock<std::mutex>& hold);
+  void serve(std::unique_lock<std::mutex>& hold) {
+    session::outcome outcome = session::outcome::wait;
+    while (outcome != session::outcome::close) {
+      if (outcome == session::outcome::wait && !session_.has_news() && !receive(hold)) {
+        return;
+      }
+      outcome = session_.process();
+      hold.unlock();
+      const bool sent = send(session_.output());
+      session_.output_sent();
+      if (sent && outcome == session::outcome::compute) {
+        session_.compute();
+      } else if (outcome == session::outcome::more) {
+        std::this_thread::yield();  // whoever waits for the lock may have it
+      }
+      hold.lock();
+      if (!sent) {
+        return;
+      }
+    }
+  }
 
   void end_input() { end_of_input(socket_.get()); }
 
@@ -70,8 +98,55 @@ private:
     const auto timeout = all_.server.config.timeout;
     return timeout.count() == 0 ? time_point::max() : clock::now() + timeout;
   }
-  bool receive(std::unique_lock<std::mutex>& hold);
-  bool send(std::string_view bytes);
+  // False: close. True: there may be something to process.
+  bool receive(std::unique_lock<std::mutex>& hold) {
+    const bool in_company = session_.is_in_company();
+    if (in_company && news_.get() < 0) {
+      news_ = descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+      if (news_.get() < 0) {
+        return false;
+      }
+    }
+    const time_point deadline = in_company ? session_.deadline() : idle_deadline();
+    const std::span<char> space = session_.receive_space();
+    hold.unlock();
+    pollfd waits[] = {{socket_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}};
+    int ready = 1;
+    if (in_company || deadline != time_point::max()) {
+      ready = poll_until(std::span(waits, in_company ? 2 : 1), deadline);
+    }
+    ssize_t count = -1;
+    errno = EAGAIN;
+    if (ready > 0 && (waits[0].revents != 0 || !in_company)) {
+      count = ::recv(socket_.get(), space.data(), space.size(), in_company ? MSG_DONTWAIT : 0);
+    }
+    const bool again = errno == EAGAIN || errno == EINTR;
+    std::uint64_t ignored;
+    [[maybe_unused]] const auto got = in_company ? ::read(news_.get(), &ignored, sizeof ignored) : 0;
+    hold.lock();
+    if (count > 0) {
+      session_.received(static_cast<std::size_t>(count));
+    } else if (ready == 0 && in_company && clock::now() >= deadline) {
+      session_.time_out();
+    } else if (ready == 0 && !in_company) {
+      return false;  // idle for too long
+    }
+    return count > 0 || (count < 0 && again);
+  }
+  bool send(std::string_view bytes) {
+    const time_point deadline = idle_deadline();
+    pollfd waits[] = {{socket_.get(), POLLOUT, 0}};
+    while (!bytes.empty()) {
+      const int how = MSG_NOSIGNAL | (deadline == time_point::max() ? 0 : MSG_DONTWAIT);
+      const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), how);
+      if (count >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+      } else if (errno == EAGAIN ? poll_until(waits, deadline) == 0 : errno != EINTR) {
+        return false;
+      }
+    }
+    return true;
+  }
 
   shared_state& all_;
   descriptor socket_;
@@ -79,89 +154,6 @@ private:
   session session_;
   std::list<thread_connection*>::iterator place_;
 };
-
-thread_connection::thread_connection(shared_state& all, workspace& space, descriptor socket)
-    : all_(all),
-      socket_(std::move(socket)),
-      session_(all.server, space, all.server.stats.connections_received + 1, this),
-      place_(all.connections.insert(all.connections.end(), this)) {
-  if (all.ending) {
-    end_input();
-  }
-}
-
-void thread_connection::serve(std::unique_lock<std::mutex>& hold) {
-  session::outcome outcome = session::outcome::wait;
-  while (outcome != session::outcome::close) {
-    if (outcome == session::outcome::wait && !session_.has_news() && !receive(hold)) {
-      return;
-    }
-    outcome = session_.process();
-    hold.unlock();
-    const bool sent = send(session_.output());
-    session_.output_sent();
-    if (sent && outcome == session::outcome::compute) {
-      session_.compute();
-    } else if (outcome == session::outcome::more) {
-      std::this_thread::yield();  // whoever waits for the lock may have it
-    }
-    hold.lock();
-    if (!sent) {
-      return;
-    }
-  }
-}
-
-// False: close. True: there may be something to process.
-bool thread_connection::receive(std::unique_lock<std::mutex>& hold) {
-  const bool in_company = session_.is_in_company();
-  if (in_company && news_.get() < 0) {
-    news_ = descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    if (news_.get() < 0) {
-      return false;
-    }
-  }
-  const time_point deadline = in_company ? session_.deadline() : idle_deadline();
-  const std::span<char> space = session_.receive_space();
-  hold.unlock();
-  pollfd waits[] = {{socket_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}};
-  int ready = 1;
-  if (in_company || deadline != time_point::max()) {
-    ready = poll_until(std::span(waits, in_company ? 2 : 1), deadline);
-  }
-  ssize_t count = -1;
-  errno = EAGAIN;
-  if (ready > 0 && (waits[0].revents != 0 || !in_company)) {
-    count = ::recv(socket_.get(), space.data(), space.size(), in_company ? MSG_DONTWAIT : 0);
-  }
-  const bool again = errno == EAGAIN || errno == EINTR;
-  std::uint64_t ignored;
-  [[maybe_unused]] const auto got = in_company ? ::read(news_.get(), &ignored, sizeof ignored) : 0;
-  hold.lock();
-  if (count > 0) {
-    session_.received(static_cast<std::size_t>(count));
-  } else if (ready == 0 && in_company && clock::now() >= deadline) {
-    session_.time_out();
-  } else if (ready == 0 && !in_company) {
-    return false;  // idle for too long
-  }
-  return count > 0 || (count < 0 && again);
-}
-
-bool thread_connection::send(std::string_view bytes) {
-  const time_point deadline = idle_deadline();
-  pollfd waits[] = {{socket_.get(), POLLOUT, 0}};
-  while (!bytes.empty()) {
-    const int how = MSG_NOSIGNAL | (deadline == time_point::max() ? 0 : MSG_DONTWAIT);
-    const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), how);
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN ? poll_until(waits, deadline) == 0 : errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
-}
 
 void serve_connection(shared_state& all, descriptor socket) {
   workspace space;
