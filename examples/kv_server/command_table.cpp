@@ -12,11 +12,10 @@ void select(invocation&), info(invocation&), describe(invocation&), configuratio
 void get(invocation&), set(invocation&), incr(invocation&), flushall(invocation&), hget(invocation&);
 portions mset(invocation&), del(invocation&), hset(invocation&);
 // list_commands.cpp
-portions blpop(invocation&), lpop(invocation&), rpop(invocation&), lpush(invocation&), rpush(invocation&);
-portions lrange(invocation&);
+portions blpop(invocation&), lrange(invocation&), push(invocation&, list_end), pop(invocation&, list_end);
 // set_commands.cpp
-portions sadd(invocation&), srem(invocation&), spop(invocation&), sinter(invocation&), sunion(invocation&);
-portions sdiff(invocation&), sinterstore(invocation&), sunionstore(invocation&), sdiffstore(invocation&);
+portions sadd(invocation&), srem(invocation&), spop(invocation&);
+portions combine(invocation&, operation, std::size_t first);
 void smove(invocation&);
 // sorted_set_commands.cpp, sort_commands.cpp
 portions zadd(invocation&), zpopmin(invocation&), sort(invocation&);
@@ -32,6 +31,20 @@ portions exec(invocation&), discard(invocation&), watch(invocation&);
 namespace {
 
 using namespace handlers;
+
+template <list_end end>
+portions push_at(invocation& call) {
+  return push(call, end);
+}
+template <list_end end>
+portions pop_at(invocation& call) {
+  return pop(call, end);
+}
+template <operation how, bool stored = false>
+portions combined(invocation& call) {
+  return combine(call, how, stored ? 2 : 1);
+}
+constexpr list_end left = list_end::left, right = list_end::right;
 
 // clang-format off
 constexpr command table[] = {
@@ -50,31 +63,31 @@ constexpr command table[] = {
     {"hset", -4, write | denyoom, keys::first, "hash", "2.0.0", "Set the values of fields", hset},
     {"incr", 2, write | denyoom, keys::first, "string", "1.0.0", "Add one to an integer value", incr},
     {"info", -1, 0, keys::none, "server", "1.0.0", "Report on the server", info},
-    {"lpop", -2, write, keys::first, "list", "1.0.0", "Take the first items of a list", lpop},
-    {"lpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the beginning of a list", lpush},
+    {"lpop", -2, write, keys::first, "list", "1.0.0", "Take the first items of a list", pop_at<left>},
+    {"lpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the beginning of a list", push_at<left>},
     {"lrange", 4, 0, keys::first, "list", "1.0.0", "Get a range of items", lrange},
     {"mset", -3, write | denyoom, keys::pairs, "string", "1.0.1", "Set the values of keys", mset},
     {"multi", 1, at_once, keys::none, "transactions", "1.2.0", "Queue what follows until EXEC", multi},
     {"ping", -1, subscriber, keys::none, "connection", "1.0.0", "Answer PONG, or the argument", ping},
     {"publish", 3, 0, keys::none, "pubsub", "2.0.0", "Send a message to a channel", publish},
     {"quit", -1, subscriber | at_once, keys::none, "connection", "1.0.0", "Close the connection", quit},
-    {"rpop", -2, write, keys::first, "list", "1.0.0", "Take the last items of a list", rpop},
-    {"rpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the end of a list", rpush},
+    {"rpop", -2, write, keys::first, "list", "1.0.0", "Take the last items of a list", pop_at<right>},
+    {"rpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the end of a list", push_at<right>},
     {"sadd", -3, write | denyoom, keys::first, "set", "1.0.0", "Add members to a set", sadd},
-    {"sdiff", -2, 0, keys::all, "set", "1.0.0", "Get the members of the first set that are in no other", sdiff},
-    {"sdiffstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SDIFF gets", sdiffstore},
+    {"sdiff", -2, 0, keys::all, "set", "1.0.0", "Get the members of the first set that are in no other", combined<operation::difference>},
+    {"sdiffstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SDIFF gets", combined<operation::difference, true>},
     {"select", 2, 0, keys::none, "connection", "1.0.0", "Choose the database; there is one", select},
     {"set", -3, write | denyoom, keys::first, "string", "1.0.0", "Set the value of a key", set},
-    {"sinter", -2, 0, keys::all, "set", "1.0.0", "Get the members that are in all sets", sinter},
-    {"sinterstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SINTER gets", sinterstore},
-    {"smembers", 2, 0, keys::first, "set", "1.0.0", "Get all members of a set", sunion},
+    {"sinter", -2, 0, keys::all, "set", "1.0.0", "Get the members that are in all sets", combined<operation::intersection>},
+    {"sinterstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SINTER gets", combined<operation::intersection, true>},
+    {"smembers", 2, 0, keys::first, "set", "1.0.0", "Get all members of a set", combined<operation::united>},
     {"smove", 4, write, keys::first_two, "set", "1.0.0", "Move a member from a set to another", smove},
     {"sort", -2, denyoom, keys::sort, "generic", "1.0.0", "Sort a list, a set or a sorted set, and get or store that", sort},
     {"spop", -2, write, keys::first, "set", "1.0.0", "Take members at random", spop},
     {"srem", -3, write, keys::first, "set", "1.0.0", "Remove members from a set", srem},
     {"subscribe", -2, subscriber, keys::none, "pubsub", "2.0.0", "Listen to channels", subscribe},
-    {"sunion", -2, 0, keys::all, "set", "1.0.0", "Get the members that are in any set", sunion},
-    {"sunionstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SUNION gets", sunionstore},
+    {"sunion", -2, 0, keys::all, "set", "1.0.0", "Get the members that are in any set", combined<operation::united>},
+    {"sunionstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SUNION gets", combined<operation::united, true>},
     {"unsubscribe", -1, subscriber, keys::none, "pubsub", "2.0.0", "Listen to channels no longer", unsubscribe},
     {"unwatch", 1, 0, keys::none, "transactions", "2.2.0", "Forget all keys that are watched", unwatch},
     {"watch", -2, at_once, keys::all, "transactions", "2.2.0", "Make EXEC refuse if keys change before", watch},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,9 +89,8 @@ bool has_to_wait(const command& found, const invocation& call);
 step start_in_turns(const command& found, invocation& call);
 void serve_blocked(server_state& server);
 
-// Gives up the claims of the command, but for the one on `key`. Within a transaction they stay.
-void give_up_claims(invocation& call);
-void give_up_claims_except(invocation& call, std::string_view key);
+// Gives up the claims of the command, except the one on `kept`, if any. Within a transaction they stay.
+void give_up_claims(invocation& call, const std::optional<std::string>& kept);
 
 // Fails if that many bytes more pass --maxmemory.
 void check_room(const server_state& server, std::size_t bytes);
@@ -104,6 +104,8 @@ std::string_view until_zero(std::string_view text, std::size_t most);
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case);
 
 // --- what the data types' files share ---
+
+enum class operation { intersection, united, difference };  // on sets
 
 std::int64_t integer_argument(const invocation& call, std::size_t index,
                               std::string_view error = not_an_integer);

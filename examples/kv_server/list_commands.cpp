@@ -11,47 +11,9 @@ namespace kv::handlers {
 
 namespace {
 
-portions push(invocation& call, list_end end) {
-  std::size_t size = 0;
-  for (std::size_t i = 2; i < call.arguments.size();) {
-    if (i != 2) {
-      co_yield step::more;
-    }
-    change<list_value> list(call, call.arguments[1]);
-    list_value& items = list.or_create();
-    for (budget now; i < call.arguments.size() && now.takes(call.arguments[i].size()); ++i) {
-      items.push(end, call.arguments[i]);
-    }
-    size = items.size();
-  }
-  call.server.blocked.list_has_grown(call.arguments[1]);
-  call.reply.integer(static_cast<std::int64_t>(size));
-}
-
 template <list_end end>
 void take(reply_writer& reply, list_value& from) {
   reply.bulk(from.pop(end));
-}
-
-portions pop(invocation& call, void (*take_one)(reply_writer&, list_value&), std::string_view command) {
-  if (call.arguments.size() > 3) {
-    fail_arity(command);
-  }
-  const bool counted = call.arguments.size() == 3;
-  const std::size_t wanted = counted ? count_argument(call, 2) : 1;
-  const auto* list = read<list_value>(call, call.arguments[1]);
-  if (list == nullptr) {
-    counted ? call.reply.null_array() : call.reply.null();
-    co_return;
-  }
-  const std::size_t count = std::min(wanted, list->size());
-  if (counted) {
-    call.reply.array(count);
-  }
-  portions rest = pop_many(call, count, take_one);
-  for (step next = rest.resume(); next != step::done; next = rest.resume()) {
-    co_yield next;
-  }
 }
 
 // The moment until which a command with a time-out of so many seconds waits; max(): for ever.
@@ -74,23 +36,40 @@ std::chrono::steady_clock::time_point deadline_argument(const invocation& call, 
 
 }  // namespace
 
-portions lpush(invocation& call) {
-  return push(call, list_end::left);
+portions push(invocation& call, list_end end) {
+  std::size_t size = 0;
+  for (std::size_t i = 2; i < call.arguments.size();) {
+    if (i != 2) {
+      co_yield step::more;
+    }
+    change<list_value> list(call, call.arguments[1]);
+    list_value& items = list.or_create();
+    for (budget now; i < call.arguments.size() && now.takes(call.arguments[i].size()); ++i) {
+      items.push(end, call.arguments[i]);
+    }
+    size = items.size();
+  }
+  call.server.blocked.list_has_grown(call.arguments[1]);
+  call.reply.integer(static_cast<std::int64_t>(size));
 }
 
-portions rpush(invocation& call) {
-  return push(call, list_end::right);
+portions pop(invocation& call, list_end end) {
+  const bool counted = call.arguments.size() == 3;
+  if (call.arguments.size() > 3) {
+    fail_arity(end == list_end::left ? "lpop" : "rpop");
+  }
+  const std::size_t wanted = counted ? count_argument(call, 2) : 1;
+  const auto* list = read<list_value>(call, call.arguments[1]);
+  const std::size_t count = list == nullptr ? 0 : std::min(wanted, list->size());
+  if (list == nullptr) {
+    counted ? call.reply.null_array() : call.reply.null();
+  } else if (counted) {
+    call.reply.array(count);
+  }
+  return pop_many(call, count, end == list_end::left ? take<list_end::left> : take<list_end::right>);
 }
 
-portions lpop(invocation& call) {
-  return pop(call, take<list_end::left>, "lpop");
-}
-
-portions rpop(invocation& call) {
-  return pop(call, take<list_end::right>, "rpop");
-}
-
-// Within a transaction nobody waits: it is as if the time were over at once.
+// Within a transaction it does not wait, but answers as if the time had passed.
 portions blpop(invocation& call) {
   const std::size_t keys = call.arguments.size() - 1;
   const auto deadline = deadline_argument(call, keys);

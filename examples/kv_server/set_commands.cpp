@@ -5,30 +5,9 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "integer.hpp"
 #include "randomness.hpp"
 
 namespace kv::handlers {
-
-namespace {
-
-enum class operation { intersection, united, difference };
-
-// Redis keeps few integers sorted, and shows them so.
-void sort_integers(std::vector<const std::string*>& members) {
-  constexpr std::size_t most_integers = 512;
-  std::vector<std::pair<std::int64_t, const std::string*>> numbers;
-  for (const std::string* each : members) {
-    const auto number = parse_integer(*each);
-    if (!number || members.size() > most_integers) {
-      return;
-    }
-    numbers.emplace_back(*number, each);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  std::transform(numbers.begin(), numbers.end(), members.begin(),
-                 [](const auto& each) { return each.second; });
-}
 
 // The keys of the sets begin with the argument `first`; 2: the first argument is where the result is stored.
 portions combine(invocation& call, operation how, std::size_t first) {
@@ -72,7 +51,6 @@ portions combine(invocation& call, operation how, std::size_t first) {
     }
   }
   if (first == 1) {
-    sort_integers(members);
     call.reply.array(members.size());
     for (const std::string* each : members) {
       call.reply.bulk(*each);
@@ -98,6 +76,8 @@ portions combine(invocation& call, operation how, std::size_t first) {
   }
   call.reply.integer(static_cast<std::int64_t>(members.size()));
 }
+
+namespace {
 
 // Adds or removes the arguments; replies how many changed the set.
 portions change_members(invocation& call, bool create, bool (*change_one)(set_value&, std::string_view)) {
@@ -139,22 +119,17 @@ portions spop(invocation& call) {
   }
   const std::size_t wanted = counted ? count_argument(call, 2) : 1;
   const auto* set = read<set_value>(call, call.arguments[1]);
-  if (set == nullptr && !counted) {
-    call.reply.null();
-    co_return;
-  }
   const std::size_t count = set == nullptr ? 0 : std::min(wanted, set->size());
   if (counted) {
     call.reply.array(count);
+  } else if (set == nullptr) {
+    call.reply.null();
   }
-  portions rest = pop_many<set_value>(call, count, [](reply_writer& reply, set_value& from) {
+  return pop_many<set_value>(call, count, [](reply_writer& reply, set_value& from) {
     const std::string chosen = *from.at(random_below(from.size()));
     reply.bulk(chosen);
     from.erase(chosen);
   });
-  for (step next = rest.resume(); next != step::done; next = rest.resume()) {
-    co_yield next;
-  }
 }
 
 void smove(invocation& call) {
@@ -180,31 +155,6 @@ void smove(invocation& call) {
     change<set_value>(call, from)->erase(member);
   }
   call.reply.integer(there ? 1 : 0);
-}
-
-portions sinter(invocation& call) {
-  return combine(call, operation::intersection, 1);
-}
-
-// SMEMBERS, too.
-portions sunion(invocation& call) {
-  return combine(call, operation::united, 1);
-}
-
-portions sdiff(invocation& call) {
-  return combine(call, operation::difference, 1);
-}
-
-portions sinterstore(invocation& call) {
-  return combine(call, operation::intersection, 2);
-}
-
-portions sunionstore(invocation& call) {
-  return combine(call, operation::united, 2);
-}
-
-portions sdiffstore(invocation& call) {
-  return combine(call, operation::difference, 2);
 }
 
 }  // namespace kv::handlers

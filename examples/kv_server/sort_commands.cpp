@@ -117,7 +117,7 @@ portions sort(invocation& call) {
       co_yield step::more;
     }
   }
-  options.destination ? give_up_claims_except(call, *options.destination) : give_up_claims(call);
+  give_up_claims(call, options.destination);
 
   sort_job job(items.get(), items.get() + size, size, options.order);
   call.from.job = &job;

@@ -67,14 +67,11 @@ portions zpopmin(invocation& call) {
   const auto* set = read<sorted_set_value>(call, call.arguments[1]);
   const std::size_t count = set == nullptr ? 0 : std::min(wanted, set->size());
   call.reply.array(2 * count);
-  portions rest = pop_many<sorted_set_value>(call, count, [](reply_writer& reply, sorted_set_value& from) {
+  return pop_many<sorted_set_value>(call, count, [](reply_writer& reply, sorted_set_value& from) {
     reply.bulk(from.begin()->second);
     reply.bulk(score_text(from.begin()->first));
     from.drop_one();
   });
-  for (step next = rest.resume(); next != step::done; next = rest.resume()) {
-    co_yield next;
-  }
 }
 
 }  // namespace kv::handlers

@@ -239,17 +239,12 @@ step go_on(invocation& call, portions& work) {
   return guarded(call, work, [&] { return work.resume(); });
 }
 
-void give_up_claims(invocation& call) {
+void give_up_claims(invocation& call, const std::optional<std::string>& kept) {
   if (!call.from.in_exec) {
-    call.from.held.reset();
-    call.from.needs_claim = false;
-  }
-}
-
-void give_up_claims_except(invocation& call, std::string_view key) {
-  if (!call.from.in_exec) {
-    auto less = std::make_unique<claim>(call.server.claims, 1);
-    less->add(store::hash_of(key), true);
+    auto less = kept ? std::make_unique<claim>(call.server.claims, 1) : nullptr;
+    if (kept) {
+      less->add(store::hash_of(*kept), true);
+    }
     call.from.held = std::move(less);
     call.from.needs_claim = false;
   }
