@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "computing/computing.hpp"
 #include "coroutine_per_request.hpp"
@@ -21,11 +22,6 @@ namespace {
 
 // Descriptors for everything that is not a client; as many as Redis keeps.
 constexpr std::size_t reserved_descriptors = 32;
-
-std::size_t half_of_memory() {
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) / 2 *
-         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
 
 // Others wait for so long at most, more or less. A yield costs some 2 us.
 constexpr std::chrono::microseconds usual_time_slice{500};
@@ -71,17 +67,15 @@ void add_fronts(CLI::App& app, options& chosen) {
 
 std::chrono::microseconds time_slice_of(const options& chosen) {
   const bool possible = kv::gives_way && chosen.front == "fiber";
-  if (chosen.time_slice.empty()) {
-    return possible ? usual_time_slice : std::chrono::microseconds(0);
-  }
-  if (chosen.time_slice == "off") {
+  if (chosen.time_slice == "off" || (chosen.time_slice.empty() && !possible)) {
     return std::chrono::microseconds(0);
   }
   if (!possible) {
     throw CLI::ValidationError("--time-slice",
                                "is for --front fiber, built with clang 19 and -DSENNIT_COMPILER=ON");
   }
-  return std::chrono::microseconds(std::stol(chosen.time_slice));
+  return chosen.time_slice.empty() ? usual_time_slice
+                                   : std::chrono::microseconds(std::stol(chosen.time_slice));
 }
 
 void parse(int count, char** words, options& chosen) {
@@ -142,25 +136,11 @@ void fit_to_descriptors(kv::settings& config) {
     setrlimit(RLIMIT_NOFILE, &limit);
   }
   if (limit.rlim_cur < wanted) {
-    const std::size_t possible =
-        limit.rlim_cur > reserved_descriptors ? limit.rlim_cur - reserved_descriptors : 1;
-    std::fprintf(stderr, "kv_server: ulimit -n allows %zu clients instead of %zu\n", possible,
-                 config.max_clients);
-    config.max_clients = possible;
-  }
-}
-
-void serve(const options& chosen) {
-  const auto server = std::make_unique<kv::server_state>(chosen.config);
-  if (!chosen.per_request.empty()) {
-    server->run_request = kv::in_coroutines(chosen.coroutines);
-  }
-  if (chosen.front == "fiber") {
-    kv::serve_with_fibers(*server, chosen.workers);
-  } else if (chosen.front == "callback") {
-    kv::serve_with_callbacks(*server);
-  } else {
-    kv::serve_with_threads(*server);
+    const std::size_t asked =
+        std::exchange(config.max_clients,
+                      limit.rlim_cur > reserved_descriptors ? limit.rlim_cur - reserved_descriptors : 1);
+    std::fprintf(stderr, "kv_server: ulimit -n allows %zu clients instead of %zu\n", config.max_clients,
+                 asked);
   }
 }
 
@@ -171,11 +151,20 @@ int main(int count, char** words) {
   // glibc keeps small freed chunks unmerged until a large one is wanted, and then merges all at once: 50 ms
   // after a million keys have gone.
   mallopt(M_MXFAST, 0);
-  chosen.config.max_memory = half_of_memory();
+  chosen.config.max_memory =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   parse(count, words, chosen);
   fit_to_descriptors(chosen.config);
   try {
-    serve(chosen);
+    const auto server = std::make_unique<kv::server_state>(chosen.config);
+    if (!chosen.per_request.empty()) {
+      server->run_request = kv::in_coroutines(chosen.coroutines);
+    }
+    if (chosen.front == "fiber") {
+      kv::serve_with_fibers(*server, chosen.workers);
+    } else {
+      (chosen.front == "callback" ? kv::serve_with_callbacks : kv::serve_with_threads)(*server);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kv_server: %s\n", error.what());
     return 1;

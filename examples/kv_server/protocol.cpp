@@ -2,9 +2,8 @@
 // functions parse, read_length and read_short_length; everything else is off that path.
 #include "protocol.hpp"
 
-#include <algorithm>
+#include <charconv>
 #include <climits>
-#include <cstring>
 
 #include "integer.hpp"
 
@@ -53,38 +52,19 @@ bool is_space(char byte) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-int hexadecimal_digit(char byte) {
-  if (byte >= '0' && byte <= '9') {
-    return byte - '0';
-  }
-  const char lower = static_cast<char>(byte | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 // Undoes the escape whose backslash is at `at` in a double-quoted string; moves `at` to its last byte.
 char unescape(std::string_view text, std::size_t& at) {
+  unsigned byte = 0;
   if (text.size() - at > 3 && text[at + 1] == 'x') {
-    const int high = hexadecimal_digit(text[at + 2]);
-    const int low = hexadecimal_digit(text[at + 3]);
-    if (high >= 0 && low >= 0) {
+    const char* const digits = text.data() + at + 2;
+    if (std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
       at += 3;
-      return static_cast<char>(high * 16 + low);
+      return static_cast<char>(byte);
     }
   }
-  switch (const char byte = text[++at]) {
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    case 'b':
-      return '\b';
-    case 'a':
-      return '\a';
-    default:
-      return byte;
-  }
+  constexpr std::string_view codes = "nrtba", meanings = "\n\r\t\b\a";
+  const std::size_t found = codes.find(text[++at]);
+  return found == std::string_view::npos ? text[at] : meanings[found];
 }
 
 }  // namespace
@@ -170,38 +150,28 @@ request_parser::status request_parser::parse(std::string_view input) {
   return status::complete;
 }
 
+// The line ends at a CR; the byte after it must be there too.
 request_parser::line request_parser::read_length_slowly(std::string_view input, char type,
                                                         std::int64_t& value) {
-  std::size_t end = 0;
-  if (const line got = find_line(input, type, end); got != line::read) {
-    return got;
+  const std::string_view rest = input.substr(position_);
+  const std::size_t end = find_in_c_string(rest, '\r');
+  if (end > max_line && rest.size() > max_line) {  // npos too
+    return fail(type == '*' ? "too big mbulk count string" : "too big bulk count string");
   }
-  const char got = input[position_];
-  if (got != type) {  // never so for '*'
+  if (end == std::string_view::npos || end + 2 > rest.size()) {
+    return line::incomplete;
+  }
+  if (rest[0] != type) {  // never so for '*'
     std::string text = "expected '$', got ' '";
-    text[text.size() - 2] = got == '\r' || got == '\n' ? ' ' : got;
+    text[text.size() - 2] = rest[0] == '\r' || rest[0] == '\n' ? ' ' : rest[0];
     return fail(text);
   }
-  const auto number = parse_integer(input.substr(position_ + 1, end - position_ - 1));
+  const auto number = parse_integer(rest.substr(1, end - 1));
   if (!number) {
     return fail(type == '*' ? "invalid multibulk length" : "invalid bulk length");
   }
   value = *number;
-  position_ = end + 2;
-  return line::read;
-}
-
-// Finds the CR that ends the line at position_; the byte after it must be there too.
-request_parser::line request_parser::find_line(std::string_view input, char type, std::size_t& end) {
-  const std::string_view rest = input.substr(position_);
-  const std::size_t found = find_in_c_string(rest, '\r');
-  if (found > max_line && rest.size() > max_line) {  // npos too
-    return fail(type == '*' ? "too big mbulk count string" : "too big bulk count string");
-  }
-  if (found == std::string_view::npos || found + 2 > rest.size()) {
-    return line::incomplete;
-  }
-  end = position_ + found;
+  position_ += end + 2;
   return line::read;
 }
 

@@ -70,7 +70,6 @@ private:
   line read_bulk_length(std::string_view input);
   line read_length(std::string_view input, char type, std::int64_t& value);
   line read_length_slowly(std::string_view input, char type, std::int64_t& value);
-  line find_line(std::string_view input, char type, std::size_t& end);
   line fail(std::string_view text);
   status parse_inline(std::string_view input);
   bool split_inline(std::string_view text);
