@@ -82,23 +82,6 @@ def transactions_are_whole(computing, other):
     return f"{looks} looks at transactions"
 
 
-def sorts_are_of_one_moment(computing, other):
-    """While another client adds numbers, and all move up, what is sorted is always all of the list, as far as it went."""
-    pushed = 0
-    for request in ("SORT numbers STORE sorted", f"SORT numbers LIMIT {ELEMENTS} -1") * 3:
-        before = pushed
-        computing.send(request)
-        while is_silent(computing):
-            other.ask(f"LPUSH numbers {ELEMENTS + pushed}")
-            pushed += 1
-        reply = computing.reply()
-        tail = reply if isinstance(reply, list) else other.ask(f"LRANGE sorted {ELEMENTS} -1")
-        check(isinstance(reply, list) or int(reply[1:]) == ELEMENTS + len(tail), "another count")
-        check(tail == [str(ELEMENTS + number).encode() for number in range(len(tail))], "not of one moment")
-        check(before <= len(tail) <= pushed, f"{len(tail)} were there, of {before} to {pushed}")
-    return f"{pushed} changes beside SORTs"
-
-
 def the_end_comes(start):
     """While a client computes: it is over, or is broken off."""
     with start("--shutdown-timeout", "0") as server:
@@ -127,8 +110,7 @@ def main():
     def start(*more):
         return ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options, *more))
 
-    scenarios = [nobody_is_served] if chosen.expected == "not" else [
-        others_are_served, transactions_are_whole, sorts_are_of_one_moment]
+    scenarios = [nobody_is_served] if chosen.expected == "not" else [others_are_served, transactions_are_whole]
     said = []
     try:
         with start() as server:

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <random>
 
 #include "support.hpp"
 
@@ -30,18 +29,6 @@ protected:
 
 // --- one client ---
 
-TEST_F(server, pieces_of_requests_do_not_matter) {
-  const std::string bytes = repeat(
-      encode({"SET", "k", std::string(3000, 'x')}) + "GET k\r\nINCR n\r\n" + encode({"ECHO", "a\r\nb"}), 20);
-  const std::string whole = one_->send(bytes);
-  std::mt19937 random(3);
-  for (int round = 0; round < 100; ++round) {
-    configure({});
-    const std::size_t piece = round == 0 ? 1 : 1 + random() % 9000;
-    ASSERT_EQ(one_->send(bytes, piece), whole) << piece;
-  }
-}
-
 TEST_F(server, requests_and_replies_are_bounded) {
   settings config;
   config.protocol.max_request = config.max_output = 200000;
@@ -67,42 +54,6 @@ TEST_F(server, requests_and_replies_are_bounded) {
     }
     EXPECT_TRUE(one_->closed()) << each.sent.substr(0, 60);
     EXPECT_LE(one_->largest_output, config.max_output);
-  }
-}
-
-TEST_F(server, all_sessions_together_are_bounded_and_give_memory_back) {
-  settings config;
-  config.max_memory_clients = std::size_t{4} << 20;
-  configure(config);
-  std::vector<std::unique_ptr<test_client>> clients;
-  int closed = 0;
-  for (std::uint64_t id = 0; id < 20; ++id) {
-    clients.push_back(std::make_unique<test_client>(*state_, id));
-    clients.back()->send("*2\r\n$4\r\nECHO\r\n$1000000\r\n" + std::string(900000, 'x'));
-    if (clients.back()->closed()) {
-      clients.pop_back();  // as a front does
-      ++closed;
-    }
-    EXPECT_LE(state_->client_memory, config.max_memory_clients);
-  }
-  EXPECT_GT(closed, 10);
-  EXPECT_EQ(clients[0]->send(std::string(100000, 'x') + "\r\n").size(), 1000000U + 12);
-  EXPECT_EQ(other("PING"), "+PONG\r\n");
-  clients.clear();
-  EXPECT_EQ(state_->client_memory, 0U);
-  EXPECT_LE(state_->shared.spare_output.capacity(), session::own_allowance);
-}
-
-TEST_F(server, only_nearly_right_names_are_no_commands) {
-  for (const std::string& name : {std::string("GE"), std::string("G\x05T"), std::string("GET\0", 4),
-                                  std::string(), std::string("SMEMBERSX"), std::string(1000, 'G')}) {
-    EXPECT_EQ(find_command(name), nullptr) << name;
-  }
-  for (const command& each : all_commands()) {
-    std::string upper(each.name);
-    EXPECT_EQ(find_command(upper), &each);
-    upper[0] = static_cast<char>(upper[0] - 32);
-    EXPECT_EQ(find_command(upper), &each);
   }
 }
 
