@@ -169,11 +169,7 @@ void session::keep_rest() {
 }
 
 void session::count_computing(bool whether) {
-  if (computing_ && !whether) {
-    --server_.stats.computing_clients;
-  } else if (whether && !computing_) {
-    ++server_.stats.computing_clients;
-  }
+  server_.stats.computing_clients += std::size_t{whether} - std::size_t{computing_};
   computing_ = whether;
 }
 

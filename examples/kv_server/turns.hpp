@@ -92,44 +92,10 @@ private:
   std::ptrdiff_t left_ = whole;
 };
 
-class claims;
-
-// The keys that one command claims, as hashes: keys of equal hashes only wait longer.
-class claim {
-public:
-  // Registers itself. `keys`: at most so many are added. Throws std::bad_alloc.
-  claim(claims& all, std::size_t keys);
-  ~claim();
-  claim(const claim&) = delete;
-  claim& operator=(const claim&) = delete;
-
-  void add(std::uint64_t hash, bool exclusive);
-  // Whether a command that uses the key has to wait for this one.
-  bool blocks(std::uint64_t hash, bool exclusive);
-
-  std::size_t memory() const { return sizeof(*this) + (mask_ + 1) * sizeof(std::uint64_t); }
-  bool everything = false;
-
-private:
-  struct free_memory {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-
-  std::uint64_t& slot(std::uint64_t hash) const;  // the last bit says whether the claim is exclusive
-
-  claims& all_;
-  std::size_t mask_;
-  std::unique_ptr<std::uint64_t[], free_memory> slots_;
-  bool wanted_ = false;  // a command that changes a key waits for it: no other command may pass it
-};
-
 class claims {
 public:
   bool any() const { return !held_.empty(); }
-  bool block(std::uint64_t hash, bool exclusive, const claim* own = nullptr) {
-    return std::any_of(held_.begin(), held_.end(),
-                       [&](claim* each) { return each != own && each->blocks(hash, exclusive); });
-  }
+  bool block(std::uint64_t hash, bool exclusive, const class claim* own = nullptr);
 
   const claim* acquiring = nullptr;
   bool everything_wanted = false;  // FLUSHALL waits for all claims to end: no command that takes turns begins
@@ -139,48 +105,73 @@ private:
   std::vector<claim*> held_;
 };
 
-inline claim::claim(claims& all, std::size_t keys)
-    : all_(all),
-      mask_(std::bit_ceil(keys + keys / 2 + 4) - 1),
-      slots_(static_cast<std::uint64_t*>(std::calloc(mask_ + 1, sizeof(std::uint64_t)))) {
-  if (slots_ == nullptr) {
-    throw std::bad_alloc();
+// The keys that one command claims, as hashes: keys of equal hashes only wait longer.
+class claim {
+public:
+  // Registers itself. `keys`: at most so many are added. Throws std::bad_alloc.
+  claim(claims& all, std::size_t keys)
+      : all_(all),
+        mask_(std::bit_ceil(keys + keys / 2 + 4) - 1),
+        slots_(static_cast<std::uint64_t*>(std::calloc(mask_ + 1, sizeof(std::uint64_t)))) {
+    if (slots_ == nullptr) {
+      throw std::bad_alloc();
+    }
+    all.held_.push_back(this);
   }
-  all.held_.push_back(this);
-}
+  ~claim() {
+    std::erase(all_.held_, this);
+    if (all_.acquiring == this) {
+      all_.acquiring = nullptr;
+    }
+    if (all_.held_.empty()) {
+      all_.everything_wanted = false;
+    }
+  }
+  claim(const claim&) = delete;
+  claim& operator=(const claim&) = delete;
 
-inline claim::~claim() {
-  std::erase(all_.held_, this);
-  if (all_.acquiring == this) {
-    all_.acquiring = nullptr;
+  void add(std::uint64_t hash, bool exclusive) {
+    hash |= 2;  // no slot in use is zero
+    std::uint64_t& found = slot(hash);
+    found = (hash & ~std::uint64_t{1}) | (found & 1) | (exclusive ? 1 : 0);
   }
-  if (all_.held_.empty()) {
-    all_.everything_wanted = false;
+  // Whether a command that uses the key has to wait for this one.
+  bool blocks(std::uint64_t hash, bool exclusive) {
+    const std::uint64_t found = everything ? 1 : slot(hash | 2);
+    if (found == 0) {
+      return false;
+    }
+    const bool must_wait = exclusive || wanted_ || (found & 1) != 0;
+    wanted_ = wanted_ || exclusive;
+    return must_wait;
   }
-}
 
-inline std::uint64_t& claim::slot(std::uint64_t hash) const {
-  std::size_t at = hash & mask_;
-  while (slots_[at] != 0 && (slots_[at] | 1) != (hash | 1)) {
-    at = (at + 1) & mask_;
-  }
-  return slots_[at];
-}
+  std::size_t memory() const { return sizeof(*this) + (mask_ + 1) * sizeof(std::uint64_t); }
+  bool everything = false;
 
-inline void claim::add(std::uint64_t hash, bool exclusive) {
-  hash |= 2;  // no slot in use is zero
-  std::uint64_t& found = slot(hash);
-  found = (hash & ~std::uint64_t{1}) | (found & 1) | (exclusive ? 1 : 0);
-}
+private:
+  struct free_memory {
+    void operator()(void* memory) const { std::free(memory); }
+  };
 
-inline bool claim::blocks(std::uint64_t hash, bool exclusive) {
-  const std::uint64_t found = everything ? 1 : slot(hash | 2);
-  if (found == 0) {
-    return false;
+  // Its last bit says whether the claim is exclusive.
+  std::uint64_t& slot(std::uint64_t hash) const {
+    std::size_t at = hash & mask_;
+    while (slots_[at] != 0 && (slots_[at] | 1) != (hash | 1)) {
+      at = (at + 1) & mask_;
+    }
+    return slots_[at];
   }
-  const bool must_wait = exclusive || wanted_ || (found & 1) != 0;
-  wanted_ = wanted_ || exclusive;
-  return must_wait;
+
+  claims& all_;
+  std::size_t mask_;
+  std::unique_ptr<std::uint64_t[], free_memory> slots_;
+  bool wanted_ = false;  // a command that changes a key waits for it: no other command may pass it
+};
+
+inline bool claims::block(std::uint64_t hash, bool exclusive, const claim* own) {
+  return std::any_of(held_.begin(), held_.end(),
+                     [&](claim* each) { return each != own && each->blocks(hash, exclusive); });
 }
 
 }  // namespace kv

@@ -113,56 +113,37 @@ void sorted_set_value::drop_one() {
 
 namespace {
 
-// Calls `use` with a string, or with the collection itself.
+// Calls `use` with a collection; a string gives `of_string`.
 template <class Value, class Use>
-auto visit_value(Value& one, Use use) {
-  return std::visit(
-      [&](auto& held) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::string>) {
-          return use(held);
-        } else {
-          return use(*held);
-        }
-      },
-      one);
+std::size_t with_collection(Value& one, std::size_t of_string, Use use) {
+  const auto visit = [&](auto& held) -> std::size_t {
+    if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::string>) {
+      return of_string;
+    } else {
+      return use(*held);
+    }
+  };
+  return std::visit(visit, one);
 }
-
-template <class Held>
-inline constexpr bool is_text = std::is_same_v<std::decay_t<Held>, std::string>;
 
 }  // namespace
 
 std::size_t size_of(const any_value& one) {
-  return visit_value(one, [](const auto& held) -> std::size_t {
-    if constexpr (is_text<decltype(held)>) {
-      return 1;
-    } else {
-      return held.size();
-    }
-  });
+  return with_collection(one, 1, [](const auto& held) { return held.size(); });
 }
 
 std::size_t memory_of(const any_value& one) {
-  return visit_value(one, [](const auto& held) {
-    if constexpr (is_text<decltype(held)>) {
-      return text_memory(held);
-    } else {
-      return held.memory();
-    }
-  });
+  const auto* text = std::get_if<std::string>(&one);
+  return text != nullptr ? text_memory(*text)
+                         : with_collection(one, 0, [](const auto& held) { return held.memory(); });
 }
 
 std::size_t destroy_some(any_value& one, std::size_t most) {
-  return visit_value(one, [&](auto& held) -> std::size_t {
-    if constexpr (is_text<decltype(held)>) {
-      std::string().swap(held);
-      return 0;
-    } else {
-      for (; most != 0 && held.size() != 0; --most) {
-        held.drop_one();
-      }
-      return held.size();
+  return with_collection(one, 0, [most](auto& held) {
+    for (std::size_t left = most; left != 0 && held.size() != 0; --left) {
+      held.drop_one();
     }
+    return held.size();
   });
 }
 

@@ -134,7 +134,7 @@ any_value make_value() {
 std::size_t size_of(const any_value& one);    // elements; 1 for a string
 std::size_t memory_of(const any_value& one);  // outside of the variant itself
 
-// Destroys at most `most` elements of a value that is no longer used. Returns how many are left.
+// Destroys at most `most` elements of a collection that is no longer used. Returns how many are left.
 std::size_t destroy_some(any_value& one, std::size_t most);
 
 // Assigns, and gives back the memory that a much shorter text would keep.

@@ -38,11 +38,7 @@ void say_serving(const settings& config) {
 }
 
 void say_ending(std::size_t connections) {
-  if (connections == 0) {
-    std::puts("Ending.");
-  } else {
-    std::printf("Ending: %zu connection%s to finish.\n", connections, connections == 1 ? "" : "s");
-  }
+  std::printf("Ending; connections to finish: %zu\n", connections);
   std::fflush(stdout);
 }
 
