@@ -48,13 +48,6 @@ void session::received(std::size_t count) {
   }
 }
 
-void session::set_aside(std::string_view bytes) {
-  input_.append(bytes);
-  if (!input_.overflowed()) {
-    unread_ = input_.view();
-  }
-}
-
 std::chrono::steady_clock::time_point session::deadline() const {
   return client_.waiting == nullptr ? std::chrono::steady_clock::time_point::max()
                                     : client_.waiting->deadline;

@@ -6,9 +6,8 @@
 //     while (outcome is more or compute);  leave both loops at outcome::close
 //
 // A session whose is_in_company() holds may get output at any time, by what other clients do. Its front then
-// has to have process() called when it is told to (client.hpp), besides when bytes have come; and it must go
-// on receiving, or it would not notice that the client is gone. If process() may be called while it does,
-// what it receives goes through workspace::receive_block and set_aside(). At deadline() it calls time_out().
+// calls process() when it is woken (client.hpp) and when bytes have come. It continues to receive; otherwise
+// it would not notice that the client is gone. At deadline() it calls time_out().
 //
 // Memory. An idle session holds none: bytes are received into a block that the sessions of a thread share,
 // from which whole requests are executed in place; only what is left at its end is copied to the session's
@@ -58,9 +57,6 @@ public:
   // Where to put received bytes; never empty. Nobody else's bytes may be put anywhere before received().
   std::span<char> receive_space();
   void received(std::size_t count);
-
-  // The same for bytes that are not processed at once.
-  void set_aside(std::string_view bytes);
 
   outcome process();
 

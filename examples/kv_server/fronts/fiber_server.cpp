@@ -1,19 +1,17 @@
 // The server on fibers: one accepts, one waits for the signals to end, one destroys removed values, one
-// closes idle connections, and each connection has its own. All of one thread, or on several workers.
+// closes idle connections, and each connection has its own. All on one thread, or on several workers.
 //
-// A connection's fiber goes from one wait to the next, and has a stack for none of them but that of a send to
-// a client that does not read:
+// A connection's fiber goes from one wait to the next. It keeps a stack only in a send to a client that does
+// not read:
 //
 //   rest --readable--> receive --lock--> answer --unlock--> send --> rest
-//                                          ^                 |
-//                                          +--lock, its turn-+  more to process
+//                        ^                 ^                 |
+//                        |                 +--lock, its turn-+  more to process
+//                        +--readable-- look <----------------+  blocked or subscribed
+//                                          news from another client, or the deadline: answer
 //
-// A client that is blocked or has subscribed is in company: then its fiber waits for word from other fibers,
-// and another one, the listener, waits for what the client sends. It reads once, says so, and ends.
-//
-//   other clients' fibers --wake()--> |                     |
-//   listener              ----------> | channel, capacity 1 | --> the connection's fiber
-//   the deadline, if any  ----------> |                     |
+// A client that is blocked or has subscribed is in company. Its fiber then selects among three events: word
+// from other clients' fibers through a channel of capacity 1, bytes to read, and the deadline.
 //
 // `Kind` (fiber_kinds.hpp) says whether the fibers are one thread's. The server's lock is held to look at
 // what others may change, and not to receive, to send or to wait.
@@ -29,6 +27,7 @@
 
 #include "fiber_kinds.hpp"
 #include "sennit/become.hpp"
+#include "sennit/select_io.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
@@ -75,8 +74,8 @@ public:
 
 private:
   class connection;
-  struct listening;
   using mutex = typename Kind::mutex;
+  using channel = typename Kind::channel;
   static constexpr int most_beginners = 16;
 
   sennit::continuation destroy_garbage_later() {
@@ -99,12 +98,12 @@ private:
     return sennit::become(sennit::this_fiber::sleeping_until(std::max(next, now + pause)),
                           &fiber_server::close_idle, this);
   }
-  // Of many that arrive at once few have a stack at a time: it queues for its turn even if a client is there
-  // already, and waits where another worker is behind with those that were given to it.
+  // When many clients arrive at once, few of their fibers have a stack at a time: this one yields between
+  // two, and waits while a worker has not begun those that it was given.
   sennit::continuation await_client() {
     return sennit::become(listener_.accepting(), &fiber_server::accept, this);
   }
-  // Descriptors or memory have run out: those who wait to be accepted wait on, until somebody leaves.
+  // Without descriptors or memory, clients wait to be accepted until another one leaves.
   sennit::continuation accept() {
     constexpr std::chrono::milliseconds pause{20};
     bool begun = false;
@@ -118,13 +117,13 @@ private:
   }
   // Whether a connection has begun.
   bool accept_one() {
-    auto stream = std::make_shared<sennit::tcp_stream>(listener_.accept());
+    sennit::tcp_stream stream = listener_.accept();
     std::unique_lock hold(guard_);
     if (server_.stats.connected_clients >= server_.config.max_clients) {
       ++server_.stats.rejected_connections;
       hold.unlock();
       std::error_code gone_already;
-      stream->write_all(too_many_clients, gone_already, clock::now());
+      stream.write_all(too_many_clients, gone_already, clock::now());
       return false;
     }
     const std::size_t number = server_.stats.connections_received;
@@ -176,27 +175,23 @@ private:
   std::list<connection*> connections_;  // of those that rest, with a time-out, the longest resting first
   typename Kind::semaphore beginners_{most_beginners};  // which have a stack that they have not run on
   bool ending_ = false;
-  bool hurry_ = false;                 // a second signal has come
-  typename Kind::channel changed_{1};  // the last connection has ended, or hurry_
+  bool hurry_ = false;  // a second signal has come
+  channel changed_{1};  // the last connection has ended, or hurry_
 };
 
-// Made and destroyed with the lock held. The fiber owns it, and hands it from one function to the next.
+// Made and destroyed with the lock held. The fiber owns it, and passes it from one function to the next.
 template <class Kind>
 class fiber_server<Kind>::connection final : public front {
 public:
   using owned = std::unique_ptr<connection>;
 
-  connection(std::shared_ptr<sennit::tcp_stream> stream, fiber_server& of)
+  connection(sennit::tcp_stream stream, fiber_server& of)
       : of_(of),
         stream_(std::move(stream)),
         space_(of.server_),
         session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, this),
         place_(of.connections_.insert(of.connections_.end(), this)) {}
   ~connection() {
-    if (shared_ != nullptr) {
-      shared_->to = nullptr;
-      stream_->close();  // the listener ends
-    }
     of_.connections_.erase(place_);
     if (of_.connections_.empty()) {
       of_.say_changed();
@@ -211,7 +206,7 @@ public:
   }
 
   // Receive no more than has come: it ends once that is executed and the replies are sent.
-  void end_input() { end_of_input(stream_->native_handle()); }
+  void end_input() { end_of_input(stream_.native_handle()); }
   void stop_computing() { session_.stop_computing(); }
   bool close_if_idle(clock::time_point now) {
     if (closed_at_ > now) {
@@ -224,45 +219,43 @@ public:
   clock::time_point closed_at() const { return closed_at_; }
 
   void wake() override {
-    if (shared_ != nullptr) {
-      shared_->tell();
+    bool told = true;
+    if (news_ != nullptr) {
+      news_->try_send(told);
     }
   }
-  // Whoever waits in the stream gets operation_canceled; whoever waits for news gets some.
+  // A wait for the stream, for news or for both ends.
   void break_off() override {
-    stream_->close();
+    stream_.close();
     stop_computing();
     wake();
   }
-  bool is_gone() override {
-    return !stream_->is_open() || has_ended() || peer_is_gone(stream_->native_handle());
-  }
+  bool is_gone() override { return !stream_.is_open() || peer_is_gone(stream_.native_handle()); }
 
 private:
-  // What the fiber goes on with. Without the lock:
+  // The steps of the fiber. Those without the lock:
   static sennit::continuation rest(owned its) {
     if (its->of_.server_.config.timeout.count() != 0) {
       return locked(rest_in_time, std::move(its));
     }
     return sennit::become(&connection::reading, receive, std::move(its));
   }
-  // Not in company.
   static sennit::continuation receive(owned its) {
     std::size_t count = 0;
     const bool received = is_done([&] {
       its->session_.use(its->space_.take());
       const std::span<char> space = its->session_.receive_space();
-      count = its->stream_->read_some(space, its->idle_deadline());
+      count = its->stream_.read_some(space, its->idle_deadline());
       its->session_.received(count);
       its->more_has_come_ = count == space.size();  // perhaps
     });
     return locked(received && count != 0 ? answer : close, std::move(its));
   }
   static sennit::continuation lock_to_answer(owned its) { return locked(answer, std::move(its)); }
-  static sennit::continuation hear_news(owned its, std::optional<bool> news) {
-    return locked(news ? look : time_out, std::move(its));
+  static sennit::continuation hear(owned its, std::size_t event) {
+    return event == 1 ? receive(std::move(its)) : locked(event == 0 ? look : time_out, std::move(its));
   }
-  // With the lock held, which they let go:
+  // Those with the lock held, which they unlock:
   static sennit::continuation rest_in_time(owned its) {
     fiber_server& of = its->of_;
     const std::lock_guard hold(of.guard_, std::adopt_lock);
@@ -270,24 +263,20 @@ private:
     of.connections_.splice(of.connections_.end(), of.connections_, its->place_);
     return sennit::become(&connection::reading, receive, std::move(its));
   }
-  // A client whose next request is always there already must not keep the others from their turn.
+  // Yields between requests, so that a client that always has more does not keep the others waiting.
   static sennit::continuation answer(owned its) {
     its->closed_at_ = clock::time_point::max();
-    if (its->shared_ != nullptr) {
-      its->shared_->heard = false;
-    }
     auto outcome = session::outcome::close;
     bool sent = is_done([&] {
       its->session_.use(its->space_.take());
       outcome = its->session_.process();
     });
-    // A client that is alone remains so while it sends: then there is nothing to look at, and no need of the
-    // lock.
-    const bool look_again = its->has_news() || its->has_ended() || its->is_in_company();
+    // A client that is not in company remains so while it sends, so the lock is not needed to look again.
+    const bool look_again = its->session_.has_news() || its->session_.is_in_company();
     its->of_.guard_.unlock();
     sent = sent && is_done([&] {
              if (!its->session_.output().empty()) {
-               its->stream_->write_all(its->session_.output(), its->idle_deadline());
+               its->stream_.write_all(its->session_.output(), its->idle_deadline());
              }
              its->session_.output_sent();
              its->space_.give_back();
@@ -311,25 +300,29 @@ private:
   }
   // In company.
   static sennit::continuation look(owned its) {
-    if (its->has_news()) {
+    if (its->session_.has_news()) {
       return answer(std::move(its));
     }
     const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
-    auto here = std::move(its);  // goes with the lock held
+    auto here = std::move(its);  // destroyed with the lock held
+    connection& self = *here;
     try {
-      if (!here->has_ended()) {
-        here->listen();
-        return sennit::become(&connection::news, hear_news, std::move(here));
+      if (self.news_ == nullptr) {
+        self.news_ = std::make_unique<channel>(1);
       }
+      return sennit::become(sennit::selecting(sennit::on_receive(*self.news_, [](auto) {}),
+                                              sennit::on_readable(self.stream_, [] {}),
+                                              sennit::on_timeout(self.session_.deadline(), [] {})),
+                            hear, std::move(here));
     } catch (const std::bad_alloc&) {
       // No memory to wait in.
     }
     return {};
   }
-  // In company: in vain for others, or for what the client sends.
+  // In company: the client has waited in vain.
   static sennit::continuation time_out(owned its) {
     its->session_.time_out();
-    return its->has_news() ? answer(std::move(its)) : close(std::move(its));
+    return its->session_.has_news() ? answer(std::move(its)) : close(std::move(its));
   }
   static sennit::continuation close(owned its) {
     const std::lock_guard hold(its->of_.guard_, std::adopt_lock);
@@ -346,81 +339,16 @@ private:
     const auto timeout = of_.server_.config.timeout;
     return timeout.count() == 0 ? clock::time_point::max() : clock::now() + timeout;
   }
-  auto reading() const { return stream_->reading(); }
-  auto news() const {
-    return shared_->news.receiving_until(session_.is_in_company() ? session_.deadline() : idle_deadline());
-  }
-  bool has_news() const { return session_.has_news() || (shared_ != nullptr && shared_->heard); }
-  bool has_ended() const { return shared_ != nullptr && shared_->ended; }
-  bool is_in_company() const {
-    return session_.is_in_company() || (shared_ != nullptr && shared_->under_way);
-  }
-  void listen() {
-    if (shared_ == nullptr) {
-      shared_.reset(new listening{stream_, &session_, of_.guard_, typename Kind::space(of_.server_)});
-    }
-    if (!shared_->under_way) {
-      shared_->under_way = true;
-      more_has_come_ = false;  // the listener will see
-      Kind::spawn([shared = shared_] { return sennit::become(&listening::reading, listening::hear, shared); },
-                  "listener");
-    }
-  }
-
+  auto reading() const { return stream_.reading(); }
   fiber_server& of_;
-  std::shared_ptr<sennit::tcp_stream> stream_;
+  sennit::tcp_stream stream_;
   typename Kind::space space_;
   session session_;
   bool more_has_come_ = false;
-  std::shared_ptr<listening> shared_;  // once there was need of it
+  std::unique_ptr<channel> news_;  // once the client has been in company
   typename std::list<connection*>::iterator place_;
   clock::time_point closed_at_ = clock::time_point::max();  // while it rests, with a time-out
 };
-
-// What a listener and its connection share. Either may end first. Used with the lock held, except the stream,
-// the channel, and what the listener receives.
-template <class Kind>
-struct fiber_server<Kind>::listening {
-  std::shared_ptr<sennit::tcp_stream> stream;
-  session* to;  // nullptr: the connection has ended
-  mutex& guard;
-  typename Kind::space space;
-  std::size_t received = 0;
-  typename Kind::channel news{1};
-  bool under_way = false;  // a listener reads
-  bool ended = false;      // the client has ended its stream
-  bool heard = false;      // it has read something since we last processed
-
-  auto reading() const { return stream->reading(); }
-  void tell() {
-    bool told = true;
-    news.try_send(told);
-  }
-
-  static sennit::continuation hear(std::shared_ptr<listening> shared) {
-    shared->received = 0;  // closed, if the connection has ended
-    is_done([&] {
-      const std::span<char> space(shared->space.take().receive_block);
-      shared->received = shared->stream->read_some(space);
-    });
-    return Kind::locked(shared->guard, pass_on, shared);
-  }
-
-  static sennit::continuation pass_on(std::shared_ptr<listening> shared) {
-    const std::lock_guard hold(shared->guard, std::adopt_lock);
-    shared->under_way = false;
-    if (shared->to != nullptr) {
-      shared->ended = shared->received == 0;
-      shared->heard = true;
-      shared->to->set_aside({shared->space.take().receive_block.data(), shared->received});
-      shared->tell();
-    }
-    shared->space.give_back();
-    return {};
-  }
-};
-
-// --- the server ---
 
 }  // namespace
 

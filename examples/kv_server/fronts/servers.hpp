@@ -1,7 +1,7 @@
 // The fronts: three ways to serve the same sessions (session.hpp) on the network, for comparison.
 //
-//   fibers     A fiber for each connection, blocking code (fiber_connection.hpp). The one to learn from. With
-//              several workers (0: one for each CPU), one lock for the state.
+//   fibers     A fiber for each connection, which waits without a stack. The one to learn from. With several
+//              workers (0: one for each CPU), one lock for the state.
 //   callbacks  One thread, a state machine for each connection, driven by epoll's events.
 //   threads    A thread for each connection, one lock for the state.
 //

@@ -26,15 +26,10 @@ void peer::process() {
 void peer::send(std::string_view bytes, std::size_t piece) {
   while (!bytes.empty() && !closed()) {
     std::string_view part = bytes.substr(0, piece);
-    if (session_.is_in_company()) {
-      part = part.substr(0, server_.shared.receive_block.size());
-      session_.set_aside(part);
-    } else {
-      const std::span<char> space = session_.receive_space();
-      part = part.substr(0, space.size());
-      std::memcpy(space.data(), part.data(), part.size());
-      session_.received(part.size());
-    }
+    const std::span<char> space = session_.receive_space();
+    part = part.substr(0, space.size());
+    std::memcpy(space.data(), part.data(), part.size());
+    session_.received(part.size());
     bytes.remove_prefix(part.size());
     process();
   }
