@@ -51,6 +51,7 @@ private:
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
   std::uint32_t direction() const noexcept { return reads_ ? io_use::reading : io_use::writing; }
   void end_watch() noexcept;
+  bool waits_beside() const noexcept;
 
   io_source* const source_;
   const bool reads_;

@@ -7,7 +7,12 @@
 
 namespace sennit::detail {
 
-readiness_case::readiness_case(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {
+readiness_case::readiness_case(io_source* source, bool reads) noexcept
+    : select_case(source == nullptr ? nullptr
+                  : reads           ? &source->reading
+                                    : &source->writing),
+      source_(source),
+      reads_(reads) {
   if (source != nullptr)
     use_.emplace(*source, io_use::other, io_is_shared());
 }
@@ -30,8 +35,8 @@ bool readiness_case::watch() {
   epoll_driver& driver = driver_of(*this_worker());
   shared_ = io_is_shared();
   if (source_->uses.begin(direction(), shared_) != 0) {
-    failed_ = true;
-    return false;
+    failed_ = !waits_beside();
+    return !failed_;
   }
   if (source_->driver.load(std::memory_order_relaxed) != driver.id())
     failed_ = driver.watch(*source_) != 0;
@@ -40,6 +45,14 @@ bool readiness_case::watch() {
   if (!entered_)
     end_watch();
   return entered_;
+}
+
+// Whether another case of the select waits for the same. After an event all cases look again.
+bool readiness_case::waits_beside() const noexcept {
+  for (const claimed_waiter* each = beside; each != nullptr && each != this; each = each->beside)
+    if (static_cast<const readiness_case*>(each)->entered_)
+      return true;
+  return false;
 }
 
 void readiness_case::leave() noexcept {

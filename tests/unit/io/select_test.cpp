@@ -84,6 +84,25 @@ KIND_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
   });
 }
 
+KIND_TEST(SelectIo, OneStreamMayBeInSeveralCases) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    const auto chosen = [&server](std::chrono::milliseconds time) {
+      int result = -1;
+      select(on_readable(server, [&] { result = 0; }), on_readable(server, [&] { result = 0; }),
+             on_timeout(time, [&] { result = 1; }));
+      return result;
+    };
+    EXPECT_EQ(chosen(2ms), 1);
+    auto writer = Kind::spawn([&client] {
+      Kind::sleep_for(2ms);
+      client.write_all("x");
+    });
+    EXPECT_EQ(chosen(10s), 0);
+    writer.join();
+  });
+}
+
 KIND_TEST(SelectIo, IsClosedWhileItWaits) {
   this->run([] {
     connection both = make_connection();
