@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -106,12 +107,14 @@ TYPED_TEST(Misuse, AScopeDestroyedByAnotherFiberEndsTheProgram) {
   for (const bool maker_has_ended : {false, true}) {
     const support::outcome seen = outcome_of<TypeParam>([maker_has_ended] {
       std::unique_ptr<typename TypeParam::scope_type> scope;
+      std::atomic<bool> is_made = false;
       auto maker = TypeParam::spawn([&] {
         scope = std::make_unique<typename TypeParam::scope_type>();
+        is_made = true;
         if (!maker_has_ended)
           TypeParam::wait();
       });
-      while (scope == nullptr)
+      while (!is_made)
         TypeParam::yield();
       if (maker_has_ended)
         maker.join();
