@@ -27,14 +27,9 @@ namespace detail {
 template <bool Reading, class Pool, class Handler>
 bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::byte> memory,
                     Handler handler) noexcept {
-  io_source* source = source_access::of(stream);
-  if (source != nullptr && source->closed())
-    source = nullptr;
-  return pool.post([source, memory, handler](Pool& of) mutable {
+  return pool.post([source = source_access::of(stream), memory, handler](Pool& of) mutable {
     auto* const at = const_cast<std::byte*>(memory.data());
-    const auto complete = [&of, handler, source](io_result result) mutable {
-      if (source != nullptr && source->closed() && result.error == std::errc::bad_file_descriptor)
-        result.error = std::make_error_code(std::errc::operation_canceled);
+    const auto complete = [&of, handler](io_result result) mutable {
       handler(result);
       return of.idle();
     };
@@ -56,9 +51,9 @@ bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::b
 // many do, and nothing was begun.
 //
 // Until the handler is called the memory stays where it is, and the stream is not destroyed, though it may be
-// closed: then the handler gets operation_canceled. Of a stream that was closed before the call it gets
-// bad_file_descriptor. Where another fiber or transfer reads, or writes, the handler gets
-// device_or_resource_busy.
+// closed: then the handler gets operation_canceled, also where the stream was closed before the call. For a
+// stream that was never open, the handler gets bad_file_descriptor. Where another fiber or transfer reads, or
+// writes, the handler gets device_or_resource_busy.
 template <class Pool, class Handler>
 [[nodiscard]] bool async_read_some(Pool& pool, const tcp_stream& stream, std::span<std::byte> to,
                                    Handler handler) noexcept {

@@ -50,8 +50,8 @@ public:
   // descriptor for a moment, with which it takes the connection that waits longest and closes it, so that the
   // peer learns of it at once and the queue moves. If even that fails, for another thread was quicker, or for
   // want of kernel memory, it tries again after 50 ms or at the next connection. refused() tells how often
-  // that happened. Codes: timed_out, operation_canceled, bad_file_descriptor, and device_or_resource_busy
-  // (another fiber accepts).
+  // that happened. Codes: timed_out; operation_canceled (the listener was closed, before or during the
+  // call); bad_file_descriptor (it was never open); device_or_resource_busy (another fiber accepts).
   tcp_stream accept(time_point deadline = no_deadline);
   tcp_stream accept(std::error_code& error, time_point deadline = no_deadline);
 
@@ -70,7 +70,8 @@ public:
   // The port it listens at; 0: closed.
   std::uint16_t port() const noexcept { return is_open() ? detail::listener_port(*listener_) : 0; }
 
-  // A fiber that runs or waits in accept gets operation_canceled. Does nothing to a closed listener.
+  // A fiber that runs or waits in accept gets operation_canceled, and so does every later accept. Does
+  // nothing to a closed listener.
   void close() noexcept {
     if (listener_ != nullptr)
       listener_->source.close();

@@ -14,8 +14,8 @@
 //
 //   timed_out                the deadline passed
 //   device_or_resource_busy  another fiber is reading, or writing, in this stream; nothing was done
-//   operation_canceled       another fiber closed the stream while the operation ran or waited
-//   bad_file_descriptor      the stream was closed before the operation began
+//   operation_canceled       the stream was closed, before the operation or during it
+//   bad_file_descriptor      the stream was never open, or was moved to another object
 //   connection_reset         the peer broke off
 //   broken_pipe              the peer no longer reads (no SIGPIPE is ever raised)
 //
@@ -61,7 +61,7 @@ class tcp_stream {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  // Closed. Every operation fails with bad_file_descriptor.
+  // Never open: every operation fails with bad_file_descriptor.
   tcp_stream() = default;
 
   // Connects to an address, IPv4 or IPv6 ("::1", "fe80::1%eth0"), or to a host by its name. TCP_NODELAY is
@@ -202,7 +202,8 @@ public:
   void set_no_delay(bool on);
   void set_no_delay(bool on, std::error_code& error) noexcept;
 
-  // Closes; what was written still goes out. Fibers that wait in this stream get operation_canceled. Does
+  // Closes; what was written still goes out. Fibers that wait in this stream get operation_canceled, and so
+  // does every later operation: a loop of reads or writes sees one code, wherever the close meets it. Does
   // nothing to a closed stream.
   void close() noexcept { source_.close(); }
 

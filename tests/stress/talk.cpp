@@ -50,9 +50,8 @@ struct connection {
   void check_broken(const std::error_code& error) const {
     check(e, is_closed, "a connection has failed that nobody closed");
     check(e,
-          error == std::errc::operation_canceled || error == std::errc::bad_file_descriptor ||
-              error == std::errc::broken_pipe || error == std::errc::connection_reset ||
-              error == std::errc::not_connected,
+          error == std::errc::operation_canceled || error == std::errc::broken_pipe ||
+              error == std::errc::connection_reset || error == std::errc::not_connected,
           "a closed connection has failed otherwise");
   }
 

@@ -160,8 +160,7 @@ TEST_P(ParallelIo, CloseRacesWithReads) {
           for (std::size_t k = 0; k < size; ++k)
             wrong += got[k] != mine;
         } while (!error);
-        EXPECT_TRUE(error == std::errc::operation_canceled || error == std::errc::bad_file_descriptor)
-            << error.message();
+        EXPECT_EQ(error, std::errc::operation_canceled);
       });
       begun.wait();
       for (int k = 0; k < i % 4; ++k)
@@ -185,8 +184,7 @@ TEST_P(ParallelIo, AListenerIsClosedWhileItAccepts) {
       int accepted = 0;
       while (listener.accept(error, generous()).is_open())
         ++accepted;
-      EXPECT_TRUE(error == std::errc::operation_canceled || error == std::errc::bad_file_descriptor)
-          << error.message();
+      EXPECT_EQ(error, std::errc::operation_canceled);
       return accepted;
     });
     for (int i = 0; i < 5; ++i)

@@ -58,7 +58,7 @@ public:
     return (word_.load(std::memory_order_acquire) & ~(closed | abandoned)) == other;
   }
 
-  // Begins an operation. Returns 0; -EBADF: the source is closed; -EBUSY: another operation has that
+  // Begins an operation. Returns 0; -ECANCELED: the source is closed; -EBUSY: another operation has that
   // direction. `shared`: other threads may call this at the same time.
   int begin(std::uint32_t what, bool shared) noexcept {
     const std::uint32_t refuses = closed | (what & (reading | writing));
@@ -66,7 +66,7 @@ public:
     while ((now & refuses) == 0)
       if (change(now, now + what, shared))
         return 0;
-    return (now & closed) != 0 ? -EBADF : -EBUSY;
+    return (now & closed) != 0 ? -ECANCELED : -EBUSY;
   }
   // Begins the operation (`other`) that closes the source, or gives it up. False: it was closed before.
   bool begin_end(std::uint32_t how, bool shared) noexcept {

@@ -1,5 +1,5 @@
 // Sockets, with results as the kernel gives them: a count, or an errno, negated. Everything here parks the
-// calling fiber at most; `deadline` as in source_wait. A socket whose source is null was closed: -EBADF.
+// calling fiber at most; `deadline` as in source_wait. A null source was never open: -EBADF.
 #pragma once
 
 #include <sys/types.h>

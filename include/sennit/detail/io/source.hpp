@@ -22,8 +22,9 @@
 //
 // A file descriptor must not be closed while an operation is about to use its number. So one word holds all
 // operations (basic_io_uses). The last one closes what was closed meanwhile, and gives back a source that has
-// lost its owner. One io_use lasts for a whole operation, with all its waits: what is closed under it then
-// fails with ECANCELED, and only what was closed before it with EBADF.
+// lost its owner. One io_use lasts for a whole operation, with all its waits. An operation on a closed source
+// fails with ECANCELED, whether the source was closed before the operation or during it: a fiber that makes
+// one operation after another cannot tell the two apart. EBADF means that there is no source.
 //
 // In a local runtime all of this is one thread's: loads and stores, no read-modify-writes.
 #pragma once
@@ -78,11 +79,11 @@ public:
   struct going_on {};
   io_use(going_on, io_source& source, std::uint32_t what, bool shared) noexcept
       : source_(source), what_(what), shared_(shared) {}
-  // Closes the source, or gives it up: error() is -EBADF if it was closed before.
+  // Closes the source, or gives it up: error() is -ECANCELED if it was closed before.
   struct ending {};
   io_use(ending, io_source& source, std::uint32_t how, bool shared) noexcept
       : source_(source),
-        error_(source.uses.begin_end(how, shared) ? 0 : -EBADF),
+        error_(source.uses.begin_end(how, shared) ? 0 : -ECANCELED),
         what_(other),
         shared_(shared) {}
   ~io_use() {
@@ -92,7 +93,7 @@ public:
   io_use(const io_use&) = delete;
   io_use& operator=(const io_use&) = delete;
 
-  // 0: it has begun. -EBADF: the source was closed before. -EBUSY: another operation has the direction.
+  // 0: it has begun. -ECANCELED: the source was closed before. -EBUSY: another operation has the direction.
   int error() const noexcept { return error_; }
 
 private:
@@ -111,7 +112,7 @@ inline bool io_may_be_shared() noexcept {
 }
 
 // Calls use(descriptor), which does not block the fiber: the number is not another's before that returns.
-// Anywhere. What it returned, or -EBADF: the source is closed.
+// Anywhere. Returns what it returned; -ECANCELED: the source is closed; -EBADF: there is none.
 template <class Use>
 int with_descriptor(io_source* source, Use use) {
   if (source == nullptr)
