@@ -398,14 +398,15 @@ int sennit_signal_set_wait(struct sennit_signal_set* set, int64_t deadline);
 
 /* ---- Readiness of somebody else's file descriptor. ---- */
 
-/* Does not own the file descriptor, which must stay open until the object is destroyed. */
+/* Does not own the file descriptor, which must stay open until the object is destroyed. Several objects and a
+ * stream may watch one descriptor; every object but the first then takes a duplicate of it. */
 int sennit_readiness_create(struct sennit_readiness** result, int descriptor);
 /* By a fiber of the runtime in which it was waited for, or after that runtime. Who waits gets -ECANCELED.
  * Null: does nothing. */
 void sennit_readiness_destroy(struct sennit_readiness* readiness);
-/* Wait until a read or a write would not block, or too short. -EEXIST: this runtime watches the descriptor
- * for somebody else. -EBADF. -ENOMEM, -ENOSPC: the system watches no more. -ECANCELED: destroyed meanwhile.
- * One fiber may wait for each; a second one gets -EBUSY. */
+/* Wait until a read or a write would not block, or too short. -EBADF. -EMFILE: no descriptor is left for a
+ * duplicate. -ENOMEM, -ENOSPC: the system watches no more. -ECANCELED: destroyed meanwhile. One fiber may
+ * wait for each; a second one gets -EBUSY. */
 int sennit_readiness_wait_readable(struct sennit_readiness* readiness, int64_t deadline);
 int sennit_readiness_wait_writable(struct sennit_readiness* readiness, int64_t deadline);
 /* The same, as sennit_tcp_stream_become_reading. What cannot be watched is ready at once: the forms above say

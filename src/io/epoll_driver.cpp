@@ -1,6 +1,7 @@
 // The epoll driver.
 #include "sennit/detail/io/epoll_driver.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -166,6 +167,27 @@ epoll_driver* epoll_driver::with_id(std::uint64_t id) noexcept {
   return nullptr;
 }
 
+// epoll knows a file by its number, and another object watches that number here, e.g. the stream that owns
+// it. So a borrowed descriptor gets a number of its own. An event then comes to both objects.
+int epoll_driver::add_copy(io_source& source) noexcept {
+  const int copy = ::fcntl(source.descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0)
+    return -errno;
+  source.descriptor.store(copy, std::memory_order_relaxed);
+  source.copied = true;
+  const int error = control(EPOLL_CTL_ADD, source);
+  // A former copy had that number, and was closed by a thread without a runtime, which cannot take it out.
+  return error == -EEXIST ? control(EPOLL_CTL_MOD, source) : error;
+}
+
+// The number of a source that becomes ours is watched here already.
+int epoll_driver::add_again(io_source& source, std::uint64_t registered) noexcept {
+  if (source.borrowed && !source.copied && registered != id_)
+    return add_copy(source);
+  // It was here before it was in another runtime. Otherwise the number is another object's.
+  return registered != 0 ? control(EPOLL_CTL_MOD, source) : -EEXIST;
+}
+
 // `registered`: where it was found to be. From the moment on at which the source is ours, another fiber that
 // waits for its other side may rely on us; so what fails is told to that one, too: it tries for itself.
 int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
@@ -177,15 +199,22 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
     if (source.closed())
       return 0;  // forget() has been here: it must not be found registered by who has it next
     source.driver.store(id_, std::memory_order_release);  // to who serves its events, on any worker
-    epoll_driver* const former = with_id(registered);
-    if (former != nullptr && former != this) {
-      ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
+    source.strays.store(0, std::memory_order_relaxed);
+    epoll_driver* const former = registered != id_ ? with_id(registered) : nullptr;
+    const int number = source.descriptor.load(std::memory_order_relaxed);
+    error = control(EPOLL_CTL_ADD, source);
+    if (error == -EEXIST && former != nullptr && !owner_.unwinding) {
+      // Another object watches the number here: the source stays where it was, and is told anew what it
+      // missed.
+      source.driver.store(registered, std::memory_order_release);
+      return former->control(EPOLL_CTL_MOD, source);
+    }
+    if (error == -EEXIST)
+      error = add_again(source, registered);
+    if (former != nullptr) {
+      ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, number, nullptr);
       former->watched_.fetch_sub(1, std::memory_order_relaxed);
     }
-    source.strays.store(0, std::memory_order_relaxed);
-    error = control(EPOLL_CTL_ADD, source);
-    if (error == -EEXIST && registered != 0)
-      error = control(EPOLL_CTL_MOD, source);  // it was here before it was in another runtime
     if (error == 0)
       watched_.fetch_add(1, std::memory_order_relaxed);
     else

@@ -41,7 +41,7 @@ void give(io_source& source) noexcept {
 // Nobody uses it any more, or ever will.
 void close_descriptor(io_source& source) noexcept {
   const int descriptor = source.descriptor.exchange(-1, std::memory_order_relaxed);
-  if (descriptor >= 0 && !source.borrowed)
+  if (descriptor >= 0 && (!source.borrowed || source.copied))
     ::close(descriptor);
 }
 
@@ -127,6 +127,7 @@ io_source* source_take(int descriptor, bool borrowed) {
   assert(source->driver.load(std::memory_order_relaxed) == 0 && "sennit: a source was given back registered");
   source->descriptor.store(descriptor, std::memory_order_relaxed);
   source->borrowed = borrowed;
+  source->copied = false;
   source->exact.store(false, std::memory_order_relaxed);
   source->reading.seen = source->writing.seen = 0;
   source->uses.renew();

@@ -316,6 +316,7 @@ static void write_soon(void* argument) {
 static void wait_until_ready(void* argument) {
   struct sennit_readiness* in = NULL;
   struct sennit_readiness* out = NULL;
+  struct sennit_readiness* again = NULL;
   int ends[2];
   (void)argument;
   EXPECT(pipe(ends) == 0);
@@ -324,6 +325,9 @@ static void wait_until_ready(void* argument) {
   EXPECT(sennit_readiness_create(&out, ends[1]) == 0);
   EXPECT(sennit_readiness_wait_readable(in, sennit_now() + 1000000) == -ETIMEDOUT);
   EXPECT(sennit_readiness_wait_writable(out, SENNIT_NEVER) == 0);
+  EXPECT(sennit_readiness_create(&again, ends[1]) == 0);
+  EXPECT(sennit_readiness_wait_writable(again, SENNIT_NEVER) == 0);
+  sennit_readiness_destroy(again);
   EXPECT(sennit_fiber_spawn(NULL, write_soon, &ends[1], NULL) == 0);
   EXPECT(sennit_readiness_wait_readable(in, SENNIT_NEVER) == 0);
   sennit_readiness_destroy(in);

@@ -45,6 +45,8 @@ public:
 private:
   int control(int operation, io_source& source) noexcept;
   int add(io_source& source, std::uint64_t registered) noexcept;
+  int add_copy(io_source& source) noexcept;
+  int add_again(io_source& source, std::uint64_t registered) noexcept;
   int wait_for_events(epoll_event* events, int most, time_point deadline) noexcept;
   void tell(io_source& source, std::uint32_t events) noexcept;
   void drain(int descriptor) noexcept;

@@ -47,6 +47,7 @@ struct alignas(64) io_source {
   std::atomic<int> descriptor{-1};
   std::atomic<bool> exact{false};
   bool borrowed = false;  // the file descriptor is somebody else's, and stays open
+  bool copied = false;    // `descriptor` is a duplicate of a borrowed one, to be closed
   spin_lock registering;  // to change `driver`, with what epoll is told; no longer when it is closed
   io_side reading;
   io_side writing;
