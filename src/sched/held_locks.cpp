@@ -172,11 +172,13 @@ void print_on_another_stack(held_sight& seen) noexcept {
 // ---- The functions.
 
 // libc's function of that name. (In the memory of such a function, not in a table that is filled at the
-// start: programs lock before that.)
+// start: programs lock before that.) A static executable has no other function of that name. There libc's
+// own name of the function is used: it exists if libc itself calls the function.
 template <class... Arguments>
 struct next_function {
   using type = int (*)(Arguments...);
   const char* name;
+  type own_name;  // null: does not exist
   std::atomic<type> known{nullptr};
 
   int operator()(Arguments... arguments) noexcept {
@@ -188,11 +190,13 @@ struct next_function {
 
   [[gnu::cold, gnu::noinline]] type find() noexcept {
     const int kept = errno;
-    const auto found = reinterpret_cast<type>(::dlsym(RTLD_NEXT, name));
+    auto found = reinterpret_cast<type>(::dlsym(RTLD_NEXT, name));
+    if (found == nullptr)
+      found = own_name;
     if (found == nullptr) {
       std::fprintf(stderr,
-                   "sennit: libc's %s is not found: link libc as a shared library, or build sennit with "
-                   "-DSENNIT_UNAWARE_OF_LOCKS\n",
+                   "sennit: a static executable lacks libc's %s: link libc as a shared library, or build "
+                   "sennit with -DSENNIT_UNAWARE_OF_LOCKS\n",
                    name);
       std::abort();
     }
@@ -237,26 +241,21 @@ void watch_locks() noexcept {}
 }  // namespace sennit::detail
 
 // Weak: where the program defines them too, these are not needed.
-#define SENNIT_LOCKS(name, type)                           \
-  [[gnu::weak]] int name(type* lock) noexcept {            \
-    static constinit next_function<type*> next{#name, {}}; \
-    return lock_noting(next, lock);                        \
+#define SENNIT_LOCK_FUNCTION(name, does, parameters, arguments, ...)         \
+  [[gnu::weak]] int own_##name parameters noexcept __asm__("__" #name);      \
+  [[gnu::weak]] int name parameters noexcept {                               \
+    static constinit next_function<__VA_ARGS__> next{#name, own_##name, {}}; \
+    return does arguments;                                                   \
   }
-#define SENNIT_LOCKS_UNTIL(name, type)                                      \
-  [[gnu::weak]] int name(type* lock, const timespec* deadline) noexcept {   \
-    static constinit next_function<type*, const timespec*> next{#name, {}}; \
-    return lock_noting(next, lock, deadline);                               \
-  }
-#define SENNIT_LOCKS_UNTIL_BY(name, type)                                               \
-  [[gnu::weak]] int name(type* lock, clockid_t by, const timespec* deadline) noexcept { \
-    static constinit next_function<type*, clockid_t, const timespec*> next{#name, {}};  \
-    return lock_noting(next, lock, by, deadline);                                       \
-  }
-#define SENNIT_UNLOCKS(name, type)                         \
-  [[gnu::weak]] int name(type* lock) noexcept {            \
-    static constinit next_function<type*> next{#name, {}}; \
-    return unlock_noting(next, lock);                      \
-  }
+#define SENNIT_LOCKS(name, type) SENNIT_LOCK_FUNCTION(name, lock_noting, (type * lock), (next, lock), type*)
+#define SENNIT_LOCKS_UNTIL(name, type)                                                                     \
+  SENNIT_LOCK_FUNCTION(name, lock_noting, (type * lock, const timespec* deadline), (next, lock, deadline), \
+                       type*, const timespec*)
+#define SENNIT_LOCKS_UNTIL_BY(name, type)                                                        \
+  SENNIT_LOCK_FUNCTION(name, lock_noting, (type * lock, clockid_t by, const timespec* deadline), \
+                       (next, lock, by, deadline), type*, clockid_t, const timespec*)
+#define SENNIT_UNLOCKS(name, type) \
+  SENNIT_LOCK_FUNCTION(name, unlock_noting, (type * lock), (next, lock), type*)
 
 using namespace sennit::detail;
 
