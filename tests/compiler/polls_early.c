@@ -3,8 +3,6 @@
 // RUN: %stock_clang -O1 -c %inputs/trash.c -o %t.trash.o
 // RUN: %sennit_clang -O0 -fPIE -mllvm -sennit-polls %s %t.trash.o -static-pie -o %t.O0 && %t.O0 | FileCheck %s --check-prefix PRINTS
 // RUN: %sennit_clang -O2 -mllvm -sennit-polls %s %t.trash.o -static -o %t && %t | FileCheck %s --check-prefix PRINTS
-// A library with assertions puts functions of its own in front of the locks of a static libc, too.
-// RUN: %sennit_clang -O2 -mllvm -sennit-polls %s -static %library -lm -o %t.library && %t.library | FileCheck %s --check-prefix PRINTS
 // RUN: llvm-objdump -d --no-show-raw-insn %t --disassemble-symbols=resolve,count.early,shared.early | FileCheck %s --check-prefix EARLY
 // RUN: llvm-objdump -d --no-show-raw-insn %t --disassemble-symbols=shared | FileCheck %s --check-prefix LATER
 // At a link, in functions of another unit as well.
