@@ -78,13 +78,13 @@ void stop_notice::release() noexcept {
     delete this;
 }
 
-stop_link::stop_link(kind what, const std::exception_ptr* error)
+stop_link::stop_link(kind what, const std::exception_ptr* error, thread tells)
     : outer_(innermost(running_fiber())),
       exceptions_(std::uncaught_exceptions()),
       kind_(what),
       error_(error) {
   fiber* const me = running_fiber();
-  if (what != kind::shield && me != nullptr && me->home->shared == nullptr) {
+  if (what != kind::shield && tells == thread::any && me != nullptr && me->home->shared == nullptr) {
     notice_ = new stop_notice;
     notice_->who = me;
   }
@@ -145,6 +145,8 @@ void stop_link::connect(fiber* me, stop_link* inner, stop_link* to) noexcept {
 }
 
 void stop_link::leave_owner() noexcept {
+  if (is_out_)
+    return;
   aside(*this).stay();
   if (!is_out_)
     fatal_misuse(
@@ -154,7 +156,8 @@ void stop_link::leave_owner() noexcept {
         "to it and spawn there");
 }
 
-stop_link::aside::aside(stop_link& link) noexcept : me_(running_fiber()) {
+void stop_link::aside::take(stop_link& link) noexcept {
+  me_ = running_fiber();
   stop_link* each = innermost(me_);
   for (; each != nullptr && each != &link; each = each->outer_)
     inner_ = each;
@@ -162,11 +165,6 @@ stop_link::aside::aside(stop_link& link) noexcept : me_(running_fiber()) {
     return;
   link_ = each;
   connect(me_, inner_, link.outer_);
-}
-
-stop_link::aside::~aside() {
-  if (link_ != nullptr)
-    connect(me_, inner_, link_);
 }
 
 void stop_link::tell() noexcept {
@@ -181,6 +179,8 @@ void stop_link::tell() noexcept {
   }
   if (notice_ != nullptr)
     notice_->tell();
+  else if (waiter_ != nullptr && take_out_parked(*waiter_))
+    unpark_in_turn(*waiter_, fiber_status::stopped);
   word_.end_telling();
   if (wake != nullptr)
     parallel_ready_in_turn(*wake, fiber_status::timed_out);
@@ -256,7 +256,10 @@ void stop_watch::leave() noexcept {
 
 local_stop_watch::local_stop_watch() noexcept : first_(stop_link::first_seen()) {
   for (stop_link* each = first_; each != nullptr; each = each->next_seen()) {
-    each->notice_->watched = true;
+    if (each->notice_ != nullptr)
+      each->notice_->watched = true;
+    else
+      each->waiter_ = running_fiber();
     told_ |= each->is_told();
   }
 }
@@ -265,6 +268,8 @@ local_stop_watch::~local_stop_watch() {
   for (stop_link* each = first_; each != nullptr; each = each->outer_)
     if (each->notice_ != nullptr)
       each->notice_->watched = false;
+    else
+      each->waiter_ = nullptr;
 }
 
 token_watch::token_watch(std::stop_token token) : token_(std::move(token)) {

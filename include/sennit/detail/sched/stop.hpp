@@ -31,10 +31,14 @@ public:
 
   // The innermost of the calling fiber, or OS thread, until its destruction there. A guard in a fiber of a
   // local runtime may throw std::bad_alloc.
-  explicit stop_link(kind what) : stop_link(what, nullptr) {}
-  // Kind `owner`, for a scope: waits throw `*error` once the link has been told. As a guard, but it may be
-  // destroyed while links that were made later exist.
-  explicit stop_link(const std::exception_ptr* error) : stop_link(kind::owner, error) {}
+  explicit stop_link(kind what) : stop_link(what, nullptr, thread::any) {}
+  // Kind `owner`, for a scope: waits throw `*error` once tell() was called. Like a guard, but it may be
+  // destroyed while links that were made later exist. `thread`: the threads that may call tell(); with
+  // `own`, nothing is allocated.
+  enum class thread : std::uint8_t { any, own };
+  stop_link(const std::exception_ptr* error, thread tells) : stop_link(kind::owner, error, tells) {}
+  // How many exceptions were on their way when it was made.
+  int exceptions() const noexcept { return exceptions_; }
   // Takes an owner's link out of the chain for good; may be called again. Ends the program if the link is not
   // in the caller's chain: it would stay in that of another fiber, or thread.
   void leave_owner() noexcept;
@@ -74,8 +78,14 @@ public:
   // While it lives, the calling fiber's waits do not see the link, but all others.
   class aside {
   public:
-    explicit aside(stop_link& link) noexcept;
-    ~aside();
+    explicit aside(stop_link& link) noexcept {
+      if (!link.is_out_)
+        take(link);
+    }
+    ~aside() {
+      if (link_ != nullptr)
+        connect(me_, inner_, link_);
+    }
     aside(const aside&) = delete;
     aside& operator=(const aside&) = delete;
     // The link is not put back.
@@ -86,7 +96,9 @@ public:
     }
 
   private:
-    fiber* const me_;
+    void take(stop_link& link) noexcept;
+
+    fiber* me_ = nullptr;
     stop_link* link_ = nullptr;   // null: it was not in the chain, or stays out of it
     stop_link* inner_ = nullptr;  // the link inside of it, or null
   };
@@ -94,7 +106,7 @@ public:
 private:
   friend class stop_watch;
   friend class local_stop_watch;
-  explicit stop_link(kind what, const std::exception_ptr* error);
+  stop_link(kind what, const std::exception_ptr* error, thread tells);
   static stop_link* seen(stop_link* link) noexcept;
   static void connect(fiber* me, stop_link* inner, stop_link* to) noexcept;
   static stop_link* first_told() noexcept;
@@ -106,7 +118,8 @@ private:
   bool is_out_ = false;  // an owner's, which has left the chain for good
   enum : std::uint8_t { never_yet, once, often } thrown_ = never_yet;  // because of this link
   const std::exception_ptr* const error_ = nullptr;                    // an owner's
-  stop_notice* notice_ = nullptr;  // a guard's or a scope's, in a fiber of a local runtime
+  stop_notice* notice_ = nullptr;  // in a fiber of a local runtime, if any thread may call tell()
+  fiber* waiter_ = nullptr;        // a fiber of a local runtime that waits, where there is no notice
   basic_stop_word<> word_;
 };
 

@@ -27,7 +27,7 @@ public:
   // As join(); but where the scope is left by an exception, its fibers are told to stop, and only waited for.
   ~basic_scope() noexcept(false) {
     failure_.leave_owner();
-    if (std::uncaught_exceptions() > exceptions_) {
+    if (std::uncaught_exceptions() > failure_.exceptions()) {
       end();
       return;
     }
@@ -144,13 +144,12 @@ private:
     wait_in_any_case([this] { running_.wait(); });
   }
 
-  const int exceptions_ = std::uncaught_exceptions();
   const std::shared_ptr<const fault_hook> faults_;  // owned, or of the scope around it
   std::stop_source stop_;
   typename Kind::wait_group running_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
-  stop_link failure_{&error_};  // the owner's waits end by it
+  stop_link failure_{&error_, Kind::tells};  // the owner's waits end by it
 };
 
 }  // namespace sennit::detail
