@@ -60,6 +60,13 @@ class Tables(unittest.TestCase):
             with self.subTest(wanted=wanted):
                 self.assertEqual(tables.spare_stacks_too_many(works, wanted) is not None, fails)
 
+    def test_forced_yields_without_a_stack_are_counted_as_such(self):
+        keeping, leaving = (self.work(name, forced_yield=counts) for name, counts in (("keep", (0, 9)), ("leave", (9, 0))))
+        none = self.work("none", **{"yield": (9, 0)})
+        self.assertIsNone(tables.forced_yields_miscounted(keeping, leaving))
+        for each in ((leaving, keeping), (keeping, none), (none, leaving), (keeping, keeping)):
+            self.assertIn("forced yields", tables.forced_yields_miscounted(*each))
+
 
 if __name__ == "__main__":
     unittest.main()

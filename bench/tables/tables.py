@@ -126,6 +126,16 @@ def spare_stacks_too_many(all_work, wanted):
     return None
 
 
+def forced_yields_miscounted(keeping, leaving):
+    """What to say if the counts of programs whose fibers are forced to yield, and keep their stacks or leave them,
+    do not show that, or None."""
+    for each, form, other in ((keeping, "with", "without"), (leaving, "without", "with")):
+        if each.of("preempt", other) or not each.of("preempt", form):
+            return (f"{each.name}: {each.of('preempt', form)} forced yields {form} a stack were counted, and "
+                    f"{each.of('preempt', other)} {other} one")
+    return None
+
+
 def paper_reason(ours):
     return next((reason for reason, all_ours in REASONS.items() if ours in all_ours), list(REASONS)[-1])
 
@@ -188,8 +198,12 @@ def work(options):
     if outputs[0] != outputs[1]:
         raise ServerError("word_count has found different words by continuation and with stacks")
     yield run_program("pager", os.cpu_count(), [examples / "pager", 50 if options.quick else 2000], outputs)
-    yield run_program("computing", 1, [options.build_dir / "bench/bench_computing", 20 if options.quick else 1000],
-                      outputs)
+    yield compute(options)
+
+
+def compute(options, *words):
+    turns = 20 if options.quick or words else 1000
+    return run_program(" ".join(("computing", *words)), 1, [options.build_dir / "bench/bench_computing", turns, *words], [])
 
 
 def table(header, rows):
@@ -414,7 +428,8 @@ def main():
     if options.output:
         options.output.write_text(text + "\n")
     return (discards_too_little(all_work, options.discard_at_least) or
-            spare_stacks_too_many(all_work, options.spare_stacks_at_most))
+            spare_stacks_too_many(all_work, options.spare_stacks_at_most) or
+            forced_yields_miscounted(all_work[-1], compute(options, "leave")))
 
 
 if __name__ == "__main__":
