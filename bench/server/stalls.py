@@ -15,12 +15,9 @@ PORTION = 10_000
 COMMANDS = {
     "LRANGE": (("RPUSH list",), "LRANGE list 0 -1"),
     "SORT": (("RPUSH list",), "SORT list LIMIT 0 1"),
-    "SORT STORE": (("RPUSH list",), "SORT list STORE sorted"),
     "SMEMBERS": (("SADD set",), "SMEMBERS set"),
     "SUNIONSTORE": (("SADD set", "SADD other"), "SUNIONSTORE union set other"),
     "SINTER": (("SADD set", "SADD other"), "SINTER set other"),
-    "LPOP of a count": (("RPUSH list",), f"LPOP list {SIZE}"),
-    "SPOP of a count": (("SADD set",), f"SPOP set {SIZE}"),
     "RPUSH of many": ((), ("RPUSH", "list", "MANY")),
     "SADD of many": ((), ("SADD", "set", "MANY")),
     "MSET of many": ((), ("MSET", "MANY", "MANY")),

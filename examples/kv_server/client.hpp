@@ -1,14 +1,14 @@
 // One client as the commands see it, and what they ask of the front that serves it.
 //
-// A front is whatever moves bytes between connections and sessions: fibers, callbacks, threads. Most commands
-// reply and are done. Three kinds are not, and leave that in the client:
+// A front moves bytes between connections and sessions: fibers, callbacks, threads. Three kinds of commands
+// leave state in the client:
 //
-//   `waiting` is set      The client is blocked (BLPOP): nothing more is executed for it until another client
-//                         brings what it waits for, its time is over, or it is gone.
+//   `waiting` is set      The client is blocked (BLPOP) until another client pushes an item, the deadline
+//                         passes, or the connection ends.
 //   `work` is set         The rest of a command that takes turns (turns.hpp).
 //   it has subscriptions  Other clients send it messages at any time.
 //
-// Bytes that other clients have for a client are put into `pushed`, and its front is told; see session.hpp.
+// Other clients put bytes for this client into `pushed` and wake its front; see session.hpp.
 #pragma once
 
 #include <chrono>
@@ -29,13 +29,13 @@ namespace kv {
 struct command;
 struct server_state;
 
-// Called from within the commands of other clients: no function here may run a command or wait. With several
-// threads, they are called under the lock that guards the server's state.
+// Called from within the commands of other clients, with the server's lock held: these functions must neither
+// run a command nor wait.
 class front {
 public:
-  virtual void wake() = 0;       // have process() called soon: there is something in `pushed`
+  virtual void wake() = 0;       // `pushed` is not empty: call process() soon
   virtual void break_off() = 0;  // close soon, even if a write to the client is under way
-  virtual bool is_gone() = 0;    // the peer has ended its stream, or broken it off, as far as is known now
+  virtual bool is_gone() = 0;    // the peer is known to have closed or reset the connection
 
 protected:
   ~front() = default;
@@ -70,12 +70,6 @@ struct waiting_for_list {
   std::vector<std::string> keys;  // all different
 };
 
-// An item that was taken from a list for a client which does not know it yet.
-struct handed_item {
-  std::string key;
-  std::string text;
-};
-
 struct client {
   explicit client(std::size_t max_output) : pushed(max_output) {}
 
@@ -84,7 +78,7 @@ struct client {
   std::unique_ptr<waiting_for_list> waiting;
   portions work;
   std::unique_ptr<claim> held;  // by `work`
-  bool needs_claim = true;      // false: the rest of `work` claims no more than is in `held`
+  bool needs_claim = true;      // false: `work` makes or has released its claims itself
   bool quit = false;            // close once the replies so far are sent
   bool broken = false;          // close at once
   bool in_exec = false;
@@ -94,19 +88,17 @@ struct client {
   buffer pushed;  // counted in server_state::client_memory
 
   std::uint64_t id = 0;
-  kv::front* front = nullptr;      // nullptr: nobody to be told
-  std::size_t state_memory = 0;    // bytes of what is queued, waited for, watched and subscribed to, about
+  kv::front* front = nullptr;      // nullptr: a client of a test, without a front
+  std::size_t state_memory = 0;    // of queued requests, waits, watched keys and subscriptions, about
   std::size_t working_memory = 0;  // bytes that `work` holds
-  std::unique_ptr<handed_item> handed;
   std::set<std::string, std::less<>> channels;  // subscribed to
   std::set<std::string, std::less<>> watched;
 };
 
-// Appends to what is pushed to the client and has it woken. If that becomes too much it is broken off.
+// Appends to `pushed` and wakes the client. Breaks off the client if `pushed` becomes too large.
 void push_to(server_state& server, client& to, std::string_view bytes);
 
-// Forgets everything about a client that is going: its subscriptions, what it waits for. An item handed to it
-// that it has not been told of goes back to where it came from.
+// Removes a client that is going: its subscriptions, watched keys and waits.
 void forget(server_state& server, client& gone);
 
 }  // namespace kv

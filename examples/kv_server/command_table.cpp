@@ -1,4 +1,5 @@
-// The table of commands. Arities are Redis's own, but for EXEC's.
+// The table of commands. Arities are those of redis-server, except EXEC's and those of commands whose options
+// are left out.
 #include "commands.hpp"
 
 namespace kv {
@@ -12,13 +13,15 @@ void select(invocation&), info(invocation&), describe(invocation&), configuratio
 void get(invocation&), set(invocation&), incr(invocation&), flushall(invocation&), hget(invocation&);
 portions mset(invocation&), del(invocation&), hset(invocation&);
 // list_commands.cpp
-portions blpop(invocation&), lrange(invocation&), push(invocation&, list_end), pop(invocation&, list_end);
+portions blpop(invocation&), lrange(invocation&), push(invocation&, list_end);
+void pop(invocation&, list_end);
 // set_commands.cpp
-portions sadd(invocation&), srem(invocation&), spop(invocation&);
+portions sadd(invocation&), srem(invocation&);
 portions combine(invocation&, operation, std::size_t first);
-void smove(invocation&);
+void smove(invocation&), spop(invocation&);
 // sorted_set_commands.cpp, sort_commands.cpp
-portions zadd(invocation&), zpopmin(invocation&), sort(invocation&);
+portions zadd(invocation&), sort(invocation&);
+void zpopmin(invocation&);
 // pubsub_commands.cpp
 void publish(invocation&);
 portions subscribe(invocation&), unsubscribe(invocation&);
@@ -37,8 +40,8 @@ portions push_at(invocation& call) {
   return push(call, end);
 }
 template <list_end end>
-portions pop_at(invocation& call) {
-  return pop(call, end);
+void pop_at(invocation& call) {
+  pop(call, end);
 }
 template <operation how, bool stored = false>
 portions combined(invocation& call) {
@@ -63,7 +66,7 @@ constexpr command table[] = {
     {"hset", -4, write | denyoom, keys::first, "hash", "2.0.0", "Set the values of fields", hset},
     {"incr", 2, write | denyoom, keys::first, "string", "1.0.0", "Add one to an integer value", incr},
     {"info", -1, 0, keys::none, "server", "1.0.0", "Report on the server", info},
-    {"lpop", -2, write, keys::first, "list", "1.0.0", "Take the first items of a list", pop_at<left>},
+    {"lpop", 2, write, keys::first, "list", "1.0.0", "Take the first item of a list", pop_at<left>},
     {"lpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the beginning of a list", push_at<left>},
     {"lrange", 4, 0, keys::first, "list", "1.0.0", "Get a range of items", lrange},
     {"mset", -3, write | denyoom, keys::pairs, "string", "1.0.1", "Set the values of keys", mset},
@@ -71,7 +74,7 @@ constexpr command table[] = {
     {"ping", -1, subscriber, keys::none, "connection", "1.0.0", "Answer PONG, or the argument", ping},
     {"publish", 3, 0, keys::none, "pubsub", "2.0.0", "Send a message to a channel", publish},
     {"quit", -1, subscriber | at_once, keys::none, "connection", "1.0.0", "Close the connection", quit},
-    {"rpop", -2, write, keys::first, "list", "1.0.0", "Take the last items of a list", pop_at<right>},
+    {"rpop", 2, write, keys::first, "list", "1.0.0", "Take the last item of a list", pop_at<right>},
     {"rpush", -3, write | denyoom, keys::first, "list", "1.0.0", "Put items at the end of a list", push_at<right>},
     {"sadd", -3, write | denyoom, keys::first, "set", "1.0.0", "Add members to a set", sadd},
     {"sdiff", -2, 0, keys::all, "set", "1.0.0", "Get the members of the first set that are in no other", combined<operation::difference>},
@@ -82,8 +85,8 @@ constexpr command table[] = {
     {"sinterstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SINTER gets", combined<operation::intersection, true>},
     {"smembers", 2, 0, keys::first, "set", "1.0.0", "Get all members of a set", combined<operation::united>},
     {"smove", 4, write, keys::first_two, "set", "1.0.0", "Move a member from a set to another", smove},
-    {"sort", -2, denyoom, keys::sort, "generic", "1.0.0", "Sort a list, a set or a sorted set, and get or store that", sort},
-    {"spop", -2, write, keys::first, "set", "1.0.0", "Take members at random", spop},
+    {"sort", -2, 0, keys::first, "generic", "1.0.0", "Get the elements of a list, a set or a sorted set in order", sort},
+    {"spop", 2, write, keys::first, "set", "1.0.0", "Take a member at random", spop},
     {"srem", -3, write, keys::first, "set", "1.0.0", "Remove members from a set", srem},
     {"subscribe", -2, subscriber, keys::none, "pubsub", "2.0.0", "Listen to channels", subscribe},
     {"sunion", -2, 0, keys::all, "set", "1.0.0", "Get the members that are in any set", combined<operation::united>},
@@ -92,7 +95,7 @@ constexpr command table[] = {
     {"unwatch", 1, 0, keys::none, "transactions", "2.2.0", "Forget all keys that are watched", unwatch},
     {"watch", -2, at_once, keys::all, "transactions", "2.2.0", "Make EXEC refuse if keys change before", watch},
     {"zadd", -4, write | denyoom, keys::first, "sorted-set", "1.2.0", "Add members, or change their scores", zadd},
-    {"zpopmin", -2, write, keys::first, "sorted-set", "5.0.0", "Take the members with the lowest scores", zpopmin},
+    {"zpopmin", 2, write, keys::first, "sorted-set", "5.0.0", "Take the member with the lowest score", zpopmin},
 };
 // clang-format on
 

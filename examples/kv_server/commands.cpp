@@ -194,20 +194,12 @@ step execute(invocation& call) {
   return step::done;
 }
 
-std::int64_t integer_argument(const invocation& call, std::size_t index, std::string_view error) {
+std::int64_t integer_argument(const invocation& call, std::size_t index) {
   const auto number = parse_integer(call.arguments[index]);
   if (!number) {
-    fail(error);
+    fail(not_an_integer);
   }
   return *number;
-}
-
-std::size_t count_argument(const invocation& call, std::size_t index) {
-  const std::int64_t number = integer_argument(call, index, not_positive);
-  if (number < 0) {
-    fail(not_positive);
-  }
-  return static_cast<std::size_t>(number);
 }
 
 std::optional<double> parse_double(std::string_view text) {

@@ -32,8 +32,8 @@ enum flag : unsigned {
   touches_all = 32,  // keys
 };
 
-// Which arguments are keys. sort: the first, and what follows STORE, which is changed.
-enum class keys : std::uint8_t { none, first, first_two, all, pairs, all_but_last, sort, of_transaction };
+// Which arguments are keys.
+enum class keys : std::uint8_t { none, first, first_two, all, pairs, all_but_last, of_transaction };
 
 using simple = void (*)(invocation&);
 using in_turns = portions (*)(invocation&);
@@ -71,7 +71,6 @@ inline constexpr std::string_view wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view syntax_error = "ERR syntax error";
 inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
-inline constexpr std::string_view not_positive = "ERR value is out of range, must be positive";
 
 // `execute` (state.hpp) runs one request, which has at least one argument: its reply, or an error, is
 // appended. If the request has to wait for a claim, it returns step::more, and the client has no `work`: call
@@ -89,8 +88,8 @@ bool has_to_wait(const command& found, const invocation& call);
 step start_in_turns(const command& found, invocation& call);
 void serve_blocked(server_state& server);
 
-// Gives up the claims of the command, except the one on `kept`, if any. Within a transaction they stay.
-void give_up_claims(invocation& call, const std::optional<std::string>& kept);
+// Releases the claims of the command. Within a transaction they stay.
+void release_claims(invocation& call);
 
 // Fails if that many bytes more pass --maxmemory.
 void check_room(const server_state& server, std::size_t bytes);
@@ -107,9 +106,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower_case);
 
 enum class operation { intersection, united, difference };  // on sets
 
-std::int64_t integer_argument(const invocation& call, std::size_t index,
-                              std::string_view error = not_an_integer);
-std::size_t count_argument(const invocation& call, std::size_t index);  // from 0 up
+std::int64_t integer_argument(const invocation& call, std::size_t index);
 
 // As C's strtod reads it, the whole text and no space before it: "inf" and "0x10" are numbers.
 std::optional<double> parse_double(std::string_view text);
@@ -171,21 +168,5 @@ private:
   store& keys_;
   std::unique_ptr<Type> held_;
 };
-
-// Pops `count` elements in portions of the value at the key, which has them: `take` replies with one.
-template <class Type>
-portions pop_many(invocation& call, std::size_t count, void (*take)(reply_writer&, Type&)) {
-  for (std::size_t left = count; left != 0;) {
-    {
-      change<Type> popped(call, call.arguments[1]);
-      for (budget now; left != 0 && now.takes(448); --left) {  // to find an element may take 10 us
-        take(call.reply, *popped);
-      }
-    }
-    if (left != 0) {
-      co_yield step::more;
-    }
-  }
-}
 
 }  // namespace kv

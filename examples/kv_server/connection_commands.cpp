@@ -175,7 +175,6 @@ void configuration(invocation& call) {
       {"port", std::to_string(chosen.port)},
       {"proto-max-bulk-len", std::to_string(chosen.protocol.max_bulk)},
       {"save", ""},
-      {"timeout", std::to_string(chosen.timeout.count())},
   };
   const auto* found = std::find_if(std::begin(parameters), std::end(parameters), [&](const auto& each) {
     return equals_ignoring_case(call.arguments[2], each.first);

@@ -11,12 +11,7 @@ namespace kv::handlers {
 
 namespace {
 
-template <list_end end>
-void take(reply_writer& reply, list_value& from) {
-  reply.bulk(from.pop(end));
-}
-
-// The moment until which a command with a time-out of so many seconds waits; max(): for ever.
+// Turns a time-out in seconds into a deadline. Returns max() for no deadline.
 std::chrono::steady_clock::time_point deadline_argument(const invocation& call, std::size_t index) {
   using std::chrono::steady_clock, std::chrono::milliseconds;
   const auto seconds = parse_double(call.arguments[index]);
@@ -53,20 +48,9 @@ portions push(invocation& call, list_end end) {
   call.reply.integer(static_cast<std::int64_t>(size));
 }
 
-portions pop(invocation& call, list_end end) {
-  const bool counted = call.arguments.size() == 3;
-  if (call.arguments.size() > 3) {
-    fail_arity(end == list_end::left ? "lpop" : "rpop");
-  }
-  const std::size_t wanted = counted ? count_argument(call, 2) : 1;
-  const auto* list = read<list_value>(call, call.arguments[1]);
-  const std::size_t count = list == nullptr ? 0 : std::min(wanted, list->size());
-  if (list == nullptr) {
-    counted ? call.reply.null_array() : call.reply.null();
-  } else if (counted) {
-    call.reply.array(count);
-  }
-  return pop_many(call, count, end == list_end::left ? take<list_end::left> : take<list_end::right>);
+void pop(invocation& call, list_end end) {
+  change<list_value> list(call, call.arguments[1]);
+  list ? call.reply.bulk(list->pop(end)) : call.reply.null();
 }
 
 // Within a transaction it does not wait, but answers as if the time had passed.

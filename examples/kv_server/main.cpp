@@ -83,8 +83,6 @@ void parse(int count, char** words, options& chosen) {
   CLI::App app("An in-memory key-value server that speaks the Redis protocol (RESP2).");
   app.set_version_flag("--version", std::string("kv_server of Sennit ") + kv::server_version);
   const auto size = CLI::AsSizeValue(false);
-  std::size_t seconds = 0;
-  std::size_t shutdown_seconds = 10;
   app.add_option("--port", config.port, "TCP port")->capture_default_str()->check(CLI::Range(1, 65535));
   app.add_option("--bind", config.bind, "Address to listen on")->capture_default_str();
   app.add_option("--maxmemory", config.max_memory,
@@ -93,8 +91,6 @@ void parse(int count, char** words, options& chosen) {
       ->transform(size)
       ->option_text("BYTES");
   app.add_option("--maxclients", config.max_clients, "Connections at a time")->capture_default_str();
-  app.add_option("--timeout", seconds, "Seconds after which an idle client is closed; 0: never")
-      ->capture_default_str();
   app.add_option("--maxmemory-clients", config.max_memory_clients,
                  "Bytes for unfinished requests, unsent replies and messages of all clients (default: 256mb)")
       ->transform(size)
@@ -103,9 +99,6 @@ void parse(int count, char** words, options& chosen) {
                  "Bytes of one request (default: 64mb)")
       ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31))
       ->option_text("BYTES");
-  app.add_option("--shutdown-timeout", shutdown_seconds,
-                 "Seconds that SIGTERM or SIGINT leaves to requests under way; a second signal ends at once")
-      ->capture_default_str();
   add_fronts(app, chosen);
   try {
     app.parse(count, words);
@@ -116,8 +109,6 @@ void parse(int count, char** words, options& chosen) {
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }
-  config.timeout = std::chrono::seconds(seconds);
-  config.shutdown_timeout = std::chrono::seconds(shutdown_seconds);
   if (!chosen.per_request.empty()) {
     chosen.coroutines.pooled = chosen.per_request.starts_with("pooled");
     chosen.coroutines.swap = chosen.per_request.ends_with("swap");

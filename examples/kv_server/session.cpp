@@ -142,7 +142,6 @@ void session::take_pushed() {
   output_.append(client_.pushed.view());
   server_.client_memory -= client_.pushed.capacity();
   client_.pushed.release();
-  client_.handed.reset();
 }
 
 // Moves what is not yet executed to the front of our own memory, or gives that back when there is nothing.

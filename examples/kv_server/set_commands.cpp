@@ -112,24 +112,15 @@ portions srem(invocation& call) {
                         [](set_value& set, std::string_view each) { return set.erase(std::string(each)); });
 }
 
-portions spop(invocation& call) {
-  const bool counted = call.arguments.size() > 2;
-  if (call.arguments.size() > 3) {
-    fail(syntax_error);
-  }
-  const std::size_t wanted = counted ? count_argument(call, 2) : 1;
-  const auto* set = read<set_value>(call, call.arguments[1]);
-  const std::size_t count = set == nullptr ? 0 : std::min(wanted, set->size());
-  if (counted) {
-    call.reply.array(count);
-  } else if (set == nullptr) {
+void spop(invocation& call) {
+  change<set_value> set(call, call.arguments[1]);
+  if (!set) {
     call.reply.null();
+    return;
   }
-  return pop_many<set_value>(call, count, [](reply_writer& reply, set_value& from) {
-    const std::string chosen = *from.at(random_below(from.size()));
-    reply.bulk(chosen);
-    from.erase(chosen);
-  });
+  const std::string chosen = *set->at(random_below(set->size()));
+  call.reply.bulk(chosen);
+  set->erase(chosen);
 }
 
 void smove(invocation& call) {

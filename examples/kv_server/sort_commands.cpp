@@ -1,6 +1,5 @@
-// SORT: copies the elements, sorts the copy beside the commands of other clients, and replies, or makes a
-// list. To other clients it is done at one moment: until all is copied the key is claimed, and with STORE the
-// destination until the list is there.
+// SORT: copies the elements and sorts the copy, while other clients' commands are executed. The key is
+// claimed until everything is copied.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "commands.hpp"
 
@@ -20,8 +18,7 @@ namespace {
 
 struct sort_options {
   sort_order order;
-  std::int64_t skip = 0, most = -1;  // -1: all
-  std::optional<std::string> destination;
+  std::int64_t skip = 0, most = -1;  // a negative `most`: all
 };
 
 sort_options parse_options(const invocation& call) {
@@ -39,11 +36,6 @@ sort_options parse_options(const invocation& call) {
       found.skip = integer_argument(call, i + 1);
       found.most = integer_argument(call, i + 2);
       i += 2;
-    } else if (equals_ignoring_case(words[i], "store") && behind >= 1) {
-      found.destination = words[++i];
-    } else if ((equals_ignoring_case(words[i], "by") || equals_ignoring_case(words[i], "get")) &&
-               behind >= 1) {
-      fail("ERR SORT has neither BY nor GET here");
     } else {
       fail(syntax_error);
     }
@@ -51,7 +43,7 @@ sort_options parse_options(const invocation& call) {
   return found;
 }
 
-// The elements of a collection, one by one, while it does not change.
+// Reads the elements of a collection one by one. The collection must not change meanwhile.
 class element_reader {
 public:
   explicit element_reader(const any_value* from) {
@@ -103,7 +95,7 @@ portions sort(invocation& call) {
   budget now;
   element_reader from(call.server.keys.find(call.arguments[1]));
   const std::size_t size = from.size();
-  // Half of them spare. Not initialised: that would touch all the memory at once.
+  // Half of them are spare. They are not initialised, since that would touch all the memory at once.
   const std::unique_ptr<sortable[], free_memory> items(
       static_cast<sortable*>(std::malloc((2 * size + 1) * sizeof(sortable))));
   if (items == nullptr) {
@@ -117,7 +109,7 @@ portions sort(invocation& call) {
       co_yield step::more;
     }
   }
-  give_up_claims(call, options.destination);
+  release_claims(call);
 
   sort_job job(items.get(), items.get() + size, size, options.order);
   call.from.job = &job;
@@ -133,7 +125,7 @@ portions sort(invocation& call) {
       first + std::min(size - first, options.most < 0 ? size : static_cast<std::size_t>(options.most));
   if (job.result() != sort_job::outcome::sorted) {
     call.reply.error(error_of(job.result()));
-  } else if (!options.destination) {
+  } else {
     call.reply.array(end - first);
     for (std::size_t i = first; i != end; ++i) {
       call.reply.bulk(sorted[i].text);
@@ -141,23 +133,6 @@ portions sort(invocation& call) {
         co_yield step::more;
       }
     }
-  } else {
-    scratch<list_value> list(call);
-    for (std::size_t i = first; i != end; ++i) {
-      list->push(list_end::right, sorted[i].text);
-      call.from.working_memory = copy->memory() + 2 * size * sizeof(sortable) + list->memory();
-      if (now.spent(sorted[i].text.size())) {
-        co_yield step::more;
-      }
-    }
-    if (first == end) {
-      call.server.keys.erase(*options.destination);
-    } else {
-      check_room(call.server, list->memory());
-      call.server.keys.put(*options.destination, list.take());
-      call.server.blocked.list_has_grown(*options.destination);
-    }
-    call.reply.integer(static_cast<std::int64_t>(end - first));
   }
   // Giving memory back is work, too, most of it the kernel's: milliseconds for a million elements.
   constexpr std::size_t page = 4096, at_once = 32 * page;

@@ -59,19 +59,14 @@ portions zadd(invocation& call) {
   call.reply.integer(added);
 }
 
-portions zpopmin(invocation& call) {
-  if (call.arguments.size() > 3) {
-    fail(syntax_error);
+void zpopmin(invocation& call) {
+  change<sorted_set_value> set(call, call.arguments[1]);
+  call.reply.array(set ? 2 : 0);
+  if (set) {
+    call.reply.bulk(set->begin()->second);
+    call.reply.bulk(score_text(set->begin()->first));
+    set->drop_one();
   }
-  const std::size_t wanted = call.arguments.size() == 3 ? count_argument(call, 2) : 1;
-  const auto* set = read<sorted_set_value>(call, call.arguments[1]);
-  const std::size_t count = set == nullptr ? 0 : std::min(wanted, set->size());
-  call.reply.array(2 * count);
-  return pop_many<sorted_set_value>(call, count, [](reply_writer& reply, sorted_set_value& from) {
-    reply.bulk(from.begin()->second);
-    reply.bulk(score_text(from.begin()->first));
-    from.drop_one();
-  });
 }
 
 }  // namespace kv::handlers

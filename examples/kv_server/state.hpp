@@ -32,13 +32,11 @@ struct settings {
   std::string bind = "127.0.0.1";
   std::uint16_t port = 6379;
   std::size_t max_clients = 10000;
-  std::chrono::seconds timeout{0};  // idle clients are closed after it; 0: never
-  std::size_t max_memory = 0;       // of the store; 0: no limit
+  std::size_t max_memory = 0;  // of the store; 0: no limit
   // Of all sessions together, as far as one holds more than a usual request needs (session.hpp).
   std::size_t max_memory_clients = std::size_t{256} << 20;
   std::size_t max_output = std::size_t{256} << 20;  // replies of one session not yet sent
   std::size_t max_pushed = std::size_t{32} << 20;   // messages to one client that it has not taken yet
-  std::chrono::seconds shutdown_timeout{10};        // for requests under way at SIGTERM
   std::chrono::microseconds time_slice{0};          // of a fiber that computes; 0: it is not preempted
   protocol_limits protocol;
 };

@@ -43,11 +43,6 @@ private:
     if (of.keys == keys::none || of.keys == keys::of_transaction) {
       return false;
     }
-    if (of.keys == keys::sort) {
-      while (at_ > 1 && at_ < arguments.size() && !equals_ignoring_case(arguments[at_ - 1], "store")) {
-        ++at_;
-      }
-    }
     const std::size_t end = of.keys == keys::first          ? 2
                             : of.keys == keys::first_two    ? 3
                             : of.keys == keys::all_but_last ? arguments.size() - 1
@@ -56,8 +51,7 @@ private:
       return false;
     }
     key = arguments[at_];
-    exclusive = (of.flags & write) != 0 || ((of.flags & write_first) != 0 && at_ == 1) ||
-                (of.keys == keys::sort && at_ > 1);
+    exclusive = (of.flags & write) != 0 || ((of.flags & write_first) != 0 && at_ == 1);
     at_ += of.keys == keys::pairs ? 2 : 1;
     return true;
   }
@@ -239,13 +233,9 @@ step go_on(invocation& call, portions& work) {
   return guarded(call, work, [&] { return work.resume(); });
 }
 
-void give_up_claims(invocation& call, const std::optional<std::string>& kept) {
+void release_claims(invocation& call) {
   if (!call.from.in_exec) {
-    auto less = kept ? std::make_unique<claim>(call.server.claims, 1) : nullptr;
-    if (kept) {
-      less->add(store::hash_of(*kept), true);
-    }
-    call.from.held = std::move(less);
+    call.from.held.reset();
     call.from.needs_claim = false;
   }
 }
@@ -255,7 +245,7 @@ void serve_blocked(server_state& server) {
     try {
       server.blocked.serve(server);
     } catch (const std::bad_alloc&) {
-      // The next command serves them.
+      // They are served after the next command.
     }
   }
 }

@@ -1,10 +1,8 @@
-// Blocked clients, what is pushed to a client, and forgetting one.
+// Blocked clients, messages pushed to a client, and the removal of a client.
 #include <algorithm>
-#include <new>
 #include <utility>
 
-#include "reply.hpp"
-#include "state.hpp"
+#include "commands.hpp"
 
 namespace kv {
 
@@ -18,17 +16,16 @@ std::size_t memory_of(const waiting_for_list& one) {
   return bytes;
 }
 
+// Gives the first item of the list to the client.
 void hand(server_state& server, const std::string& key, client& to) {
   buffer out(server.config.max_output);
   reply_writer reply(out);
-  {
-    store::edit edit(server.keys, key);
-    to.handed = std::make_unique<handed_item>(handed_item{key, {}});
-    to.handed->text = get_as<list_value>(*edit.get())->pop(list_end::left);
-  }
   reply.array(2);
   reply.bulk(key);
-  reply.bulk(to.handed->text);
+  {
+    store::edit edit(server.keys, key);
+    reply.bulk(get_as<list_value>(*edit.get())->pop(list_end::left));
+  }
   server.blocked.remove(to);
   push_to(server, to, out.view());
 }
@@ -36,22 +33,6 @@ void hand(server_state& server, const std::string& key, client& to) {
 bool has_items(const server_state& server, const std::string& key) {
   const any_value* found = server.keys.find(key);
   return found != nullptr && get_as<list_value>(*found) != nullptr;
-}
-
-void take_back(server_state& server, handed_item&& item) {
-  try {
-    store::edit edit(server.keys, item.key);
-    any_value* content = edit.get();
-    if (content == nullptr) {
-      content = &edit.create(make_value<list_value>());
-    }
-    if (auto* list = get_as<list_value>(*content)) {
-      list->push(list_end::left, item.text);
-    }
-    server.blocked.list_has_grown(item.key);
-  } catch (const std::bad_alloc&) {
-    // Lost, as everything is soon.
-  }
 }
 
 }  // namespace
@@ -101,7 +82,7 @@ void blocked_clients::serve(server_state& server) {
   grown_ = std::move(claimed);
 }
 
-// A client that is gone although its front has not noticed yet is passed over: its item would be lost.
+// Skips a client whose connection has ended, even if its front has not noticed: the item would be lost.
 void blocked_clients::serve_key(server_state& server, const std::string& key) {
   const auto found = lines_.find(key);
   if (found == lines_.end()) {
@@ -115,7 +96,7 @@ void blocked_clients::serve_key(server_state& server, const std::string& key) {
       hand(server, key, first);
     }
     if (was_last) {
-      return;  // and the line with it, perhaps
+      return;  // the line may be gone
     }
   }
 }
@@ -173,15 +154,7 @@ void forget(server_state& server, client& gone) {
   }
   server.client_memory -= gone.pushed.capacity();
   gone.pushed.release();
-  if (gone.handed) {
-    take_back(server, std::move(*gone.handed));
-    gone.handed.reset();
-  }
-  try {
-    server.blocked.serve(server);
-  } catch (const std::bad_alloc&) {
-    // The next command serves them.
-  }
+  serve_blocked(server);
 }
 
 }  // namespace kv

@@ -9,7 +9,6 @@
 // A connection that can continue at once (more in the socket, more to process, news) goes to the end of the
 // queue of due connections, so that the others have their turn.
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -55,10 +54,7 @@ public:
   callback_connection& operator=(const callback_connection&) = delete;
 
   int socket() const { return socket_.get(); }
-  void begin(std::list<callback_connection>::iterator place) {
-    place_ = place;
-    set_deadline();
-  }
+  void begin(std::list<callback_connection>::iterator place) { place_ = place; }
   void on_events(std::uint32_t events) {
     const bool last = (events & (EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOLLERR)) != 0;
     exact_ = exact_ || last;
@@ -74,13 +70,9 @@ public:
     step();
   }
   void on_deadline() {
-    if (!session_.is_in_company() || sending_) {
-      return close();
-    }
     session_.time_out();
     set_deadline();
   }
-  void end_input() { end_of_input(socket_.get()); }
 
   void wake() override {
     if (!due_) {
@@ -159,12 +151,8 @@ private:
     set_deadline();
   }
   void close() { all_.connections.erase(place_); }  // destroys this connection
-  // A client that waits for other clients is not idle.
   void set_deadline() {
-    const auto timeout = all_.server.config.timeout;
-    const time_point wanted = session_.is_in_company() && !sending_ ? session_.deadline()
-                              : timeout.count() != 0                ? clock::now() + timeout
-                                                                    : time_point::max();
+    const time_point wanted = session_.is_in_company() && !sending_ ? session_.deadline() : time_point::max();
     if (wanted != deadline_) {
       all_.deadlines.erase({deadline_, this});
       deadline_ = wanted;
@@ -198,7 +186,7 @@ public:
 
   void serve() {
     say_serving(all_.server.config);
-    while (clock::now() < end_ && (listener_.get() >= 0 || !all_.connections.empty())) {
+    while (!ending_) {
       wait_for_events();
       if (accepting_) {
         accept_all();
@@ -221,7 +209,7 @@ private:
     int timeout = 0;
     if (all_.due.empty()) {
       const time_point first = all_.deadlines.empty() ? time_point::max() : all_.deadlines.begin()->first;
-      const time_point next = std::min({first, retry_accept_, garbage_, end_});
+      const time_point next = std::min({first, retry_accept_, garbage_});
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
       timeout = static_cast<int>(std::clamp<decltype(left)>(left, 0, 1000));
     }
@@ -232,7 +220,8 @@ private:
       if (what == &listener_) {
         accepting_ = true;
       } else if (what == &signals_) {
-        on_signal();
+        say_ending(all_.connections.size());
+        ending_ = true;
       } else {
         static_cast<callback_connection*>(what)->on_events(events[static_cast<std::size_t>(i)].events);
       }
@@ -259,7 +248,7 @@ private:
   }
   void accept_all() {
     accepting_ = false;
-    while (listener_.get() >= 0) {
+    for (;;) {
       descriptor socket = accept_from(listener_, false);
       if (socket.get() < 0) {
         if (errno != EAGAIN) {  // no descriptor, no memory; or that client has gone again
@@ -279,31 +268,15 @@ private:
       } catch (const std::system_error&) {
         all_.connections.pop_back();
       } catch (const std::bad_alloc&) {
-        // That client is closed; the others are served.
+        // Closes only that client.
       }
     }
   }
-  void on_signal() {
-    signalfd_siginfo which;
-    while (::read(signals_.get(), &which, sizeof which) > 0) {
-      if (listener_.get() < 0) {
-        end_ = time_point::min();
-        continue;
-      }
-      say_ending(all_.connections.size());
-      listener_.reset();
-      end_ = clock::now() + all_.server.config.shutdown_timeout;
-      for (callback_connection& each : all_.connections) {
-        each.end_input();
-      }
-    }
-  }
-
   descriptor epoll_, signals_, listener_;
   bool accepting_ = false;  // an attempt to accept is worthwhile
+  bool ending_ = false;     // SIGINT or SIGTERM has come
   time_point retry_accept_ = time_point::max();
   time_point garbage_ = time_point::min();
-  time_point end_ = time_point::max();
   callback_state all_;
 };
 

@@ -1,8 +1,7 @@
-// The server on fibers: one accepts, one waits for the signals to end, one destroys removed values, one
-// closes idle connections, and each connection has its own. All on one thread, or on several workers.
+// The fiber front. One fiber accepts, one waits for SIGINT or SIGTERM, one destroys removed values, and each
+// connection has its own. All run on one thread, or on several workers.
 //
-// A connection's fiber goes from one wait to the next. It keeps a stack only in a send to a client that does
-// not read:
+// A connection's fiber waits without a stack, except in a send to a client that does not read:
 //
 //   rest --readable--> receive --lock--> answer --unlock--> send --> rest
 //                        ^                 ^                 |
@@ -10,17 +9,16 @@
 //                        +--readable-- look <----------------+  blocked or subscribed
 //                                          news from another client, or the deadline: answer
 //
-// A client that is blocked or has subscribed is in company. Its fiber then selects among three events: word
-// from other clients' fibers through a channel of capacity 1, bytes to read, and the deadline.
+// The fiber of a client that is blocked or has subscribed selects among three events: a message on a channel
+// of capacity 1 from another client's fiber, bytes to read, and the deadline.
 //
-// `Kind` (fiber_kinds.hpp) says whether the fibers are one thread's. The server's lock is held to look at
-// what others may change, and not to receive, to send or to wait.
+// `Kind` (fiber_kinds.hpp) is one thread or several. A fiber holds the server's lock while it uses shared
+// state, and not while it receives, sends or waits.
 #include <algorithm>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -40,36 +38,37 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// False: the stream is of no more use, or there is no memory to use it.
+// Returns false if the stream has failed, or if there is no memory to use it.
 template <class Transfer>
 bool is_done(Transfer transfer) {
   try {
     transfer();
     return true;
   } catch (const std::system_error&) {
-    // Reset by the peer, idle for too long, broken off by us: the connection's end like any other.
+    // The peer reset the connection, or break_off() closed it.
   } catch (const std::bad_alloc&) {
   }
   return false;
 }
 
-// Outlives the runtime, whose end ends the fibers that use it.
+// Must outlive the runtime, which ends the fibers that use it.
 template <class Kind>
 class fiber_server {
 public:
   explicit fiber_server(server_state& server) : server_(server) {}
 
   void serve() {
-    signals_.emplace(stop_signals);
+    sennit::signal_set signals(stop_signals);
     listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
     say_serving(server_.config);
     Kind::spawn([this] { return await_client(); }, "acceptor");
     Kind::spawn([this] { return destroy_garbage_later(); }, "garbage");
-    if (server_.config.timeout.count() != 0) {
-      Kind::spawn([this] { return close_idle(); }, "time-out");
+    signals.wait();
+    const std::lock_guard hold(guard_);
+    say_ending(connections_.size());
+    for (connection* each : connections_) {
+      each->stop_computing();
     }
-    signals_->wait();
-    finish_connections();
   }
 
 private:
@@ -84,19 +83,6 @@ private:
     hold.unlock();
     return sennit::become(sennit::this_fiber::sleeping_until(next), &fiber_server::destroy_garbage_later,
                           this);
-  }
-  // Not at each deadline, if they are close together: it passes by those that wait for others, too. A request
-  // that comes just then is still answered. (A wait with a deadline for each connection would take 400 bytes
-  // of it.)
-  sennit::continuation close_idle() {
-    constexpr std::chrono::milliseconds pause{100};
-    const std::lock_guard hold(guard_);
-    const clock::time_point now = clock::now();
-    const auto first = std::find_if_not(connections_.begin(), connections_.end(),
-                                        [now](connection* each) { return each->close_if_idle(now); });
-    const auto next = first == connections_.end() ? now + server_.config.timeout : (*first)->closed_at();
-    return sennit::become(sennit::this_fiber::sleeping_until(std::max(next, now + pause)),
-                          &fiber_server::close_idle, this);
   }
   // When many clients arrive at once, few of their fibers have a stack at a time: this one yields between
   // two, and waits while a worker has not begun those that it was given.
@@ -128,55 +114,15 @@ private:
     }
     const std::size_t number = server_.stats.connections_received;
     auto arrived = std::make_unique<connection>(std::move(stream), *this);
-    if (ending_) {
-      arrived->end_input();
-    }
     Kind::spawn_connection(
         [arrived = std::move(arrived)]() mutable { return connection::begin(std::move(arrived)); }, number);
     return true;
   }
-  // What is left when it returns is ended with the runtime.
-  void finish_connections() {
-    std::unique_lock hold(guard_);
-    say_ending(connections_.size());
-    ending_ = true;
-    listener_.close();
-    for (connection* each : connections_) {
-      each->end_input();
-    }
-    Kind::spawn(
-        [this] {
-          signals_->wait();
-          const std::lock_guard told(guard_);
-          hurry_ = true;
-          say_changed();
-        },
-        "second signal");
-    const clock::time_point deadline = clock::now() + server_.config.shutdown_timeout;
-    bool in_time = true;
-    while (in_time && !connections_.empty() && !hurry_) {
-      hold.unlock();
-      in_time = changed_.receive_until(deadline).has_value();
-      hold.lock();
-    }
-    for (connection* each : connections_) {
-      each->stop_computing();
-    }
-  }
-  void say_changed() {
-    bool news = true;
-    changed_.try_send(news);
-  }
-
   server_state& server_;
   sennit::tcp_listener listener_;
-  std::optional<sennit::signal_set> signals_;
-  mutex guard_;                         // of the server's state, and of what follows
-  std::list<connection*> connections_;  // of those that rest, with a time-out, the longest resting first
-  typename Kind::semaphore beginners_{most_beginners};  // which have a stack that they have not run on
-  bool ending_ = false;
-  bool hurry_ = false;  // a second signal has come
-  channel changed_{1};  // the last connection has ended, or hurry_
+  mutex guard_;  // protects the server's state and the list
+  std::list<connection*> connections_;
+  typename Kind::semaphore beginners_{most_beginners};  // fibers that have a stack and have not run yet
 };
 
 // Made and destroyed with the lock held. The fiber owns it, and passes it from one function to the next.
@@ -191,12 +137,7 @@ public:
         space_(of.server_),
         session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, this),
         place_(of.connections_.insert(of.connections_.end(), this)) {}
-  ~connection() {
-    of_.connections_.erase(place_);
-    if (of_.connections_.empty()) {
-      of_.say_changed();
-    }
-  }
+  ~connection() { of_.connections_.erase(place_); }
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
@@ -205,26 +146,15 @@ public:
     return rest(std::move(its));
   }
 
-  // Receive no more than has come: it ends once that is executed and the replies are sent.
-  void end_input() { end_of_input(stream_.native_handle()); }
   void stop_computing() { session_.stop_computing(); }
-  bool close_if_idle(clock::time_point now) {
-    if (closed_at_ > now) {
-      return closed_at_ == clock::time_point::max();
-    }
-    closed_at_ = clock::time_point::max();
-    end_input();
-    return true;
-  }
-  clock::time_point closed_at() const { return closed_at_; }
 
   void wake() override {
-    bool told = true;
+    bool message = true;
     if (news_ != nullptr) {
-      news_->try_send(told);
+      news_->try_send(message);
     }
   }
-  // A wait for the stream, for news or for both ends.
+  // Ends any wait for the stream, for news, or for both.
   void break_off() override {
     stream_.close();
     stop_computing();
@@ -235,9 +165,6 @@ public:
 private:
   // The steps of the fiber. Those without the lock:
   static sennit::continuation rest(owned its) {
-    if (its->of_.server_.config.timeout.count() != 0) {
-      return locked(rest_in_time, std::move(its));
-    }
     return sennit::become(&connection::reading, receive, std::move(its));
   }
   static sennit::continuation receive(owned its) {
@@ -245,7 +172,7 @@ private:
     const bool received = is_done([&] {
       its->session_.use(its->space_.take());
       const std::span<char> space = its->session_.receive_space();
-      count = its->stream_.read_some(space, its->idle_deadline());
+      count = its->stream_.read_some(space);
       its->session_.received(count);
       its->more_has_come_ = count == space.size();  // perhaps
     });
@@ -256,16 +183,8 @@ private:
     return event == 1 ? receive(std::move(its)) : locked(event == 0 ? look : time_out, std::move(its));
   }
   // Those with the lock held, which they unlock:
-  static sennit::continuation rest_in_time(owned its) {
-    fiber_server& of = its->of_;
-    const std::lock_guard hold(of.guard_, std::adopt_lock);
-    its->closed_at_ = its->idle_deadline();
-    of.connections_.splice(of.connections_.end(), of.connections_, its->place_);
-    return sennit::become(&connection::reading, receive, std::move(its));
-  }
   // Yields between requests, so that a client that always has more does not keep the others waiting.
   static sennit::continuation answer(owned its) {
-    its->closed_at_ = clock::time_point::max();
     auto outcome = session::outcome::close;
     bool sent = is_done([&] {
       its->session_.use(its->space_.take());
@@ -276,7 +195,7 @@ private:
     its->of_.guard_.unlock();
     sent = sent && is_done([&] {
              if (!its->session_.output().empty()) {
-               its->stream_.write_all(its->session_.output(), its->idle_deadline());
+               its->stream_.write_all(its->session_.output());
              }
              its->session_.output_sent();
              its->space_.give_back();
@@ -298,7 +217,7 @@ private:
     }
     return rest(std::move(its));
   }
-  // In company.
+  // Waits for the client and for other clients at once.
   static sennit::continuation look(owned its) {
     if (its->session_.has_news()) {
       return answer(std::move(its));
@@ -319,7 +238,7 @@ private:
     }
     return {};
   }
-  // In company: the client has waited in vain.
+  // A blocked client's deadline has passed.
   static sennit::continuation time_out(owned its) {
     its->session_.time_out();
     return its->session_.has_news() ? answer(std::move(its)) : close(std::move(its));
@@ -335,19 +254,15 @@ private:
     return Kind::locked(guard, next, std::move(its));
   }
 
-  clock::time_point idle_deadline() const {
-    const auto timeout = of_.server_.config.timeout;
-    return timeout.count() == 0 ? clock::time_point::max() : clock::now() + timeout;
-  }
   auto reading() const { return stream_.reading(); }
+
   fiber_server& of_;
   sennit::tcp_stream stream_;
   typename Kind::space space_;
   session session_;
   bool more_has_come_ = false;
-  std::unique_ptr<channel> news_;  // once the client has been in company
+  std::unique_ptr<channel> news_;  // made when the client first blocks or subscribes
   typename std::list<connection*>::iterator place_;
-  clock::time_point closed_at_ = clock::time_point::max();  // while it rests, with a time-out
 };
 
 }  // namespace

@@ -108,8 +108,4 @@ bool peer_is_gone(int socket) {
   return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-void end_of_input(int socket) {
-  ::shutdown(socket, SHUT_RD);
-}
-
 }  // namespace kv

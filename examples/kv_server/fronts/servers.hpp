@@ -5,9 +5,8 @@
 //   callbacks  One thread, a state machine for each connection, driven by epoll's events.
 //   threads    A thread for each connection, one lock for the state.
 //
-// Each serves until SIGINT or SIGTERM. Then it accepts no more, executes what has been received, sends the
-// replies and closes; what is not done after settings::shutdown_timeout, or at a second signal, is broken
-// off. They throw std::system_error if they cannot listen.
+// Each serves until SIGINT or SIGTERM, and then closes all connections, as redis-server does. Throws
+// std::system_error if it cannot listen.
 #pragma once
 
 #include <csignal>
@@ -69,8 +68,5 @@ descriptor accept_from(const descriptor& listener, bool blocking);
 
 // Whether the peer has ended its stream, with nothing left to read, or broken it off.
 bool peer_is_gone(int socket);
-
-// What has come can still be read; then comes the end of the stream, whatever the peer does.
-void end_of_input(int socket);
 
 }  // namespace kv

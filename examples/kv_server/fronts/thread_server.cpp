@@ -1,16 +1,16 @@
-// The server on threads: one for each connection, and one lock for the state. A thread holds it while it
-// executes, and waits without it.
+// The thread front: a thread for each connection, and one lock for the state. A thread holds the lock while
+// it executes, and not while it waits, receives or sends.
 //
-// A client that is blocked or has subscribed is in company: then its thread waits for the socket and for word
-// from other threads, which comes through an eventfd.
+// The thread of a client that is blocked or has subscribed polls its socket and an eventfd, to which other
+// threads write.
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <limits>
 #include <list>
 #include <mutex>
@@ -39,6 +39,7 @@ struct shared_state {
   std::mutex lock = {};  // of all that is here, and of the server
   std::list<class thread_connection*> connections = {};
   std::size_t threads = 0;  // that have not ended
+  std::condition_variable ended = {};
   bool ending = false;
 };
 
@@ -51,7 +52,7 @@ public:
         session_(all.server, space, all.server.stats.connections_received + 1, this),
         place_(all.connections.insert(all.connections.end(), this)) {
     if (all.ending) {
-      end_input();
+      break_off();
     }
   }
   ~thread_connection() { all_.connections.erase(place_); }
@@ -70,7 +71,7 @@ public:
       if (sent && outcome == session::outcome::compute) {
         session_.compute();
       } else if (outcome == session::outcome::more) {
-        std::this_thread::yield();  // whoever waits for the lock may have it
+        std::this_thread::yield();  // gives a waiting thread the lock
       }
       hold.lock();
       if (!sent) {
@@ -79,13 +80,11 @@ public:
     }
   }
 
-  void end_input() { end_of_input(socket_.get()); }
-
   void wake() override {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto put = news_.get() < 0 ? 0 : ::write(news_.get(), &one, sizeof one);
   }
-  // Whoever waits in the socket gets an error or the end of the stream.
+  // Ends this thread's wait for the socket.
   void break_off() override {
     ::shutdown(socket_.get(), SHUT_RDWR);
     session_.stop_computing();
@@ -94,11 +93,7 @@ public:
   bool is_gone() override { return peer_is_gone(socket_.get()); }
 
 private:
-  time_point idle_deadline() const {
-    const auto timeout = all_.server.config.timeout;
-    return timeout.count() == 0 ? time_point::max() : clock::now() + timeout;
-  }
-  // False: close. True: there may be something to process.
+  // Returns false if the connection is to be closed, true if there may be something to process.
   bool receive(std::unique_lock<std::mutex>& hold) {
     const bool in_company = session_.is_in_company();
     if (in_company && news_.get() < 0) {
@@ -107,13 +102,13 @@ private:
         return false;
       }
     }
-    const time_point deadline = in_company ? session_.deadline() : idle_deadline();
+    const time_point deadline = session_.deadline();
     const std::span<char> space = session_.receive_space();
     hold.unlock();
     pollfd waits[] = {{socket_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}};
     int ready = 1;
-    if (in_company || deadline != time_point::max()) {
-      ready = poll_until(std::span(waits, in_company ? 2 : 1), deadline);
+    if (in_company) {
+      ready = poll_until(waits, deadline);
     }
     ssize_t count = -1;
     errno = EAGAIN;
@@ -126,22 +121,17 @@ private:
     hold.lock();
     if (count > 0) {
       session_.received(static_cast<std::size_t>(count));
-    } else if (ready == 0 && in_company && clock::now() >= deadline) {
+    } else if (ready == 0 && clock::now() >= deadline) {
       session_.time_out();
-    } else if (ready == 0 && !in_company) {
-      return false;  // idle for too long
     }
     return count > 0 || (count < 0 && again);
   }
   bool send(std::string_view bytes) {
-    const time_point deadline = idle_deadline();
-    pollfd waits[] = {{socket_.get(), POLLOUT, 0}};
     while (!bytes.empty()) {
-      const int how = MSG_NOSIGNAL | (deadline == time_point::max() ? 0 : MSG_DONTWAIT);
-      const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), how);
+      const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (count >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(count));
-      } else if (errno == EAGAIN ? poll_until(waits, deadline) == 0 : errno != EINTR) {
+      } else if (errno != EINTR) {
         return false;
       }
     }
@@ -161,9 +151,11 @@ void serve_connection(shared_state& all, descriptor socket) {
   try {
     thread_connection(all, space, std::move(socket)).serve(hold);
   } catch (const std::bad_alloc&) {
-    // This client is closed; the others go on.
+    // Closes only this client.
   }
-  --all.threads;
+  if (--all.threads == 0) {
+    all.ended.notify_all();  // with the lock held: `all` may be gone afterwards
+  }
 }
 
 void accept_one(shared_state& all, const descriptor& listener) {
@@ -188,25 +180,12 @@ void accept_one(shared_state& all, const descriptor& listener) {
   }
 }
 
-// Until the deadline, a signal, or the end of all threads. Returns whether they have ended.
-bool await_end(shared_state& all, const descriptor& signals, time_point deadline) {
-  constexpr std::chrono::milliseconds pause{20};
-  for (;;) {
-    pollfd wait[] = {{signals.get(), POLLIN, 0}};
-    const bool impatient = poll_until(wait, clock::now() + pause) > 0 && deadline != time_point::max();
-    const std::lock_guard hold(all.lock);
-    if (all.threads == 0 || impatient || clock::now() >= deadline) {
-      return all.threads == 0;
-    }
-  }
-}
-
 }  // namespace
 
 void serve_with_threads(server_state& server) {
   shared_state all{server};
   const descriptor signals = open_signals(stop_signals);
-  descriptor listener = listen_on(server.config.bind, server.config.port);
+  const descriptor listener = listen_on(server.config.bind, server.config.port);
   say_serving(server.config);
   time_point garbage = clock::now();
   for (pollfd waits[] = {{signals.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}}; waits[0].revents == 0;) {
@@ -219,26 +198,13 @@ void serve_with_threads(server_state& server) {
       garbage = destroy_garbage(all.server);
     }
   }
-  signalfd_siginfo which;
-  [[maybe_unused]] const auto got = ::read(signals.get(), &which, sizeof which);
-  listener.reset();
-  {
-    const std::lock_guard hold(all.lock);
-    all.ending = true;
-    say_ending(all.connections.size());
-    for (thread_connection* each : all.connections) {
-      each->end_input();
-    }
+  std::unique_lock hold(all.lock);
+  all.ending = true;
+  say_ending(all.connections.size());
+  for (thread_connection* each : all.connections) {
+    each->break_off();
   }
-  if (!await_end(all, signals, clock::now() + server.config.shutdown_timeout)) {
-    {
-      const std::lock_guard hold(all.lock);
-      for (thread_connection* each : all.connections) {
-        each->break_off();
-      }
-    }
-    await_end(all, signals, time_point::max());
-  }
+  all.ended.wait(hold, [&] { return all.threads == 0; });
 }
 
 }  // namespace kv

@@ -1,11 +1,10 @@
-// The store and the collections against the standard containers, and their memory accounts.
+// The store against a standard map, its memory account, and the destruction of removed values.
 #include "store.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
-#include <set>
 
 #include "siphash.hpp"
 
@@ -121,56 +120,6 @@ TEST(siphash, gives_the_published_value) {
   const siphash_key key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
   const std::string_view input("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15);
   EXPECT_EQ((siphash<2, 4>(key, input)), 0xa129ca6149be45e5U);
-}
-
-TEST(collections, behave_as_the_standard_ones_and_account_for_their_texts) {
-  list_value list;
-  set_value set;
-  hash_value hash;
-  sorted_set_value sorted;
-  std::deque<std::string> deque;
-  std::map<std::string, std::pair<std::string, double>> model;
-  std::mt19937 random(5);
-  const std::size_t empty = list.memory() + set.memory() + hash.memory() + sorted.memory();
-  for (int round = 0; round < 30000; ++round) {
-    const std::size_t number = random() % 2000;
-    const std::string member = name(number) + std::string(number % 40, 'x'), text(random() % 60, 'v');
-    const double score = static_cast<double>(random() % 20);
-    const bool is_new = !model.contains(member), left = random() % 2 == 0;
-    ASSERT_EQ(set.add(member), is_new);
-    ASSERT_EQ(hash.set(member, text), is_new);
-    ASSERT_EQ(sorted.set(member, score), is_new);
-    model[member] = {text, score};
-    if (random() % 3 != 0) {
-      list.push(left ? list_end::left : list_end::right, text);
-      left ? deque.push_front(text) : deque.push_back(text);
-    } else if (!deque.empty()) {
-      ASSERT_EQ(list.pop(left ? list_end::left : list_end::right), left ? deque.front() : deque.back());
-      left ? deque.pop_front() : deque.pop_back();
-    }
-  }
-  std::set<sorted_set_value::position> order;
-  std::size_t rank = 0, texts = 0;
-  for (const auto& [member, content] : model) {
-    ASSERT_TRUE(set.contains(member));
-    ASSERT_EQ(*set.at(rank++), member);
-    ASSERT_EQ(*hash.find(member), content.first);
-    ASSERT_EQ(*sorted.score(member), content.second);
-    order.insert({content.second, member});
-    texts += 3 * member.size() + content.first.size();
-  }
-  EXPECT_TRUE(std::equal(order.begin(), order.end(), sorted.begin()));
-  for (std::size_t i = 0; i < deque.size(); ++i) {
-    ASSERT_EQ(list[i], deque[i]);
-    texts += deque[i].size();
-  }
-  EXPECT_GE(list.memory() + set.memory() + hash.memory() + sorted.memory(), texts);
-  EXPECT_FALSE(set.contains("missing") || set.erase("missing") || hash.find("missing") != nullptr);
-  for (; set.size() != 0; set.drop_one(), hash.drop_one(), sorted.drop_one()) {
-  }
-  for (; list.size() != 0; list.drop_one()) {
-  }
-  EXPECT_EQ(list.memory() + set.memory() + hash.memory() + sorted.memory(), empty);
 }
 
 }  // namespace
