@@ -137,9 +137,9 @@ coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop) {
   return *frame;
 }
 
-coroutine_frame& coroutine_take_slow(stack_wish stack) {
+coroutine_frame& coroutine_take_slow(std::size_t size, std::byte* memory, std::size_t guard) {
   open_pool();
-  const stack_source source(stack, default_stack_shape);
+  const stack_source source({size, memory, guard}, default_stack_shape);
   if (source.is_provided())
     return make_pooled(source);
   fault_must_watch_thread();

@@ -228,8 +228,8 @@ std::uint64_t fiber_id(fiber& f) noexcept {
   return known;
 }
 
-fiber* fiber_take_slow(worker& w, stack_wish stack) {
-  const stack_source source(stack, w.usual_stack);
+fiber* fiber_take_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard) {
+  const stack_source source({size, memory, guard}, w.usual_stack);
   if (source.shape == w.usual_stack && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
   return fiber_make_with_stack(w, source);

@@ -269,9 +269,10 @@ void parallel_inject(fiber& f) noexcept {
   of.guests.fetch_sub(1, std::memory_order_release);
 }
 
-fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish stack) {
+fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t size, std::byte* memory,
+                          std::size_t guard) {
   parallel_worker& home = w != nullptr ? *w : *of.workers.front();
-  const stack_source source(stack, of.usual_stack);
+  const stack_source source({size, memory, guard}, of.usual_stack);
   if (source.shape == of.usual_stack) {
     if (w != nullptr && w->idle != nullptr)
       return std::exchange(w->idle, w->idle->next);

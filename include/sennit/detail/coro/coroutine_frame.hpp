@@ -103,7 +103,7 @@ coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop);
 // How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
 inline constexpr std::uint32_t pool_limit = 4096;
 
-coroutine_frame& coroutine_take_slow(stack_wish stack);
+coroutine_frame& coroutine_take_slow(std::size_t size, std::byte* memory, std::size_t guard);
 void coroutine_give_slow(coroutine_frame& frame) noexcept;
 
 SENNIT_INLINE coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
@@ -117,7 +117,7 @@ SENNIT_INLINE coroutine_frame& coroutine_take(stack_wish stack) {
   sennit_idle* const next = first->next;
   coroutine_frame* frame = coroutine_of(first);
   if (stack.size != default_stack_size || stack.memory != nullptr || next == nullptr) [[unlikely]]
-    frame = &coroutine_take_slow(stack);
+    frame = &coroutine_take_slow(stack.size, stack.memory, stack.guard);
   else
     pool.first = next;
   renew_identity(frame->identity, frame->record.memory.low, frame->record.memory.size);

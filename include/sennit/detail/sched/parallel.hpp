@@ -71,7 +71,8 @@ void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 // to be entered; or itself, if nobody else is there; or null: a decider must.
 fiber* parallel_give_way(parallel_worker& w, fiber& self) noexcept;
 // A finished fiber for a new one. `w` null: from outside. Throws as fiber_spawn.
-[[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, stack_wish stack);
+[[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
+                                        std::byte* memory, std::size_t guard);
 // A finished fiber that nobody refers to.
 void parallel_give(fiber& f) noexcept;
 inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; then half go to all
@@ -360,7 +361,7 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
   must_be_callable<body>();
   fiber* f = w != nullptr ? w->idle : nullptr;
   if (f == nullptr || !stack.is_usual()) [[unlikely]]
-    f = parallel_take_slow(of, w, stack);
+    f = parallel_take_slow(of, w, stack.size, stack.memory, stack.guard);
   else
     w->idle = f->next;
   coroutine_frame& frame = *f->frame;

@@ -18,7 +18,7 @@ namespace sennit::detail {
 [[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr error);
 
 // A finished fiber with a stack, for a new one. Throws as fiber_spawn.
-[[gnu::cold]] fiber* fiber_take_slow(worker& w, stack_wish stack);
+[[gnu::cold]] fiber* fiber_take_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard);
 
 // A new descriptor and a stack, of a worker.
 fiber* fiber_make_with_stack(worker& w, const stack_source& stack);
@@ -290,7 +290,7 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stac
   must_be_callable<body>();
   fiber* f = w.idle;
   if (f == nullptr || !stack.is_usual()) [[unlikely]]
-    f = fiber_take_slow(w, stack);
+    f = fiber_take_slow(w, stack.size, stack.memory, stack.guard);
   else
     w.idle = f->next;
   coroutine_frame& frame = *f->frame;

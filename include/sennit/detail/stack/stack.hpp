@@ -97,7 +97,8 @@ struct stack_memory {
 };
 
 // The stack that a user asks for: of `size` bytes above a guard of `guard` bytes (0: the usual ones); or the
-// user's memory of that size.
+// user's memory of that size. Functions that are called where nothing idle is left take its three words one
+// by one: the ABI passes the whole in memory, which compilers would write on the fast path, too.
 struct stack_wish {
   constexpr stack_wish(std::size_t bytes = 0, std::byte* its_memory = nullptr,
                        std::size_t guard_bytes = 0) noexcept
