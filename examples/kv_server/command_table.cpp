@@ -8,7 +8,7 @@ namespace handlers {
 
 // connection_commands.cpp
 void auth(invocation&), echo(invocation&), hello(invocation&), ping(invocation&), quit(invocation&);
-void select(invocation&), info(invocation&), describe(invocation&), configuration(invocation&);
+void info(invocation&), describe(invocation&), configuration(invocation&);
 // string_commands.cpp
 void get(invocation&), set(invocation&), incr(invocation&), flushall(invocation&), hget(invocation&);
 portions mset(invocation&), del(invocation&), hset(invocation&);
@@ -79,7 +79,6 @@ constexpr command table[] = {
     {"sadd", -3, write | denyoom, keys::first, "set", "1.0.0", "Add members to a set", sadd},
     {"sdiff", -2, 0, keys::all, "set", "1.0.0", "Get the members of the first set that are in no other", combined<operation::difference>},
     {"sdiffstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SDIFF gets", combined<operation::difference, true>},
-    {"select", 2, 0, keys::none, "connection", "1.0.0", "Choose the database; there is one", select},
     {"set", -3, write | denyoom, keys::first, "string", "1.0.0", "Set the value of a key", set},
     {"sinter", -2, 0, keys::all, "set", "1.0.0", "Get the members that are in all sets", combined<operation::intersection>},
     {"sinterstore", -3, write_first | denyoom, keys::all, "set", "1.0.0", "Store what SINTER gets", combined<operation::intersection, true>},

@@ -1,4 +1,4 @@
-// Finding a command, checking it, and running it in one piece or in turns.
+// Looks up, checks and executes commands.
 #include "commands.hpp"
 
 #include <algorithm>
@@ -79,8 +79,8 @@ bool is_http(std::string_view name) {
   return equals_ignoring_case(name, "post") || equals_ignoring_case(name, "host:");
 }
 
-// The command that is asked for, if it may be run now; nullptr: HTTP. What seldom happens has functions of
-// its own: every idle connection keeps the stack that its deepest command has touched.
+// Returns the command if it may run, and nullptr for HTTP. Rare cases have functions of their own, so that
+// the usual path uses little stack.
 const command* accept(const invocation& call) {
   const request& arguments = call.arguments;
   const command* found = find_command(arguments[0]);

@@ -1,5 +1,5 @@
-// The commands: one row each in the table (command_table.cpp), found by name, checked for arity, executed on
-// buffers. What is shared by the files of the data types (*_commands.cpp).
+// The commands: a table (command_table.cpp), their execution, and helpers that their files (*_commands.cpp)
+// share.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace kv {
 
-// One command being executed: its arguments, what it may touch, where its reply goes.
+// One command while it is executed.
 struct invocation {
   request arguments;  // [0] is the command's name
   server_state& server;
@@ -25,7 +25,7 @@ struct invocation {
 
 enum flag : unsigned {
   denyoom = 1,     // refused when the store is over max_memory
-  subscriber = 2,  // may be sent by those who have subscribed to something
+  subscriber = 2,  // allowed for a client that has subscribed
   at_once = 4,     // not queued between MULTI and EXEC
   write = 8,       // changes its keys
   write_first = 16,
@@ -38,7 +38,7 @@ enum class keys : std::uint8_t { none, first, first_two, all, pairs, all_but_las
 using simple = void (*)(invocation&);
 using in_turns = portions (*)(invocation&);
 
-// What executes a command: in one piece, or in turns.
+// Executes a command in one piece or in portions.
 struct handler {
   constexpr handler(simple function) : run(function) {}
   constexpr handler(in_turns function) : begin(function) {}
@@ -57,10 +57,10 @@ struct command {
 
 std::span<const command> all_commands();
 
-// Case does not matter; nullptr: no such command.
+// Ignores case. Returns nullptr if there is no such command.
 const command* find_command(std::string_view name);
 
-// What a command throws to have an error as its only reply. It has replied nothing yet.
+// A command throws it to reply with an error, before it has replied anything.
 struct command_error {
   std::string text;  // starts with an upper-case code
 };
@@ -72,20 +72,21 @@ inline constexpr std::string_view wrong_type =
 inline constexpr std::string_view syntax_error = "ERR syntax error";
 inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
 
-// `execute` (state.hpp) runs one request, which has at least one argument: its reply, or an error, is
-// appended. If the request has to wait for a claim, it returns step::more, and the client has no `work`: call
-// it again. Else step::more and step::compute leave `work`, with which go_on() continues.
+// `execute` (state.hpp) runs one request and appends its reply. If it returns step::more and the client has
+// no `work`, the request waits for a claim: call it again. If the client has `work`, call go_on().
 step go_on(invocation& call);
 
-// The same for a command within EXEC, without the checks of a request.
+// Like execute() and go_on(), for a command within EXEC.
 step begin(const command& found, invocation& call, portions& work);
 step go_on(invocation& call, portions& work);
 
 // Fails if the command needs more memory, beside its arguments, than --maxmemory leaves.
 void check_memory(const command& found, const invocation& call);
-// Whether the command has to wait until claims have ended.
+// Returns whether the command has to wait for a claim.
 bool has_to_wait(const command& found, const invocation& call);
 step start_in_turns(const command& found, invocation& call);
+// Executes the rest of a long command without suspending it.
+void finish_at_once(invocation& call, step next);
 void serve_blocked(server_state& server);
 
 // Releases the claims of the command. Within a transaction they stay.
@@ -111,7 +112,7 @@ std::int64_t integer_argument(const invocation& call, std::size_t index);
 // As C's strtod reads it, the whole text and no space before it: "inf" and "0x10" are numbers.
 std::optional<double> parse_double(std::string_view text);
 
-// The value of that type at a key; nullptr: no such key.
+// Returns the value at a key, or nullptr. Fails if it has another type.
 template <class Type>
 const Type* read(const invocation& call, std::string_view key) {
   const any_value* found = call.server.keys.find(key);
@@ -122,7 +123,7 @@ const Type* read(const invocation& call, std::string_view key) {
   return typed;
 }
 
-// The same, to be changed in place.
+// Like read(), for a value that is changed in place.
 template <class Type>
 class change {
 public:
@@ -153,7 +154,7 @@ private:
   Type* typed_ = nullptr;
 };
 
-// A collection that belongs to a command while it works, and is destroyed some elements at a time.
+// A collection that a command builds. It is destroyed some elements at a time.
 template <class Type>
 class scratch {
 public:

@@ -1,6 +1,4 @@
 // Commands about the connection and about the server.
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,7 +17,7 @@ void check_name(std::string_view name) {
   }
 }
 
-// There are no passwords: the user "default" may use any, as in a redis-server without one.
+// Accepts any password for the user "default", as a redis-server without a password does.
 void check_user(std::string_view name) {
   if (name != "default") {
     fail("WRONGPASS invalid username-password pair or user is disabled.");
@@ -36,8 +34,7 @@ void check_subcommand_arity(const invocation& call, std::size_t count, std::stri
   }
 }
 
-// Answers HELP, in Redis's form, or an unknown subcommand of `command`, which has one subcommand besides
-// HELP.
+// Answers HELP, or an unknown subcommand of a command that has one subcommand besides HELP.
 void reply_help(invocation& call, std::string_view command, std::string_view upper, std::string_view usage,
                 std::string_view text) {
   if (!is_subcommand(call, "help")) {
@@ -76,13 +73,6 @@ void echo(invocation& call) {
 
 void quit(invocation& call) {
   call.from.quit = true;
-  call.reply.ok();
-}
-
-void select(invocation& call) {
-  if (integer_argument(call, 1) != 0) {
-    fail("ERR DB index is out of range");
-  }
   call.reply.ok();
 }
 
@@ -141,7 +131,7 @@ void hello(invocation& call) {
   reply.array(0);
 }
 
-// COMMAND DOCS, of all commands; redis-cli asks for it.
+// COMMAND DOCS describes all commands. redis-cli asks for it.
 void describe(invocation& call) {
   if (!is_subcommand(call, "docs")) {
     return reply_help(call, "command", "COMMAND", "DOCS",
@@ -186,9 +176,8 @@ void configuration(invocation& call) {
   }
 }
 
-// All sections; arguments, which would choose some of them, are ignored.
+// Prints all sections and ignores its arguments.
 void info(invocation& call) {
-  using std::chrono::duration_cast, std::chrono::seconds, std::chrono::steady_clock;
   const server_state& server = call.server;
   const statistics& stats = server.stats;
   std::string text = "# Server\r\nredis_version:" + std::string(server_version) +
@@ -196,29 +185,19 @@ void info(invocation& call) {
   const auto line = [&](std::string_view name, auto value) {
     text.append(name).append(":").append(std::to_string(value)).append("\r\n");
   };
-  line("process_id", getpid());
-  line("tcp_port", server.config.port);
-  line("uptime_in_seconds", duration_cast<seconds>(steady_clock::now() - server.started).count());
   line("preemptible", server.config.time_slice.count() != 0);
-  line("time_slice_us", server.config.time_slice.count());
   text += "\r\n# Clients\r\n";
   line("connected_clients", stats.connected_clients);
-  line("maxclients", server.config.max_clients);
   line("blocked_clients", server.blocked.size());
   line("computing_clients", stats.computing_clients);
   text += "\r\n# Memory\r\n";
   line("used_memory", server.keys.used_memory());
-  line("maxmemory", server.config.max_memory);
   line("mem_clients_large", server.client_memory);
   text += "\r\n# Stats\r\n";
   line("total_connections_received", stats.connections_received);
   line("total_commands_processed", stats.commands_processed);
   line("rejected_connections", stats.rejected_connections);
   line("pubsub_channels", server.channels.size());
-  text += "\r\n# Keyspace\r\n";
-  if (const std::size_t keys = server.keys.size()) {
-    text += "db0:keys=" + std::to_string(keys) + ",expires=0,avg_ttl=0\r\n";
-  }
   call.reply.bulk(text);
 }
 

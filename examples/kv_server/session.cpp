@@ -1,4 +1,4 @@
-// A session: what is received is parsed and executed in place, in bounded portions.
+// A session parses and executes received bytes in place, in bounded portions.
 #include "session.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::chrono::steady_clock::time_point session::deadline() const {
 }
 
 void session::time_out() {
-  if (client_.waiting == nullptr) {  // it has just been given something
+  if (client_.waiting == nullptr) {  // it has just received an item
     return;
   }
   server_.blocked.remove(client_);
@@ -77,7 +77,7 @@ session::outcome session::process() {
     if (client_.held == nullptr || (result != outcome::more && result != outcome::compute)) {
       return outcome::close;
     }
-    stop_computing();  // what has been begun is ended first
+    stop_computing();  // the command ends first
   }
   count_computing(result == outcome::compute);
   return result;
@@ -124,15 +124,12 @@ session::outcome session::run_requests() {
   return outcome::more;
 }
 
-// The request stays, in our own memory. Without memory for it, the command is ended where it is.
+// Keeps the request in the session's own memory. Without memory for it, the command is executed to its end.
 session::outcome session::suspend(step next) {
   keep_rest();
   if (input_.overflowed()) {
-    for (; client_.work && next != step::done; next = go_on(call_)) {
-      if (next == step::compute) {
-        compute();
-      }
-    }
+    finish_at_once(call_, next);
+    serve_blocked(server_);
     return outcome::close;
   }
   return next == step::compute ? outcome::compute : outcome::more;
@@ -144,7 +141,7 @@ void session::take_pushed() {
   client_.pushed.release();
 }
 
-// Moves what is not yet executed to the front of our own memory, or gives that back when there is nothing.
+// Moves unexecuted bytes to the front of the session's own memory, or frees that memory if there are none.
 void session::keep_rest() {
   if (unread_.empty()) {
     if (input_.capacity() != 0) {

@@ -1,29 +1,24 @@
-// A session: one client's side of the server without any I/O. Received bytes go in, replies come out.
+// A session is the server's side of one client, without I/O: received bytes go in, replies come out.
 //
 //   while (there are bytes: read into session.receive_space(), session.received(count))
 //     do { outcome = session.process(); send session.output(); session.output_sent();
 //          if (outcome == session::outcome::compute) session.compute(); }
 //     while (outcome is more or compute);  leave both loops at outcome::close
 //
-// A session whose is_in_company() holds may get output at any time, by what other clients do. Its front then
-// calls process() when it is woken (client.hpp) and when bytes have come. It continues to receive; otherwise
-// it would not notice that the client is gone. At deadline() it calls time_out().
+// If is_in_company() holds, other clients may cause output at any time. The front then calls process() when
+// it is woken (client.hpp), still receives, so that it notices the end of the connection, and calls
+// time_out() at deadline().
 //
-// Memory. An idle session holds none: bytes are received into a block that the sessions of a thread share,
-// from which whole requests are executed in place; only what is left at its end is copied to the session's
-// own memory. That is sound if nothing else uses the block from the moment bytes are put there until
-// process() has returned: a read that fills the space just before it returns, as one built on readiness
-// does. process() leaves nothing in the shared block, so its caller may wait as long as it likes to send.
-// The output block is handed from session to session, through workspace::spare_output.
+// Memory. An idle session holds none. Bytes are received into a block that all sessions of a thread share;
+// whole requests are executed there, and the rest is copied to the session's own memory. Nothing else may use
+// the block between the read and the return of process(). Sessions share an output block the same way.
 //
-// Threads. Sessions of several threads, each with a workspace that is its own for the time, need a lock
-// around all that looks at other clients: the constructor, the destructor, process(), is_in_company(),
-// has_news(), deadline() and time_out().
+// Threads. With several threads, each has a workspace, and a lock must be held around the constructor, the
+// destructor, process(), is_in_company(), has_news(), deadline() and time_out().
 //
-// Bounds. process() stops at flush_size bytes of replies, except while a command claims keys: an endless
-// pipeline is paid for by its sender's reading. What a session holds beyond own_allowance counts against
-// settings::max_memory_clients for all sessions together; the one that goes over it is closed, once the
-// command that it executes has ended.
+// Bounds. process() stops after flush_size bytes of replies, except while a command claims keys. Memory
+// beyond own_allowance counts against settings::max_memory_clients; the session that exceeds it is closed
+// once its command has ended.
 #pragma once
 
 #include <span>
@@ -51,18 +46,18 @@ public:
   session& operator=(const session&) = delete;
   ~session();
 
-  // From now on, another workspace. Between process() and what is received next.
+  // Sets another workspace. Call it between process() and the next receive_space().
   void use(workspace& shared) { shared_ = &shared; }
 
-  // Where to put received bytes; never empty. Nobody else's bytes may be put anywhere before received().
+  // Returns where to put received bytes; never empty.
   std::span<char> receive_space();
   void received(std::size_t count);
 
   outcome process();
 
-  // Without the lock, and beside whatever others do; nobody calls process() meanwhile.
+  // Needs no lock. process() must not be called meanwhile.
   void compute() { client_.job->run(); }
-  // compute() is to return soon, if it is called at all.
+  // Makes compute() return soon.
   void stop_computing() {
     if (client_.job != nullptr) {
       client_.job->stop();
@@ -70,11 +65,11 @@ public:
   }
 
   bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
-  bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // process() is to be called
+  bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // call process()
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
-  void time_out();  // the client is to be told that it has waited in vain; process() follows
+  void time_out();  // ends the wait of a blocked client; call process() next
 
-  // Nothing while a command claims keys: it must not wait for the client.
+  // Empty while a command claims keys.
   std::string_view output() const { return client_.held == nullptr ? output_.view() : std::string_view(); }
   void output_sent();
 

@@ -1,4 +1,4 @@
-// What the commands work on: the settings, and the whole server's state.
+// The settings and the state of a server.
 #pragma once
 
 #include <array>
@@ -24,8 +24,7 @@ struct invocation;
 using executor = step (*)(invocation&);
 step execute(invocation& call);
 
-// Clients choose what to send by the version that they are told. This is Sennit's own: lower than that of any
-// Redis, it promises no command.
+// Clients choose commands by the server's version. This one is lower than that of any Redis.
 inline constexpr const char* server_version = "0.1.0";
 
 struct settings {
@@ -33,11 +32,11 @@ struct settings {
   std::uint16_t port = 6379;
   std::size_t max_clients = 10000;
   std::size_t max_memory = 0;  // of the store; 0: no limit
-  // Of all sessions together, as far as one holds more than a usual request needs (session.hpp).
+  // For all sessions together, beyond session::own_allowance of each.
   std::size_t max_memory_clients = std::size_t{256} << 20;
-  std::size_t max_output = std::size_t{256} << 20;  // replies of one session not yet sent
-  std::size_t max_pushed = std::size_t{32} << 20;   // messages to one client that it has not taken yet
-  std::chrono::microseconds time_slice{0};          // of a fiber that computes; 0: it is not preempted
+  std::size_t max_output = std::size_t{256} << 20;  // unsent replies of one session
+  std::size_t max_pushed = std::size_t{32} << 20;   // unsent messages to one client
+  std::chrono::microseconds time_slice{0};          // of a fiber that computes; 0: no preemption
   protocol_limits protocol;
 };
 
@@ -46,31 +45,30 @@ struct statistics {
   std::uint64_t rejected_connections = 0;
   std::uint64_t commands_processed = 0;
   std::size_t connected_clients = 0;
-  std::size_t computing_clients = 0;  // beside what others do
+  std::size_t computing_clients = 0;
 };
 
-// What the sessions of one thread share (session.hpp): where they receive, and the output block last used,
-// still warm.
+// The sessions of one thread share a block to receive into, and the output block used last (session.hpp).
 struct workspace {
   std::array<char, std::size_t{16} << 10> receive_block;
   buffer spare_output{0};
 };
 
-// Clients that wait for a list to have an item (BLPOP): which waits for which key, in which order.
+// The clients that are blocked by BLPOP, in order, for each key.
 class blocked_clients {
 public:
   std::size_t size() const { return size_; }
 
-  // `one.waiting` says for what. Throws std::bad_alloc, then it does not wait.
+  // Blocks a client on the keys of `one.waiting`. Throws std::bad_alloc and then changes nothing.
   void add(client& one);
-  void remove(client& one);  // and one.waiting is empty
+  void remove(client& one);  // resets one.waiting
 
-  // The key has a list now, or more in it.
+  // Call it after items have been added to the key's list.
   void list_has_grown(std::string_view key);
   bool has_news() const { return !grown_.empty(); }
 
-  // Gives the items of lists that have grown to the clients that wait for them: the one that has waited
-  // longest first. Lists that are claimed have to wait, too. To be called between commands.
+  // Gives the items of grown lists to their blocked clients, in order. Skips lists that are claimed. Call it
+  // between commands.
   void serve(server_state& server);
 
 private:
@@ -91,9 +89,8 @@ struct server_state {
   blocked_clients blocked;
   std::map<std::string, std::set<client*>, std::less<>> channels;  // those that have subscribers
   std::size_t client_memory = 0;                                   // counted against max_memory_clients
-  workspace shared;                                                // by all sessions, if one thread runs them
-  executor run_request = execute;  // or what runs it in another way: fronts/coroutine_per_request.hpp
-  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  workspace shared;                // for all sessions, if one thread runs them
+  executor run_request = execute;  // fronts/coroutine_per_request.hpp replaces it
 };
 
 }  // namespace kv

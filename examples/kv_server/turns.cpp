@@ -1,4 +1,4 @@
-// Executing commands in turns: their claims, and their portions.
+// The execution of long commands: their claims and portions.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -10,14 +10,14 @@ namespace kv {
 
 namespace {
 
-constexpr std::size_t most_keys_at_once = 512;  // more are claimed bit by bit
+constexpr std::size_t most_keys_at_once = 512;  // more are claimed in portions
 
 // The keys of a command, one by one.
 class key_cursor {
 public:
   key_cursor(const command& of, const invocation& call) : of_(&of), call_(call) {}
 
-  // False: there are no more.
+  // Returns false if there are no more.
   bool next(std::string_view& key, bool& exclusive) {
     if (of_->keys == keys::of_transaction) {
       return next_of_transaction(key, exclusive);
@@ -73,7 +73,7 @@ std::size_t most_keys(const command& found, const invocation& call) {
   return found.keys == keys::none ? 0 : found.keys <= keys::first_two ? 2 : call.arguments.size();
 }
 
-// After the first portion of a command of few keys. Nothing else has been executed since it began.
+// Called after the first portion of a command of few keys, before any other command.
 [[gnu::noinline]] void claim_keys(const command& found, invocation& call, std::size_t keys) {
   auto made = std::make_unique<claim>(call.server.claims, keys);
   made->everything = touches_everything(found, call);
@@ -85,7 +85,7 @@ std::size_t most_keys(const command& found, const invocation& call) {
   call.from.held = std::move(made);
 }
 
-// A command of many keys: claims them bit by bit, then runs it.
+// Claims many keys in portions, then runs the command.
 portions run_with_many_keys(invocation& call, const command& found) {
   claims& all = call.server.claims;
   while (all.acquiring != nullptr || (all.any() && touches_everything(found, call))) {
@@ -122,7 +122,7 @@ void finish(invocation& call) {
   from.working_memory = 0;
 }
 
-// Runs a part of a command; its errors become the reply.
+// Runs a part of a command and replies with its error, if it fails.
 template <class Run>
 step guarded(invocation& call, portions& work, Run run) {
   const std::size_t begin = call.reply.position();
@@ -136,7 +136,7 @@ step guarded(invocation& call, portions& work, Run run) {
       call.reply.back_to(begin);
       call.reply.error(out_of_memory);
     } else {
-      call.from.broken = true;  // in the midst of a reply
+      call.from.broken = true;  // a part of the reply is written
     }
   }
   work.reset();
@@ -145,15 +145,14 @@ step guarded(invocation& call, portions& work, Run run) {
 
 }  // namespace
 
-// A command may pass --maxmemory by its own arguments only, so there has to be room for the rest: what a key
-// takes, and the nodes of a collection, no more than 104 bytes for each argument.
+// A command may exceed --maxmemory by its own arguments only. A key takes up to 256 bytes besides, and each
+// argument up to 104 for its node in a collection.
 void check_memory(const command& found, const invocation& call) {
   if ((found.flags & denyoom) != 0) {
     check_room(call.server, 256 + 104 * call.arguments.size());
   }
 }
 
-// Whether the command has to wait until claims have ended.
 bool has_to_wait(const command& found, const invocation& call) {
   const std::size_t keys = most_keys(found, call);
   claims& all = call.server.claims;
@@ -174,7 +173,7 @@ bool has_to_wait(const command& found, const invocation& call) {
   return false;
 }
 
-// Without memory for the claim, all that is left of the command is done at once.
+// Without memory for the claim, the rest of the command is executed at once.
 step start_in_turns(const command& found, invocation& call) {
   client& from = call.from;
   const std::size_t keys = most_keys(found, call);
@@ -191,11 +190,8 @@ step start_in_turns(const command& found, invocation& call) {
     try {
       claim_keys(found, call, keys);
     } catch (const std::bad_alloc&) {
-      for (; next != step::done; next = go_on(call, from.work)) {
-        if (next == step::compute) {
-          from.job->run();
-        }
-      }
+      finish_at_once(call, next);
+      next = step::done;
     }
   }
   if (next == step::done) {
@@ -211,6 +207,15 @@ step go_on(invocation& call) {
     serve_blocked(call.server);
   }
   return next;
+}
+
+void finish_at_once(invocation& call, step next) {
+  for (; call.from.work && next != step::done; next = go_on(call, call.from.work)) {
+    if (next == step::compute) {
+      call.from.job->run();
+    }
+  }
+  finish(call);
 }
 
 step begin(const command& found, invocation& call, portions& work) {

@@ -1,13 +1,12 @@
-// Commands that take turns: coroutines that suspend after each portion of their work, and claims on keys.
+// Long commands: coroutines that suspend after each portion of their work, and claims on keys.
 //
-// To other clients every command happens at one moment. Most are executed in one piece. One that may take
-// long is a coroutine that suspends after some 20 us, and then the other clients have their turn. Until it
-// has ended, its client claims the keys that it names. A command of another client that wants to change such
-// a key, or would see it half changed, is tried again later. All other commands are executed meanwhile.
+// A command that may take long is a coroutine. It suspends after some 20 us, so that other commands can run.
+// Until it ends, its client claims the keys that it names. A command that conflicts with a claim is tried
+// again later, so every command is atomic.
 //
-// A command does not wait for a claim while it holds one, so there are no deadlocks. The exception is a
-// command that claims many keys bit by bit: there is only one at a time (`acquiring`). A session sends
-// nothing before its claim has ended, so a client that does not read its replies keeps nothing claimed.
+// A command never waits for a claim while it holds one, so there are no deadlocks. The exception is a command
+// that claims many keys in portions; only one of these runs at a time (`acquiring`). A session sends nothing
+// while it holds a claim, so a client that does not read cannot keep keys claimed.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +23,12 @@ namespace kv {
 
 enum class step {
   done,
-  more,     // continue when others have had their turn
+  more,     // continue after other clients' commands
   compute,  // run client::job without the lock, then continue
 };
 
-// A command that takes turns. `co_yield step::more` ends a portion. A view of an argument is not valid after
-// it: the session may have moved the request.
+// A long command. `co_yield step::more` ends a portion and invalidates views of arguments, since the session
+// may move the request.
 class portions {
 public:
   struct promise_type {
@@ -75,13 +74,13 @@ private:
 // The size of a portion.
 class budget {
 public:
-  // Whether the portion has room for one more element of so many bytes. The first always fits.
+  // Returns whether the portion has room for one more element of so many bytes. The first always fits.
   bool takes(std::size_t bytes = 0) {
     const bool has_room = left_ > 0;
     left_ -= static_cast<std::ptrdiff_t>(64 + bytes);
     return has_room;
   }
-  // Counts an element. True: the portion is over, and the next one begins.
+  // Counts an element. Returns true if the portion is over, and begins the next.
   bool spent(std::size_t bytes = 0) {
     takes(bytes);
     return left_ <= 0 && (left_ = whole, true);
@@ -98,17 +97,17 @@ public:
   bool block(std::uint64_t hash, bool exclusive, const class claim* own = nullptr);
 
   const claim* acquiring = nullptr;
-  bool everything_wanted = false;  // FLUSHALL waits for all claims to end: no command that takes turns begins
+  bool everything_wanted = false;  // FLUSHALL waits until all claims end: no long command may begin
 
 private:
   friend class claim;
   std::vector<claim*> held_;
 };
 
-// The keys that one command claims, as hashes: keys of equal hashes only wait longer.
+// The keys that one command claims. It stores hashes: two keys with one hash share a claim.
 class claim {
 public:
-  // Registers itself. `keys`: at most so many are added. Throws std::bad_alloc.
+  // Registers itself, for at most `keys` keys. Throws std::bad_alloc.
   claim(claims& all, std::size_t keys)
       : all_(all),
         mask_(std::bit_ceil(keys + keys / 2 + 4) - 1),
@@ -135,7 +134,7 @@ public:
     std::uint64_t& found = slot(hash);
     found = (hash & ~std::uint64_t{1}) | (found & 1) | (exclusive ? 1 : 0);
   }
-  // Whether a command that uses the key has to wait for this one.
+  // Returns whether a command that uses the key has to wait for this claim.
   bool blocks(std::uint64_t hash, bool exclusive) {
     const std::uint64_t found = everything ? 1 : slot(hash | 2);
     if (found == 0) {
@@ -154,7 +153,7 @@ private:
     void operator()(void* memory) const { std::free(memory); }
   };
 
-  // Its last bit says whether the claim is exclusive.
+  // The last bit of a slot is set if the claim is exclusive.
   std::uint64_t& slot(std::uint64_t hash) const {
     std::size_t at = hash & mask_;
     while (slots_[at] != 0 && (slots_[at] | 1) != (hash | 1)) {
@@ -166,7 +165,7 @@ private:
   claims& all_;
   std::size_t mask_;
   std::unique_ptr<std::uint64_t[], free_memory> slots_;
-  bool wanted_ = false;  // a command that changes a key waits for it: no other command may pass it
+  bool wanted_ = false;  // a writer waits for it, and no reader may overtake the writer
 };
 
 inline bool claims::block(std::uint64_t hash, bool exclusive, const claim* own) {

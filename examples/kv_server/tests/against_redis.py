@@ -47,7 +47,6 @@ SET n "" ; INCR n ; SET n abc ; INCR n ; SET n " 1" ; INCR n ; SET n "1 " ; INCR
 SET n 01 ; INCR n ; SET n -0 ; INCR n ; SET n +1 ; INCR n ; SET n 0 ; INCR n ; SET n 1.0 ; INCR n ; DEL n
 SET n "1\x00" ; INCR n ; SET n "\x001" ; INCR n ; SET n 0x10 ; INCR n ; SET n 1e3 ; INCR n ; DEL n
 SET x 1 ; DEL x
-SELECT 0 ; SELECT 1 ; SELECT -1 ; SELECT x ; SELECT ; SELECT 0 0 ; SELECT 99999999999999999999
 QUIT ; PING
 QUIT now
 PING ; QUIT ; garbage
@@ -119,6 +118,7 @@ INTENDED = [
      "a smaller limit on one request"),
     (b"COMMAND HELP\r\n", b"*5\r\n+COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n", "fewer subcommands"),
     (b"COMMAND\r\n", b"-ERR wrong number of arguments for 'command' command\r\n", "redis-cli sends COMMAND DOCS"),
+    (b"SELECT 0\r\n", b"-ERR unknown command 'SELECT', with args", "one database"),
     (b"CLIENT GETNAME\r\n", b"-ERR unknown command 'CLIENT', with args", "fewer commands"),
 ]
 

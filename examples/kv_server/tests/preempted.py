@@ -63,25 +63,6 @@ def others_are_served(computing, other):
     return f"{served} replies in the midst of SORTs"
 
 
-def transactions_are_whole(computing, other):
-    """None is seen half done, though it sorts in the middle."""
-    looks = 0
-    for turn in range(1, 9):
-        computing.send("MULTI", "INCR a", "SORT numbers LIMIT 0 1", "INCR b")
-        for _ in range(4):
-            computing.reply()
-        computing.send("EXEC")
-        while True:
-            other.send("MULTI", "GET a", "GET b", "EXEC")
-            one, another = [other.reply() for _ in range(4)][-1]
-            check(one == another, f"a transaction half done: {one!r} and {another!r}")
-            looks += 1
-            if not is_silent(computing):
-                break
-        check(computing.reply() == [b":%d" % turn, [b"0"], b":%d" % turn], "another result of EXEC")
-    return f"{looks} looks at transactions"
-
-
 def the_end_comes(start):
     """SIGTERM ends a server while a client computes."""
     with start() as server:
@@ -110,7 +91,7 @@ def main():
     def start(*more):
         return ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options, *more))
 
-    scenarios = [nobody_is_served] if chosen.expected == "not" else [others_are_served, transactions_are_whole]
+    scenarios = [nobody_is_served] if chosen.expected == "not" else [others_are_served]
     said = []
     try:
         with start() as server:

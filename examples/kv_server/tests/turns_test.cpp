@@ -73,6 +73,7 @@ TEST_F(turns, every_long_command_lets_others_have_theirs_and_happens_at_one_mome
       {many({"SUBSCRIBE"}), "*3\r\n", "", ""},
       {"MULTI\r\n" + repeat("INCR n\r\n", much) + "EXEC\r\n", "+OK\r\n+QUEUED", "INCR n",
        ":" + std::to_string(much + 1) + "\r\n"},
+      {"MULTI\r\nINCR a\r\nSORT list LIMIT 0 1\r\nINCR b\r\nEXEC\r\n", "+OK\r\n+QUEUED", "GET b", bulk("1")},
   };
   ask("DEL list");
   fill_.send(many({"RPUSH", "list"}));
