@@ -17,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "buffer.hpp"
@@ -71,7 +72,8 @@ struct waiting_for_list {
 };
 
 struct client {
-  explicit client(std::size_t max_output) : pushed(max_output) {}
+  client(std::size_t max_output, std::uint64_t number, kv::front& side)
+      : pushed(max_output), id(number), front(side) {}
 
   // What every command looks at comes first.
   std::unique_ptr<transaction> queued;  // from MULTI to the end of EXEC
@@ -87,16 +89,24 @@ struct client {
   std::size_t subscriptions = 0;
   buffer pushed;  // counted in server_state::client_memory
 
-  std::uint64_t id = 0;
-  kv::front* front = nullptr;      // nullptr: a client of a test, without a front
+  std::uint64_t id;
+  kv::front& front;
   std::size_t state_memory = 0;    // of queued requests, waits, watched keys and subscriptions, about
   std::size_t working_memory = 0;  // bytes that `work` holds
   std::set<std::string, std::less<>> channels;  // subscribed to
   std::set<std::string, std::less<>> watched;
 };
 
+// The memory of a name that a client subscribes to or watches, here and in the store, about.
+inline std::size_t registered_memory(std::string_view name) {
+  return 256 + 2 * name.size();
+}
+
 // Appends to `pushed` and wakes the client. Breaks off the client if `pushed` becomes too large.
 void push_to(server_state& server, client& to, std::string_view bytes);
+
+void leave_channel(server_state& server, client& from, const std::string& name);
+void stop_watching(server_state& server, client& from);
 
 // Removes a client that is going: its subscriptions, watched keys and waits.
 void forget(server_state& server, client& gone);

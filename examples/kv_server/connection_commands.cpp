@@ -57,9 +57,7 @@ void ping(invocation& call) {
     fail_arity("ping");
   }
   if (call.from.subscriptions != 0) {
-    call.reply.array(2);
-    call.reply.bulk("pong");
-    call.reply.bulk(call.arguments.size() == 2 ? call.arguments[1] : "");
+    call.reply.bulks({"pong", call.arguments.size() == 2 ? call.arguments[1] : ""});
   } else if (call.arguments.size() == 2) {
     call.reply.bulk(call.arguments[1]);
   } else {
@@ -141,11 +139,7 @@ void describe(invocation& call) {
   call.reply.array(2 * all_commands().size());
   for (const command& each : all_commands()) {
     call.reply.bulk(each.name);
-    call.reply.array(6);
-    for (const std::string_view text : {std::string_view("summary"), each.summary, std::string_view("since"),
-                                        each.since, std::string_view("group"), each.group}) {
-      call.reply.bulk(text);
-    }
+    call.reply.bulks({"summary", each.summary, "since", each.since, "group", each.group});
   }
 }
 
@@ -169,10 +163,10 @@ void configuration(invocation& call) {
   const auto* found = std::find_if(std::begin(parameters), std::end(parameters), [&](const auto& each) {
     return equals_ignoring_case(call.arguments[2], each.first);
   });
-  call.reply.array(found == std::end(parameters) ? 0 : 2);
-  if (found != std::end(parameters)) {
-    call.reply.bulk(call.arguments[2]);
-    call.reply.bulk(found->second);
+  if (found == std::end(parameters)) {
+    call.reply.array(0);
+  } else {
+    call.reply.bulks({call.arguments[2], found->second});
   }
 }
 

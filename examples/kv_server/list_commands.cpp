@@ -1,4 +1,4 @@
-// Commands on lists, and BLPOP, which waits.
+// Commands on lists.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -61,9 +61,7 @@ portions blpop(invocation& call) {
   for (std::size_t i = 1; i < keys; ++i) {
     if (read<list_value>(call, call.arguments[i]) != nullptr) {
       change<list_value> list(call, call.arguments[i]);
-      call.reply.array(2);
-      call.reply.bulk(call.arguments[i]);
-      call.reply.bulk(list->pop(list_end::left));
+      call.reply.bulks({call.arguments[i], list->pop(list_end::left)});
       co_return;
     }
     if (now.spent()) {

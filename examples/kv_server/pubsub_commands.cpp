@@ -5,27 +5,11 @@ namespace kv::handlers {
 
 namespace {
 
-std::size_t subscription_memory(std::string_view name) {
-  return 256 + 2 * name.size();
-}
-
 void reply_subscription(invocation& call, std::string_view what, std::string_view name) {
   call.reply.array(3);
   call.reply.bulk(what);
   call.reply.bulk(name);
   call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions));
-}
-
-void leave_channel(invocation& call, const std::string& name) {
-  if (call.from.channels.erase(name) != 0) {
-    const auto found = call.server.channels.find(name);
-    found->second.erase(&call.from);
-    if (found->second.empty()) {
-      call.server.channels.erase(found);
-    }
-    --call.from.subscriptions;
-    call.from.state_memory -= subscription_memory(name);
-  }
 }
 
 }  // namespace
@@ -37,7 +21,7 @@ portions subscribe(invocation& call) {
     const std::string name(call.arguments[i]);
     if (from.channels.insert(name).second) {
       ++from.subscriptions;
-      from.state_memory += subscription_memory(name);
+      from.state_memory += registered_memory(name);
       call.server.channels[name].insert(&from);
     }
     reply_subscription(call, "subscribe", name);
@@ -58,7 +42,7 @@ portions unsubscribe(invocation& call) {
   budget now;
   for (std::size_t i = 1; all ? !call.from.channels.empty() : i < call.arguments.size(); ++i) {
     const std::string name(all ? *call.from.channels.begin() : call.arguments[i]);
-    leave_channel(call, name);
+    leave_channel(call.server, call.from, name);
     reply_subscription(call, "unsubscribe", name);
     if (now.spent(name.size())) {
       co_yield step::more;
@@ -66,7 +50,7 @@ portions unsubscribe(invocation& call) {
   }
 }
 
-// The sender itself, if it has subscribed in the same transaction, gets the message among its replies.
+// A sender that has subscribed in the same transaction gets the message among its replies.
 void publish(invocation& call) {
   const auto found = call.server.channels.find(call.arguments[1]);
   if (found == call.server.channels.end()) {
@@ -75,10 +59,7 @@ void publish(invocation& call) {
   }
   buffer message(call.server.config.max_output);
   reply_writer writer(message);
-  writer.array(3);
-  writer.bulk("message");
-  writer.bulk(call.arguments[1]);
-  writer.bulk(call.arguments[2]);
+  writer.bulks({"message", call.arguments[1], call.arguments[2]});
   for (kv::client* each : found->second) {
     if (each == &call.from) {
       call.reply.raw(message.view());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,14 @@ public:
 
   void integer(std::int64_t value) { number(':', value); }
   void array(std::size_t elements) { number('*', elements); }
+
+  // An array of bulk strings.
+  void bulks(std::initializer_list<std::string_view> texts) {
+    array(texts.size());
+    for (const std::string_view each : texts) {
+      bulk(each);
+    }
+  }
 
   void bulk(std::string_view bytes) {
     char* to = out_.reserve(bytes.size() + integer_digits + 5);

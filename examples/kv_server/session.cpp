@@ -6,16 +6,14 @@
 
 namespace kv {
 
-session::session(server_state& server, workspace& shared, std::uint64_t id, front* side)
+session::session(server_state& server, workspace& shared, std::uint64_t id, front& side)
     : server_(server),
       shared_(&shared),
-      client_(server.config.max_output),
+      client_(server.config.max_output, id, side),
       parser_(server.config.protocol),
       input_(server.config.protocol.max_request + most_received),
       output_(server.config.max_output),
       call_{request(nullptr, nullptr, 0), server, client_, reply_} {
-  client_.id = id;
-  client_.front = side;
   ++server.stats.connected_clients;
   ++server.stats.connections_received;
 }

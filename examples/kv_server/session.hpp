@@ -41,7 +41,7 @@ public:
   static constexpr std::size_t flush_size = 64 * 1024;
   static constexpr std::size_t own_allowance = 128 * 1024;
 
-  session(server_state& server, workspace& shared, std::uint64_t id, front* side = nullptr);
+  session(server_state& server, workspace& shared, std::uint64_t id, front& side);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();

@@ -61,12 +61,12 @@ portions zadd(invocation& call) {
 
 void zpopmin(invocation& call) {
   change<sorted_set_value> set(call, call.arguments[1]);
-  call.reply.array(set ? 2 : 0);
-  if (set) {
-    call.reply.bulk(set->begin()->second);
-    call.reply.bulk(score_text(set->begin()->first));
-    set->drop_one();
+  if (!set) {
+    call.reply.array(0);
+    return;
   }
+  call.reply.bulks({set->begin()->second, score_text(set->begin()->first)});
+  set->drop_one();
 }
 
 }  // namespace kv::handlers

@@ -8,11 +8,7 @@ namespace kv::handlers {
 
 namespace {
 
-std::size_t watched_memory(std::string_view name) {
-  return 256 + 2 * name.size();  // here and in the store
-}
-
-// Why EXEC does not run what was queued; empty: it does.
+// Returns why EXEC refuses the queued requests; empty if it does not.
 std::string_view refusal(const invocation& call) {
   if (call.arguments.size() > 1) {
     return "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";
@@ -27,19 +23,9 @@ std::string_view refusal(const invocation& call) {
   return {};
 }
 
-void stop_watching(invocation& call) {
-  client& from = call.from;
-  for (const std::string& name : from.watched) {
-    call.server.keys.unwatch(name, from.watched_changed);
-    from.state_memory -= watched_memory(name);
-  }
-  from.watched.clear();
-  from.watched_changed = false;
-}
-
 portions drop_transaction(invocation& call) {
   client& from = call.from;
-  stop_watching(call);
+  stop_watching(call.server, call.from);
   budget now;
   while (from.queued != nullptr && !from.queued->requests.empty()) {
     from.queued->requests.pop_back();
@@ -55,7 +41,7 @@ portions drop_transaction(invocation& call) {
 
 void multi(invocation& call) {
   if (call.from.queued != nullptr) {
-    call.reply.error("ERR MULTI calls can not be nested");  // and it goes on: nothing is thrown
+    call.reply.error("ERR MULTI calls can not be nested");  // the transaction stays valid: nothing is thrown
     return;
   }
   call.from.queued = std::make_unique<transaction>();
@@ -70,7 +56,7 @@ portions discard(invocation& call) {
   return drop_transaction(call);
 }
 
-// An argument too many ends the transaction, if there is one: that is why the table lets it pass.
+// With an argument too many it ends the transaction, so the table allows arguments.
 portions exec(invocation& call) {
   client& from = call.from;
   if (from.queued == nullptr && call.arguments.size() == 1) {
@@ -114,7 +100,7 @@ portions watch(invocation& call) {
     const std::string_view name = call.arguments[i];
     if (from.watched.emplace(name).second) {
       call.server.keys.watch(name, from.watched_changed);
-      from.state_memory += watched_memory(name);
+      from.state_memory += registered_memory(name);
     }
     if (now.spent(name.size())) {
       co_yield step::more;
@@ -124,7 +110,7 @@ portions watch(invocation& call) {
 }
 
 void unwatch(invocation& call) {
-  stop_watching(call);
+  stop_watching(call.server, call.from);
   call.reply.ok();
 }
 

@@ -20,11 +20,9 @@ std::size_t memory_of(const waiting_for_list& one) {
 void hand(server_state& server, const std::string& key, client& to) {
   buffer out(server.config.max_output);
   reply_writer reply(out);
-  reply.array(2);
-  reply.bulk(key);
   {
     store::edit edit(server.keys, key);
-    reply.bulk(get_as<list_value>(*edit.get())->pop(list_end::left));
+    reply.bulks({key, get_as<list_value>(*edit.get())->pop(list_end::left)});
   }
   server.blocked.remove(to);
   push_to(server, to, out.view());
@@ -92,7 +90,7 @@ void blocked_clients::serve_key(server_state& server, const std::string& key) {
   for (auto next = line.begin(); next != line.end() && has_items(server, key);) {
     client& first = **next++;
     const bool was_last = next == line.end();
-    if (!first.broken && (first.front == nullptr || !first.front->is_gone())) {
+    if (!first.broken && !first.front.is_gone()) {
       hand(server, key, first);
     }
     if (was_last) {
@@ -129,29 +127,41 @@ void push_to(server_state& server, client& to, std::string_view bytes) {
     server.client_memory -= to.pushed.capacity();
     to.pushed.release();
   }
-  if (to.front != nullptr) {
-    to.broken ? to.front->break_off() : to.front->wake();
+  to.broken ? to.front.break_off() : to.front.wake();
+}
+
+void leave_channel(server_state& server, client& from, const std::string& name) {
+  if (from.channels.erase(name) != 0) {
+    const auto found = server.channels.find(name);
+    found->second.erase(&from);
+    if (found->second.empty()) {
+      server.channels.erase(found);
+    }
+    --from.subscriptions;
+    from.state_memory -= registered_memory(name);
   }
+}
+
+void stop_watching(server_state& server, client& from) {
+  for (const std::string& name : from.watched) {
+    server.keys.unwatch(name, from.watched_changed);
+    from.state_memory -= registered_memory(name);
+  }
+  from.watched.clear();
+  from.watched_changed = false;
 }
 
 void forget(server_state& server, client& gone) {
   gone.broken = true;
-  gone.front = nullptr;
   gone.work.reset();
   gone.held.reset();
   if (gone.waiting != nullptr) {
     server.blocked.remove(gone);
   }
-  for (const std::string& each : gone.channels) {
-    const auto found = server.channels.find(each);
-    found->second.erase(&gone);
-    if (found->second.empty()) {
-      server.channels.erase(found);
-    }
+  while (!gone.channels.empty()) {
+    leave_channel(server, gone, std::string(*gone.channels.begin()));
   }
-  for (const std::string& each : gone.watched) {
-    server.keys.unwatch(each, gone.watched_changed);
-  }
+  stop_watching(server, gone);
   server.client_memory -= gone.pushed.capacity();
   gone.pushed.release();
   serve_blocked(server);

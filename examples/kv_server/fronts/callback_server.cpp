@@ -43,7 +43,7 @@ public:
   callback_connection(callback_state& all, descriptor socket)
       : all_(all),
         socket_(std::move(socket)),
-        session_(all.server, all.server.shared, all.server.stats.connections_received + 1, this) {}
+        session_(all.server, all.server.shared, all.server.stats.connections_received + 1, *this) {}
   ~callback_connection() {
     all_.deadlines.erase({deadline_, this});
     if (due_) {
@@ -256,9 +256,7 @@ private:
         }
         return;
       }
-      if (all_.server.stats.connected_clients >= all_.server.config.max_clients) {
-        ++all_.server.stats.rejected_connections;
-        ::send(socket.get(), too_many_clients.data(), too_many_clients.size(), MSG_NOSIGNAL);
+      if (refuse_if_full(all_.server, all_.server.stats.connected_clients, socket)) {
         continue;
       }
       try {

@@ -135,7 +135,7 @@ public:
       : of_(of),
         stream_(std::move(stream)),
         space_(of.server_),
-        session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, this),
+        session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, *this),
         place_(of.connections_.insert(of.connections_.end(), this)) {}
   ~connection() { of_.connections_.erase(place_); }
   connection(const connection&) = delete;

@@ -102,6 +102,15 @@ descriptor accept_from(const descriptor& listener, bool blocking) {
       ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK)));
 }
 
+bool refuse_if_full(server_state& server, std::size_t clients, const descriptor& socket) {
+  const bool full = clients >= server.config.max_clients;
+  if (full) {
+    ++server.stats.rejected_connections;
+    ::send(socket.get(), too_many_clients.data(), too_many_clients.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  return full;
+}
+
 bool peer_is_gone(int socket) {
   char byte = 0;
   const ssize_t count = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);

@@ -66,6 +66,9 @@ descriptor open_signals(std::span<const int> signals);
 // The next connection, blocking or not, with TCP_NODELAY; empty, with errno: there is none now.
 descriptor accept_from(const descriptor& listener, bool blocking);
 
+// Returns whether there are max_clients already, and then answers with an error.
+bool refuse_if_full(server_state& server, std::size_t clients, const descriptor& socket);
+
 // Whether the peer has ended its stream, with nothing left to read, or broken it off.
 bool peer_is_gone(int socket);
 

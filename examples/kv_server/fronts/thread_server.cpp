@@ -49,7 +49,7 @@ public:
   thread_connection(shared_state& all, workspace& space, descriptor socket)
       : all_(all),
         socket_(std::move(socket)),
-        session_(all.server, space, all.server.stats.connections_received + 1, this),
+        session_(all.server, space, all.server.stats.connections_received + 1, *this),
         place_(all.connections.insert(all.connections.end(), this)) {
     if (all.ending) {
       break_off();
@@ -167,9 +167,7 @@ void accept_one(shared_state& all, const descriptor& listener) {
     return;
   }
   const std::lock_guard hold(all.lock);
-  if (all.threads >= all.server.config.max_clients) {
-    ++all.server.stats.rejected_connections;
-    ::send(socket.get(), too_many_clients.data(), too_many_clients.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (refuse_if_full(all.server, all.threads, socket)) {
     return;
   }
   try {

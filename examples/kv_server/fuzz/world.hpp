@@ -13,7 +13,8 @@ namespace kv::fuzz {
 // One client and its session.
 class peer final : public front {
 public:
-  peer(server_state& server, std::uint64_t id) : server_(server), session_(server, server.shared, id, this) {}
+  peer(server_state& server, std::uint64_t id)
+      : server_(server), session_(server, server.shared, id, *this) {}
 
   void wake() override { woken_ = true; }
   void break_off() override { broken_off_ = true; }

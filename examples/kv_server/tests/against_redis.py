@@ -16,15 +16,7 @@ import sys
 
 import scenarios
 from server_process import (
-    ServerError, ServerProcess, connect, kv_server_command, parse_arguments, redis_command, server_title)
-
-
-def encode(*arguments):
-    parts = [b"*%d\r\n" % len(arguments)]
-    for each in arguments:
-        each = each if isinstance(each, bytes) else each.encode()
-        parts.append(b"$%d\r\n%s\r\n" % (len(each), each))
-    return b"".join(parts)
+    ServerError, ServerProcess, connect, encode, kv_server_command, parse_arguments, redis_command, server_title)
 
 
 # One conversation a line, commands divided by " ; ", in the inline form: what a user types.

@@ -198,7 +198,7 @@ def too_many_clients(start):
             with connect(server.port) as client:
                 check(receive_all(client) == b"-ERR max number of clients reached\r\n", "not refused")
         served.pop().close()
-        wait_until(lambda: serves_new_client(server.port), "nobody is let in")
+        wait_until(lambda: serves_new_client(server.port), "a new client is not served")
         ask_each(served)
 
 
@@ -223,7 +223,7 @@ def no_descriptors(start):
         ask_each(served)
         for client in flooding + served[5:]:
             client.close()
-        wait_until(lambda: serves_new_client(server.port), "nobody is accepted after descriptors came back")
+        wait_until(lambda: serves_new_client(server.port), "no client is accepted after descriptors came back")
         ask_each(served[:5])
 
 

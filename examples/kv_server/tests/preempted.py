@@ -14,15 +14,10 @@ import sys
 
 from scenarios import Client
 from server_process import (
-    Failure, ServerError, ServerProcess, check, information, kv_server_command, parse_arguments, server_title)
+    Failure, ServerError, ServerProcess, check, encode, information, kv_server_command, parse_arguments, server_title)
 
 ELEMENTS = 300_000  # some 50 ms
 AT_ONCE = 5_000
-
-
-def encode(*words):
-    words = [str(each).encode() for each in words]
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in words)
 
 
 def is_silent(client):

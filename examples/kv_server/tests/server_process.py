@@ -48,8 +48,14 @@ def receive(client, count):
     return received
 
 
+def encode(*words):
+    """A request: an array of bulk strings."""
+    words = [each if isinstance(each, bytes) else str(each).encode() for each in words]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in words)
+
+
 def information(server, name):
-    """A number that INFO tells, asked for by a client, or by a new one."""
+    """A number from INFO. `server` is a server, or the socket of a client that asks."""
     with contextlib.ExitStack() as stack:
         client = server if isinstance(server, socket.socket) else stack.enter_context(connect(server.port))
         client.sendall(b"INFO\r\n")
@@ -63,7 +69,7 @@ def information(server, name):
 
 
 def free_port():
-    """One that no client is given: thousands of those of other servers may run beside this one."""
+    """A free port below those that the kernel gives to clients."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as text:
         first_of_clients = int(text.read().split()[0])
     for _ in range(100):

@@ -37,7 +37,7 @@ inline std::string repeat(std::string_view text, std::size_t times) {
 class test_client final : public front {
 public:
   explicit test_client(server_state& server, std::uint64_t id = 1)
-      : session_(server, server.shared, id, this) {}
+      : session_(server, server.shared, id, *this) {}
 
   void wake() override { ++woken; }
   void break_off() override { ++broken_off; }
