@@ -183,7 +183,7 @@ void info(invocation& call) {
   text += "\r\n# Clients\r\n";
   line("connected_clients", stats.connected_clients);
   line("blocked_clients", server.blocked.size());
-  line("computing_clients", stats.computing_clients);
+  line("computing_clients", stats.computing_clients.load());
   text += "\r\n# Memory\r\n";
   line("used_memory", server.keys.used_memory());
   line("mem_clients_large", server.client_memory);

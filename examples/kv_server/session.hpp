@@ -56,7 +56,12 @@ public:
   outcome process();
 
   // Needs no lock. process() must not be called meanwhile.
-  void compute() { client_.job->run(); }
+  void compute() {
+    client_.job->run();
+    if (client_.job->result() != sort_job::outcome::unfinished) {
+      count_computing(false);  // not in process(): a client that is executed before this one would see it
+    }
+  }
   // Makes compute() return soon.
   void stop_computing() {
     if (client_.job != nullptr) {

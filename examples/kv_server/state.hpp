@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -45,7 +46,7 @@ struct statistics {
   std::uint64_t rejected_connections = 0;
   std::uint64_t commands_processed = 0;
   std::size_t connected_clients = 0;
-  std::size_t computing_clients = 0;
+  std::atomic<std::size_t> computing_clients = 0;
 };
 
 // The sessions of one thread share a block to receive into, and the output block used last (session.hpp).
