@@ -19,9 +19,14 @@
 
 namespace sennit {
 
-// Meets the std TimedLockable requirements. Not recursive: a fiber that locks it twice waits for itself,
-// which ends the program with a message where deadlocks are reported. Any fiber or thread may unlock it. A
-// free one is locked and unlocked by one compare-and-swap each. Misuse, asserted: to unlock one that is not
+// Meets the std TimedLockable requirements. Not recursive: to wait without a deadline for a mutex that the
+// same fiber holds is misuse, which ends the program with a message where deadlocks are reported (in debug
+// builds, unless they are turned off), even if another fiber would have unlocked it. Otherwise, any fiber or
+// thread may unlock it.
+//
+// A mutex is barging by default: a fiber that unlocks it and locks it again, without a wait in between, can
+// keep others out for as long as it goes on so. With `wait_options{.fairness = fairness::fair}`, and in
+// sennit::local, the fiber that has waited longest gets it. A free one is locked and unlocked by one compare-and-swap each. Misuse, asserted: to unlock one that is not
 // locked, to destroy one that is locked. (A fiber of a local runtime blocks its thread.) One that is first
 // locked while a runtime reports deadlocks names its holder, there and in dumps, and is slower.
 class mutex {

@@ -106,7 +106,8 @@ public:
 
   // Ends the workers; fibers that have not ended are then unwound on the calling thread, one after another:
   // what they wait for throws through them, their destructors run. A catch (...) in them must rethrow: if one
-  // goes on instead, this waits for it, and says so after two seconds. Not to be called by a fiber of its
+  // goes on instead, this waits for it, and reports it after two seconds if it waits for something of
+  // Sennit's (not if it computes, or blocks its thread). Not to be called by a fiber of its
   // own; nor may anybody outside wake, join or start its fibers any more.
   ~runtime() = default;
 

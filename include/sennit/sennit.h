@@ -142,7 +142,7 @@ int sennit_runtime_descriptor(const struct sennit_runtime* runtime);
 
 /* Starts a fiber; on the runtime's thread, inside or outside of run. `result`: gets its handle; null: none is
  * wanted, the fiber is detached. `options`: null is the default. -EINVAL: also for a `stack` that is too
- * small or not aligned. */
+ * small or not aligned (asserted by a library with assertions). */
 int sennit_runtime_spawn(struct sennit_runtime* runtime, struct sennit_fiber** result,
                          sennit_function function, void* argument,
                          const struct sennit_fiber_options* options);

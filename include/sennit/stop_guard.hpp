@@ -33,7 +33,8 @@ struct cancelled : detail::forced_unwind {};
 // wait (a free mutex, bytes that are there) does not throw. What is waited for stays as if it had not been
 // waited for; a condition variable's lock is held again. Waits in destructors that run because of an
 // exception do not throw (but those of a generator or coroutine that such a destructor resumes: it needs a
-// stop_shield). A yield is no wait.
+// stop_shield). Destructors that run otherwise need one, too, if they wait: what is thrown in them ends the
+// program by std::terminate(), as in any noexcept function. A yield is no wait.
 //
 // Guards of one fiber are nested, and all of them count, up to the innermost stop_shield. They are used by
 // the fiber or thread that makes them, which is not to hold one in a generator or coroutine across its

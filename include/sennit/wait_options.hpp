@@ -22,8 +22,8 @@ enum class wake_policy : std::uint8_t {
 
 // Whom a mutex is given to when it is unlocked.
 enum class fairness : std::uint8_t {
-  barging,  // whoever comes first: a fiber that runs may be quicker than the one that is woken
-  fair      // the one that is woken: nobody can be overtaken, but every hand-over waits for a switch
+  barging,  // the first that comes. One that locks the mutex again and again can starve those that wait
+  fair      // the one that has waited longest. None can be overtaken, but each hand-over waits for a switch
 };
 
 struct wait_options {

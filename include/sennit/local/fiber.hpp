@@ -51,8 +51,10 @@ class fiber {
 public:
   fiber() = default;
   fiber(fiber&& other) noexcept : fiber_(std::exchange(other.fiber_, nullptr)) {}
+  // `other` is empty afterwards. The fiber that this handle referred to is detached.
   fiber& operator=(fiber&& other) noexcept {
-    std::swap(fiber_, other.fiber_);
+    fiber taken(std::move(other));
+    std::swap(fiber_, taken.fiber_);
     return *this;
   }
   SENNIT_INLINE ~fiber() {
