@@ -150,8 +150,7 @@ private:
       case seen_state::blocks_thread:
         text_ += std::string(f.state == seen_state::parked ? "parked: " : "blocks its thread: ") + f.reason;
         print_object(f);
-        if (const seen_fiber* holder = holder_for(f))
-          text_ += " held by fiber " + std::to_string(holder->id);
+        print_holder(f);
         print_time(f);
         break;
       case seen_state::ready:
@@ -210,6 +209,14 @@ private:
     else if (f.object != 0)
       std::snprintf(text, sizeof text, " at %#" PRIxPTR, f.object);
     text_ += text;
+  }
+
+  void print_holder(const seen_fiber& f) {
+    if (f.holder == 0 || f.holder == owner_note::nobody)
+      return;
+    text_ += " held by fiber " + std::to_string(f.holder);
+    if (holder_for(f) == nullptr)
+      text_ += " (not in this report: it ended without unlocking, or belongs to another runtime)";
   }
 
   void print_time(const seen_fiber& f) {

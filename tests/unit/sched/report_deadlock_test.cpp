@@ -192,6 +192,22 @@ TEST_F(ReportDeadlock, ACycleOfMutexes) {
   expect("cycle: ");
 }
 
+TEST_F(ReportDeadlock, AMutexWhoseHolderHasEnded) {
+  sennit::mutex mutex;
+  sennit::runtime runtime({.workers = 2, .report_deadlock = true});
+  std::thread waits([&] {
+    runtime.run([&] {
+      sennit::spawn([&] { mutex.lock(); }, {.name = "forgets"}).join();
+      mutex.lock();
+    });
+  });
+  EXPECT_TRUE(errors.comes("\"main\": parked: mutex at"));
+  expect(" (not in this report: it ended without unlocking, or belongs to another runtime) for ");
+  mutex.unlock();
+  waits.join();
+  mutex.unlock();
+}
+
 TEST_F(ReportDeadlock, ACycleOfMutexesInALocalRuntime) {
   sennit::local::mutex lefts, rights;
   sennit::local::channel<int> end(1);

@@ -35,7 +35,7 @@ inline std::string at(const void* object) {
 // The same of a mutex, whose holder is noted where deadlocks are reported: as a rule in debug builds.
 inline std::string at_mutex(const void* object) {
   std::ostringstream text;
-  text << " at " << object << "( held by fiber \\d+)?" << for_long;
+  text << " at " << object << "( held by fiber \\d+)?( \\(not in this report[^)]*\\))?" << for_long;
   return text.str();
 }
 
