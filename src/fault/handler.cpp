@@ -103,7 +103,8 @@ void report_overflow(const fault_location& at, std::uintptr_t fault, std::uintpt
   const std::size_t size = at.frame.end > deepest ? at.frame.end - deepest : 0;
   if (is_oversized(at.frame, size, high - deepest))
     text << "the frame of the function at " << hexadecimal{at.frame.function} << " takes at least " << size
-         << " bytes: make its local variables smaller, or give it a larger stack";
+         << " bytes: make its local variables smaller, call it by sennit::on_large_stack(), or give it a "
+            "larger stack";
   else if (at.frame.recursive)
     text << "the function at " << hexadecimal{at.frame.function}
          << " recurses: give it a larger stack, or less recursion and smaller local variables";

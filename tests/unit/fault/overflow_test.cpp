@@ -169,7 +169,10 @@ TEST(Overflow, RecursionAndOversizedFramesAreToldApart) {
   });
   EXPECT_TRUE(large.says("sennit: stack overflow in fiber \"large\": its stack has 16384 bytes and is "))
       << large;
-  EXPECT_TRUE(large.says(" bytes: make its local variables smaller, or give it a larger stack\n")) << large;
+  EXPECT_TRUE(
+      large.says(" bytes: make its local variables smaller, call it by sennit::on_large_stack(), or give it "
+                 "a larger stack\n"))
+      << large;
   EXPECT_FALSE(large.says("recurses")) << large;
 }
 
