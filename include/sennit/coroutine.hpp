@@ -106,8 +106,10 @@ public:
   }
 
   coroutine(coroutine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  // `other` is empty afterwards. The coroutine that this was ends as by the destructor.
   coroutine& operator=(coroutine&& other) noexcept {
-    std::swap(frame_, other.frame_);
+    coroutine taken(std::move(other));
+    std::swap(frame_, taken.frame_);
     return *this;
   }
   ~coroutine() {

@@ -31,8 +31,10 @@ public:
   // Closed. Every operation fails with bad_file_descriptor.
   file() = default;
   file(file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  // `other` is closed afterwards, and so is the file that this was.
   file& operator=(file&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
+    file taken(std::move(other));
+    std::swap(descriptor_, taken.descriptor_);
     return *this;
   }
   ~file();

@@ -187,8 +187,10 @@ public:
   }
 
   generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  // `other` is empty afterwards. The generator that this was ends as by the destructor.
   generator& operator=(generator&& other) noexcept {
-    std::swap(frame_, other.frame_);
+    generator taken(std::move(other));
+    std::swap(frame_, taken.frame_);
     return *this;
   }
   SENNIT_INLINE ~generator() {

@@ -170,6 +170,20 @@ TEST(Coroutine, PassesReferencesAsPointers) {
   EXPECT_TRUE(c.done());
 }
 
+TEST(Coroutine, EndsWhenAnotherIsAssigned) {
+  std::atomic<int> alive = 0;
+  const auto make = [&alive] {
+    return coroutine<int(int)>([mine = counted(alive)](auto& self, int first) { return self.yield(first); });
+  };
+  coroutine<int(int)> c = make();
+  EXPECT_EQ(c(1), 1);
+  coroutine<int(int)> other = make();
+  EXPECT_EQ(alive, 2);
+  c = std::move(other);
+  EXPECT_EQ(alive, 1);
+  EXPECT_EQ(c(2), 2);
+}
+
 TEST(Coroutine, ArgumentsAndResultsAreDestroyed) {
   std::atomic<int> alive = 0;
   {

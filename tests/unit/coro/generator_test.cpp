@@ -98,6 +98,23 @@ TEST(Generator, CopiesLvaluesThatTheBodyKeeps) {
     EXPECT_EQ(word.size(), 44u);
 }
 
+TEST(Generator, EndsWhenAnotherIsAssigned) {
+  std::atomic<int> alive = 0;
+  const auto make = [&alive] {
+    return generator<int>([mine = counted(alive)](auto& yield) {
+      yield(1);
+      yield(2);
+    });
+  };
+  generator<int> g = make();
+  EXPECT_EQ(*g.begin(), 1);
+  generator<int> other = make();
+  EXPECT_EQ(alive, 2);
+  g = std::move(other);
+  EXPECT_EQ(alive, 1);
+  EXPECT_EQ(*g.begin(), 1);
+}
+
 TEST(Generator, UnwindsTheBodyWhenDestroyedEarly) {
   std::atomic<int> alive = 0;
   {

@@ -1,10 +1,14 @@
 // Files: what was written is read again, by fibers and outside of them; errors say what failed.
 #include "sennit/file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support.hpp"
@@ -24,6 +28,23 @@ protected:
 
   const std::filesystem::path directory;
 };
+
+KIND_TEST(File, IsClosedWhenAnotherIsAssigned) {
+  this->run([&] {
+    const std::string pipe = this->path("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    file out = file::open(pipe, O_WRONLY);
+    file other = file::open(this->path("b"), O_WRONLY | O_CREAT);
+    char byte = 0;
+    EXPECT_EQ(::read(reader, &byte, 1), -1) << "it has a writer";
+    out = std::move(other);
+    EXPECT_FALSE(other.is_open());
+    EXPECT_EQ(::read(reader, &byte, 1), 0) << "it has none";
+    out.write_all("b");
+    ::close(reader);
+  });
+}
 
 KIND_TEST(File, WhatWasWrittenIsReadAgain) {
   this->run([&] {

@@ -38,6 +38,19 @@ KIND_TEST(TcpStream, Echoes) {
   });
 }
 
+KIND_TEST(TcpStream, ClosesItsConnectionWhenAnotherIsAssigned) {
+  this->run([] {
+    auto [client, server] = make_connection();
+    auto [other_client, other_server] = make_connection();
+    client = std::move(other_client);
+    EXPECT_FALSE(other_client.is_open());
+    char buffer[8];
+    EXPECT_EQ(server.read_some(buffer, generous()), 0u);
+    client.write_all("x");
+    EXPECT_EQ(other_server.read_some(buffer, generous()), 1u);
+  });
+}
+
 KIND_TEST(TcpStream, TakesBytesAndCharacters) {
   this->run([] {
     auto [client, server] = make_connection();

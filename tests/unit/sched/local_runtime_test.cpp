@@ -78,6 +78,23 @@ TEST_P(LocalRuntime, JoinsAFiberThatEndedBefore) {
   });
 }
 
+TEST_P(LocalRuntime, AHandleThatIsAssignedToDetachesItsFormerFiber) {
+  bool first_ran = false;
+  rt.run([&] {
+    fiber handle = spawn([&] {
+      this_fiber::sleep_for(1us);
+      first_ran = true;
+    });
+    fiber second = spawn([] {});
+    handle = std::move(second);
+    EXPECT_FALSE(second.joinable());
+    handle.join();
+    while (!first_ran)
+      this_fiber::yield();
+  });
+  EXPECT_TRUE(first_ran);
+}
+
 TEST_P(LocalRuntime, JoinGivesUpAtItsDeadline) {
   rt.run([] {
     auto child = spawn([] { this_fiber::sleep_for(50ms); });

@@ -171,6 +171,26 @@ TEST_P(Parallel, SleepsInTheOrderOfTheDeadlines) {
   });
 }
 
+TEST_P(Parallel, AHandleThatIsAssignedToDetachesItsFormerFiber) {
+  std::atomic<bool> first_ran = false;
+  rt.run([&] {
+    event end, ended;
+    fiber handle = spawn([&] {
+      end.wait();
+      first_ran = true;
+      ended.set();
+    });
+    fiber second = spawn([] {});
+    handle = std::move(second);
+    EXPECT_FALSE(second.joinable());
+    handle.join();
+    EXPECT_FALSE(handle.joinable());
+    end.set();
+    ended.wait();
+  });
+  EXPECT_TRUE(first_ran);
+}
+
 TEST_P(Parallel, JoinsGiveUpAtTheirDeadlines) {
   rt.run([] {
     fiber f = spawn([] { this_fiber::park(); });

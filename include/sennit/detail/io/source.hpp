@@ -155,8 +155,10 @@ public:
   explicit owned_source(int descriptor);
   explicit owned_source(io_source* taken) noexcept : source_(taken) {}
   owned_source(owned_source&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
+  // `other` is empty afterwards. What this owned is given up as by the destructor.
   owned_source& operator=(owned_source&& other) noexcept {
-    std::swap(source_, other.source_);
+    owned_source taken(std::move(other));
+    std::swap(source_, taken.source_);
     return *this;
   }
   ~owned_source() {
