@@ -515,10 +515,11 @@ private:
 
   void leave_lent() noexcept {
     lock hold(waits_);
-    fiber* lender = nullptr;
-    if (--inside_ == 0 && closed_ && !servers_.empty())
+    if (--inside_ == 0 && closed_ && !servers_.empty()) [[unlikely]] {
+      fiber* lender = nullptr;
       Waits::take(list_pop_front(servers_), lender);
-    hold.release_and_wake(lender);
+      hold.release_and_wake(lender);
+    }
   }
   void forget(record& call) noexcept {
     const lock hold(waits_);
