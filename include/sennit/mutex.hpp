@@ -26,9 +26,10 @@ namespace sennit {
 //
 // A mutex is barging by default: a fiber that unlocks it and locks it again, without a wait in between, can
 // keep others out for as long as it goes on so. With `wait_options{.fairness = fairness::fair}`, and in
-// sennit::local, the fiber that has waited longest gets it. A free one is locked and unlocked by one compare-and-swap each. Misuse, asserted: to unlock one that is not
-// locked, to destroy one that is locked. (A fiber of a local runtime blocks its thread.) One that is first
-// locked while a runtime reports deadlocks names its holder, there and in dumps, and is slower.
+// sennit::local, the fiber that has waited longest gets it. A free one is locked and unlocked by one
+// compare-and-swap each. Misuse, asserted: to unlock one that is not locked, to destroy one that is locked.
+// (A fiber of a local runtime blocks its thread.) One that is first locked while a runtime reports deadlocks
+// names its holder, there and in dumps, and is slower.
 class mutex {
 public:
   constexpr mutex() noexcept = default;

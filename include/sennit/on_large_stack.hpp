@@ -37,8 +37,8 @@ void call_on_large_stack(void (*function)(void*), void* argument);
 //
 // Calls may be nested. A call runs directly, without another stack, where at least half of `large_stack_size`
 // is left of the current stack, and on stacks that are not Sennit's: those of threads. A coroutine or
-// generator that calls it gets a large stack, too; one that is made in the function has a stack of its own, of
-// its own size.
+// generator that calls it gets a large stack, too; one that is made in the function has a stack of its own,
+// of its own size.
 //
 // In the function no fiber can block without a stack by sennit_become() or a yield continuation.
 //

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "parallel_kinds.hpp"
+#include "sennit/event.hpp"
 #include "support/child.hpp"
 
 namespace {
