@@ -204,8 +204,8 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
     const int number = source.descriptor.load(std::memory_order_relaxed);
     error = control(EPOLL_CTL_ADD, source);
     if (error == -EEXIST && former != nullptr && !owner_.unwinding) {
-      // Another object watches the number here: the source stays where it was, and is told anew what it
-      // missed.
+      // Another object watches the number here. The source stays registered where it was, and EPOLL_CTL_MOD
+      // reports again what it has missed.
       source.driver.store(registered, std::memory_order_release);
       return former->control(EPOLL_CTL_MOD, source);
     }
