@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import mp3  # noqa: E402
 from harness import machine, plugin  # noqa: E402
 
-NAMES = {"none": "no threading", "timer": "a timer that nobody heeds", "live-set": "optimized: the live set is saved",
+NAMES = {"none": "no threading", "timer": "an ignored timer", "live-set": "optimized: the live set is saved",
          "save-all": "full save", "call": "a call for each check", "early-ir": "checks before optimization",
          "signals": "a timer's signals"}
 # The paper's processor: cycles, overhead, required MHz.
@@ -31,7 +31,7 @@ CACHES = {"8 KiB, 128 KiB": ("8192,4,32", "131072,16,32"), "32 KiB, 512 KiB": ("
 FIRST_MISS, LAST_MISS = 10, 100  # cycles, as kcachegrind has it
 BETWEEN_TURNS = 7_700  # cycles: 22 us of the paper's processor
 METHODS = ("live-set", "save-all", "call")
-# (variant, what makes it give way): "none" has the checks, but nothing is ever due; "always" yields at each.
+# (variant, yields): "none" has the checks but never yields; "always" yields at each check.
 AT_EACH = [("none", "none"), *((variant, timer) for variant in METHODS for timer in ("none", "always"))]
 
 
