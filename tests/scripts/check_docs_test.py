@@ -37,6 +37,10 @@ class CheckDocs(unittest.TestCase):
         status, output = run_on(block("c", source) + block("text", "1\n"))
         self.assertEqual(status, 0, output)
 
+    def test_flags_after_the_language_are_passed_on(self):
+        status, output = run_on(block("cpp -DKNOT=0", "int main() { return KNOT; }\n") + block("text", ""))
+        self.assertEqual(status, 0, output)
+
     def assert_wrong(self, what: str, text: str) -> None:
         status, output = run_on(text)
         self.assertEqual(status, 1, output)
@@ -58,12 +62,25 @@ class CheckDocs(unittest.TestCase):
     def test_what_is_in_docs_is_checked_too(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "README.md").write_text(block("cpp", GOOD), encoding="utf-8")
-            (Path(folder) / "docs").mkdir()
-            (Path(folder) / "docs" / "ropes.md").write_text(block("cpp", "int main() { return rope; }\n"), encoding="utf-8")
+            (Path(folder) / "docs" / "howto").mkdir(parents=True)
+            for page in ("ropes.md", "howto/splice.md"):
+                (Path(folder) / "docs" / page).write_text(block("cpp", "int main() { return rope; }\n"), encoding="utf-8")
             ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 1, ran.stdout)
         self.assertIn("ropes.md:3: this example does not compile", ran.stdout)
-        self.assertIn("2 examples compiled", ran.stdout)
+        self.assertIn("splice.md:3: this example does not compile", ran.stdout)
+        self.assertIn("3 examples compiled", ran.stdout)
+
+    def test_links_to_files_and_headings_are_accepted(self):
+        status, output = run_on("# A rope\n\n## How `it` is made\n\n[here](README.md#how-it-is-made), [there](#a-rope), "
+                                "[elsewhere](https://example.com/rope)\n")
+        self.assertEqual(status, 0, output)
+
+    def test_link_to_a_missing_file_is_found(self):
+        self.assert_wrong("README.md: the link to docs/ropes.md has no target", "[ropes](docs/ropes.md)\n")
+
+    def test_link_to_a_missing_heading_is_found(self):
+        self.assert_wrong("README.md: the link to #knots has no target", "# Ropes\n\n[knots](#knots)\n")
 
     def test_rows_of_waits_and_their_tests_are_compared(self):
         with tempfile.TemporaryDirectory() as folder:
