@@ -17,9 +17,9 @@
  *   sennit_mctx_switch(&home, &worker);             // prints 0
  *   sennit_mctx_switch(&home, &worker);             // prints 7
  *
- * The same on every CPU; context.h's backend decides what create and switch are made of (README.md). Linked
- * as sennit.h says, from C11 or C++; in strict C11 define _POSIX_C_SOURCE as 200809L, or more, before the
- * first header.
+ * The same on every CPU; context.h's backend decides what create and switch are made of
+ * (docs/portability.md). Linked as sennit.h says, from C11 or C++; in strict C11 define _POSIX_C_SOURCE as
+ * 200809L, or more, before the first header.
  *
  * A context is running, or suspended (create, switch) and resumed once, or saved (save) and resumed as often
  * as one likes while the function that saved it has not returned.
