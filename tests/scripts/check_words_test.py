@@ -1,0 +1,72 @@
+"""scripts/check_words finds each kind of phrase and sentence when it is planted, and accepts plain text and code."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_words"
+PLAIN = "# Ropes\n\nThe waiter resumes.\nThe caller that holds the lock wakes it, and a program who-knows ends.\n"
+
+
+def run_on(pages: dict[str, str]) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        for page, text in pages.items():
+            (Path(folder) / page).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / page).write_text(text, encoding="utf-8")
+        ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+
+class CheckWords(unittest.TestCase):
+    def assert_found(self, what: str, sentence: str) -> None:
+        status, output = run_on({"README.md": f"{PLAIN}\n{sentence}\n"})
+        self.assertEqual(status, 1, output)
+        self.assertIn(what, output)
+        self.assertIn("1 documents read, 1 faults", output)
+
+    def test_plain_text_is_accepted(self):
+        status, output = run_on({"README.md": PLAIN})
+        self.assertEqual(status, 0, output)
+
+    def test_headless_who_is_found(self):
+        self.assert_found('README.md:6: "Who"', "Who waits is woken.")
+        self.assert_found('README.md:6: "of who"', "It wakes the first of who waits.")
+        self.assert_found('README.md:7: "by whom"', "The lock is held, by\nwhom is unknown.")
+
+    def test_nobody_is_found(self):
+        self.assert_found('"nobody"', "There nobody waits.")
+
+    def test_told_and_said_are_found(self):
+        self.assert_found('"is told"', "The sanitizer is told of it.")
+        self.assert_found('"said:"', "It is misuse, they said: the program ends.")
+
+    def test_but_for_and_alone_are_found(self):
+        self.assert_found('"but for"', "All of them but\nfor one.")
+        self.assert_found('"alone"', "The owner alone may do it.")
+
+    def test_go_on_is_found(self):
+        self.assert_found('"goes on"', "The fiber goes on.")
+
+    def test_table_cell_that_refers_to_another_is_found(self):
+        self.assert_found('"the same"', "| a | b |\n|---|---|\n| one | the same |")
+
+    def test_long_sentences_are_found(self):
+        self.assert_found("a sentence of 41 words", "Rope " * 41 + ".\n\n" + "- It is short.\n" * 41)
+        self.assert_found("words a sentence on average", ("Rope " * 25 + "is plaited.\n\n") * 9)
+
+    def test_code_is_not_checked(self):
+        status, output = run_on({"README.md": PLAIN + "\n`who waits`\n\n```cpp\n// Nobody is told. Who waits goes on.\n```\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_rewritten_pages_are_checked_and_others_are_not(self):
+        wrong = "There nobody waits.\n"
+        status, output = run_on({"docs/old.md": wrong, "docs/howto/rope.md": wrong, "docs/tutorial/rope.md": wrong})
+        self.assertEqual(status, 1, output)
+        self.assertIn("howto/rope.md:1", output)
+        self.assertIn("tutorial/rope.md:1", output)
+        self.assertIn("2 documents read, 2 faults", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
