@@ -99,6 +99,8 @@ HOSTILE = [
 # (what is sent, the start of kv_server's reply, why it differs)
 INTENDED = [
     (b"HELLO 3\r\n", b"-NOPROTO unsupported protocol version\r\n", "RESP2 only"),
+    (b"HELLO 2 AUTH default any\r\n", encode("server", "sennit", "version", "0.1.0").replace(b"*4", b"*14"),
+     "a version below any of Redis: it promises nothing"),
     (b"COMMAND DOCS\r\n", b"*", "fewer commands"),
     (b"INFO server\r\n", b"$", "contents"),
     (b"CONFIG GET port\r\n", b"*2\r\n$4\r\nport\r\n", "the port itself"),

@@ -324,6 +324,7 @@ def killed_children(start):
             say(other, b"RPUSH queue a b c d e\r\nLRANGE queue 0 -1\r\n",
                 b":5\r\n*5\r\n" + b"".join(b"$1\r\n%c\r\n" % item for item in b"abcde"))
             pumped(server.port, b"PUBLISH news " + b"x" * 60000 + b"\r\n", 1000)
+            wait_until(lambda: information(server, "pubsub_channels") == 0, "a subscriber that never reads is kept")
             check_answers(server)
         wait_until(lambda: information(server, "blocked_clients") == 0, "the dead wait still")
 
