@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "computing/computing.hpp"
-#include "coroutine_per_request.hpp"
 #include "servers.hpp"
 
 namespace {

@@ -91,7 +91,7 @@ struct server_state {
   std::map<std::string, std::set<client*>, std::less<>> channels;  // those that have subscribers
   std::size_t client_memory = 0;                                   // counted against max_memory_clients
   workspace shared;                // for all sessions, if one thread runs them
-  executor run_request = execute;  // fronts/coroutine_per_request.hpp replaces it
+  executor run_request = execute;  // fronts/coroutine_per_request.cpp has others
 };
 
 }  // namespace kv

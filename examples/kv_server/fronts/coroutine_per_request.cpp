@@ -1,9 +1,13 @@
-// Coroutines spawned for each request.
+// Each request executed in a coroutine spawned for it: the experiment of "Making coroutines fast"
+// (RethinkDB), with its two optimisations to be switched on one by one. This is not how to write a server:
+// the fiber front spawns one coroutine for a connection, and the library always has both.
 //
-// It goes below the library's API, to the switch itself, on purpose: both kinds of switch are to be used by
-// the same code, and the library's coroutines cannot be had without their pool.
-#include "coroutine_per_request.hpp"
-
+//   pooled     A coroutine that has executed its request is kept in a free list: stack, context and run loop.
+//              Otherwise each request allocates them and frees them.
+//   swap       Switches by Sennit's switch; otherwise by the C library's swapcontext, with its system call.
+//
+// It uses the switch itself, below the library's API: the same code must use both kinds of switch, and the
+// library's coroutines always come from a pool.
 #include <ucontext.h>
 
 #include <cstdint>
@@ -14,6 +18,7 @@
 
 #include "commands.hpp"
 #include "sennit/detail/arch/context.h"
+#include "servers.hpp"
 
 namespace kv {
 

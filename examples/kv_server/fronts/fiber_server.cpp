@@ -12,8 +12,9 @@
 // The fiber of a client that is blocked or has subscribed selects among three events: a message on a channel
 // of capacity 1 from another client's fiber, bytes to read, and the deadline.
 //
-// `Kind` (fiber_kinds.hpp) is one thread or several. A fiber holds the server's lock while it uses shared
-// state, and not while it receives, sends or waits.
+// `Kind` is one thread or several: one_worker, several_workers. A fiber holds the server's lock while it uses
+// shared state, and not while it receives, sends or waits. Fibers of one thread need no lock: none of them
+// waits or yields while it uses that state (computing/computing.hpp).
 #include <algorithm>
 #include <list>
 #include <memory>
@@ -22,9 +23,16 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
-#include "fiber_kinds.hpp"
 #include "sennit/become.hpp"
+#include "sennit/channel.hpp"
+#include "sennit/counting_semaphore.hpp"
+#include "sennit/local/channel.hpp"
+#include "sennit/local/counting_semaphore.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/mutex.hpp"
+#include "sennit/runtime.hpp"
 #include "sennit/select_io.hpp"
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
@@ -37,6 +45,85 @@ namespace kv {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+struct one_worker {
+  struct mutex {
+    void lock() {}
+    void unlock() {}
+  };
+  using channel = sennit::local::channel<bool>;
+  using semaphore = sennit::local::counting_semaphore;
+
+  // The workspace of a session while it receives, processes and sends. No other fiber of the thread runs
+  // between receiving and processing, so all sessions share one.
+  class space {
+  public:
+    explicit space(server_state& server) : shared_(server.shared) {}
+    workspace& take() { return shared_; }
+    void give_back() {}
+
+  private:
+    workspace& shared_;
+  };
+
+  // Calls next(state) with the lock held.
+  template <class State>
+  static sennit::continuation locked(mutex&, sennit::continuation (*next)(State), State state) {
+    return next(std::move(state));
+  }
+
+  template <class Function>
+  static void spawn(Function&& function, std::string_view name) {
+    sennit::local::spawn(std::forward<Function>(function), {.name = name});
+  }
+  // A connection's fiber has no name, which would take memory while it has no stack.
+  template <class Function>
+  static void spawn_connection(Function&& function, std::size_t) {
+    sennit::local::spawn(std::forward<Function>(function));
+  }
+};
+
+struct several_workers {
+  using mutex = sennit::mutex;
+  using channel = sennit::channel<bool>;
+  using semaphore = sennit::counting_semaphore;
+
+  class space {
+  public:
+    explicit space(server_state&) {}
+    // Returns the same workspace until it is given back. Throws std::bad_alloc.
+    workspace& take() {
+      if (own_ == nullptr) {
+        own_ = std::make_unique_for_overwrite<workspace>();
+      }
+      return *own_;
+    }
+    void give_back() { own_.reset(); }
+
+  private:
+    std::unique_ptr<workspace> own_;
+  };
+
+  // Waits for the lock without a stack: many connections may wait while the fiber that holds it does not run.
+  template <class State>
+  static sennit::continuation locked(mutex& guard, sennit::continuation (*next)(State), State state) {
+    if (guard.try_lock()) {
+      return next(std::move(state));
+    }
+    return sennit::become(guard.locking(), next, std::move(state));
+  }
+
+  template <class Function>
+  static void spawn(Function&& function, std::string_view name) {
+    sennit::spawn(std::forward<Function>(function), {.name = name}).detach();
+  }
+  // Spreads the connections over the workers. A connection's events arrive at the worker where it first
+  // waits.
+  template <class Function>
+  static void spawn_connection(Function&& function, std::size_t number) {
+    sennit::spawn(std::forward<Function>(function), {.near = static_cast<unsigned>(number)}).detach();
+  }
+};
 
 // Returns false if the stream has failed, or if there is no memory to use it.
 template <class Transfer>

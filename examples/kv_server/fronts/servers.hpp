@@ -26,6 +26,17 @@ void serve_with_fibers(server_state& server, unsigned workers);
 void serve_with_callbacks(server_state& server);
 void serve_with_threads(server_state& server);
 
+// How a request is executed in a coroutine of its own (coroutine_per_request.cpp).
+struct coroutine_settings {
+  bool pooled = true;                              // coroutines are reused, with their stacks
+  bool swap = true;                                // Sennit's switch; false: swapcontext
+  std::size_t stack_size = std::size_t{64} << 10;  // from malloc, without a guard
+  bool zeroed = false;                             // from calloc
+};
+
+// Returns the executor for server_state::run_request. The settings hold for the whole process.
+executor in_coroutines(const coroutine_settings& chosen);
+
 // What a server says when it has begun to listen, and when it ends.
 void say_serving(const settings& config);
 void say_ending(std::size_t connections);
