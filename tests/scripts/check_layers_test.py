@@ -19,13 +19,13 @@ IN_ORDER = {
 }
 
 
-def run_on(files: dict[str, str]) -> tuple[int, str]:
+def run_on(files: dict[str, str], *options: str) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        ran = subprocess.run([SCRIPT, "--root", folder, *options], capture_output=True, text=True)
         return ran.returncode, ran.stdout + ran.stderr
 
 
@@ -42,6 +42,15 @@ class CheckLayers(unittest.TestCase):
         status, output = run_on(IN_ORDER)
         self.assertEqual(status, 0, output)
         self.assertIn("8 files in rooms, 0 violations", output)
+
+    def test_rooms_are_drawn_with_what_they_include(self):
+        status, output = run_on(IN_ORDER, "--draw")
+        self.assertEqual(status, 0, output)
+        rows = {line.split()[0]: line.split()[1:] for line in output.splitlines()}
+        self.assertEqual(rows["arch"], ["1", "2"])  # files, lines
+        self.assertEqual(rows["stack"], ["2", "3", "-"])
+        self.assertEqual(rows["coro"], ["1", "3", "1", "-", "-"])  # includes arch once
+        self.assertEqual(rows["sched"], ["1", "2", "-", "1", "-", "1"])
 
     def test_nothing_is_accepted(self):
         self.assertEqual(run_on({})[0], 0)
