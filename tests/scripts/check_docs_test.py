@@ -59,6 +59,14 @@ class CheckDocs(unittest.TestCase):
     def test_block_that_is_never_closed_is_found(self):
         self.assert_wrong("never closed", "```cpp\nint main() {}\n")
 
+    def test_path_that_is_missing_is_found(self):
+        self.assert_wrong("README.md: there is no src/knot.cpp", "See `src/knot.cpp`.\n")
+        self.assert_wrong("README.md: there is no scripts/plait", "Call `scripts/plait --all`.\n")
+
+    def test_placeholders_and_other_names_are_no_paths(self):
+        status, output = run_on("See `src/<room>/`, `src/*.cpp`, and `knots/reef.cpp`.\n")
+        self.assertEqual(status, 0, output)
+
     def test_what_is_in_docs_is_checked_too(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "README.md").write_text(block("cpp", GOOD), encoding="utf-8")
