@@ -5,7 +5,7 @@
 //
 //   `waiting` is set      The client is blocked (BLPOP) until another client pushes an item, the deadline
 //                         passes, or the connection ends.
-//   `work` is set         The rest of a command that takes turns (turns.hpp).
+//   `sorting` is set      The session has to sort a copy (SORT) before it continues.
 //   it has subscriptions  Other clients send it messages at any time.
 //
 // Other clients put bytes for this client into `pushed` and wake its front; see session.hpp.
@@ -23,7 +23,6 @@
 #include "buffer.hpp"
 #include "computing/computing.hpp"
 #include "protocol.hpp"
-#include "turns.hpp"
 
 namespace kv {
 
@@ -69,6 +68,20 @@ struct transaction {
 struct waiting_for_list {
   std::chrono::steady_clock::time_point deadline;
   std::vector<std::string> keys;  // all different
+  std::uint64_t number;           // of all waits, in order
+};
+
+// A SORT whose elements are copied.
+struct sorting {
+  std::unique_ptr<char[]> memory;  // of the elements
+  std::size_t bytes;               // of that memory
+  sort_job job;
+  std::int64_t skip, most;  // LIMIT; a negative `most`: all
+};
+
+// What a command has read or written, as count() in commands.hpp bounds it.
+struct usage {
+  std::size_t elements = 0, bytes = 0;
 };
 
 struct client {
@@ -78,21 +91,19 @@ struct client {
   // What every command looks at comes first.
   std::unique_ptr<transaction> queued;  // from MULTI to the end of EXEC
   std::unique_ptr<waiting_for_list> waiting;
-  portions work;
-  std::unique_ptr<claim> held;  // by `work`
-  bool needs_claim = true;      // false: `work` makes or has released its claims itself
-  bool quit = false;            // close once the replies so far are sent
-  bool broken = false;          // close at once
+  std::unique_ptr<kv::sorting> sorting;
+  usage used;           // by the command that is executed
+  bool quit = false;    // close once the replies so far are sent
+  bool broken = false;  // close at once
   bool in_exec = false;
-  bool watched_changed = false;  // one of `watched`
-  sort_job* job = nullptr;       // for step::compute
+  bool watched_changed = false;     // one of `watched`
+  std::uint64_t watched_epoch = 0;  // of the store, when the first key that exists was watched; 0: none was
   std::size_t subscriptions = 0;
   buffer pushed;  // counted in server_state::client_memory
 
   std::uint64_t id;
   kv::front& front;
-  std::size_t state_memory = 0;    // of queued requests, waits, watched keys and subscriptions, about
-  std::size_t working_memory = 0;  // bytes that `work` holds
+  std::size_t state_memory = 0;  // of queued requests, waits, watched keys, subscriptions and SORT, about
   std::set<std::string, std::less<>> channels;  // subscribed to
   std::set<std::string, std::less<>> watched;
 };

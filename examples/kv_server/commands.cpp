@@ -79,6 +79,14 @@ bool is_http(std::string_view name) {
   return equals_ignoring_case(name, "post") || equals_ignoring_case(name, "host:");
 }
 
+// A command may exceed --maxmemory by its own arguments only. A key takes up to 256 bytes besides, and each
+// argument up to 104 for its node in a collection.
+void check_memory(const command& found, const invocation& call) {
+  if ((found.flags & denyoom) != 0) {
+    check_room(call.server, 256 + 104 * call.arguments.size());
+  }
+}
+
 // Returns the command if it may run, and nullptr for HTTP. Rare cases have functions of their own, so that
 // the usual path uses little stack.
 const command* accept(const invocation& call) {
@@ -102,6 +110,7 @@ const command* accept(const invocation& call) {
 
 [[gnu::noinline]] void enqueue(const command& found, invocation& call) {
   transaction& queued = *call.from.queued;
+  check_bound(call, "A transaction", queued.arguments + call.arguments.size(), queued.memory);
   const std::size_t memory = queued.requests.emplace_back(found, call.arguments).memory();
   queued.flags |= found.flags;
   queued.arguments += call.arguments.size();
@@ -110,24 +119,32 @@ const command* accept(const invocation& call) {
   call.reply.simple("QUEUED");
 }
 
-step execute_one(invocation& call) {
+void execute_one(invocation& call) {
   const command* found = accept(call);
   if (found == nullptr) {
     call.from.broken = call.from.quit = true;
-    return step::done;
-  }
-  if (call.from.queued != nullptr && (found->flags & at_once) == 0) [[unlikely]] {
+  } else if (call.from.queued != nullptr && (found->flags & at_once) == 0) [[unlikely]] {
     enqueue(*found, call);
-    return step::done;
+  } else {
+    found->run(call);
   }
-  if (call.server.claims.any() && has_to_wait(*found, call)) [[unlikely]] {
-    return step::more;
+}
+
+// Replies with the error of a command that fails. Returns whether it succeeds.
+template <class Run>
+bool guarded(invocation& call, Run run) {
+  const std::size_t begin = call.reply.position();
+  try {
+    run();
+    return true;
+  } catch (const command_error& error) {
+    call.reply.back_to(begin);
+    call.reply.error(error.text);
+  } catch (const std::bad_alloc&) {
+    call.reply.back_to(begin);
+    call.reply.error(out_of_memory);
   }
-  if (found->by.begin != nullptr) {
-    return start_in_turns(*found, call);
-  }
-  found->by.run(call);
-  return step::done;
+  return false;
 }
 
 }  // namespace
@@ -175,23 +192,42 @@ void check_room(const server_state& server, std::size_t bytes) {
   }
 }
 
-step execute(invocation& call) {
-  const bool was_queueing = call.from.queued != nullptr;
-  const std::size_t begin = call.reply.position();
-  try {
-    const step next = execute_one(call);
-    serve_blocked(call.server);
-    return next;
-  } catch (const command_error& error) {
-    call.reply.error(error.text);
-  } catch (const std::bad_alloc&) {
-    call.reply.back_to(begin);
-    call.reply.error(out_of_memory);
+void check_bound(const invocation& call, std::string_view what, std::size_t elements, std::size_t bytes) {
+  const protocol_limits& most = call.server.config.protocol;
+  if (elements > most.most_elements || bytes > most.max_request) [[unlikely]] {
+    fail("ERR " + std::string(what) + " is limited to " + std::to_string(most.most_elements) +
+         " elements and " + std::to_string(most.max_request) +
+         " bytes: split it, or raise --most-elements or --client-query-buffer-limit");
   }
-  if (was_queueing && call.from.queued != nullptr) {
+}
+
+void count(invocation& call, std::size_t elements, std::size_t bytes) {
+  usage& used = call.from.used;
+  check_bound(call, "A command", used.elements + elements, used.bytes + bytes);
+  used.elements += elements;
+  used.bytes += bytes;
+}
+
+void execute(invocation& call) {
+  const bool was_queueing = call.from.queued != nullptr;
+  call.from.used = {};
+  const bool done = guarded(call, [&] {
+    execute_one(call);
+    if (call.server.blocked.has_news()) [[unlikely]] {
+      call.server.blocked.serve(call.server);
+    }
+  });
+  if (!done && was_queueing && call.from.queued != nullptr) {
     call.from.queued->failed = true;
   }
-  return step::done;
+}
+
+void execute_queued(const command& found, invocation& call) {
+  guarded(call, [&] {
+    check_memory(found, call);
+    count(call, 0);  // fails if an earlier command has used up the bytes
+    found.run(call);
+  });
 }
 
 std::int64_t integer_argument(const invocation& call, std::size_t index) {

@@ -11,7 +11,6 @@
 #include "protocol.hpp"
 #include "reply.hpp"
 #include "state.hpp"
-#include "turns.hpp"
 
 namespace kv {
 
@@ -27,32 +26,14 @@ enum flag : unsigned {
   denyoom = 1,     // refused when the store is over max_memory
   subscriber = 2,  // allowed for a client that has subscribed
   at_once = 4,     // not queued between MULTI and EXEC
-  write = 8,       // changes its keys
-  write_first = 16,
-  touches_all = 32,  // keys
-};
-
-// Which arguments are keys.
-enum class keys : std::uint8_t { none, first, first_two, all, pairs, all_but_last, of_transaction };
-
-using simple = void (*)(invocation&);
-using in_turns = portions (*)(invocation&);
-
-// Executes a command in one piece or in portions.
-struct handler {
-  constexpr handler(simple function) : run(function) {}
-  constexpr handler(in_turns function) : begin(function) {}
-  simple run = nullptr;
-  in_turns begin = nullptr;
 };
 
 struct command {
   std::string_view name;  // lower case
   int arity;              // with the name; -n: n or more
   unsigned flags;
-  kv::keys keys;
   std::string_view group, since, summary;  // COMMAND DOCS
-  handler by;
+  void (*run)(invocation&);
 };
 
 std::span<const command> all_commands();
@@ -60,7 +41,7 @@ std::span<const command> all_commands();
 // Ignores case. Returns nullptr if there is no such command.
 const command* find_command(std::string_view name);
 
-// A command throws it to reply with an error, before it has replied anything.
+// A command throws it to reply with an error, instead of what it has replied so far.
 struct command_error {
   std::string text;  // starts with an upper-case code
 };
@@ -72,25 +53,18 @@ inline constexpr std::string_view wrong_type =
 inline constexpr std::string_view syntax_error = "ERR syntax error";
 inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
 
-// `execute` (state.hpp) runs one request and appends its reply. If it returns step::more and the client has
-// no `work`, the request waits for a claim: call it again. If the client has `work`, call go_on().
-step go_on(invocation& call);
+// Executes a request that was queued between MULTI and EXEC.
+void execute_queued(const command& found, invocation& call);
 
-// Like execute() and go_on(), for a command within EXEC.
-step begin(const command& found, invocation& call, portions& work);
-step go_on(invocation& call, portions& work);
+// Replies with the result of `call.from.sorting`.
+void reply_sorted(invocation& call);
 
-// Fails if the command needs more memory, beside its arguments, than --maxmemory leaves.
-void check_memory(const command& found, const invocation& call);
-// Returns whether the command has to wait for a claim.
-bool has_to_wait(const command& found, const invocation& call);
-step start_in_turns(const command& found, invocation& call);
-// Executes the rest of a long command without suspending it.
-void finish_at_once(invocation& call, step next);
-void serve_blocked(server_state& server);
-
-// Releases the claims of the command. Within a transaction they stay.
-void release_claims(invocation& call);
+// Other clients wait while a command is executed, so it may use only so many elements (of collections, of a
+// transaction) and bytes. EXEC's commands share that. Counts what the command is about to use, and fails
+// beyond it. Arguments need not be counted: the protocol has the same limits.
+void count(invocation& call, std::size_t elements, std::size_t bytes = 0);
+// Fails if `elements` or `bytes` exceed these limits.
+void check_bound(const invocation& call, std::string_view what, std::size_t elements, std::size_t bytes = 0);
 
 // Fails if that many bytes more pass --maxmemory.
 void check_room(const server_state& server, std::size_t bytes);
@@ -152,22 +126,6 @@ public:
 private:
   store::edit edit_;
   Type* typed_ = nullptr;
-};
-
-// A collection that a command builds. It is destroyed some elements at a time.
-template <class Type>
-class scratch {
-public:
-  explicit scratch(invocation& call) : keys_(call.server.keys), held_(std::make_unique<Type>()) {}
-  ~scratch() { keys_.discard(std::move(held_)); }
-  scratch(const scratch&) = delete;
-  scratch& operator=(const scratch&) = delete;
-  Type* operator->() const { return held_.get(); }
-  any_value take() { return std::exchange(held_, std::make_unique<Type>()); }
-
-private:
-  store& keys_;
-  std::unique_ptr<Type> held_;
 };
 
 }  // namespace kv

@@ -136,6 +136,7 @@ void describe(invocation& call) {
                       "    Return documentation details about all commands.");
   }
   check_subcommand_arity(call, 2, "command|docs");
+  count(call, all_commands().size());
   call.reply.array(2 * all_commands().size());
   for (const command& each : all_commands()) {
     call.reply.bulk(each.name);
@@ -172,6 +173,7 @@ void configuration(invocation& call) {
 
 // Prints all sections and ignores its arguments.
 void info(invocation& call) {
+  count(call, 16);  // about
   const server_state& server = call.server;
   const statistics& stats = server.stats;
   std::string text = "# Server\r\nredis_version:" + std::string(server_version) +

@@ -31,21 +31,14 @@ std::chrono::steady_clock::time_point deadline_argument(const invocation& call, 
 
 }  // namespace
 
-portions push(invocation& call, list_end end) {
-  std::size_t size = 0;
-  for (std::size_t i = 2; i < call.arguments.size();) {
-    if (i != 2) {
-      co_yield step::more;
-    }
-    change<list_value> list(call, call.arguments[1]);
-    list_value& items = list.or_create();
-    for (budget now; i < call.arguments.size() && now.takes(call.arguments[i].size()); ++i) {
-      items.push(end, call.arguments[i]);
-    }
-    size = items.size();
+void push(invocation& call, list_end end) {
+  change<list_value> list(call, call.arguments[1]);
+  list_value& items = list.or_create();
+  for (std::size_t i = 2; i < call.arguments.size(); ++i) {
+    items.push(end, call.arguments[i]);
   }
   call.server.blocked.list_has_grown(call.arguments[1]);
-  call.reply.integer(static_cast<std::int64_t>(size));
+  call.reply.integer(static_cast<std::int64_t>(items.size()));
 }
 
 void pop(invocation& call, list_end end) {
@@ -54,25 +47,21 @@ void pop(invocation& call, list_end end) {
 }
 
 // Within a transaction it does not wait, but answers as if the time had passed.
-portions blpop(invocation& call) {
+void blpop(invocation& call) {
   const std::size_t keys = call.arguments.size() - 1;
   const auto deadline = deadline_argument(call, keys);
-  budget now;
   for (std::size_t i = 1; i < keys; ++i) {
     if (read<list_value>(call, call.arguments[i]) != nullptr) {
       change<list_value> list(call, call.arguments[i]);
       call.reply.bulks({call.arguments[i], list->pop(list_end::left)});
-      co_return;
-    }
-    if (now.spent()) {
-      co_yield step::more;
+      return;
     }
   }
   if (call.from.in_exec) {
     call.reply.null_array();
-    co_return;
+    return;
   }
-  auto waiting = std::make_unique<waiting_for_list>(waiting_for_list{deadline, {}});
+  auto waiting = std::make_unique<waiting_for_list>(waiting_for_list{deadline, {}, 0});
   std::set<std::string_view> seen;
   for (std::size_t i = 1; i < keys; ++i) {
     if (seen.insert(call.arguments[i]).second) {
@@ -83,20 +72,19 @@ portions blpop(invocation& call) {
   call.server.blocked.add(call.from);
 }
 
-portions lrange(invocation& call) {
+void lrange(invocation& call) {
   std::int64_t first = integer_argument(call, 2), last = integer_argument(call, 3);
   const auto* list = read<list_value>(call, call.arguments[1]);
   const auto size = static_cast<std::int64_t>(list == nullptr ? 0 : list->size());
   first = std::max<std::int64_t>(first < 0 ? first + size : first, 0);
   last = std::min(last < 0 ? last + size : last, size - 1);
-  call.reply.array(first > last ? 0 : static_cast<std::size_t>(last - first + 1));
-  budget now;
+  const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(last - first + 1, 0));
+  count(call, wanted);
+  call.reply.array(wanted);
   for (std::int64_t i = first; i <= last; ++i) {
     const std::string& item = (*list)[static_cast<std::size_t>(i)];
+    count(call, 0, item.size());
     call.reply.bulk(item);
-    if (now.spent(item.size())) {
-      co_yield step::more;
-    }
   }
 }
 

@@ -1,8 +1,8 @@
 // kv_server: an in-memory key-value server that speaks the Redis protocol. Its command line.
 //
-// Where to read on: fronts/fiber_server.cpp (fibers and I/O), session.hpp (bytes to replies), turns.hpp
-// (commands that take long), client.hpp (clients that wait for each other), commands.hpp, store.hpp. A new
-// command is a row in command_table.cpp and a function in the file of its kind.
+// Where to read on: fronts/fiber_server.cpp (fibers and I/O), session.hpp (bytes to replies), client.hpp
+// (clients that wait for each other), commands.hpp, store.hpp. A new command is a row in command_table.cpp
+// and a function in the file of its kind.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -95,9 +95,14 @@ void parse(int count, char** words, options& chosen) {
       ->transform(size)
       ->option_text("BYTES");
   app.add_option("--client-query-buffer-limit", config.protocol.max_request,
-                 "Bytes of one request (default: 64mb)")
+                 "Bytes of one request, and of what a command reads or writes (default: 16mb)")
       ->transform(size & CLI::Range(std::size_t{1024}, std::size_t{1} << 31))
       ->option_text("BYTES");
+  app.add_option(
+         "--most-elements", config.protocol.most_elements,
+         "Arguments of one request, and elements that a command reads or writes; 64 times as many for SORT")
+      ->capture_default_str()
+      ->check(CLI::Range(16, 1 << 24));
   add_fronts(app, chosen);
   try {
     app.parse(count, words);

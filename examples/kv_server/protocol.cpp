@@ -86,6 +86,10 @@ inline request_parser::line request_parser::read_count(std::string_view input) {
   if (count > INT_MAX) {
     return fail("invalid multibulk length");
   }
+  if (count > static_cast<std::int64_t>(limits_.most_elements)) {
+    return fail("invalid multibulk length: at most " + std::to_string(limits_.most_elements) +
+                " arguments; send several requests, or raise --most-elements");
+  }
   remaining_ = count > 0 ? static_cast<std::size_t>(count) : 0;
   in_array_ = true;
   return line::read;

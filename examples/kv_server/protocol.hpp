@@ -17,8 +17,9 @@
 namespace kv {
 
 struct protocol_limits {
+  std::size_t most_elements = 4096;                 // arguments of one request; what it uses (commands.hpp)
   std::size_t max_bulk = std::size_t{512} << 20;    // Redis's proto-max-bulk-len
-  std::size_t max_request = std::size_t{64} << 20;  // bytes of one request; below 4 GiB (offsets are 32 bits)
+  std::size_t max_request = std::size_t{16} << 20;  // bytes of one request; below 4 GiB (offsets are 32 bits)
 };
 
 // The arguments of one request. Valid until the bytes they were parsed from, or the parser, change.

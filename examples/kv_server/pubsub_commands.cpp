@@ -14,9 +14,10 @@ void reply_subscription(invocation& call, std::string_view what, std::string_vie
 
 }  // namespace
 
-portions subscribe(invocation& call) {
+void subscribe(invocation& call) {
   kv::client& from = call.from;
-  budget now;
+  check_bound(call, "The number of channels that a client subscribes to",
+              from.subscriptions + call.arguments.size() - 1);
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string name(call.arguments[i]);
     if (from.channels.insert(name).second) {
@@ -25,13 +26,10 @@ portions subscribe(invocation& call) {
       call.server.channels[name].insert(&from);
     }
     reply_subscription(call, "subscribe", name);
-    if (now.spent(name.size())) {
-      co_yield step::more;
-    }
   }
 }
 
-portions unsubscribe(invocation& call) {
+void unsubscribe(invocation& call) {
   const bool all = call.arguments.size() == 1;
   if (all && call.from.channels.empty()) {
     call.reply.array(3);
@@ -39,14 +37,10 @@ portions unsubscribe(invocation& call) {
     call.reply.null();
     call.reply.integer(0);
   }
-  budget now;
   for (std::size_t i = 1; all ? !call.from.channels.empty() : i < call.arguments.size(); ++i) {
     const std::string name(all ? *call.from.channels.begin() : call.arguments[i]);
     leave_channel(call.server, call.from, name);
     reply_subscription(call, "unsubscribe", name);
-    if (now.spent(name.size())) {
-      co_yield step::more;
-    }
   }
 }
 
@@ -60,6 +54,7 @@ void publish(invocation& call) {
   buffer message(call.server.config.max_output);
   reply_writer writer(message);
   writer.bulks({"message", call.arguments[1], call.arguments[2]});
+  count(call, found->second.size() / 4, found->second.size() * message.size());
   for (kv::client* each : found->second) {
     if (each == &call.from) {
       call.reply.raw(message.view());

@@ -72,65 +72,54 @@ session::outcome session::process() {
   if (input_.overflowed() || output_.overflowed() || client_.broken || !within_memory()) {
     output_.clear();
     client_.broken = true;
-    if (client_.held == nullptr || (result != outcome::more && result != outcome::compute)) {
-      return outcome::close;
-    }
-    stop_computing();  // the command ends first
+    return outcome::close;
   }
   count_computing(result == outcome::compute);
   return result;
 }
 
 session::outcome session::run_requests() {
-  if (client_.pushed.size() != 0 && !client_.work) {
+  if (client_.pushed.size() != 0) {
     take_pushed();
   }
-  while (client_.work || (output_.size() < flush_size && !output_.overflowed() && !client_.broken)) {
+  const std::size_t most = server_.config.protocol.most_elements / 4;
+  for (std::size_t used = 0; used < most && output_.size() < flush_size && !output_.overflowed();) {
+    if (client_.sorting != nullptr) {
+      if (client_.sorting->job.result() == sort_job::outcome::unfinished) {
+        keep_rest();
+        return outcome::compute;
+      }
+      used += client_.sorting->job.size() / 64;
+      reply_sorted(call_);
+      continue;
+    }
     if (client_.waiting != nullptr) {
       keep_rest();
       return outcome::wait;
     }
-    if (!pending_) {
-      switch (parser_.parse(unread_)) {
-        case request_parser::status::incomplete:
-          keep_rest();
-          return outcome::wait;
-        case request_parser::status::malformed:
-          reply_.error("ERR " + parser_.error());
-          return outcome::close;
-        case request_parser::status::complete:
-          break;
-      }
-      call_.arguments = parser_.arguments(unread_);
-      pending_ = call_.arguments.size() != 0;
-      server_.stats.commands_processed += pending_ ? 1 : 0;
+    switch (parser_.parse(unread_)) {
+      case request_parser::status::incomplete:
+        keep_rest();
+        return outcome::wait;
+      case request_parser::status::malformed:
+        reply_.error("ERR " + parser_.error());
+        return outcome::close;
+      case request_parser::status::complete:
+        break;
     }
-    if (pending_) {
-      call_.arguments = parser_.arguments(unread_);
-      const step next = client_.work ? go_on(call_) : server_.run_request(call_);
-      if (next != step::done) {
-        return suspend(next);
-      }
+    call_.arguments = parser_.arguments(unread_);
+    if (call_.arguments.size() != 0) {
+      ++server_.stats.commands_processed;
+      server_.run_request(call_);
       if (client_.quit) {
         return outcome::close;
       }
-      pending_ = false;
+      used += call_.arguments.size() + client_.used.elements + client_.used.bytes / 64;
     }
     unread_.remove_prefix(parser_.consumed());
   }
   keep_rest();
   return outcome::more;
-}
-
-// Keeps the request in the session's own memory. Without memory for it, the command is executed to its end.
-session::outcome session::suspend(step next) {
-  keep_rest();
-  if (input_.overflowed()) {
-    finish_at_once(call_, next);
-    serve_blocked(server_);
-    return outcome::close;
-  }
-  return next == step::compute ? outcome::compute : outcome::more;
 }
 
 void session::take_pushed() {
@@ -161,8 +150,7 @@ void session::count_computing(bool whether) {
 }
 
 bool session::within_memory() {
-  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory() + client_.state_memory +
-                           client_.working_memory + (client_.held == nullptr ? 0 : client_.held->memory());
+  const std::size_t held = input_.capacity() + output_.capacity() + parser_.memory() + client_.state_memory;
   const std::size_t counted = held > own_allowance ? held - own_allowance : 0;
   if (counted != counted_memory_) {
     server_.client_memory += counted - counted_memory_;
@@ -173,9 +161,6 @@ bool session::within_memory() {
 }
 
 void session::output_sent() {
-  if (client_.held != nullptr) {
-    return;
-  }
   output_.clear();
   if (output_.capacity() <= own_allowance && shared_->spare_output.capacity() == 0) {
     output_.swap_storage(shared_->spare_output);

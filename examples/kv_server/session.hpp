@@ -16,9 +16,9 @@
 // Threads. With several threads, each has a workspace, and a lock must be held around the constructor, the
 // destructor, process(), is_in_company(), has_news(), deadline() and time_out().
 //
-// Bounds. process() stops after flush_size bytes of replies, except while a command claims keys. Memory
-// beyond own_allowance counts against settings::max_memory_clients; the session that exceeds it is closed
-// once its command has ended.
+// Bounds. process() stops after flush_size bytes of replies, and after commands that have used many elements,
+// so that other clients have their turn. Memory beyond own_allowance counts against
+// settings::max_memory_clients; the session that exceeds it is closed.
 #pragma once
 
 #include <span>
@@ -57,15 +57,15 @@ public:
 
   // Needs no lock. process() must not be called meanwhile.
   void compute() {
-    client_.job->run();
-    if (client_.job->result() != sort_job::outcome::unfinished) {
+    client_.sorting->job.run();
+    if (client_.sorting->job.result() != sort_job::outcome::unfinished) {
       count_computing(false);  // not in process(): a client that is executed before this one would see it
     }
   }
   // Makes compute() return soon.
   void stop_computing() {
-    if (client_.job != nullptr) {
-      client_.job->stop();
+    if (client_.sorting != nullptr) {
+      client_.sorting->job.stop();
     }
   }
 
@@ -74,13 +74,11 @@ public:
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
   void time_out();  // ends the wait of a blocked client; call process() next
 
-  // Empty while a command claims keys.
-  std::string_view output() const { return client_.held == nullptr ? output_.view() : std::string_view(); }
+  std::string_view output() const { return output_.view(); }
   void output_sent();
 
 private:
   outcome run_requests();
-  outcome suspend(step next);
   void take_pushed();
   void keep_rest();
   void count_computing(bool whether);
@@ -97,7 +95,6 @@ private:
   invocation call_;                 // the request that is executed
   std::size_t counted_memory_ = 0;  // our part of server_state::client_memory
   bool computing_ = false;          // and counted
-  bool pending_ = false;            // the first request of unread_ is parsed, and not done
 };
 
 }  // namespace kv

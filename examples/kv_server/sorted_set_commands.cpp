@@ -1,5 +1,4 @@
 // Commands on sorted sets.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -22,39 +21,29 @@ std::string score_text(double number) {
 }  // namespace
 
 // ZADD key score member [score member ...], without options.
-portions zadd(invocation& call) {
+void zadd(invocation& call) {
   if (call.arguments.size() % 2 != 0) {
     fail(syntax_error);
   }
   std::vector<double> scores;
-  budget parsing;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
     const auto score = parse_double(call.arguments[i]);
     if (!score) {
       fail("ERR value is not a valid float");
     }
     scores.push_back(*score + 0.0);  // turns -0 into 0
-    if (parsing.spent()) {
-      co_yield step::more;
-    }
   }
+  change<sorted_set_value> set(call, call.arguments[1]);
+  sorted_set_value& members = set.or_create();
   std::int64_t added = 0;
-  for (std::size_t i = 0; i < scores.size();) {
-    if (i != 0) {
-      co_yield step::more;
-    }
-    change<sorted_set_value> set(call, call.arguments[1]);
-    sorted_set_value& members = set.or_create();
-    bool changed = false;
-    for (budget now; i < scores.size() && now.takes(call.arguments[2 * i + 3].size()); ++i) {
-      const std::string_view member = call.arguments[2 * i + 3];
-      const double* old = members.score(member);
-      changed = changed || old == nullptr || *old != scores[i];
-      added += members.set(member, scores[i]) ? 1 : 0;
-    }
-    if (!changed) {
-      set.unchanged();
-    }
+  bool changed = false;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto placed = members.set(call.arguments[2 * i + 3], scores[i]);
+    changed = changed || placed != sorted_set_value::placed::already;
+    added += placed == sorted_set_value::placed::added ? 1 : 0;
+  }
+  if (!changed) {
+    set.unchanged();
   }
   call.reply.integer(added);
 }

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <set>
 #include <string>
@@ -15,15 +14,14 @@
 #include "client.hpp"
 #include "protocol.hpp"
 #include "store.hpp"
-#include "turns.hpp"
 
 namespace kv {
 
 struct invocation;
 
-// Runs one request, or its first portion (commands.hpp).
-using executor = step (*)(invocation&);
-step execute(invocation& call);
+// Runs one request (commands.hpp).
+using executor = void (*)(invocation&);
+void execute(invocation& call);
 
 // Clients choose commands by the server's version. This one is lower than that of any Redis.
 inline constexpr const char* server_version = "0.1.0";
@@ -68,16 +66,16 @@ public:
   void list_has_grown(std::string_view key);
   bool has_news() const { return !grown_.empty(); }
 
-  // Gives the items of grown lists to their blocked clients, in order. Skips lists that are claimed. Call it
-  // between commands.
+  // Gives the items of grown lists to their blocked clients, in order. Call it between commands.
   void serve(server_state& server);
 
 private:
   void serve_key(server_state& server, const std::string& key);
 
-  std::map<std::string, std::list<client*>, std::less<>> lines_;
+  std::map<std::string, std::map<std::uint64_t, client*>, std::less<>> lines_;  // by waiting->number
   std::vector<std::string> grown_;
   std::size_t size_ = 0;
+  std::uint64_t waits_ = 0;  // so far
 };
 
 struct server_state {
@@ -85,7 +83,6 @@ struct server_state {
 
   settings config;
   store keys;
-  kv::claims claims;
   statistics stats;
   blocked_clients blocked;
   std::map<std::string, std::set<client*>, std::less<>> channels;  // those that have subscribers

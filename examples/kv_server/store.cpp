@@ -13,7 +13,7 @@ namespace kv {
 namespace {
 
 constexpr std::size_t smallest_table = 4;
-constexpr std::size_t destroyed_at_once = 64;  // elements of a value that are not worth a second visit
+constexpr std::size_t most_elements_at_once = 8, most_bytes_at_once = 4096;  // of a value that is removed
 
 }  // namespace
 
@@ -36,20 +36,17 @@ void store::destroy(entry* gone) {
 }
 
 void store::clear() {
-  for (const auto& [key, flags] : watched_) {
-    if (find(key) != nullptr) {
-      touch(key);
-    }
-  }
+  ++epoch_;
   auto empty = std::make_unique<shard[]>(shard_count);
   cleared_.insert(cleared_.begin(), nullptr);  // the last one may be half destroyed
   cleared_.front() = std::exchange(shards_, std::move(empty));
+  used_memory_ += shard_count * sizeof(shard);
   size_ = 0;
 }
 
 // Without memory to remember the value it is destroyed at once.
 void store::discard(any_value&& content) {
-  if (size_of(content) <= destroyed_at_once) {
+  if (size_of(content) <= most_elements_at_once && memory_of(content) <= most_bytes_at_once) {
     return;
   }
   try {
@@ -61,40 +58,44 @@ void store::discard(any_value&& content) {
 }
 
 bool store::destroy_garbage(std::size_t most) {
-  if (removed_.empty()) {
-    return !cleared_.empty() && destroy_some_cleared(most);
-  }
-  any_value& last = removed_.back();
-  const std::size_t before = memory_of(last);
-  const std::size_t left = destroy_some(last, most);
-  used_memory_ -= before - (left == 0 ? 0 : memory_of(last));
-  if (left == 0) {
-    removed_.pop_back();
+  while (most != 0 && (!removed_.empty() || !cleared_.empty())) {
+    const std::size_t before = used_memory_;
+    removed_.empty() ? destroy_cleared_entry() : destroy_removed_element();
+    most -= std::min(most, 1 + (before - used_memory_) / most_bytes_at_once);
   }
   return !removed_.empty() || !cleared_.empty();
 }
 
-bool store::destroy_some_cleared(std::size_t most) {
-  for (; most != 0 && next_cleared_ != shard_count; --most) {
-    shard& one = cleared_.back()[next_cleared_];
-    if (one.count == 0) {
-      std::free(std::exchange(one.buckets, nullptr));
-      ++next_cleared_;
-    } else if (entry* gone = one.buckets[one.count - 1]) {
-      one.buckets[one.count - 1] = gone->next;
-      used_memory_ -= gone->memory();
-      discard(std::move(gone->content));
-      destroy(gone);
-    } else {
-      --one.count;
-      used_memory_ -= sizeof(entry*);
-    }
+void store::destroy_removed_element() {
+  any_value& last = removed_.back();
+  const std::size_t before = memory_of(last);
+  const bool is_more = drop_one(last);
+  used_memory_ -= before - (is_more ? memory_of(last) : 0);
+  if (!is_more) {
+    removed_.pop_back();
   }
+}
+
+void store::destroy_cleared_entry() {
   if (next_cleared_ == shard_count) {
     cleared_.pop_back();
+    used_memory_ -= shard_count * sizeof(shard);
     next_cleared_ = 0;
+    return;
   }
-  return !removed_.empty() || !cleared_.empty();
+  shard& one = cleared_.back()[next_cleared_];
+  if (one.count == 0) {
+    std::free(std::exchange(one.buckets, nullptr));
+    ++next_cleared_;
+  } else if (entry* gone = one.buckets[one.count - 1]) {
+    one.buckets[one.count - 1] = gone->next;
+    used_memory_ -= gone->memory();
+    discard(std::move(gone->content));
+    destroy(gone);
+  } else {
+    --one.count;
+    used_memory_ -= sizeof(entry*);
+  }
 }
 
 store::entry** store::locate(std::string_view key, std::uint64_t hash) const {
@@ -123,7 +124,7 @@ void store::set(std::string_view key, std::string_view text) {
   }
   any_value& content = (*found)->content;
   const std::size_t before = memory_of(content);
-  if (auto* old = get_as<std::string>(content)) {
+  if (auto* old = get_as<std::string>(content); old != nullptr && before <= most_bytes_at_once) {
     assign_text(*old, text);
   } else {
     discard(std::exchange(content, std::string(text)));

@@ -40,9 +40,9 @@ public:
   void put(std::string_view key, any_value&& content);
   bool erase(std::string_view key);  // whether there was such a key
   void clear();
+  // Increases with each clear(), which sets no flag of watch().
+  std::uint64_t epoch() const { return epoch_; }
 
-  // Destroys a value later, with the garbage, if it has many elements.
-  void discard(any_value&& content);
   // Destroys at most `most` elements of removed values. Returns whether there are more.
   bool destroy_garbage(std::size_t most);
 
@@ -68,7 +68,7 @@ public:
     bool changed_ = true;
   };
 
-  // Sets the flag once the key's value is changed, created or removed.
+  // Sets the flag once the key's value is changed, created or removed, except by clear().
   void watch(std::string_view key, bool& changed) { watched_[std::string(key)].insert(&changed); }
   void unwatch(std::string_view key, bool& changed);
 
@@ -114,13 +114,17 @@ private:
   void remove(entry** link);
   void resize(shard& one, std::size_t count);
   void touch(std::string_view key);
-  bool destroy_some_cleared(std::size_t most);
+  // Destroys a value later, with the garbage, if it is large.
+  void discard(any_value&& content);
+  void destroy_removed_element();
+  void destroy_cleared_entry();
   static void destroy(entry* gone);
 
   std::unique_ptr<shard[]> shards_;
   std::size_t size_ = 0;
   std::size_t used_memory_ = 0;
   std::size_t memory_limit_ = 0;
+  std::uint64_t epoch_ = 1;
   std::map<std::string, std::set<bool*>, std::less<>> watched_;
   std::vector<any_value> removed_;
   std::vector<std::unique_ptr<shard[]>> cleared_;

@@ -17,16 +17,12 @@ void set(invocation& call) {
   call.reply.ok();
 }
 
-portions mset(invocation& call) {
+void mset(invocation& call) {
   if (call.arguments.size() % 2 == 0) {
     fail_arity("mset");
   }
-  budget now;
   for (std::size_t i = 1; i < call.arguments.size(); i += 2) {
     call.server.keys.set(call.arguments[i], call.arguments[i + 1]);
-    if (now.spent(call.arguments[i].size() + call.arguments[i + 1].size())) {
-      co_yield step::more;
-    }
   }
   call.reply.ok();
 }
@@ -51,20 +47,15 @@ void incr(invocation& call) {
   call.reply.integer(number);
 }
 
-portions hset(invocation& call) {
+void hset(invocation& call) {
   if (call.arguments.size() % 2 != 0) {
     fail_arity("hset");
   }
+  change<hash_value> hash(call, call.arguments[1]);
+  hash_value& fields = hash.or_create();
   std::int64_t added = 0;
-  for (std::size_t i = 2; i < call.arguments.size();) {
-    if (i != 2) {
-      co_yield step::more;
-    }
-    change<hash_value> hash(call, call.arguments[1]);
-    hash_value& fields = hash.or_create();
-    for (budget now; i < call.arguments.size() && now.takes(call.arguments[i + 1].size()); i += 2) {
-      added += fields.set(call.arguments[i], call.arguments[i + 1]) ? 1 : 0;
-    }
+  for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
+    added += fields.set(call.arguments[i], call.arguments[i + 1]) ? 1 : 0;
   }
   call.reply.integer(added);
 }
@@ -75,25 +66,22 @@ void hget(invocation& call) {
   found == nullptr ? call.reply.null() : call.reply.bulk(*found);
 }
 
-portions del(invocation& call) {
+void del(invocation& call) {
   std::int64_t deleted = 0;
-  budget now;
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     deleted += call.server.keys.erase(call.arguments[i]) ? 1 : 0;
-    if (now.spent()) {
-      co_yield step::more;
-    }
   }
   call.reply.integer(deleted);
 }
 
-// The memory is given back bit by bit, with SYNC and with ASYNC.
+// The background work of the front frees the memory, with SYNC and with ASYNC.
 void flushall(invocation& call) {
   const request& arguments = call.arguments;
   if (arguments.size() > 2 || (arguments.size() == 2 && !equals_ignoring_case(arguments[1], "sync") &&
                                !equals_ignoring_case(arguments[1], "async"))) {
     fail(syntax_error);
   }
+  count(call, 64);  // it allocates a new table
   call.server.keys.clear();
   call.reply.ok();
 }

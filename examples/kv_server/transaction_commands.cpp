@@ -23,16 +23,9 @@ std::string_view refusal(const invocation& call) {
   return {};
 }
 
-portions drop_transaction(invocation& call) {
+void drop_transaction(invocation& call) {
   client& from = call.from;
-  stop_watching(call.server, call.from);
-  budget now;
-  while (from.queued != nullptr && !from.queued->requests.empty()) {
-    from.queued->requests.pop_back();
-    if (now.spent()) {
-      co_yield step::more;
-    }
-  }
+  stop_watching(call.server, from);
   from.state_memory -= from.queued == nullptr ? 0 : from.queued->memory;
   from.queued.reset();
 }
@@ -48,16 +41,16 @@ void multi(invocation& call) {
   call.reply.ok();
 }
 
-portions discard(invocation& call) {
+void discard(invocation& call) {
   if (call.from.queued == nullptr) {
     fail("ERR DISCARD without MULTI");
   }
   call.reply.ok();
-  return drop_transaction(call);
+  drop_transaction(call);
 }
 
 // With an argument too many it ends the transaction, so the table allows arguments.
-portions exec(invocation& call) {
+void exec(invocation& call) {
   client& from = call.from;
   if (from.queued == nullptr && call.arguments.size() == 1) {
     fail("ERR EXEC without MULTI");
@@ -65,45 +58,39 @@ portions exec(invocation& call) {
   const std::string_view refused = refusal(call);
   if (!refused.empty()) {
     call.reply.error(refused);
-  } else if (from.watched_changed) {
+  } else if (from.watched_changed ||
+             (from.watched_epoch != 0 && from.watched_epoch != call.server.keys.epoch())) {
     call.reply.null_array();
   } else {
     call.reply.array(from.queued->requests.size());
     from.in_exec = true;
-    budget now;
+    const std::size_t begin = call.reply.position();
     for (const stored_request& each : from.queued->requests) {
       invocation one{each.arguments(), call.server, from, call.reply};
-      portions work;
-      for (step next = begin(each.found(), one, work); next != step::done; next = go_on(one, work)) {
-        co_yield next;
-      }
-      if (now.spent(each.memory())) {
-        co_yield step::more;
-      }
+      execute_queued(each.found(), one);
+      from.used.bytes = std::max(from.used.bytes, call.reply.position() - begin);
     }
     from.in_exec = false;
   }
-  portions rest = drop_transaction(call);
-  for (step next = rest.resume(); next != step::done; next = rest.resume()) {
-    co_yield next;
-  }
+  drop_transaction(call);
 }
 
-portions watch(invocation& call) {
+void watch(invocation& call) {
   client& from = call.from;
   if (from.queued != nullptr) {
     call.reply.error("ERR WATCH inside MULTI is not allowed");
-    co_return;
+    return;
   }
-  budget now;
+  check_bound(call, "The number of keys that a client watches",
+              from.watched.size() + call.arguments.size() - 1);
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string_view name = call.arguments[i];
     if (from.watched.emplace(name).second) {
       call.server.keys.watch(name, from.watched_changed);
       from.state_memory += registered_memory(name);
-    }
-    if (now.spent(name.size())) {
-      co_yield step::more;
+      if (from.watched_epoch == 0 && call.server.keys.find(name) != nullptr) {
+        from.watched_epoch = call.server.keys.epoch();
+      }
     }
   }
   call.reply.ok();

@@ -73,34 +73,30 @@ void hash_value::drop_one() {
   fields_.erase(first);
 }
 
-const double* sorted_set_value::score(std::string_view member) const {
-  const auto found = scores_.find(member);
-  return found == scores_.end() ? nullptr : &found->second;
-}
-
 // If memory runs out nothing has changed.
-bool sorted_set_value::set(std::string_view member, double score) {
-  const auto old = scores_.find(member);
-  if (old != scores_.end() && old->second == score) {
-    return false;
+sorted_set_value::placed sorted_set_value::set(std::string_view member, double score) {
+  const auto old = scores_.lower_bound(member);
+  const bool is_new = old == scores_.end() || old->first != member;
+  if (!is_new && old->second == score) {
+    return placed::already;
   }
-  const auto placed = order_.insert({score, std::string(member)}).first;
-  texts_ += text_memory(placed->second);
-  if (old != scores_.end()) {
+  const auto place = order_.insert({score, std::string(member)}).first;
+  texts_ += text_memory(place->second);
+  if (!is_new) {
     const auto moved = order_.find({old->second, std::string(member)});
     texts_ -= text_memory(moved->second);
     order_.erase(moved);
     old->second = score;
-    return false;
+    return placed::moved;
   }
   try {
-    texts_ += text_memory(scores_.emplace(member, score).first->first);
+    texts_ += text_memory(scores_.emplace_hint(old, member, score)->first);
   } catch (const std::bad_alloc&) {
-    texts_ -= text_memory(placed->second);
-    order_.erase(placed);
+    texts_ -= text_memory(place->second);
+    order_.erase(place);
     throw;
   }
-  return true;
+  return placed::added;
 }
 
 void sorted_set_value::drop_one() {
@@ -138,13 +134,13 @@ std::size_t memory_of(const any_value& one) {
                          : with_collection(one, 0, [](const auto& held) { return held.memory(); });
 }
 
-std::size_t destroy_some(any_value& one, std::size_t most) {
-  return with_collection(one, 0, [most](auto& held) {
-    for (std::size_t left = most; left != 0 && held.size() != 0; --left) {
-      held.drop_one();
-    }
-    return held.size();
-  });
+bool drop_one(any_value& one) {
+  return with_collection(one, 0, [](auto& held) {
+           if (held.size() != 0) {
+             held.drop_one();
+           }
+           return held.size();
+         }) != 0;
 }
 
 }  // namespace kv

@@ -89,9 +89,10 @@ public:
   using position = std::pair<double, std::string>;
 
   std::size_t size() const { return scores_.size(); }
-  const double* score(std::string_view member) const;
-  bool set(std::string_view member, double score);  // returns whether the member is new
+  enum class placed { already, moved, added };
+  placed set(std::string_view member, double score);
   std::set<position>::const_iterator begin() const { return order_.begin(); }
+  std::set<position>::const_iterator end() const { return order_.end(); }
   void drop_one();  // the first
 
   std::size_t memory() const {
@@ -134,8 +135,8 @@ any_value make_value() {
 std::size_t size_of(const any_value& one);    // elements; 1 for a string
 std::size_t memory_of(const any_value& one);  // outside of the variant itself
 
-// Destroys at most `most` elements of a collection that is no longer used. Returns how many are left.
-std::size_t destroy_some(any_value& one, std::size_t most);
+// Destroys an element of a collection, if there is any. Returns whether there are more.
+bool drop_one(any_value& one);
 
 // Assigns, and gives back the memory that a much shorter text would keep.
 void assign_text(std::string& to, std::string_view text);

@@ -38,9 +38,10 @@ bool has_items(const server_state& server, const std::string& key) {
 void blocked_clients::add(client& one) {
   ++size_;
   one.state_memory += memory_of(*one.waiting);
+  one.waiting->number = ++waits_;
   try {
     for (const std::string& key : one.waiting->keys) {
-      lines_[key].push_back(&one);
+      lines_[key].emplace(waits_, &one);
     }
   } catch (...) {
     remove(one);
@@ -51,7 +52,7 @@ void blocked_clients::add(client& one) {
 void blocked_clients::remove(client& one) {
   for (const std::string& key : one.waiting->keys) {
     const auto found = lines_.find(key);
-    if (found != lines_.end() && std::erase(found->second, &one) != 0 && found->second.empty()) {
+    if (found != lines_.end() && found->second.erase(one.waiting->number) != 0 && found->second.empty()) {
       lines_.erase(found);
     }
   }
@@ -67,17 +68,11 @@ void blocked_clients::list_has_grown(std::string_view key) {
 }
 
 void blocked_clients::serve(server_state& server) {
-  std::vector<std::string> claimed;
   while (!grown_.empty()) {
-    for (std::string& key : std::exchange(grown_, {})) {
-      if (server.claims.any() && server.claims.block(store::hash_of(key), true)) {
-        claimed.push_back(std::move(key));
-      } else {
-        serve_key(server, key);
-      }
+    for (const std::string& key : std::exchange(grown_, {})) {
+      serve_key(server, key);
     }
   }
-  grown_ = std::move(claimed);
 }
 
 // Skips a client whose connection has ended, even if its front has not noticed: the item would be lost.
@@ -86,9 +81,9 @@ void blocked_clients::serve_key(server_state& server, const std::string& key) {
   if (found == lines_.end()) {
     return;
   }
-  std::list<client*>& line = found->second;
+  std::map<std::uint64_t, client*>& line = found->second;
   for (auto next = line.begin(); next != line.end() && has_items(server, key);) {
-    client& first = **next++;
+    client& first = *next++->second;
     const bool was_last = next == line.end();
     if (!first.broken && !first.front.is_gone()) {
       hand(server, key, first);
@@ -149,12 +144,11 @@ void stop_watching(server_state& server, client& from) {
   }
   from.watched.clear();
   from.watched_changed = false;
+  from.watched_epoch = 0;
 }
 
 void forget(server_state& server, client& gone) {
   gone.broken = true;
-  gone.work.reset();
-  gone.held.reset();
   if (gone.waiting != nullptr) {
     server.blocked.remove(gone);
   }
@@ -164,7 +158,6 @@ void forget(server_state& server, client& gone) {
   stop_watching(server, gone);
   server.client_memory -= gone.pushed.capacity();
   gone.pushed.release();
-  serve_blocked(server);
 }
 
 }  // namespace kv

@@ -7,6 +7,10 @@
 #include <cstdlib>
 #include <utility>
 
+#ifdef KV_GIVES_WAY
+#include "sennit/no_yield.h"
+#endif
+
 namespace kv {
 
 #ifdef KV_GIVES_WAY
@@ -47,6 +51,18 @@ void sort_job::run() {
   do {
     run_portion();
   } while (gives_way && result_ == outcome::unfinished);
+}
+
+void sort_job::run_at_once() {
+#ifdef KV_GIVES_WAY
+  sennit_no_yield_begin();
+#endif
+  while (result_ == outcome::unfinished) {
+    run_portion();
+  }
+#ifdef KV_GIVES_WAY
+  sennit_no_yield_end();
+#endif
 }
 
 void sort_job::run_portion() {

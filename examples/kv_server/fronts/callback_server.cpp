@@ -274,7 +274,7 @@ private:
   bool accepting_ = false;  // an attempt to accept is worthwhile
   bool ending_ = false;     // SIGINT or SIGTERM has come
   time_point retry_accept_ = time_point::max();
-  time_point garbage_ = time_point::min();
+  time_point garbage_ = clock::now();
   callback_state all_;
 };
 

@@ -95,10 +95,9 @@ public:
     switch_.make(stack_.get(), settings_of_all.stack_size, run_loop, this);
   }
 
-  step execute(invocation& call) {
+  void execute(invocation& call) {
     call_ = &call;
     switch_.enter();
-    return result_;
   }
 
 private:
@@ -110,33 +109,31 @@ private:
   static void run_loop(void* argument) {
     auto* self = static_cast<request_coroutine*>(argument);
     for (;;) {
-      self->result_ = kv::execute(*self->call_);
+      kv::execute(*self->call_);
       self->switch_.leave();
     }
   }
 
   std::unique_ptr<char[], freer> stack_;
   invocation* call_ = nullptr;
-  step result_ = step::done;
   Switch switch_;
 };
 
 template <class Switch>
-step execute_pooled(invocation& call) {
+void execute_pooled(invocation& call) {
   static std::vector<std::unique_ptr<request_coroutine<Switch>>> free_list;
   if (free_list.empty()) {
     free_list.push_back(std::make_unique<request_coroutine<Switch>>());
   }
   auto spawned = std::move(free_list.back());
   free_list.pop_back();
-  const step next = spawned->execute(call);
+  spawned->execute(call);
   free_list.push_back(std::move(spawned));
-  return next;
 }
 
 template <class Switch>
-step execute_unpooled(invocation& call) {
-  return std::make_unique<request_coroutine<Switch>>()->execute(call);
+void execute_unpooled(invocation& call) {
+  std::make_unique<request_coroutine<Switch>>()->execute(call);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ settings choose_settings(std::uint8_t byte) {
   chosen.max_output = std::size_t{256} << 10;
   chosen.protocol.max_bulk = 65536;
   chosen.protocol.max_request = 1 << 20;
+  chosen.protocol.most_elements = (byte & 4) != 0 ? 16 : 4096;
   if ((byte & 2) != 0) {
     chosen.max_pushed = 64;
     chosen.protocol.max_request = 256;

@@ -16,8 +16,8 @@ from scenarios import Client
 from server_process import (
     Failure, ServerError, ServerProcess, check, encode, information, kv_server_command, parse_arguments, server_title)
 
-ELEMENTS = 300_000  # some 50 ms
-AT_ONCE = 5_000
+ELEMENTS = 250_000  # some 40 ms
+AT_ONCE = 2_500
 
 
 def is_silent(client):
