@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
@@ -157,38 +160,40 @@ KIND_TEST(Resolver, ALookUpGivesUpAtItsDeadline) {
   });
 }
 
-// Listens, and answers no connection requests: those that it answers have been made.
+// A listener whose queue of connections is full, so that it does not answer further requests.
 struct silent_listener {
   tcp_listener listener{"127.0.0.1", 0, 0};
   std::vector<tcp_stream> waiting;
 
   silent_listener() {
-    std::error_code error;
-    while (!error)
-      waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 50ms));
-    EXPECT_EQ(error, std::errc::timed_out);
+    while (!is_full())
+      waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), generous()));
+  }
+
+private:
+  // Of a socket that listens, Linux gives the length of its queue as tcpi_unacked, and the limit as
+  // tcpi_sacked.
+  bool is_full() const {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    EXPECT_EQ(::getsockopt(listener.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+    return info.tcpi_unacked > info.tcpi_sacked;
   }
 };
 
-// A connection that is made in time proves that the silent addresses had only their shares. On a busy machine
-// it may be late, and gets more time.
+// If one silent address used the whole time, no deadline would be long enough for a connection. A busy
+// machine needs longer ones than an idle machine.
 KIND_TEST(Resolver, AnAddressThatDoesNotAnswerUsesOnlyItsShareOfTheDeadline) {
   this->run([] {
     const silent_listener silent;
     const tcp_listener answering("127.0.0.2", silent.listener.port());
     listed = {"127.0.0.1", "127.0.0.1", "127.0.0.2"};
-    for (auto time = 60ms;; time *= 2) {
-      const auto deadline = steady::now() + time;
-      std::error_code error;
-      const tcp_stream stream = tcp_stream::connect(listed_name, answering.port(), error, deadline);
-      EXPECT_FALSE(error) << error.message();
-      EXPECT_TRUE(stream.is_open());
-      if (steady::now() < deadline)
-        break;
-    }
+    std::error_code error = std::make_error_code(std::errc::timed_out);
+    for (auto time = 60ms; error == std::errc::timed_out && time < 10s; time *= 2)
+      tcp_stream::connect(listed_name, answering.port(), error, steady::now() + time);
+    EXPECT_FALSE(error) << error.message();
     listed.push_back("127.0.0.1");  // the last one's error is reported
     listed.erase(listed.begin() + 2);
-    std::error_code error;
     tcp_stream::connect(listed_name, answering.port(), error, steady::now() + 3ms);
     EXPECT_EQ(error, std::errc::timed_out);
     tcp_stream::connect(listed_name, answering.port(), error, steady::time_point::min());
