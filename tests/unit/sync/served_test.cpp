@@ -82,6 +82,7 @@ struct under_guard {
   }
 };
 struct in_thread {
+  static constexpr int rounds = 10;  // on a busy machine each one takes a thread's time slice or two
   template <class Function>
   static auto run(Function function) {
     return std::thread(std::move(function));
@@ -94,11 +95,11 @@ protected:
   using condition = typename Kind::condition_variable;
   using mutex = typename Kind::mutex;
   using channel = typename Kind::template channel<std::string>;
-  static constexpr int rounds = 100;
+  static constexpr int many_rounds = 100;
 
   // `wait(condition, lock)` waits once.
   template <class Wait, class Start>
-  static void notify_and_destroy(Start start_waiter, Wait wait) {
+  static void notify_and_destroy(Start start_waiter, Wait wait, int rounds = many_rounds) {
     for (int i = 0; i < rounds; ++i) {
       doomed<condition> object;
       mutex lock;
@@ -127,7 +128,7 @@ protected:
 
   // `send(channel)` sends one text, or `receive(channel)` receives one.
   template <class Start, class Send>
-  static void receive_and_destroy(Start start_sender, Send send) {
+  static void receive_and_destroy(Start start_sender, Send send, int rounds = many_rounds) {
     for (int i = 0; i < rounds; ++i) {
       doomed<channel> object;
       auto sender = start_sender([&] { return send(*object); });
@@ -142,7 +143,7 @@ protected:
     }
   }
   template <class Start, class Receive>
-  static void send_and_destroy(Start start_receiver, Receive receive) {
+  static void send_and_destroy(Start start_receiver, Receive receive, int rounds = many_rounds) {
     for (int i = 0; i < rounds; ++i) {
       doomed<channel> object;
       std::string text = long_text;
@@ -155,17 +156,20 @@ protected:
   }
 
   template <class Run>
-  static void all_of(Run) {
+  static void all_of(Run, int rounds = many_rounds) {
     const auto start_it = [](auto function) { return Run::run(std::move(function)); };
-    notify_and_destroy(start_it, [](condition& c, std::unique_lock<mutex> hold) { c.wait(hold); });
-    notify_and_destroy(start_it, [](condition& c, std::unique_lock<mutex> hold) {
-      EXPECT_EQ(c.wait_until(hold, later()), std::cv_status::no_timeout);
-    });
-    receive_and_destroy(start_it, [](channel& c) { EXPECT_TRUE(c.send(std::string(long_text))); });
-    receive_and_destroy(start_it,
-                        [](channel& c) { EXPECT_TRUE(c.send_until(std::string(long_text), later())); });
-    send_and_destroy(start_it, [](channel& c) { EXPECT_EQ(c.receive(), long_text); });
-    send_and_destroy(start_it, [](channel& c) { EXPECT_EQ(*c.receive_until(later()), long_text); });
+    notify_and_destroy(start_it, [](condition& c, std::unique_lock<mutex> hold) { c.wait(hold); }, rounds);
+    notify_and_destroy(
+        start_it,
+        [](condition& c, std::unique_lock<mutex> hold) {
+          EXPECT_EQ(c.wait_until(hold, later()), std::cv_status::no_timeout);
+        },
+        rounds);
+    receive_and_destroy(start_it, [](channel& c) { EXPECT_TRUE(c.send(std::string(long_text))); }, rounds);
+    receive_and_destroy(
+        start_it, [](channel& c) { EXPECT_TRUE(c.send_until(std::string(long_text), later())); }, rounds);
+    send_and_destroy(start_it, [](channel& c) { EXPECT_EQ(c.receive(), long_text); }, rounds);
+    send_and_destroy(start_it, [](channel& c) { EXPECT_EQ(*c.receive_until(later()), long_text); }, rounds);
   }
 };
 
@@ -178,7 +182,7 @@ KIND_TEST(Served, FibersDoNotTouchTheObjectAgain) {
 
 KIND_TEST(Served, ThreadsDoNotTouchTheObjectAgain) {
   if constexpr (Kind::threads(1) != 0)
-    this->run([] { Served<Kind>::all_of(in_thread()); });
+    this->run([] { Served<Kind>::all_of(in_thread(), in_thread::rounds); });
 }
 
 KIND_TEST(Served, StacklessWaitersDoNotTouchTheObjectAgain) {
@@ -236,7 +240,8 @@ KIND_TEST(Served, SelectsDoNotTouchTheObjectAgain) {
       self::send_and_destroy([](auto function) { return std::thread(std::move(function)); },
                              [&](typename self::channel& c) {
                                EXPECT_EQ(select(on_receive(other, nothing), on_receive(c, [](auto) {})), 1u);
-                             });
+                             },
+                             in_thread::rounds);
   });
 }
 
@@ -262,7 +267,7 @@ KIND_TEST(Served, SelectsWithSeveralCasesOfOneObject) {
     self::send_and_destroy(start_it, any_without_stack);
     self::receive_and_destroy(start_it, any_without_stack);
     if constexpr (Kind::threads(1) != 0)
-      self::send_and_destroy(in_os_thread, any_of_it);
+      self::send_and_destroy(in_os_thread, any_of_it, in_thread::rounds);
   });
 }
 
@@ -289,7 +294,7 @@ KIND_TEST(Served, CallersOfCallOnceDoNotTouchTheFlagAgain) {
 // The last to arrive has nothing to do with the object once the others have been woken.
 KIND_TEST(Served, ArriveAndWaitIsOneStep) {
   this->run([] {
-    for (int i = 0; i < Served<Kind>::rounds; ++i) {
+    for (int i = 0; i < Served<Kind>::many_rounds; ++i) {
       doomed<typename Kind::wait_group> group(2u);
       doomed<typename Kind::barrier> barrier(2);
       auto other = Kind::spawn([&] { (*group).arrive_and_wait(); });
@@ -306,7 +311,7 @@ KIND_TEST(Served, ArriveAndWaitIsOneStep) {
 
 KIND_TEST(Served, AReleaseOfSeveralPermitsWakesLast) {
   this->run([] {
-    for (int i = 0; i < Served<Kind>::rounds; ++i) {
+    for (int i = 0; i < Served<Kind>::many_rounds; ++i) {
       doomed<typename Kind::counting_semaphore> permits(0u);
       auto waiter = Kind::spawn([&] {
         (*permits).acquire();
