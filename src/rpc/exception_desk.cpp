@@ -109,7 +109,6 @@ const stack_memory& stack_of(const fault_site& site) noexcept {
 }
 
 fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
-  const machine_registers faulted = *site.registers;
   const char* left_whole = nullptr;
   if (!fault_in_known_code(*site.registers, stack_of(site)))
     left_whole =
@@ -121,12 +120,11 @@ fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
     say_given_up(f, left_whole);
     fiber_discard();
   }
-  give_up_frames(stack_pointer(faulted), stack_pointer(*site.registers));
+  give_up_frames_below(stack_pointer(*site.registers));
   return fault_answer::resume;
 }
 
 fault_answer unwind(const fault_site& site, const fiber& f) {
-  const machine_registers faulted = *site.registers;
   if (!fault_in_known_code(*site.registers, stack_of(site))) {
     say_given_up(f, "no exception can leave where it is");
     fiber_discard();
@@ -136,7 +134,7 @@ fault_answer unwind(const fault_site& site, const fiber& f) {
       throw killed{};
     case throws_from::outside:
       say_given_up(f, "no exception can leave its innermost functions");
-      give_up_frames(stack_pointer(faulted), stack_pointer(*site.registers));
+      give_up_frames_below(stack_pointer(*site.registers));
       return fault_answer::resume;
     default:
       say_given_up(f, "no exception can leave its function");

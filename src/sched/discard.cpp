@@ -22,7 +22,7 @@ namespace {
 // Others wait for cleanups; guards and shields know of each other, exceptions, control state and who serves
 // faults of frames that nobody will destroy.
 void forget_frames_of(coroutine_frame& frame) noexcept {
-  give_up_frames(nullptr, reinterpret_cast<const void*>(~std::uintptr_t{0}));
+  give_up_all_frames();
   frame.record.hook = nullptr;
   frame.no_yield = 0;
   sennit_aside_forget();
@@ -142,22 +142,19 @@ frame_cleanup::frame_cleanup(void (*run)(frame_cleanup&) noexcept) noexcept : ru
   outer_ = std::exchange(*of_, this);
 }
 
-void give_up_frames(const void* low, const void* high) noexcept {
+void give_up_frames_below(const void* high) noexcept {
   coroutine_frame& frame = *running_worker().ready.current->frame;
-  const auto is_on = [](const stack_record& stack, const void* at) {
-    return stack.memory.holds(reinterpret_cast<std::uintptr_t>(at));
-  };
-  // Each stack that is left wholly, and then what was called from the one before.
-  for (const stack_record* on = frame.record.lent; on != nullptr; on = on->lent) {
-    if (is_on(*on, high))
-      break;
-    if (!is_on(*on, low))
-      continue;
-    const stack_record& before = on->lent != nullptr ? *on->lent : frame.record;
-    frame_cleanup::give_up(frame.cleanups, low, on->memory.high());
-    low = before.memory.low;
-  }
-  frame_cleanup::give_up(frame.cleanups, low, high);
+  const stack_record* on = frame.record.lent;
+  // The bounds of each stack, and not the stack pointer of the code that is left, for that may lie in a
+  // guard.
+  for (; on != nullptr && !on->memory.holds(reinterpret_cast<std::uintptr_t>(high)); on = on->lent)
+    frame_cleanup::give_up(frame.cleanups, on->memory.low, on->memory.high());
+  frame_cleanup::give_up(frame.cleanups, (on != nullptr ? *on : frame.record).memory.low, high);
+}
+
+void give_up_all_frames() noexcept {
+  frame_cleanup::give_up(running_worker().ready.current->frame->cleanups, nullptr,
+                         reinterpret_cast<const void*>(~std::uintptr_t{0}));
 }
 
 void frame_cleanup::give_up(frame_cleanup*& first, const void* low, const void* high) noexcept {

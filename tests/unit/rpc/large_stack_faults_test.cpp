@@ -1,6 +1,7 @@
 // Faults in calls on large stacks, whose frames a kill leaves together with the caller's.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <stop_token>
 
 #include "exception_servers.hpp"
@@ -16,11 +17,20 @@ namespace {
 int* volatile nowhere = nullptr;
 
 volatile int deepest = -1;
+template <std::size_t Size>
 [[gnu::noinline]] int overflow(int depth) {
-  volatile char frame[4096];
+  volatile char frame[Size];
   frame[0] = 1;
-  return depth == deepest ? 0 : overflow(depth + 1) + frame[0];
+  return depth == deepest ? 0 : overflow<Size>(depth + 1) + frame[0];
 }
+
+// Where an overflow faults, the stack pointer lies in the guard or still above it.
+int overflow_by_one_of_several_frames(int which) {
+  return which % 3 == 0 ? overflow<4096>(0) : which % 3 == 1 ? overflow<1000>(0) : overflow<3000>(0);
+}
+
+// Static storage has lower addresses than any large stack; a stack that Sennit maps may have higher ones.
+alignas(16) std::byte static_stack[64 * 1024];
 
 template <class Kind>
 class LargeStackFaults : public kind_test<Kind> {};
@@ -37,7 +47,7 @@ KIND_TEST(LargeStackFaults, AKillLeavesTheCallAndItsGuards) {
         server.receive().reply(verdict::kill);
     });
     std::stop_source unrelated;
-    Kind::spawn([&] {
+    const auto faults = [&] {
       for (int round = 0; round < 20; ++round) {
         const auto fault = [&] {
           on_large_stack([&] {
@@ -45,7 +55,7 @@ KIND_TEST(LargeStackFaults, AKillLeavesTheCallAndItsGuards) {
             if (round % 2 == 0)
               write_to(nowhere);
             else
-              overflow(0);
+              overflow_by_one_of_several_frames(round / 2);
           });
         };
         EXPECT_THROW(guarded(server, fault), killed);
@@ -57,7 +67,10 @@ KIND_TEST(LargeStackFaults, AKillLeavesTheCallAndItsGuards) {
       }
       unrelated.request_stop();
       Kind::yield();  // by a guard that was left behind this would throw
-    }).join();
+    };
+    Kind::spawn(faults).join();
+    unrelated = {};
+    Kind::spawn(faults, {.stack = static_stack}).join();
     stop.request_stop();
     serving.join();
   });

@@ -25,15 +25,17 @@ public:
   frame_cleanup& operator=(const frame_cleanup&) = delete;
 
 private:
-  friend void give_up_frames(const void* low, const void* high) noexcept;
+  friend void give_up_frames_below(const void* high) noexcept;
+  friend void give_up_all_frames() noexcept;
   static void give_up(frame_cleanup*& first, const void* low, const void* high) noexcept;
   void (*const run_)(frame_cleanup&) noexcept;
   frame_cleanup** of_ = nullptr;  // the fiber's list
   frame_cleanup* outer_ = nullptr;
 };
 
-// The running fiber's frames from `low` out to `high` are discarded: runs their cleanups, and ends guards and
-// shields. The two may lie on different stacks: one that is lent, and the fiber's own.
-void give_up_frames(const void* low, const void* high) noexcept;
+// Discards the frames of the running fiber that were called from `high`, an address on its stack or on one
+// that is lent to it: runs their cleanups, and ends their guards and shields.
+void give_up_frames_below(const void* high) noexcept;
+void give_up_all_frames() noexcept;
 
 }  // namespace sennit::detail
