@@ -90,6 +90,18 @@ class CheckDocs(unittest.TestCase):
     def test_link_to_a_missing_heading_is_found(self):
         self.assert_wrong("README.md: the link to #knots has no target", "# Ropes\n\n[knots](#knots)\n")
 
+    def test_numbers_of_the_readme_are_in_the_tables_of_performance(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "README.md").write_text(
+                "| knot 9 | 8 |\n\n## Performance\n\n| Operation | ns |\n|---|---|\n| 7 knots | 1.5 / 2,000 |\n"
+                "| splice | 1.6 |\n\n## Next\n\n| knot | 5 |\n", encoding="utf-8")
+            (Path(folder) / "docs").mkdir()
+            (Path(folder) / "docs" / "performance.md").write_text("Not 1.6.\n\n| knots | 2,000 / 1.5 |\n", encoding="utf-8")
+            ran = subprocess.run([SCRIPT, "--root", folder], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertIn("README.md: row 'splice' has 1.6, which is not in a table of", ran.stdout)
+        self.assertIn("1 wrong", ran.stdout)
+
     def test_rows_of_waits_and_their_tests_are_compared(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "README.md").write_text("", encoding="utf-8")
