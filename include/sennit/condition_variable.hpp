@@ -23,33 +23,48 @@
 
 namespace sennit {
 
-// As std::condition_variable. There are no spurious wake-ups, but another may come first: use a predicate.
+/// Like `std::condition_variable`, for fibers and OS threads, with a sennit::mutex. A wait blocks only the
+/// calling fiber. A fiber of a local runtime may use it, but blocks its thread.
+///
+/// There are no spurious wake-ups, but another fiber may lock the mutex before the waiter does: use a
+/// predicate. A wait throws sennit::cancelled if a stop_guard ends it. The mutex is locked again after each
+/// wait, also if an exception leaves it. An owner may destroy the object as soon as all waiters have been
+/// notified.
 class condition_variable {
 public:
+  /// Wakes waiters in the order in which they came.
   constexpr condition_variable() noexcept = default;
+  /// Wakes waiters by other rules (wait_options.hpp). `fairness` has no effect: it is the mutex's.
   explicit constexpr condition_variable(const wait_options& options) noexcept : options_(options) {}
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
 
-  // Wakes one waiter, or all. With wake_policy::enter, notify_one gives way to it.
+  /// Wakes one waiter, if there is one. Does not block, but with wake_policy::enter the caller yields to
+  /// the waiter. Any thread, with or without the mutex locked.
   SENNIT_INLINE void notify_one() {
     if (!queue_.quiet()) [[unlikely]]
       wake_one();
   }
+  /// Wakes all waiters. Does not block. Any thread, with or without the mutex locked.
   void notify_all() {
     if (!queue_.quiet())
       queue_.wake_all(0);
   }
 
-  // Precondition: the caller holds the lock; it holds it again afterwards, also if an exception comes out.
+  /// Unlocks the mutex, waits for a notification, and locks the mutex again.
+  ///
+  /// \pre The caller holds the lock.
   SENNIT_INLINE void wait(std::unique_lock<mutex>& lock) { wait_until(lock, detail::never); }
+  /// Waits until the predicate is true. It is called with the mutex locked.
+  ///
+  /// \pre The caller holds the lock.
   template <class Predicate>
   SENNIT_INLINE void wait(std::unique_lock<mutex>& lock, Predicate done) {
     while (!done())
       wait(lock);
   }
 
-  // Gives up at the deadline (steady clock).
+  /// Like wait(), but gives up at a deadline.
   SENNIT_INLINE std::cv_status wait_until(std::unique_lock<mutex>& lock,
                                           std::chrono::steady_clock::time_point deadline) {
     assert(lock.owns_lock() && "sennit: waiting without the lock");
@@ -60,6 +75,7 @@ public:
                ? std::cv_status::no_timeout
                : std::cv_status::timeout;
   }
+  /// Like wait() with a predicate, but gives up at a deadline. Returns the predicate's last value.
   template <class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline,
                   Predicate done) {
@@ -68,14 +84,15 @@ public:
         return done();
     return true;
   }
-  // Takes a time of any clock. Where that clock was set back meanwhile, the first returns no_timeout
-  // without a notification.
+  /// Like wait(), but gives up at a time of any clock. If that clock is set back during the wait, it may
+  /// return no_timeout without a notification.
   template <class Clock, class Duration>
   std::cv_status wait_until(std::unique_lock<mutex>& lock,
                             const std::chrono::time_point<Clock, Duration>& time) {
     const std::cv_status result = wait_until(lock, detail::deadline_after(detail::time_until(time)));
     return detail::time_until(time) > std::chrono::nanoseconds::zero() ? std::cv_status::no_timeout : result;
   }
+  /// Like wait() with a predicate, but gives up at a time of any clock. Returns the predicate's last value.
   template <class Clock, class Duration, class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, const std::chrono::time_point<Clock, Duration>& time,
                   Predicate done) {
@@ -84,15 +101,21 @@ public:
         return done();
     return true;
   }
+  /// Like wait(), with or without a predicate, but gives up after a duration. Returns what wait_until()
+  /// returns.
   template <class Rep, class Period, class... Predicate>
   auto wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> time, Predicate... done) {
     return wait_until(lock, detail::deadline_after(time), std::move(done)...);
   }
 
-  // wait() without a stack: for become(), whose function gets the lock.
+  /// wait() without a stack, for become(), whose function gets the lock, which is held.
+  ///
+  /// \pre The caller holds the lock.
   auto waiting(std::unique_lock<mutex> lock) noexcept { return notified(*this, std::move(lock)); }
-  // wait_until() without a stack; the function gets a std::pair of the lock, which is held whichever it was,
-  // and that wait's result.
+  /// wait_until() without a stack, for become(). Its function gets a `std::pair` of the lock, which is held
+  /// in either case, and the `std::cv_status`.
+  ///
+  /// \pre The caller holds the lock.
   auto waiting_until(std::unique_lock<mutex> lock, std::chrono::steady_clock::time_point deadline) noexcept {
     return detail::timed_wait(waiting(std::move(lock)), deadline);
   }

@@ -1,4 +1,5 @@
-// sennit::fiber: a handle to a fiber of a parallel runtime; and what a fiber does to itself.
+// sennit::fiber: a handle of a fiber of a parallel runtime, and the functions that a fiber calls for
+// itself.
 // room: sched
 //
 //   sennit::runtime runtime;
@@ -8,11 +9,11 @@
 //     child.join();
 //   });
 //
-// A fiber moves from worker to worker: after a call that may block, yield or spawn_now, it may be on another
-// thread. What is bound to a thread (thread_local variables, pthread locks, std::this_thread::get_id()) must
-// not be kept across such a call; errno, exceptions being handled, and what Sennit itself keeps are. A fiber
-// that cannot live with that is pinned to a worker (spawn_options). docs/migration.md says more; who waits
-// with a pthread lock held is reported in debug builds.
+// A fiber moves from worker to worker: after a call that may block, yield or spawn_now, it may be on
+// another thread. Do not keep what is bound to a thread across such a call: thread_local variables, pthread
+// locks, std::this_thread::get_id(). errno, exceptions that are being handled, and Sennit's own state move
+// with the fiber. Pin a fiber to a worker (spawn_options) if it needs a fixed thread. docs/migration.md
+// says more. Debug builds report a fiber that waits while it holds a pthread lock.
 //
 // Source: Dolan 2013, section 5 (fibers); Mohr, Kranz, Halstead 1991, by way of Dolan (spawn_now).
 #pragma once
@@ -35,48 +36,62 @@ namespace sennit {
 
 class runtime;
 
+/// Options of one fiber.
 struct spawn_options {
-  std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
-  // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. small_stack (stacks.hpp) asks for
-  // less than 8 KiB.
+  /// For messages and debuggers. The first 31 bytes are copied.
+  std::string_view name = {};
+  /// The size of the stack in bytes, rounded up to a power of two, at least 8 KiB. 0 means the runtime's
+  /// default. `small_stack()` (stacks.hpp) makes a value for less than 8 KiB.
   std::size_t stack_size = 0;
-  // Bytes of the guard below the stack, rounded up to pages; 0: the runtime's. A stack overflow ends the
-  // program with a report if no frame is larger than the guard, or if the code is compiled with
-  // -fstack-clash-protection. docs/stacks.md says more.
+  /// The size of the guard below the stack in bytes, rounded up to pages. 0 means the runtime's default. A
+  /// stack overflow ends the program with a report if no frame is larger than the guard, or if the code is
+  /// compiled with -fstack-clash-protection. See docs/stacks.md.
   std::size_t guard_size = 0;
-  // Memory to run on instead, 16-aligned, of 1 KiB at least, without a guard; `stack_size` is then not looked
-  // at. It is the fiber's until a join of it has returned, or, if it was detached, until its runtime has
-  // ended; for good, if it was discarded. Others are asserted, or (without assertions) EINVAL is thrown.
+  /// Memory to use as the stack: 16-aligned, at least 1 KiB, without a guard. `stack_size` is then ignored.
+  /// The memory is in use until a join of the fiber has returned. If the fiber was detached, it is in use
+  /// until its runtime has ended, and for good if the fiber's stack was discarded. Invalid memory is
+  /// asserted; without assertions the spawn throws `std::system_error` (EINVAL).
   std::span<std::byte> stack = {};
-  std::optional<unsigned> pinned = {};  // to this worker, from 0: it runs nowhere else
-  // Begins at this worker, as a hint; others may take it from there. Any number: there are as many as it
-  // takes, round and round.
+  /// The only worker that may run the fiber, numbered from 0.
+  std::optional<unsigned> pinned = {};
+  /// The worker at which the fiber begins, as a hint; other workers may steal it. Any number is valid: it
+  /// is taken modulo the number of workers.
   std::optional<unsigned> near = {};
 };
 
-// Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber; an
-// exception that then leaves that fiber has nowhere to go and terminates the program with its name. A handle
-// is used by one thread or fiber at a time, anywhere, but not after its runtime's end.
+/// Owns the right to join one fiber. Move-only. The destructor detaches the fiber if it was not joined. An
+/// exception that then leaves the fiber's function terminates the program, with the fiber's name.
+///
+/// One thread or fiber at a time may use a handle. It may be used anywhere, but not after its runtime has
+/// ended.
 class fiber {
 public:
+  /// An empty handle, which refers to no fiber.
   fiber() = default;
+  /// Takes the fiber over from `other`, which is empty afterwards.
   fiber(fiber&& other) noexcept : fiber_(std::exchange(other.fiber_, nullptr)) {}
-  // `other` is empty afterwards. The fiber that this handle referred to is detached.
+  /// Takes the fiber over from `other`, which is empty afterwards. The fiber that this handle referred to
+  /// is detached.
   fiber& operator=(fiber&& other) noexcept {
     fiber taken(std::move(other));
     std::swap(fiber_, taken.fiber_);
     return *this;
   }
+  /// Detaches the fiber if it was not joined.
   SENNIT_INLINE ~fiber() {
     if (fiber_ != nullptr)
       let_go(*fiber_);
   }
 
+  /// \returns false if the handle is empty: joined, detached or moved from
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
-  // Waits until the fiber has ended, and throws what its function threw; sennit::cancelled where a stop_guard
-  // ends the wait, as it ends all waits. From fibers (only the fiber waits) and OS threads. Misuse: the
-  // handle is empty (std::system_error, EINVAL; asserted in debug builds).
+  /// Waits until the fiber has ended; the handle is empty afterwards. It may be called from fibers, of
+  /// which only the caller waits, and from OS threads.
+  ///
+  /// \throws the exception that left the fiber's function
+  /// \throws sennit::cancelled if a stop_guard ends the wait; the handle is still joinable
+  /// \throws std::system_error (EINVAL) if the handle is empty; debug builds assert
   SENNIT_INLINE void join() {
     assert(fiber_ != nullptr &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
@@ -87,33 +102,38 @@ public:
     collect();
   }
 
-  // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
-  // joinable.
+  /// Like join(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first; the handle is still joinable
   bool join_until(std::chrono::steady_clock::time_point deadline);
-  // Takes a time of any clock.
+  /// Like join(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
     return detail::wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return join_until(deadline); });
   }
+  /// Like join(), but gives up after a duration.
   template <class Rep, class Period>
   bool join_for(std::chrono::duration<Rep, Period> time) {
     return join_until(detail::deadline_after(time));
   }
 
-  // The fiber continues without a handle. Of an empty handle, this and all that follow are fatal.
+  /// Makes the handle empty; the fiber continues. Fatal if the handle is empty.
   void detach() noexcept {
     let_go(some());
     fiber_ = nullptr;
   }
 
-  // Lets the fiber's park() return: the one it is in, or else its next one.
+  /// Lets the fiber's park() return: the current one, or else the next one. Does not block. Fatal if the
+  /// handle is empty.
   void unpark() noexcept;
 
-  // The fiber's number: 1 or more, given when first asked for or printed, to no other of the process
-  // until 2^32 have been.
+  /// The fiber's number, at least 1. It is assigned when it is first asked for or printed. It is unique in
+  /// the process until 2^32 numbers have been assigned. Fatal if the handle is empty.
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
-  // Of one that blocks without a stack (become.hpp): not while it may go on, or block so, on another thread.
+  /// The fiber's name, or an empty string. While a fiber blocks without a stack (become.hpp), it must not
+  /// be able to resume, or to block in this way, on another thread during the call. Fatal if the handle is
+  /// empty.
   std::string_view name() const noexcept { return detail::fiber_name(some()); }
 
 private:
@@ -136,7 +156,6 @@ private:
       detail::parallel_give_here(done);
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
-  // Not told where the handle is, which can so be in a register.
   static void let_go(detail::fiber& f) noexcept;
   detail::fiber& some() const noexcept {
     if (fiber_ == nullptr) [[unlikely]]
@@ -148,17 +167,18 @@ private:
 };
 
 namespace detail {
-// Throws std::system_error (EINVAL) where there is no such worker to pin a fiber to.
 [[gnu::cold]] void parallel_must_have(const parallel_runtime& of, unsigned number);
-// Names, pins and publishes a fiber that parallel_make has made. `w`: the caller's, if of its runtime.
 [[gnu::cold]] void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
                                      const spawn_options& options) noexcept;
 }  // namespace detail
 
-// Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
-// moved to the new fiber's stack and called there without arguments; its result is ignored. Throws
-// std::system_error or std::bad_alloc when memory or mappings ran out, or (EINVAL) it is to be pinned to a
-// worker that there is not, and then nothing was started.
+/// Starts a fiber of the caller's runtime. The fiber is queued, and the caller continues. The function is
+/// moved to the new fiber's stack and called there without arguments; its result is ignored.
+///
+/// Only fibers of a sennit::runtime may call it; elsewhere it is fatal. `sennit::runtime::spawn()` may be
+/// called anywhere.
+///
+/// \throws std::system_error or std::bad_alloc if memory or mappings are exhausted; no fiber was started
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
   detail::parallel_worker* w = &detail::running_parallel_for("spawn");
@@ -172,6 +192,9 @@ SENNIT_INLINE fiber spawn(Function&& function) {
     detail::parallel_begin_as(of, w, f, {});  // made here, not where nobody reads them
   return fiber(f);
 }
+/// Starts a fiber with options. Otherwise like spawn(function).
+///
+/// \throws std::system_error also (EINVAL) if it is to be pinned to a worker that does not exist
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::parallel_worker* w = &detail::running_parallel_for("spawn");
@@ -189,13 +212,17 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   return fiber(f);
 }
 
-// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp). Precondition:
-// it is not empty. Throws std::bad_alloc.
+/// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp).
+///
+/// \pre `begins` is not empty.
+/// \throws std::bad_alloc if there is no memory
 fiber spawn(continuation begins);
 
-// Starts a fiber and runs it at once, as a call; the caller goes on when it ends or blocks, or before that on
-// another worker. For divide and conquer: what is spawned runs first, so that few fibers are alive, and the
-// callers' rest is what other workers take. Otherwise as spawn.
+/// Starts a fiber and runs it at once, like a call. The caller resumes when the new fiber ends or blocks,
+/// or earlier on another worker. Otherwise like spawn().
+///
+/// Use it for divide and conquer: spawned work runs first, so that few fibers exist at a time, and other
+/// workers steal the rest of the callers' work.
 template <class Function>
 SENNIT_INLINE fiber spawn_now(Function&& function) {
   detail::parallel_worker& w = detail::running_parallel_for("spawn_now");
@@ -205,44 +232,51 @@ SENNIT_INLINE fiber spawn_now(Function&& function) {
   return started;
 }
 
+/// Functions that a fiber calls for itself. They are for fibers of a sennit::runtime: elsewhere they are
+/// fatal, except for sleeping. Fibers of a local runtime use sennit::local::this_fiber. A wait throws
+/// sennit::cancelled if a stop_guard ends it.
 namespace this_fiber {
 
 // All of it is for fibers of a sennit::runtime, and ends the program where it is called elsewhere, but for
 // sleeping: for those of a local runtime there is sennit::local::this_fiber. What waits throws
 // sennit::cancelled where a stop_guard ends the wait.
 
-// Lets other ready fibers of this worker run before the caller goes on. errno is not kept.
+/// Lets other ready fibers of this worker run before the caller resumes. errno is not preserved.
 SENNIT_INLINE void yield() {
   detail::parallel_yield(detail::running_parallel_for("this_fiber::yield"));
 }
 
-// Blocks the calling fiber only. Steady clock. (An OS thread, if it is called by one.)
+/// Blocks the calling fiber until a time. An OS thread, or a fiber of a local runtime, blocks its thread.
 void sleep_until(std::chrono::steady_clock::time_point deadline);
-// Takes a time of any clock.
+/// Blocks the calling fiber until a time of any clock, however that clock is set meanwhile.
 template <class Clock, class Duration>
 void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
   do
     sleep_until(detail::deadline_after(detail::time_until(time)));
   while (detail::time_until(time) > std::chrono::nanoseconds::zero());
 }
+/// Blocks the calling fiber for a duration.
 template <class Rep, class Period>
 void sleep_for(std::chrono::duration<Rep, Period> time) {
   sleep_until(detail::deadline_after(time));
 }
 
-// Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
-// if that happened since the last park.
+/// Like park(), but gives up at a deadline.
+///
+/// \returns false if the deadline passed first
 bool park_until(std::chrono::steady_clock::time_point deadline);
-// Take a time of any clock, and a duration.
+/// Like park(), but gives up at a time of any clock.
 template <class Clock, class Duration>
 bool park_until(const std::chrono::time_point<Clock, Duration>& time) {
   return detail::wait_by_clock(time, [](std::chrono::steady_clock::time_point at) { return park_until(at); });
 }
+/// Like park(), but gives up after a duration.
 template <class Rep, class Period>
 bool park_for(std::chrono::duration<Rep, Period> time) {
   return park_until(detail::deadline_after(time));
 }
-// The same without a deadline.
+/// Blocks until unpark() is called on this fiber's handle. Returns at once if that has happened since the
+/// last park.
 SENNIT_INLINE void park() {
   detail::parallel_worker* const w = detail::this_parallel();
   if (w == nullptr || w->ready.current->flags.stoppable) [[unlikely]] {
@@ -258,10 +292,13 @@ SENNIT_INLINE void park() {
   permit.renew();
 }
 
-std::uint64_t id() noexcept;  // as of fiber
+/// The calling fiber's number. See fiber::id().
+std::uint64_t id() noexcept;
+/// The calling fiber's name, or an empty string.
 std::string_view name() noexcept;
+/// Names the calling fiber, for messages and debuggers. The first 31 bytes are copied.
 void set_name(std::string_view name) noexcept;
-// The worker that runs the fiber just now, from 0.
+/// The number of the worker that runs the calling fiber at the moment, from 0.
 unsigned worker() noexcept;
 
 }  // namespace this_fiber

@@ -1,7 +1,7 @@
-// sennit::runtime: fibers on every core.
+// sennit::runtime: fibers on all cores.
 // room: sched
 //
-//   sennit::runtime runtime;  // a worker thread for each CPU that the process may use
+//   sennit::runtime runtime;  // one worker thread for each CPU that the process may use
 //   long result = runtime.run([] {
 //     auto half = sennit::spawn_now([] { return work(1); });
 //     work(2);
@@ -25,95 +25,129 @@
 
 namespace sennit {
 
+/// Options of a sennit::runtime. The defaults suit most programs.
 struct runtime_options {
-  unsigned workers = 0;  // 1 to 64; 0: one for each CPU that affinity and cgroup quota allow (at most 64)
-  run_policy policy = run_policy::fifo;  // each worker's, for what is in its own queue
-  // Bytes, of fibers that do not ask for others; rounded as theirs.
+  /// The number of worker threads, 1 to 64. 0 means one for each CPU that affinity and cgroup quota allow,
+  /// at most 64.
+  unsigned workers = 0;
+  /// The order in which each worker runs the fibers of its own queue.
+  run_policy policy = run_policy::fifo;
+  /// The stack size of fibers whose spawn_options do not set one, in bytes. It is rounded up to a power of
+  /// two, at least 8 KiB.
   std::size_t stack_size = 64 * 1024;
+  /// The size of the guard below those stacks, in bytes, rounded up to pages. See
+  /// spawn_options::guard_size.
   std::size_t guard_size = 64 * 1024;
 
-  // How long a fiber may run while others could, before it is made to yield: at its next check, in code that
-  // is compiled for that (docs/compiler.md); other code does not notice. 0: as long as it likes; less is
-  // refused by std::system_error (EINVAL). 10 ms does for people who wait; a thread of the process wakes
-  // that often, as long as a worker of such a runtime has fibers to run. Less than 100 us is taken for 100
-  // us. A fiber that is made to yield goes on on the same worker.
+  /// How long a fiber may run while others are ready. After that it yields at its next check, and later
+  /// resumes on the same worker. Checks exist only in code that is compiled with them (docs/compiler.md);
+  /// other code is not interrupted.
+  ///
+  /// 0 means no limit. Values below 100 us count as 100 us. The constructor throws `std::system_error`
+  /// (EINVAL) for a negative value. 10 ms is short enough for interactive programs. While a worker of such
+  /// a runtime has fibers to run, a thread of the process wakes once per time slice.
   std::chrono::nanoseconds time_slice{0};
 
-  // Says on standard error when a worker has run one fiber for so long without a dispatch: the fiber neither
-  // yields nor blocks but computes, or blocks the worker's thread (a system call, a pthread lock). 0: never.
-  //
-  //   sennit: runtime 1: worker 0 is stuck: it has run fiber 7 "parser" for 112 ms, and nobody else
-  //     #0 parse_all()+0x4b (./server+0x8a31)
-  //
-  // Functions are named if the program is linked with -rdynamic.
-  // Once for each such run, up to an eighth of the time late (at least 1 ms). A thread of the process looks,
-  // as long as a runtime has this option; fibers do nothing for it, and it works when all workers are stuck.
-  // For the backtrace the worker's thread is stopped by SIGURG for a moment: a system call that no SA_RESTART
-  // saves (sleep, poll, ...) ends with EINTR there. Time in which the process is stopped counts, too.
+  /// Reports on standard error that a worker has run one fiber for this long without switching. Such a
+  /// fiber computes without yielding, or it blocks the worker's thread, for example in a system call or on
+  /// a pthread lock. 0 means never.
+  ///
+  /// \code
+  /// sennit: runtime 1: worker 0 is stuck: it has run fiber 7 "parser" for 112 ms, and nobody else
+  ///   #0 parse_all()+0x4b (./server+0x8a31)
+  /// \endcode
+  ///
+  /// Link the program with -rdynamic to get the names of functions.
+  ///
+  /// Each such run is reported once, up to an eighth of the time late, or 1 ms if that is longer. A thread
+  /// of the process checks the workers while a runtime with this option exists, so that it also works if
+  /// all workers are stuck. Fibers pay nothing for it. To take the backtrace, the worker's thread is
+  /// interrupted by SIGURG. A system call that SA_RESTART does not restart, such as sleep or poll, then
+  /// fails with EINTR. Time in which the process is stopped counts as well.
   std::chrono::nanoseconds report_stuck_after{0};
 
-  // Says on standard error, once, when all fibers of the process wait and nothing that could wake one is
-  // known to come: a cycle of joins and mutexes, if there is one, who has the whole thread of a local runtime
-  // wait (by a sennit::channel where it needs a sennit::local::channel), and all fibers as sennit::dump
-  // prints them. (Mutexes that are first locked while a runtime has this option note who holds them.)
-  //
-  //   sennit: deadlock: all fibers wait, and nothing that could wake one is known to come
-  //   cycle: fiber 5 "left" waits for the mutex at 0x7ffe3b10 held by fiber 6 "right" joins fiber 5
-  //   sennit: 3 fibers
-  //   ...
-  //
-  // That is so when all workers of all runtimes have slept for a tenth of a second, at least; a thread waits
-  // for a fiber without a deadline (in run(), or a join, or for a sennit::mutex, ...); and there is no fiber
-  // or thread that waits with one, no fiber in sennit::offload, no descriptor that fibers have waited for and
-  // that is still open, and no local runtime with fibers that nobody runs just now. (While a fiber has a
-  // local runtime's thread wait, nothing wakes the others of that runtime, whatever they wait for.)
-  //
-  // `true` reports although it cannot be certain: another thread, which waits for something that Sennit does
-  // not know (a pipe, a std::condition_variable), may be about to wake a fiber or to post one. `false`
-  // reports nothing. Without a value, release builds (NDEBUG is defined where the runtime is made) report
-  // nothing, and debug builds report what is certain: a cycle, or a deadlock in a process without other
-  // threads (with ThreadSanitizer: nothing).
-  //
-  // It costs a thread of the process that wakes ten times a second, and mutexes that note their holder are
-  // slower. Before it prints, it stops all threads that run fibers for a moment, as sennit::dump does.
-  //
-  // The runtime reports two more mistakes where it reports deadlocks. A fiber that locks a sennit::mutex
-  // again that it holds ends the program with a message, instead of waiting for itself. A fiber that catches
-  // sennit::cancelled and waits again causes a message.
+  /// Reports a deadlock on standard error, once: all fibers of the process wait, and no known event can
+  /// wake one. The report names the cycle of joins and mutexes if there is one, fibers that block the whole
+  /// thread of a local runtime (for example by a `sennit::channel` where a `sennit::local::channel` is
+  /// needed), and all fibers as sennit::dump prints them. Mutexes that are first locked while a runtime has
+  /// this option record their owner.
+  ///
+  /// \code
+  /// sennit: deadlock: all fibers wait, and nothing that could wake one is known to come
+  /// cycle: fiber 5 "left" waits for the mutex at 0x7ffe3b10 held by fiber 6 "right" joins fiber 5
+  /// sennit: 3 fibers
+  /// ...
+  /// \endcode
+  ///
+  /// The conditions are:
+  /// - All workers of all runtimes have slept for at least 0.1 s.
+  /// - A thread waits for a fiber without a deadline, for example in run(), in a join or for a
+  ///   sennit::mutex.
+  /// - No fiber or thread waits with a deadline, and no fiber is in sennit::offload.
+  /// - No descriptor is open for which fibers have waited.
+  /// - Each local runtime that has fibers is being run. A fiber that blocks the thread of its local runtime
+  ///   also blocks the other fibers of that runtime, whatever they wait for.
+  ///
+  /// `true` also reports what is not certain: another thread may be about to wake or to post a fiber, while
+  /// it waits for something that Sennit does not know, such as a pipe or a `std::condition_variable`.
+  /// `false` reports nothing. Without a value, release builds report nothing. Debug builds report what is
+  /// certain: a cycle, or a deadlock in a process without other threads, but nothing under ThreadSanitizer.
+  /// NDEBUG at the place where the runtime is constructed decides between the two.
+  ///
+  /// A thread of the process wakes ten times a second for it, and mutexes that record their owner are
+  /// slower. Before it prints, it stops all threads that run fibers for a moment, as sennit::dump does.
+  ///
+  /// Where deadlocks are reported, so are two other mistakes. A fiber that locks a sennit::mutex that it
+  /// already holds ends the program with a message, instead of waiting for itself. A fiber that catches
+  /// sennit::cancelled and waits again causes a message.
   std::optional<bool> report_deadlock = {};
 
-  // The most fibers that may exist at a time; 0: no limit. Beyond it, spawn throws std::system_error
-  // (resource_unavailable_try_again), and so do run() and post(). With several workers it is an approximate
-  // limit: each worker may use again the finished fibers that it keeps, at most 256.
+  /// The maximum number of fibers at a time; 0 means no limit. Beyond it spawn(), run() and post() throw
+  /// `std::system_error` (resource_unavailable_try_again). With several workers the limit is approximate:
+  /// each worker may reuse the finished fibers that it keeps, at most 256.
   std::size_t max_fibers = 0;
 };
 
-// Some workers, each an OS thread of its own, that run fibers and take them from each other. Any number of
-// runtimes may live in one process. All members may be called from any thread, and from fibers.
-//
-// While fibers are ready, a worker looks at posts, deadlines and I/O at least every 0.3 ms, or after a turn
-// of a fiber that takes longer; with policy lifo after 61 turns, however long these take; and later at first,
-// and once where turns that were quick become slow ones: after up to 488 turns. Who is woken by them then
-// runs in its turn.
+/// Runs fibers on several workers, which steal ready fibers from each other. A worker is an OS thread. Use
+/// a `sennit::local::runtime` for fibers that share one thread.
+///
+/// Any number of runtimes may exist in a process. All members may be called from any thread and from
+/// fibers, except the destructor, which a fiber of the runtime must not call.
+///
+/// While fibers are ready, a worker polls for posts, deadlines and I/O at least every 0.3 ms, or after the
+/// turn of a fiber that runs longer. With run_policy::lifo it polls after 61 turns, however long they take.
+/// When it starts, and once when quick turns become slow, up to 488 turns may pass between two polls. A
+/// fiber that is woken by a poll is queued and runs in its turn.
 class runtime {
 public:
-  // Throws std::system_error or std::bad_alloc when threads, descriptors, memory or mappings ran out, or the
-  // options ask for what cannot be.
+  /// Starts the workers.
+  ///
+  /// \throws std::system_error if threads, descriptors or mappings are exhausted, or if an option has an
+  ///   invalid value
+  /// \throws std::bad_alloc if there is no memory
   explicit runtime(const runtime_options& options = {})
       : runtime(options, detail::deadlocks_to_report(options.report_deadlock)) {}
+  /// A runtime is neither copied nor moved.
   runtime(const runtime&) = delete;
+  /// A runtime is neither copied nor moved.
   runtime& operator=(const runtime&) = delete;
 
-  // Ends the workers; fibers that have not ended are then unwound on the calling thread, one after another:
-  // what they wait for throws through them, their destructors run. A catch (...) in them must rethrow: if one
-  // goes on instead, this waits for it, and reports it after two seconds if it waits for something of
-  // Sennit's (not if it computes, or blocks its thread). Not to be called by a fiber of its
-  // own; nor may anybody outside wake, join or start its fibers any more.
+  /// Ends the workers. Fibers that have not ended are unwound on the calling thread, one after another:
+  /// what they wait for throws through them, and their destructors run. A `catch (...)` in them must
+  /// rethrow. If it does not, and the fiber continues, the destructor waits for that fiber. After two
+  /// seconds it prints a message if the fiber waits for something of Sennit's, but not if the fiber
+  /// computes or blocks its thread.
+  ///
+  /// \pre The caller is not a fiber of this runtime. No other thread wakes, joins or starts fibers of this
+  ///   runtime any more.
   ~runtime() = default;
 
-  // Runs `function` as a fiber and waits until it ends, whatever stop_guards the caller has: `function` may
-  // refer to the caller's variables. Returns its result or throws what it threw; sennit::cancelled, where
-  // that has left it, if there is a result to return.
+  /// Runs a function as a fiber named "main" and blocks the caller until it ends. The function may refer to
+  /// the caller's variables. The wait cannot be cancelled: a stop_guard of the caller has no effect on it.
+  ///
+  /// \returns the function's result
+  /// \throws sennit::cancelled if the function was left by that exception and has a result to return
+  /// \throws any other exception that leaves the function, and what spawn() throws
   template <class Function>
   detail::fiber_result<Function> run(Function&& function) {
     using result = detail::fiber_result<Function>;
@@ -128,7 +162,7 @@ public:
     }
   }
 
-  // Starts a fiber. Throws as sennit::spawn.
+  /// Starts a fiber of this runtime. Does not block. Throws as sennit::spawn; no fiber was started then.
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
     if (options.pinned)
@@ -139,15 +173,17 @@ public:
     return fiber(f);
   }
 
-  // Has `function` run in a fiber of its own, soon. Its exceptions terminate. Throws as spawn.
+  /// Starts a detached fiber. Does not block. An exception that leaves the function ends the program.
+  /// Throws as spawn().
   template <class Function>
   void post(Function&& function) {
     spawn(std::forward<Function>(function)).detach();
   }
 
+  /// \returns the number of workers
   unsigned workers() const noexcept { return static_cast<unsigned>(shared_.workers.size()); }
 
-  // Fibers that have not ended. Counts them; they come and go meanwhile.
+  /// \returns the number of fibers that have not ended. It counts them; fibers may start and end meanwhile.
   std::size_t size() const noexcept { return shared_.fibers(); }
 
 private:

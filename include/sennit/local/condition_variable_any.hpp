@@ -13,20 +13,9 @@
 
 namespace sennit::local {
 
-// As std::condition_variable_any: waits with any lock that has lock() and unlock(), for any duration, until a
-// time of any clock, and until a stop is requested of a std::stop_token. Prefer condition_variable, which
-// needs no memory of its own, where the lock is a std::unique_lock<sennit::local::mutex>.
-//
-//   notify_one(), notify_all()
-//   wait(lock), wait(lock, predicate), wait(lock, token, predicate)
-//   wait_until(lock, time), wait_until(lock, time, predicate), wait_until(lock, token, time, predicate)
-//   wait_for(lock, duration), wait_for(lock, duration, predicate), wait_for(lock, token, duration, predicate)
-//
-//   threads  Fibers of one runtime at a time.
-//   errors   The constructor throws std::bad_alloc. A wait throws sennit::cancelled where a stop_guard ends
-//   it,
-//            and what the lock throws. The caller holds the lock again in any case.
-//   lifetime It may be destroyed as soon as all waiters were notified.
+/// Like sennit::condition_variable_any, for the fibers of one local runtime at a time. Prefer
+/// local::condition_variable, which allocates nothing, if the lock is a
+/// `std::unique_lock<sennit::local::mutex>`. It may be destroyed as soon as all waiters were notified.
 class condition_variable_any final
     : public sennit::detail::basic_condition_variable_any<mutex, condition_variable> {};
 

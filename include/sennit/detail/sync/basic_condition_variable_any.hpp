@@ -15,36 +15,44 @@
 
 namespace sennit::detail {
 
+/// The members of sennit::condition_variable_any and sennit::local::condition_variable_any.
+///
+/// A wait throws sennit::cancelled if a stop_guard ends it, and whatever the lock throws. The caller holds
+/// the lock again in any case.
 template <class Mutex, class Condition>
 class basic_condition_variable_any {
 public:
-  // Throws std::bad_alloc.
+  /// \throws std::bad_alloc if there is no memory
   basic_condition_variable_any() : inner_(std::make_shared<inner>()) {}
   basic_condition_variable_any(const basic_condition_variable_any&) = delete;
   basic_condition_variable_any& operator=(const basic_condition_variable_any&) = delete;
 
-  // Wakes one waiter, or all.
+  /// Wakes one waiter, if there is one. A stop does not cancel it.
   void notify_one() {
     const own_lock hold(inner_->mutex);
     inner_->condition.notify_one();
   }
+  /// Wakes all waiters. A stop does not cancel it.
   void notify_all() {
     const own_lock hold(inner_->mutex);
     inner_->condition.notify_all();
   }
 
-  // Precondition: the caller holds the lock; it holds it again afterwards, also if an exception comes out.
+  /// Unlocks the lock, waits for a notification, and locks it again.
+  ///
+  /// \pre The caller holds the lock.
   template <class Lock>
   void wait(Lock& lock) {
     wait_until(lock, no_deadline);
   }
+  /// Waits until the predicate is true. It is called with the lock held.
   template <class Lock, class Predicate>
   void wait(Lock& lock, Predicate done) {
     while (!done())
       wait(lock);
   }
 
-  // They give up at the deadline.
+  /// Like wait(), but gives up at a deadline.
   template <class Lock>
   std::cv_status wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline) {
     const std::shared_ptr<inner> mine = inner_;  // a waiter that was notified outlives the object
@@ -53,11 +61,14 @@ public:
     std::unique_lock held(std::move(own));  // let go before the caller's lock is taken again
     return mine->condition.wait_until(held, deadline);
   }
+  /// Like wait(), but gives up at a time of any clock. If that clock is set back during the wait, it may
+  /// return no_timeout without a notification.
   template <class Lock, class Clock, class Duration>
   std::cv_status wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& time) {
     const std::cv_status result = wait_until(lock, deadline_after(time_until(time)));
     return time_until(time) > std::chrono::nanoseconds::zero() ? std::cv_status::no_timeout : result;
   }
+  /// Like wait() with a predicate, but gives up at a time of any clock. Returns the predicate's last value.
   template <class Lock, class Clock, class Duration, class Predicate>
   bool wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& time, Predicate done) {
     while (!done())
@@ -65,16 +76,21 @@ public:
         return done();
     return true;
   }
+  /// Like wait(), with or without a predicate, but gives up after a duration. Returns what wait_until()
+  /// returns.
   template <class Lock, class Rep, class Period, class... Predicate>
   auto wait_for(Lock& lock, std::chrono::duration<Rep, Period> time, Predicate... done) {
     return wait_until(lock, deadline_after(time), std::move(done)...);
   }
 
-  // They also give up when a stop is requested of the token, and return the predicate's value then.
+  /// Waits until the predicate is true, or a stop is requested. Returns false if it gave up because of the
+  /// stop.
   template <class Lock, class Predicate>
   bool wait(Lock& lock, const std::stop_token& token, Predicate done) {
     return wait_until(lock, token, no_deadline, std::move(done));
   }
+  /// Waits until the predicate is true, a stop is requested, or a time of any clock. Returns false after a
+  /// stop, and the predicate's value after the time.
   template <class Lock, class Clock, class Duration, class Predicate>
   bool wait_until(Lock& lock, const std::stop_token& token,
                   const std::chrono::time_point<Clock, Duration>& time, Predicate done) {
@@ -92,6 +108,8 @@ public:
     }
     return true;
   }
+  /// Waits until the predicate is true, a stop is requested, or a duration has passed. Returns as
+  /// wait_until() does.
   template <class Lock, class Rep, class Period, class Predicate>
   bool wait_for(Lock& lock, const std::stop_token& token, std::chrono::duration<Rep, Period> time,
                 Predicate done) {
