@@ -14,10 +14,14 @@
 
 namespace sennit {
 
+/// How a send or receive with a deadline ended. C functions return the error in parentheses.
 enum class channel_status : unsigned char {
+  /// A value was sent or received.
   success,
-  closed,  // and, for a receive, nothing is left in the channel. C: -EPIPE
-  timeout  // the deadline passed first. C: -ETIMEDOUT
+  /// The channel is closed and, for a receive, nothing is left in it (-EPIPE).
+  closed,
+  /// The deadline passed first (-ETIMEDOUT).
+  timeout
 };
 
 namespace detail {
@@ -25,10 +29,11 @@ template <class T, class Waits>
 class basic_channel;
 }
 
-// A std::optional<T> that also says why it is empty.
+/// The result of receive_until(): a `std::optional<T>` that also says why it is empty.
 template <class T>
 class channel_result : public std::optional<T> {
 public:
+  /// \returns channel_status::success if there is a value
   channel_status status() const noexcept { return status_; }
 
 private:
@@ -38,12 +43,15 @@ private:
   channel_status status_ = channel_status::timeout;
 };
 
-// Converts to true if the value was sent.
+/// The result of send_until(). It converts to true if the value was sent.
 template <>
 class channel_result<void> {
 public:
+  /// Made by a channel.
   explicit constexpr channel_result(channel_status status) noexcept : status_(status) {}
+  /// \returns how the send ended
   constexpr channel_status status() const noexcept { return status_; }
+  /// \returns whether the value was sent
   constexpr operator bool() const noexcept { return status_ == channel_status::success; }
 
 private:

@@ -185,53 +185,62 @@ constexpr select_case::family family_of_cases() noexcept {
 // ---- The cases. Each is made in the call of select, and calls its function when it was chosen, when all
 // others have been left: it may do anything.
 
-// A value of a channel (sennit:: or sennit::local::); or none: the channel is closed and nothing is left in
-// it.
+/// A case that receives a value from a channel, sennit:: or sennit::local::, and calls `then` with a
+/// `std::optional<T>`. It is empty if the channel is closed and nothing is left in it.
 template <class T, class Waits, class Then>
 auto on_receive(detail::basic_channel<T, Waits>& from, Then then) {
   return detail::channel_cases::receive<T, Waits, Then>(from, std::move(then));
 }
 
-// Sends a value to a channel (sennit:: or sennit::local::), and calls then(true), or then(false) if the
-// channel is closed. `value` is moved from only if it was sent: a caller of select() still has it where
-// another case was chosen, or an exception comes out. With selecting() the case takes the value over, and
-// destroys it if it was not sent.
+/// A case that sends a value to a channel, sennit:: or sennit::local::. It calls `then(true)`, or
+/// `then(false)` if the channel is closed.
+///
+/// `value` is moved from only if it was sent: it stays with the caller of select() if another case is
+/// chosen or an exception leaves the call. With selecting() the case owns the value, and destroys it if it
+/// was not sent.
 template <class T, class Waits, class Then>
 auto on_send(detail::basic_channel<T, Waits>& to, std::type_identity_t<T>&& value, Then then) {
   return detail::channel_cases::send<T, Waits, Then, T&>(to, value, std::move(then));
 }
-// Sends a copy.
+/// A case that sends a copy of a value. Otherwise like on_send(to, T&&, then).
 template <class T, class Waits, class Then>
   requires std::is_copy_constructible_v<T>
 auto on_send(detail::basic_channel<T, Waits>& to, const std::type_identity_t<T>& value, Then then) {
   return detail::channel_cases::send<T, Waits, Then, T>(to, T(value), std::move(then));
 }
 
-// Nothing else could be done until a time (steady clock), or for so long.
+/// A case that is chosen if no other case could be done by a time. It calls `then()`.
 template <class Then>
 auto on_timeout(std::chrono::steady_clock::time_point at, Then then) {
   return detail::timeout_case<Then>(at, std::move(then));
 }
+/// A case that is chosen if no other case could be done for a duration. It calls `then()`.
 template <class Rep, class Period, class Then>
 auto on_timeout(std::chrono::duration<Rep, Period> time, Then then) {
   return on_timeout(detail::deadline_after(time), std::move(then));
 }
 
-// Nothing else can be done at once. The last case.
+/// A case that is chosen if no other case can be done without a wait. It calls `then()`. It must be the
+/// last case.
 template <class Then>
 auto otherwise(Then then) {
   return detail::otherwise_case<Then>{std::move(then)};
 }
 
-// Waits until one of the cases can be done, does it, and calls its function. Returns the number of that case,
-// from 0. If several can be done, one of them, none of which is preferred for good; time-outs come last.
-//
-// It may be called where channels of its cases may be used: by fibers and OS threads, and by a fiber of a
-// local runtime, which only waits alone if its channels are sennit::local ones (not both kinds in one call).
-// One channel may be in several cases; a select does not send to itself. Throws sennit::cancelled as any
-// wait, and what the function throws, or moving a value (which channels' values had better not).
-//
-// Costs: a lock of each channel, in the order of addresses; if it waits, a second time. Nothing is allocated.
+/// Waits until one of the cases can be done, does it, and calls its function. If several can be done it
+/// does one of them, and prefers none of them permanently. Time-outs are tried last. The function is called
+/// after all other cases have been left, so that it may do anything.
+///
+/// - Callers: fibers and OS threads, if they may use the channels. A fiber of a local runtime blocks its
+///   thread unless all channels are sennit::local ones. Both kinds of channels in one call do not compile.
+/// - A channel may be in several cases. A select does not send to itself.
+/// - Cost: it locks each channel, in the order of their addresses, and once more if it waits. It allocates
+///   nothing.
+///
+/// \returns the number of the chosen case, from 0
+/// \throws sennit::cancelled if a stop_guard ends the wait
+/// \throws whatever the case's function or the move of a value throws. Values should not throw when they
+///   are moved.
 template <class... Cases>
 std::size_t select(Cases&&... cases) {
   constexpr std::array<bool, sizeof...(Cases)> otherwise_at{
@@ -254,26 +263,29 @@ std::size_t select(Cases&&... cases) {
   return chosen;
 }
 
-// select() without a stack: for become(), whose function gets the number of the case. The case's function is
-// called before that. It is kept with the state: what it refers to must not lie on the stack that was left.
-//
-//   struct worker {
-//     sennit::channel<job>* jobs;
-//     sennit::channel<int>* stops;
-//     bool* stopped;
-//   };
-//   sennit::continuation work(worker me, std::size_t) {
-//     if (*me.stopped)
-//       return {};
-//     return sennit::become(
-//         sennit::selecting(sennit::on_receive(*me.jobs, [](std::optional<job> next) { run(next); }),
-//                           sennit::on_receive(*me.stops, [me](auto) { *me.stopped = true; })),
-//         work, me);
-//   }
-//
-// The channels must be of the fiber's kind of runtime. Values, and the functions, move without throwing.
-// Memory is allocated for what is kept. If an event was nothing after all, it waits once more, with its
-// stack.
+/// select() without a stack, for become(), whose function gets the number of the case. The case's function
+/// is called before that. The cases are kept with the state, so that they must not refer to the stack that
+/// is released.
+///
+/// \code
+///   struct worker {
+///     sennit::channel<job>* jobs;
+///     sennit::channel<int>* stops;
+///     bool* stopped;
+///   };
+///   sennit::continuation work(worker me, std::size_t) {
+///     if (*me.stopped)
+///       return {};
+///     return sennit::become(
+///         sennit::selecting(sennit::on_receive(*me.jobs, [](std::optional<job> next) { run(next); }),
+///                           sennit::on_receive(*me.stops, [me](auto) { *me.stopped = true; })),
+///         work, me);
+///   }
+/// \endcode
+///
+/// The channels must belong to the fiber's kind of runtime. Values and functions must move without
+/// throwing. The cases are kept in allocated memory. If it wakes and no case can be done after all, the
+/// fiber waits once more, with its stack.
 template <class... Cases>
 auto selecting(Cases&&... cases) {
   static_assert(!(false || ... || std::is_lvalue_reference_v<Cases>), "cases are made in the call");

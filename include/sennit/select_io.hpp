@@ -80,18 +80,23 @@ private:
 
 }  // namespace detail
 
-// A tcp_stream can be read, a tcp_listener has a connection, what a readiness watches can be read: an
-// operation would not wait; also because of the peer's end or an error, or because it is closed or another
-// fiber waits for the same direction. The operation then reports that. Only for fibers, and with channels of
-// the caller's kind of runtime. No other fiber begins to use the object in that direction meanwhile. Costs a
-// system call when the select begins, and one more each time it is woken.
+/// A case that is chosen if an operation would not wait: a tcp_stream can be read, a tcp_listener has a
+/// connection, or the descriptor of a readiness can be read. It calls `then()`.
+///
+/// The case is also chosen at the peer's end, after an error, if the object is closed, and if another fiber
+/// waits for the same direction. The operation then reports that. While the select waits, other fibers
+/// cannot use the object in that direction.
+///
+/// Only fibers may use it, with channels of their own kind of runtime. It costs a system call when the
+/// select begins, and one more after each wake-up.
 template <class Object, class Then>
   requires requires(const Object& from) { detail::source_access::of(from); }
 auto on_readable(const Object& from, Then then) {
   return detail::readiness_then<Then>(detail::source_access::of(from), true, std::move(then));
 }
 
-// A tcp_stream, or what a readiness watches, can be written. Otherwise as on_readable.
+/// A case that is chosen if a write to a tcp_stream, or to the descriptor of a readiness, would not wait.
+/// Otherwise like on_readable().
 template <class Object, class Then>
   requires requires(const Object& to) { detail::source_access::of(to); }
 auto on_writable(const Object& to, Then then) {

@@ -17,10 +17,9 @@
 
 namespace sennit::local {
 
-// Its members are those of sennit::channel, whose header lists them. With capacity 0 a value goes from the
-// sender straight to the receiver: in the register that the switch hands over if it is trivial and at most 8
-// bytes, else moved once. It belongs to no runtime, but all its users must be fibers of one runtime at a
-// time.
+/// Like sennit::channel, without atomic operations, for the fibers of one local runtime at a time. Its
+/// members are those of detail::basic_channel. With capacity 0 a value of a trivial type of at most 8 bytes
+/// passes in the register that the switch hands over; other values are moved once.
 template <class T>
 class channel : public detail::basic_channel<T, detail::local_waits> {
 public:

@@ -31,11 +31,18 @@ namespace sennit::local {
 
 class exception_server;
 
-// As sennit::scope, whose header says what its members do; its owner and all its fibers are fibers of one
-// local runtime. get_token() and request_stop() are for any thread here, too.
+/// Like sennit::scope, for fibers of one local runtime: its owner and all its fibers belong to it.
+/// request_stop(), stop_requested() and get_token() may be called from any thread here, too.
 class scope : public detail::basic_scope<detail::local_scope> {
 public:
+  /// A scope without fibers. If the owner is a fiber of a scope that has an exception server, the new scope
+  /// has it as well.
+  ///
+  /// \throws std::bad_alloc if there is no memory
   scope() = default;
+  /// A scope whose fibers' faults go to a server. See sennit::scope.
+  ///
+  /// \throws std::bad_alloc if there is no memory
   explicit scope(exception_server& faults);
 };
 

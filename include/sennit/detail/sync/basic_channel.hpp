@@ -21,6 +21,7 @@
 
 namespace sennit::detail {
 
+/// The members of sennit::channel and sennit::local::channel.
 template <class T, class Waits>
 class basic_channel {
   static_assert(std::is_object_v<T> && std::is_move_constructible_v<T>);
@@ -28,13 +29,19 @@ class basic_channel {
   static constexpr bool may_throw = !std::is_nothrow_move_constructible_v<T>;
 
 public:
+  /// The type of the values.
   using value_type = T;
 
-  // Throws std::bad_alloc.
+  /// An empty channel. `capacity` is in values; with 0, each send waits for its receiver.
+  ///
+  /// \throws std::bad_alloc if there is no memory for the values
   explicit basic_channel(std::size_t capacity = 0)
       : capacity_(capacity), buffer_(capacity == 0 ? nullptr : std::allocator<T>().allocate(capacity)) {}
   basic_channel(const basic_channel&) = delete;
   basic_channel& operator=(const basic_channel&) = delete;
+  /// Destroys the values that are left.
+  ///
+  /// \pre No fiber or thread waits for the channel. It need not be closed.
   ~basic_channel() {
     assert(receivers_.empty() && senders_.empty() && "sennit: fibers wait for a dead channel");
     for (; size_ != 0; pop()) {
@@ -43,8 +50,12 @@ public:
       std::allocator<T>().deallocate(buffer_, capacity_);
   }
 
-  // Sends a value. Returns false if the channel is closed; `value` is moved from only if it was sent.
+  /// Sends a value: waits until a receiver takes it, or until there is room for it.
+  ///
+  /// \returns false if the channel is closed. `value` is moved from only if it was sent: a refused
+  ///   `std::unique_ptr` still owns its object.
   SENNIT_INLINE bool send(T&& value) { return send_by(value, never) == channel_status::success; }
+  /// Sends a copy of a value. Otherwise like send(T&&).
   SENNIT_INLINE bool send(const T& value)
     requires std::is_copy_constructible_v<T>
   {
@@ -52,10 +63,12 @@ public:
     return send(std::move(copy));
   }
 
-  // Gives up at the deadline (steady clock). The result tells "closed" from "timed out".
+  /// Like send(), but gives up at a deadline. The result tells a closed channel from a deadline that has
+  /// passed.
   SENNIT_INLINE channel_result<void> send_until(T&& value, std::chrono::steady_clock::time_point deadline) {
     return channel_result<void>(send_by(value, deadline));
   }
+  /// Sends a copy of a value. Otherwise like send_until(T&&, deadline).
   SENNIT_INLINE channel_result<void> send_until(const T& value,
                                                 std::chrono::steady_clock::time_point deadline)
     requires std::is_copy_constructible_v<T>
@@ -64,32 +77,39 @@ public:
     return send_until(std::move(copy), deadline);
   }
 
-  // Takes the next value, waiting for it. Empty: the channel is closed and nothing is left in it.
+  /// Waits for the next value and takes it.
+  ///
+  /// \returns an empty optional if the channel is closed and nothing is left in it
   SENNIT_INLINE std::optional<T> receive() {
     std::optional<T> value;
     receive_by(value, never);
     return value;
   }
 
-  // Gives up at the deadline (steady clock). The result tells "closed" from "timed out".
+  /// Like receive(), but gives up at a deadline. The result tells a closed channel from a deadline that has
+  /// passed.
   SENNIT_INLINE channel_result<T> receive_until(std::chrono::steady_clock::time_point deadline) {
     channel_result<T> result;
     result.status_ = receive_by(result, deadline);
     return result;
   }
 
-  // send() and receive() without a stack: for become(), whose function gets their result.
+  /// send() without a stack, for become(), whose function gets its result, a bool. T's move constructor
+  /// must be noexcept; the compiler checks that.
   auto sending(T value) { return send_wait(*this, std::move(value)); }
+  /// receive() without a stack, for become(), whose function gets its result, a `std::optional<T>`. T's
+  /// move constructor must be noexcept; the compiler checks that.
   auto receiving() noexcept { return receive_wait(*this); }
-  // The same of send_until() and receive_until().
+  /// send_until() without a stack, for become(), whose function gets a bool: whether the value was sent.
   auto sending_until(T value, std::chrono::steady_clock::time_point deadline) {
     return timed_wait(sending(std::move(value)), deadline);
   }
+  /// receive_until() without a stack, for become(), whose function gets a `std::optional<T>`.
   auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(receiving(), deadline);
   }
 
-  // Takes a value if there is one now.
+  /// Takes a value if there is one now. Does not wait for one.
   std::optional<T> try_receive() {
     std::optional<T> value;
     lock hold(waits_);
@@ -97,14 +117,15 @@ public:
     return value;
   }
 
-  // Moves from `value` and returns true if a receiver waits or there is room; else leaves it alone.
+  /// Moves from `value` and returns true if a receiver waits or there is room. Otherwise returns false, and
+  /// `value` is unchanged. Does not wait.
   SENNIT_INLINE bool try_send(T& value) {
     lock hold(waits_);
     return offer(value, hand_over{hold});
   }
 
-  // No more sends: those that wait return false, receivers get what is left and then nothing. May be
-  // repeated.
+  /// Ends all sends: those that wait return false. Receivers get the values that are left, and then an
+  /// empty optional. May be called again.
   void close() {
     lock hold(waits_);
     closed_ = true;
@@ -116,29 +137,35 @@ public:
     hold.release();
     Waits::wake_all_with_words(all);
   }
+  /// \returns whether close() was called
   bool closed() const noexcept {
     lock hold(waits_);
     return closed_;
   }
 
-  // Values that lie in the channel.
+  /// \returns the number of values in the channel at the moment
   std::size_t size() const noexcept {
     lock hold(waits_);
     return size_;
   }
+  /// \returns the number of values that the channel can hold
   std::size_t capacity() const noexcept { return capacity_; }
 
-  // The values from now on, as a range, until the channel is closed and empty.
+  /// An input iterator that receives the values of a channel until the channel is closed and empty.
   class iterator {
   public:
     using value_type = T;
     using difference_type = std::ptrdiff_t;
+    /// The value that was received last. It may be moved from.
     T& operator*() const { return *value_; }
+    /// Receives the next value. Waits for it, and throws as receive() does.
     iterator& operator++() {
       value_ = from_->receive();
       return *this;
     }
+    /// Receives the next value.
     void operator++(int) { ++*this; }
+    /// \returns whether the channel was closed and empty
     friend bool operator==(const iterator& left, std::default_sentinel_t) { return !left.value_; }
 
   private:
@@ -147,7 +174,9 @@ public:
     basic_channel* from_;
     mutable std::optional<T> value_;
   };
+  /// Receives the first value, waiting for it: `for (T& each : channel)`.
   iterator begin() { return iterator(*this); }
+  /// The end of the iteration.
   std::default_sentinel_t end() const noexcept { return {}; }
 
 private:

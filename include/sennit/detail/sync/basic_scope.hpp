@@ -15,16 +15,24 @@
 
 namespace sennit::detail {
 
+/// The members of sennit::scope and sennit::local::scope.
 template <class Kind>
 class basic_scope {
 public:
+  /// The options of its fibers: those of the runtime's kind.
   using spawn_options = typename Kind::spawn_options;
 
+  /// A scope without fibers, owned by the caller.
+  ///
+  /// \throws std::bad_alloc if there is no memory
   basic_scope() : basic_scope({std::shared_ptr<void>(), scope_member::faults_of_caller()}) {}
   basic_scope(const basic_scope&) = delete;
   basic_scope& operator=(const basic_scope&) = delete;
 
-  // As join(); but where the scope is left by an exception, its fibers are told to stop, and only waited for.
+  /// Waits until all fibers have ended, and throws what join() throws. If an exception leaves the block, it
+  /// stops the fibers, waits for them, and throws nothing of its own.
+  ///
+  /// \pre The caller is the owner.
   ~basic_scope() noexcept(false) {
     failure_.leave_owner();
     if (std::uncaught_exceptions() > failure_.exceptions()) {
@@ -39,8 +47,8 @@ public:
     }
   }
 
-  // Starts a fiber of the scope. Any fiber may, while the scope cannot end: its owner, or another of its
-  // fibers. Throws as the runtime's spawn.
+  /// Starts a fiber of the scope; it has no handle. Its owner and its fibers may call it: the scope cannot
+  /// end meanwhile. Throws as the runtime's spawn(); no fiber was started then.
   template <class Function>
   void spawn(Function&& function, const spawn_options& options = {}) {
     Kind::spawn(
@@ -48,7 +56,10 @@ public:
         options)
         .detach();
   }
-  // One that begins without a stack, as if its function had just returned `begins` (become.hpp).
+  /// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp).
+  ///
+  /// \pre `begins` is not empty.
+  /// \throws std::bad_alloc if there is no memory
   void spawn(continuation begins) {
     auto made = std::make_unique<member>(*this);
     made->bind(begins);
@@ -56,10 +67,15 @@ public:
     static_cast<void>(made.release());  // the fiber's, and perhaps gone with it
   }
 
-  // Waits until all fibers of the scope have ended, and throws what the first one threw, once. More may be
-  // started after it. Only the owner. Throws sennit::cancelled when the owner is told to stop.
+  /// Waits until all fibers of the scope have ended. More may be started after it. Only the owner may call
+  /// it.
+  ///
+  /// \throws the first exception that left a fiber of the scope, once
+  /// \throws sennit::cancelled if the owner is stopped
   void join() { join_until(never); }
-  // Returns false if the deadline (steady clock) passed first.
+  /// Like join(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first
   bool join_until(std::chrono::steady_clock::time_point deadline) {
     stop_link::aside until_all_have_ended(failure_);
     if (!running_.wait_until(deadline))
@@ -69,21 +85,26 @@ public:
     until_all_have_ended.stay();
     std::rethrow_exception(std::exchange(error_, nullptr));
   }
-  // Takes a time of any clock.
+  /// Like join(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return join_until(deadline); });
   }
+  /// Like join(), but gives up after a duration.
   template <class Rep, class Period>
   bool join_for(std::chrono::duration<Rep, Period> time) {
     return join_until(deadline_after(time));
   }
 
-  // Has the waits of its fibers throw sennit::cancelled. Anywhere.
+  /// Stops the fibers of the scope: their waits throw sennit::cancelled. Does not block. Any thread, while
+  /// the scope exists.
   void request_stop() noexcept { stop_.request_stop(); }
+  /// \returns whether request_stop() was called or a fiber of the scope has failed. Any thread, while the
+  ///   scope exists.
   bool stop_requested() const noexcept { return stop_.stop_requested(); }
-  // That request_stop() and the first error stop: for work that is no fiber of the scope.
+  /// A token for work that is not a fiber of the scope. Its stop is requested by request_stop() and by the
+  /// first error. Any thread, while the scope exists.
   std::stop_token get_token() const noexcept { return stop_.get_token(); }
 
 protected:
