@@ -1,4 +1,4 @@
-// sennit::io_result: what has become of a transfer that was made without the fiber.
+// sennit::io_result: the result of a transfer that was made for a fiber.
 // room: io
 #pragma once
 
@@ -9,9 +9,13 @@
 
 namespace sennit {
 
+/// The result of a transfer without a stack (tcp_stream::reading_some()) or an asynchronous one
+/// (async_io.hpp).
 struct io_result {
-  std::size_t size = 0;   // bytes that were moved, in case of an error, too
-  std::error_code error;  // as of the operation that blocks
+  /// The number of bytes that were transferred, also after an error.
+  std::size_t size = 0;
+  /// The error, as of the operation that blocks; none if it succeeded.
+  std::error_code error;
 };
 
 }  // namespace sennit

@@ -1,4 +1,5 @@
-// sennit::write_error: what write_all() throws, with the number of bytes that were written before it failed.
+// sennit::write_error: what write_all() throws, with the number of bytes that were written before it
+// failed.
 // room: io
 //
 //   try {
@@ -15,12 +16,14 @@
 
 namespace sennit {
 
+/// The error of a tcp_stream::write_all() or file::write_all().
 class write_error : public std::system_error {
 public:
+  /// `code` is the cause, `what` the text before its description, and `written` a number of bytes.
   write_error(std::error_code code, const char* what, std::size_t written)
       : std::system_error(code, what), written_(written) {}
 
-  // Bytes.
+  /// \returns the number of bytes that were written before the operation failed
   std::size_t written() const noexcept { return written_; }
 
 private:

@@ -7,7 +7,7 @@
 //   sennit::local::spawn([promise = std::move(promise)]() mutable { promise.set_value(42); }).detach();
 //   answer.get();  // 42: blocks the fiber, not the thread
 //
-// A future is also what a C++20 coroutine returns. It can await futures, and whatever else can be awaited:
+// A C++20 coroutine may return a future. It can await futures, and whatever else can be awaited:
 //
 //   sennit::local::future<int> sum(sennit::local::future<int> a, sennit::local::future<int> b) {
 //     co_return co_await a + co_await b;
@@ -22,15 +22,14 @@
 
 namespace sennit::local {
 
-// As sennit::future, also for coroutines, with one difference:
-//
-//   threads  A future, its promise and the coroutine that returns or awaits it belong to no runtime, but are
-//            used by fibers of one runtime at a time. Outside of fibers they may be used as long as nobody
-//            has to wait: to wait there ends the program (to co_await does not: the coroutine is suspended).
+/// Like sennit::future, also for coroutines, without atomic operations. A future, its promise, and the
+/// coroutine that returns or awaits it belong to no runtime, but only fibers of one runtime at a time may
+/// use them. Outside of fibers they may be used as long as no wait is needed: to wait there ends the
+/// program. `co_await` may be used there, because it suspends the coroutine.
 template <class T>
 using future = detail::basic_future<T, detail::local_wait_queue>;
 
-// As sennit::promise, on one thread.
+/// Like sennit::promise, for one thread.
 template <class T>
 using promise = detail::basic_promise<T, detail::local_wait_queue>;
 

@@ -31,39 +31,51 @@ class future_coroutine_base;
 template <class T, class Queue>
 class future_coroutine;
 
+/// The members of sennit::future and sennit::local::future.
 template <class T, class Queue>
 class [[nodiscard]] basic_future {
 public:
   using promise_type = future_coroutine<T, Queue>;
 
+  /// An empty future, without a result to wait for.
   basic_future() noexcept = default;
+  /// Takes the result over; the other future is empty afterwards.
   basic_future(basic_future&&) noexcept = default;
+  /// Takes the result over; the other future is empty afterwards.
   basic_future& operator=(basic_future&&) noexcept = default;
 
-  // Whether there is a result to come, or that has come and was not taken.
+  /// \returns whether there is a result to come, or one that has not been taken. Never throws.
   bool valid() const noexcept { return state_ != nullptr; }
-  // Whether get() would not wait.
+  /// \returns whether the result, or an error, is available, so that get() would not wait. Throws
+  ///   `std::future_error` (no_state) if the future is empty.
   bool ready() const { return state_of(state_).is_ready(); }
 
-  // Waits until the result, or an error, is there. With a deadline (steady clock): false, if that passed
-  // first. (std::future returns a std::future_status.)
+  /// Waits until the result, or an error, is available. Throws `std::future_error` (no_state) if the future
+  /// is empty.
   SENNIT_INLINE void wait() const { state_of(state_).wait(); }
+  /// Like wait(), but gives up at a deadline. (`std::future` returns a `std::future_status`.)
+  ///
+  /// \returns false if the deadline passed first
   bool wait_until(std::chrono::steady_clock::time_point deadline) const {
     return state_of(state_).wait_until(deadline);
   }
-  // Takes a time of any clock.
+  /// Like wait(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool wait_until(const std::chrono::time_point<Clock, Duration>& time) const {
     return wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return wait_until(deadline); });
   }
+  /// Like wait(), but gives up after a duration.
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> time) const {
     return wait_until(deadline_after(time));
   }
 
-  // Waits, and returns the result, which is moved, or throws what the promise was given. The future is empty
-  // then.
+  /// Waits for the result and returns it, moved, or throws the exception of the promise. The future is
+  /// empty afterwards.
+  ///
+  /// \throws std::future_error if the future is empty (no_state), or if the promise was destroyed before it
+  ///   was fulfilled (broken_promise)
   T get() {
     wait();
     const auto state = std::move(state_);
@@ -78,13 +90,15 @@ public:
       return std::move(*value);
   }
 
-  // wait() without a stack: for become(), whose function gets the future again, ready.
+  /// wait() without a stack, for become(), whose function gets the future again, ready.
   auto waiting() && { return made_ready(std::move(*this)); }
-  // wait_until() without a stack; the function gets the future again: ready, or the deadline has passed.
+  /// wait_until() without a stack, for become(), whose function gets the future again. It is ready(), or
+  /// else the deadline has passed.
   auto waiting_until(std::chrono::steady_clock::time_point deadline) && {
     return timed_wait(made_ready(std::move(*this)), deadline);
   }
 
+  /// Takes the result in a coroutine, as get() does. Suspends the coroutine if the result is not available.
   auto operator co_await() {
     struct awaiter {
       basic_future awaited;
@@ -120,39 +134,59 @@ private:
   future_state_owner<T, Queue> state_;
 };
 
+/// The members of sennit::promise and sennit::local::promise.
 template <class T, class Queue>
 class basic_promise {
 public:
+  /// A promise that is not fulfilled. This makes the only allocation.
+  ///
+  /// \throws std::bad_alloc if there is no memory
   basic_promise() : state_(new future_state<T, Queue>) {}
+  /// Takes the promise over from `other`, which can no longer be used.
   basic_promise(basic_promise&&) noexcept = default;
+  /// Takes the promise over from `other`. The promise that this was is broken if it was not fulfilled.
   basic_promise& operator=(basic_promise&& other) noexcept {
     basic_promise(std::move(other)).swap(*this);
     return *this;
   }
+  /// Breaks the promise if it was not fulfilled: waiters of the future resume.
   ~basic_promise() {
     if (state_ != nullptr && state_->begin())
       publish();
   }
+  /// Exchanges two promises.
   void swap(basic_promise& other) noexcept { state_.swap(other.state_); }
 
-  // Once.
+  /// The promise's future. Call it once.
+  ///
+  /// \throws std::future_error if it was called before (future_already_retrieved), or the promise was moved
+  ///   from (no_state)
   basic_future<T, Queue> get_future() {
     state_of(state_).retrieve();
     return basic_future<T, Queue>(*state_);
   }
 
+  /// Fulfils the promise with a value, and wakes waiters. If the value throws when it is copied or moved,
+  /// that exception leaves the call, and the promise is unchanged.
+  ///
+  /// \throws std::future_error if it was fulfilled before (promise_already_satisfied) or moved from
+  ///   (no_state)
   template <class Value = T>
     requires std::convertible_to<Value, T>
   void set_value(Value&& value) {
     fulfil<!std::is_trivially_constructible_v<T, Value&&>>(
         [&](state& to) { to.write_value(std::forward<Value>(value)); });
   }
+  /// Fulfils a promise of void, and wakes waiters. Throws as set_value(value).
   void set_value()
     requires std::is_void_v<T>
   {
     fulfil<false>([](state& to) { to.template write<state::value>(); });
   }
-  // Precondition: there is one.
+  /// Fulfils the promise with the exception that get() is to throw, and wakes waiters. Throws as
+  /// set_value(value).
+  ///
+  /// \pre `error` is not null.
   void set_exception(std::exception_ptr error) {
     assert(error != nullptr && "sennit: a promise was given no exception");
     fulfil<false>([&](state& to) { to.template write<state::error>(std::move(error)); });
@@ -185,9 +219,10 @@ private:
   future_state_owner<T, Queue> state_;
 };
 
-// The alignment that a coroutine frame of so many bytes may need. gcc 12 and clang 19 place over-aligned
-// parameters and local variables in it as if it was aligned, but allocate it by the plain operator new. Clang
-// tells the alignment with -fcoro-aligned-allocation only. Alignments above that of a page are not supported.
+/// The alignment that a coroutine frame of so many bytes may need. gcc 12 and clang 19 place over-aligned
+/// parameters and local variables as if the frame was aligned, but allocate it by the plain operator new.
+/// Clang passes the alignment only with -fcoro-aligned-allocation. Alignments above that of a page are not
+/// supported.
 constexpr std::size_t coroutine_alignment(std::size_t bytes) noexcept {
 #if defined(__clang__)
   // The two words at the beginning of a frame have no such alignment, so that the variable is behind them.
@@ -197,8 +232,8 @@ constexpr std::size_t coroutine_alignment(std::size_t bytes) noexcept {
 #endif
   return std::min<std::size_t>(largest, 4096);
 }
-// The word before the frame tells how far into its memory it begins. (Aligned operator new takes 300
-// instructions more, in glibc 2.36.)
+/// The word before the frame holds its offset in its memory. (Aligned operator new takes 300 instructions
+/// more, in glibc 2.36.)
 inline void* coroutine_memory(std::size_t bytes, std::size_t alignment) {
   constexpr std::size_t usual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
   if (alignment <= usual)
