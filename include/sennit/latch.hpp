@@ -1,4 +1,4 @@
-// sennit::latch: what std::latch is, for fibers and threads; sennit/wait_group.hpp says what it has.
+// sennit::latch: like std::latch, for fibers and threads. Its members are those of sennit::wait_group.
 // room: sync
 #pragma once
 

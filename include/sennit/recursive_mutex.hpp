@@ -11,23 +11,18 @@
 
 namespace sennit {
 
-// Meets the std TimedLockable requirements. The owner is the fiber, wherever it runs, not its worker's
-// thread: other fibers of that thread wait. Outside of fibers it is the OS thread. It is free when it has
-// been unlocked as often as locked, by its owner; for another to unlock it is a misuse (asserted), and so is
-// destroying one that is locked. (A fiber of a local runtime blocks its thread.)
-//
-//   recursive_mutex(wait_options = {})
-//                  wait_options.hpp: the order of who waits, and whom it is given to.
-//   lock()         waits until nobody else has it, and takes it once more.
-//   try_lock()     false: another has it. Does not wait.
-//   try_lock_until(deadline), try_lock_for(time)
-//                  false: that (steady clock) has passed first.
-//   unlock()       gives back one of the caller's locks.
-//
-// It has no form of lock() for become(). A wait throws sennit::cancelled where a stop is requested
-// (stop_guard.hpp), and does not have the lock.
-//
-// Source: Dolan 2013, section 5.1 (mutexes).
+/// A mutex that its owner may lock again. It meets the std TimedLockable requirements. Its members are
+/// those of detail::basic_recursive_mutex. It has no form of lock() for become().
+///
+/// - Owner: the fiber, on whichever worker it runs. Other fibers of the same thread wait. Outside of fibers
+///   the owner is the OS thread. A fiber of a local runtime may use it, but blocks its thread.
+/// - It is free when its owner has unlocked it as often as it has locked it.
+/// - Cancellation: a wait throws sennit::cancelled if a stop_guard ends it, and the caller does not hold
+///   the mutex.
+/// - Misuse, asserted: another fiber or thread than the owner unlocks it; it is destroyed while it is
+///   locked.
+///
+/// Source: Dolan 2013, section 5.1 (mutexes).
 class recursive_mutex : public detail::basic_recursive_mutex<mutex> {
 public:
   using basic_recursive_mutex::basic_recursive_mutex;

@@ -1,4 +1,4 @@
-// In which order a runtime runs its fibers.
+// sennit::run_policy: the order in which a runtime runs its fibers.
 // room: sched
 #pragma once
 
@@ -8,17 +8,21 @@
 
 namespace sennit {
 
-// fifo     each in its turn; the fiber woken last goes first, but not more than 16 times in a row while
-//          others wait.
-// lifo     the one that became ready last goes first: fast for a pair, and starves everybody else.
-// hybrid   the fiber woken last, or the one that gave way, goes first, 128 times (more where more than 64
-//          wait: twice as often as there are); then everybody who is queued runs once; then again. Fast for
-//          pairs among many, and for many of which a few fit the cache; and nobody is starved.
-//
-// Source: Dolan 2013, section 5.2. Its hybrid is not the same to the letter: there whatever is added goes to
-// the head, new fibers, too, one before the other, a fixed few times. So it took 1.12 to 1.15 times as long
-// as fifo where few fibers can run; ours takes no longer there, and less among many (workload `policy`,
-// bench/README.md).
+/// The order in which a worker runs its ready fibers.
+///
+/// - fifo: in the order in which they became ready. The fiber woken last runs first, but at most 16 times
+///   in a row while others wait.
+/// - lifo: the fiber that became ready last runs first. It is fast for a pair of fibers, and starves all
+///   others.
+/// - hybrid: the fiber that was woken last, or that yielded, runs first, 128 times. If more than 64 fibers
+///   wait, it does so twice as often as there are waiting fibers. Then each queued fiber runs once, and the
+///   cycle begins again. It is fast for pairs among many, and for many fibers of which a few fit the cache.
+///   No fiber starves.
+///
+/// Source: Dolan 2013, section 5.2. There the hybrid policy differs in detail: each fiber that is added,
+/// new or woken, goes to the head, a fixed number of times. That took 1.12 to 1.15 times as long as fifo if
+/// few fibers can run. This one takes no longer than fifo there, and less among many (workload `policy`,
+/// bench/README.md).
 enum class run_policy : std::uint8_t { fifo, lifo, hybrid };
 
 }  // namespace sennit

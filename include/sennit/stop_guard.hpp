@@ -1,4 +1,4 @@
-// sennit::stop_guard: ends what a fiber waits for when somebody requests a stop.
+// sennit::stop_guard: ends a fiber's waits when a stop is requested.
 // room: sched
 //
 //   std::stop_source stop;
@@ -9,10 +9,10 @@
 //   stop.request_stop();
 //   fiber.join();
 //
-// Any number of waits, of any kind, end by one guard: of locks, channels, joins, sleep, I/O, ... So they need
-// no stop token each. sennit::scope has guards for its fibers, which count where those have no stack, too;
-// the failure of one of them also ends the waits of the scope's owner. A fiber that gives up its stack cannot
-// hold one of its own: its waits are sennit::stoppable() (become.hpp).
+// One guard ends any number of waits, of any kind: locks, channels, joins, sleeps, I/O. Thus they need no
+// stop token each. sennit::scope has guards for its fibers, which also count for fibers without a stack.
+// The failure of one of its fibers also ends the waits of the scope's owner. A fiber that releases its
+// stack cannot hold a guard of its own: it uses sennit::stoppable() (become.hpp).
 #pragma once
 
 #include <stop_token>
@@ -22,26 +22,33 @@
 
 namespace sennit {
 
-// What a wait throws when stop was requested; no std::exception, so that handlers of errors let it pass.
-// Where a fiber's function is left by it, the fiber just ends: its join() returns. A handler that catches
-// everything must rethrow it, as it must what a fiber is unwound by when its runtime ends; who catches it on
-// purpose goes on, but the next wait throws again.
+/// What a wait throws when a stop was requested. It is not a `std::exception`, so that handlers of errors
+/// do not catch it. If it leaves a fiber's function, the fiber ends normally, and its join() returns.
+///
+/// A handler that catches everything must rethrow it, and also the exception that unwinds a fiber when its
+/// runtime ends. A handler that catches `sennit::cancelled` on purpose may continue, but the next wait
+/// throws again.
 struct cancelled : detail::forced_unwind {};
 
-// While it lives, waits of the calling fiber or OS thread throw sennit::cancelled once the token's stop was
-// requested: those that go on then, on whichever worker, and those that begin later; a wait that need not
-// wait (a free mutex, bytes that are there) does not throw. What is waited for stays as if it had not been
-// waited for; a condition variable's lock is held again. Waits in destructors that run because of an
-// exception do not throw (but those of a generator or coroutine that such a destructor resumes: it needs a
-// stop_shield). Destructors that run otherwise need one, too, if they wait: what is thrown in them ends the
-// program by std::terminate(), as in any noexcept function. A yield is no wait.
-//
-// Guards of one fiber are nested, and all of them count, up to the innermost stop_shield. They are used by
-// the fiber or thread that makes them, which is not to hold one in a generator or coroutine across its
-// yields. Works in fibers of every runtime and in OS threads (which waits of sennit:: types block). Throws
-// std::bad_alloc in a fiber of a local runtime.
+/// While it lives, waits of the calling fiber or OS thread throw sennit::cancelled once a stop is requested
+/// of its token. Any thread may request the stop.
+///
+/// - It ends waits that are in progress, on any worker, and waits that begin later. A call that need not
+///   wait (a free mutex, bytes that have arrived) does not throw. A yield is not a wait.
+/// - A wait that was cancelled has consumed nothing. A condition variable's lock is held again.
+///   docs/waits.md has a table.
+/// - Waits in destructors that run because of an exception do not throw. Two cases need a stop_shield:
+///   other destructors that wait, where the exception would call std::terminate() as in any noexcept
+///   function, and waits of a generator or coroutine that a destructor resumes.
+/// - Guards of one fiber are nested. All of them count, up to the innermost stop_shield.
+/// - Only the fiber or thread that makes a guard uses it. Do not hold one in a generator or coroutine
+///   across its yields.
+///
+/// It works in fibers of every runtime and in OS threads, which waits of sennit:: types block.
 class stop_guard {
 public:
+  /// Begins to watch the token. Throws `std::bad_alloc` in a fiber of a local runtime if there is no
+  /// memory.
   explicit stop_guard(std::stop_token token)
       : link_(detail::stop_link::kind::guard), callback_(std::move(token), notify{link_}) {}
 
@@ -55,15 +62,15 @@ private:
   std::stop_callback<notify> callback_;  // gone before the link
 };
 
-// While it lives, the calling fiber's or thread's waits do not end by guards that were made before it: for
-// what must be finished in any case.
+/// While it lives, guards that were made before it do not end the waits of the calling fiber or thread. Use
+/// it for work that must be completed in any case.
 class stop_shield {
 private:
   detail::stop_link link_{detail::stop_link::kind::shield};
 };
 
-// Whether a wait of the caller would throw sennit::cancelled, or the error of a fiber of its scope
-// (scope.hpp). For loops that do not wait.
+/// \returns whether a wait of the caller would throw sennit::cancelled, or the error of a fiber of its
+///   scope (scope.hpp). Use it in loops that do not wait. Any thread or fiber.
 bool stop_requested() noexcept;
 
 }  // namespace sennit

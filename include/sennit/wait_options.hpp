@@ -1,4 +1,4 @@
-// sennit::wait_options: how an object treats those who wait for it.
+// sennit::wait_options: how an object treats its waiters.
 // room: sync
 #pragma once
 
@@ -8,27 +8,37 @@
 
 namespace sennit {
 
-// Who is woken first.
+/// Which waiter is woken first.
 enum class wait_order : std::uint8_t {
-  fifo,   // who has waited longest
-  recent  // who came last: what it uses is likely to be in the cache; others may wait for long
+  /// The one that has waited longest.
+  fifo,
+  /// The one that came last: its data is likely to be in the cache. Others may wait for long.
+  recent
 };
 
-// What waking is.
+/// What the waker does.
 enum class wake_policy : std::uint8_t {
-  queue,  // the woken fiber is made ready; the waker goes on
-  enter   // the waker gives way to it
+  /// It makes the woken fiber ready, and continues.
+  queue,
+  /// It yields to the woken fiber.
+  enter
 };
 
-// Whom a mutex is given to when it is unlocked.
+/// Which fiber gets a mutex when it is unlocked.
 enum class fairness : std::uint8_t {
-  barging,  // the first that comes. One that locks the mutex again and again can starve those that wait
-  fair      // the one that has waited longest. None can be overtaken, but each hand-over waits for a switch
+  /// The first that asks for it. A fiber that locks the mutex again and again can starve the waiters.
+  barging,
+  /// The one that has waited longest. No waiter can be overtaken, but each hand-over waits for a switch.
+  fair
 };
 
+/// Options of a mutex or a condition variable.
 struct wait_options {
+  /// Which waiter is woken first.
   wait_order order = wait_order::fifo;
+  /// What the waker does.
   wake_policy wake = wake_policy::queue;
+  /// Which fiber gets a mutex when it is unlocked. Condition variables ignore it.
   sennit::fairness fairness = sennit::fairness::barging;
 };
 

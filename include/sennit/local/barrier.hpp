@@ -1,4 +1,4 @@
-// sennit::local::barrier: some number of fibers of one local runtime wait for each other, again and again.
+// sennit::local::barrier: a number of fibers of one local runtime wait for each other, again and again.
 // room: sync
 //
 //   sennit::local::barrier round(4);  // in each of four fibers:
@@ -17,18 +17,17 @@
 
 namespace sennit::local {
 
-// As std::barrier. The last to arrive calls `Completion`, before any waiter resumes; it must not block or
-// throw, and debug builds report it if it blocks. Its members are those of sennit::barrier, whose header
-// lists them.
-//
-//   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time.
-//   misuse   Asserted: a barrier for nobody; more arrive than it expects. To destroy it while somebody waits.
-//   end      Who leaves its wait by an exception (its runtime ends) has arrived all the same.
+/// Like sennit::barrier, without atomic operations. The completion must not block or throw, and debug
+/// builds report it if it blocks. Its members are those of detail::basic_barrier.
+///
+/// It belongs to no runtime, but only fibers of one runtime at a time may use it. A fiber whose wait ends
+/// by an exception, because of a stop or because its runtime ends, has still arrived.
 template <class Completion = no_completion>
 class barrier : public detail::basic_barrier<detail::local_wait_queue, Completion> {
 public:
   using detail::basic_barrier<detail::local_wait_queue, Completion>::basic_barrier;
 };
+/// Deduces the type of the completion.
 template <class Completion = no_completion>
 barrier(std::size_t, Completion = {}) -> barrier<Completion>;
 

@@ -1,4 +1,4 @@
-// sennit::local::counting_semaphore: permits that the fibers of one local runtime take and give back.
+// sennit::local::counting_semaphore: permits that the fibers of one local runtime acquire and release.
 // room: sync
 //
 //   sennit::local::counting_semaphore connections(100);
@@ -14,19 +14,20 @@
 
 namespace sennit::local {
 
-// As std::counting_semaphore. Who waits is served in order; a permit that is given back goes to the one who
-// has waited longest, and nobody comes before it. Its members are those of sennit::counting_semaphore, whose
-// header lists them.
-//
-//   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
-//            fibers it may be used as long as nobody has to wait: to wait there ends the program.
-//   misuse   Asserted: more than max() permits; to destroy it while somebody waits is a misuse, too.
-//   end      A fiber that is told to leave while it waits (its runtime ends) takes no permit.
+/// Like sennit::counting_semaphore, without atomic operations. A released permit goes to the fiber that has
+/// waited longest, and no other fiber gets it first. Its members are those of
+/// detail::basic_counting_semaphore.
+///
+/// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
+/// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
+/// fiber's runtime ends, no permit is consumed. Misuse: more than max() permits (asserted), and to destroy
+/// it while a fiber waits.
 class counting_semaphore : public detail::basic_counting_semaphore<detail::local_wait_queue> {
 public:
   using basic_counting_semaphore::basic_counting_semaphore;
 };
 
+/// Like `std::binary_semaphore`. It does not check that there is at most one permit.
 using binary_semaphore = counting_semaphore;
 
 }  // namespace sennit::local

@@ -1,9 +1,9 @@
-// sennit::local::event: something that has happened, or not yet, to the fibers of one local runtime.
+// sennit::local::event: a flag that the fibers of one local runtime wait for.
 // room: sync
 //
 //   sennit::local::event ready;
 //   ready.wait();  // in any number of fibers
-//   ready.set();   // in one: all go on
+//   ready.set();   // in one: all resume
 //
 // Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 #pragma once
@@ -13,13 +13,12 @@
 
 namespace sennit::local {
 
-// Once set it stays so until it is reset. set() makes ready all who wait, in their order, and goes on. Who
-// waits may destroy it after its wait. Its members are those of sennit::event, whose header lists them.
-//
-//   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
-//            fibers it may be used as long as nobody has to wait: to wait there ends the program.
-//   misuse   To destroy it while somebody waits.
-//   end      A fiber that is told to leave while it waits (its runtime ends) leaves the event as it is.
+/// Like sennit::event, without atomic operations: set() makes the waiters ready in their order, and the
+/// caller continues. Its members are those of detail::basic_event.
+///
+/// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
+/// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
+/// fiber's runtime ends, the event is unchanged.
 class event : public detail::basic_event<detail::local_wait_queue> {};
 
 }  // namespace sennit::local

@@ -1,4 +1,5 @@
-// sennit::local::latch: std::latch among the fibers of one thread; see sennit/wait_group.hpp.
+// sennit::local::latch: like std::latch, for the fibers of one local runtime. Its members are those of
+// sennit::local::wait_group.
 // room: sync
 #pragma once
 

@@ -1,5 +1,5 @@
-// sennit::local::once_flag, sennit::local::call_once: something that is done once, by whichever fiber of a
-// local runtime comes first.
+// sennit::local::once_flag, sennit::local::call_once: calls a function once, by whichever fiber of a local
+// runtime comes first.
 // room: sync
 //
 //   static sennit::local::once_flag opened;
@@ -13,15 +13,12 @@
 
 namespace sennit::local {
 
-// As std::once_flag: if the function throws, or its fiber is told to leave in it, the next one tries. The
-// function may block.
-//
-//   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
-//            fibers it may be used as long as nobody has to wait: to wait there ends the program.
-//   misuse   To call it once more in the function waits forever. To destroy it while somebody waits.
+/// Like sennit::once_flag, without atomic operations. It belongs to no runtime, but only fibers of one
+/// runtime at a time may use it. Outside of fibers it may be used as long as no wait is needed: to wait
+/// there ends the program.
 class once_flag : public detail::basic_once_flag<detail::local_wait_queue> {};
 
-// call_once(once_flag&, function, arguments...), as std::call_once.
+/// detail::call_once(), as `sennit::local::call_once(flag, function, arguments...)`.
 using detail::call_once;
 
 }  // namespace sennit::local

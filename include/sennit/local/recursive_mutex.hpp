@@ -13,14 +13,12 @@
 
 namespace sennit::local {
 
-// Meets the std TimedLockable requirements. First come, first served, as local::mutex. The owner is the
-// fiber; outside of fibers it is the thread. It is free when it has been unlocked as often as locked, by its
-// owner. Its members are those of sennit::recursive_mutex, whose header lists them.
-//
-//   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
-//            fibers it may be used as long as nobody has to wait: to wait there ends the program.
-//   misuse   Asserted: to unlock what another has locked, or nobody; to destroy one that is locked.
-//   end      A fiber that is told to leave while it waits (its runtime ends) does not have the lock.
+/// Like sennit::recursive_mutex, without atomic operations, and fair as local::mutex. Its members are those
+/// of detail::basic_recursive_mutex.
+///
+/// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers, where
+/// the owner is the thread, it may be used as long as no wait is needed: to wait there ends the program. A
+/// fiber whose wait is cancelled, or whose runtime ends while it waits, does not hold the mutex.
 class recursive_mutex : public detail::basic_recursive_mutex<mutex> {
 public:
   using basic_recursive_mutex::basic_recursive_mutex;

@@ -1,4 +1,4 @@
-// sennit::local::wait_group: waits until the fibers of one local runtime have done some number of things.
+// sennit::local::wait_group: waits until the fibers of one local runtime have done a number of tasks.
 // room: sync
 //
 //   sennit::local::wait_group pending(3);
@@ -6,7 +6,7 @@
 //     sennit::local::spawn([&] { work(); pending.done(); }).detach();
 //   pending.wait();
 //
-// It is std::latch, too: that has all but add(), wait_for() and wait_until().
+// It has all members of std::latch, and add(), wait_for() and wait_until().
 //
 // Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 #pragma once
@@ -16,18 +16,18 @@
 
 namespace sennit::local {
 
-// When the count has come to 0, all who wait go on, in their order, and who waits later does not wait. Who
-// waits may destroy it after its wait. Its members are those of sennit::wait_group, whose header lists them.
-//
-//   threads  It belongs to no runtime, but all its users must be fibers of one runtime at a time. Outside of
-//            fibers it may be used as long as nobody has to wait: to wait there ends the program.
-//   misuse   Asserted: more is done than was to do. To destroy it while somebody waits.
-//   end      A fiber that is told to leave while it waits (its runtime ends) leaves the count as it is.
+/// Like sennit::wait_group, without atomic operations: waiters resume in their order. Its members are those
+/// of detail::basic_wait_group.
+///
+/// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
+/// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
+/// fiber's runtime ends, the count is unchanged.
 class wait_group : public detail::basic_wait_group<detail::local_wait_queue> {
 public:
   using basic_wait_group::basic_wait_group;
 };
 
+/// A local::wait_group, under the name of its counterpart `std::latch`.
 using latch = wait_group;
 
 }  // namespace sennit::local

@@ -11,6 +11,7 @@
 
 namespace sennit {
 
+/// The completion of a barrier that does nothing at the end of a phase.
 struct no_completion {
   void operator()() noexcept {}
 };
@@ -19,30 +20,38 @@ struct no_completion {
 
 namespace sennit::detail {
 
+/// The members of sennit::barrier and sennit::local::barrier.
 template <class Queue, class Completion>
 class basic_barrier {
   using state = typename Queue::state;
 
 public:
+  /// Names the phase in which arrive() was called, for wait().
   class arrival_token {
     friend basic_barrier;
     explicit arrival_token(state phase) : phase_(phase) {}
     state phase_;
   };
 
+  /// `expected` is the number of arrivals in each phase, at least 1 (asserted).
   explicit basic_barrier(std::size_t expected, Completion completion = {})
       : expected_(expected), missing_(expected), completion_(std::move(completion)) {
     assert(expected != 0 && "sennit: a barrier for nobody");
   }
 
+  /// Arrives, `count` times, without waiting.
+  ///
+  /// \returns a token of the phase, for wait()
   [[nodiscard]] arrival_token arrive(std::size_t count = 1) { return arrive_and(count, 0); }
+  /// Waits until the phase of the token has ended.
   SENNIT_INLINE void wait(arrival_token&& token) {
     const until_over over(token.phase_);
     if (queue_.peek(std::memory_order_acquire) == token.phase_ &&
         !queue_.wait_inline(until_over::reason, over)) [[unlikely]]
       queue_.wait(until_over::reason, never, over);
   }
-  // In one step: no waiter is woken before the caller waits, too, or has nothing more to do.
+  /// Arrives and waits until the phase has ended, in one step: no waiter wakes before the caller waits too,
+  /// or has returned.
   SENNIT_INLINE void arrive_and_wait() {
     if constexpr (!Queue::is_shared)
       return wait(arrive());
@@ -58,12 +67,13 @@ public:
     if (last)
       static_cast<void>(arrive());
   }
-  // wait() and arrive_and_wait() without a stack: for become(). It has arrived when the call returns.
+  /// wait() without a stack, for become(). The function gets no result.
   auto waiting(arrival_token&& token) noexcept {
     return queue_wait<Queue, until_over>(queue_, until_over(token.phase_));
   }
+  /// arrive_and_wait() without a stack, for become(). It has arrived when this call returns.
   auto arriving() { return waiting(arrive()); }
-  // This and all later phases expect one less.
+  /// Arrives without waiting. This phase and all later ones expect one arrival less.
   void arrive_and_drop() { static_cast<void>(arrive_and(1, 1)); }
 
 private:

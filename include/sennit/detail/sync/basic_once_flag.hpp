@@ -9,9 +9,11 @@
 
 namespace sennit::detail {
 
+/// The state of call_once().
 template <class Queue>
 class basic_once_flag {
 public:
+  /// A flag with which no function was called.
   constexpr basic_once_flag() noexcept = default;
 
 private:
@@ -32,6 +34,14 @@ private:
   Queue queue_;
 };
 
+/// Like `std::call_once`: calls `function(arguments...)`, unless a call with this flag has returned before.
+/// Ignores its result. The function may block.
+///
+/// Calls that come while the function runs wait until it has returned. If it throws, the exception leaves
+/// the call that made it, and the next caller calls its own function. A wait throws sennit::cancelled if a
+/// stop_guard ends it; the function of that caller is not called.
+///
+/// A call with the same flag inside the function is misuse, which is fatal.
 template <class Queue, class Function, class... Arguments>
 void call_once(basic_once_flag<Queue>& flag, Function&& function, Arguments&&... arguments) {
   if (flag.is_done() || !flag.begin())

@@ -9,6 +9,7 @@
 
 namespace sennit::detail {
 
+/// The members of sennit::shared_mutex and sennit::local::shared_mutex.
 template <class Queue>
 class basic_shared_mutex {
   // The sum of what its holders have. Also what a waiter wants, in its word.
@@ -18,60 +19,75 @@ class basic_shared_mutex {
   static constexpr state one_reader = 4;
 
 public:
+  /// An unlocked mutex.
   constexpr basic_shared_mutex() noexcept = default;
   basic_shared_mutex(const basic_shared_mutex&) = delete;
   basic_shared_mutex& operator=(const basic_shared_mutex&) = delete;
+  /// \pre The mutex is not locked, and no fiber or thread waits for it.
   ~basic_shared_mutex() {
     assert(queue_.peek() == unlocked && "sennit: a locked shared mutex was destroyed");
   }
 
+  /// Locks the mutex exclusively; waits while it is locked in any way.
   void lock() {
     if (!queue_.change(unlocked, exclusive, std::memory_order_acquire))
       lock_slow(exclusive, never);
   }
+  /// Locks the mutex exclusively if that is possible without a wait, and returns whether it did.
   bool try_lock() noexcept {
     return queue_.change(unlocked, exclusive, std::memory_order_acquire) || try_lock_slow(exclusive);
   }
-  // False: the deadline (steady clock) passed first.
+  /// Like lock(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return queue_.change(unlocked, exclusive, std::memory_order_acquire) || lock_slow(exclusive, deadline);
   }
-  // Takes a time of any clock.
+  /// Like lock(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return try_lock_until(deadline); });
   }
+  /// Like lock(), but gives up after a duration.
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> time) {
     return try_lock_until(deadline_after(time));
   }
+  /// Unlocks the mutex, which is locked exclusively, and hands it to waiters. Does not block.
   void unlock() {
     if (!queue_.change(exclusive, unlocked, std::memory_order_release))
       unlock_slow(exclusive);
   }
 
+  /// Locks the mutex together with other readers; waits while it is locked exclusively or another fiber or
+  /// thread waits.
   void lock_shared() {
     if (!quickly_share())
       lock_slow(one_reader, never);
   }
-  // False also when a writer waits.
+  /// Locks the mutex together with other readers if that is possible without a wait, and returns whether it
+  /// did. Returns false also if a writer waits.
   bool try_lock_shared() noexcept { return quickly_share() || try_lock_slow(one_reader); }
-  // False: the deadline (steady clock) passed first.
+  /// Like lock_shared(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first
   bool try_lock_shared_until(std::chrono::steady_clock::time_point deadline) {
     return quickly_share() || lock_slow(one_reader, deadline);
   }
-  // Takes a time of any clock.
+  /// Like lock_shared(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(time, [this](std::chrono::steady_clock::time_point deadline) {
       return try_lock_shared_until(deadline);
     });
   }
+  /// Like lock_shared(), but gives up after a duration.
   template <class Rep, class Period>
   bool try_lock_shared_for(std::chrono::duration<Rep, Period> time) {
     return try_lock_shared_until(deadline_after(time));
   }
+  /// Gives up one reader's lock. The last one hands the mutex to waiters. Does not block.
   void unlock_shared() {
     while (queue_.quiet()) {
       const state now = queue_.peek();
@@ -82,13 +98,16 @@ public:
     unlock_slow(one_reader);
   }
 
-  // lock(), lock_shared(), and both until a deadline, without a stack: for become(). It goes on with the
-  // mutex locked so; with a deadline the function gets whether it is.
+  /// lock() without a stack, for become(): the fiber resumes with the mutex locked exclusively.
   auto locking() noexcept { return lock_wait<exclusive>(queue_, until_locked<exclusive>(*this)); }
+  /// try_lock_until() without a stack, for become(), whose function gets its result.
   auto locking_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(locking(), deadline);
   }
+  /// lock_shared() without a stack, for become(): the fiber resumes with the mutex locked together with
+  /// other readers.
   auto locking_shared() noexcept { return lock_wait<one_reader>(queue_, until_locked<one_reader>(*this)); }
+  /// try_lock_shared_until() without a stack, for become(), whose function gets its result.
   auto locking_shared_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(locking_shared(), deadline);
   }
@@ -112,7 +131,7 @@ private:
   static bool admits(state now, state wanted) noexcept {
     return now == unlocked || (wanted == one_reader && now != exclusive);
   }
-  // As a wait queue's decider. True: it has the mutex; else it is to wait for it.
+  /// The decider of a wait queue. Returns whether the waiter has locked the mutex; otherwise it waits.
   static bool enters(guard& hold, waiter& me, state wanted) noexcept {
     me.word = wanted;
     const bool may = hold.empty() && admits(hold.get(), wanted);

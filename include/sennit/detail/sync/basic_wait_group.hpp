@@ -9,39 +9,53 @@
 
 namespace sennit::detail {
 
+/// The members of sennit::wait_group and sennit::local::wait_group.
 template <class Queue>
 class basic_wait_group {
 public:
+  /// `count` is the number of tasks to wait for.
   explicit constexpr basic_wait_group(std::size_t count = 0) noexcept : queue_(count) {}
 
-  // More to wait for. Not when the count may come to 0 at the same time and somebody waits.
+  /// Adds tasks to wait for. Does not block.
+  ///
+  /// \pre No other fiber or thread waits, or the count cannot reach 0 at the same time.
   void add(std::size_t count = 1) noexcept;
-  // Precondition: count is not more than are pending.
+  /// Counts tasks as done. If none is pending any more, waiters resume. Does not block.
+  ///
+  /// \pre `count` is not larger than the number of pending tasks; debug builds assert it.
   void done(std::size_t count = 1) noexcept;
+  /// The name of done() in `std::latch`.
   void count_down(std::size_t count = 1) noexcept { done(count); }
-  // In one step: no waiter is woken before the caller waits, too, or has nothing more to do.
+  /// done() and wait() in one step: no waiter wakes before the caller waits too, or has returned.
   void arrive_and_wait(std::size_t count = 1);
+  /// \returns whether no task is pending. Does not wait.
   bool try_wait() const noexcept { return queue_.peek(std::memory_order_acquire) == 0; }
+  /// \returns the number of tasks that are pending at the moment
   std::size_t pending() const noexcept { return queue_.peek(); }
 
+  /// Waits until no task is pending.
   SENNIT_INLINE void wait() {
     if (!try_wait() && !queue_.wait_inline(until_done::reason, until_done())) [[unlikely]]
       wait_until(never);
   }
-  // False: the deadline (steady clock) passed first.
+  /// Like wait(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first
   bool wait_until(std::chrono::steady_clock::time_point deadline);
-  // Takes a time of any clock.
+  /// Like wait(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool wait_until(const std::chrono::time_point<Clock, Duration>& time) {
     return wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return wait_until(deadline); });
   }
+  /// Like wait(), but gives up after a duration.
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> time) {
     return wait_until(deadline_after(time));
   }
-  // wait() and wait_until() without a stack: for become(), whose function gets the latter's result.
+  /// wait() without a stack, for become().
   auto waiting() noexcept { return queue_wait<Queue, until_done>(queue_); }
+  /// wait_until() without a stack, for become(), whose function gets its result.
   auto waiting_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(waiting(), deadline);
   }
