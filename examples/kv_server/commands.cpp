@@ -79,11 +79,11 @@ bool is_http(std::string_view name) {
   return equals_ignoring_case(name, "post") || equals_ignoring_case(name, "host:");
 }
 
-// A command may exceed --maxmemory by its own arguments only. A key takes up to 256 bytes besides, and each
-// argument up to 104 for its node in a collection.
+// A command may exceed --maxmemory by its own arguments only. A key takes up to 1,024 bytes besides, with
+// an empty list, and each argument up to 104 for its node in a collection.
 void check_memory(const command& found, const invocation& call) {
   if ((found.flags & denyoom) != 0) {
-    check_room(call.server, 256 + 104 * call.arguments.size());
+    check_room(call.server, 1024 + 104 * call.arguments.size());
   }
 }
 
@@ -182,12 +182,12 @@ void fail_arity(std::string_view name) {
 }
 
 bool is_out_of_memory(const server_state& server) {
-  return server.config.max_memory != 0 && server.keys.used_memory() > server.config.max_memory;
+  return server.config.max_memory != 0 && memory_in_use > server.config.max_memory;
 }
 
 void check_room(const server_state& server, std::size_t bytes) {
   const std::size_t most = server.config.max_memory;
-  if (most != 0 && (bytes > most || server.keys.used_memory() > most - bytes)) {
+  if (most != 0 && (bytes > most || memory_in_use > most - bytes)) {
     fail(out_of_memory);
   }
 }

@@ -79,6 +79,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower_case);
 
 // --- what the data types' files share ---
 
+enum class list_end { left, right };
 enum class operation { intersection, united, difference };  // on sets
 
 std::int64_t integer_argument(const invocation& call, std::size_t index);
@@ -97,17 +98,29 @@ const Type* read(const invocation& call, std::string_view key) {
   return typed;
 }
 
-// Like read(), for a value that is changed in place.
+// Like read(), for a value that is changed in place. At the end clients that watch the key are told, and a
+// collection that has become empty is removed. The key must not be removed meanwhile.
 template <class Type>
 class change {
 public:
-  change(invocation& call, std::string_view key) : edit_(call.server.keys, key) {
-    if (any_value* found = edit_.get()) {
+  change(store& keys, std::string_view key) : keys_(keys), key_(key) {
+    if (any_value* found = keys.find(key)) {
       typed_ = get_as<Type>(*found);
       if (typed_ == nullptr) {
-        edit_.unchanged();
         fail(wrong_type);
       }
+    }
+  }
+  change(const change&) = delete;
+  change& operator=(const change&) = delete;
+  ~change() {
+    if (typed_ == nullptr) {
+      return;
+    }
+    if (!std::is_same_v<Type, stored_text> && typed_->empty()) {
+      keys_.erase(key_);
+    } else if (changed_) {
+      keys_.touch(key_);
     }
   }
 
@@ -117,15 +130,21 @@ public:
 
   Type& or_create() {
     if (typed_ == nullptr) {
-      typed_ = get_as<Type>(edit_.create(make_value<Type>()));
+      if constexpr (std::is_same_v<Type, stored_text>) {
+        typed_ = get_as<Type>(keys_.create(key_, stored_text()));
+      } else {
+        typed_ = get_as<Type>(keys_.create(key_, std::make_unique<Type>()));
+      }
     }
     return *typed_;
   }
-  void unchanged() { edit_.unchanged(); }
+  void unchanged() { changed_ = false; }  // it was only looked at after all
 
 private:
-  store::edit edit_;
+  store& keys_;
+  std::string_view key_;
   Type* typed_ = nullptr;
+  bool changed_ = true;
 };
 
 }  // namespace kv

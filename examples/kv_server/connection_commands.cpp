@@ -187,7 +187,7 @@ void info(invocation& call) {
   line("blocked_clients", server.blocked.size());
   line("computing_clients", stats.computing_clients.load());
   text += "\r\n# Memory\r\n";
-  line("used_memory", server.keys.used_memory());
+  line("used_memory", memory_in_use);
   line("mem_clients_large", server.client_memory);
   text += "\r\n# Stats\r\n";
   line("total_connections_received", stats.connections_received);

@@ -32,18 +32,26 @@ std::chrono::steady_clock::time_point deadline_argument(const invocation& call, 
 }  // namespace
 
 void push(invocation& call, list_end end) {
-  change<list_value> list(call, call.arguments[1]);
+  change<list_value> list(call.server.keys, call.arguments[1]);
   list_value& items = list.or_create();
   for (std::size_t i = 2; i < call.arguments.size(); ++i) {
-    items.push(end, call.arguments[i]);
+    end == list_end::left ? items.emplace_front(call.arguments[i]) : items.emplace_back(call.arguments[i]);
   }
   call.server.blocked.list_has_grown(call.arguments[1]);
   call.reply.integer(static_cast<std::int64_t>(items.size()));
 }
 
 void pop(invocation& call, list_end end) {
-  change<list_value> list(call, call.arguments[1]);
-  list ? call.reply.bulk(list->pop(end)) : call.reply.null();
+  change<list_value> list(call.server.keys, call.arguments[1]);
+  if (!list) {
+    call.reply.null();
+  } else if (end == list_end::left) {
+    call.reply.bulk(list->front());
+    list->pop_front();
+  } else {
+    call.reply.bulk(list->back());
+    list->pop_back();
+  }
 }
 
 // Within a transaction it does not wait, but answers as if the time had passed.
@@ -52,8 +60,9 @@ void blpop(invocation& call) {
   const auto deadline = deadline_argument(call, keys);
   for (std::size_t i = 1; i < keys; ++i) {
     if (read<list_value>(call, call.arguments[i]) != nullptr) {
-      change<list_value> list(call, call.arguments[i]);
-      call.reply.bulks({call.arguments[i], list->pop(list_end::left)});
+      change<list_value> list(call.server.keys, call.arguments[i]);
+      call.reply.bulks({call.arguments[i], list->front()});
+      list->pop_front();
       return;
     }
   }
@@ -82,7 +91,7 @@ void lrange(invocation& call) {
   count(call, wanted);
   call.reply.array(wanted);
   for (std::int64_t i = first; i <= last; ++i) {
-    const std::string& item = (*list)[static_cast<std::size_t>(i)];
+    const stored_text& item = (*list)[static_cast<std::size_t>(i)];
     count(call, 0, item.size());
     call.reply.bulk(item);
   }

@@ -83,12 +83,8 @@ inline request_parser::line request_parser::read_count(std::string_view input) {
   if (const line got = read_length(input, '*', count); got != line::read) {
     return got;
   }
-  if (count > INT_MAX) {
-    return fail("invalid multibulk length");
-  }
   if (count > static_cast<std::int64_t>(limits_.most_elements)) {
-    return fail("invalid multibulk length: at most " + std::to_string(limits_.most_elements) +
-                " arguments; send several requests, or raise --most-elements");
+    return fail_count(count);
   }
   remaining_ = count > 0 ? static_cast<std::size_t>(count) : 0;
   in_array_ = true;
@@ -177,6 +173,13 @@ request_parser::line request_parser::read_length_slowly(std::string_view input, 
   value = *number;
   position_ += end + 2;
   return line::read;
+}
+
+[[gnu::noinline]] request_parser::line request_parser::fail_count(std::int64_t count) {
+  const std::string most = std::to_string(limits_.most_elements);
+  return fail(count > INT_MAX ? "invalid multibulk length"
+                              : "invalid multibulk length: at most " + most +
+                                    " arguments; send several requests, or raise --most-elements");
 }
 
 request_parser::line request_parser::fail(std::string_view text) {

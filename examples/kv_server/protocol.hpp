@@ -71,6 +71,7 @@ private:
   line read_bulk_length(std::string_view input);
   line read_length(std::string_view input, char type, std::int64_t& value);
   line read_length_slowly(std::string_view input, char type, std::int64_t& value);
+  line fail_count(std::int64_t count);
   line fail(std::string_view text);
   status parse_inline(std::string_view input);
   bool split_inline(std::string_view text);

@@ -11,16 +11,16 @@ namespace kv::handlers {
 
 // The keys of the sets begin with the argument `first`; 2: the first argument is where the result is stored.
 void combine(invocation& call, operation how, std::size_t first) {
-  static const set_value empty;  // stands for a key that does not exist
+  const set_value empty;  // stands for a key that does not exist
   std::vector<const set_value*> sets;
   for (std::size_t i = first; i < call.arguments.size(); ++i) {
     const auto* found = read<set_value>(call, call.arguments[i]);
     sets.push_back(found == nullptr ? &empty : found);
   }
-  std::vector<const std::string*> members;
+  std::vector<const stored_text*> members;
   if (how == operation::united) {
     for (const set_value* each : sets) {
-      for (const std::string& member : *each) {
+      for (const stored_text& member : *each) {
         count(call, 1, member.size());
         members.push_back(&member);
       }
@@ -38,40 +38,41 @@ void combine(invocation& call, operation how, std::size_t first) {
                        return one->size() < other->size();
                      }));
     }
-    for (const std::string& member : *sets[0]) {
+    for (const stored_text& member : *sets[0]) {
       count(call, sets.size(), member.size());
       if (std::all_of(sets.begin() + 1, sets.end(),
-                      [&](auto* other) { return other->contains(member) == intersection; })) {
+                      [&](auto* other) { return (other->find(member) != other->end()) == intersection; })) {
         members.push_back(&member);
       }
     }
   }
   if (first == 1) {
     call.reply.array(members.size());
-    for (const std::string* each : members) {
+    for (const stored_text* each : members) {
       call.reply.bulk(*each);
     }
     return;
   }
   auto result = std::make_unique<set_value>();
-  for (const std::string* each : members) {
-    result->add(*each);
+  for (const stored_text* each : members) {
+    result->insert(*each);
   }
   if (members.empty()) {
     call.server.keys.erase(call.arguments[1]);
   } else {
-    check_room(call.server, result->memory());
-    call.server.keys.put(call.arguments[1], std::move(result));
+    check_room(call.server, 0);
+    call.server.keys.erase(call.arguments[1]);
+    call.server.keys.create(call.arguments[1], std::move(result));
   }
   call.reply.integer(static_cast<std::int64_t>(members.size()));
 }
 
 void sadd(invocation& call) {
-  change<set_value> set(call, call.arguments[1]);
+  change<set_value> set(call.server.keys, call.arguments[1]);
   set_value& members = set.or_create();
   std::int64_t added = 0;
   for (std::size_t i = 2; i < call.arguments.size(); ++i) {
-    added += members.add(call.arguments[i]) ? 1 : 0;
+    added += members.insert(stored_text(call.arguments[i])).second ? 1 : 0;
   }
   if (added == 0) {
     set.unchanged();
@@ -80,10 +81,10 @@ void sadd(invocation& call) {
 }
 
 void srem(invocation& call) {
-  change<set_value> set(call, call.arguments[1]);
+  change<set_value> set(call.server.keys, call.arguments[1]);
   std::int64_t removed = 0;
   for (std::size_t i = 2; set && i < call.arguments.size(); ++i) {
-    removed += set->erase(std::string(call.arguments[i])) ? 1 : 0;
+    removed += set->erase(stored_text(call.arguments[i])) ? 1 : 0;
   }
   if (removed == 0) {
     set.unchanged();
@@ -92,37 +93,37 @@ void srem(invocation& call) {
 }
 
 void spop(invocation& call) {
-  change<set_value> set(call, call.arguments[1]);
+  change<set_value> set(call.server.keys, call.arguments[1]);
   if (!set) {
     call.reply.null();
     return;
   }
-  const std::string chosen = *set->at(random_below(set->size()));
+  const stored_text chosen = *set->find_by_order(random_below(set->size()));
   call.reply.bulk(chosen);
   set->erase(chosen);
 }
 
 void smove(invocation& call) {
   const std::string_view from = call.arguments[1], to = call.arguments[2];
-  const std::string member(call.arguments[3]);
+  const stored_text member(call.arguments[3]);
   const auto* source = read<set_value>(call, from);
   if (source == nullptr) {
     call.reply.integer(0);
     return;
   }
   const bool is_new = read<set_value>(call, to) == nullptr;
-  const bool there = source->contains(member);
+  const bool there = source->find(member) != source->end();
   if (there && from != to) {
     if (is_new) {
-      check_room(call.server, 256 + to.size());  // of a key; the member is only moved
+      check_room(call.server, 1024 + to.size());  // of a key; the member is only moved
     }
     {
-      change<set_value> target(call, to);
-      if (!target.or_create().add(member)) {
+      change<set_value> target(call.server.keys, to);
+      if (!target.or_create().insert(member).second) {
         target.unchanged();  // as in Redis, a client that watches that key sees no change
       }
     }
-    change<set_value>(call, from)->erase(member);
+    change<set_value>(call.server.keys, from)->erase(member);
   }
   call.reply.integer(there ? 1 : 0);
 }

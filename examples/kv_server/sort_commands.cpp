@@ -48,7 +48,7 @@ void for_each_element(const any_value& from, Use use) {
       use((*list)[i]);
     }
   } else if (const auto* set = get_as<set_value>(from)) {
-    for (const std::string& member : *set) {
+    for (const stored_text& member : *set) {
       use(member);
     }
   } else if (const auto* sorted = get_as<sorted_set_value>(from)) {
@@ -70,17 +70,20 @@ void sort(invocation& call) {
   const std::size_t size = value == nullptr ? 0 : size_of(*value);
   count(call, from.in_exec ? size : size / 64);
   // Items, spare items, and texts, each with a zero byte behind it. The memory is touched as it is needed.
-  const std::size_t bytes = 2 * size * sizeof(sortable) + (value == nullptr ? 0 : memory_of(*value));
+  std::size_t bytes = size * (2 * sizeof(sortable) + 1);
+  if (value != nullptr) {
+    for_each_element(*value, [&](const stored_text& each) { bytes += each.size(); });
+  }
   auto memory = std::make_unique_for_overwrite<char[]>(bytes);
   auto* const items = reinterpret_cast<sortable*>(memory.get());
   auto* next = items;
   auto* text_at = reinterpret_cast<char*>(items + 2 * size);
   if (value != nullptr) {
-    for_each_element(*value, [&](const std::string& text) {
-      count(call, 0, text.size());
-      std::memcpy(text_at, text.c_str(), text.size() + 1);
-      *next++ = {{text_at, text.size()}, 0};
-      text_at += text.size() + 1;
+    for_each_element(*value, [&](const stored_text& each) {
+      count(call, 0, each.size());
+      std::memcpy(text_at, each.c_str(), each.size() + 1);
+      *next++ = {{text_at, each.size()}, 0};
+      text_at += each.size() + 1;
     });
   }
   from.sorting.reset(new sorting{

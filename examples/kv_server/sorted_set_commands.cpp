@@ -33,7 +33,7 @@ void zadd(invocation& call) {
     }
     scores.push_back(*score + 0.0);  // turns -0 into 0
   }
-  change<sorted_set_value> set(call, call.arguments[1]);
+  change<sorted_set_value> set(call.server.keys, call.arguments[1]);
   sorted_set_value& members = set.or_create();
   std::int64_t added = 0;
   bool changed = false;
@@ -49,13 +49,13 @@ void zadd(invocation& call) {
 }
 
 void zpopmin(invocation& call) {
-  change<sorted_set_value> set(call, call.arguments[1]);
+  change<sorted_set_value> set(call.server.keys, call.arguments[1]);
   if (!set) {
     call.reply.array(0);
     return;
   }
   call.reply.bulks({set->begin()->second, score_text(set->begin()->first)});
-  set->drop_one();
+  set->drop_first();
 }
 
 }  // namespace kv::handlers

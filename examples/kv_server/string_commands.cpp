@@ -5,7 +5,7 @@
 namespace kv::handlers {
 
 void get(invocation& call) {
-  const auto* found = read<std::string>(call, call.arguments[1]);
+  const auto* found = read<stored_text>(call, call.arguments[1]);
   found == nullptr ? call.reply.null() : call.reply.bulk(*found);
 }
 
@@ -28,22 +28,22 @@ void mset(invocation& call) {
 }
 
 void incr(invocation& call) {
-  change<std::string> text(call, call.arguments[1]);
+  change<stored_text> held(call.server.keys, call.arguments[1]);
   std::int64_t number = 0;
-  if (text) {
-    const auto old = parse_integer(*text);
+  if (held) {
+    const auto old = parse_integer(*held);
     if (!old) {
-      text.unchanged();
+      held.unchanged();
       fail(not_an_integer);
     }
     number = *old;
   }
   if (__builtin_add_overflow(number, 1, &number)) {
-    text.unchanged();
+    held.unchanged();
     fail("ERR increment or decrement would overflow");
   }
   char digits[integer_digits];
-  text.or_create().assign(digits, write_integer(digits, number));
+  held.or_create().assign(digits, write_integer(digits, number));
   call.reply.integer(number);
 }
 
@@ -51,19 +51,28 @@ void hset(invocation& call) {
   if (call.arguments.size() % 2 != 0) {
     fail_arity("hset");
   }
-  change<hash_value> hash(call, call.arguments[1]);
+  change<hash_value> hash(call.server.keys, call.arguments[1]);
   hash_value& fields = hash.or_create();
   std::int64_t added = 0;
   for (std::size_t i = 2; i < call.arguments.size(); i += 2) {
-    added += fields.set(call.arguments[i], call.arguments[i + 1]) ? 1 : 0;
+    const auto found = fields.find(call.arguments[i]);
+    if (found == fields.end()) {
+      fields.emplace(call.arguments[i], call.arguments[i + 1]);
+      ++added;
+    } else {
+      assign_text(found->second, call.arguments[i + 1]);
+    }
   }
   call.reply.integer(added);
 }
 
 void hget(invocation& call) {
   const auto* hash = read<hash_value>(call, call.arguments[1]);
-  const std::string* found = hash == nullptr ? nullptr : hash->find(call.arguments[2]);
-  found == nullptr ? call.reply.null() : call.reply.bulk(*found);
+  if (hash == nullptr || hash->find(call.arguments[2]) == hash->end()) {
+    call.reply.null();
+  } else {
+    call.reply.bulk(hash->find(call.arguments[2])->second);
+  }
 }
 
 void del(invocation& call) {

@@ -1,7 +1,7 @@
 // The values that a key can hold: a string, or one of four collections.
 //
-// Each value knows in constant time how much memory it holds. The collections are trees and a deque: no
-// insertion or removal ever has to move all elements, so no single command stalls the others.
+// An allocator counts the memory of all of them. The collections are trees and a deque: no insertion or
+// removal ever has to move all elements, so no single command stalls the others.
 #pragma once
 
 #include <deque>
@@ -17,102 +17,67 @@
 
 namespace kv {
 
-// The bytes that a string holds outside of itself.
-inline std::size_t text_memory(const std::string& text) {
-  constexpr std::size_t inside = 15;  // libstdc++ stores that much without an allocation
-  return text.capacity() <= inside ? 0 : text.capacity() + 1;
-}
+// Bytes of keys and values, without the overhead of malloc. Use it with the server's lock held.
+inline std::size_t memory_in_use = 0;
 
-inline constexpr std::size_t node_links = 40;  // what a tree node holds beside its element, about
+template <class Type>
+struct counting_allocator {
+  using value_type = Type;
+  using size_type = std::size_t;  // pb_ds needs these
+  using difference_type = std::ptrdiff_t;
+  counting_allocator() = default;
+  template <class Other>
+  counting_allocator(const counting_allocator<Other>&) {}
 
-enum class list_end { left, right };
-
-class list_value {
-public:
-  std::size_t size() const { return items_.size(); }
-  const std::string& operator[](std::size_t index) const { return items_[index]; }
-
-  const std::string& push(list_end end, std::string_view text);  // stays where it is until it is popped
-  std::string pop(list_end end);                                 // the list must not be empty
-  void drop_one() { pop(list_end::right); }
-
-  std::size_t memory() const { return sizeof(*this) + items_.size() * sizeof(std::string) + texts_; }
-
-private:
-  std::deque<std::string> items_;
-  std::size_t texts_ = 0;
-};
-
-class set_value {
-public:
-  // A tree that finds the element of a rank in logarithmic time.
-  using tree = __gnu_pbds::tree<std::string, __gnu_pbds::null_type, std::less<std::string>,
-                                __gnu_pbds::rb_tree_tag, __gnu_pbds::tree_order_statistics_node_update>;
-
-  std::size_t size() const { return members_.size(); }
-  tree::const_iterator begin() const { return members_.begin(); }
-  tree::const_iterator end() const { return members_.end(); }
-  tree::const_iterator at(std::size_t rank) const { return members_.find_by_order(rank); }
-  bool contains(const std::string& member) const { return members_.find(member) != members_.end(); }
-  bool add(std::string_view member);  // returns whether the member is new
-  bool erase(const std::string& member);
-  void drop_one() { erase(*members_.begin()); }
-
-  std::size_t memory() const {
-    return sizeof(*this) + members_.size() * (sizeof(std::string) + node_links) + texts_;
+  Type* allocate(std::size_t count) {
+    Type* made = std::allocator<Type>().allocate(count);
+    memory_in_use += count * sizeof(Type);
+    return made;
   }
-
-private:
-  tree members_;
-  std::size_t texts_ = 0;
-};
-
-class hash_value {
-public:
-  std::size_t size() const { return fields_.size(); }
-  const std::string* find(std::string_view field) const;
-  bool set(std::string_view field, std::string_view text);  // returns whether the field is new
-  void drop_one();
-
-  std::size_t memory() const {
-    return sizeof(*this) + fields_.size() * (2 * sizeof(std::string) + node_links) + texts_;
+  void deallocate(Type* gone, std::size_t count) {
+    memory_in_use -= count * sizeof(Type);
+    std::allocator<Type>().deallocate(gone, count);
   }
-
-private:
-  std::map<std::string, std::string, std::less<>> fields_;
-  std::size_t texts_ = 0;
+  bool operator==(const counting_allocator&) const { return true; }
 };
+
+using stored_text = std::basic_string<char, std::char_traits<char>, counting_allocator<char>>;
+using list_value = std::deque<stored_text, counting_allocator<stored_text>>;
+using hash_value = std::map<stored_text, stored_text, std::less<>,
+                            counting_allocator<std::pair<const stored_text, stored_text>>>;
+// A tree that finds the element of a rank in logarithmic time.
+using set_value =
+    __gnu_pbds::tree<stored_text, __gnu_pbds::null_type, std::less<stored_text>, __gnu_pbds::rb_tree_tag,
+                     __gnu_pbds::tree_order_statistics_node_update, counting_allocator<char>>;
 
 // Members in the order of their scores; members with equal scores in the order of their names.
 class sorted_set_value {
 public:
-  using position = std::pair<double, std::string>;
+  using position = std::pair<double, stored_text>;
+  using positions = std::set<position, std::less<>, counting_allocator<position>>;
 
   std::size_t size() const { return scores_.size(); }
+  bool empty() const { return scores_.empty(); }
   enum class placed { already, moved, added };
-  placed set(std::string_view member, double score);
-  std::set<position>::const_iterator begin() const { return order_.begin(); }
-  std::set<position>::const_iterator end() const { return order_.end(); }
-  void drop_one();  // the first
-
-  std::size_t memory() const {
-    return sizeof(*this) + scores_.size() * (2 * sizeof(position) + 2 * node_links) + texts_;
-  }
+  placed set(std::string_view member, double score);  // if memory runs out nothing has changed
+  positions::const_iterator begin() const { return order_.begin(); }
+  positions::const_iterator end() const { return order_.end(); }
+  void drop_first();
 
 private:
-  std::map<std::string, double, std::less<>> scores_;
-  std::set<position> order_;
-  std::size_t texts_ = 0;
+  std::map<stored_text, double, std::less<>, counting_allocator<std::pair<const stored_text, double>>>
+      scores_;
+  positions order_;
 };
 
-using any_value = std::variant<std::string, std::unique_ptr<list_value>, std::unique_ptr<set_value>,
+using any_value = std::variant<stored_text, std::unique_ptr<list_value>, std::unique_ptr<set_value>,
                                std::unique_ptr<hash_value>, std::unique_ptr<sorted_set_value>>;
 
 // The string or collection of that type; nullptr if the value has another type.
 template <class Type>
 Type* get_as(any_value& one) {
-  if constexpr (std::is_same_v<Type, std::string>) {
-    return std::get_if<std::string>(&one);
+  if constexpr (std::is_same_v<Type, stored_text>) {
+    return std::get_if<stored_text>(&one);
   } else {
     auto* held = std::get_if<std::unique_ptr<Type>>(&one);
     return held == nullptr ? nullptr : held->get();
@@ -123,22 +88,12 @@ const Type* get_as(const any_value& one) {
   return get_as<Type>(const_cast<any_value&>(one));
 }
 
-template <class Type>
-any_value make_value() {
-  if constexpr (std::is_same_v<Type, std::string>) {
-    return std::string();
-  } else {
-    return std::make_unique<Type>();
-  }
-}
-
-std::size_t size_of(const any_value& one);    // elements; 1 for a string
-std::size_t memory_of(const any_value& one);  // outside of the variant itself
+std::size_t size_of(const any_value& one);  // elements; 1 for a string
 
 // Destroys an element of a collection, if there is any. Returns whether there are more.
 bool drop_one(any_value& one);
 
 // Assigns, and gives back the memory that a much shorter text would keep.
-void assign_text(std::string& to, std::string_view text);
+void assign_text(stored_text& to, std::string_view from);
 
 }  // namespace kv

@@ -21,8 +21,9 @@ void hand(server_state& server, const std::string& key, client& to) {
   buffer out(server.config.max_output);
   reply_writer reply(out);
   {
-    store::edit edit(server.keys, key);
-    reply.bulks({key, get_as<list_value>(*edit.get())->pop(list_end::left)});
+    change<list_value> list(server.keys, key);
+    reply.bulks({key, list->front()});
+    list->pop_front();
   }
   server.blocked.remove(to);
   push_to(server, to, out.view());

@@ -49,7 +49,7 @@ std::chrono::steady_clock::time_point destroy_garbage(server_state& server) {
   constexpr std::size_t at_once = 2000;  // elements; some 200 us
   constexpr std::size_t most_kept = std::size_t{64} << 20, least_trimmed = std::size_t{1} << 20;
   static std::size_t most_used = 0;  // since memory was given back last
-  const auto used = [&] { return server.keys.used_memory() + server.client_memory; };
+  const auto used = [&] { return memory_in_use + server.client_memory; };
   most_used = std::max(most_used, used());
   const bool more = server.keys.destroy_garbage(at_once);
   // malloc sorts chunks that were freed when it has none of the size wanted. It sorts these now, instead of

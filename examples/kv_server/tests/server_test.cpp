@@ -140,6 +140,7 @@ std::vector<std::string> all_keys(const store& keys) {
 
 TEST(store, behaves_as_a_map_and_accounts_for_its_memory) {
   store keys;
+  const std::size_t empty = memory_in_use;
   std::map<std::string, std::string> model;
   std::mt19937 random(7);
   for (int round = 0; round < 300000; ++round) {
@@ -154,32 +155,33 @@ TEST(store, behaves_as_a_map_and_accounts_for_its_memory) {
     ASSERT_EQ(keys.size(), model.size());
   }
   EXPECT_GT(model.size(), 5000U);
-  EXPECT_GE(keys.used_memory(), model.size() * 60);
+  EXPECT_GE(memory_in_use, empty + model.size() * 60);
   for (const std::string& key : all_keys(keys)) {
-    EXPECT_EQ(*get_as<std::string>(*keys.find(key)), model.at(key));
+    EXPECT_EQ(*get_as<stored_text>(*keys.find(key)), stored_text(model.at(key)));
     EXPECT_TRUE(keys.erase(key));
     EXPECT_EQ(keys.find(key), nullptr);
     model.erase(key);
   }
   EXPECT_TRUE(model.empty());
-  EXPECT_EQ(keys.used_memory(), 0U);
+  EXPECT_EQ(memory_in_use, empty);
 }
 
-TEST(store, an_edit_keeps_the_account_removes_what_is_empty_and_sets_the_flags_of_watchers) {
+TEST(store, a_change_removes_what_is_empty_and_sets_the_flags_of_watchers) {
   store keys;
+  const std::size_t empty = memory_in_use;
   bool changed = false;
   keys.watch("l", changed);
   {
-    store::edit edit(keys, "l");
-    EXPECT_EQ(edit.get(), nullptr);
-    get_as<list_value>(edit.create(make_value<list_value>()))->push(list_end::left, std::string(1000, 'x'));
+    change<list_value> list(keys, "l");
+    EXPECT_FALSE(list);
+    list.or_create().emplace_back(std::string(1000, 'x'));
   }
   EXPECT_TRUE(std::exchange(changed, false));
-  EXPECT_GE(keys.used_memory(), 1000U);
-  store::edit(keys, "l").unchanged();
+  EXPECT_GE(memory_in_use, empty + 1000);
+  change<list_value>(keys, "l").unchanged();
   keys.set("other", "x");
   EXPECT_FALSE(changed);
-  get_as<list_value>(*store::edit(keys, "l").get())->pop(list_end::left);
+  change<list_value>(keys, "l")->pop_back();
   EXPECT_TRUE(std::exchange(changed, false));
   EXPECT_EQ(keys.find("l"), nullptr);
   keys.unwatch("l", changed);
@@ -189,13 +191,14 @@ TEST(store, an_edit_keeps_the_account_removes_what_is_empty_and_sets_the_flags_o
 
 TEST(store, destroys_removed_values_some_elements_at_a_time) {
   store keys;
+  const std::size_t empty = memory_in_use;
   const auto fill = [&] {
     auto list = std::make_unique<list_value>();
     for (std::size_t i = 0; i < 1000; ++i) {
       keys.set(name(i), "1");
-      list->push(list_end::right, std::string(100, 'x'));
+      list->emplace_back(std::string(100, 'x'));
     }
-    keys.put("list", std::move(list));
+    keys.create("list", std::move(list));
   };
   const auto count_steps = [&] {
     int steps = 1;
@@ -204,11 +207,11 @@ TEST(store, destroys_removed_values_some_elements_at_a_time) {
     return steps;
   };
   fill();
-  const std::size_t full = keys.used_memory();
+  const std::size_t full = memory_in_use;
   EXPECT_TRUE(keys.erase("list"));
-  EXPECT_GT(keys.used_memory() + 1000, full);  // it still counts
+  EXPECT_GT(memory_in_use + 1000, full);  // it still counts
   EXPECT_EQ(count_steps(), 10);
-  EXPECT_LT(keys.used_memory() + 100000, full);
+  EXPECT_LT(memory_in_use + 100000, full);
   for (int i = 0; i < 3; ++i) {
     fill();
     keys.clear();
@@ -217,10 +220,10 @@ TEST(store, destroys_removed_values_some_elements_at_a_time) {
   }
   keys.set("large", std::string(1000000, 'x'));
   keys.set("large", "small");
-  EXPECT_GT(keys.used_memory(), 1000000U);
+  EXPECT_GT(memory_in_use, 1000000U);
   keys.clear();
   EXPECT_GE(count_steps(), 60);
-  EXPECT_EQ(keys.used_memory(), 0U);
+  EXPECT_EQ(memory_in_use, empty);
 }
 
 TEST(siphash, gives_the_published_value) {
@@ -269,7 +272,7 @@ TEST(maxmemory, is_passed_by_no_command_by_more_than_its_arguments) {
         bytes += words.emplace_back(std::to_string(round * 10000 + i)).size();
       }
       reply = all.one.send(encode(words));
-      EXPECT_LE(all.state->keys.used_memory(), config.max_memory + bytes) << name;
+      EXPECT_LE(memory_in_use, config.max_memory + bytes) << name;
     }
     EXPECT_EQ(reply, oom) << name;
     EXPECT_EQ(all.ask("GET missing"), "$-1\r\n");
