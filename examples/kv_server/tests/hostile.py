@@ -11,12 +11,10 @@ import select
 import signal
 import socket
 import struct
-import sys
 import time
 
 from server_process import (
-    MIB, PROMPT, Failure, ServerError, ServerProcess, check, connect, information, kv_server_command, parse_arguments,
-    receive, server_title, wait_until)
+    MIB, PROMPT, Failure, ServerError, ServerProcess, check, connect, information, receive, run_scenarios, wait_until)
 
 
 def receive_all(client):
@@ -150,10 +148,11 @@ def pipelines(start):
 
 def idle_connections(start):
     """Thousands of connections that are idle, then send a little: less than half a page remains of each."""
+    many, most_idle = (3000, 32768) if "thread" in start.options else (8000, 2048)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))  # the server inherits it
     first = 400  # not measured: they leave stacks that the server keeps
-    count = start.many if limit == resource.RLIM_INFINITY else min(start.many, limit - 200 - first)
+    count = many if limit == resource.RLIM_INFINITY else min(many, limit - 200 - first)
     with start() as server:
         clients = [connect(server.port) for _ in range(first)]
         ask_each(clients)
@@ -166,7 +165,7 @@ def idle_connections(start):
         check(server.cpu_ns() - used < 300_000_000, "idle connections cost CPU time")
         ask_each(clients)
         again = (server.resident_bytes() - before) / count
-        check(max(each, again) < start.most_idle, f"{each:.0f} and {again:.0f} bytes for each of {count}")
+        check(max(each, again) < most_idle, f"{each:.0f} and {again:.0f} bytes for each of {count}")
         for client in clients:
             client.close()
         wait_until(lambda: information(server, "connected_clients") == 1, "closed connections are counted")
@@ -331,37 +330,6 @@ def killed_children(start):
         wait_until(lambda: information(server, "blocked_clients") == 0, "the dead wait still")
 
 
-SCENARIOS = [half_frames, pipelines, idle_connections, too_many_clients, no_descriptors, clean_shutdown,
-             asks_right_after_waiting, endless_state, killed_children]
-
-
-def run(scenario, asked):
-    def start(*options):
-        return ServerProcess(lambda port: kv_server_command(asked.server, port, *asked.options, *options))
-
-    threads = "thread" in asked.options
-    start.most_idle = 32768 if threads else 2048
-    start.many = 3000 if threads else 8000
-    started = time.monotonic()
-    try:
-        said = scenario(start)
-    except (Failure, ServerError, OSError) as error:
-        print(f"FAIL {scenario.__name__}: {type(error).__name__}: {error}", flush=True)
-        return False
-    print(f"ok   {scenario.__name__} ({time.monotonic() - started:.1f} s){': ' + said if said else ''}", flush=True)
-    return True
-
-
-def main():
-    names = [each.__name__ for each in SCENARIOS]
-    asked = parse_arguments(__doc__, scenario={"nargs": "*", "help": "only these: " + " ".join(names)})
-    chosen = [each for each in SCENARIOS if each.__name__ in (asked.scenario or names)]
-    if len(chosen) != len(asked.scenario or names):
-        sys.exit("the scenarios are: " + " ".join(names))
-    failed = sum(not run(each, asked) for each in chosen)
-    print(f"hostile clients{server_title(asked)}: {len(chosen)} scenarios, {failed} failed")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios(__doc__, [half_frames, pipelines, idle_connections, too_many_clients, no_descriptors, clean_shutdown,
+                            asks_right_after_waiting, endless_state, killed_children])

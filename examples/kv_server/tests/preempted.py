@@ -2,19 +2,17 @@
 """What others notice while a client's SORT computes, on a server with one worker.
 
 Compiled with the plugin they are served in the midst of it (`preemptible`); compiled without, between its portions
-(`portions`). Compiled with the plugin, but with --time-slice off, nobody is served meanwhile (`not`). Events are put
-in order by replies, not by time: INFO counts the clients that compute, and can count one only if it is executed while
-that computes.
+(`portions`). Compiled with the plugin, but with --time-slice off, nobody is served meanwhile (`time_slice_off`). Name the
+scenario that fits the server. Events are put in order by replies, not by time: INFO counts the clients that compute, and
+can count one only if it is executed while that computes.
 """
 
 import pathlib
 import select
 import subprocess
-import sys
 
 from scenarios import Client
-from server_process import (
-    Failure, ServerError, ServerProcess, check, encode, information, kv_server_command, parse_arguments, server_title)
+from server_process import check, encode, information, run_scenarios
 
 ELEMENTS = 250_000  # some 40 ms
 AT_ONCE = 2_500
@@ -79,32 +77,30 @@ def shares_no_code(archive):
     check(not shared, "\n".join(["functions that may be others', too:", *shared]))
 
 
-def main():
-    chosen = parse_arguments(__doc__, expected={"choices": ["preemptible", "portions", "not"],
-                                                "help": "what the server must be"})
+def beside_sort(start, scenario, is_preemptible):
+    with start() as server:
+        clients = [Client(server.port), Client(server.port)]
+        found = information(clients[0].socket, "preemptible")
+        check(found == is_preemptible, f"INFO says preemptible:{found}")
+        fill(clients[0])
+        said = scenario(*clients)
+        check(server.is_running(), server.output())
+    the_end_comes(start)
+    return said
 
-    def start(*more):
-        return ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options, *more))
 
-    scenarios = [nobody_is_served] if chosen.expected == "not" else [others_are_served]
-    said = []
-    try:
-        with start() as server:
-            preemptible = information(server, "preemptible")
-        check(preemptible == (chosen.expected == "preemptible"), f"INFO says preemptible:{preemptible}")
-        for scenario in scenarios:
-            with start() as server:
-                clients = [Client(server.port), Client(server.port)]
-                fill(clients[0])
-                said.append(scenario(*clients))
-                check(server.is_running(), server.output())
-        the_end_comes(start)
-        if preemptible:
-            shares_no_code(pathlib.Path(chosen.server).with_name("libkv_computing.a"))
-    except (Failure, ServerError) as error:
-        sys.exit(f"preempted{server_title(chosen)}: {error}")
-    print(f"preempted{server_title(chosen)}: {'; '.join(said)}")
+def preemptible(start):
+    shares_no_code(pathlib.Path(start.server).with_name("libkv_computing.a"))
+    return beside_sort(start, others_are_served, True)
+
+
+def portions(start):
+    return beside_sort(start, others_are_served, False)
+
+
+def time_slice_off(start):
+    return beside_sort(lambda: start("--time-slice", "off"), nobody_is_served, False)
 
 
 if __name__ == "__main__":
-    main()
+    run_scenarios(__doc__, [preemptible, portions, time_slice_off])

@@ -5,10 +5,9 @@ import csv
 import os
 import pty
 import subprocess
-import sys
 import time
 
-from server_process import ServerError, ServerProcess, kv_server_command, parse_arguments
+from server_process import ServerError, run_scenarios
 
 
 def run(*arguments, given=""):
@@ -83,16 +82,12 @@ def check_benchmark(port):
             raise ServerError(f"redis-benchmark ran {names}:\n{output}")
 
 
-def main():
-    chosen = parse_arguments(__doc__)
-    try:
-        with ServerProcess(lambda port: kv_server_command(chosen.server, port, *chosen.options)) as server:
-            for check in (check_cli, check_interactive_cli, check_benchmark):
-                check(server.port)
-                print(f"ok   {check.__name__}", flush=True)
-    except (ServerError, FileNotFoundError, subprocess.TimeoutExpired) as error:
-        sys.exit(f"redis_clients: {error}")
+def redis_clients(start):
+    with start() as server:
+        check_cli(server.port)
+        check_interactive_cli(server.port)
+        check_benchmark(server.port)
 
 
 if __name__ == "__main__":
-    main()
+    run_scenarios(__doc__, [redis_clients])

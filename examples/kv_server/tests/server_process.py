@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -98,6 +99,32 @@ def parse_arguments(description, **more):
 
 def server_title(chosen):
     return f" ({' '.join(chosen.options)})" if chosen.options else ""
+
+
+def run_scenarios(description, scenarios):
+    """A test's main: each function gets one that starts a server with more options; it may return what to print."""
+    names = [each.__name__ for each in scenarios]
+    asked = parse_arguments(description, scenario={"nargs": "*", "help": "only these: " + " ".join(names)})
+    unknown = set(asked.scenario) - set(names)
+    if unknown:
+        sys.exit(f"no such scenario: {' '.join(unknown)}")
+
+    def start(*options):
+        return ServerProcess(lambda port: kv_server_command(asked.server, port, *asked.options, *options))
+
+    start.server, start.options = asked.server, asked.options
+    chosen = [each for each in scenarios if each.__name__ in (asked.scenario or names)]
+    failed = 0
+    for scenario in chosen:
+        started = time.monotonic()
+        try:
+            said = scenario(start)
+            print(f"ok   {scenario.__name__} ({time.monotonic() - started:.1f} s){': ' + said if said else ''}", flush=True)
+        except (Failure, ServerError, OSError, subprocess.TimeoutExpired) as error:
+            failed += 1
+            print(f"FAIL {scenario.__name__}: {type(error).__name__}: {error}", flush=True)
+    print(f"kv_server{server_title(asked)}: {len(chosen)} scenarios, {failed} failed")
+    sys.exit(1 if failed else 0)
 
 
 def kv_server_command(binary, port, *options):
