@@ -21,7 +21,7 @@ const bool gives_way = false;
 
 namespace {
 
-constexpr std::size_t run_size = 256, merged_at_once = 1024;  // a busy worker polls after 61 portions only
+constexpr std::size_t run_size = 256;
 
 // As Redis reads it: what strtod takes up to the end, or to a zero byte.
 bool find_number(sortable& one) {
@@ -82,26 +82,20 @@ void sort_job::run_portion() {
   } else if (size_ <= run_size || width_ >= size_) {
     result_ = outcome::sorted;
   } else {
-    merge_some(merged_at_once);
+    merge_two();
   }
 }
 
-void sort_job::merge_some(std::size_t most) {
-  const before precedes{wanted_};
-  for (; most != 0; --most) {
-    if (out_ == end_) {  // of two runs
-      if (end_ == size_) {
-        std::swap(items_, spare_);
-        out_ = end_ = 0;
-        width_ *= 2;
-        return;
-      }
-      left_ = out_;
-      middle_ = right_ = std::min(out_ + width_, size_);
-      end_ = std::min(middle_ + width_, size_);
-    }
-    const bool from_left = right_ == end_ || (left_ != middle_ && !precedes(items_[right_], items_[left_]));
-    spare_[out_++] = items_[from_left ? left_++ : right_++];
+// Merges two neighbours of the runs.
+void sort_job::merge_two() {
+  const std::size_t middle = std::min(merged_ + width_, size_), end = std::min(middle + width_, size_);
+  std::merge(items_ + merged_, items_ + middle, items_ + middle, items_ + end, spare_ + merged_,
+             before{wanted_});
+  merged_ = end;
+  if (merged_ == size_) {
+    std::swap(items_, spare_);
+    merged_ = 0;
+    width_ *= 2;
   }
 }
 

@@ -36,7 +36,7 @@ public:
   sort_job(sortable* items, sortable* spare, std::size_t size, sort_order wanted)
       : items_(items), spare_(spare), size_(size), wanted_(wanted) {}
 
-  // All of it, where it has checks; else a portion of some 20 us.
+  // All of it, where it has checks; else a portion, two merged runs at most.
   void run();
   // All of it, without giving way to other fibers.
   void run_at_once();
@@ -49,7 +49,7 @@ public:
 
 private:
   void run_portion();
-  void merge_some(std::size_t most);
+  void merge_two();
 
   sortable *items_, *spare_;
   const std::size_t size_;
@@ -58,7 +58,7 @@ private:
   outcome result_ = outcome::unfinished;
   std::size_t prepared_ = 0;  // those before it have numbers and are sorted in runs
   std::size_t width_ = 0;     // of the runs that are merged
-  std::size_t left_ = 0, middle_ = 0, right_ = 0, end_ = 0, out_ = 0;
+  std::size_t merged_ = 0;    // of these runs, those before it
 };
 
 }  // namespace kv
