@@ -1,4 +1,5 @@
-// sennit::coroutine: a function that stops in the middle, hands a value out, and goes on with another.
+// sennit::coroutine: a function that passes values to its caller, suspends, and resumes with values of its
+// caller.
 // room: coro
 //
 //   sennit::coroutine<int(int)> sum([](auto& self, int first) {
@@ -34,20 +35,19 @@ namespace sennit {
 template <class Signature>
 class coroutine;
 
-// `Out operator()(In)` resumes the body with a value and returns what it yields next, or what it returns.
-//
-//   body     any callable Out f(coroutine::handle& self, In first). `self.yield(out)` hands `out` to the
-//            caller and returns the In of the next call.
-//   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
-//            comes out of the call that resumed it; the coroutine is then done.
-//   done()   after the body returned or threw. Calling a coroutine that is done, that is running (in its own
-//            body, or on another thread), or that was moved from, is a misuse (asserted).
-//   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least,
-//            which has no guard and is the coroutine's until that is destroyed.
-//   end      Destroying a coroutine that is not done unwinds its body (see generator).
-//   threads  May be handed from one thread to another between two calls.
-//
-// Out and In are objects, or there is no In: `Out()`. Each is moved once; what the body returns, twice.
+/// A stackful coroutine: `Out operator()(In)` resumes the body with a value and returns what it yields
+/// next, or what it returns. Move-only. It is not scheduled, and the body runs in the thread that calls it,
+/// on a stack of its own.
+///
+/// - Types: Out and In are object types, or there is no In: `Out()`. Each value is moved once; what the
+///   body returns, twice.
+/// - Errors: an exception that leaves the body leaves the call that resumed it. The coroutine is then done.
+/// - Misuse, asserted: to call a coroutine that is done, that is running in its own body or on another
+///   thread, or that was moved from.
+/// - End: to destroy a coroutine that is not done unwinds its body; see generator.
+/// - Threads: it may pass from one thread to another between two calls. It is not synchronized.
+///
+/// Source: Dolan 2013, sections 3.1 and 4.
 template <class Out, class... In>
   requires std::is_object_v<Out> && (sizeof...(In) <= 1) && (std::is_object_v<In> && ...)
 class [[nodiscard]] coroutine<Out(In...)> {
@@ -71,13 +71,14 @@ class [[nodiscard]] coroutine<Out(In...)> {
   }
 
 public:
-  // What the body sees of its coroutine.
+  /// The coroutine as its body sees it. Do not copy or keep it.
   class handle {
   public:
     handle(const handle&) = delete;
     handle& operator=(const handle&) = delete;
 
-    // Hands `out` to the caller; returns what the next call brings.
+    /// Passes a value to the caller, and returns the value of the next call. If the coroutine is destroyed,
+    /// it throws an exception that unwinds the body. It may be called at any depth of calls.
     SENNIT_INLINE in_type yield(Out out) { return take(back_.leave(hand(out))); }
 
   private:
@@ -90,6 +91,13 @@ public:
     detail::way_back back_;
   };
 
+  /// A coroutine with a body, any callable `Out f(coroutine::handle& self, In first)`. The body starts at
+  /// the first call.
+  ///
+  /// `stack` is a size in bytes, as spawn_options::stack_size, or a `std::span<std::byte>`, 16-aligned and
+  /// of at least 1 KiB. Such memory has no guard, and is in use until the coroutine is destroyed.
+  ///
+  /// \throws std::system_error if memory or mappings are exhausted
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, coroutine>)
   explicit coroutine(Body&& body, detail::stack_wish stack = detail::default_stack_size)
@@ -105,13 +113,16 @@ public:
     frame_->state = detail::coroutine_state::ready;
   }
 
+  /// Takes the body over from `other`, which is empty afterwards.
   coroutine(coroutine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
-  // `other` is empty afterwards. The coroutine that this was ends as by the destructor.
+  /// Takes the body over from `other`, which is empty afterwards. The former body ends as by the
+  /// destructor.
   coroutine& operator=(coroutine&& other) noexcept {
     coroutine taken(std::move(other));
     std::swap(frame_, taken.frame_);
     return *this;
   }
+  /// Unwinds the body if it is not done, and releases the stack.
   ~coroutine() {
     if (frame_ == nullptr)
       return;
@@ -120,6 +131,9 @@ public:
     detail::coroutine_give(*frame_);
   }
 
+  /// Resumes the body with a value. Returns what it yields or returns, or throws what it throws.
+  ///
+  /// \pre The coroutine is neither done nor running.
   Out operator()(In... in) {
     if constexpr (takes_nothing)
       return resume(0);
@@ -127,6 +141,7 @@ public:
       return resume((hand(in), ...));
   }
 
+  /// \returns whether the body has returned or thrown
   bool done() const noexcept {
     assert(frame_ != nullptr && "sennit: done() of a coroutine that was moved from");
     return frame_->state == detail::coroutine_state::idle;

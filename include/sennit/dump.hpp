@@ -1,4 +1,4 @@
-// sennit::dump: every fiber of the process, what it waits for, how long it has, and where it stands.
+// sennit::dump: lists every fiber of the process, what it waits for, for how long, and its backtrace.
 // room: sched
 //
 //   sennit::dump_on_signal();  // from now on, kill -QUIT (or Ctrl-\) prints it
@@ -13,14 +13,15 @@
 //   fiber 7: running
 //     ...
 //
-// A worker "has no thread now" as long as its thread has not begun; that of a local runtime, outside of
-// run(). A fiber of a local runtime "blocks its thread" where it waits by what is for threads, such as a
-// sennit::mutex. Functions of a program are named if it is linked with -rdynamic; llvm-symbolizer (or
-// addr2line) tells file and line from the rest. What a fiber waits for is told by the address of the object
-// (of a future, by that of what it shares with its promise), by a file descriptor's number, or by the fiber
-// that it joins; a select says nothing of its cases. A wait begins when its worker last looked at the clock:
-// as a rule less than 0.3 ms before; runtime.hpp says when. A look at each wait would cost more than the
-// wait.
+// A worker "has no thread now" until its thread has begun; a worker of a local runtime, outside of run(). A
+// fiber of a local runtime "blocks its thread" if it waits for an object that is made for threads, such as
+// a sennit::mutex.
+//
+// Functions of a program have names if it is linked with -rdynamic; llvm-symbolizer (or addr2line) finds
+// file and line of the others. The object of a wait is its address (for a future, that of the state that it
+// shares with its promise), a file descriptor's number, or the fiber that is joined. A select does not list
+// its cases. A wait begins at the time at which its worker last read the clock, which is usually less than
+// 0.3 ms earlier (see runtime.hpp): to read the clock at each wait would cost more than the wait.
 #pragma once
 
 #include <csignal>
@@ -29,19 +30,22 @@
 
 namespace sennit {
 
-// Prints all fibers of all runtimes to a file descriptor, and returns when it has. Any thread, any fiber; not
-// signal handlers (see dump_on_signal).
-//
-// Workers are stopped meanwhile, by SIGURG, for at most about a second; then the text is made. A worker's
-// thread that blocks that signal cannot be stopped: then the fibers of its runtime are listed without reasons
-// and backtraces, for they may change while one looks. Blocking system calls that no SA_RESTART saves (sleep,
-// poll, ...) end with EINTR in a fiber that was in one. Where there is no memory the dump says so.
+/// Prints all fibers of all runtimes to a file descriptor, and returns when it has. Any thread and any
+/// fiber may call it, but not signal handlers (see dump_on_signal).
+///
+/// Workers are stopped meanwhile, by SIGURG, for at most about a second; then the text is made. If a
+/// worker's thread blocks that signal, it cannot be stopped: the fibers of its runtime are then listed
+/// without reasons and backtraces, because they may change during the dump. In a fiber that is in a
+/// blocking system call which SA_RESTART does not restart, such as sleep or poll, that call fails with
+/// EINTR. Without memory for the dump, it prints a message.
 void dump(int fd = 2) noexcept;
 
-// From now on the process's signal has everything dumped to standard error, by a thread of its own: it works
-// when all workers are stuck. Replaces the signal's former handler; not undone. Several signals may be given,
-// one at a time. Throws std::system_error: EINVAL for what is no signal, or one that cannot be caught or is a
-// fault's; EAGAIN when there can be no thread.
+/// From now on, a thread of its own prints a dump to standard error when the process receives the signal.
+/// It works when all workers are stuck. It replaces the signal's former handler, and cannot be undone. Call
+/// it once for each signal.
+///
+/// \throws std::system_error (EINVAL) for a number that is not a signal, or a signal that cannot be caught
+///   or that reports faults; (EAGAIN) if the thread cannot be started
 void dump_on_signal(int signal = SIGQUIT);
 
 }  // namespace sennit

@@ -1,11 +1,11 @@
-// sennit::fiber_local<T>: a variable of which each fiber has its own.
+// sennit::fiber_local<T>: a variable of which each fiber has its own copy.
 // room: sched
 //
 //   sennit::fiber_local<std::string> user;  // like a thread_local: a global, or a static member
-//   *user = "ann";                          // this fiber's, on whichever worker it goes on
+//   *user = "ann";                          // this fiber's, on whichever worker it runs
 //
-// A thread_local is no such thing: fibers of one thread share it, and one that goes on on another worker
-// finds another there.
+// A thread_local does not do this: the fibers of one thread share it, and a fiber that resumes on another
+// worker finds another one there.
 #pragma once
 
 #include <cstdint>
@@ -32,26 +32,32 @@ void end_fiber_locals() noexcept;
 
 }  // namespace detail
 
-// Works in fibers of every runtime, and outside of fibers, where each OS thread has its own.
-//
-//   begin    A fiber's value is made, as T(), by the fiber's first use of it; what the constructor throws
-//            comes out of that, and the next use tries again. std::bad_alloc.
-//   end      It is destroyed when the fiber's function has returned or was left, on the fiber's stack; newer
-//            ones first. A destructor may block, and may use other fiber-locals. It must not throw.
-//   threads  Any may use one object at the same time. Who is not the fiber may use its value as the type
-//            allows.
-//   cost     A search among the values that the fiber has; one allocation for each.
-//
-// The object itself may be destroyed before the values are, unless fibers still use it.
+/// A variable of which each fiber has its own copy, of type T. It works in fibers of every runtime. Outside
+/// of fibers each OS thread has its own.
+///
+/// - Begin: a fiber's value is made, as `T()`, when the fiber first uses it. An exception of T's
+///   constructor, or `std::bad_alloc`, leaves that use; the next use tries again.
+/// - End: the value is destroyed on the fiber's stack when the fiber's function has returned or was left.
+///   Newer values are destroyed first. Destructors may block and may use other fiber-locals. They must not
+///   throw.
+/// - Threads: any number may use one object at the same time. Other fibers and threads may use a fiber's
+///   value as far as its type allows it.
+/// - Cost: a search among the values that the fiber has, and one allocation for each value.
+///
+/// The object may be destroyed before its values are, unless fibers still use it.
 template <class T>
 class fiber_local {
 public:
+  /// Makes the variable, without values.
   fiber_local() noexcept = default;
   fiber_local(const fiber_local&) = delete;
   fiber_local& operator=(const fiber_local&) = delete;
 
+  /// The calling fiber's value.
   T& operator*() { return get(); }
+  /// Access to a member of the calling fiber's value.
   T* operator->() { return &get(); }
+  /// The calling fiber's value, which is made if the fiber has none.
   T& get() {
     detail::local_value*& values = detail::local_values();
     for (detail::local_value* each = values; each != nullptr; each = each->next)

@@ -52,45 +52,48 @@ struct element {
 
 }  // namespace detail
 
-// A move-only C++20 input range of what its body yields. The body runs on a stack of its own, in the thread
-// that iterates; it starts at begin().
-//
-//   T        element type. For a reference type the consumer sees that reference; for a trivial value of at
-//            most 8 bytes, a copy; otherwise T&&, so that move-only values can be moved out.
-//   body     any callable f(generator<T>::yielder&). It is moved to the coroutine's stack (or, if larger than
-//            96 bytes, to the heap).
-//   errors   Construction throws std::system_error when memory or mappings ran out. What the body throws
-//            comes out of begin() or ++, and the range is then at its end.
-//   stack    Bytes, as spawn_options::stack_size; or a std::span<std::byte>, 16-aligned, of 1 KiB at least,
-//            which has no guard and is the generator's until that is destroyed.
-//   misuse   * and ++ at the end, and anything but assignment and destruction of a generator that was moved
-//            from (asserted).
-//   end      Destroying a generator before its end unwinds the body: its destructors run. A catch (...) in
-//            the body must rethrow; the program is ended with a message if the body yields again instead. No
-//            function that the body yields from may be noexcept, nor be of C without unwind tables
-//            (std::terminate).
-//   threads  A generator may be handed from one thread to another between two increments.
-//
-// An element costs two context switches; how deep in calls, or in generators within generators (yield_all),
-// the body yields, costs nothing more.
+/// A C++20 input range of the values that its body yields. Move-only. The body runs on a stack of its own,
+/// in the thread that iterates. It starts at begin(). Unlike `std::generator`, the body may yield from any
+/// depth of calls.
+///
+/// - Element type T: for a reference type the consumer sees that reference; for a trivial value of at most
+///   8 bytes, a copy; otherwise `T&&`, so that move-only values can be moved out.
+/// - Errors: an exception that leaves the body leaves begin() or `++`, and the range is then at its end.
+/// - Misuse, asserted: `*` and `++` at the end, and any use of a generator that was moved from, except to
+///   assign or to destroy it.
+/// - End: to destroy a generator before its end unwinds the body, so that its destructors run. A `catch
+///   (...)` in the body must rethrow. If the body yields again instead, the program ends with a message. No
+///   function from which the body yields may be noexcept, or a C function without unwind tables
+///   (`std::terminate()`).
+/// - Threads: a generator may pass from one thread to another between two increments. It is not
+///   synchronized.
+/// - Cost: two context switches for an element, however deep in calls, or in generators within generators
+///   (yield_all()), the body yields.
+///
+/// Source: Dolan 2013, section 4.
 template <class T>
 class [[nodiscard]] generator : public std::ranges::view_interface<generator<T>> {
   using element = detail::element<T>;
 
 public:
+  /// The type of the elements, without reference.
   using value_type = typename element::value_type;
+  /// What `*` returns: T if it is a reference or a small trivial type, otherwise `T&&`.
   using reference = typename element::reference;
 
-  // What the body yields through. Belongs to the body while it runs; not to be copied or kept.
+  /// Passes elements from the body to the consumer. It belongs to the body while that runs. Do not copy or
+  /// keep it.
   class yielder {
   public:
     yielder(const yielder&) = delete;
     yielder& operator=(const yielder&) = delete;
 
-    // Hands an element to the consumer and returns when the next one is wanted.
+    /// Passes an element to the consumer, and returns when the next one is wanted. If the generator is
+    /// destroyed, it throws an exception that unwinds the body.
     SENNIT_INLINE void operator()(std::add_rvalue_reference_t<T> item) {
       back_.leave(element::pack(static_cast<std::add_rvalue_reference_t<T>>(item)));
     }
+    /// Passes a copy of an element to the consumer.
     SENNIT_INLINE void operator()(const value_type& item)
       requires(!std::is_reference_v<T> && std::copy_constructible<value_type>)
     {
@@ -98,7 +101,8 @@ public:
       (*this)(std::move(copy));
     }
 
-    // Yields everything that `inner` does. Its elements go to the consumer directly, whatever the depth.
+    /// Yields all elements of another generator. They go to the consumer directly, whatever the depth of
+    /// nesting.
     void yield_all(generator&& inner) {
       assert(inner.frame_ != nullptr && "sennit: a generator that was moved from was yielded");
       generator held(std::move(inner));
@@ -116,7 +120,7 @@ public:
       }
     }
 
-    // Yields the elements of any other range.
+    /// Yields the elements of any other range.
     template <std::ranges::input_range Range>
       requires std::convertible_to<std::ranges::range_reference_t<Range>, reference>
     void yield_all(Range&& range) {
@@ -145,15 +149,24 @@ public:
     detail::way_back back_;
   };
 
+  /// An input iterator.
   class iterator {
   public:
+    /// The type of the elements, without reference.
     using value_type = generator::value_type;
+    /// Required of iterators.
     using difference_type = std::ptrdiff_t;
 
+    /// The current element. It lives until the next increment.
+    ///
+    /// \pre The iterator is not at the end.
     SENNIT_INLINE reference operator*() const {
       assert(has_element() && "sennit: * on a generator that is at its end");
       return current(*frame_);
     }
+    /// Resumes the body until its next element or its end. Throws what the body throws.
+    ///
+    /// \pre The iterator is not at the end.
     SENNIT_INLINE iterator& operator++() {
       assert(has_element() && "sennit: ++ on a generator that is at its end");
       // The body ignores the word; this one is at hand.
@@ -161,7 +174,9 @@ public:
         finish(*std::exchange(frame_, nullptr));
       return *this;
     }
+    /// Like `++iterator`.
     SENNIT_INLINE void operator++(int) { ++*this; }
+    /// \returns whether the iterator is at the end
     SENNIT_INLINE friend bool operator==(const iterator& left, std::default_sentinel_t) {
       return left.at_end();
     }
@@ -178,6 +193,13 @@ public:
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
             std::invocable<std::decay_t<Body>&, yielder&>
+  /// A generator with a body, any callable `f(generator<T>::yielder&)`. The body is moved to the
+  /// generator's stack, or to the heap if it is larger than 96 bytes. It does not start yet.
+  ///
+  /// `stack` is a size in bytes, as spawn_options::stack_size, or a `std::span<std::byte>`, 16-aligned and
+  /// of at least 1 KiB. Such memory has no guard, and is in use until the generator is destroyed.
+  ///
+  /// \throws std::system_error if memory or mappings are exhausted
   SENNIT_INLINE explicit generator(Body&& body, detail::stack_wish stack = detail::default_stack_size)
       : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;
@@ -186,13 +208,16 @@ public:
     frame_->state = detail::coroutine_state::ready;
   }
 
+  /// Takes the body over from `other`, which is empty afterwards.
   generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
-  // `other` is empty afterwards. The generator that this was ends as by the destructor.
+  /// Takes the body over from `other`, which is empty afterwards. The former body ends as by the
+  /// destructor.
   generator& operator=(generator&& other) noexcept {
     generator taken(std::move(other));
     std::swap(frame_, taken.frame_);
     return *this;
   }
+  /// Unwinds the body if it has started and not ended, and releases the stack.
   SENNIT_INLINE ~generator() {
     if (frame_ == nullptr)
       return;
@@ -201,7 +226,7 @@ public:
     detail::coroutine_give(*frame_);
   }
 
-  // Starts the body and runs it to its first element. Call it once.
+  /// Starts the body and runs it to its first element. Call it once. Throws what the body throws.
   SENNIT_INLINE iterator begin() {
     assert(frame_ != nullptr && "sennit: begin() of a generator that was moved from");
     if (frame_->state == detail::coroutine_state::ready) {
@@ -211,6 +236,7 @@ public:
     }
     return iterator(done(*frame_) ? nullptr : frame_);
   }
+  /// The end of the range.
   std::default_sentinel_t end() const noexcept { return {}; }
 
 private:

@@ -1,8 +1,7 @@
-// sennit::offload: a blocking function runs on another thread, and only the calling fiber waits.
+// sennit::offload: runs a blocking function on another thread, while only the calling fiber waits.
 // room: io
 //
 //   std::string text = sennit::offload([&] { return read_slowly(path); });
-//
 #pragma once
 
 #include <optional>
@@ -13,18 +12,19 @@
 
 namespace sennit {
 
-// Calls `function` on a thread of the process's pool and returns its result, or throws what it threw. It may
-// refer to the caller's variables: the caller waits until it has returned. Outside of a fiber it is called at
-// once, on the spot.
-//
-//   pool     At most offload_threads() threads, started when they are needed, ended when they have had
-//            nothing to do for 10 s; all signals are blocked in them. When all are busy, calls wait in their
-//            order, and with them only their fibers. File operations use this pool. Name look-ups have a pool
-//            of their own (look_up.hpp), so that neither can delay the other.
-//   errors   std::system_error when there is no thread and none can be started.
-//   unwind   When the runtime of the fiber ends: a call that has not begun is withdrawn; one that has is
-//            waited for, since nothing can stop it and it may use the fiber's variables. So it is when a stop
-//            is requested (stop_guard.hpp); what the call returned is lost then.
+/// Calls a function on a thread of the process's pool and returns its result, or throws what it throws. The
+/// caller waits until the function has returned, so that it may refer to the caller's variables. Outside of
+/// fibers it is called directly.
+///
+/// - Pool: at most offload_threads() threads. They are started when they are needed, and end after 10 s
+///   without work. All signals are blocked in them. If all are busy, calls wait in order, and only their
+///   fibers wait. File operations use this pool as well. Name look-ups have a pool of their own
+///   (look_up.hpp), so that neither can delay the other.
+/// - Cancellation: if a stop_guard ends the wait, or the fiber's runtime ends, a call that has not begun is
+///   withdrawn. A call that has begun is waited for, because nothing can stop it and it may use the fiber's
+///   variables. Its result is lost.
+///
+/// \throws std::system_error if there is no thread and none can be started
 template <class Function>
 std::invoke_result_t<Function&> offload(Function&& function) {
   using result = std::invoke_result_t<Function&>;
@@ -40,9 +40,11 @@ std::invoke_result_t<Function&> offload(Function&& function) {
   }
 }
 
-// The maximum number of threads of the pool, and of that of name look-ups, each; 64 by default, at least 1.
-// After a reduction, surplus threads end when the function that they run returns. Any thread may call these.
+/// The maximum number of threads of the pool, and of the pool for name look-ups: 64 by default. Any thread
+/// may call it.
 unsigned offload_threads() noexcept;
+/// Sets the maximum number of threads of each of the two pools, at least 1. After a reduction, surplus
+/// threads end when the function that they run returns. Any thread may call it.
 void set_offload_threads(unsigned most) noexcept;
 
 }  // namespace sennit

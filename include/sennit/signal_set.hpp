@@ -3,7 +3,6 @@
 //
 //   sennit::signal_set stop{SIGINT, SIGTERM};
 //   int which = stop.wait();
-//
 #pragma once
 
 #include <chrono>
@@ -17,32 +16,43 @@
 
 namespace sennit {
 
-// While a set exists, its signals do not have their former effect on the process: a handler of ours notes
-// them and wakes the fiber. It works whichever thread the kernel gives the signal to, as long as one does not
-// block it; it restarts the system calls it interrupts (SA_RESTART). Several sets may hold the same signal:
-// each is told. When the last set that holds a signal is gone the former disposition is restored, unless
-// somebody changed it meanwhile. A handler that was there before is not called.
-//
-// Signals that come while nobody waits are kept; the same one twice counts once. Those that nobody has waited
-// for when the set is destroyed are dropped.
-//
-// Neither copied nor moved. It may be made outside of a runtime, and on any thread; one fiber at a time
-// waits. Runtimes: as tcp_stream.
+/// A set of signals to wait for. While it exists, its signals no longer have their former effect on the
+/// process: a handler of Sennit's notes them and wakes the fiber. Handlers that were installed before are
+/// not called.
+///
+/// - It works on whichever thread the kernel delivers the signal, as long as a thread does not block it.
+///   The handler restarts the system calls that it interrupts (SA_RESTART).
+/// - Several sets may contain a signal: each receives it. When the last of them is destroyed, the former
+///   disposition is restored, unless other code has changed it meanwhile.
+/// - Signals that arrive while no fiber waits are kept; the same signal twice counts once. The destructor
+///   drops signals that no wait has returned.
+/// - It is neither copied nor moved. It may be made outside of a runtime, and on any thread. One fiber at a
+///   time waits. The other rules about runtimes are those of tcp_stream.
 class signal_set {
 public:
+  /// A deadline, of the steady clock.
   using time_point = std::chrono::steady_clock::time_point;
 
-  // Throws std::system_error: invalid_argument for what is no signal, for SIGKILL and SIGSTOP, which cannot
-  // be handled, and for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which tell of faults; too_many_files_open.
+  /// Installs the handler for these signals, as signal_set(std::span).
   signal_set(std::initializer_list<int> signals) : signal_set(std::span(signals.begin(), signals.size())) {}
+  /// Installs the handler for these signals.
+  ///
+  /// \throws std::system_error with invalid_argument for a number that is not a signal, for SIGKILL and
+  ///   SIGSTOP, which cannot be handled, and for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which report faults;
+  ///   with too_many_files_open
   explicit signal_set(std::span<const int> signals) : subscription_(signals) {}
   signal_set(const signal_set&) = delete;
   signal_set& operator=(const signal_set&) = delete;
 
-  // Waits until one of the signals comes, or has come since the last wait. Returns which; of several, the one
-  // with the lowest number. Codes, thrown as std::system_error or told (then 0 is returned): timed_out;
-  // device_or_resource_busy (another fiber waits); operation_canceled (another fiber destroyed the set).
+  /// Waits until one of the signals arrives, or returns one that has arrived since the last wait.
+  ///
+  /// Codes: timed_out; device_or_resource_busy (another fiber waits); operation_canceled (another fiber
+  /// destroyed the set).
+  ///
+  /// \returns the signal's number; the lowest one if there are several
+  /// \throws std::system_error with one of these codes
   int wait(time_point deadline = no_deadline);
+  /// Like wait(), but sets `error` instead of throwing `std::system_error`, and then returns 0.
   int wait(std::error_code& error, time_point deadline = no_deadline);
 
 private:

@@ -1,4 +1,4 @@
-// sennit::small_stack and stack_usage: stacks below 8 KiB, and how deep stacks have been.
+// sennit::small_stack and stack_usage: stacks below 8 KiB, and how deep stacks have been used.
 // room: stack
 //
 //   sennit::spawn(wait_for_a_word, {.name = "waiter", .stack_size = sennit::small_stack(1024)});
@@ -8,8 +8,10 @@
 //   for (const sennit::stack_usage& each : sennit::stack_usages())
 //     std::puts(each.advice().c_str());
 //
-// docs/stacks.md says more. Source: Dolan 2013, section 3.5 (a minimum stack size of a few kilobytes is most
-// of what a context takes).
+// docs/stacks.md says more.
+//
+// Source: Dolan 2013, section 3.5 (a minimum stack size of a few kilobytes is most of what a context
+// takes).
 #pragma once
 
 #include <cstddef>
@@ -20,46 +22,59 @@
 
 namespace sennit {
 
-// A stack size, in bytes, that may be less than 8 KiB: 1 KiB at least, rounded up to a power of two; for
-// whatever takes a stack size (spawn_options, runtime_options, generator, coroutine). Sizes that do not come
-// from here are 8 KiB at least.
-//
-// Stacks of 1 and 2 KiB lie side by side, without a guard: who overruns one writes into another. That is
-// noticed (the program is ended, with the fiber's name) when its fiber ends with a stack of its own choice or
-// a coroutine does, and in builds with assertions at every wait and yield; by then damage is done. So they
-// are for code that is known (stack_usages() helps), calls little, and is linked with -Wl,-z,now: to bind a
-// function at its first call takes more than 1 KiB. Handlers of signals must have SA_ONSTACK, or run on the
-// fiber's stack. 4 KiB have a guard.
+/// Makes a stack size that may be less than 8 KiB, for everything that takes a stack size (spawn_options,
+/// runtime_options, generator, coroutine). `bytes` is at least 1 KiB, and is rounded up to a power of two.
+/// Other stack sizes are raised to at least 8 KiB.
+///
+/// Stacks of 4 KiB have a guard. Stacks of 1 and 2 KiB lie side by side, without a guard: an overflow
+/// overwrites another stack. It is detected when a fiber that chose its stack size, or a coroutine, ends,
+/// and in builds with assertions at every wait and yield. The program then ends with the fiber's name, but
+/// the damage is done. Use such stacks for known code (see stack_usages()) that calls little, link with
+/// -Wl,-z,now, because to bind a function at its first call takes more than 1 KiB, and install signal
+/// handlers with SA_ONSTACK, because they run on the fiber's stack otherwise.
 constexpr std::size_t small_stack(std::size_t bytes) noexcept {
   return bytes | detail::small_stack_mark;
 }
 
-// How deep the stacks of fibers of one name, or of all coroutines, have been.
+/// How deep the stacks of fibers of one name, or of all coroutines, have been used.
 struct stack_usage {
-  std::string kind;            // "fiber" or "coroutine"
-  std::string name;            // a fiber's; empty: all that have none
-  std::size_t count = 0;       // of stacks looked at: those in use, and (measured) those that had ended
-  std::size_t size = 0;        // bytes: the largest stack among them
-  std::size_t high_water = 0;  // bytes: how much of one has been written to, at most
+  /// "fiber" or "coroutine".
+  std::string kind;
+  /// The name of the fibers. Empty for all fibers without a name.
+  std::string name;
+  /// The number of stacks that were examined: those in use and, if stacks are measured, those of fibers
+  /// that have ended.
+  std::size_t count = 0;
+  /// The size of the largest of these stacks, in bytes.
+  std::size_t size = 0;
+  /// The largest part of a stack that has been written to, in bytes.
+  std::size_t high_water = 0;
 
-  // What would do: high_water and a quarter, or at least 256 bytes, more.
+  /// \returns a sufficient size in bytes: high_water and a quarter more, or at least 256 bytes more
   std::size_t enough() const noexcept;
-  // In a sentence: the size to ask for, which is taken as it is; that it has no guard, if so; where "main"
-  // asks.
+  /// \returns a sentence that recommends a stack size, which can be used as it is. It mentions if such a
+  ///   stack has no guard. For "main" it names the option to set.
   std::string advice() const;
 };
 
-// From now on, a fiber that gets a name has its stack emptied first, and how deep it has been is remembered
-// when it ends. Without, a stack's depth is what all who had it before have left there. To empty and to look
-// costs about a system call a fiber: it is for runs that are to find out. Any thread.
+/// Switches measurement on or off. While it is on, the stack of a fiber that gets a name is cleared first,
+/// and its depth is recorded when the fiber ends. Otherwise the depth of a stack includes what earlier
+/// fibers have left on it.
+///
+/// To clear and to examine a stack costs about a system call for each fiber: use it in runs that measure.
+/// Any thread may call it.
 void measure_stacks(bool on) noexcept;
 
-// Of all stacks that are in use, and of named fibers that ended while stacks were measured, in alphabetical
-// order. A depth is that of the deepest word that is not zero, on pages that are in memory. Fibers of other
-// threads may go on meanwhile: what is said of them is then a little old. Any thread. Throws std::bad_alloc.
+/// Examines all stacks in use, and the recorded depths of named fibers that ended while stacks were
+/// measured. The result is in alphabetical order.
+///
+/// A depth is that of the deepest word that is not zero, on pages that are in memory. Fibers of other
+/// threads may run meanwhile, so that their depths may be slightly outdated. Any thread may call it.
+///
+/// \throws std::bad_alloc if there is no memory
 std::vector<stack_usage> stack_usages();
 
-// How deep the stack that the caller runs on has been, in bytes; 0: it is none of Sennit's.
+/// \returns how deep the caller's stack has been used, in bytes; 0 if the stack is not one of Sennit's
 std::size_t stack_high_water() noexcept;
 
 }  // namespace sennit
