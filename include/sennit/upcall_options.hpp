@@ -1,4 +1,4 @@
-// sennit::upcall_options: how large a pool for upcalls is.
+// sennit::upcall_options: the size of an upcall_pool.
 // room: rpc
 #pragma once
 
@@ -8,9 +8,12 @@
 
 namespace sennit {
 
+/// The size of an upcall_pool.
 struct upcall_options {
-  unsigned fibers = 4;        // that call handlers: so many may be in one, or wait in it, at a time
-  std::size_t events = 1024;  // that wait for one of them, at most
+  /// The number of fibers, at least 1: so many handlers can run or wait at a time.
+  unsigned fibers = 4;
+  /// The maximum number of events that are queued while all fibers are busy.
+  std::size_t events = 1024;
 };
 
 }  // namespace sennit

@@ -22,20 +22,27 @@
 
 namespace sennit::local {
 
-// As std::condition_variable, for fibers. Waiters are woken in the order in which they came, if not otherwise
-// asked for (fairness is the mutex's). There are no spurious wake-ups, but another fiber may come first: use
-// a predicate.
+/// Like sennit::condition_variable, without atomic operations, for the fibers of one local runtime at a
+/// time, with a sennit::local::mutex. By default waiters wake in the order in which they came. There are no
+/// spurious wake-ups, but another fiber may lock the mutex first: use a predicate.
+///
+/// A wait throws sennit::cancelled if a stop_guard ends it. The mutex is locked again after each wait, also
+/// if an exception leaves it.
 class condition_variable {
 public:
+  /// Wakes waiters in the order in which they came.
   constexpr condition_variable() noexcept = default;
+  /// Wakes waiters by other rules (wait_options.hpp). `fairness` has no effect: it is the mutex's.
   explicit constexpr condition_variable(const wait_options& options) noexcept
       : options_(options),
         as_usual_(options.order == wait_order::fifo && options.wake == wake_policy::queue) {}
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
+  /// \pre No fiber waits.
   ~condition_variable() { assert(waiters_.empty() && "sennit: fibers wait for a dead condition"); }
 
-  // Makes one waiter, or all, ready; the caller goes on, unless it is to give way to the one (wait_options).
+  /// Wakes one waiter, if there is one. Does not block, but with wake_policy::enter the caller yields to
+  /// the waiter.
   SENNIT_INLINE void notify_one() {
     if (waiters_.empty())
       return;
@@ -44,26 +51,29 @@ public:
     else
       wake_by_options();
   }
+  /// Wakes all waiters. Does not block.
   void notify_all() {
     while (!waiters_.empty())
       detail::unpark_in_turn(detail::list_pop_fiber(waiters_), detail::fiber_status::notified);
   }
 
-  // Precondition: the calling fiber holds the lock; it holds it again afterwards, also if an exception comes
-  // out.
+  /// Unlocks the mutex, waits for a notification, and locks the mutex again.
+  ///
+  /// \pre The calling fiber holds the lock.
   SENNIT_INLINE void wait(std::unique_lock<mutex>& lock) {
     detail::worker& w = detail::running_worker(notified::reason);
     detail::list_push_back(waiters_, *w.ready.current);
     relock again(lock);
     detail::park(w, detail::fiber_status::waiting, {notified::reason, this});
   }
+  /// Waits until the predicate is true. It is called with the mutex locked.
   template <class Predicate>
   SENNIT_INLINE void wait(std::unique_lock<mutex>& lock, Predicate done) {
     while (!done())
       wait(lock);
   }
 
-  // Gives up at the deadline (steady clock).
+  /// Like wait(), but gives up at a deadline.
   std::cv_status wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline) {
     detail::worker& w = detail::running_worker(notified::reason);
     detail::list_push_back(waiters_, *w.ready.current);
@@ -72,6 +82,7 @@ public:
                ? std::cv_status::no_timeout
                : std::cv_status::timeout;
   }
+  /// Like wait() with a predicate, but gives up at a deadline. Returns the predicate's last value.
   template <class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, std::chrono::steady_clock::time_point deadline,
                   Predicate done) {
@@ -80,14 +91,15 @@ public:
         return done();
     return true;
   }
-  // Takes a time of any clock. Where that clock was set back meanwhile, the first returns no_timeout
-  // without a notification.
+  /// Like wait(), but gives up at a time of any clock. If that clock is set back during the wait, it may
+  /// return no_timeout without a notification.
   template <class Clock, class Duration>
   std::cv_status wait_until(std::unique_lock<mutex>& lock,
                             const std::chrono::time_point<Clock, Duration>& time) {
     const std::cv_status result = wait_until(lock, detail::deadline_after(detail::time_until(time)));
     return detail::time_until(time) > std::chrono::nanoseconds::zero() ? std::cv_status::no_timeout : result;
   }
+  /// Like wait() with a predicate, but gives up at a time of any clock. Returns the predicate's last value.
   template <class Clock, class Duration, class Predicate>
   bool wait_until(std::unique_lock<mutex>& lock, const std::chrono::time_point<Clock, Duration>& time,
                   Predicate done) {
@@ -96,15 +108,17 @@ public:
         return done();
     return true;
   }
+  /// Like wait(), with or without a predicate, but gives up after a duration. Returns what wait_until()
+  /// returns.
   template <class Rep, class Period, class... Predicate>
   auto wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> time, Predicate... done) {
     return wait_until(lock, detail::deadline_after(time), std::move(done)...);
   }
 
-  // wait() without a stack: for become(), whose function gets the lock.
+  /// wait() without a stack, for become(), whose function gets the lock, which is held.
   auto waiting(std::unique_lock<mutex> lock) noexcept { return notified(*this, std::move(lock)); }
-  // wait_until() without a stack; the function gets a std::pair of the lock, which is held whichever it was,
-  // and that wait's result.
+  /// wait_until() without a stack, for become(). Its function gets a `std::pair` of the lock, which is held
+  /// in either case, and the `std::cv_status`.
   auto waiting_until(std::unique_lock<mutex> lock, std::chrono::steady_clock::time_point deadline) noexcept {
     return detail::timed_wait(waiting(std::move(lock)), deadline);
   }

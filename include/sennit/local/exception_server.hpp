@@ -1,8 +1,8 @@
-// sennit::local::exception_server: a fiber of a local runtime that is asked what to do when another faults.
+// sennit::local::exception_server: a fiber of a local runtime decides what to do when another one faults.
 // room: rpc
 //
-// As sennit::exception_server, whose header says what can be served, and what becomes of a fiber that is
-// killed. The server and all whom it serves are fibers of one local runtime.
+// Like sennit::exception_server, whose header describes which faults can be served, and what happens to a
+// fiber that is killed. The server and all fibers that it serves belong to one local runtime.
 #pragma once
 
 #include "sennit/detail/sync/local_waits.hpp"
@@ -10,12 +10,15 @@
 
 namespace sennit::local {
 
+/// Like sennit::exception_server, for the fibers of one local runtime. close() may be called on its thread.
 class exception_server : public detail::basic_exception_server<detail::local_waits> {};
 
+/// Like sennit::exception_guard, for a fiber of a local runtime.
 class exception_guard : public detail::basic_exception_guard<detail::local_waits> {
   using basic_exception_guard::basic_exception_guard;
 };
 
+/// Like sennit::runtime_exception_guard, for all fibers of a local runtime.
 class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::local_waits> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };

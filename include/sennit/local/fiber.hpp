@@ -1,4 +1,5 @@
-// sennit::local::fiber: a handle to a fiber of a local runtime; and what a fiber does to itself.
+// sennit::local::fiber: a handle of a fiber of a local runtime, and the functions that a fiber calls for
+// itself.
 // room: sched
 //
 //   sennit::local::runtime runtime;
@@ -29,43 +30,58 @@ struct handle_access;  // capi's
 
 namespace sennit::local {
 
+/// Options of one fiber.
 struct spawn_options {
-  std::string_view name = {};  // for messages and debuggers; the first 31 bytes are kept
-  // Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. small_stack (stacks.hpp) asks for
-  // less than 8 KiB.
+  /// For messages and debuggers. The first 31 bytes are copied.
+  std::string_view name = {};
+  /// The size of the stack in bytes, rounded up to a power of two, at least 8 KiB. 0 means the runtime's
+  /// default. `small_stack()` (stacks.hpp) makes a value for less than 8 KiB.
   std::size_t stack_size = 0;
-  // Bytes of the guard below the stack, rounded up to pages; 0: the runtime's. A stack overflow ends the
-  // program with a report if no frame is larger than the guard, or if the code is compiled with
-  // -fstack-clash-protection. docs/stacks.md says more.
+  /// The size of the guard below the stack in bytes, rounded up to pages. 0 means the runtime's default. A
+  /// stack overflow ends the program with a report if no frame is larger than the guard, or if the code is
+  /// compiled with -fstack-clash-protection. See docs/stacks.md.
   std::size_t guard_size = 0;
-  // Memory to run on instead, 16-aligned, of 1 KiB at least, without a guard; `stack_size` is then not looked
-  // at. It is the fiber's until a join of it has returned, or, if it was detached, until its runtime has
-  // ended; for good, if it was discarded. Others are asserted, or (without assertions) EINVAL is thrown.
+  /// Memory to use as the stack: 16-aligned, at least 1 KiB, without a guard. `stack_size` is then ignored.
+  /// The memory is in use until a join of the fiber has returned. If the fiber was detached, it is in use
+  /// until its runtime has ended, and for good if the fiber's stack was discarded. Invalid memory is
+  /// asserted; without assertions the spawn throws `std::system_error` (EINVAL).
   std::span<std::byte> stack = {};
 };
 
-// Owns the right to join one fiber. Move-only. A handle that is destroyed unjoined detaches its fiber, which
-// goes on whenever its runtime runs; an exception that then leaves it has nowhere to go and terminates the
-// program with the fiber's name. Handles are used on their runtime's thread only, and not after its end.
+/// Like sennit::fiber: owns the right to join one fiber of a local runtime. Move-only. The destructor
+/// detaches the fiber if it was not joined; the fiber then continues whenever its runtime runs. An
+/// exception that then leaves the fiber's function terminates the program, with the fiber's name.
+///
+/// Handles may be used only on their runtime's thread, and not after the runtime has ended.
 class fiber {
 public:
+  /// An empty handle, which refers to no fiber.
   fiber() = default;
+  /// Takes the fiber over from `other`, which is empty afterwards.
   fiber(fiber&& other) noexcept : fiber_(std::exchange(other.fiber_, nullptr)) {}
-  // `other` is empty afterwards. The fiber that this handle referred to is detached.
+  /// Takes the fiber over from `other`, which is empty afterwards. The fiber that this handle referred to
+  /// is detached.
   fiber& operator=(fiber&& other) noexcept {
     fiber taken(std::move(other));
     std::swap(fiber_, taken.fiber_);
     return *this;
   }
+  /// Detaches the fiber if it was not joined.
   SENNIT_INLINE ~fiber() {
     if (fiber_ != nullptr)
       let_go(*fiber_);
   }
 
+  /// \returns false if the handle is empty: joined, detached or moved from
   bool joinable() const noexcept { return fiber_ != nullptr; }
 
-  // Waits until the fiber has ended, and throws what its function threw. Misuse: the handle is
-  // empty (std::system_error, EINVAL; asserted in debug builds), or another fiber joins it.
+  /// Waits until the fiber has ended; the handle is empty afterwards. Only fibers of the same runtime may
+  /// wait.
+  ///
+  /// \pre No other fiber joins this one.
+  /// \throws the exception that left the fiber's function
+  /// \throws sennit::cancelled if a stop_guard ends the wait; the handle is still joinable
+  /// \throws std::system_error (EINVAL) if the handle is empty; debug builds assert
   SENNIT_INLINE void join() {
     assert(fiber_ != nullptr &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
@@ -77,8 +93,9 @@ public:
     collect(*done);
   }
 
-  // The same, but gives up at the deadline (steady clock) and returns false; the fiber is then still
-  // joinable.
+  /// Like join(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first; the handle is still joinable
   bool join_until(std::chrono::steady_clock::time_point deadline) {
     assert(fiber_ != nullptr &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
@@ -91,29 +108,32 @@ public:
       collect(*done);
     return done != nullptr;
   }
-  // Takes a time of any clock.
+  /// Like join(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool join_until(const std::chrono::time_point<Clock, Duration>& time) {
     return detail::wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return join_until(deadline); });
   }
+  /// Like join(), but gives up after a duration.
   template <class Rep, class Period>
   bool join_for(std::chrono::duration<Rep, Period> time) {
     return join_until(detail::deadline_after(time));
   }
 
-  // The fiber continues without a handle. Of an empty handle, this and all that follow are fatal.
+  /// Makes the handle empty; the fiber continues. Fatal if the handle is empty.
   void detach() noexcept {
     let_go(some());
     fiber_ = nullptr;
   }
 
-  // Lets the fiber's park() return: the one it is in, or else its next one.
+  /// Lets the fiber's park() return: the current one, or else the next one. Does not block. Fatal if the
+  /// handle is empty.
   void unpark() noexcept { detail::fiber_unpark(some()); }
 
-  // The fiber's number: 1 or more, given when first asked for or printed, to no other of the process
-  // until 2^32 have been.
+  /// The fiber's number, at least 1. It is assigned when it is first asked for or printed. It is unique in
+  /// the process until 2^32 numbers have been assigned. Fatal if the handle is empty.
   std::uint64_t id() const noexcept { return detail::fiber_id(some()); }
+  /// The fiber's name, or an empty string. Fatal if the handle is empty.
   std::string_view name() const noexcept { return detail::fiber_name(some()); }
 
 private:
@@ -125,9 +145,9 @@ private:
   friend fiber spawn(continuation begins);
 
   SENNIT_INLINE explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
-  // Returns the fiber when it has ended, null when the deadline has passed, detail::nobody when the caller
-  // is to leave. It tells its joiner who it is in the register that the switch hands over: nothing waits for
-  // our own stack to be read then.
+  /// Returns the fiber when it has ended, null when the deadline has passed, and detail::nobody when the
+  /// caller is to be unwound. The fiber passes its own address to its joiner in the register that the
+  /// switch hands over, so that nothing waits for the joiner's stack to be read.
   SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {
     detail::worker& w = detail::running_worker(detail::join_reason);
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
@@ -138,7 +158,7 @@ private:
     detail::park_until(w, detail::fiber_status::joining, {detail::join_reason, fiber_}, deadline);
     return fiber_->flags.status == detail::fiber_status::finished ? fiber_ : nullptr;
   }
-  // `done`: what wait() has returned.
+  /// `done` is the result of wait().
   SENNIT_INLINE void collect(detail::fiber& done) {
     if (done.flags.unusual) [[unlikely]] {
       detail::leave_if_told(done);
@@ -150,7 +170,6 @@ private:
     }
   }
   [[gnu::cold]] static void collect_unusual(detail::fiber& done);
-  // Not told where the handle is, which can so be in a register.
   static void let_go(detail::fiber& f) noexcept;
 
   detail::fiber& some() const noexcept {
@@ -162,9 +181,11 @@ private:
   detail::fiber* fiber_ = nullptr;
 };
 
-// Starts a fiber of the runtime that the caller runs in. It is queued; the caller goes on. `function` is
-// moved to the new fiber's stack and called there without arguments; its result is ignored. Throws
-// std::system_error or std::bad_alloc when memory or mappings ran out, and then nothing was started.
+/// Starts a fiber of the caller's runtime. The fiber is queued, and the caller continues. The function is
+/// moved to the new fiber's stack and called there without arguments; its result is ignored. Only fibers of
+/// a local runtime may call it; elsewhere it is fatal.
+///
+/// \throws std::system_error or std::bad_alloc if memory or mappings are exhausted; no fiber was started
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();
@@ -179,50 +200,59 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
     detail::fiber_set_name(f, options.name);
   return fiber(f);
 }
+/// Starts a fiber with default options.
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
   return spawn(std::forward<Function>(function), spawn_options{});
 }
 
-// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp). Precondition:
-// it is not empty. Throws std::bad_alloc.
+/// Starts a fiber without a stack, as if its function had just returned `begins` (become.hpp).
+///
+/// \pre `begins` is not empty.
+/// \throws std::bad_alloc if there is no memory
 fiber spawn(continuation begins);
 
+/// Functions that a fiber of a local runtime calls for itself. Elsewhere they are fatal. A wait throws
+/// sennit::cancelled if a stop_guard ends it.
 namespace this_fiber {
 
-// Lets every other fiber that is ready run before the caller goes on (by the runtime's policy). errno is not
-// kept.
+/// Lets every other ready fiber run before the caller resumes, in the order of the runtime's policy. errno
+/// is not preserved.
 SENNIT_INLINE void yield() {
   detail::yield();
 }
 
-// Blocks the calling fiber only. Steady clock.
+/// Blocks the calling fiber until a time.
 void sleep_until(std::chrono::steady_clock::time_point deadline);
-// Takes a time of any clock.
+/// Blocks the calling fiber until a time of any clock, however that clock is set meanwhile.
 template <class Clock, class Duration>
 void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
   do
     sleep_until(detail::deadline_after(detail::time_until(time)));
   while (detail::time_until(time) > std::chrono::nanoseconds::zero());
 }
+/// Blocks the calling fiber for a duration.
 template <class Rep, class Period>
 void sleep_for(std::chrono::duration<Rep, Period> time) {
   sleep_until(detail::deadline_after(time));
 }
 
-// Blocks until somebody calls unpark() on this fiber's handle until a deadline; false: nobody did. At once,
-// if that happened since the last park.
+/// Like park(), but gives up at a deadline.
+///
+/// \returns false if the deadline passed first
 bool park_until(std::chrono::steady_clock::time_point deadline);
-// Take a time of any clock, and a duration.
+/// Like park(), but gives up at a time of any clock.
 template <class Clock, class Duration>
 bool park_until(const std::chrono::time_point<Clock, Duration>& time) {
   return detail::wait_by_clock(time, [](std::chrono::steady_clock::time_point at) { return park_until(at); });
 }
+/// Like park(), but gives up after a duration.
 template <class Rep, class Period>
 bool park_for(std::chrono::duration<Rep, Period> time) {
   return park_until(detail::deadline_after(time));
 }
-// The same without a deadline.
+/// Blocks until unpark() is called on this fiber's handle. Returns at once if that has happened since the
+/// last park.
 SENNIT_INLINE void park() {
   detail::worker* const w = detail::this_worker();
   if (w == nullptr || !w->ready.running() || w->ready.current->flags.unpark_pending) [[unlikely]] {
@@ -233,8 +263,11 @@ SENNIT_INLINE void park() {
   detail::current_fiber().flags.unpark_pending = false;
 }
 
+/// The calling fiber's number. See fiber::id().
 std::uint64_t id() noexcept;
+/// The calling fiber's name, or an empty string.
 std::string_view name() noexcept;
+/// Names the calling fiber, for messages and debuggers. The first 31 bytes are copied.
 void set_name(std::string_view name) noexcept;
 
 }  // namespace this_fiber

@@ -19,23 +19,28 @@
 
 namespace sennit::local {
 
-// Meets the std TimedLockable requirements. First come, first served, if not otherwise asked for: unlock
-// hands the mutex to the fiber that has waited longest (a fair one: as no other fiber runs at the same time,
-// that costs no more than to let others come first). Not recursive: a fiber that
-// locks it twice waits for itself, which ends the program with a message where deadlocks are reported. It
-// belongs to no runtime, but all its
-// users must be fibers of one runtime at a time. Unlocking a mutex that is not locked is a misuse (asserted).
-// Destroying one that somebody waits for is, too.
+/// Like sennit::mutex, without atomic operations, for the fibers of one local runtime at a time. It meets
+/// the std TimedLockable requirements.
+///
+/// It is fair by default: unlock() hands it to the fiber that has waited longest. No other fiber runs at
+/// the same time, so that fairness costs nothing here. It is not recursive: a fiber that locks it twice
+/// waits for itself, which ends the program with a message where deadlocks are reported. Misuse, asserted:
+/// to unlock a mutex that is not locked, and to destroy one that is locked or waited for.
 class mutex {
 public:
+  /// An unlocked, fair mutex.
   constexpr mutex() noexcept : mutex(wait_options{.fairness = fairness::fair}) {}
+  /// An unlocked mutex with other rules for waiters (wait_options.hpp).
   explicit constexpr mutex(const wait_options& options) noexcept : options_(options) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
+  /// \pre The mutex is not locked, and no fiber waits for it.
   ~mutex() {
     assert(state_ != state::locked && state_ != state::wanted && "sennit: a locked mutex was destroyed");
   }
 
+  /// Locks the mutex; waits while it is locked. Throws sennit::cancelled if a stop_guard ends the wait; the
+  /// caller does not hold the mutex then.
   SENNIT_INLINE void lock() {
     if (state_ != state::free) [[unlikely]]
       lock_slow();
@@ -43,6 +48,7 @@ public:
       state_ = state::locked;
   }
 
+  /// Locks the mutex if that is possible without a wait, and returns whether it did.
   SENNIT_INLINE bool try_lock() noexcept {
     if (state_ != state::free)
       return try_lock_slow();
@@ -50,28 +56,33 @@ public:
     return true;
   }
 
-  // False: the deadline (steady clock) passed first.
+  /// Like lock(), but gives up at a deadline.
+  ///
+  /// \returns false if the deadline passed first
   bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return try_lock() || wait_until(deadline);
   }
-  // Takes a time of any clock.
+  /// Like lock(), but gives up at a time of any clock.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& time) {
     return detail::wait_by_clock(
         time, [this](std::chrono::steady_clock::time_point deadline) { return try_lock_until(deadline); });
   }
+  /// Like lock(), but gives up after a duration.
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> time) {
     return try_lock_until(detail::deadline_after(time));
   }
 
-  // lock() without a stack: for become(). It goes on with the mutex locked.
+  /// lock() without a stack, for become(): the fiber resumes with the mutex locked.
   auto locking() noexcept { return until_locked(*this); }
-  // try_lock_until() without a stack; the function gets its result.
+  /// try_lock_until() without a stack, for become(), whose function gets its result.
   auto locking_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return detail::timed_wait(locking(), deadline);
   }
 
+  /// Unlocks the mutex, and wakes a waiter if there is one. Does not block, but with wake_policy::enter the
+  /// caller yields to the waiter.
   SENNIT_INLINE void unlock() {
     if (state_ != state::locked) [[unlikely]]
       unlock_slow();
@@ -114,11 +125,12 @@ private:
   bool takes_notes() const noexcept { return owner_.id != 0; }
   bool is_fair() const noexcept { return options_.fairness == fairness::fair; }
 
-  // Out of line: a switch that is inlined into a loop that locks takes all registers from it, though it is
-  // hardly ever made.
+  /// Out of line: a switch that is inlined into a loop that locks would take all registers of that loop,
+  /// though it is rarely made.
   void lock_slow();
   bool try_lock_slow() noexcept;
-  // For a condition variable's waiter: it has the mutex again, and is told to leave at its next wait.
+  /// Locks the mutex again for a waiter of a condition variable, whatever happens. A stop, or the end of
+  /// the runtime, is reported at its next wait.
   SENNIT_INLINE void lock_again() {
     if (state_ != state::free) [[unlikely]]
       wait_again();

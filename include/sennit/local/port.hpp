@@ -15,8 +15,9 @@
 
 namespace sennit::local {
 
-// As sennit::port, whose header says what its members do. It must outlive all calls and what was received by
-// it, belongs to no runtime, but all its users must be fibers of one runtime at a time.
+/// Like sennit::port, without atomic operations, for the fibers of one local runtime at a time. Its members
+/// are those of detail::basic_port. It belongs to no runtime, and must outlive all calls and all that was
+/// received from it.
 template <class Request, class Reply>
 class port : public detail::basic_port<Request, Reply, detail::local_waits> {};
 

@@ -28,36 +28,47 @@
 
 namespace sennit::local {
 
+/// Options of a sennit::local::runtime.
 struct runtime_options {
+  /// The order in which fibers run.
   run_policy policy = run_policy::fifo;
-  // Bytes, of fibers that do not ask for others; rounded as theirs.
+  /// The stack size of fibers whose spawn_options do not set one, in bytes. It is rounded up to a power of
+  /// two, at least 8 KiB.
   std::size_t stack_size = 64 * 1024;
+  /// The size of the guard below those stacks, in bytes, rounded up to pages. See
+  /// spawn_options::guard_size.
   std::size_t guard_size = 64 * 1024;
-  // As sennit::runtime_options::report_deadlock, of the whole process. run() waits forever when its fibers
-  // wait for each other: another thread might post what wakes them. Not said of run_once(), whose caller may
-  // know more, but where a fiber has the whole thread wait.
+  /// Like sennit::runtime_options::report_deadlock; the report is about the whole process. run() waits
+  /// forever if its fibers wait for each other, because another thread might post what wakes them.
+  /// run_once() is not reported, because its caller may know more, unless a fiber blocks the whole thread.
   std::optional<bool> report_deadlock = {};
-  // As sennit::runtime_options::time_slice. A fiber that was made to yield may have the address of a
-  // thread-local variable in a register: another thread is not to call run() next.
+  /// Like sennit::runtime_options::time_slice. Another thread must not call run() next, because a fiber
+  /// that was made to yield may have the address of a thread-local variable in a register.
   std::chrono::nanoseconds time_slice{0};
-  // The most fibers that may exist at a time; 0: no limit. Fibers that have ended count until they are joined
-  // or detached. Beyond it, spawn and run() throw std::system_error (resource_unavailable_try_again), and
-  // posts wait.
+  /// The maximum number of fibers at a time; 0 means no limit. Fibers that have ended count until they are
+  /// joined or detached. Beyond it, spawn and run() throw `std::system_error`
+  /// (resource_unavailable_try_again), and posts wait.
   std::size_t max_fibers = 0;
 };
 
-// One worker. The thread that calls run() or run_once() is the worker while the call lasts; it may be another
-// one next time. Several runtimes may live in one process, one running per thread. Only post() may be called
-// from other threads.
-//
-// While fibers are ready, it looks at posts, deadlines and I/O at least every 0.3 ms, or after a turn of a
-// fiber that takes longer; with policy lifo after 61 turns, however long these take; and later at first, and
-// once where turns that were quick become slow ones: after up to 488 turns. Who is woken by them then runs in
-// its turn.
+/// Runs fibers on one thread, without atomic operations between them. The thread that calls run() or
+/// run_once() is the worker while the call lasts. It may be another thread next time. Several local
+/// runtimes may exist in a process, and each thread runs one at a time. Only post() may be called from
+/// other threads.
+///
+/// While fibers are ready, the runtime polls for posts, deadlines and I/O at least every 0.3 ms, or after
+/// the turn of a fiber that runs longer. With run_policy::lifo it polls after 61 turns, however long they
+/// take. When it starts, and once when quick turns become slow, up to 488 turns may pass between two polls.
+/// A fiber that is woken by a poll is queued and runs in its turn.
+///
+/// Source: Dolan 2013, section 5.
 class runtime {
 public:
-  // Throws std::system_error or std::bad_alloc when descriptors, memory or mappings ran out, and (EINVAL) for
-  // stacks and guards that are too large.
+  /// Prepares the runtime; no thread is started.
+  ///
+  /// \throws std::system_error if descriptors or mappings are exhausted, or (EINVAL) if a stack or guard
+  ///   size is too large
+  /// \throws std::bad_alloc if there is no memory
   explicit runtime(const runtime_options& options = {})
       : watchdog_({.deadlock = detail::deadlocks_to_report(options.report_deadlock)}),
         worker_(options.policy, detail::stack_shape_of(options.stack_size, options.guard_size)) {
@@ -67,14 +78,21 @@ public:
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
-  // Fibers that have not ended are unwound: what they wait for throws through them, their destructors run. A
-  // catch (...) in them must rethrow: if one goes on instead, this waits for it, and says so after two
-  // seconds. So are those that they spawn on their way out, at their first wait.
+  /// Unwinds fibers that have not ended: what they wait for throws through them, and their destructors run.
+  /// A `catch (...)` in them must rethrow. If it does not, and the fiber continues, the destructor waits
+  /// for that fiber, and prints a message after two seconds. Fibers that are spawned meanwhile are unwound
+  /// at their first wait.
+  ///
+  /// \pre The runtime does not run, and the caller is not a fiber.
   ~runtime() = default;
 
-  // Runs `function` as a fiber and all others beside it, until it ends. Returns its result or throws what it
-  // threw; sennit::cancelled, where that has left it, if there is a result to return. Fibers that are left
-  // wait for the next run() or run_once(), or for the destructor. Not to be called inside of a fiber.
+  /// Runs a function as a fiber named "main", together with all other fibers, until the function ends.
+  /// Other fibers that are left wait for the next run() or run_once(), or for the destructor. Must not be
+  /// called inside a fiber.
+  ///
+  /// \returns the function's result
+  /// \throws sennit::cancelled if the function was left by that exception and has a result to return
+  /// \throws any other exception that leaves the function
   template <class Function>
   detail::fiber_result<Function> run(Function&& function) {
     using result = detail::fiber_result<Function>;
@@ -90,7 +108,8 @@ public:
     }
   }
 
-  // Starts a fiber. On the runtime's thread, inside or outside of run().
+  /// Starts a fiber of this runtime. It may be called on the runtime's thread, inside or outside of run().
+  /// Throws as sennit::local::spawn.
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
     detail::fiber& f =
@@ -99,27 +118,32 @@ public:
     return fiber(f);
   }
 
-  // Has `function` run in a fiber of its own, soon, from any thread. Its exceptions terminate. Posts from one
-  // thread start in their order; those that the runtime's end overtakes are dropped. Throws std::bad_alloc.
-  // If there is no memory for the fiber's stack later, the post waits until there is. The runtime must
-  // outlive the call.
+  /// Starts a detached fiber, from any thread. Does not wait. Posts of one thread start in their order. An
+  /// exception that leaves the function ends the program.
+  ///
+  /// The runtime must outlive the call. Functions that are still posted when it ends are dropped. If there
+  /// is no memory for the fiber's stack, the post waits until there is.
+  ///
+  /// \throws std::bad_alloc if there is no memory
   template <class Function>
   void post(Function&& function) {
     detail::worker_post(
         worker_, new posted_function<std::decay_t<Function>>(worker_, std::forward<Function>(function)));
   }
 
-  // For embedding in another event loop: lets each fiber that is ready run once, more or less; if none is,
-  // waits for one until `deadline` (steady clock; by default not at all; sennit::no_deadline: for as long as
-  // it takes). True: fibers are ready to go on; call again soon. False: nothing to do until descriptor() is
-  // readable.
+  /// For embedding in another event loop: lets each ready fiber run about once. If none is ready, it waits
+  /// for one until the deadline: by default not at all, with sennit::no_deadline without limit.
+  ///
+  /// \returns true if fibers are ready, so that it should be called again soon; false if there is nothing
+  ///   to do until descriptor() is readable
   bool run_once(
       std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::min());
 
-  // Polls readable (POLLIN) when run_once() has something to do. Owned by the runtime; only poll it.
+  /// A file descriptor that polls readable (POLLIN) when run_once() has work. The runtime owns it; only
+  /// poll it.
   int descriptor() const noexcept { return worker_.driver->descriptor(); }
 
-  // Fibers that have not ended. Counts them.
+  /// \returns the number of fibers that have not ended. It counts them.
   std::size_t size() const noexcept { return detail::fiber_count(worker_); }
 
 private:

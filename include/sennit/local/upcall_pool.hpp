@@ -13,9 +13,9 @@
 
 namespace sennit::local {
 
-// It is made, used and destroyed in fibers of its runtime, on whose thread all of this is. Where the runtime
-// ends first, events that wait are never handled. Its members are those of sennit::upcall_pool, whose header
-// lists them.
+/// Like sennit::upcall_pool, for the fibers of one local runtime, in which it is made, used and destroyed.
+/// If the runtime ends first, queued events are never handled. Its members are those of
+/// detail::basic_upcall_pool.
 class upcall_pool : public detail::basic_upcall_pool<upcall_pool, local::fiber, detail::local_waits> {
   using basic_upcall_pool::basic_upcall_pool;
 };

@@ -18,12 +18,14 @@
 
 namespace sennit {
 
-// What a server wants to receive, and no more.
+/// Limits the requests that a server receives.
 struct receive_options {
-  // In bytes. A larger request is not received, by this or any other server: its call throws
-  // std::system_error, message_size. The size of a request is what message_size(const Request&) says, found
-  // beside its type: a function that does not throw, and does not block, as it is called under a lock; or, of
-  // a range, that of its elements; else that of the object.
+  /// The size in bytes of the largest request. The call of a larger one throws `std::system_error`
+  /// (message_size), and no server receives it. Give all servers of a port the same limit.
+  ///
+  /// The size of a request is the result of `message_size(const Request&)`, which is found by
+  /// argument-dependent lookup. It must not throw, nor block, because it is called under a lock. Without
+  /// such a function, it is the size of all elements of a range, or else the size of the object.
   std::size_t largest = detail::any_size;
 };
 
@@ -38,6 +40,7 @@ namespace sennit::detail {
 template <class Reply>
 using reply_kept = std::conditional_t<std::is_void_v<Reply>, std::monostate, Reply>;
 
+/// The members of sennit::port and sennit::local::port.
 template <class Request, class Reply, class Waits>
 class basic_port : public port_calls<Request, reply_kept<Reply>, Waits> {
   static_assert(std::is_object_v<Request> && std::is_nothrow_move_constructible_v<Request>,
@@ -52,10 +55,11 @@ class basic_port : public port_calls<Request, reply_kept<Reply>, Waits> {
 public:
   using typename calls::incoming;
 
-  // How a call ended, for who has made it without a stack.
+  /// How a call ended that was made without a stack.
   class answer {
   public:
-    // The reply, which is moved; or throws what call() throws.
+    /// Returns the reply, which is moved, or throws what call() throws. Call it once. Throws
+    /// `std::system_error` with timed_out after a deadline, and with operation_canceled after a stop.
     Reply get() { return result_of(state_); }
 
   private:
@@ -64,10 +68,10 @@ public:
     state state_;
   };
 
-  // The same of what was only sent.
+  /// How a send() ended that was made without a stack.
   class sending_result {
   public:
-    // Whether a server has it; or throws what send() throws.
+    /// \returns whether a server has the request; or throws what send() throws
     bool get() const {
       if (how_ == call_phase::too_large || how_ >= call_phase::late) [[unlikely]]
         throw_sending(how_);
@@ -80,17 +84,19 @@ public:
     call_phase how_;
   };
 
-  // Hands a request to a server, and waits for its reply. Throws what the server failed with; or
-  // std::system_error: broken_pipe, if the port is closed, connection_reset, if the server has ended without
-  // an answer, or message_size, if the request was too large for it. Of fibers and, where it is no local
-  // port, OS threads.
+  /// Sends a request to a server, waits for its reply and returns it.
+  ///
+  /// \throws the exception with which the server failed
+  /// \throws std::system_error with broken_pipe if the port is closed, connection_reset if the server ended
+  ///   without an answer, message_size if the request is larger than the server's limit
   SENNIT_INLINE Reply call(Request request) {
     record mine(*this, call_phase::asked, std::move(request));
     this->transact(mine, never);
     return result_of(mine.at);
   }
-  // With a deadline (steady clock): empty (or false), if that has passed first. A server may have the request
-  // then, and its answer is dropped.
+  /// Like call(), but gives up at a deadline. Returns a `std::optional<Reply>`, which is empty if the
+  /// deadline passed first; if Reply is void, a bool, which is false then. A server may have the request
+  /// even so, and its answer is dropped.
   auto call_until(Request request, std::chrono::steady_clock::time_point deadline) {
     record mine(*this, call_phase::asked, std::move(request));
     this->transact(mine, deadline);
@@ -102,38 +108,43 @@ public:
       return mine.at.has_ended() ? std::optional<Reply>(result_of(mine.at)) : std::nullopt;
     }
   }
+  /// Like call_until(), but gives up after a duration.
   template <class Rep, class Period>
   auto call_for(Request request, std::chrono::duration<Rep, Period> time) {
     return call_until(std::move(request), deadline_after(time));
   }
-  // One way: waits until a server has the request. False: the port is closed. Throws std::system_error,
-  // message_size, if it was too large.
+  /// Sends a request without a reply: waits until a server has received it.
+  ///
+  /// \returns false if the port is closed
+  /// \throws std::system_error with message_size if the request is larger than the server's limit
   bool send(Request request) {
     record mine(*this, call_phase::sent, std::move(request));
     this->transact(mine, never);
     return sending_result(mine.at.phase()).get();
   }
 
-  // The next request, in the order in which they came. Empty: the port is closed, and nobody has called
-  // before that.
+  /// Waits for the next request, in the order in which they came.
+  ///
+  /// \returns an empty incoming if the port is closed and no earlier call is left
   incoming receive(receive_options options = {}) { return receive_until(never, options); }
-  // Empty also: the deadline (steady clock) has passed.
+  /// Like receive(), but gives up at a deadline. The incoming is then empty.
   incoming receive_until(std::chrono::steady_clock::time_point deadline, receive_options options = {}) {
     incoming next = this->nothing_yet(options.largest);
     this->receive_by(next, deadline);
     return next;
   }
 
-  // Answers one request and receives the next, in one step. False: the port is closed, and nobody has called
-  // before that; `served` is empty then.
+  /// Answers one request and receives the next, in one step. If Reply is void, pass {}.
+  ///
+  /// \returns false if the port is closed and no earlier call is left; `served` is empty then
   SENNIT_INLINE bool reply_and_receive(incoming& served, reply_kept<Reply> value,
                                        receive_options options = {}) {
     return this->answer_and_receive(served, std::move(value), options.largest);
   }
 
-  // Serves until the port is closed: `handler(Request)` returns the reply, and what it throws is thrown where
-  // the call was made. Any number of fibers may serve one port. When the last of them is told to leave (a
-  // stop, the runtime's end), or is killed by a fault, the port is closed: nobody is left to answer.
+  /// Serves requests until the port is closed: `handler(Request)` returns the reply, and its exceptions are
+  /// thrown to the caller. Any number of fibers may serve a port. When the last of them is unwound (by a
+  /// stop or its runtime's end) or killed by a fault, the port is closed.
   template <class Handler>
   void serve(Handler handler, receive_options options = {}) {
     typename calls::service here(*this, options.largest);
@@ -159,9 +170,9 @@ public:
     }
   }
 
-  // The same without a switch: from now on who calls runs `handler(Request)` itself, as a part of its own
-  // fiber; so it is called by any number at a time, on their stacks, and a call's deadline does not end it.
-  // Returns when the port is closed and the last such call has ended. Nobody else may serve beside it.
+  /// Serves requests until the port is closed, without switches: callers run `handler(Request)` themselves,
+  /// as a part of their own fibers, any number at a time. A call's deadline does not end the handler.
+  /// Returns when the last such call has ended. No other fiber may serve the port meanwhile.
   template <class Handler>
   void serve_in_callers(Handler handler) {
     typename calls::procedure mine{[](void* of, Request&& request) -> reply_kept<Reply> {
@@ -185,19 +196,23 @@ public:
     here.wait();
   }
 
-  // call(), send() and receive() without a stack, for become(), whose function gets an `answer`, a
-  // `sending_result` or an `incoming`.
+  /// call() without a stack, for become(), whose function gets an `answer`.
   auto calling(Request request) noexcept { return call_wait<answer>(*this, std::move(request)); }
+  /// send() without a stack, for become(), whose function gets a `sending_result`.
   auto sending(Request request) noexcept { return call_wait<sending_result>(*this, std::move(request)); }
+  /// receive() without a stack, for become(), whose function gets an `incoming`.
   auto receiving(receive_options options = {}) noexcept { return receive_wait(*this, options); }
-  // The same until a deadline (steady clock). Where that has passed, get() throws std::system_error with
-  // timed_out, or the `incoming` is empty.
+  /// call_until() without a stack, for become(). After the deadline, the get() of the `answer` throws
+  /// `std::system_error` with timed_out.
   auto calling_until(Request request, std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(calling(std::move(request)), deadline);
   }
+  /// Like sending(), but gives up at a deadline. The get() of the `sending_result` then throws
+  /// `std::system_error` with timed_out.
   auto sending_until(Request request, std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(sending(std::move(request)), deadline);
   }
+  /// receive_until() without a stack, for become(), whose function gets an `incoming`.
   auto receiving_until(std::chrono::steady_clock::time_point deadline,
                        receive_options options = {}) noexcept {
     return timed_wait(receiving(options), deadline);

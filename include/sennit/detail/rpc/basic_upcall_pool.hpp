@@ -24,10 +24,14 @@
 
 namespace sennit::detail {
 
-// `Self`: the pool, `Fiber`: a handle of the kind that it has; `Waits`: see local_waits.hpp.
+/// The members of sennit::upcall_pool and sennit::local::upcall_pool. `Self` is the pool's class, `Fiber`
+/// its kind of handle; for `Waits` see local_waits.hpp.
 template <class Self, class Fiber, class Waits>
 class basic_upcall_pool {
 public:
+  /// Starts the fibers, which have no stack while they are idle.
+  ///
+  /// \throws std::bad_alloc if there is no memory
   explicit basic_upcall_pool(upcall_options options = {}) : kept_(options.events) {
     assert(options.fibers > 0 && "sennit: a pool of no fibers");
     fibers_.reserve(options.fibers);
@@ -36,7 +40,7 @@ public:
   }
   basic_upcall_pool(const basic_upcall_pool&) = delete;
   basic_upcall_pool& operator=(const basic_upcall_pool&) = delete;
-  // What was posted before is done first. Waits for the fibers.
+  /// Closes the pool, and waits until all posted handlers have run. A stop does not end this wait.
   ~basic_upcall_pool() {
     close();
     for (Fiber& each : fibers_)
@@ -46,12 +50,14 @@ public:
       });
   }
 
-  // Has one of the fibers call handler(), or handler(pool). False: it was not taken, for all are busy and as
-  // many events wait as may, or the pool is closed. What the handler throws ends the program.
-  //
-  // The handler is copied byte by byte: a function, or a lambda whose captures are trivially copyable, of 32
-  // bytes at most. It may wait, as any fiber may; it does so without a stack by returning a continuation.
-  // The last of those returns pool.idle(), or the pool has one fiber less.
+  /// Calls `handler()` or `handler(pool)` on one of the fibers. Neither waits nor throws. An exception that
+  /// leaves the handler ends the program.
+  ///
+  /// The handler is copied byte by byte: a function, or a lambda whose captures are trivially copyable, of
+  /// at most 32 bytes. It may wait as any fiber may. To wait without a stack it returns a continuation. The
+  /// last continuation must return pool.idle(), or the pool loses the fiber.
+  ///
+  /// \returns false if all fibers are busy and the queue is full, or if the pool is closed
   template <class Handler>
   [[nodiscard]] bool post(Handler handler) noexcept {
     static_assert(std::is_trivially_copyable_v<Handler> && sizeof(Handler) <= sizeof(event::state) &&
@@ -80,7 +86,8 @@ public:
     return true;
   }
 
-  // No more events. May be repeated; by whoever may post.
+  /// Closes the pool: post() returns false from now on. Handlers that were posted before still run. May be
+  /// called again, by any thread that may post.
   void close() noexcept {
     lock hold(waits_);
     closed_ = true;
@@ -92,14 +99,14 @@ public:
     Waits::wake_all(all);
   }
 
-  // For one that is destroyed when its runtime has ended: nobody waits for its fibers.
+  /// For a pool that is destroyed after its runtime has ended: nothing waits for its fibers.
   void ends_with_runtime() noexcept {
     for (Fiber& each : fibers_)
       each.detach();
     std::vector<Fiber>().swap(fibers_);
   }
 
-  // What a handler's fiber goes on with by default: it is the pool's again.
+  /// The continuation with which a handler's fiber returns to the pool.
   continuation idle() { return sennit::become(idle_wait(*this), go_on{}); }
 
 private:

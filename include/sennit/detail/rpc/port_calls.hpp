@@ -70,13 +70,16 @@ protected:
   using moving_unknown_request = faults_are_fatal<moves_by_code<Request>>;
 
 public:
-  // A request that a server has received, and whose caller waits for the answer. An empty one: the port is
-  // closed, or the deadline has passed. One that goes unanswered answers its caller with an error: so does a
-  // server that is left by an exception. Used by one fiber or thread at a time, while the port is there.
+  /// A request that a server has received, whose caller waits for the answer. It is empty if the port is
+  /// closed or the deadline has passed. If it is destroyed without an answer, also by an exception, its
+  /// caller gets connection_reset. One fiber or thread at a time may use it, while the port exists.
   class incoming {
   public:
+    /// An empty one.
     incoming() noexcept {}
+    /// Takes the request over from `other`, which is empty afterwards.
     incoming(incoming&& other) noexcept { take(other); }
+    /// Takes the request over from `other`. A request that was here and has no answer is dropped.
     incoming& operator=(incoming&& other) noexcept {
       if (this != &other) {
         abandon();
@@ -84,23 +87,32 @@ public:
       }
       return *this;
     }
+    /// Drops the request if it has no answer: its caller gets connection_reset.
     ~incoming() { abandon(); }
 
+    /// \returns whether there is a request
     explicit operator bool() const noexcept { return request_.has_value(); }
+    /// The request, to be read or moved from.
     Request& operator*() noexcept { return *request_; }
+    /// Access to a member of the request.
     Request* operator->() noexcept { return &*request_; }
 
-    // Each answers, and leaves nothing. False: nobody wants the answer (any more): the caller has given up,
-    // or has only sent.
+    /// Answers the request; this object is empty afterwards. Does not block.
+    ///
+    /// \returns false if the caller has given up, or has only sent
     bool reply(Reply value) noexcept {
       return end([&](state& to) { to.reply_with(std::move(value)); });
     }
+    /// Answers a request whose Reply is void.
     bool reply() noexcept
       requires std::is_same_v<Reply, std::monostate>
     {
       return reply(std::monostate{});
     }
-    // The caller's call() throws it.
+    /// Answers the request with an exception, which the caller's call() throws.
+    ///
+    /// \pre `error` is not null.
+    /// \returns false if the caller has given up, or has only sent
     bool fail(std::exception_ptr error) noexcept {
       assert(error != nullptr && "sennit: fail() with no exception");
       return end([&](state& to) { to.fail_with(std::move(error)); });
