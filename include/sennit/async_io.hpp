@@ -1,9 +1,8 @@
-// sennit::async_read_some, sennit::async_write_all: transfers that go on beside the calling fiber. Their
-// completion is an upcall.
+// sennit::async_read_some, sennit::async_write_all: asynchronous transfers, whose completion is an upcall.
 // room: io
 //
 //   if (!sennit::async_read_some(stream, buffer, [mine](sennit::io_result got) { mine->take(got); }))
-//     ...  // not begun: too many are
+//     ...  // not begun: too many transfers are in progress
 //
 // Source: Draves et al. 1991, section 4 (asynchronous I/O: a continuation to be called when it completes).
 #pragma once
@@ -44,55 +43,66 @@ bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::b
 
 }  // namespace detail
 
-// Begins what tcp_stream::read_some (or write_all) does, and returns. A fiber of the pool calls
-// handler(io_result) when that is done: 8 bytes at most, and trivially copyable, as a lambda that has
-// captured a pointer. `pool`: an upcall_pool, or a local one, of the stream's kind of runtime. Each transfer
-// that has begun takes one of its fibers until its handler has returned; others wait for one. False: too
-// many do, and nothing was begun.
-//
-// Until the handler is called the memory stays where it is, and the stream is not destroyed, though it may be
-// closed: then the handler gets operation_canceled, also where the stream was closed before the call. For a
-// stream that was never open, the handler gets bad_file_descriptor. Where another fiber or transfer reads, or
-// writes, the handler gets device_or_resource_busy.
+/// Begins what tcp_stream::read_some() does, and returns without waiting. When it is done, a fiber of the
+/// pool calls `handler(io_result)`.
+///
+/// - Pool: an upcall_pool, or a local one, of the stream's kind of runtime. Each transfer occupies one of
+///   its fibers until its handler has returned. Further transfers are queued.
+/// - Handler: at most 8 bytes and trivially copyable, such as a lambda that has captured a pointer.
+/// - Buffer: it must not move until the handler is called. The stream must not be destroyed until then, but
+///   it may be closed.
+/// - Errors: the handler gets operation_canceled if the stream is closed, also before the call;
+///   bad_file_descriptor if it was never open; device_or_resource_busy if another fiber or transfer reads.
+///
+/// \returns false if the pool's queue is full or the pool is closed; nothing was begun
 template <class Pool, class Handler>
 [[nodiscard]] bool async_read_some(Pool& pool, const tcp_stream& stream, std::span<std::byte> to,
                                    Handler handler) noexcept {
   return detail::async_transfer<true>(pool, stream, to, handler);
 }
+/// Reads into a span of char. Otherwise like the form for bytes.
 template <class Pool, class Handler>
 [[nodiscard]] bool async_read_some(Pool& pool, const tcp_stream& stream, std::span<char> to,
                                    Handler handler) noexcept {
   return detail::async_transfer<true>(pool, stream, std::as_writable_bytes(to), handler);
 }
+/// Begins what tcp_stream::write_all() does, and returns without waiting. Otherwise like async_read_some().
 template <class Pool, class Handler>
 [[nodiscard]] bool async_write_all(Pool& pool, const tcp_stream& stream, std::span<const std::byte> from,
                                    Handler handler) noexcept {
   return detail::async_transfer<false>(pool, stream, from, handler);
 }
+/// Writes a string. Otherwise like the form for bytes.
 template <class Pool, class Handler>
 [[nodiscard]] bool async_write_all(Pool& pool, const tcp_stream& stream, std::string_view from,
                                    Handler handler) noexcept {
   return detail::async_transfer<false>(pool, stream, std::as_bytes(std::span(from)), handler);
 }
 
-// The same by a pool that each runtime has, of the calling fiber's: 1,024 fibers without stacks. It is made
-// by the first such call, which throws std::bad_alloc where there is no memory for it. At the runtime's end
-// handlers that wait for their transfer are not called any more.
+/// Reads by the default pool of the calling fiber's runtime, which has 1,024 fibers without stacks. The
+/// first call of this kind makes the pool. When the runtime ends, handlers that wait for their transfer are
+/// no longer called.
+///
+/// \throws std::bad_alloc if there is no memory for the pool
 template <class Handler>
 [[nodiscard]] bool async_read_some(const tcp_stream& stream, std::span<std::byte> to, Handler handler) {
   return detail::with_default_upcall_pool(
       [&](auto& pool) { return async_read_some(pool, stream, to, handler); });
 }
+/// Reads into a span of char, by the default pool.
 template <class Handler>
 [[nodiscard]] bool async_read_some(const tcp_stream& stream, std::span<char> to, Handler handler) {
   return async_read_some(stream, std::as_writable_bytes(to), handler);
 }
+/// Writes by the default pool of the calling fiber's runtime. Otherwise like async_read_some(stream, to,
+/// handler).
 template <class Handler>
 [[nodiscard]] bool async_write_all(const tcp_stream& stream, std::span<const std::byte> from,
                                    Handler handler) {
   return detail::with_default_upcall_pool(
       [&](auto& pool) { return async_write_all(pool, stream, from, handler); });
 }
+/// Writes a string, by the default pool.
 template <class Handler>
 [[nodiscard]] bool async_write_all(const tcp_stream& stream, std::string_view from, Handler handler) {
   return async_write_all(stream, std::as_bytes(std::span(from)), handler);

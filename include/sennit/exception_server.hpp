@@ -1,40 +1,45 @@
-// sennit::exception_server: a fiber that is asked what to do when another one faults.
+// sennit::exception_server: a fiber decides what to do when another fiber faults.
 // room: rpc
 //
 //   sennit::exception_server server;
 //   auto pager = sennit::spawn([&] {
 //     while (auto fault = server.receive()) {
 //       if (fault.kind() == sennit::fault_kind::memory && fill_page_at(fault.address()))
-//         fault.reply(sennit::verdict::resume);  // the instruction is done again
+//         fault.reply(sennit::verdict::resume);  // the instruction is repeated
 //       else
-//         fault.reply(sennit::verdict::kill);  // the others notice nothing
+//         fault.reply(sennit::verdict::kill);  // the other fibers are not affected
 //     }
 //   });
 //   ...
-//   sennit::exception_guard guard(server);  // in each fiber whose faults are to go there
+//   sennit::exception_guard guard(server);  // in each fiber whose faults the server is to get
 //
-// A memory fault (SIGSEGV, SIGBUS), a stack overflow, an illegal instruction or an arithmetic fault that a
-// fiber's own code causes, or that of a generator it runs, becomes a call of the server: the fiber waits
-// until the server has replied; all others run on. Without a server, or where there cannot be one, the
-// process ends as it would have, with a line on standard error that names the fiber; or the handler gets it
-// that was installed before Sennit's.
+// These faults become calls of the server: a memory fault (SIGSEGV, SIGBUS), a stack overflow, an illegal
+// instruction and an arithmetic fault, if a fiber's own code causes it, or that of a generator that it
+// runs. The fiber waits until the server has replied, and all others continue. Without a server, or where a
+// fault cannot be served, the process ends as it would have, with a line on standard error that names the
+// fiber. If a handler was installed before Sennit's, it is called.
 //
-// There cannot be one: in the middle of what Sennit does for the fiber, as far as that can be seen; where the
-// fiber is not to yield (no_yield.h), and while it holds a pthread lock (in code that is compiled with
-// checks, and in debug builds), which that line says; in a fiber that serves another's fault just now, and in
-// the one that has received last; while the runtime ends; where a generator's stack overflows; in an OS
-// thread's own code; in a signal handler with SA_ONSTACK (one without is not told from the fiber, on whose
-// stack it runs). Nor in a move or a destructor of the user's that a channel, a port or a promise calls with
-// its lock held, or half changed, nor in a barrier's completion: that is said to be where the fiber is not to
-// yield. What a fault interrupts may hold anything, malloc's locks too: a server, and fibers that it waits
-// for, must not need what the faulting code may hold.
+// A fault cannot be served
+// - inside Sennit's own code, as far as that can be detected;
+// - where the fiber must not yield (no_yield.h), in a move or destructor of a user's type that a channel, a
+//   port or a promise calls with its lock held or half changed, and in the completion of a barrier;
+// - while the fiber holds a pthread lock, in code that is compiled with checks, and in debug builds;
+// - in a fiber that serves another fault at the moment, and in the fiber that was the last to receive;
+// - while the runtime ends;
+// - if the stack of a generator overflows;
+// - in code of an OS thread;
+// - in a signal handler with SA_ONSTACK. (One without it cannot be told from the fiber, on whose stack it
+//   runs.)
 //
-// A fault with less than some 12 KB of its stack left is served on an emergency stack, of which the process
-// keeps 8. More are made when a guard is made, and when somebody receives. So at most 8 fibers may overflow
-// between two of these: a ninth ends the process, with a line that says so.
+// The interrupted code may hold anything, including locks of malloc. A server, and the fibers for which it
+// waits, must not need what the faulting code may hold.
 //
-// Only natively on x86-64, and not under AddressSanitizer or ThreadSanitizer: serves_faults says so.
-// Elsewhere nothing is ever received.
+// If a fault leaves less than about 12 KB of its stack, it is served on an emergency stack. The process
+// keeps 8 of them, and makes more when a guard is made and when a fiber receives. So at most 8 fibers may
+// overflow between two of these: a ninth ends the process with a message.
+//
+// Faults are served natively on x86-64 only, and not under AddressSanitizer or ThreadSanitizer; see
+// serves_faults. Elsewhere no fault is received.
 //
 // Source: Draves et al. 1991, section 2.5 (exception handling).
 #pragma once
@@ -45,84 +50,68 @@
 
 namespace sennit {
 
+/// Whether this build serves faults. If it is false, receive() never receives one.
 inline constexpr bool serves_faults = detail::fault_redirects;
 
-// memory (SIGSEGV), bus (SIGBUS), overflow (of the stack), instruction (SIGILL), arithmetic (SIGFPE).
+/// The kind of a fault: memory (SIGSEGV), bus (SIGBUS), overflow (of the stack), instruction (SIGILL) or
+/// arithmetic (SIGFPE).
 using detail::fault_kind;
 
-// rax, ..., rip, rflags.
+/// The registers of a faulting fiber: rax, ..., rip, rflags. It has no members where faults are not served.
 using detail::machine_registers;
 
-// What a server's verdict throws: where a fiber's function is left by it, the fiber just ends, as by
-// sennit::cancelled: its join() returns. A catch (...) on the way must rethrow; who catches it on purpose
-// goes on.
-//
-// verdict::kill: thrown by the innermost guarded() that the fiber is in. What the function that was given to
-// it has on the stack is given up: nothing there is destroyed, locks stay locked, what was allocated is lost
-// (only Sennit's own guards and shields are ended, and a port's serve() is left), exceptions that were being
-// handled there seem to be handled still. So nothing that others know the address of may be made there: a
-// request received at a port, a scope, a channel, a std::stop_callback; nor may a call of what
-// serve_in_callers() serves be killed. Outside of a guarded(), in a generator, or where code that has no
-// tables for unwinding hides it, the fiber just ends, all that it has on its stack is given up, and the stack
-// is never used again, since others may refer to what is there; its function object is destroyed. That is
-// said on standard error.
-//
-// verdict::unwind: thrown by the instruction that faulted; everything is destroyed. Only where all functions
-// from there to whoever is to catch it were compiled by gcc with -fnon-call-exceptions (clang 19 has nothing
-// of the kind), but for those in C. Functions that say that they cannot be left there are given up as above,
-// and that is said; not all can be told.
+/// What a server's verdict throws. If it leaves a fiber's function, the fiber ends normally, as by
+/// sennit::cancelled: its join() returns. A `catch (...)` on the way must rethrow it. A handler that
+/// catches it on purpose may continue.
+///
+/// - verdict::kill: the innermost guarded() of the fiber throws it. Everything that guarded()'s function
+///   has on the stack is given up: nothing is destroyed there, locks stay locked, allocated memory is lost,
+///   and exceptions that were being handled still seem to be. Only Sennit's own guards and shields are
+///   ended, and a port's serve() is left. So the function must not make anything of which others know the
+///   address: a request received at a port, a scope, a channel, a `std::stop_callback`. A call of what
+///   serve_in_callers() serves must not be killed either.
+/// - Outside of a guarded(), in a generator, or where code without unwind tables hides the guarded(), the
+///   fiber ends. All that it has on its stack is given up. The stack is never used again, because others
+///   may refer to it. The fiber's function object is destroyed. A line on standard error reports it.
+/// - verdict::unwind: the instruction that faulted throws it, and everything is destroyed. All functions
+///   from there to the handler, except those in C, must be compiled by gcc with -fnon-call-exceptions
+///   (clang 19 has no such option). If a function declares that it cannot be left there, the frames are
+///   given up as above, and a line reports it. Not all such functions can be detected.
 struct killed : detail::forced_unwind {};
 
-// Faults of fibers of parallel runtimes. Anybody of any of them may receive, several at a time.
-//
-//   receive()  waits for a fault, in a fiber; throws sennit::cancelled as all waits do. A fault that has no
-//              reply when the object ends is passed on. receive_until(deadline) (steady clock). The fault is
-//              empty, bool(fault) false, if the deadline has passed, or the server is closed.
-//   receiving(), receiving_until(deadline)
-//              the same without a stack, for become(). The fault is the function's for its call, and cannot
-//              be kept; so it is a reference:
-//
-//                sennit::continuation serve(pager* me, sennit::exception_server::fault&& fault) {
-//                  if (!fault)
-//                    return {};
-//                  fault.reply(me->fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
-//                  return sennit::become(me->faults.receiving(), serve, me);
-//                }
-//
-//   fault      kind(), address(), fiber(): the name of the fiber; registers(): what it goes on with, if it
-//              goes on, to be changed at will; reply(verdict), once. It stays where it was received.
-//   verdict    resume: the instruction is done again, with those registers. kill, unwind: see killed.
-//              pass: as if there were no server.
-//   close()    ends it: all faults that wait, and those to come, are passed on, and who receives gets an
-//              empty one. Those that somebody has received are still answered. From any fiber or thread
-//              (a local one: from its thread); may be repeated. Done by the destructor; fibers may still
-//              be about to leave receive() then, and fibers it serves may live on.
+/// Receives faults of fibers of parallel runtimes. Fibers of any of them may receive, several at a time.
+/// Its members are those of detail::basic_exception_server.
+///
+/// Source: Draves et al. 1991, section 2.5.
 class exception_server : public detail::basic_exception_server<detail::shared_waits> {};
 
-// While it lives, the faults of the fiber that made it go to the server. Guards of one fiber are nested: the
-// innermost counts. Not inherited by fibers that it spawns, of a scope or not. Not to be held in a generator
-// across its yields.
-//
-// A scope may have a server, scope(server), for all fibers that it spawns, and for those of scopes that these
-// make; also where they go on by continuations. A fault goes to the fiber's innermost guard; without one, to
-// the server of its scope; without that, to the runtime's. Only one of them is asked. Destructors of a
-// fiber's function object and of its fiber-local values are no more its scope's.
+/// While it lives, the faults of the fiber that made it go to a server: `exception_guard guard(server)`.
+/// Guards of one fiber are nested, and the innermost counts. Fibers that it spawns do not inherit it. Do
+/// not hold it in a generator across its yields.
+///
+/// A scope may have a server as well, `scope(server)`, for all fibers that it spawns, and for those of
+/// scopes that these make, also if they block without a stack. A fault goes to the fiber's innermost guard,
+/// or else to the server of its scope, or else to that of its runtime. Only one of them is asked.
+/// Destructors of a fiber's function object and of its fiber-local values no longer belong to its scope.
 class exception_guard : public detail::basic_exception_guard<detail::shared_waits> {
   using basic_exception_guard::basic_exception_guard;
 };
 
-// Calls the function, with a guard: for what may fault. Returns its result, or throws what it throws, or
-// sennit::killed, when a server kills it.
-//
-//   try {
-//     sennit::guarded(server, [&] { reply = execute(command); });
-//   } catch (const sennit::killed&) {
-//     reply = "the command failed";
-//   }
+/// Calls a function that may fault, under an exception_guard. Returns its result, or throws what it throws,
+/// or sennit::killed if a server kills it.
+///
+/// \code
+///   try {
+///     sennit::guarded(server, [&] { reply = execute(command); });
+///   } catch (const sennit::killed&) {
+///     reply = "the command failed";
+///   }
+/// \endcode
 using detail::guarded;
 
-// The same as a guard for all fibers of the runtime that it is made in that have no guard. One at a time;
-// made and destroyed in fibers of that runtime.
+/// While it lives, faults of all fibers of the runtime in which it was made go to a server, if a fiber has
+/// no guard of its own and no scope with a server. A runtime has at most one at a time. Fibers of that
+/// runtime make and destroy it.
 class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::shared_waits> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };

@@ -1,4 +1,4 @@
-// sennit::no_yield_guard: a few statements in which a fiber is not made to yield.
+// sennit::no_yield_guard: a block in which a fiber is not made to yield.
 // room: sched
 //
 //   {
@@ -6,8 +6,8 @@
 //     ++count, sum += value;  // no other fiber of this worker sees one without the other
 //   }
 //
-// Only code that is compiled with checks can be made to yield (docs/compiler.md), where a runtime has a time
-// slice. For single functions there is SENNIT_NO_YIELD.
+// Only code that is compiled with checks can be made to yield (docs/compiler.md), and only if its runtime
+// has a time slice. For single functions there is SENNIT_NO_YIELD.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,11 @@
 namespace sennit {
 
 namespace detail {
-// Nothing holds the fiber that runs any more. At once, for the next check may be under a guard again.
+/// Called when nothing prevents a yield any more. It yields at once, because the next check may be under a
+/// guard again.
 [[gnu::cold]] void deferred_yield(worker& w) noexcept;
 
-// Where it is counted what keeps the running fiber from being made to yield; null: no fiber runs.
+/// The counter of reasons that prevent a yield of the running fiber; null if no fiber runs.
 inline std::uint32_t* no_yield_count() noexcept {
   worker* const w = this_worker();
   coroutine_frame* const frame =
@@ -32,7 +33,7 @@ inline void begin_no_yield() noexcept {
   if (std::uint32_t* const count = no_yield_count())
     ++*count;
 }
-// Of more ends than beginnings, the rest are nothing.
+/// Surplus ends have no effect.
 inline void end_no_yield() noexcept {
   std::uint32_t* const count = no_yield_count();
   if (count == nullptr || *count == 0 || --*count != 0)
@@ -42,16 +43,20 @@ inline void end_no_yield() noexcept {
 }
 }  // namespace detail
 
-// While it lives, the calling fiber is not made to yield, whatever it calls; a yield that was due meanwhile
-// comes at its end. Guards are nested. Others run when the fiber waits or yields by itself; the guard holds
-// still when it goes on, wherever that is. In a coroutine, not across what suspends that. Nothing on a thread
-// that runs no fiber.
+/// While it lives, the calling fiber is not made to yield, whatever it calls. A yield that was due
+/// meanwhile takes place at its end. Guards are nested.
+///
+/// Other fibers still run when the fiber waits or yields by itself; the guard is still in effect when it
+/// resumes, on whichever worker. Do not hold it in a coroutine across a suspension. It has no effect on a
+/// thread that runs no fiber.
 class no_yield_guard {
 public:
+  /// Prevents yields at checks from now on.
   no_yield_guard() noexcept {
     detail::begin_no_yield();
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
+  /// Allows them again, and yields if that was due.
   ~no_yield_guard() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     detail::end_no_yield();

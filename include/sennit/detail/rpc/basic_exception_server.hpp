@@ -16,31 +16,35 @@
 
 namespace sennit::detail {
 
+/// The members of sennit::exception_server and sennit::local::exception_server.
 template <class Waits>
 class basic_exception_server {
   using desk = exception_desk<Waits>;
 
 public:
-  // A fault that was received, and waits. While it lives, the fiber that has received it is served by nobody;
-  // so it stays where it is, in the frame that received it.
+  /// A fault that was received, and whose fiber waits. While it lives, faults of the fiber that has
+  /// received it are not served. So it stays in the frame that received it.
   class fault {
   public:
+    /// Passes the fault on if it has no reply.
     ~fault() { reply(verdict::pass); }
     fault(const fault&) = delete;
     fault& operator=(const fault&) = delete;
 
-    // False: none was received by the deadline, or before the stop, or the server is closed. It says nothing
-    // then, and takes no reply.
+    /// \returns false if no fault was received: the deadline passed, a stop was requested, or the server is
+    ///   closed. The other members must not be used then.
     explicit operator bool() const noexcept { return received_; }
+    /// The kind of the fault.
     fault_kind kind() const noexcept { return report_.kind; }
-    // What was touched, or (fault_kind::instruction and arithmetic) the instruction's. Null where the
-    // processor does not say.
+    /// The address that was accessed; for fault_kind::instruction and arithmetic, that of the instruction.
+    /// Null if the processor does not report it.
     void* address() const noexcept { return report_.address; }
-    // The name of the fiber, if it has one.
+    /// The name of the fiber, or an empty string.
     std::string_view fiber() const noexcept { return report_.fiber; }
-    // What the fiber goes on with, if it goes on. General registers and flags.
+    /// The registers with which the fiber resumes, if it resumes. They may be changed.
     machine_registers& registers() noexcept { return report_.registers; }
-    // Once. Nothing happens if the fiber has left meanwhile, because its runtime ends.
+    /// Decides what happens to the fiber. Call it once. It has no effect if the fiber has been unwound
+    /// meanwhile because its runtime ends.
     void reply(verdict answer) noexcept {
       if (call_)
         call_.reply({answer, report_.registers});
@@ -73,20 +77,41 @@ public:
     const hook_of_fiber nobody_{unserved};
   };
 
+  /// Makes a server without guards.
   basic_exception_server() : desk_(std::make_shared<desk>()) {}
+  /// Closes the server. Fibers may still be returning from receive(), and fibers that it serves may
+  /// continue to exist.
   ~basic_exception_server() { close(); }
   basic_exception_server(const basic_exception_server&) = delete;
   basic_exception_server& operator=(const basic_exception_server&) = delete;
 
+  /// Waits for a fault. Only fibers may call it. Throws sennit::cancelled if a stop_guard ends the wait.
+  /// The result is empty if the server is closed.
   fault receive() { return receive_until(never); }
+  /// Like receive(), but gives up at a deadline. The result is then empty.
   fault receive_until(std::chrono::steady_clock::time_point deadline) { return fault(desk_, deadline); }
+  /// receive() without a stack, for become(). The fault belongs to the function's call and cannot be kept,
+  /// so that the function takes a reference:
+  ///
+  /// \code
+  ///   sennit::continuation serve(pager* me, sennit::exception_server::fault&& fault) {
+  ///     if (!fault)
+  ///       return {};
+  ///     fault.reply(me->fill(fault.address()) ? sennit::verdict::resume : sennit::verdict::pass);
+  ///     return sennit::become(me->faults.receiving(), serve, me);
+  ///   }
+  /// \endcode
   auto receiving() noexcept {
     fault_fill_reserve();
     return receive_wait(desk_);
   }
+  /// receive_until() without a stack, for become(). Otherwise like receiving().
   auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(receiving(), deadline);
   }
+  /// Closes the server: waiting and later faults are passed on, and receivers get an empty fault. Faults
+  /// that were received may still be answered. May be called again, by any fiber or thread; for a local
+  /// server, on its thread.
   void close() noexcept { desk_->close(); }
 
 private:
@@ -127,9 +152,11 @@ private:
   const std::shared_ptr<desk> desk_;
 };
 
+/// The members of sennit::exception_guard and sennit::local::exception_guard.
 template <class Waits>
 class basic_exception_guard {
 public:
+  /// Sends the faults of the calling fiber to the server. Makes emergency stacks if there are too few.
   explicit basic_exception_guard(basic_exception_server<Waits>& server)
       : desk_(server.desk_), hook_(*desk_) {}
 
@@ -138,7 +165,7 @@ private:
   const hook_of_fiber hook_;
 };
 
-// Calls the function, with a guard.
+/// Calls the function, with a guard. See `sennit::guarded`.
 template <class Waits, class Function>
 decltype(auto) guarded(basic_exception_server<Waits>& server, Function&& function) {
   using result = std::invoke_result_t<Function&>;
@@ -154,9 +181,11 @@ decltype(auto) guarded(basic_exception_server<Waits>& server, Function&& functio
   }
 }
 
+/// The members of sennit::runtime_exception_guard and sennit::local::runtime_exception_guard.
 template <class Waits>
 class basic_runtime_exception_guard {
 public:
+  /// Sends the faults of the calling fiber's runtime to the server.
   explicit basic_runtime_exception_guard(basic_exception_server<Waits>& server) : hook_(server.desk_) {}
 
 private:

@@ -27,13 +27,18 @@
 
 namespace sennit {
 
-// What a server decides.
+/// What an exception server decides about a fault.
 enum class verdict : std::uint8_t {
-  resume,  // the instruction is done again, with the registers as the server has left them
-  kill,    // sennit::killed is thrown by the guarded() function that the fiber is in; else the fiber ends
-  unwind,  // sennit::killed is thrown by the instruction
-  pass,    // as if there were no server: the handler that was there before Sennit's, or the process's end,
-           // with a line that says so
+  /// The fiber repeats the instruction, with the registers as the server has left them.
+  resume,
+  /// The innermost guarded() of the fiber throws sennit::killed. Without one, the fiber ends.
+  kill,
+  /// The instruction throws sennit::killed.
+  unwind,
+  /// As without a server: the handler that was installed before Sennit's is called, or the process ends with
+  /// a
+  /// message.
+  pass,
 };
 
 }  // namespace sennit
