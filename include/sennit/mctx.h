@@ -1,4 +1,4 @@
-/* Machine contexts for C: the smallest thing that threads are built of.
+/* Machine contexts for C: the smallest building block of threads.
  * room: arch
  *
  *   static struct sennit_mctx home, worker;         // zeroed
@@ -17,40 +17,40 @@
  *   sennit_mctx_switch(&home, &worker);             // prints 0
  *   sennit_mctx_switch(&home, &worker);             // prints 7
  *
- * The same on every CPU; context.h's backend decides what create and switch are made of
- * (docs/portability.md). Linked as sennit.h says, from C11 or C++; in strict C11 define _POSIX_C_SOURCE as
- * 200809L, or more, before the first header.
+ * It behaves identically on every CPU; the backend of context.h implements create and switch
+ * (docs/portability.md). Link as described in sennit.h, from C11 or C++. In strict C11, define
+ * _POSIX_C_SOURCE as 200809L, or more, before the first header.
  *
- * A context is running, or suspended (create, switch) and resumed once, or saved (save) and resumed as often
- * as one likes while the function that saved it has not returned.
+ * A context is running, or suspended (by create or switch) and resumed once, or saved (by save) and resumed
+ * any number of times while the function that saved it has not returned.
  *
- * save returns twice, as setjmp does: it is sigsetjmp, with every backend, because in C nothing else may
- * return twice into a frame that went on; so what is said of setjmp's callers and of their variables holds. A
- * switch is each backend's own, and its caller's variables are as over a function call. Where a switch is to
- * be resumed more than once, that is
+ * save returns twice, as setjmp does. It is sigsetjmp, with every backend, because in C nothing else may
+ * return twice into a frame that has continued. Thus the rules of setjmp about callers and variables apply.
+ * A switch is each backend's own, and its caller's variables are preserved as over a function call. To
+ * resume a context more than once, write instead of a switch
  *
  *   if (sennit_mctx_save(&from) == 0)
  *     sennit_mctx_restore(&to);
  *
  * A created context begins once. The code of the source named below allows more: it restores the created
  * context again, and so calls start(argument) again. But the second call's frames lie where those of the
- * first are, and overwrite them. That is right only if the first call never continues, and nothing can check
- * it. So the second resume ends the program with a message here. To call the function again, call
+ * first are, and overwrite them. That is right only if the first call never continues, and nothing can
+ * check it. So the second resume ends the program with a message here. To call the function again, call
  * sennit_mctx_create again: it allocates nothing, and except with the signal stack backend makes no system
  * call without SENNIT_MCTX_MASK.
  *
- * Ownership: the struct and the stack are the caller's; both stay where they are until the context has left
- * for good. Nothing is allocated, and nothing need be destroyed; what the frames of an abandoned context own
- * is lost. A stack is free for others once nobody will resume its contexts; the last one running on it must
- * have left by restore or switch.
+ * Ownership: the struct and the stack belong to the caller. Both stay where they are until the context has
+ * left for good. Nothing is allocated, and nothing need be destroyed. What the frames of an abandoned
+ * context own is lost. A stack may be reused once its contexts will not be resumed; the last one that ran
+ * on it must have left by restore or switch.
  *
- * Threads: any; a suspended context may be resumed on another thread than it left, a saved one where libc
- * lets jump buffers travel (all of Linux's do). One thread at a time uses a struct.
+ * Threads: any. A suspended context may be resumed on another thread, a saved one only where libc allows it
+ * for jump buffers (all libcs of Linux do). One thread at a time uses a struct.
  *
- * To resume what is running, or nothing, ends the program with a message, except that a switch from a struct
- * to itself does nothing; a copy of a struct is not recognized. A stack need not be aligned.
+ * To resume a context that is running, or none, ends the program with a message, except that a switch from
+ * a struct to itself does nothing. A copy of a struct is not recognized. A stack need not be aligned.
  *
- * AddressSanitizer and ThreadSanitizer bear switch, but save and restore within one stack only.
+ * AddressSanitizer and ThreadSanitizer support switch, but save and restore within one stack only.
  *
  * Source: Engelschall 2000, section 2.1 (the proposed API).
  */
@@ -72,7 +72,7 @@
 extern "C" {
 #endif
 
-/* Zero it before its first use, unless that is sennit_mctx_create. The members are nobody's. */
+/** A context. Zero it before its first use, unless that is sennit_mctx_create. The members are private. */
 struct sennit_mctx {
   sennit_context context; /* suspended by create or switch; null: running, or `saved` */
   unsigned char saved;    /* `place` is valid: 1 for once, 2 for ever */
@@ -85,45 +85,57 @@ struct sennit_mctx {
   sigjmp_buf place;
 };
 
-/* The context has a signal mask of its own, at first that of the thread that creates it. Its mask is saved
- * when it leaves and set when it is resumed; so is that of a context that it takes turns with, from its first
- * switch to this one on. Other contexts run with the mask that their thread has, except that the ucontext
- * backend keeps one for each. */
+/** The context has a signal mask of its own, at first that of the thread that creates it. Its mask is saved
+ * when it leaves and set when it is resumed. So is that of a context with which it takes turns, from that
+ * one's first switch to this one on. Other contexts run with the mask of their thread, except that the
+ * ucontext backend keeps one for each.
+ */
 #define SENNIT_MCTX_MASK 1
 
-/* The same of its floating-point control state (sennit/fp_control.h: rounding and the like). */
+/** The context has a floating-point control state of its own (sennit/fp_control.h: rounding and the like),
+ * in the same way.
+ */
 #define SENNIT_MCTX_FP_CONTROL 2
 
-/* The same of errno: a context finds the value that it left, whatever others did meanwhile. */
+/** The context has an errno of its own: it finds the value that it left, whatever others did meanwhile. */
 #define SENNIT_MCTX_ERRNO 4
 
-/* Makes a context that, resumed the first time, calls start(argument) on the stack of `size` bytes at
- * `stack`. `start` must not return, nor let an exception out: the program ends. `options`: 0, or
- * SENNIT_MCTX_... added up. 0; -EINVAL: null pointers, options that there are not, fewer bytes than
- * sennit_mctx_least_stack(); with the signal stack backend also -EPERM (called on the thread's alternate
- * signal stack) and -EAGAIN (too many signals pending). errno stays as it is. Room for the frames of `start`
- * is the caller's to add; signal handlers without an alternate stack need it, too: 16 KiB is a little, 64 KiB
- * is comfortable. */
+/** Makes a context that calls start(argument) when it is resumed for the first time, on the stack of `size`
+ * bytes at `stack`. `start` must not return, nor let an exception out: the program ends. `options` is 0, or
+ * a sum of SENNIT_MCTX_ constants. errno is preserved.
+ *
+ * Returns 0. -EINVAL: null pointers, unknown options, or fewer bytes than sennit_mctx_least_stack(). With
+ * the signal stack backend also -EPERM (called on the thread's alternate signal stack) and -EAGAIN (too
+ * many signals pending).
+ *
+ * Add room for the frames of `start`, and for signal handlers without an alternate stack: 16 KiB is tight,
+ * 64 KiB is comfortable.
+ */
 int sennit_mctx_create(struct sennit_mctx* mctx, void (*start)(void* argument), void* argument, void* stack,
                        size_t size, int options);
 
-/* What sennit_mctx_create itself needs of a stack. With the signal stack backend the kernel says. */
+/** Returns how many bytes of a stack sennit_mctx_create itself needs. With the signal stack backend the
+ * kernel decides.
+ */
 size_t sennit_mctx_least_stack(void);
 
-/* int sennit_mctx_save(struct sennit_mctx* mctx): saves the context that runs, and returns 0; each time that
- * mctx is resumed it returns again, 1. A macro, to be used where setjmp may be: as the whole condition of an
- * if or a loop, compared with a constant or not, or as a statement. */
+/** int sennit_mctx_save(struct sennit_mctx* mctx): saves the running context and returns 0. Each time `mctx`
+ * is resumed, it returns again, with 1. It is a macro, and may be used where setjmp may be: as the whole
+ * condition of an if or a loop, compared with a constant or not, or as a statement.
+ */
 #define sennit_mctx_save(mctx) sigsetjmp(sennit_mctx_note_saved(mctx)->place, 0)
 
-/* Resumes a suspended or saved context, and never returns: the context that runs is left for good, or until
- * what it saved is restored. No C++ exception must be being handled or under way. */
+/** Resumes a suspended or saved context, and never returns. The running context is left for good, or until
+ * what it saved is restored. No C++ exception may be being handled or thrown.
+ */
 __attribute__((noreturn)) void sennit_mctx_restore(struct sennit_mctx* mctx);
 
-/* Suspends the context that runs into `from` and resumes `to`; returns when `from` is resumed. Exceptions may
- * be being handled, of each context its own, unless `to` is a saved one. */
+/** Suspends the running context into `from` and resumes `to`. Returns when `from` is resumed. Each context
+ * may be handling exceptions of its own, unless `to` is a saved one.
+ */
 SENNIT_ALWAYS_INLINE void sennit_mctx_switch(struct sennit_mctx* from, struct sennit_mctx* to);
 
-/* ---- Nobody's API from here on. ---- */
+/* ---- Private from here on. ---- */
 
 struct sennit_mctx* sennit_mctx_note_saved(struct sennit_mctx* mctx);
 void sennit_mctx_switch_slowly(struct sennit_mctx* from, struct sennit_mctx* to);

@@ -1,4 +1,4 @@
-/* Sennit for C, and for what calls C: fibers, what they wait for, I/O, coroutines.
+/* Sennit for C, and for languages that call C: fibers, synchronization, I/O and coroutines.
  * room: capi
  *
  *   static void serve(void* stream) {
@@ -10,34 +10,38 @@
  *     sennit_tcp_stream_close(stream);
  *   }
  *
- * The C++ headers say the same at more length; examples/echo_server.c is a whole program. C11 or C++. Link
- * with -lsennit -lstdc++ -pthread.
+ * The C++ headers describe the same objects in more detail; examples/echo_server.c is a whole program. C11
+ * or C++. Link with -lsennit -lstdc++ -pthread.
  *
- * Results. A function that returns int or ssize_t returns 0, or a count, or what its comment says; or, when
- * it fails, an error number of <errno.h>, negated. Every one may return -EINVAL, for misuse that can be told
- * cheaply: a null pointer, or a function that blocks called outside of a fiber. Other misuse is undefined;
- * the library's debug builds assert. Every one that makes or starts something may return -ENOMEM, and what
- * the system says when it has no file descriptors (-EMFILE, -ENFILE), threads (-EAGAIN) or mappings left. One
- * with a deadline may return -ETIMEDOUT. Comments name the errors there are besides. A result that is given
- * through a pointer is set only on success. errno itself says nothing.
+ * Results. A function that returns int or ssize_t returns 0, or a count, or what its comment names. If it
+ * fails, it returns a negated error number of <errno.h>. errno itself is not set. A result that is passed
+ * through a pointer is set only on success. These errors are possible everywhere; comments name the other
+ * ones:
  *
- * Time is int64_t nanoseconds. A deadline is a time of sennit_now(); SENNIT_NEVER waits without limit, and 0
- * has always passed: then an operation is a mere attempt. Who waits in vain gets -ETIMEDOUT.
+ *   -EINVAL     cheaply detected misuse: a null pointer, or a function that blocks called outside of a fiber
+ *   -ENOMEM     from functions that make or start something, as well as -EMFILE, -ENFILE (file descriptors)
+ * and -EAGAIN (threads), and other errors of the system if mappings are exhausted -ETIMEDOUT  from functions
+ * with a deadline
  *
- * Threads. A runtime and all that its fibers use belongs to the thread that runs it; what may be called from
- * other threads says so.
+ * Other misuse is undefined; debug builds of the library assert.
  *
- * The runtime's end. A fiber that has not ended when its runtime is destroyed, or a coroutine, is unwound:
- * the function it is suspended in does not return, and its stack is unwound through all callers, as by a C++
- * exception. Compile C code that fibers run with -fexceptions, and the cleanups of
- * __attribute__((cleanup)) variables are run; they must not block. Compiled without, they are not, and what
- * the frames owned is lost: memory, locks, file descriptors. Compiled even without unwind tables
- * (-fno-asynchronous-unwind-tables; x86-64 and AArch64 have them unless told otherwise), the program is
- * terminated. A program that has its fibers end before their runtime has none of these cares.
+ * Time is int64_t nanoseconds. A deadline is a time of sennit_now(); SENNIT_NEVER waits without limit, and
+ * 0 has always passed: the operation is then only an attempt. A wait that gives up returns -ETIMEDOUT.
  *
- * No function here lets another exception out. One that leaves a C function which we called (from C++ beneath
- * it) becomes the result of whoever joins, runs or resumes it: the error's number, negated, if it is a
- * std::system_error of errno's, -ENOMEM for std::bad_alloc, else -ENOTRECOVERABLE.
+ * Threads. A runtime and all that its fibers use belongs to the thread that runs it. The comments name the
+ * functions that other threads may call.
+ *
+ * The runtime's end. A fiber that has not ended when its runtime is destroyed is unwound, and so is a
+ * coroutine that is destroyed: the function in which it is suspended does not return, and its stack is
+ * unwound through all callers, as by a C++ exception. Compile C code that fibers run with -fexceptions: the
+ * cleanups of __attribute__((cleanup)) variables then run. They must not block. Without -fexceptions they
+ * do not run, and what the frames owned is lost: memory, locks, file descriptors. Without unwind tables
+ * (-fno-asynchronous-unwind-tables; x86-64 and AArch64 have them by default) the program is terminated.
+ * None of this concerns a program whose fibers end before their runtime.
+ *
+ * Exceptions. No function here lets another exception out. If one leaves a C function that the library
+ * called (from C++ beneath it), it becomes the result of the join, run or resume: the negated number if it
+ * is a std::system_error of errno's category, -ENOMEM for std::bad_alloc, otherwise -ENOTRECOVERABLE.
  */
 #ifndef SENNIT_SENNIT_H
 #define SENNIT_SENNIT_H
@@ -69,250 +73,329 @@ struct sennit_signal_set;
 struct sennit_readiness;
 struct sennit_file;
 
-/* What a fiber, a post or an offloaded call does. */
+/** The function of a fiber, a post or an offloaded call. */
 typedef void (*sennit_function)(void* argument);
 
 /* ---- Errors and time. Any thread. ---- */
 
-/* What an error (negated or not) means, in English. Never null; the text is static. */
+/** Returns the meaning of an error, negated or not, in English. Never null; the text is static. Any thread.
+ */
 const char* sennit_error_text(int error);
 
-/* How an error of getaddrinfo (EAI_NONAME, EAI_AGAIN, ...) is returned: beyond all errnos. */
+/** The result that stands for an error of getaddrinfo (EAI_NONAME, EAI_AGAIN, ...). It is outside the range
+ * of errno.
+ */
 #define SENNIT_LOOKUP_ERROR(eai) (-4096 - ((eai) < 0 ? -(eai) : (eai)))
 
-/* CLOCK_MONOTONIC. */
+/** Returns the time of CLOCK_MONOTONIC in nanoseconds. Any thread. */
 int64_t sennit_now(void);
+/** The deadline that never passes. */
 #define SENNIT_NEVER INT64_MAX
 
 /* ---- Runtime: runs fibers on one thread at a time. ---- */
 
-/* In which order fibers run: see sennit/run_policy.hpp. */
+/** The order in which fibers run; see sennit/run_policy.hpp. */
 enum sennit_policy { SENNIT_POLICY_FIFO = 0, SENNIT_POLICY_LIFO = 1, SENNIT_POLICY_HYBRID = 2 };
 
-/* All zero is the default. */
+/** Options of a runtime. All members zero is the default. */
 struct sennit_runtime_options {
-  int policy;        /* an enum sennit_policy */
-  size_t stack_size; /* bytes, of fibers that do not ask for others; 0: 64 KiB */
-  /* Nanoseconds, at least 100,000, after which a fiber yields that is compiled with checks
-   * (docs/compiler.md); 0: none does. The same thread is then to run the runtime again. Where none does:
-   * sennit/no_yield.h. */
+  /** An enum sennit_policy. */
+  int policy;
+  /** Bytes, for fibers that do not set one; 0 means 64 KiB. */
+  size_t stack_size;
+  /** Nanoseconds, at least 100,000, after which a fiber yields that is compiled with checks
+   * (docs/compiler.md). 0 means never. The thread that runs the runtime must then stay the same. For
+   * exceptions see sennit/no_yield.h.
+   */
   int64_t time_slice;
-  size_t guard_size; /* bytes, below the stacks of fibers that do not ask for others; 0: 64 KiB */
-  /* Whether deadlocks and two other mistakes are reported on standard error, as runtime.hpp says. 1: they
-   * are. -1: they are not. 0: certain ones are if the library is a debug build. */
+  /** Bytes, below the stacks of fibers that do not set it; 0 means 64 KiB. */
+  size_t guard_size;
+  /** Reports deadlocks and two other mistakes on standard error, as described in runtime.hpp. 1 reports
+   * them, -1 does not. 0 reports certain ones if the library is a debug build.
+   */
   int report_deadlock;
-  /* The most fibers that may exist at a time; 0: no limit. Fibers that have ended count until they are joined
-   * or detached. Beyond it, functions that start a fiber return -EAGAIN, and posts wait. */
+  /** The maximum number of fibers at a time; 0 means no limit. Fibers that have ended count until they are
+   * joined or detached. Beyond it, functions that start a fiber return -EAGAIN, and posts wait.
+   */
   size_t max_fibers;
 };
 
+/** Options of a fiber. All members zero is the default. */
 struct sennit_fiber_options {
-  const char* name; /* for messages and debuggers; the first 31 bytes are copied; null: none */
-  /* Bytes, rounded up to a power of two, at least 8 KiB; 0: the runtime's. SENNIT_SMALL_STACK asks for less.
+  /** For messages and debuggers. The first 31 bytes are copied. Null for none. */
+  const char* name;
+  /** Bytes, rounded up to a power of two, at least 8 KiB; 0 means the runtime's. SENNIT_SMALL_STACK asks for
+   * less.
    */
   size_t stack_size;
-  /* Null; or memory of `stack_size` bytes to run on instead, 16-aligned, at least 1 KiB, without a guard. It
-   * is the fiber's until a join of it has returned, or, if it was detached, until its runtime is destroyed.
+  /** Null, or memory of `stack_size` bytes to use as the stack: 16-aligned, at least 1 KiB, without a guard.
+   * It is in use until a join of the fiber has returned or, if the fiber was detached, until its runtime is
+   * destroyed.
    */
   void* stack;
-  /* Bytes of the guard below the stack, rounded up to pages; 0: the runtime's. Compile code with frames that
-   * are larger than the guard with -fstack-clash-protection. */
+  /** Bytes of the guard below the stack, rounded up to pages; 0 means the runtime's. Compile code with
+   * frames that are larger than the guard with -fstack-clash-protection.
+   */
   size_t guard_size;
 };
 
-/* `options`: null is the default. -EINVAL: they ask for what cannot be. Any thread. */
+/** Makes a runtime. `options` may be null. -EINVAL: an option has an invalid value. Any thread. */
 int sennit_runtime_create(struct sennit_runtime** result, const struct sennit_runtime_options* options);
 
-/* Unwinds the fibers that are left (see above). Outside of fibers; not while it runs. Handles of its fibers
- * are void afterwards. -EINVAL, and nothing is done: called in a fiber. Null: does nothing. */
+/** Destroys a runtime. Unwinds the fibers that are left (see above). Call it outside of fibers, while the
+ * runtime does not run. Handles of its fibers are invalid afterwards. Does nothing for null. -EINVAL:
+ * called in a fiber; nothing was done.
+ */
 int sennit_runtime_destroy(struct sennit_runtime* runtime);
 
-/* Runs function(argument) as a fiber named "main", and all others beside it, until it ends; fibers that are
- * left wait for the next run or run_once. The calling thread is the runtime's while the call lasts. -EINVAL:
- * called in a fiber. Another negative result: the fiber was not started, or what its function threw. */
+/** Runs function(argument) as a fiber named "main", together with all others, until it ends. Other fibers
+ * that are left wait for the next run or run_once. The calling thread is the runtime's while the call
+ * lasts. -EINVAL: called in a fiber. Another negative result: the fiber was not started, or the error that
+ * its function threw.
+ */
 int sennit_runtime_run(struct sennit_runtime* runtime, sennit_function function, void* argument);
 
-/* For embedding in another event loop: lets each fiber that is ready run once, more or less; if none is,
- * waits for one until `deadline`. 1: fibers are ready to go on, call again soon. 0: nothing to do until
- * the descriptor is readable. -EINVAL: called in a fiber. */
+/** For embedding in another event loop: lets each ready fiber run about once. If none is ready, it waits for
+ * one until `deadline`. Returns 1 if fibers are ready: call it again soon. Returns 0 if there is nothing to
+ * do until the descriptor is readable. -EINVAL: called in a fiber.
+ */
 int sennit_runtime_run_once(struct sennit_runtime* runtime, int64_t deadline);
 
-/* A file descriptor that polls readable when run_once has something to do. The runtime's; only poll it. */
+/** Returns a file descriptor that polls readable when run_once has work. The runtime owns it; only poll it.
+ */
 int sennit_runtime_descriptor(const struct sennit_runtime* runtime);
 
-/* Starts a fiber; on the runtime's thread, inside or outside of run. `result`: gets its handle; null: none is
- * wanted, the fiber is detached. `options`: null is the default. -EINVAL: also for a `stack` that is too
- * small or not aligned (asserted by a library with assertions). */
+/** Starts a fiber. Call it on the runtime's thread, inside or outside of run. `result` gets the fiber's
+ * handle; if it is null, the fiber is detached. `options` may be null. -EINVAL: also for a `stack` that is
+ * too small or not aligned (asserted by a library with assertions).
+ */
 int sennit_runtime_spawn(struct sennit_runtime* runtime, struct sennit_fiber** result,
                          sennit_function function, void* argument,
                          const struct sennit_fiber_options* options);
 
-/* Has a detached fiber started soon. From any thread; posts of one thread start in their order. The runtime
- * must outlive the call. A post that the runtime's end overtakes is dropped: `function` is not called. */
+/** Starts a detached fiber, from any thread. Posts of one thread start in their order. The runtime must
+ * outlive the call. A post that is still queued when the runtime ends is dropped: `function` is not called.
+ */
 int sennit_runtime_post(struct sennit_runtime* runtime, sennit_function function, void* argument);
 
-/* Fibers that have not ended. Counts them. On the runtime's thread. */
+/** Returns the number of fibers that have not ended. It counts them. On the runtime's thread. */
 ssize_t sennit_runtime_size(const struct sennit_runtime* runtime);
 
 /* ---- Fibers. A handle is given back by exactly one successful join or detach. ---- */
 
-/* As sennit_runtime_spawn, in the runtime that the caller runs in. -EINVAL: called outside of a fiber. */
+/** Like sennit_runtime_spawn, in the caller's runtime. -EINVAL: called outside of a fiber. */
 int sennit_fiber_spawn(struct sennit_fiber** result, sennit_function function, void* argument,
                        const struct sennit_fiber_options* options);
 
-/* Waits until the fiber has ended, and gives the handle back: always, except after -ETIMEDOUT, -EINVAL (also:
- * the fiber is the caller, another fiber joins it, or the handle was given back before), and when the caller
- * is unwound meanwhile. A fiber that has ended can also be joined outside of fibers. Another negative result:
- * what the fiber's function threw. */
+/** Waits until the fiber has ended, and gives the handle back. It does not give the handle back after
+ * -ETIMEDOUT, after -EINVAL, and when the caller is unwound meanwhile. A fiber that has ended can also be
+ * joined outside of fibers.
+ *
+ * -EINVAL: also if the fiber is the caller, another fiber joins it, or the handle was given back before.
+ * Another negative result: the error that the fiber's function threw.
+ */
 int sennit_fiber_join(struct sennit_fiber* fiber, int64_t deadline);
 
-/* Gives the handle back; the fiber continues. Null: does nothing. Fatal: the handle was given back before. */
+/** Gives the handle back; the fiber continues. Does nothing for null. Fatal: the handle was given back
+ * before.
+ */
 void sennit_fiber_detach(struct sennit_fiber* fiber);
 
-/* Lets the fiber's park return: the one it is in, or else its next one. On the runtime's thread; from
- * another, post a function that does it. */
+/** Lets the fiber's park return: the current one, or else the next one. On the runtime's thread; from
+ * another thread, post a function that calls it.
+ */
 int sennit_fiber_unpark(struct sennit_fiber* fiber);
 
-/* The name, "" if it has none; the handle's. The number, unique in the process, for people; 0 for null. */
+/** Returns the fiber's name, "" if it has none. The text belongs to the handle. */
 const char* sennit_fiber_name(const struct sennit_fiber* fiber);
+/** Returns the fiber's number, unique in the process; 0 for null. */
 uint64_t sennit_fiber_id(struct sennit_fiber* fiber);
 
 /* ---- What a fiber does to itself. ---- */
 
-/* Lets every other fiber that is ready run before the caller goes on, by the runtime's policy. Inline: a few
- * nanoseconds. errno is not kept. -ENOMEM: with a yield continuation (see below), and it has not yielded. */
+/** Lets every other ready fiber run before the caller resumes, in the order of the runtime's policy. Inline:
+ * it takes a few nanoseconds. errno is not preserved. -ENOMEM: with a yield continuation (see below); it
+ * has not yielded.
+ */
 SENNIT_ALWAYS_INLINE int sennit_self_yield(void) {
   return sennit_self_yield_inline();
 }
 
-/* Block the calling fiber only: for so long, or until a time. They return 0. */
+/** Blocks the calling fiber for a duration. Returns 0. */
 int sennit_self_sleep(int64_t nanoseconds);
+/** Blocks the calling fiber until a time. Returns 0. */
 int sennit_self_sleep_until(int64_t deadline);
 
-/* Blocks until somebody calls sennit_fiber_unpark; at once, if that happened since the last park. */
+/** Blocks until sennit_fiber_unpark is called. Returns at once if that has happened since the last park. */
 int sennit_self_park(void);
+/** Like sennit_self_park, but gives up at a deadline. */
 int sennit_self_park_until(int64_t deadline);
 
-/* Blocks without a stack, at any depth, and does not return: the fiber goes on by function(copy of the `size`
- * bytes at `state`), on an empty stack, when it is unparked or at the deadline; 0 has always passed: then
- * others that are ready run first. It ends when `function` returns, or with its runtime: then `function` is
- * not called. All its frames are discarded as they are, so that nothing in them may own anything: no cleanup
- * runs. Up to 32 bytes lie in the fiber's descriptor, up to 2048 in memory of their own; they are aligned to
- * 16, and the function's until it returns or blocks so again. Returns only when it fails, and then nothing
- * has happened: -EINVAL, also for a larger state; -ENOMEM. Debug builds abort where a frame has a cleanup
- * (compile with -fexceptions), or in a coroutine. */
+/** Blocks without a stack, at any depth, and does not return: when the fiber is unparked, or at the
+ * deadline, it resumes with function(copy of the `size` bytes at `state`), on an empty stack. With deadline
+ * 0, other ready fibers run first. The fiber ends when `function` returns, or with its runtime: `function`
+ * is then not called.
+ *
+ * All its frames are discarded as they are. Nothing in them may own anything: no cleanup runs. A state of
+ * up to 32 bytes is kept in the fiber's descriptor, one of up to 2048 bytes in a block of memory. It is
+ * aligned to 16, and belongs to the function until that returns or blocks in this way again.
+ *
+ * It returns only if it fails, and then nothing has happened. -EINVAL: also for a larger state. -ENOMEM.
+ * Debug builds abort if a frame has a cleanup (compile with -fexceptions), or in a coroutine.
+ */
 int sennit_become(sennit_function function, const void* state, size_t size, int64_t deadline);
-/* Until it is cleared, or set anew, sennit_self_yield does not return: the calling fiber goes on in its turn
- * by function(copy of the state), on an empty stack. The frames in between are unwound, as at the runtime's
- * end (see above). As sennit_become for the rest. */
+/** Until it is cleared or set anew, sennit_self_yield does not return: the calling fiber later resumes with
+ * function(copy of the state), on an empty stack. The frames in between are unwound, as at the runtime's
+ * end (see above). Otherwise like sennit_become.
+ */
 int sennit_self_set_yield_continuation(sennit_function function, const void* state, size_t size);
+/** Clears the yield continuation: yields return again. */
 int sennit_self_clear_yield_continuation(void);
 
-/* The calling fiber, for others to unpark, while it lives; not to be joined or detached. Null: no fiber. */
+/** Returns the calling fiber, for others to unpark while it lives. Do not join or detach it. Null outside of
+ * fibers.
+ */
 struct sennit_fiber* sennit_self(void);
-/* Copies the first 31 bytes. sennit_fiber_name(sennit_self()) tells it. */
+/** Names the calling fiber. The first 31 bytes are copied. sennit_fiber_name(sennit_self()) returns the
+ * name.
+ */
 int sennit_self_set_name(const char* name);
 
 /* ---- Stacks. Any thread. See sennit/stacks.hpp. ---- */
 
-/* Calls function(argument) on a stack of 1 MiB, which the worker lends for the time of the call: for code
- * that needs more stack than its fiber has. The function may block. See sennit/on_large_stack.hpp. -ENOMEM:
- * there is no memory for the stack, and the function was not called. On threads' own stacks the function is
- * called directly. */
+/** Calls function(argument) on a stack of 1 MiB, which the worker lends for the duration of the call: for
+ * code that needs more stack than its fiber has. The function may block. See sennit/on_large_stack.hpp. On
+ * threads' own stacks the function is called directly. -ENOMEM: there is no memory for the stack, and the
+ * function was not called.
+ */
 int sennit_on_large_stack(sennit_function function, void* argument);
 
-/* A stack size that may be less than 8 KiB: 1 KiB at least. Stacks of 1 and 2 KiB have no guard: who overruns
- * one writes into another. Link with -Wl,-z,now, and give all signal handlers SA_ONSTACK. */
+/** A stack size that may be less than 8 KiB, at least 1 KiB. Stacks of 1 and 2 KiB have no guard: an
+ * overflow overwrites another stack. Link with -Wl,-z,now, and install all signal handlers with SA_ONSTACK.
+ */
 #define SENNIT_SMALL_STACK(bytes) ((size_t)(bytes) | ~(SIZE_MAX >> 1))
 
-/* How deep the stacks of fibers of one name, or of all coroutines, have been, in bytes. */
+/** How deep the stacks of fibers of one name, or of all coroutines, have been used. */
 struct sennit_stack_usage {
-  char kind[16];     /* "fiber" or "coroutine" */
-  char name[32];     /* "": all that have none */
-  size_t count;      /* of stacks looked at: those in use, and (measured) those that had ended */
-  size_t size;       /* the largest of them */
-  size_t high_water; /* how much of one has been written to, at most */
-  size_t enough;     /* high_water and a margin */
+  /** "fiber" or "coroutine". */
+  char kind[16];
+  /** The name of the fibers; "" for all without a name. */
+  char name[32];
+  /** The number of stacks that were examined: those in use and, if stacks are measured, those of fibers that
+   * have ended.
+   */
+  size_t count;
+  /** The size of the largest of them, in bytes. */
+  size_t size;
+  /** The largest part of a stack that has been written to, in bytes. */
+  size_t high_water;
+  /** A sufficient size: high_water and a margin. */
+  size_t enough;
 };
 
-/* From now on a fiber that gets a name has its stack emptied first, and how deep it has been is remembered
- * when it ends: for runs that are to find out. Without, a depth is what all who had the stack before left
- * there. */
+/** Switches measurement on or off. While it is on, the stack of a fiber that gets a name is cleared first,
+ * and its depth is recorded when the fiber ends: use it in runs that measure. Otherwise a depth includes
+ * what earlier fibers left on the stack.
+ */
 void sennit_stacks_measure(bool on);
-/* Copies the first `room` of them, in alphabetical order; returns how many there are, or -ENOMEM. */
+/** Copies the first `room` of them, in alphabetical order. Returns how many there are, or -ENOMEM. */
 ssize_t sennit_stack_usages(struct sennit_stack_usage* usages, size_t room);
-/* How deep the stack that the caller runs on has been; 0: it is none of Sennit's. */
+/** Returns how deep the caller's stack has been used, in bytes; 0 if the stack is not one of Sennit's. */
 size_t sennit_stack_high_water(void);
 
 /* ---- Mutex: for the fibers of one runtime at a time. First come, first served; not recursive. ---- */
 
+/** Makes an unlocked mutex. */
 int sennit_mutex_create(struct sennit_mutex** result);
-/* -EBUSY, and nothing is done: it is locked, or waited for. Null: does nothing. */
+/** Destroys a mutex. Does nothing for null. -EBUSY: it is locked or waited for; nothing was done. */
 int sennit_mutex_destroy(struct sennit_mutex* mutex);
-/* Outside of fibers: a mutex that is free is locked; else -EINVAL. */
+/** Locks the mutex; waits while it is locked. Outside of fibers it locks a free mutex, and returns -EINVAL
+ * for another.
+ */
 int sennit_mutex_lock(struct sennit_mutex* mutex);
-/* -EAGAIN: it is locked. */
+/** Locks the mutex if it is free. -EAGAIN: it is locked. */
 int sennit_mutex_trylock(struct sennit_mutex* mutex);
+/** Like sennit_mutex_lock, but gives up at a deadline. */
 int sennit_mutex_lock_until(struct sennit_mutex* mutex, int64_t deadline);
-/* -EINVAL: it is not locked. */
+/** Unlocks the mutex and hands it to the fiber that has waited longest. -EINVAL: it is not locked. */
 int sennit_mutex_unlock(struct sennit_mutex* mutex);
 
 /* ---- Condition. No spurious wake-ups, but another fiber may come first: test in a loop. ---- */
 
+/** Makes a condition. */
 int sennit_condition_create(struct sennit_condition** result);
-/* -EBUSY, and nothing is done: it is waited for. Null: does nothing. */
+/** Destroys a condition. Does nothing for null. -EBUSY: it is waited for; nothing was done. */
 int sennit_condition_destroy(struct sennit_condition* condition);
-/* The caller holds the mutex, and holds it again afterwards: also after -ETIMEDOUT, and when it is unwound
- * (so a cleanup must unlock it: if none does, and another waiter is unwound too, the program is aborted, for
- * that one waits for the mutex in vain). -EINVAL: it is not locked. */
+/** Unlocks the mutex, waits for a notification, and locks the mutex again. The caller must hold the mutex,
+ * and holds it afterwards, also after -ETIMEDOUT and when it is unwound. In the latter case a cleanup must
+ * unlock it: otherwise another waiter that is unwound waits for the mutex in vain, and the program is
+ * aborted. -EINVAL: the mutex is not locked.
+ */
 int sennit_condition_wait(struct sennit_condition* condition, struct sennit_mutex* mutex);
+/** Like sennit_condition_wait, but gives up at a deadline. */
 int sennit_condition_wait_until(struct sennit_condition* condition, struct sennit_mutex* mutex,
                                 int64_t deadline);
-/* Make one waiter, the first that came, or all ready; the caller goes on. */
+/** Makes the waiter ready that came first, if there is one. The caller continues. */
 int sennit_condition_notify_one(struct sennit_condition* condition);
+/** Makes all waiters ready. The caller continues. */
 int sennit_condition_notify_all(struct sennit_condition* condition);
 
 /* ---- Channel: elements of one size, first in, first out; for the fibers of one runtime at a time. ---- */
 
-/* `element_size`: bytes, at least 1; up to 8, elements are handed over in a register, larger ones copied
- * twice. `capacity`: how many lie in it before senders wait; 0: each waits for its receiver. */
+/** Makes a channel. `element_size` is in bytes, at least 1. Elements of up to 8 bytes are passed in a
+ * register, larger ones are copied twice. `capacity` is the number of elements that fit before senders
+ * wait; with 0, each waits for its receiver.
+ */
 int sennit_channel_create(struct sennit_channel** result, size_t element_size, size_t capacity);
-/* Elements that are left are dropped. -EBUSY, and nothing is done: somebody waits, or was woken and has not
- * run yet. Null: does nothing. */
+/** Destroys a channel and the elements in it. Does nothing for null. -EBUSY: a fiber waits, or was woken and
+ * has not run yet; nothing was done.
+ */
 int sennit_channel_destroy(struct sennit_channel* channel);
-/* Copies an element from `element`. -EPIPE: the channel is closed. -ENOMEM: only for elements of more than 8
- * bytes. */
+/** Copies an element from `element` into the channel; waits while there is no room. -EPIPE: the channel is
+ * closed. -ENOMEM: only for elements of more than 8 bytes.
+ */
 int sennit_channel_send(struct sennit_channel* channel, const void* element);
+/** Like sennit_channel_send, but gives up at a deadline. */
 int sennit_channel_send_until(struct sennit_channel* channel, const void* element, int64_t deadline);
-/* Copies the next element to `element`. -EPIPE: the channel is closed, and nothing is left in it. */
+/** Copies the next element to `element`; waits while there is none. -EPIPE: the channel is closed, and
+ * nothing is left in it.
+ */
 int sennit_channel_receive(struct sennit_channel* channel, void* element);
+/** Like sennit_channel_receive, but gives up at a deadline. */
 int sennit_channel_receive_until(struct sennit_channel* channel, void* element, int64_t deadline);
-/* The same, but they do not wait: -EAGAIN. Also outside of fibers. */
+/** Like sennit_channel_send, but does not wait: -EAGAIN. Also outside of fibers. */
 int sennit_channel_trysend(struct sennit_channel* channel, const void* element);
+/** Like sennit_channel_receive, but does not wait: -EAGAIN. Also outside of fibers. */
 int sennit_channel_tryreceive(struct sennit_channel* channel, void* element);
-/* No more sends: those that wait get -EPIPE; receivers get what is left. May be repeated. */
+/** Ends all sends: those that wait return -EPIPE. Receivers get what is left. May be called again. */
 int sennit_channel_close(struct sennit_channel* channel);
-/* Elements that lie in it. */
+/** Returns the number of elements in the channel. */
 ssize_t sennit_channel_size(const struct sennit_channel* channel);
 
 /* ---- Coroutine: a function that stops in the middle, hands a word out, and goes on with another. In any
  * thread, inside or outside of fibers; it may be handed from thread to thread between two resumes. ---- */
 
-/* Gets the word of the first resume; what it returns is the result of the last. */
+/** A coroutine's function. It gets the word of the first resume, and returns the word of the last. */
 typedef uintptr_t (*sennit_coroutine_function)(struct sennit_coroutine* self, void* argument,
                                                uintptr_t first);
 
-/* `stack_size`: bytes; 0: 64 KiB. The function begins at the first resume. */
+/** Makes a coroutine. `stack_size` is in bytes; 0 means 64 KiB. The function begins at the first resume. */
 int sennit_coroutine_create(struct sennit_coroutine** result, sennit_coroutine_function function,
                             void* argument, size_t stack_size);
-/* A coroutine that began and is not done is unwound, as fibers at their runtime's end (see above). -EINVAL:
- * it is running. Null: does nothing. */
+/** Destroys a coroutine. One that began and is not done is unwound, as fibers at their runtime's end (see
+ * above). Does nothing for null. -EINVAL: it is running.
+ */
 int sennit_coroutine_destroy(struct sennit_coroutine* coroutine);
-/* Hands `in` to it and runs it until it yields: 1, or returns: 0. `out`: gets the word; may be null. -EINVAL:
- * it is done, or running. Another negative result: what its function threw; it is then done. */
+/** Passes `in` to the coroutine and runs it until it yields or returns. Returns 1 if it yielded, and 0 if it
+ * returned. `out` gets its word, and may be null. -EINVAL: it is done, or running. Another negative result:
+ * the error that its function threw; it is then done.
+ */
 int sennit_coroutine_resume(struct sennit_coroutine* coroutine, uintptr_t in, uintptr_t* out);
+/** Returns whether the function has returned or thrown. */
 bool sennit_coroutine_done(const struct sennit_coroutine* coroutine);
-/* Called by its function, at any depth: hands `out` to who resumed it; returns the next resume's word. */
+/** Passes `out` to the caller of resume, and returns the word of the next resume. Only the coroutine's
+ * function calls it, at any depth.
+ */
 uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
 
 /* ---- TCP. Called by fibers. No operation raises SIGPIPE. Errors beside those of the system calls (connect,
@@ -320,134 +403,170 @@ uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
  * -ECANCELED: another fiber closed the stream meanwhile; -EBUSY: another fiber reads, or writes, or accepts,
  * and nothing was done. After any but -ETIMEDOUT and -EBUSY, close. ---- */
 
-/* Connects to an address ("127.0.0.1", "::1"), or to a host by its name. The addresses of a name are tried in
- * order, and each may use an equal share of the time that is left. The result may be a SENNIT_LOOKUP_ERROR.
- * TCP_NODELAY is on. */
+/** Connects to an address ("127.0.0.1", "::1"), or to a host by its name. The addresses of a name are tried
+ * in order, and each may use an equal share of the time that is left. TCP_NODELAY is switched on. The
+ * result may be a SENNIT_LOOKUP_ERROR.
+ */
 int sennit_tcp_stream_connect(struct sennit_tcp_stream** result, const char* host, uint16_t port,
                               int64_t deadline);
-/* Takes ownership of a connected stream socket of any family, and makes it non-blocking. If this fails, the
- * descriptor remains open and the caller still owns it. Errors: -EBADF; -ENOTSOCK (a pipe, a terminal, a
- * file: use sennit_readiness for those); -EPROTOTYPE (a datagram or packet socket); -EINVAL (a listening
- * socket, or a null result); -ENOMEM. May be called outside of fibers. */
+/** Takes ownership of a connected stream socket of any family, and makes it non-blocking. If this fails, the
+ * descriptor remains open and the caller still owns it. May be called outside of fibers.
+ *
+ * -EBADF; -ENOTSOCK (a pipe, a terminal or a file: use sennit_readiness for those); -EPROTOTYPE (a datagram
+ * or packet socket); -EINVAL (a listening socket, or a null result); -ENOMEM.
+ */
 int sennit_tcp_stream_adopt(struct sennit_tcp_stream** result, int descriptor);
-/* How many bytes, at least one; 0: the peer has ended its stream (or `size` is 0). One fiber at a time reads,
- * and one writes; a second one gets -EBUSY. */
+/** Reads at least one byte; waits while there is none. Returns the number of bytes; 0 at the end of the
+ * stream, or if `size` is 0. One fiber at a time reads, and one writes; a second one gets -EBUSY.
+ */
 ssize_t sennit_tcp_stream_read(struct sennit_tcp_stream* stream, void* to, size_t size, int64_t deadline);
-/* How many bytes the kernel took, at least one. */
+/** Writes as many bytes as the kernel takes at once, at least one. Returns their number. */
 ssize_t sennit_tcp_stream_write(struct sennit_tcp_stream* stream, const void* from, size_t size,
                                 int64_t deadline);
-/* All of them; the deadline is for the whole. `written` counts the bytes while they are written, and so has
- * their number however this ends, also where the fiber is unwound; it may be null. -ECANCELED also where a
- * stop was requested in C++: then the fiber's next wait unwinds it. */
+/** Writes all bytes; the deadline is for the whole. `written` is updated while bytes are written. It has
+ * their number however this ends, even if the fiber is unwound. It may be null. -ECANCELED: also if a stop
+ * was requested in C++; the fiber's next wait then unwinds it.
+ */
 int sennit_tcp_stream_write_all(struct sennit_tcp_stream* stream, const void* from, size_t size,
                                 size_t* written, int64_t deadline);
-/* As sennit_become, until a read, or a write, would not have to wait (also because of the peer's end, or an
- * error, which it then reports), or until the deadline: an attempt tells. Who waits is the one fiber that
- * reads, or writes. When the stream is closed meanwhile the function is called, too, and the stream is gone:
- * what `state` points to must say so. Up to 16 bytes of state lie in the descriptor; with a deadline that is
- * not SENNIT_NEVER, none. */
+/** Like sennit_become, until a read would not wait, or until the deadline. The function must attempt the
+ * read to find out. That is also so at the peer's end and after an error, which the read then reports. The
+ * fiber counts as the one that reads.
+ *
+ * If the stream is closed meanwhile, the function is called as well, and the stream no longer exists: the
+ * data to which `state` points must tell. Up to 16 bytes of state are kept in the descriptor; with another
+ * deadline than SENNIT_NEVER, none.
+ */
 int sennit_tcp_stream_become_reading(struct sennit_tcp_stream* stream, sennit_function function,
                                      const void* state, size_t size, int64_t deadline);
+/** Like sennit_tcp_stream_become_reading, until a write would not wait. */
 int sennit_tcp_stream_become_writing(struct sennit_tcp_stream* stream, sennit_function function,
                                      const void* state, size_t size, int64_t deadline);
-/* Tells the peer that no more will be written. Reading goes on. -ENOTCONN: the connection is gone. */
+/** Sends the end of the stream to the peer. The stream can still be read. -ENOTCONN: the connection is gone.
+ */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
-/* Closes and frees it; what was written still goes out. Fibers that wait in it get -ECANCELED. Null: does
- * nothing. On the runtime's thread. */
+/** Closes and frees the stream. Bytes that were written are still sent. Fibers that wait in it get
+ * -ECANCELED. Does nothing for null. On the runtime's thread.
+ */
 void sennit_tcp_stream_close(struct sennit_tcp_stream* stream);
-/* Frees the stream, but returns its socket, which stays open and non-blocking and is the caller's: for a TLS
- * library, sennit_readiness, or to be adopted again. Fibers that read or write in the stream get -ECANCELED;
- * it returns when none of them uses the socket. In a fiber of the runtime that has used the stream, or when
- * that has ended. -EINVAL: null. */
+/** Frees the stream, but returns its socket, which stays open and non-blocking and belongs to the caller:
+ * for a TLS library, sennit_readiness, or to be adopted again. Fibers that read or write in the stream get
+ * -ECANCELED; it returns when none of them uses the socket. Call it in a fiber of the runtime that has used
+ * the stream, or when that runtime has ended. -EINVAL: null.
+ */
 int sennit_tcp_stream_release(struct sennit_tcp_stream* stream);
-/* The socket, for options and looking. */
+/** Returns the socket, to set and to read options. */
 int sennit_tcp_stream_descriptor(const struct sennit_tcp_stream* stream);
 
-/* Binds to a numeric address ("0.0.0.0", "::") and a port (0: the kernel chooses), with SO_REUSEADDR, and
- * listens. `backlog`: connections that wait for accept at most; 0: SOMAXCONN. -EADDRINUSE, -EADDRNOTAVAIL,
- * -EACCES; -EINVAL: also where the address is not numeric; -EMFILE: two file descriptors are needed. Also
- * outside of fibers. */
+/** Binds to a numeric address ("0.0.0.0", "::") and a port (0: the kernel chooses), with SO_REUSEADDR, and
+ * listens. `backlog` is the maximum number of connections that wait for accept; 0 means SOMAXCONN. Also
+ * outside of fibers.
+ *
+ * -EADDRINUSE, -EADDRNOTAVAIL, -EACCES; -EINVAL: also if the address is not numeric; -EMFILE: two file
+ * descriptors are needed.
+ */
 int sennit_tcp_listener_listen(struct sennit_tcp_listener** result, const char* address, uint16_t port,
                                int backlog);
-/* Waits for a connection. One fiber at a time. Running out of file descriptors is no error: the connection
- * that waits longest is then closed unserved, and counted. -ETIMEDOUT; -ECANCELED: closed meanwhile; -EBUSY:
- * another fiber accepts. */
+/** Waits for a connection. One fiber at a time. If file descriptors are exhausted it does not fail: it
+ * closes the connection that has waited longest, and counts it. -ETIMEDOUT; -ECANCELED: the listener was
+ * closed; -EBUSY: another fiber accepts.
+ */
 int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct sennit_tcp_stream** result,
                                int64_t deadline);
-/* As sennit_tcp_stream_become_reading, until there is a connection. */
+/** Like sennit_tcp_stream_become_reading, until there is a connection. */
 int sennit_tcp_listener_become_accepting(struct sennit_tcp_listener* listener, sennit_function function,
                                          const void* state, size_t size, int64_t deadline);
-/* How many connections were closed so. */
+/** Returns the number of connections that were closed because file descriptors were exhausted. */
 uint64_t sennit_tcp_listener_refused(const struct sennit_tcp_listener* listener);
-/* The TCP port it listens at. */
+/** Returns the TCP port at which it listens. */
 int sennit_tcp_listener_port(const struct sennit_tcp_listener* listener);
+/** Returns the socket, to set and to read options. */
 int sennit_tcp_listener_descriptor(const struct sennit_tcp_listener* listener);
-/* As sennit_tcp_stream_close. */
+/** Closes and frees the listener, like sennit_tcp_stream_close. */
 void sennit_tcp_listener_close(struct sennit_tcp_listener* listener);
 
 /* ---- Signals that a fiber waits for. ---- */
 
-/* While the set exists its signals only wake who waits. -EINVAL: no signal, or one that cannot be waited for
- * (SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE). Any thread. */
+/** Makes a set of signals. While it exists, its signals only wake its waiter. -EINVAL: not a signal, or one
+ * that cannot be waited for (SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE). Any thread.
+ */
 int sennit_signal_set_create(struct sennit_signal_set** result, const int* signals, size_t count);
-/* Who waits gets -ECANCELED. Restores what the signals did before. Null: does nothing. */
+/** Destroys the set and restores the former effect of its signals. A waiter gets -ECANCELED. Does nothing
+ * for null.
+ */
 void sennit_signal_set_destroy(struct sennit_signal_set* set);
-/* Waits until one of them comes, or has come since the last wait; returns which, the lowest of several. One
- * fiber at a time. -EBUSY: another fiber waits. -ECANCELED: another fiber has destroyed the set. */
+/** Waits until one of the signals arrives, or has arrived since the last wait. Returns its number, the
+ * lowest of several. One fiber at a time. -EBUSY: another fiber waits. -ECANCELED: another fiber has
+ * destroyed the set.
+ */
 int sennit_signal_set_wait(struct sennit_signal_set* set, int64_t deadline);
 
 /* ---- Readiness of somebody else's file descriptor. ---- */
 
-/* Does not own the file descriptor, which must stay open until the object is destroyed. Several objects and a
- * stream may watch one descriptor; every object but the first then takes a duplicate of it. */
+/** Prepares to watch a file descriptor, without owning it. The descriptor must stay open until the object is
+ * destroyed. Several objects and a stream may watch one descriptor; each object except the first then opens
+ * a duplicate of it.
+ */
 int sennit_readiness_create(struct sennit_readiness** result, int descriptor);
-/* By a fiber of the runtime in which it was waited for, or after that runtime. Who waits gets -ECANCELED.
- * Null: does nothing. */
+/** Destroys the object: in a fiber of the runtime in which it was waited for, or after that runtime has
+ * ended. Waiters get -ECANCELED. Does nothing for null.
+ */
 void sennit_readiness_destroy(struct sennit_readiness* readiness);
-/* Wait until a read or a write would not block, or too short. -EBADF. -EMFILE: no descriptor is left for a
- * duplicate. -ENOMEM, -ENOSPC: the system watches no more. -ECANCELED: destroyed meanwhile. One fiber may
- * wait for each; a second one gets -EBUSY. */
+/** Waits until a read would not block. It may return too early. One fiber at a time; a second one gets
+ * -EBUSY. -EBADF. -EMFILE: no descriptor is left for a duplicate. -ENOMEM, -ENOSPC: the system cannot watch
+ * more. -ECANCELED: destroyed meanwhile.
+ */
 int sennit_readiness_wait_readable(struct sennit_readiness* readiness, int64_t deadline);
+/** Waits until a write would not block. Otherwise like sennit_readiness_wait_readable. */
 int sennit_readiness_wait_writable(struct sennit_readiness* readiness, int64_t deadline);
-/* The same, as sennit_tcp_stream_become_reading. What cannot be watched is ready at once: the forms above say
- * why. */
+/** Like sennit_readiness_wait_readable, without a stack, as sennit_tcp_stream_become_reading. What cannot be
+ * watched is ready at once; the forms above then report why.
+ */
 int sennit_readiness_become_reading(struct sennit_readiness* readiness, sennit_function function,
                                     const void* state, size_t size, int64_t deadline);
+/** Like sennit_readiness_become_reading, until a write would not block. */
 int sennit_readiness_become_writing(struct sennit_readiness* readiness, sennit_function function,
                                     const void* state, size_t size, int64_t deadline);
 
 /* ---- Blocking calls on other threads. ---- */
 
-/* Calls function(argument) on a thread of the process's pool; only the calling fiber waits. Outside of a
- * fiber: calls it on the spot. A call that has begun is waited for also at the runtime's end. -EAGAIN: there
- * is no thread, and none can be started. Another negative result: what the function threw. */
+/** Calls function(argument) on a thread of the process's pool; only the calling fiber waits. Outside of
+ * fibers it is called directly. A call that has begun is waited for even when the runtime ends. -EAGAIN:
+ * there is no thread, and none can be started. Another negative result: the error that the function threw.
+ */
 int sennit_offload(sennit_function function, void* argument);
-/* Sets the maximum number of threads of the pool, and of that of name look-ups, each; 64 by default, at least
- * 1. Any thread may call it. */
+/** Sets the maximum number of threads of the pool, and of the pool of name look-ups: 64 each by default, at
+ * least 1. Any thread.
+ */
 int sennit_offload_set_limit(unsigned threads);
 
-/* A file; each operation is made as if by sennit_offload. Flags and mode as open(2), with O_CLOEXEC. Fibers
- * may use one file at the same time; what has no offset moves the position they share. Errors are those of
- * the system call (open, read, write, fstat, fsync, close), and of sennit_offload. */
+/** Opens a file, with the flags and mode of open(2), and with O_CLOEXEC. Each operation on a file runs as by
+ * sennit_offload. Fibers may use one file at the same time; functions without an offset share its position.
+ * Errors are those of the system call (open, read, write, fstat, fsync, close), and of sennit_offload.
+ */
 int sennit_file_open(struct sennit_file** result, const char* path, int flags, unsigned mode);
-/* How many bytes; 0: the end of the file (or `size` is 0). `offset`: bytes. */
+/** Reads from the file's position. Returns the number of bytes; 0 at the end of the file, or if `size` is 0.
+ */
 ssize_t sennit_file_read(struct sennit_file* file, void* to, size_t size);
+/** Like sennit_file_read, from an offset in bytes. */
 ssize_t sennit_file_read_at(struct sennit_file* file, uint64_t offset, void* to, size_t size);
-/* All of them. `written`: gets how many were, also on failure; may be null. */
+/** Writes all bytes. `written` gets their number, also on failure; it may be null. */
 int sennit_file_write_all(struct sennit_file* file, const void* from, size_t size, size_t* written);
+/** Like sennit_file_write_all, at an offset in bytes. */
 int sennit_file_write_all_at(struct sennit_file* file, uint64_t offset, const void* from, size_t size,
                              size_t* written);
-/* Bytes. */
+/** Sets `result` to the size of the file in bytes. */
 int sennit_file_size(struct sennit_file* file, uint64_t* result);
-/* Returns when what was written is on the medium. */
+/** Waits until all written bytes are on the medium. */
 int sennit_file_sync(struct sennit_file* file);
-/* Closes and frees it, also when it fails: then what was written may be lost. Null: does nothing. */
+/** Closes and frees the file, even if it fails: written bytes may then be lost. Does nothing for null. */
 int sennit_file_close(struct sennit_file* file);
 
-/* The numeric addresses of a host, in the order in which they are to be tried: an array that ends in null,
- * in one block of memory, which the caller gives to free(). The resolver runs on a pool of its own, and does
- * not delay files and sennit_offload. Returns how many, or a SENNIT_LOOKUP_ERROR,
- * -ETIMEDOUT or -ENOMEM. */
+/** Looks up the numeric addresses of a host, in the order in which to try them. `result` gets an array that
+ * ends in null, in one block of memory, which the caller passes to free(). The resolver runs on a pool of
+ * its own, and does not delay files and sennit_offload. Returns the number of addresses, or a
+ * SENNIT_LOOKUP_ERROR, -ETIMEDOUT or -ENOMEM.
+ */
 int sennit_host_look_up(const char* host, char*** result, int64_t deadline);
 
 #ifdef __cplusplus

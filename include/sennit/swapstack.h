@@ -1,9 +1,9 @@
-/* Switches between contexts that hand over typed values, in registers, for C and C++.
+/* Switches between contexts that pass typed values, in registers, for C and C++.
  * room: arch
  *
- *   // C: `next` resumes a context, handing over nothing, and is handed a long.
+ *   // C: `next` resumes a context, passes nothing, and receives a long.
  *   SENNIT_SWAPSTACK(next, long, sennit_nothing)
- *   SENNIT_SWAPSTACK(give, sennit_nothing, long)       // the other side's
+ *   SENNIT_SWAPSTACK(give, sennit_nothing, long)       // of the other side
  *
  *   SENNIT_SWAPSTACK_ENTRY(evens, sennit_nothing) {    // begins when `from` first resumes it
  *     for (long i = 0;; ++i)
@@ -22,26 +22,29 @@
  *   sennit_context generator = sennit::newstack<evens>(top);
  *   auto [next, value] = sennit::swapstack<long()>(generator);
  *
- * A switch suspends us and resumes `target`, which must be suspended, and is no handle any more then. It
- * returns when somebody resumes us: `from` is that one's context, which is his to have resumed once.
+ * A switch suspends the caller and resumes `target`, which must be suspended. `target` is no longer a
+ * handle then. The switch returns when another context resumes the caller: `from` is that context, which
+ * may be resumed once.
  *
- * What one side hands over is what the other one's switch, or entry function, is handed; nobody checks that
- * both name the same types. Values are trivially copyable. Each begins a word of its own; up to four words in
- * all go in registers, so a struct of four longs is what four longs were. A context that was handed fewer
- * words than it reads finds anything in the rest. More than four stay in the frame of who leaves, and are
- * copied from there by who is resumed, before anything else: nothing is allocated.
+ * The values that one side passes are those that the other side's switch, or entry function, receives.
+ * Nothing checks that both sides name the same types. Values are trivially copyable. Each begins a word of
+ * its own; up to four words in all are passed in registers, so that a struct of four longs is passed as four
+ * longs are. A context that is passed fewer words than it reads finds arbitrary data in the rest. More than
+ * four words stay in the frame of the context that leaves; the one that is resumed copies them from there
+ * before anything else. Nothing is allocated.
  *
- * Misuse is not seen here: a handle is an address. To resume one twice, or what is running, has no defined
- * result. sennit::coroutine and sennit::generator assert it in debug builds, sennit/mctx.h always says it.
- * What is null or misaligned as the top of a new stack is asserted in debug builds.
+ * Misuse is not detected here: a handle is an address. To resume one twice, or a context that is running,
+ * is undefined. sennit::coroutine and sennit::generator assert it in debug builds, and sennit/mctx.h always
+ * reports it. A null or misaligned top of a new stack is asserted in debug builds.
  *
  * An entry function must not return nor let an exception out. `top`: see sennit_newstack, in
  * sennit/detail/arch/native.h; the contexts are the same.
  *
- * Compiled with the plugin for clang (docs/swapstack.md), which defines SENNIT_COMPILER_SWAPSTACK, these are
- * the primitive sennit.swapstack: a frame pointer or a base pointer is saved only where there is one, and a
- * new context whose function is known is entered by a direct jump. Otherwise they are the library's inline
- * switch, which means the same; so they are for other targets and backends.
+ * If they are compiled with the plugin for clang (docs/swapstack.md), which defines
+ * SENNIT_COMPILER_SWAPSTACK, these are the primitive sennit.swapstack: a frame pointer or a base pointer is
+ * saved only where there is one, and a new context whose function is known is entered by a direct jump.
+ * Otherwise they are the library's inline switch, with the same meaning. Thus they work for other targets
+ * and backends.
  *
  * Source: Dolan 2013, sections 3.1 to 3.3 and 4.
  */
@@ -58,7 +61,7 @@
 extern "C" {
 #endif
 
-/* Nobody's API: what all spellings are made of. `sent` and `received`: how many words. */
+/** Private: all forms are built on it. `sent` and `received` below are numbers of words. */
 struct sennit_words {
   sennit_context from;
   uintptr_t value0, value1, value2, value3;
@@ -114,7 +117,7 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
 
 #define SENNIT_WORDS_OF(type) ((sizeof(type) + sizeof(uintptr_t) - 1) / sizeof(uintptr_t))
 
-/* The same of as many words as there are, at `value`, `size` bytes. */
+/** Private: passes the `size` bytes at `value`. */
 SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_value(sennit_context target, const void* value,
                                                            size_t size, size_t received) {
   uintptr_t words[4] = {0, 0, 0, 0};
@@ -126,7 +129,7 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_value(sennit_context target
                            received <= 4 ? received : 1);
 }
 
-/* Where `count` words are that came as `words`. */
+/** Private: the place of `count` words that were received as `words`. */
 SENNIT_ALWAYS_INLINE const uintptr_t* sennit_words_at(const uintptr_t words[4], size_t count) {
   return count <= 4 ? words : (const uintptr_t*)words[0];
 }
@@ -137,13 +140,14 @@ SENNIT_ALWAYS_INLINE const uintptr_t* sennit_words_at(const uintptr_t words[4], 
 
 #ifndef __cplusplus
 
-/* Where nothing is handed over. */
+/** The type for a side that passes nothing, and its only value. */
 __extension__ typedef struct {
 } sennit_nothing;
 #define SENNIT_NOTHING (__extension__(sennit_nothing){})
 
-/* Defines the function  name_transfer name(sennit_context target, in value),  and its result, a struct of
- * sennit_context from and  out value. */
+/** Defines the function  name_transfer name(sennit_context target, in value),  and the type of its result, a
+ * struct of sennit_context from and  out value.
+ */
 #define SENNIT_SWAPSTACK(name, out, in)                                                                  \
   typedef struct {                                                                                       \
     sennit_context from;                                                                                 \
@@ -158,8 +162,9 @@ __extension__ typedef struct {
     return result;                                                                                       \
   }
 
-/* Begins the definition of an entry function for sennit_newstack, whose body finds  sennit_context from  and
- * in value. */
+/** Begins the definition of an entry function for sennit_newstack, whose body has  sennit_context from  and
+ * in value.
+ */
 #define SENNIT_SWAPSTACK_ENTRY(name, in)                                                      \
   SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value);                       \
   static void name(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, \
@@ -179,12 +184,13 @@ __extension__ typedef struct {
 
 namespace sennit {
 
-/* What a switch returns: who resumed us, and what he handed over. */
+/** The result of a switch: the context that has resumed the caller, and the value that it passed. */
 template <class T>
 struct transfer {
   sennit_context from;
   T value;
 };
+/** The result of a switch that receives no value. */
 template <>
 struct transfer<void> {
   sennit_context from;
@@ -255,15 +261,17 @@ template <auto Entry, class... In>
 
 }  // namespace detail
 
-/* Resumes `target`, handing over `values`, and returns what we are handed: swapstack<Out(In...)>. Out: void,
- * or a type of any size. */
+/** Resumes `target`, passes `values` to it, and returns what the caller receives: `swapstack<Out(In...)>`.
+ * Out is void, or a type of any size.
+ */
 template <class Signature, class... Values>
 [[gnu::always_inline]] inline auto swapstack(sennit_context target, Values... values) noexcept {
   return detail::typed_switch<Signature>::swap(target, values...);
 }
 
-/* A context on the stack below `top` that, resumed first, calls Entry with who did so and what he handed
- * over. Entry: a function, void(sennit_context, In...). */
+/** Makes a context on the stack below `top`. When it is first resumed, it calls Entry, a function
+ * `void(sennit_context, In...)`, with the context that resumed it and the values that were passed.
+ */
 template <auto Entry>
 [[gnu::always_inline]] inline sennit_context newstack(void* top) noexcept {
   return detail::new_context<Entry>(top, Entry);
