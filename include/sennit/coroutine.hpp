@@ -195,7 +195,7 @@ private:
           result_of(frame) = detail::to_word(out);
         else  // looked up now: each call has a place of its own
           reinterpret_cast<std::optional<Out>*>(result_of(frame))->emplace(std::move(out));
-      } catch (...) {  // also the unwinding of the fiber that the body ran in: it goes on in its resumer
+      } catch (...) {  // also the unwinding of the body's fiber, which continues in its resumer
         detail::coroutine_fail(frame, std::current_exception());
       }
     }

@@ -28,8 +28,8 @@
 // - while the runtime ends;
 // - if the stack of a generator overflows;
 // - in code of an OS thread;
-// - in a signal handler with SA_ONSTACK. (One without it cannot be told from the fiber, on whose stack it
-//   runs.)
+// - in a signal handler with SA_ONSTACK. (A handler without it runs on the fiber's stack, and looks
+//   like the fiber.)
 //
 // The interrupted code may hold anything, including locks of malloc. A server, and the fibers for which it
 // waits, must not need what the faulting code may hold.

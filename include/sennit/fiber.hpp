@@ -189,7 +189,7 @@ SENNIT_INLINE fiber spawn(Function&& function) {
   if (!of.scatters) [[likely]]
     detail::parallel_push(*w, f);
   else
-    detail::parallel_begin_as(of, w, f, {});  // made here, not where nobody reads them
+    detail::parallel_begin_as(of, w, f, {});  // constructed only where they are used
   return fiber(f);
 }
 /// Starts a fiber with options. Otherwise like spawn(function).
@@ -227,7 +227,7 @@ template <class Function>
 SENNIT_INLINE fiber spawn_now(Function&& function) {
   detail::parallel_worker& w = detail::running_parallel_for("spawn_now");
   detail::fiber& f = detail::parallel_make(w.runtime, &w, std::forward<Function>(function), 0, true);
-  fiber started(f);  // before that, for the caller may be told to leave there
+  fiber started(f);  // first, because the caller may be unwound in parallel_enter_new
   detail::parallel_enter_new(detail::may_block_to_copy<Function> ? detail::running_parallel() : w, f);
   return started;
 }
@@ -236,10 +236,6 @@ SENNIT_INLINE fiber spawn_now(Function&& function) {
 /// fatal, except for sleeping. Fibers of a local runtime use sennit::local::this_fiber. A wait throws
 /// sennit::cancelled if a stop_guard ends it.
 namespace this_fiber {
-
-// All of it is for fibers of a sennit::runtime, and ends the program where it is called elsewhere, but for
-// sleeping: for those of a local runtime there is sennit::local::this_fiber. What waits throws
-// sennit::cancelled where a stop_guard ends the wait.
 
 /// Lets other ready fibers of this worker run before the caller resumes. errno is not preserved.
 SENNIT_INLINE void yield() {

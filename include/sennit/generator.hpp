@@ -111,7 +111,7 @@ public:
         return;
       detail::resume_as how = detail::resume_as::same;
       if (std::exchange(frame.state, detail::coroutine_state::active) == detail::coroutine_state::active) {
-        (*this)(current(frame));  // it stands on an element that nobody has taken yet
+        (*this)(current(frame));  // its current element has not been taken yet
         how = detail::resume_as::changed;
       }
       while (advance_inner(frame, how)) {
@@ -263,7 +263,7 @@ private:
       try {
         yielder yield(frame);
         detail::payload_get<Body>(frame)(yield);
-      } catch (...) {  // also the unwinding of the fiber that the body ran in: it goes on in its resumer
+      } catch (...) {  // also the unwinding of the body's fiber, which continues in its resumer
         detail::coroutine_fail(frame, std::current_exception());
       }
     }

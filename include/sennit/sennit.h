@@ -372,8 +372,8 @@ int sennit_channel_close(struct sennit_channel* channel);
 /** Returns the number of elements in the channel. */
 ssize_t sennit_channel_size(const struct sennit_channel* channel);
 
-/* ---- Coroutine: a function that stops in the middle, hands a word out, and goes on with another. In any
- * thread, inside or outside of fibers; it may be handed from thread to thread between two resumes. ---- */
+/* ---- Coroutine: a function that passes a word to its caller, suspends, and resumes with another word. Any
+ * thread, inside or outside of fibers. It may pass from thread to thread between two resumes. ---- */
 
 /** A coroutine's function. It gets the word of the first resume, and returns the word of the last. */
 typedef uintptr_t (*sennit_coroutine_function)(struct sennit_coroutine* self, void* argument,
@@ -398,10 +398,10 @@ bool sennit_coroutine_done(const struct sennit_coroutine* coroutine);
  */
 uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
 
-/* ---- TCP. Called by fibers. No operation raises SIGPIPE. Errors beside those of the system calls (connect,
- * read, write, ...: -ECONNREFUSED, -ENETUNREACH, -ECONNRESET; -EPIPE: the peer no longer reads): -ETIMEDOUT;
+/* ---- TCP. Only fibers call these functions. No operation raises SIGPIPE. Errors are those of the system
+ * calls (-ECONNREFUSED, -ENETUNREACH, -ECONNRESET, ...; -EPIPE: the peer no longer reads), and -ETIMEDOUT;
  * -ECANCELED: another fiber closed the stream meanwhile; -EBUSY: another fiber reads, or writes, or accepts,
- * and nothing was done. After any but -ETIMEDOUT and -EBUSY, close. ---- */
+ * and nothing was done. After any error except -ETIMEDOUT and -EBUSY, close the object. ---- */
 
 /** Connects to an address ("127.0.0.1", "::1"), or to a host by its name. The addresses of a name are tried
  * in order, and each may use an equal share of the time that is left. TCP_NODELAY is switched on. The
@@ -501,7 +501,7 @@ void sennit_signal_set_destroy(struct sennit_signal_set* set);
  */
 int sennit_signal_set_wait(struct sennit_signal_set* set, int64_t deadline);
 
-/* ---- Readiness of somebody else's file descriptor. ---- */
+/* ---- Readiness of a file descriptor that another library owns. ---- */
 
 /** Prepares to watch a file descriptor, without owning it. The descriptor must stay open until the object is
  * destroyed. Several objects and a stream may watch one descriptor; each object except the first then opens

@@ -6,6 +6,29 @@ import unittest
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_words"
+HEADER = """\
+// sennit::rope: strands.
+//
+//   rope.pull();  // who waits
+//
+// It is plaited.
+#pragma once
+
+/// A strand.
+///
+/// - Length: it is
+///   bounded.
+///
+/// \\code
+///   // Nobody is told.
+/// \\endcode
+class strand {
+public:
+  /* `who` pulls */
+  void pull() { report("// nobody pulls"); }
+  char end = '"';  // a quote, and not the start of a string
+};
+"""
 PLAIN = "# Ropes\n\nThe waiter resumes.\nThe caller that holds the lock wakes it, and a program who-knows ends.\n"
 
 
@@ -23,7 +46,7 @@ class CheckWords(unittest.TestCase):
         status, output = run_on({"README.md": f"{PLAIN}\n{sentence}\n"})
         self.assertEqual(status, 1, output)
         self.assertIn(what, output)
-        self.assertIn("1 documents read, 1 faults", output)
+        self.assertIn("1 documents and 0 headers read, 1 faults", output)
 
     def test_plain_text_is_accepted(self):
         status, output = run_on({"README.md": PLAIN})
@@ -65,7 +88,33 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertIn("docs/rope.md:1", output)
         self.assertIn("papers/rope.md:1", output)
-        self.assertIn("2 documents read, 2 faults", output)
+        self.assertIn("2 documents and 0 headers read, 2 faults", output)
+
+    def assert_in_header(self, output_has: str, old: str, new: str) -> None:
+        self.assertIn(old, HEADER)
+        pages = [f"include/sennit/{page}" for page in ("rope.hpp", "local/rope.hpp", "rope.h")]
+        status, output = run_on({page: HEADER.replace(old, new) for page in pages})
+        self.assertEqual(status, 1, output)
+        for page in pages:
+            self.assertIn(f"{page}:{output_has}", output)
+        self.assertIn("0 documents and 3 headers read, 3 faults", output)
+
+    def test_plain_comments_of_headers_are_accepted(self):
+        status, output = run_on({"include/sennit/rope.hpp": HEADER})
+        self.assertEqual(status, 0, output)
+
+    def test_phrases_in_comments_of_headers_are_found(self):
+        self.assert_in_header('5: "goes on"', "It is plaited.", "It goes on.")
+        self.assert_in_header('8: "Who"', "/// A strand.", "/// Who pulls is woken.")
+        self.assert_in_header('11: "but for"', "///   bounded.", "///   bounded, but for one.")
+        self.assert_in_header('18: "somebody"', "/* `who` pulls */", "/** somebody pulls */")
+        self.assert_in_header('18: "who"', "/* `who` pulls */", "/// \\returns who pulls")
+        self.assert_in_header('20: "be told"', "// a quote", "///< to be told")
+        self.assert_in_header('11: "of who"', "/// - Length: it is\n///   bounded.", "/// - Length: it is of\n///   who pulls.")
+
+    def test_other_headers_are_not_checked(self):
+        status, output = run_on({"include/sennit/detail/sync/rope.hpp": "// Nobody pulls.\n"})
+        self.assertEqual(status, 0, output)
 
 
 if __name__ == "__main__":

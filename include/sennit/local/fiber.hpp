@@ -145,7 +145,7 @@ private:
   friend fiber spawn(continuation begins);
 
   SENNIT_INLINE explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
-  /// Returns the fiber when it has ended, null when the deadline has passed, and detail::nobody when the
+  /// Returns the fiber when it has ended, null when the deadline has passed, and `detail::nobody` when the
   /// caller is to be unwound. The fiber passes its own address to its joiner in the register that the
   /// switch hands over, so that nothing waits for the joiner's stack to be read.
   SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {

@@ -95,8 +95,8 @@ private:
   enum class state : std::uint8_t {
     free,
     locked,
-    wanted,  // locked, and not to be unlocked the quick way: somebody has waited for it, or it takes notes
-    open,    // free, and not to be locked the quick way: somebody waits still, or it takes notes
+    wanted,  // locked; the fast unlock is not possible: a fiber has waited for it, or it records its owner
+    open,    // free; the fast lock is not possible: a fiber still waits, or it records its owner
     fresh    // free; it was never locked
   };
 
