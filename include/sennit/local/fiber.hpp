@@ -126,9 +126,14 @@ public:
     fiber_ = nullptr;
   }
 
-  /// Lets the fiber's park() return: the current one, or else the next one. Does not block. Fatal if the
-  /// handle is empty.
-  void unpark() noexcept { detail::fiber_unpark(some()); }
+  /// Lets the fiber's park() return: the current one, or else the next one. Does not block.
+  ///
+  /// \pre The handle is not empty. Debug builds assert it. A test in release builds took a hop round a ring
+  /// of continuations from 10 to 18 ns.
+  void unpark() noexcept {
+    assert(fiber_ != nullptr && "sennit: unpark of a handle that is empty");
+    detail::fiber_unpark(*fiber_);
+  }
 
   /// The fiber's number, at least 1. It is assigned when it is first asked for or printed. It is unique in
   /// the process until 2^32 numbers have been assigned. Fatal if the handle is empty.
