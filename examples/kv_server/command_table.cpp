@@ -9,19 +9,16 @@ namespace handlers {
 // connection_commands.cpp
 void auth(invocation&), echo(invocation&), hello(invocation&), ping(invocation&), quit(invocation&);
 void info(invocation&), describe(invocation&), configuration(invocation&);
-// string_commands.cpp
+// value_commands.cpp
 void get(invocation&), set(invocation&), incr(invocation&), flushall(invocation&), hget(invocation&);
 void mset(invocation&), del(invocation&), hset(invocation&);
-// list_commands.cpp
 void blpop(invocation&), lrange(invocation&), push(invocation&, list_end), pop(invocation&, list_end);
-// set_commands.cpp
+// set_commands.cpp, sort_commands.cpp
 void sadd(invocation&), srem(invocation&), smove(invocation&), spop(invocation&);
 void combine(invocation&, operation, std::size_t first);
-// sorted_set_commands.cpp, sort_commands.cpp
 void zadd(invocation&), zpopmin(invocation&), sort(invocation&);
-// pubsub_commands.cpp
+// client_commands.cpp
 void publish(invocation&), subscribe(invocation&), unsubscribe(invocation&);
-// transaction_commands.cpp
 void multi(invocation&), exec(invocation&), discard(invocation&), watch(invocation&), unwatch(invocation&);
 
 }  // namespace handlers
@@ -30,19 +27,9 @@ namespace {
 
 using namespace handlers;
 
-template <list_end end>
-void push_at(invocation& call) {
-  push(call, end);
-}
-template <list_end end>
-void pop_at(invocation& call) {
-  pop(call, end);
-}
-template <operation how, bool stored = false>
-void combined(invocation& call) {
-  combine(call, how, stored ? 2 : 1);
-}
 constexpr list_end left = list_end::left, right = list_end::right;
+constexpr operation united = operation::united, common = operation::intersection,
+                    without = operation::difference;
 
 // clang-format off
 constexpr command table[] = {
@@ -61,30 +48,30 @@ constexpr command table[] = {
     {"hset", -4, denyoom, "hash", "2.0.0", "Set the values of fields", hset},
     {"incr", 2, denyoom, "string", "1.0.0", "Add one to an integer value", incr},
     {"info", -1, 0, "server", "1.0.0", "Report on the server", info},
-    {"lpop", 2, 0, "list", "1.0.0", "Take the first item of a list", pop_at<left>},
-    {"lpush", -3, denyoom, "list", "1.0.0", "Put items at the beginning of a list", push_at<left>},
+    {"lpop", 2, 0, "list", "1.0.0", "Take the first item of a list", [](invocation& call) { pop(call, left); }},
+    {"lpush", -3, denyoom, "list", "1.0.0", "Put items at the beginning of a list", [](invocation& call) { push(call, left); }},
     {"lrange", 4, 0, "list", "1.0.0", "Get a range of items", lrange},
     {"mset", -3, denyoom, "string", "1.0.1", "Set the values of keys", mset},
     {"multi", 1, at_once, "transactions", "1.2.0", "Queue what follows until EXEC", multi},
     {"ping", -1, subscriber, "connection", "1.0.0", "Answer PONG, or the argument", ping},
     {"publish", 3, 0, "pubsub", "2.0.0", "Send a message to a channel", publish},
     {"quit", -1, subscriber | at_once, "connection", "1.0.0", "Close the connection", quit},
-    {"rpop", 2, 0, "list", "1.0.0", "Take the last item of a list", pop_at<right>},
-    {"rpush", -3, denyoom, "list", "1.0.0", "Put items at the end of a list", push_at<right>},
+    {"rpop", 2, 0, "list", "1.0.0", "Take the last item of a list", [](invocation& call) { pop(call, right); }},
+    {"rpush", -3, denyoom, "list", "1.0.0", "Put items at the end of a list", [](invocation& call) { push(call, right); }},
     {"sadd", -3, denyoom, "set", "1.0.0", "Add members to a set", sadd},
-    {"sdiff", -2, 0, "set", "1.0.0", "Get the members of the first set that are in no other", combined<operation::difference>},
-    {"sdiffstore", -3, denyoom, "set", "1.0.0", "Store what SDIFF gets", combined<operation::difference, true>},
+    {"sdiff", -2, 0, "set", "1.0.0", "Get the members of the first set that are in no other", [](invocation& call) { combine(call, without, 1); }},
+    {"sdiffstore", -3, denyoom, "set", "1.0.0", "Store what SDIFF gets", [](invocation& call) { combine(call, without, 2); }},
     {"set", -3, denyoom, "string", "1.0.0", "Set the value of a key", set},
-    {"sinter", -2, 0, "set", "1.0.0", "Get the members that are in all sets", combined<operation::intersection>},
-    {"sinterstore", -3, denyoom, "set", "1.0.0", "Store what SINTER gets", combined<operation::intersection, true>},
-    {"smembers", 2, 0, "set", "1.0.0", "Get all members of a set", combined<operation::united>},
+    {"sinter", -2, 0, "set", "1.0.0", "Get the members that are in all sets", [](invocation& call) { combine(call, common, 1); }},
+    {"sinterstore", -3, denyoom, "set", "1.0.0", "Store what SINTER gets", [](invocation& call) { combine(call, common, 2); }},
+    {"smembers", 2, 0, "set", "1.0.0", "Get all members of a set", [](invocation& call) { combine(call, united, 1); }},
     {"smove", 4, 0, "set", "1.0.0", "Move a member from a set to another", smove},
     {"sort", -2, 0, "generic", "1.0.0", "Get the elements of a list, a set or a sorted set in order", sort},
     {"spop", 2, 0, "set", "1.0.0", "Take a member at random", spop},
     {"srem", -3, 0, "set", "1.0.0", "Remove members from a set", srem},
     {"subscribe", -2, subscriber, "pubsub", "2.0.0", "Listen to channels", subscribe},
-    {"sunion", -2, 0, "set", "1.0.0", "Get the members that are in any set", combined<operation::united>},
-    {"sunionstore", -3, denyoom, "set", "1.0.0", "Store what SUNION gets", combined<operation::united, true>},
+    {"sunion", -2, 0, "set", "1.0.0", "Get the members that are in any set", [](invocation& call) { combine(call, united, 1); }},
+    {"sunionstore", -3, denyoom, "set", "1.0.0", "Store what SUNION gets", [](invocation& call) { combine(call, united, 2); }},
     {"unsubscribe", -1, subscriber, "pubsub", "2.0.0", "Listen to channels no longer", unsubscribe},
     {"unwatch", 1, 0, "transactions", "2.2.0", "Forget all keys that are watched", unwatch},
     {"watch", -2, at_once, "transactions", "2.2.0", "Make EXEC refuse if keys change before", watch},

@@ -1,6 +1,6 @@
 // kv_server: an in-memory key-value server that speaks the Redis protocol. Its command line.
 //
-// Where to read on: fronts/fiber_server.cpp (fibers and I/O), session.hpp (bytes to replies), client.hpp
+// Where to read on: fronts/fiber_server.cpp (fibers and I/O), session.hpp (bytes to replies), state.hpp
 // (clients that wait for each other), commands.hpp, store.hpp. A new command is a row in command_table.cpp
 // and a function in the file of its kind.
 #include <malloc.h>

@@ -1,5 +1,5 @@
 // The server's randomness: from the kernel, at once or as a seed.
-#include "randomness.hpp"
+#include "siphash.hpp"
 
 #include <random>
 

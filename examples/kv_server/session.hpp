@@ -6,7 +6,7 @@
 //     while (outcome is more or compute);  leave both loops at outcome::close
 //
 // If is_in_company() holds, other clients may cause output at any time. The front then calls process() when
-// it is woken (client.hpp), still receives, so that it notices the end of the connection, and calls
+// it is woken (state.hpp), still receives, so that it notices the end of the connection, and calls
 // time_out() at deadline().
 //
 // Memory. An idle session holds none. Bytes are received into a block that all sessions of a thread share;

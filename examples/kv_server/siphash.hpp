@@ -49,4 +49,8 @@ std::uint64_t siphash(const siphash_key& key, std::string_view bytes) {
   return v0 ^ v1 ^ v2 ^ v3;
 }
 
+// Where the server's randomness comes from (randomness.cpp). Fuzzing puts a repeatable one in its place.
+siphash_key random_hash_key();                // unknown to all clients
+std::size_t random_below(std::size_t limit);  // from 0; not for secrets
+
 }  // namespace kv

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <new>
 
-#include "randomness.hpp"
 #include "siphash.hpp"
 
 namespace kv {

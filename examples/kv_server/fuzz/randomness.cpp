@@ -1,5 +1,5 @@
 // In place of the server's own randomness: the same for every run of an input.
-#include "../randomness.hpp"
+#include "../siphash.hpp"
 
 #include <random>
 
