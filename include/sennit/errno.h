@@ -29,6 +29,7 @@ int* sennit_errno_location(void);
 #endif
 
 #undef errno
+/** errno of the calling fiber, or thread. */
 #define errno (*sennit_errno_location())
 
 #endif

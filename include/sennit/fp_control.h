@@ -54,10 +54,10 @@ void sennit_fp_control_set(uint64_t word);
  * private.
  */
 struct sennit_fp_keeper {
-  struct sennit_exception_state looks_busy; /* by which every switch goes the way that asks */
-  uint64_t own;                             /* while its context is suspended */
-  uint64_t found;                 /* what the thread had; of an inner one: what its end brings back */
-  struct sennit_fp_keeper* outer; /* the context's first one; null: it is that itself */
+  struct sennit_exception_state looks_busy; /**< makes each switch take the slow path */
+  uint64_t own;                             /**< the context's state while it is suspended */
+  uint64_t found;                 /**< the thread's state; of an inner one: the state that its end restores */
+  struct sennit_fp_keeper* outer; /**< the context's first one; null: this is the first */
 };
 
 /** From here on the calling context has a control state of its own, at first the thread's, until the

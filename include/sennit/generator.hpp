@@ -190,9 +190,6 @@ public:
     detail::coroutine_frame* frame_;  // null at the end
   };
 
-  template <class Body>
-    requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
-            std::invocable<std::decay_t<Body>&, yielder&>
   /// A generator with a body, any callable `f(generator<T>::yielder&)`. The body is moved to the
   /// generator's stack, or to the heap if it is larger than 96 bytes. It does not start yet.
   ///
@@ -200,6 +197,9 @@ public:
   /// of at least 1 KiB. Such memory has no guard, and is in use until the generator is destroyed.
   ///
   /// \throws std::system_error if memory or mappings are exhausted
+  template <class Body>
+    requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
+            std::invocable<std::decay_t<Body>&, yielder&>
   SENNIT_INLINE explicit generator(Body&& body, detail::stack_wish stack = detail::default_stack_size)
       : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;

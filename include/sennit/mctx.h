@@ -74,15 +74,15 @@ extern "C" {
 
 /** A context. Zero it before its first use, unless that is sennit_mctx_create. The members are private. */
 struct sennit_mctx {
-  sennit_context context; /* suspended by create or switch; null: running, or `saved` */
-  unsigned char saved;    /* `place` is valid: 1 for once, 2 for ever */
-  unsigned char keeps;    /* what it has of its own: SENNIT_MCTX_... */
-  void (*start)(void*);
-  void* argument;
-  int error; /* errno */
-  uint64_t fp_control;
-  sigset_t mask;
-  sigjmp_buf place;
+  sennit_context context; /**< suspended by create or switch; null: running, or `saved` */
+  unsigned char saved;    /**< `place` is valid: 1 once, 2 any number of times */
+  unsigned char keeps;    /**< the options of sennit_mctx_create() */
+  void (*start)(void*);   /**< the function of a created context */
+  void* argument;         /**< its argument */
+  int error;              /**< errno, if the context keeps it */
+  uint64_t fp_control;    /**< the floating-point control state, if the context keeps it */
+  sigset_t mask;          /**< the signal mask, if the context keeps it */
+  sigjmp_buf place;       /**< where the context was saved */
 };
 
 /** The context has a signal mask of its own, at first that of the thread that creates it. Its mask is saved
@@ -137,7 +137,9 @@ SENNIT_ALWAYS_INLINE void sennit_mctx_switch(struct sennit_mctx* from, struct se
 
 /* ---- Private from here on. ---- */
 
+/** Notes that the context is saved, and returns it. */
 struct sennit_mctx* sennit_mctx_note_saved(struct sennit_mctx* mctx);
+/** A switch that is not a simple one. */
 void sennit_mctx_switch_slowly(struct sennit_mctx* from, struct sennit_mctx* to);
 
 SENNIT_ALWAYS_INLINE void sennit_mctx_switch(struct sennit_mctx* from, struct sennit_mctx* to) {

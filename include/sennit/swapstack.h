@@ -63,7 +63,8 @@ extern "C" {
 
 /** Private: all forms are built on it. `sent` and `received` below are numbers of words. */
 struct sennit_words {
-  sennit_context from;
+  sennit_context from; /**< the context that resumed the caller */
+  /** The words that were received. */
   uintptr_t value0, value1, value2, value3;
 };
 
@@ -95,6 +96,7 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
   }
 }
 #else
+/** Private: passes `sent` words, and receives `received`. */
 SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target, const uintptr_t* words,
                                                            size_t sent, size_t received) {
   struct sennit_words got;
@@ -115,6 +117,7 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
 }
 #endif
 
+/** Private: the number of words that a value of the type takes. */
 #define SENNIT_WORDS_OF(type) ((sizeof(type) + sizeof(uintptr_t) - 1) / sizeof(uintptr_t))
 
 /** Private: passes the `size` bytes at `value`. */
@@ -187,12 +190,15 @@ namespace sennit {
 /** The result of a switch: the context that has resumed the caller, and the value that it passed. */
 template <class T>
 struct transfer {
+  /** The context that has resumed the caller. It may be resumed once. */
   sennit_context from;
+  /** The value that it passed. */
   T value;
 };
 /** The result of a switch that receives no value. */
 template <>
 struct transfer<void> {
+  /** The context that has resumed the caller. It may be resumed once. */
   sennit_context from;
 };
 

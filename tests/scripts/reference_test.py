@@ -1,9 +1,14 @@
 """scripts/reference makes documentation of the comments that describe declarations, and of no others."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
+import shutil
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "reference"
 LOADER = importlib.machinery.SourceFileLoader("reference", str(SCRIPT))
@@ -73,6 +78,26 @@ class Reference(unittest.TestCase):
     def test_comments_in_the_form_of_doxygen_stay(self):
         lines = ["int a;", "/// A rope.", "int rope;", "/** Two. */", "int two;"]
         self.assertEqual(REFERENCE.filtered(lines), lines)
+
+
+class Documented(unittest.TestCase):
+    def run_on(self, header: str) -> tuple[int, str]:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
+            root = Path(folder)
+            (root / "include" / "sennit").mkdir(parents=True)
+            (root / "include" / "sennit" / "rope.hpp").write_text(header, encoding="utf-8")
+            (root / "docs").mkdir()
+            shutil.copy(SCRIPT.parent.parent / "docs" / "Doxyfile", root / "docs")
+            with mock.patch.multiple(REFERENCE, ROOT=root, OUTPUT=root / "build" / "reference"):
+                return REFERENCE.main(), output.getvalue()
+
+    def test_documented_header_is_accepted(self):
+        self.assertEqual(self.run_on(HEADER), (0, "1 headers are described in build/reference/html/index.html\n"))
+
+    def test_public_member_without_documentation_is_reported(self):
+        status, output = self.run_on(HEADER.replace("  // Pulls.\n", ""))
+        self.assertEqual(status, 1, output)
+        self.assertIn("Member pull() (function) of class sennit::strand is not documented", output)
 
 
 if __name__ == "__main__":
