@@ -16,8 +16,12 @@
 namespace sennit {
 
 /// Calls from fiber to fiber: a client sends a request to a server and waits for the reply. Any number of
-/// callers and servers may use a port. Callers are served in the order in which they came. Its members are
-/// those of detail::basic_port.
+/// callers and servers may use a port. Callers are served in the order in which they came.
+///
+/// Its members are those of detail::basic_port, and close() and closed(). receive() returns an `incoming`:
+/// it converts to true if there is a request, `*incoming` is the request, and `incoming.reply(value)` or
+/// `incoming.fail(exception)` answers it. After close(), calls that no server has taken throw, and
+/// receivers get nothing.
 ///
 /// A call to a server that waits switches directly to it: nothing is allocated or queued. Otherwise the
 /// call stays in its caller's stack frame until a server receives it. Either side may abandon a call: a

@@ -81,18 +81,45 @@ class Reference(unittest.TestCase):
 
 
 class Documented(unittest.TestCase):
-    def run_on(self, header: str) -> tuple[int, str]:
+    def run_on(self, header: str, base: str = "") -> tuple[int, str]:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
             root = Path(folder)
             (root / "include" / "sennit").mkdir(parents=True)
             (root / "include" / "sennit" / "rope.hpp").write_text(header, encoding="utf-8")
+            if base:
+                (root / "include" / "sennit" / "detail" / "sync").mkdir(parents=True)
+                (root / "include" / "sennit" / "detail" / "sync" / "basic_event.hpp").write_text(base, encoding="utf-8")
             (root / "docs").mkdir()
             shutil.copy(SCRIPT.parent.parent / "docs" / "Doxyfile", root / "docs")
             with mock.patch.multiple(REFERENCE, ROOT=root, OUTPUT=root / "build" / "reference"):
-                return REFERENCE.main(), output.getvalue()
+                status = REFERENCE.main()
+                self.pages = [page.name for page in (root / "build" / "reference" / "html").glob("*.html")]
+                return status, output.getvalue()
 
     def test_documented_header_is_accepted(self):
         self.assertEqual(self.run_on(HEADER), (0, "1 headers are described in build/reference/html/index.html\n"))
+
+    def test_members_that_public_classes_inherit_are_described(self):
+        base = """\
+// Events.
+namespace sennit::detail {
+
+/// The members of sennit::event.
+class basic_event {
+public:
+  /// Sets it.
+  void set();
+
+private:
+  void undocumented();
+};
+
+}  // namespace sennit::detail
+"""
+        event = HEADER + "namespace sennit {\n/// An event.\nclass event : public detail::basic_event {};\n}\n"
+        status, output = self.run_on(event, base)
+        self.assertEqual((status, output), (0, "2 headers are described in build/reference/html/index.html\n"))
+        self.assertIn("classsennit_1_1members_1_1basic__event.html", self.pages)
 
     def test_public_member_without_documentation_is_reported(self):
         status, output = self.run_on(HEADER.replace("  // Pulls.\n", ""))

@@ -173,12 +173,13 @@ public:
   port_calls(const port_calls&) = delete;
   port_calls& operator=(const port_calls&) = delete;
 
-  // No more calls: those that nobody has taken throw, and receivers get nothing. What servers have taken they
-  // may still answer. May be repeated.
+  /// Closes the port: no more calls. Calls that no server has taken throw, and receivers get nothing.
+  /// Servers may still answer what they have taken. Does not block. May be called again.
   void close() noexcept {
     lock hold(waits_);
     close_held(hold);
   }
+  /// \returns whether close() was called
   bool closed() const noexcept {
     const lock hold(waits_);
     return closed_;

@@ -13,6 +13,7 @@ namespace sennit {
 
 /// The completion of a barrier that does nothing at the end of a phase.
 struct no_completion {
+  /// Does nothing.
   void operator()() noexcept {}
 };
 

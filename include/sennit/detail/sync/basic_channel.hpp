@@ -154,7 +154,9 @@ public:
   /// An input iterator that receives the values of a channel until the channel is closed and empty.
   class iterator {
   public:
+    /// The type of the values.
     using value_type = T;
+    /// Required of iterators.
     using difference_type = std::ptrdiff_t;
     /// The value that was received last. It may be moved from.
     T& operator*() const { return *value_; }

@@ -108,6 +108,7 @@ public:
   std::stop_token get_token() const noexcept { return stop_.get_token(); }
 
 protected:
+  /// A scope whose fibers' faults go to a server.
   explicit basic_scope(std::shared_ptr<const fault_hook> faults) : faults_(std::move(faults)) {}
 
 private:
