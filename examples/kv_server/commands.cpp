@@ -217,6 +217,9 @@ void execute(invocation& call) {
       call.server.blocked.serve(call.server);
     }
   });
+  if (!call.server.to_wake.empty()) [[unlikely]] {
+    wake_some(call.server, most_woken);
+  }
   if (!done && was_queueing && call.from.queued != nullptr) {
     call.from.queued->failed = true;
   }

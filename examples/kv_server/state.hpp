@@ -103,6 +103,7 @@ struct client {
   bool quit = false;    // close once the replies so far are sent
   bool broken = false;  // close at once
   bool in_exec = false;
+  bool to_wake = false;             // in server_state::to_wake
   bool watched_changed = false;     // one of `watched`
   std::uint64_t watched_epoch = 0;  // of the store, when the first key that exists was watched; 0: none was
   std::size_t subscriptions = 0;
@@ -120,8 +121,13 @@ inline std::size_t registered_memory(std::string_view name) {
   return 256 + 2 * name.size();
 }
 
-// Appends to `pushed` and wakes the client. Breaks off the client if `pushed` becomes too large.
+// Appends to `pushed`; wake_some() wakes the client. Breaks off the client if `pushed` becomes too large.
 void push_to(server_state& server, client& to, std::string_view bytes);
+
+// A command may push to thousands of clients. If all of them were woken at once, every other client would
+// wait for their turns. A command wakes at most `most_woken`, and the background work wakes the others.
+inline constexpr std::size_t most_woken = 200;
+void wake_some(server_state& server, std::size_t most);
 
 void leave_channel(server_state& server, client& from, const std::string& name);
 void stop_watching(server_state& server, client& from);
@@ -195,6 +201,7 @@ struct server_state {
   store keys;
   statistics stats;
   blocked_clients blocked;
+  std::deque<client*> to_wake;                                     // they have been pushed something
   std::map<std::string, std::set<client*>, std::less<>> channels;  // those that have subscribers
   std::size_t client_memory = 0;                                   // counted against max_memory_clients
   workspace shared;                // for all sessions, if one thread runs them

@@ -123,7 +123,20 @@ void push_to(server_state& server, client& to, std::string_view bytes) {
     server.client_memory -= to.pushed.capacity();
     to.pushed.release();
   }
-  to.broken ? to.front.break_off() : to.front.wake();
+  if (to.broken) {
+    to.front.break_off();
+  } else if (!std::exchange(to.to_wake, true)) {
+    server.to_wake.push_back(&to);
+  }
+}
+
+void wake_some(server_state& server, std::size_t most) {
+  for (; most != 0 && !server.to_wake.empty(); --most) {
+    client& next = *server.to_wake.front();
+    server.to_wake.pop_front();
+    next.to_wake = false;
+    next.front.wake();
+  }
 }
 
 void leave_channel(server_state& server, client& from, const std::string& name) {
@@ -157,6 +170,9 @@ void forget(server_state& server, client& gone) {
     leave_channel(server, gone, std::string(*gone.channels.begin()));
   }
   stop_watching(server, gone);
+  if (gone.to_wake) {
+    std::erase(server.to_wake, &gone);
+  }
   server.client_memory -= gone.pushed.capacity();
   gone.pushed.release();
 }

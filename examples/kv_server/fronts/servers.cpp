@@ -51,6 +51,7 @@ std::chrono::steady_clock::time_point destroy_garbage(server_state& server) {
   static std::size_t most_used = 0;  // since memory was given back last
   const auto used = [&] { return memory_in_use + server.client_memory; };
   most_used = std::max(most_used, used());
+  wake_some(server, most_woken);
   const bool more = server.keys.destroy_garbage(at_once);
   // malloc sorts chunks that were freed when it has none of the size wanted. It sorts these now, instead of
   // a million at once in a client's command.
@@ -60,7 +61,8 @@ std::chrono::steady_clock::time_point destroy_garbage(server_state& server) {
     ::malloc_trim(0);
     most_used = used();
   }
-  return std::chrono::steady_clock::now() + (more ? milliseconds(1) : milliseconds(100));
+  return std::chrono::steady_clock::now() +
+         (more || !server.to_wake.empty() ? milliseconds(1) : milliseconds(100));
 }
 
 void descriptor::reset() noexcept {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <random>
@@ -54,7 +55,7 @@ class test_client final : public front {
 public:
   explicit test_client(server_state& server) : session_(server, server.shared, 1, *this) {}
 
-  void wake() override {}
+  void wake() override { woken_ = true; }
   void break_off() override {}
   bool is_gone() override { return false; }
 
@@ -94,6 +95,7 @@ public:
     return replies;
   }
   bool is_done() const { return outcome_ == session::outcome::wait || is_closed(); }
+  bool is_woken() const { return woken_; }
   bool is_closed() const { return outcome_ == session::outcome::close; }
 
 private:
@@ -106,6 +108,7 @@ private:
     return step();
   }
 
+  bool woken_ = false;
   session session_;
   session::outcome outcome_ = session::outcome::wait;
 };
@@ -381,6 +384,24 @@ TEST(a_session, lets_others_have_their_turn_between_large_commands) {
   EXPECT_FALSE(all.one.is_done());
   EXPECT_EQ(all.ask("DEL to"), ":1\r\n");
   EXPECT_EQ(all.one.finish(), repeat(reply, 2));
+}
+
+TEST(a_message, wakes_a_limited_number_of_clients_at_a_time) {
+  world all;
+  std::deque<test_client> listeners;
+  for (std::size_t i = 0; i < most_woken + 2; ++i) {
+    listeners.emplace_back(*all.state).send("SUBSCRIBE news\r\n");
+  }
+  const auto woken = [&] {
+    return std::count_if(listeners.begin(), listeners.end(), [](auto& each) { return each.is_woken(); });
+  };
+  EXPECT_EQ(all.ask("PUBLISH news x"), ":" + std::to_string(most_woken + 2) + "\r\n");
+  EXPECT_EQ(woken(), most_woken);
+  wake_some(*all.state, 1);
+  EXPECT_EQ(woken(), most_woken + 1);
+  EXPECT_EQ(listeners.front().step(), encode({"message", "news", "x"}));
+  listeners.clear();
+  EXPECT_TRUE(all.state->to_wake.empty());
 }
 
 TEST(sort, is_computed_while_others_change_the_list_and_is_atomic_in_a_transaction) {
