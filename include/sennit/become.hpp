@@ -68,11 +68,11 @@ detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
   return sleeping_until(detail::deadline_after(time));
 }
 
-/// Sets the function with which the calling fiber resumes after a yield. From now on, until it is cleared
-/// or set anew, the fiber does not return from a yield: it releases its stack and later continues with
-/// function(state), or function() without a state, on an empty stack, as after `return become(yielding(),
-/// function, state)`. Use it for a fiber that computes, and that begins at one place after each yield in
-/// any case.
+/// Sets the function with which the calling fiber resumes after a yield. From then on
+/// the fiber does not return from a yield, until the function is cleared or set anew. It releases its stack
+/// and later continues with function(state) on an empty stack, or function() without a state, as after
+/// `return become(yielding(), function, state)`. Use it for a fiber that computes, and that begins at one
+/// place after each yield in any case.
 ///
 /// \code
 ///   sennit::continuation work(board* all) {

@@ -67,10 +67,10 @@ struct runtime_options {
   std::chrono::nanoseconds report_stuck_after{0};
 
   /// Reports a deadlock on standard error, once: all fibers of the process wait, and no known event can
-  /// wake one. The report names the cycle of joins and mutexes if there is one, fibers that block the whole
-  /// thread of a local runtime (for example by a `sennit::channel` where a `sennit::local::channel` is
-  /// needed), and all fibers as sennit::dump prints them. Mutexes that are first locked while a runtime has
-  /// this option record their owner.
+  /// wake one. The report names the cycle of joins and mutexes if there is one, and lists all fibers as
+  /// sennit::dump prints them. It also names fibers that block the whole thread of a local runtime, for
+  /// example by a `sennit::channel` where a `sennit::local::channel` is needed. Mutexes that are first locked
+  /// while a runtime has this option record their owner.
   ///
   /// \code
   /// sennit: deadlock: all fibers wait, and nothing that could wake one is known to come

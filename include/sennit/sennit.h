@@ -32,8 +32,8 @@
  * functions that other threads may call.
  *
  * The runtime's end. A fiber that has not ended when its runtime is destroyed is unwound, and so is a
- * coroutine that is destroyed: the function in which it is suspended does not return, and its stack is
- * unwound through all callers, as by a C++ exception. Compile C code that fibers run with -fexceptions: the
+ * coroutine that is destroyed. The function in which it is suspended does not return. Its stack is unwound
+ * through all callers, as by a C++ exception. Compile C code that fibers run with -fexceptions: the
  * cleanups of __attribute__((cleanup)) variables then run. They must not block. Without -fexceptions they
  * do not run, and what the frames owned is lost: memory, locks, file descriptors. Without unwind tables
  * (-fno-asynchronous-unwind-tables; x86-64 and AArch64 have them by default) the program is terminated.

@@ -29,9 +29,10 @@ namespace sennit {
 /// Stacks of 4 KiB have a guard. Stacks of 1 and 2 KiB lie side by side, without a guard: an overflow
 /// overwrites another stack. It is detected when a fiber that chose its stack size, or a coroutine, ends,
 /// and in builds with assertions at every wait and yield. The program then ends with the fiber's name, but
-/// the damage is done. Use such stacks for known code (see stack_usages()) that calls little, link with
-/// -Wl,-z,now, because to bind a function at its first call takes more than 1 KiB, and install signal
-/// handlers with SA_ONSTACK, because they run on the fiber's stack otherwise.
+/// the damage is done. Use such stacks only for
+/// known code that calls little (see stack_usages()). Link with -Wl,-z,now: to bind a function at its first
+/// call takes more than 1 KiB. Install signal handlers with SA_ONSTACK: otherwise they run on the fiber's
+/// stack.
 constexpr std::size_t small_stack(std::size_t bytes) noexcept {
   return bytes | detail::small_stack_mark;
 }

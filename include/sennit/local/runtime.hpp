@@ -38,9 +38,9 @@ struct runtime_options {
   /// The size of the guard below those stacks, in bytes, rounded up to pages. See
   /// spawn_options::guard_size.
   std::size_t guard_size = 64 * 1024;
-  /// Like sennit::runtime_options::report_deadlock; the report is about the whole process. run() waits
-  /// forever if its fibers wait for each other, because another thread might post what wakes them.
-  /// run_once() is not reported, because its caller may know more, unless a fiber blocks the whole thread.
+  /// Like sennit::runtime_options::report_deadlock; the report is about the whole
+  /// process. run() waits forever if its fibers wait for each other: another thread might post what wakes
+  /// them. In run_once() only a fiber that blocks the whole thread is reported: the caller may know more.
   std::optional<bool> report_deadlock = {};
   /// Like sennit::runtime_options::time_slice. Another thread must not call run() next, because a fiber
   /// that was made to yield may have the address of a thread-local variable in a register.
