@@ -335,10 +335,9 @@ void owner_note::take() noexcept {
   id = w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : nobody;
 }
 
-bool owner_note::blocks_caller() const noexcept {
+bool owner_note::is_held_by_caller() const noexcept {
   const worker* const w = this_worker();
-  const std::uint32_t holder = look(id);
-  return w != nullptr && w->ready.running() && holder != 0 && holder == look(w->ready.current->id) &&
+  return w != nullptr && w->ready.running() && look(id) == look(w->ready.current->id) &&
          !w->ready.current->flags.stoppable;
 }
 

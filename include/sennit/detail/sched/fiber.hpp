@@ -81,11 +81,15 @@ struct owner_note {
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
   std::uint32_t id = 0;  // the fiber's; or 0, or nobody's
   void take() noexcept;  // the calling fiber has it, or thread
-  // The calling fiber has it, and no stop can end its waits. False outside of fibers.
+  // Returns whether the calling fiber holds it and no stop can end its waits. False outside of fibers, and if
+  // the lock takes no notes.
   bool blocks_caller() const noexcept;
   // How many runtimes report deadlocks. A lock that is first taken when some do takes such notes from then
   // on; its quick ways fail then, and are the same for all others.
   static constinit inline std::atomic<unsigned> wanted{0};
+
+private:
+  bool is_held_by_caller() const noexcept;
 };
 
 // What a fiber's stack is known as: this very address. (An array: of a pointer to a literal, each file would
@@ -118,6 +122,10 @@ inline constexpr bool says_parked(fiber_status s) noexcept {
 template <class T>
 SENNIT_UNSANITIZED T look(const T& at) noexcept {
   return *const_cast<const volatile T*>(&at);
+}
+
+inline bool owner_note::blocks_caller() const noexcept {
+  return look(id) != 0 && is_held_by_caller();
 }
 
 // Bits of fiber_flags::unusual.
