@@ -131,7 +131,7 @@ public:
   /// \pre The handle is not empty. Debug builds assert it. A test in release builds took a hop round a ring
   /// of continuations from 10 to 18 ns.
   void unpark() noexcept {
-    assert(fiber_ != nullptr && "sennit: unpark of a handle that is empty");
+    assert(fiber_ != nullptr && "sennit: unpark of an empty handle");
     detail::fiber_unpark(*fiber_);
   }
 
