@@ -78,7 +78,8 @@ SENNIT_UNSANITIZED int sennit_mctx_create(struct sennit_mctx* mctx, void (*start
   mctx->start = start;
   mctx->argument = argument;
   mctx->keeps = (unsigned char)options;
-  save_what_it_keeps(mctx);
+  if (options != 0)
+    save_what_it_keeps(mctx);
   return 0;
 }
 
