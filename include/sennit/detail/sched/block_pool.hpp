@@ -1,5 +1,5 @@
-// Memory that a worker keeps for what its fibers need again and again, and soon: blocks of a few sizes, some
-// of each. Used by one thread at a time; a block may come from elsewhere, and go there.
+// Memory that a worker keeps for reuse by its fibers: blocks of a few sizes, a limited number of each. One
+// thread uses a pool at a time. A block may come from another pool, and return to another one.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ public:
   static constexpr std::size_t steps = 8;
   static constexpr std::size_t sizes = steps + 5;
 
-  // Which size holds so many bytes; from `sizes` on: none.
+  // Returns the index of the smallest size that holds `bytes`, or `sizes` or more if none does.
   static constexpr std::size_t size_for(std::size_t bytes) noexcept {
     const std::size_t doublings = std::bit_width((bytes - 1) / (step * steps));
     return doublings == 0 ? (bytes - 1) / step : steps - 1 + doublings;
@@ -27,7 +27,7 @@ public:
   static constexpr std::size_t bytes_of(std::size_t size) noexcept {
     return size < steps ? (size + 1) * step : step * steps << (size - (steps - 1));
   }
-  // How many of one are kept.
+  // The number of blocks of one size that the pool keeps.
   static constexpr unsigned most_of(std::size_t size) noexcept {
     return size < steps ? 32 : static_cast<unsigned>(std::max<std::size_t>(16 * 1024 / bytes_of(size), 2));
   }
@@ -41,7 +41,7 @@ public:
         ::operator delete(std::exchange(each.first, each.first->next));
   }
 
-  // Null: it has none of that size.
+  // Returns null if the pool has no block of that size.
   void* take(std::size_t size) noexcept {
     list& from = lists_[size];
     if (from.first == nullptr)
@@ -49,7 +49,7 @@ public:
     --from.count;
     return std::exchange(from.first, from.first->next);
   }
-  // False: it has enough of that size. The block is of operator new.
+  // Returns false if the pool has enough blocks of that size. The block comes from operator new.
   bool keep(void* block, std::size_t size) noexcept {
     list& to = lists_[size];
     if (to.count == most_of(size))

@@ -1,11 +1,11 @@
-// Who may end a wait that several could end: a waker, a deadline, the runtime's end.
+// The claim decides which of several events ends a wait: a waker, a deadline, or the runtime's end.
 //
-//   open ---> parked ---> taken or timed_out       by whoever comes first; it then makes the waiter ready
-//     +-----------------> taken or timed_out       came before the waiter had parked: nobody needs to do more
+//   open ---> parked ---> taken or timed_out       by the first event, which then makes the waiter ready
+//     +-----------------> taken or timed_out       by an event before the waiter parked: nothing more to do
 //
-// The waiter registers with everything that may end its wait while the claim is open, on its own stack; when
-// its stack is left, it parks the claim, unless that was taken meanwhile. An OS thread never parks it: it
-// waits for the word itself.
+// While the claim is open, the waiter still runs on its own stack. It registers with everything that may end
+// its wait. After it has left its stack, the claim is parked, unless an event took it meanwhile. An OS thread
+// never parks its claim: it waits on the word itself.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sennit::detail {
 
-// Of several places in which it waits, `taken` says which: the upper bits are its number.
+// In a wait in several places, the upper bits of `taken` are the number of the place.
 enum class claim_state : std::uint32_t { open, taken, parked, timed_out };
 inline constexpr claim_state taken_at(std::uint32_t place) noexcept {
   return claim_state{(place << 2) + static_cast<std::uint32_t>(claim_state::taken)};
@@ -26,14 +26,14 @@ inline constexpr std::uint32_t place_of(claim_state s) noexcept {
   return static_cast<std::uint32_t>(s) >> 2;
 }
 
-// Parked, and what ends the wait is a grant alone (or the runtime's end): who grants it opens the claim,
-// which so is ready for the next wait, for one atomic read-modify-write less.
+// Parked, and only a grant or the runtime's end may end the wait. The granter opens the claim again. This
+// saves the next wait one atomic read-modify-write.
 inline constexpr claim_state parked_for_grant{4 + static_cast<std::uint32_t>(claim_state::parked)};
 
 enum class claim_result : std::uint8_t {
-  lost,   // somebody else has ended the wait
-  early,  // won; the waiter has not parked, and goes on by itself
-  parked  // won; the waiter is to be made ready
+  lost,   // another event has ended the wait
+  early,  // won; the waiter has not parked, and continues by itself
+  parked  // won; the caller must make the waiter ready
 };
 
 template <class Memory = native_memory>
@@ -48,10 +48,10 @@ public:
     return claim_result::lost;
   }
 
-  // Ends the wait of one that cannot go on by itself. False: somebody else makes it ready.
+  // Ends the wait of a waiter that cannot continue by itself. Returns false if another event makes it ready.
   bool withdraw() noexcept { return take(claim_state::timed_out) == claim_result::parked; }
 
-  // The waiter has left its stack. False: the wait has ended; state() says how.
+  // Called when the waiter has left its stack. Returns false if the wait has ended; state() says how.
   bool park(claim_state as = claim_state::parked) noexcept {
     claim_state seen = claim_state::open;
     return state_.compare_exchange_strong(seen, as, std::memory_order_release, std::memory_order_relaxed);
@@ -61,14 +61,14 @@ public:
 
   bool is_open() const noexcept { return state_.load(std::memory_order_relaxed) == claim_state::open; }
 
-  // For one that is used again and again (a fiber's own park): opens it; who had ended the wait.
+  // For a claim that is used repeatedly (a fiber's own park): opens it, and returns the former state.
   claim_state reopen() noexcept { return state_.exchange(claim_state::open, std::memory_order_acquire); }
-  // The same after a park for a grant, which has opened it as a rule.
+  // Opens the claim after a park for a grant. The granter has usually opened it.
   void renew() noexcept {
     if (!is_open())
       reopen();
   }
-  // A wake that is kept until somebody waits. True: the waiter is to be made ready.
+  // A wake that is kept until the next wait. Returns true if the caller must make the waiter ready.
   bool grant() noexcept {
     claim_state seen = state_.load(std::memory_order_relaxed);
     claim_state next;

@@ -1,20 +1,20 @@
-// Fibers that block without a stack: what the run loop knows of them.
+// Fibers that block without a stack, as the run loop sees them.
 //
-// A fiber's function that returns a continuation blocks: its frames have returned, its stack is the worker's
-// again, and what is left of it is in the descriptor: the code, which says what it waits for and where it
-// goes on, and up to 48 bytes of what that code wants kept. Who is about to enter such a fiber attaches a
-// stack to it first, most often the one that its predecessor has just given up.
+// A fiber's function that returns a continuation blocks: its frames have returned, and its stack belongs to
+// the worker again. The rest is in the descriptor: the code, which defines the wait and the function to
+// resume with, and up to 48 bytes of that code's data. Before such a fiber is entered, it gets a stack. Most
+// often this is the stack that its predecessor has just given up.
 //
-//   round (on its stack) -> thread_block: stack_detach, file -> ... woken, queued as any other ...
-//     -> who runs next has no stack, either: call_continuation, stack_attach, right here (handoff)
+//   round (on its stack) -> thread_block: stack_detach, file -> ... woken, queued like any other fiber ...
+//     -> the next fiber has no stack, either: call_continuation, stack_attach, right here (handoff)
 //     or entering: stack_for -> round, of a `resumed`: call_continuation
 //
-// What does not fit, and what belongs to a fiber beside its continuation (its name, its fiber-local values,
-// the size of its stack), lies in memory of its own: continuation_far. Workers keep some for the next.
+// A separate block, continuation_far, holds larger data. It also holds the fiber's name, fiber-local values
+// and stack size. Workers keep some of these blocks for reuse.
 //
 // Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6. Functions that begin with stack_ or thread_, and
-// call_continuation, are those of its Figures 3 and 4, whose threads are our fibers; docs/continuations.md
-// says what is the same and what is not.
+// call_continuation, are those of its Figures 3 and 4. The threads of that paper are our fibers.
+// docs/continuations.md lists the differences.
 #pragma once
 
 #include <atomic>
@@ -34,27 +34,27 @@ class continuation;
 
 namespace detail {
 
-// One for each combination of wait, function and state. Its address says which it is; it is no constant, so
-// that no linker folds it with an equal one.
+// One object for each combination of wait, function and state. Its address identifies the combination. It is
+// not const, so that no linker folds it with an equal one.
 struct continuation_code : wait_site {
-  // On the stack that the fiber is to have: takes what lies in its place out, attaches the stack, destroys
-  // the continuation_far, if there is one, and goes on. Nothing is left on the stack then that has to be
-  // destroyed if the wait, the function and the state need not be: the frames may be left for good
-  // (leave_frames).
+  // Runs on the stack that the fiber gets. Takes the data out of its place, attaches the stack, destroys the
+  // continuation_far if there is one, and continues with the function. If the wait, the function and the
+  // state are trivially destructible, nothing on the stack has to be destroyed after that: the frames may be
+  // left for good (leave_frames).
   continuation (*run)(fiber& f, coroutine_frame& frame);
-  // The fiber has no stack any more: puts it where its waker finds it, and must not touch it after that.
-  // `from`: what its code wants kept is to be moved from there before that; null: it lies in its place.
-  // False: it need not wait.
+  // The fiber has no stack any more. Puts it where its waker finds it, and must not touch it after that. If
+  // `from` is not null, moves the code's data from there first; otherwise the data is already in its place.
+  // Returns false if the fiber need not wait.
   bool (*file)(void* at, void* from, fiber& f) noexcept;
-  // By who ends the wait, on its own stack: does what the fiber would do first. False: it waits for more, has
-  // been filed again, and may be gone. Null: there is nothing that another could do.
+  // Called by the waker, on the waker's stack: performs the fiber's next step. Returns false if the fiber
+  // waits for more: it has been filed again, and may be gone. Null if another fiber cannot perform any step.
   bool (*woken)(void* at, fiber& f) noexcept;
-  void (*move)(void* from, void* to) noexcept;  // nothing is left there
+  void (*move)(void* from, void* to) noexcept;  // leaves nothing at `from`
   void (*drop)(void* at) noexcept;
-  std::uintptr_t (*entry)(const void* at) noexcept;         // for people: the function it goes on in
-  continuation (*shown)(fiber& f, coroutine_frame& frame);  // the same: what has its type in its name
-  // How far into its place the address of what it waits for lies; is_descriptor: as in wait_reason. That of
-  // the site is for who has a stack.
+  std::uintptr_t (*entry)(const void* at) noexcept;  // for diagnostics: the function with which it resumes
+  continuation (*shown)(fiber& f, coroutine_frame& frame);  // for diagnostics: its symbol contains the type
+  // The offset, within the continuation's place, of the address of the awaited object; is_descriptor as in
+  // wait_reason. The site's `object` is for fibers that have a stack.
   std::size_t object_at = no_object;
   static constexpr std::size_t no_object = ~std::size_t{0};
 };
@@ -62,10 +62,10 @@ struct continuation_code : wait_site {
 struct alignas(16) continuation_far {
   char name[32] = {};
   local_value* locals = nullptr;
-  stack_shape stack;           // none: its worker's
-  std::size_t block_size = 0;  // as block_pool.hpp has it
+  stack_shape stack;           // empty: its worker's
+  std::size_t block_size = 0;  // a size of block_pool.hpp
 
-  // With so many bytes behind it; of the calling worker's pool, if it can be. Throws std::bad_alloc.
+  // Makes one with `size` bytes behind it, from the calling worker's pool if possible. Throws std::bad_alloc.
   static continuation_far* make(std::size_t size);
   static void destroy(continuation_far* far) noexcept;
   void* room() noexcept { return this + 1; }
@@ -77,7 +77,8 @@ class scope_member;
 
 }  // namespace detail
 
-// What a fiber's function returns to block without a stack (become.hpp), or, by default, to end.
+// The result of a fiber's function: blocks without a stack (become.hpp), or, if default-constructed, ends the
+// fiber.
 class [[nodiscard]] continuation {
 public:
   constexpr continuation() noexcept {}
@@ -91,7 +92,7 @@ public:
   }
   ~continuation() { drop(); }
 
-  // False: the fiber is to end.
+  // Returns false if the fiber ends.
   explicit operator bool() const noexcept { return code_ != nullptr; }
 
 private:
@@ -120,8 +121,8 @@ private:
 
 namespace detail {
 
-// A dump may stop this thread between any two instructions, and follows what a descriptor that says that it
-// is stackless, or names a frame, points to: those two come after that, and go before it.
+// A dump may stop this thread between any two instructions. It follows pointers in a descriptor that is
+// marked stackless or names a frame. So these marks are set after the pointers, and cleared before them.
 inline void say_stackless(fiber& f, bool is) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.flags.stackless = is;
@@ -129,8 +130,7 @@ inline void say_stackless(fiber& f, bool is) noexcept {
 }
 
 struct continuation_access {
-  // A continuation of `code`; what it wants kept is to be made in the place that this returns. Throws
-  // std::bad_alloc.
+  // Begins a continuation. Its data is to be made in the place that this returns. Throws std::bad_alloc.
   template <std::size_t size>
   static void* begin(continuation& made) {
     if constexpr (size > continuation_room)
@@ -140,17 +140,18 @@ struct continuation_access {
   }
   static void finish(continuation& made, continuation_code& code) noexcept { made.code_ = &code; }
 
-  // Keeps what a fiber has beside its stack, if it has. Throws std::bad_alloc.
+  // Keeps the fiber's values (name, locals, stack size), if it has any. Throws std::bad_alloc.
   static void keep(continuation& made, const fiber& f);
   SENNIT_INLINE static bool has_values(const fiber& f, const coroutine_frame& frame) noexcept;
   static void keep_far(continuation& made, const fiber& f);
-  // The same of one that the fiber may yet not go on with.
+  // Like keep_far, but without the scope: for a continuation that the fiber might not use.
   static void keep_values(continuation& made, const fiber& f);
-  // Of a fiber that is to begin with it, in a scope. Throws std::bad_alloc.
+  // For a fiber of a scope that begins with this continuation. Throws std::bad_alloc.
   static void bind(continuation& made, scope_member& to);
-  // Into a descriptor, but for what its code wants kept: where that lies, if it is yet to be moved; or null.
+  // Moves a continuation into a descriptor, except the code's data. Returns where that data lies if it still
+  // has to be moved, or null.
   SENNIT_INLINE static void* give(continuation& made, fiber& f) noexcept;
-  // Into a descriptor, and out of it.
+  // Move a whole continuation into a descriptor, and out of it.
   static void put(continuation& made, fiber& f) noexcept;
   static void get(fiber& f, continuation& empty) noexcept;
 
@@ -168,7 +169,7 @@ inline void* continuation_access::give(continuation& made, fiber& f) noexcept {
   return far == nullptr ? made.room_ : nullptr;
 }
 
-// Where what its code wants kept lies.
+// The place of the code's data.
 inline void* continuation_place(fiber& f) noexcept {
   return f.far != nullptr ? f.far->room() : f.room();
 }
@@ -180,13 +181,13 @@ inline void continuation_access::put(continuation& made, fiber& f) noexcept {
     continuation_of(f).move(from, f.room());
 }
 
-// Puts a fiber that has no stack where its waker finds it. False: it need not wait. `parked`: its worker's
-// parks_at.
+// Puts a fiber that has no stack where its waker finds it. Returns false if it need not wait. `parked`: its
+// worker's parks_at.
 inline bool file_new_stackless(fiber& f, std::uint64_t parked, void* from = nullptr) noexcept {
   f.since = parked;
   return continuation_of(f).file(continuation_place(f), from, f);
 }
-// The same of one that has just lost it: `from`, stack_leave's.
+// For a fiber that has just lost its stack. `from`: the result of stack_leave().
 inline bool file_stackless(fiber& f, std::uint64_t parked, void* from = nullptr) noexcept {
   const wait_site* const code = counting ? f.site : nullptr;  // f may be gone once it is filed
   const bool waits = file_new_stackless(f, parked, from);
@@ -195,9 +196,9 @@ inline bool file_stackless(fiber& f, std::uint64_t parked, void* from = nullptr)
   return waits;
 }
 
-// Continuation recognition: who ends the wait of a fiber looks at what that is about to do, and does it in
-// its place. False: the fiber is not to be made ready, it waits again. To be called with no lock held, by the
-// only one who may make it ready.
+// Continuation recognition: the waker looks at the fiber's next step, and performs it in the fiber's place.
+// Returns false if the fiber waits again, and must not be made ready. Call this with no lock held. The caller
+// must be the only one that may make the fiber ready.
 inline bool recognize(fiber& f) noexcept {
   if (!f.flags.stackless)
     return true;
@@ -205,30 +206,31 @@ inline bool recognize(fiber& f) noexcept {
   return woken == nullptr || woken(continuation_place(f), f);
 }
 
-// What a fiber that gets a stack again does on it (call_continuation), where others have their function.
+// The body of a fiber that gets a stack again (call_continuation), in place of a function.
 struct resumed {
-  continuation operator()();  // never called: it says what such a body returns
+  continuation operator()();  // never called: declares the result type
 };
 
-// The frames of a fiber's function have returned: takes its stack from it, and leaves it its continuation,
-// but for what the code wants kept: it is moved when the fiber is filed, which makes one call of the two.
+// Called when the frames of a fiber's function have returned: takes its stack from it, and gives it its
+// continuation. The code's data is moved later, by file(): that saves a call.
 inline void* stack_leave(fiber& f, coroutine_frame& frame, continuation& next) noexcept {
   frame.own.locals = nullptr;
   frame.record.name = nullptr;
   return continuation_access::give(next, f);
 }
-// The whole of it; it is not filed yet.
+// Like stack_leave, and moves the data, too. The fiber is not filed yet.
 inline void stack_detach(fiber& f, continuation& next) noexcept {
   if (void* const from = stack_leave(f, *f.frame, next))
     continuation_of(f).move(from, f.room());
 }
-// Disposes of the running fiber, which has left its stack for good: at `self`. Its continuation, which is the
-// payload, is kept in its descriptor; the stack is the worker's. It is not filed yet.
+// Disposes of the running fiber, which has left its stack for good at `self`. Its continuation, the payload,
+// moves to its descriptor, and the worker gets the stack. The fiber is not filed yet.
 void thread_dispatch(sennit_worker& w, fiber& f, sennit_context self) noexcept;
-// Before and after it has one: what it has beside its stack comes with it; its scope's faults and stops.
+// Called before and after a stack is attached. They restore the fiber's values, and the faults and stops of
+// its scope.
 [[gnu::cold]] void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far) noexcept;
 [[gnu::cold]] void attach_scope(fiber& f) noexcept;
-// Gives a stack to a fiber whose continuation has been taken out of its place, and that runs.
+// Gives a stack to a running fiber whose continuation has been taken out of its place.
 inline void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   const continuation_far* const far = f.far;
   f.frame = nullptr;
@@ -241,46 +243,47 @@ inline void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   frame.record.name = f.name;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.frame = &frame;
-  f.flags.unusual |= is_unusual;  // its stack is not to stay with it
+  f.flags.unusual |= is_unusual;  // it does not keep this stack
   f.word = 0;
   if (far != nullptr) [[unlikely]]
     attach_scope(f);
 }
 
-// What the fiber goes on with that yields: one of its fiber-local values, which stay with it while it has no
-// stack, and whose `destroy` knows the type.
+// How a fiber continues after a yield. It is a fiber-local value: it stays with the fiber while that has no
+// stack, and its `destroy` knows the type.
 struct yield_continuation : local_value {
-  static constexpr std::uint64_t its_key = 0;  // nobody else's
+  static constexpr std::uint64_t its_key = 0;  // reserved
   explicit yield_continuation(void (*destroyed_by)(local_value& self) noexcept) noexcept
       : local_value{its_key, destroyed_by} {}
   virtual continuation make() const = 0;  // throws std::bad_alloc
-  continuation left_by;                   // of a yield, whose frames are being left
+  continuation left_by;                   // set by a yield while it leaves the frames
 
 protected:
   ~yield_continuation() = default;
 };
-// Copies of what the running fiber has set. Throws std::bad_alloc, and what copying throws.
+// Copies what the running fiber has set. Throws std::bad_alloc, and what copying throws.
 continuation continuation_of_yield(const fiber& self);
-// Of the running fiber. `made` is owned.
+// Sets it for the running fiber, which takes ownership of `made`.
 void set_yield_continuation(yield_continuation* made) noexcept;
 void clear_yield_continuation(const char* what) noexcept;
-// Before they are destroyed: what that calls may yield.
+// Called before the frames are destroyed, because destructors may yield.
 void forget_yield_continuation() noexcept;
 
-// The running fiber goes on with `next`; its frames are given up, and nothing of them is destroyed but guards
-// and shields. Throws std::bad_alloc, before that. (become.hpp says when it may be called.)
+// The running fiber continues with `next`. Its frames are given up: only guards and shields in them are
+// destroyed. Throws std::bad_alloc, before any change. become.hpp says when it may be called.
 [[noreturn, gnu::cold]] void leave_frames(continuation&& next);
-// Where a fiber that is to leave its frames may not, ends the program and says why; in builds with assertions
-// and without a sanitizer it looks at the frames, too: of the callers of the function whose
-// __builtin_dwarf_cfa() `frame` is, but for the first `trusted` ones. `what`: is called.
+// If the fiber may not leave its frames, ends the program with the reason. In builds with assertions and
+// without a sanitizer, it also checks the frames: those of the callers of the function whose
+// __builtin_dwarf_cfa() `frame` is, except the first `trusted` ones. `what`: the function that the user
+// called.
 [[gnu::cold]] void may_leave_frames(const char* what, const void* frame, unsigned trusted = 0) noexcept;
 
-// Calls the continuation of a fiber on the stack that it is to have, which it gets so. (Where the runtime
-// ends, destroys it.)
+// Calls the continuation of a fiber on the stack that the fiber gets by that. At the runtime's end, destroys
+// the continuation instead.
 [[gnu::cold]] void drop_continuation(fiber& f, coroutine_frame& frame) noexcept;
 inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
   if (!f.flags.stackless) [[unlikely]]
-    return {};  // it was called, and is discarded
+    return {};  // it was called before, and is discarded
   if (f.flags.status == fiber_status::unwinding) [[unlikely]] {
     drop_continuation(f, frame);
     return {};
@@ -289,26 +292,27 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
   return continuation_of(f).run(f, frame);
 }
 
-// Where a fiber that has no stack, and is current, is to be entered: at the beginning of one of the worker's.
-// Ends the program when there is no memory for one.
+// Returns where to enter the current fiber, which has no stack: at the beginning of one of the worker's
+// stacks. Ends the program if there is no memory for a stack.
 [[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
 
-// Whether it may go on on a stack that another fiber has given up instead (stack handoff): it has none, and
-// wants one of that size.
+// Returns whether the fiber may continue on a stack that another fiber has given up (stack handoff): it has
+// none, and wants one of that size.
 inline stack_shape stack_shape_of(const sennit_worker& w, const fiber& f) noexcept;
 inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_frame& frame) noexcept {
   return f.flags.stackless && stack_shape_of(w, f) == frame.record.memory.shape;
 }
 
-// A fiber that begins with a continuation: neither filed nor known to anybody yet. Throws std::bad_alloc.
+// Makes a fiber that begins with a continuation. It is neither filed nor visible to others yet. Throws
+// std::bad_alloc.
 fiber& stackless_make(sennit_worker& w, continuation&& begins);
 
-// Ends the program, with a message, if a fiber without a stack waits for what is for fibers of the other kind
-// of runtime: nobody's thread could wait in its place.
+// Ends the program with a message if a stackless fiber waits for an object of the other kind of runtime: it
+// has no thread that could wait in its place.
 inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept;
 [[noreturn, gnu::cold]] void is_of_other_kind(bool parallel, const char* reason) noexcept;
 
-// People's: any thread that may look at the fiber.
+// For diagnostics. Called by any thread that may look at the fiber.
 SENNIT_UNSANITIZED inline const char* fiber_name(const fiber& f) noexcept {
   return !f.flags.stackless ? f.name : f.far != nullptr ? f.far->name : "";
 }

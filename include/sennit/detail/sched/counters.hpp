@@ -1,13 +1,13 @@
-// How often fibers block, why, at which site, and with or without their stack: counted in builds with
-// -DSENNIT_COUNTERS=ON, and written to the file that the environment variable SENNIT_COUNTERS names when the
-// process exits. In all other builds nothing is left of a call.
+// Counters of how often fibers block, why, at which site, and with or without their stack. Builds with
+// -DSENNIT_COUNTERS=ON count, and write the counters when the process exits, to the file that the environment
+// variable SENNIT_COUNTERS names. In all other builds the calls compile to nothing.
 //
-// A site is a place in the code at which a fiber leaves its stack: in the library, or where that is inlined;
-// of one without a stack, a combination of wait, function and state.
+// A site is a place in the code at which a fiber leaves its stack: in the library, or where its code is
+// inlined. The site of a stackless fiber is a combination of wait, function and state.
 //
-// Each thread counts for the worker that it is; what it has counted is added to the process's sums when it
-// ends. Stacks in use are those of fibers that have begun to have one, be it queued, running or parked: not
-// those that are kept for the next.
+// Each thread counts for its worker. When the thread ends, its counters are added to the process's sums. A
+// stack is in use if a fiber has begun on it, whether that fiber is queued, running or parked. Stacks that
+// are kept for reuse do not count.
 //
 // Source: Draves et al. 1991, sections 2.7, 3.2 and 3.4 (Tables 1 and 2, stacks in use).
 #pragma once
@@ -22,22 +22,21 @@ struct fiber;
 
 inline constexpr bool counting = true;
 
-// The site of the calling thread's next block with a stack is where this is called.
+// The call's own address becomes the site of the calling thread's next block with a stack.
 void count_site() noexcept;
-// The running fiber blocks, or gives way. `reason` lives as long as the process. `code`: the site, of one
-// that keeps no stack; else null.
+// The running fiber blocks or yields. `reason` lives as long as the process. `code`: the site of a stackless
+// fiber; otherwise null.
 void count_block(const char* reason, const void* code = nullptr) noexcept;
-// Whether the next yield of the calling thread is one that its fiber is made to do: it has a reason of its
-// own.
+// Sets whether the calling thread's next yield is a forced one, which has a reason of its own.
 void count_forced(bool yield) noexcept;
-// A fiber goes on on the stack that another has given up right before.
+// A fiber continues on the stack that another fiber has just given up.
 void count_handoff() noexcept;
-// A fiber goes on without the stack that it has blocked on.
+// A fiber continues without the stack on which it blocked.
 void count_call() noexcept;
-// Who makes `waiting` ready has done what it waited to do: given it the value that it wanted, taken the one
-// that it offered. Null: nobody, or no fiber. To be called before that.
+// The waker has performed the step for which `waiting` waits: passed it the value, or taken the one that it
+// offered. Called before `waiting` is made ready. Null: there is no waiting fiber.
 void count_recognition(const fiber* waiting) noexcept;
-// So many stacks are in use from now on, or are no more.
+// Adds `change` to the number of stacks in use.
 void count_stacks(int change) noexcept;
 
 #else

@@ -1,4 +1,4 @@
-// Deadlines of the steady clock, made of any duration and of times of any clock.
+// Deadlines of the steady clock, from durations and from times of any clock.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace sennit::detail {
 
-// In nanoseconds, rounded up. Beyond 291 years, either way, the result is the largest or the smallest value:
-// what std::chrono::duration_cast makes of such a duration is undefined.
+// Returns the time in nanoseconds, rounded up. Beyond 291 years, either way, the result is the largest or the
+// smallest value: std::chrono::duration_cast is undefined for such a duration.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> time) noexcept {
   using std::chrono::nanoseconds;
@@ -22,14 +22,14 @@ constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> 
     return nanoseconds::min();
   using scale = std::ratio_divide<Period, std::nano>;
   if constexpr (scale::num != 1 && scale::den != 1) {
-    // Of a unit such as 1001/30000 s, the integer conversion multiplies first, and could overflow on its way.
+    // For a unit such as 1001/30000 s, the integer conversion multiplies first, and could overflow.
     return std::chrono::ceil<nanoseconds>(std::chrono::duration<double>(time));
   } else {
     return std::chrono::ceil<nanoseconds>(time);
   }
 }
 
-// `time` from `since` on; no_deadline, if the clock cannot hold that.
+// Returns `since` plus `time`, or no_deadline if the clock cannot represent it.
 constexpr std::chrono::steady_clock::time_point later(std::chrono::steady_clock::time_point since,
                                                       std::chrono::nanoseconds time) noexcept {
   std::int64_t sum = 0;
@@ -39,7 +39,8 @@ constexpr std::chrono::steady_clock::time_point later(std::chrono::steady_clock:
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(sum));
 }
 
-// The deadline of a wait that begins now and takes `time` at most. Every duration becomes a deadline here.
+// Returns the deadline of a wait that begins now and takes at most `time`. All durations become deadlines
+// here.
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, Period> time) noexcept {
   const std::chrono::nanoseconds wait = saturated(time);
@@ -47,7 +48,7 @@ std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, 
                                                  : later(std::chrono::steady_clock::now(), wait);
 }
 
-// How far off `time` is by its own clock.
+// Returns how far away `time` is, by its own clock.
 template <class Clock, class Duration>
 std::chrono::nanoseconds time_until(std::chrono::time_point<Clock, Duration> time) noexcept {
   const std::chrono::nanoseconds then = saturated(time.time_since_epoch());
@@ -62,8 +63,8 @@ std::chrono::nanoseconds time_until(std::chrono::time_point<Clock, Duration> tim
   return std::chrono::nanoseconds(left);
 }
 
-// Waits until a time of any clock, by wait(deadline) of the steady clock: again, if that clock was set back
-// meanwhile. False: the time has come.
+// Waits until a time of any clock by calling wait(deadline), with a deadline of the steady clock. Waits again
+// if that other clock was set back meanwhile. Returns false if the time has come.
 template <class Clock, class Duration, class Wait>
 bool wait_by_clock(std::chrono::time_point<Clock, Duration> time, Wait wait) {
   while (!wait(deadline_after(time_until(time))))

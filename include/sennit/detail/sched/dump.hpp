@@ -3,10 +3,10 @@
 
 namespace sennit::detail {
 
-// Holds all workers; if rests(argument) then says that all of them rest, and all fibers wait for one another
-// or for threads outside, prints that, and all fibers, to standard error; `only_cycles`: if there is a cycle.
-// False: they do not rest just now, or a worker could not be held, so that it is not known. Not for a
-// worker's thread. Throws std::bad_alloc and std::system_error.
+// Holds all workers, then calls rests(argument). If it returns true, and all fibers wait for each other or
+// for outside threads, prints that and all fibers to standard error. With `only_cycles`, this requires a
+// cycle. Returns false if they do not rest at this moment, or if a worker could not be held. Must not run on
+// a worker's thread. Throws std::bad_alloc and std::system_error.
 bool report_deadlock(bool only_cycles, bool (*rests)(void* argument) noexcept, void* argument);
 
 }  // namespace sennit::detail

@@ -1,6 +1,6 @@
-// Where a fault ends the process, though an exception server would answer it: where code of the user's, a
-// move or a destructor as a rule, is called with a lock of ours held, or while lists are half changed. Who
-// were killed there would leave the lock taken for ever.
+// Scopes in which a fault ends the process, although an exception server would handle it. There, user code
+// (usually a move or a destructor) runs while the library holds a lock, or has half changed a list. A fiber
+// killed there would leave the lock taken forever.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,20 @@
 
 namespace sennit::detail {
 
-// Whether to move one, and destroy it, runs code of its type's.
+// Whether moving and destroying a T runs user code.
 template <class T>
 inline constexpr bool moves_by_code =
     !(std::is_trivially_move_constructible_v<T> && std::is_trivially_destructible_v<T>);
 
-// The yield that was due meanwhile comes at the next check: not now, with the lock held.
+// The yield that was requested meanwhile happens at the next check, not now, with the lock held.
 [[gnu::cold]] void yield_at_next_check(worker& w) noexcept;
 
-// While it lives, the calling fiber's faults. It is counted as a no_yield_guard is, but its end does not
-// yield. `user_code` false: nothing at all.
+// While it exists, faults of the calling fiber are fatal. It counts like a no_yield_guard, but its end does
+// not yield. With `user_code` false it does nothing.
 template <bool user_code>
 class faults_are_fatal {
 public:
-  [[gnu::always_inline]] faults_are_fatal() noexcept {}  // or variables of it were unused
+  [[gnu::always_inline]] faults_are_fatal() noexcept {}  // avoids warnings about unused variables
 };
 
 template <>
@@ -48,14 +48,14 @@ public:
   faults_are_fatal& operator=(const faults_are_fatal&) = delete;
 
 private:
-  std::uint32_t* const count_;  // the fiber's, wherever it runs; null: no fiber runs, and nobody is asked
+  std::uint32_t* const count_;  // the fiber's, wherever it runs; null: no fiber runs, so no server is asked
 };
 
-// What code of the user's runs with a lock of ours held, or while lists are half changed, and must not give
-// the thread to another fiber.
+// The kinds of user code that run while the library holds a lock, or has half changed a list. They must not
+// give the thread to another fiber.
 enum class switch_in : std::uint8_t { move, message_size, completion, state };
 
-// Ends the program with a message, which names the remedy.
+// Ends the program with a message that names the remedy.
 [[noreturn, gnu::cold]] void fatal_switch(switch_in what) noexcept;
 
 #if defined(NDEBUG)
@@ -65,8 +65,8 @@ public:
   [[gnu::always_inline]] switches_refused() noexcept {}
 };
 #else
-// In debug builds the program ends if the calling fiber switches, or the calling thread blocks, while it
-// lives.
+// In debug builds, ends the program if the calling fiber switches, or the calling thread blocks, during its
+// lifetime.
 template <bool user_code, switch_in what>
 class switches_refused {
 public:
@@ -87,7 +87,7 @@ private:
 };
 #endif
 
-// Both.
+// Combines both.
 template <bool user_code, switch_in what = switch_in::move>
 class no_switch_here {
   [[no_unique_address]] faults_are_fatal<user_code> faults_;

@@ -1,14 +1,14 @@
-// What a switch between fibers fetches for those that follow.
+// What a switch between fibers prefetches for later fibers.
 //
-// Fibers that wake each other do so again and again, in the same order: `next`, which runs after `self`, will
-// be followed by whom it was followed by before, and so on. What the third after it will need is fetched now,
-// its stack and, for the next look ahead, the descriptor of the one behind; so that a switch waits for memory
-// no more. Of 10,000 fibers that wake each other in a random order a hop takes a quarter of the time so, in a
-// parallel runtime half (./run bench threadring). Of 503 it makes no difference whether one looks one ahead,
-// three or five; of a million, five is no better.
+// Fibers that wake each other do so again and again, in the same order. The fiber that ran after `next`
+// before will probably run after it again, and so on. So a switch now fetches what the third fiber after it
+// will need: its stack, and the descriptor of the fiber behind it, for the next prefetch. Then switches no
+// longer wait for memory. With 10,000 fibers that wake each other in a random order, a hop takes a quarter of
+// the time; in a parallel runtime, half (./run bench threadring). With 503 fibers it makes no difference
+// whether one looks one, three or five ahead. With a million, five is no better.
 //
-// Who is followed by whom is noted in descriptors, as how many lie between. What is read of others is a
-// guess: they may be gone, or of another thread.
+// Descriptors note their followers, as the distance between descriptors. What is read of other fibers is a
+// guess: they may be gone, or belong to another thread.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@
 
 namespace sennit::detail {
 
-// One that is stackless has no such place: what is fetched then does not matter.
+// A stackless fiber has no such place. What is fetched then does not matter.
 SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
   __builtin_prefetch(
       reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(look(f.context)) + offset));
 }
 
-// Of two that take turns there is nobody behind.
+// If two fibers take turns, there is no fiber behind them.
 template <class FollowerOf>
 SENNIT_INLINE void fetch_third_behind(const fiber* later, FollowerOf follower_of) noexcept {
-  constexpr std::ptrdiff_t frame = 160;  // where, above its context, a frame has begun that waits (x86-64)
+  constexpr std::ptrdiff_t frame = 160;  // where the frame of a waiting fiber begins, above its context
+                                         // (x86-64)
   later += follower_of(*later);
   later += follower_of(*later);
   prefetch_stack(*later, 0);
@@ -36,7 +37,7 @@ SENNIT_INLINE void fetch_third_behind(const fiber* later, FollowerOf follower_of
   __builtin_prefetch(later + follower_of(*later));
 }
 
-// Of a local runtime.
+// For a local runtime.
 SENNIT_INLINE void fetch_followers(fiber& self, const fiber& next) noexcept {
   const std::ptrdiff_t apart = &next - &self;
   const auto noted = static_cast<std::int32_t>(apart);
@@ -46,10 +47,10 @@ SENNIT_INLINE void fetch_followers(fiber& self, const fiber& next) noexcept {
     fetch_third_behind(&next + ahead, [](const fiber& of) { return look(of.follower); });
 }
 
-// Of a parallel runtime, in two steps: `self` notes when it parks, and who follows, before others may find
-// it; and what is read is read after that, for that is an atomic read-modify-write, which waits for each read
-// before it. Returns who comes after `next`; null: nobody, or it is not known. Only where there are so many
-// fibers that a switch waits for memory: what else it takes is not hidden behind those instructions.
+// For a parallel runtime, in two steps. First, before others may find `self`, it notes when it parks and its
+// follower. The prefetches come after it has been filed: filing is an atomic read-modify-write, which waits
+// for each read before it. Returns the fiber after `next`, or null if there is none, or it is unknown. Used
+// only with so many fibers that a switch waits for memory: otherwise those instructions do not hide the cost.
 inline const fiber* note_follower(fiber& self, const fiber* next) noexcept {
   if (next == nullptr)
     return nullptr;

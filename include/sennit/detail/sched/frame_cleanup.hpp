@@ -1,18 +1,18 @@
-// What is done for a frame though the frame is discarded: nobody destroys what lies in it, but others wait
-// for what it owes them.
+// Cleanups of frames that are discarded. Destructors in such a frame do not run, but other fibers wait for
+// what the frame owes them.
 #pragma once
 
 #include <utility>
 
 namespace sennit::detail {
 
-// Lies in a frame on the running fiber's own stack, or one that is lent to it, until its destruction there;
-// nested. Elsewhere (an OS thread, a generator), where frames are not discarded so, it does nothing.
+// Lies in a frame on the running fiber's own stack, or on one lent to it, until it is destroyed there.
+// Cleanups nest. Elsewhere (an OS thread, a generator) frames are never discarded, and it does nothing.
 class frame_cleanup {
 public:
-  // `run`: must not block, nor destroy what the frame's user has made: that may be what faulted.
+  // `run` must not block, nor destroy anything that the frame's user has made: that may be what faulted.
   explicit frame_cleanup(void (*run)(frame_cleanup&) noexcept) noexcept;
-  // For callers that know the list of the running fiber; null: elsewhere.
+  // For callers that know the running fiber's list; null elsewhere.
   frame_cleanup(void (*run)(frame_cleanup&) noexcept, frame_cleanup** list) noexcept : run_(run), of_(list) {
     if (of_ != nullptr)
       outer_ = std::exchange(*of_, this);
@@ -34,7 +34,7 @@ private:
 };
 
 // Discards the frames of the running fiber that were called from `high`, an address on its stack or on one
-// that is lent to it: runs their cleanups, and ends their guards and shields.
+// lent to it. Runs their cleanups, and ends their guards and shields.
 void give_up_frames_below(const void* high) noexcept;
 void give_up_all_frames() noexcept;
 

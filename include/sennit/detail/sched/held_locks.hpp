@@ -1,33 +1,33 @@
-// A fiber that gives its thread to others while it holds a pthread lock is reported, in debug builds.
+// In debug builds, reports a fiber that gives its thread to other fibers while it holds a pthread lock.
 //
-// It may go on on another thread, and only the one that locked may unlock. Where it stays on its thread (it
-// is pinned, or of a local runtime) another fiber there that wants the lock blocks the thread, and the holder
-// with it, for good. So both are reported, on standard error, once for each of the first places; the fiber
-// goes on.
+// The fiber may resume on another thread, but only the thread that locked may unlock. If the fiber stays on
+// its thread (it is pinned, or in a local runtime), another fiber there that wants the lock blocks the thread
+// forever, and the holder with it. So both cases are reported on standard error, once for each of the first
+// places. The fiber then continues.
 //
-// A library that is built with assertions, and without a sanitizer, defines the pthread functions that lock
-// and unlock (mutexes, rwlocks, spin locks): a program calls these, and they call libc's. They note for each
-// thread what the fiber that it runs has locked. What no fiber has locked is not noted, nor what libc locks
-// by itself: a pthread_cond_wait unlocks and locks within one call. Assertions in whoever uses the library
-// are what looks, in its inline code; library and user may be built either way.
+// A library that is built with assertions and without a sanitizer defines the pthread functions that lock and
+// unlock mutexes, rwlocks and spin locks. Programs call these functions, and they call libc's. They note, for
+// each thread, what its running fiber has locked. Locks of threads outside of fibers are not noted, nor are
+// libc's internal ones: a pthread_cond_wait unlocks and locks within one call. The assertions that check are
+// in inline code, in the user's build. Library and user may be built either way.
 //
-// Rejected: to look who owns a lock, in a pthread_mutex_t; libc may change that, and the others do not say. A
-// record for each fiber, that goes with it: its locks are unlocked where nobody should, which is why they are
-// forgotten once reported. A park that checks by calling: users with assertions could not link a library
-// without.
+// Rejected: reading the owner from a pthread_mutex_t, because libc may change its layout, and the other locks
+// store no owner. A record that moves with its fiber, because its locks are then unlocked where they should
+// not be; for that reason a record is forgotten once reported. A park that calls a check, because users with
+// assertions could not link a library without.
 #pragma once
 
 #include "sennit/detail/stack/sanitizer.hpp"
 
-// For a program that is linked with a static libc, behind whose functions there are no others to find, the
-// library is built with SENNIT_UNAWARE_OF_LOCKS.
+// A static libc leaves no other functions behind ours. For programs that are linked with one, build the
+// library with SENNIT_UNAWARE_OF_LOCKS.
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED) && !defined(SENNIT_UNAWARE_OF_LOCKS)
 #define SENNIT_KNOWS_HELD_LOCKS 1
 #endif
 
 namespace sennit::detail {
 
-// Has the functions linked, where there are any: what nobody refers to is not taken out of an archive.
+// Makes the linker include the functions, where they exist: it takes only referenced objects from an archive.
 #if defined(SENNIT_KNOWS_HELD_LOCKS)
 void watch_locks() noexcept;
 #else

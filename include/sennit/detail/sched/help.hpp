@@ -1,11 +1,12 @@
-// Whether it pays that one worker helps another.
+// Decides whether it pays for one worker to help another.
 //
-// A theft interrupts the CPU of its victim, and its loot comes by way of another cache; to wake a thief costs
-// a system call. Fibers that run for nanoseconds are not worth these microseconds, and one can only tell
-// afterwards: it paid if the two have been busy together for a while. So a worker lets the others be after a
-// theft that did not, until it has slept, and calls sleepers less and less often as long as it does not pay.
+// A theft interrupts the victim's CPU, and the loot comes through another cache. Waking a thief costs a
+// system call. Fibers that run for nanoseconds are not worth these microseconds, and this shows only
+// afterwards: a theft paid if both workers have been busy for a while. So after a theft that did not pay, a
+// worker does not steal again until it has slept. A worker also calls sleepers less and less often while that
+// does not pay.
 //
-// A sleeper that nobody calls comes all the same, when it is the watcher and looks (idling.hpp).
+// Even without a call, a sleeper comes when it is the watcher and looks (idling.hpp).
 #pragma once
 
 #include <atomic>
@@ -17,19 +18,19 @@
 
 namespace sennit::detail {
 
-// A worker's calls to those that sleep. While they do not pay it looks at the clock the less often the more
-// work it makes.
+// A worker's calls to sleepers. While they do not pay, it reads the clock less often the more work it makes.
 class calls_for_help {
 public:
-  // Nanoseconds between two calls after one that paid. It is twice as much after each call since.
+  // The nanoseconds between two calls, after a call that paid. Each call doubles the pause.
   explicit calls_for_help(std::int64_t at_first) : at_first_(at_first) {}
 
-  // The owner, that has work for others and knows of a sleeper. How many search: then none is called.
+  // Called by the owner, which has work for others and sees a sleeper. If any worker searches, no sleeper is
+  // called.
   template <class Count>
   SENNIT_INLINE bool due(const Count& searching) noexcept {
     return --until_look_ == 0 && look(searching.load(std::memory_order_relaxed) != 0);
   }
-  // Any worker.
+  // Called by any worker.
   void paid() noexcept { pause_.store(at_first_, std::memory_order_relaxed); }
 
 private:
@@ -41,24 +42,24 @@ private:
   const std::int64_t at_first_;
   std::atomic<std::int64_t> pause_{at_first_};
   unsigned until_look_ = 1;
-  unsigned unseen_ = 1;  // until the next look after that
+  unsigned unseen_ = 1;  // the calls of due() from the last look to the next
   time_point last_{};
 };
 
-// What a worker knows of the help it gives, and gets.
+// A worker's record of the help that it gives and gets.
 class help {
 public:
-  calls_for_help with_lone{50'000};  // who is alone in its ring: it would come to that itself
+  calls_for_help with_lone{50'000};  // for a ring with one fiber, which its owner would soon run itself
   calls_for_help with_several{0};
 
-  // Whether its last theft of several paid; and whether another one is due.
+  // pays(): whether its last theft of several fibers paid. due(): whether another theft is due.
   bool pays() const noexcept { return pays_; }
   bool due() const noexcept { return pays_ || slept_; }
   void slept() noexcept { slept_ = true; }
 
-  // It has stolen so many.
+  // Called after it has stolen `stolen` fibers from `victim`.
   void gives(help& victim, std::size_t stolen) noexcept;
-  // It has nothing to do any more.
+  // Called when it runs out of work.
   SENNIT_INLINE void falls_short() noexcept {
     if (to_ != nullptr || !is_short_.load(std::memory_order_relaxed)) [[unlikely]]
       note_that_it_is_short();
@@ -71,9 +72,9 @@ private:
 
   bool pays_ = true;
   bool slept_ = false;  // since the last theft
-  help* to_ = nullptr;  // whom it has stolen from, until it is short
+  help* to_ = nullptr;  // the last victim, until this worker runs out of work
   time_point pays_from_{};
-  // As a victim: whether it has fallen short since the last theft, and when it first did.
+  // As a victim: whether it has run out of work since the last theft, and when it first did.
   std::atomic<bool> is_short_{true};
   std::atomic<clock::rep> short_since_{0};
 };

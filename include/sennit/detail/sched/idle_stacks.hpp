@@ -1,7 +1,7 @@
-// Stacks of a peak go back to the stack room, whose idle ones keep few pages: who is about to sleep gives
-// some back now and then, and sleeps no longer than until it is to give back more. A worker keeps the
-// most_idle that it used last. What all workers of a parallel runtime may take goes when none of them has
-// taken any for a while.
+// Returns stacks of a load peak to the stack room, whose idle stacks keep few pages. A worker that is about
+// to sleep gives some back now and then, and sleeps only until more are due. It keeps the most_idle stacks
+// that it used last. Shared stacks of a parallel runtime are given back when no worker has taken one for a
+// while.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,17 @@ struct parallel_runtime;
 
 struct idle_stacks {
   static constexpr std::size_t most_idle = 128;
-  static constexpr std::size_t at_once = 256;  // what is to run then does not wait long
+  static constexpr std::size_t at_once = 256;  // few enough that fibers that become ready do not wait long
   static constexpr std::chrono::milliseconds soon{5};
   static constexpr std::chrono::milliseconds later{250};
 
-  std::size_t made = 0;  // a worker's: if these are few, there is no need to look
-  bool taken = false;    // a parallel runtime's: since the last look
+  std::size_t made = 0;  // (worker) if few, there is nothing to give back
+  bool taken = false;    // (parallel runtime) a worker has taken one since the last look
   time_point due{};
 };
 
-// When a worker that may sleep until `until` is to look again. `looked`: there was no more to give back,
-// which holds until somebody runs.
+// Returns until when a worker that may sleep until `until` should sleep. Sets `looked` when there is no more
+// to give back. That holds until a fiber runs.
 time_point trim_idle_stacks(sennit_worker& w, time_point until, bool& looked) noexcept;
 time_point trim_idle_stacks(parallel_runtime& of, time_point until) noexcept;
 

@@ -1,14 +1,14 @@
-// How workers of a parallel runtime go to sleep, who wakes them, and which of the sleepers watches.
+// How workers of a parallel runtime go to sleep, which worker wakes them, and which sleeper watches.
 //
-// Who has made work wakes a sleeper; for what is in a worker's own ring none, while somebody searches, for
-// that one finds it, or looks once more before it sleeps. Who searches, finds something and was the last
-// wakes the next. (It may overlook what is pushed at the same time, with only a light fence on either side.
-// Then the next sleeper comes a moment later: when the watcher looks.)
+// A worker that makes work wakes a sleeper. For work in its own ring it wakes none while another worker
+// searches: that one finds the work, or looks once more before it sleeps. The last searcher wakes the next
+// sleeper if it has found work. (It may overlook a fiber that is pushed at the same time, because there is
+// only a light fence on either side. Then the next sleeper comes a moment later, when the watcher looks.)
 //
-// As long as a worker is awake and others sleep, one of these is the watcher, which looks whether a worker
-// is stuck. Who comes back with work sees to it that there is one.
+// While some workers are awake and others sleep, one sleeper is the watcher, which checks whether a worker is
+// stuck. A worker that returns with work makes sure that there is a watcher.
 //
-// A worker is what Ways says, so that the model checker has this as it is.
+// Ways describes the workers, so that the model checker runs this same code.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void put_injected(Runtime& of, const Chain& ready) noexcept {
 
 // ---- A worker.
 
-// Its share of what came from outside.
+// Takes the worker's share of what came from outside.
 template <class Worker>
 void take_injected(Worker& w) noexcept {
   auto& of = w.runtime;
@@ -56,14 +56,14 @@ void take_injected(Worker& w) noexcept {
   of.any_injected.store(of.injected.size != 0, std::memory_order_relaxed);
 }
 
-// A busy worker sees to it that one of those that sleep watches it.
+// A busy worker makes sure that a sleeper watches it.
 template <class Worker>
 void call_watcher(Worker& w) noexcept {
   if (!w.runtime.watched.load(std::memory_order_relaxed) && w.runtime.asleep.any())
     wake_unless_searched(w.runtime);
 }
 
-// One that has nothing to do.
+// The idle loop of one worker.
 template <class Ways>
 class idling {
   using worker = typename Ways::worker;
@@ -72,11 +72,11 @@ class idling {
   using time_point = decltype(Ways::now());
 
 public:
-  // Searches; sleeps once if it finds nothing. `period`: Ways::stuck_after, the first time.
+  // Searches, and sleeps once if it finds nothing. `period`: Ways::stuck_after on the first call.
   static work find_or_sleep(worker& w, duration& period) noexcept {
     const typename Ways::lone lone(w);
     work found = search_for_a_while(w, lone);
-    if (found == work())  // a second look at one that came meanwhile; but not at those that come and go
+    if (found == work())  // look again at a fiber that came meanwhile, but not at fibers that come and go
       found = sleep_and_watch(w, period, lone.seen() ? 2 : 1);
     if (found != work())
       call_watcher(w);
@@ -84,7 +84,7 @@ public:
   }
 
 private:
-  // But for rings with fewer than `worth`, or all, if it does not pay to steal.
+  // Ignores rings with fewer than `worth` fibers, and all rings if stealing does not pay.
   static bool nothing_to_do(const worker& w, std::size_t worth) noexcept {
     const auto& of = w.runtime;
     if (!w.arrivals.still_empty() || of.any_injected.load(std::memory_order_relaxed) ||
@@ -95,9 +95,10 @@ private:
            });
   }
 
-  // Sleeps until something comes, or `deadline`. Who does not watch sleeps only while another does, or all
-  // sleep. (A watcher that leaves meanwhile, or who wakes, sees us asleep and has us watch, or we see that.)
-  // `worth`: what a ring must have to be searched once more.
+  // Sleeps until something comes, or until `deadline`. A worker that does not watch sleeps only while another
+  // one does, or all sleep. (If a watcher or waker leaves meanwhile, either it sees that this worker sleeps
+  // and wakes it to watch, or this worker sees that.) `worth`: a ring with fewer fibers is not searched
+  // again.
   static void sleep(worker& w, time_point deadline, bool watches, std::size_t worth) noexcept {
     auto& of = w.runtime;
     of.asleep.say_asleep(w.index);
@@ -111,8 +112,8 @@ private:
     of.asleep.say_awake(w.index);
   }
 
-  // Sleeps. One of the sleepers is the watcher: it looks every millisecond whether a worker is stuck, less
-  // and less often while nobody is awake, and in the end not at all.
+  // Sleeps. One of the sleepers is the watcher, which checks every millisecond whether a worker is stuck.
+  // While no worker is awake, it checks less and less often, and finally stops.
   static work sleep_and_watch(worker& w, duration& period, std::size_t worth) noexcept {
     auto& of = w.runtime;
     const time_point deadline = w.timers.earliest();
@@ -143,7 +144,7 @@ private:
     }
     if (found == work())
       found = lone.take(w);
-    // Who stops searching wakes the next if it was the last: there may be more than it takes.
+    // The last worker that stops searching wakes the next: there may be more work than it takes.
     if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != work() && w.help.pays() &&
         of.asleep.any() && !nothing_to_do(w, 2))
       wake_unless_searched(of);

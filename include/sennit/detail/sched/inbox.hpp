@@ -1,25 +1,25 @@
-// A worker's inbox: what other threads leave there for it, and whether they must wake it. What a parallel
-// worker that is stuck does not come to, another one takes.
+// A worker's inbox: what other threads post to it, and whether they must wake it. If a parallel worker is
+// stuck, another one takes its posts.
 //
-// The posts are a stack, which pushes grow and the worker takes whole; so no node is compared while another
-// thread may free it, and a head that comes back (ABA) is no harm: its successor is what the push has written
-// itself.
+// The posts form a stack: pushes add to it, and the worker takes all of it. So no thread compares a node that
+// another may free. A head that recurs (ABA) is harmless, because the push has written its successor itself.
 //
-// Who goes to sleep says so, then looks at the inbox once more; who posts pushes, then looks whether the
-// worker sleeps. These four are seq_cst: one of the two sees the other. (Weaker ones, on x86 too, let both
-// miss: the store waits in the store buffer while the load is made.) The sleeper's is an exchange, which
-// costs what such a store does: qemu-user runs AArch64's store and load of that order in either order on x86.
+// A worker that goes to sleep stores a flag, then looks at the inbox once more. A poster pushes, then reads
+// the flag. These four operations are seq_cst, so one of the two sees the other. (With weaker ones, also on
+// x86, both can miss: the store waits in the store buffer while the load executes.) The sleeper's store is an
+// exchange, which costs no more than such a store: on x86, qemu-user may reorder AArch64's store and load of
+// that order.
 #pragma once
 
 #include "sennit/detail/arch/native_memory.hpp"
 
 namespace sennit::detail {
 
-// Node has a member `next` for us: Memory's plain<Node*>.
+// Node has a member `next` of type Memory::plain<Node*> for the inbox.
 template <class Node, class Memory = native_memory>
 class inbox {
 public:
-  // Any thread. True: the worker sleeps, or is about to, and must be woken.
+  // Any thread. Returns true if the caller must wake the worker, which sleeps or is about to.
   [[nodiscard]] bool push(Node* node) noexcept {
     Node* next = newest_.load(std::memory_order_relaxed);
     do
@@ -28,10 +28,11 @@ public:
     return sleeping_.load(std::memory_order_seq_cst);
   }
 
-  // May miss what comes just now.
+  // May miss a post that is being pushed.
   bool empty() const noexcept { return newest_.load(std::memory_order_relaxed) == nullptr; }
 
-  // All posts, the oldest first. Any thread that may do the worker's work: each post is had by one.
+  // Returns all posts, the oldest first. Any thread that may do the worker's work. Only one thread gets each
+  // post.
   Node* take() noexcept {
     Node* newest = newest_.exchange(nullptr, std::memory_order_acquire);
     Node* oldest = nullptr;
@@ -44,16 +45,16 @@ public:
     return oldest;
   }
 
-  // ---- The worker alone.
+  // ---- Only the worker.
 
-  // From now on posts wake it; what came before does not, and is seen by still_empty().
+  // From now on posts wake the worker. still_empty() sees the ones that came before.
   void say_asleep() noexcept { sleeping_.exchange(true, std::memory_order_seq_cst); }
   bool still_empty() const noexcept { return newest_.load(std::memory_order_seq_cst) == nullptr; }
   void say_awake() noexcept { sleeping_.store(false, std::memory_order_relaxed); }
 
 private:
   typename Memory::template atomic<Node*> newest_{nullptr};
-  typename Memory::template atomic<bool> sleeping_{true};  // a worker that has not run yet is to be woken
+  typename Memory::template atomic<bool> sleeping_{true};  // a worker that has not run yet must be woken
 };
 
 }  // namespace sennit::detail

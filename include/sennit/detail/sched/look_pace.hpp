@@ -1,4 +1,4 @@
-// How often a busy worker looks at what comes from outside.
+// How often a busy worker polls for external events.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace sennit::detail {
 
-// A busy worker looks at what comes from outside (posts, deadlines, I/O) after so many dispatches; or after
-// fewer, where they take so long that looks would be more than longest_look_period apart; or, while nothing
-// comes and they are so quick that looks would follow each other within shortest_look_period, after up to
-// longest_poll_interval: a look takes 30 ns, as the processor foretells wrongly what comes after it, and a
-// system call where there is I/O. (Where quick turns suddenly become slow ones, a look comes late, once.)
+// A busy worker polls for external events (posts, deadlines, I/O) after this many dispatches. If dispatches
+// take so long that polls would be more than longest_look_period apart, it polls after fewer. While nothing
+// comes, and polls would follow each other within shortest_look_period, it polls after up to
+// longest_poll_interval dispatches. A poll takes 30 ns, because the processor mispredicts what comes after
+// it, and with I/O a system call. (When quick turns suddenly become slow, one poll is late.)
 #if !defined(SENNIT_POLL_INTERVAL)  // tests make it small
 #define SENNIT_POLL_INTERVAL 61
 #endif
@@ -24,22 +24,23 @@ inline constexpr unsigned longest_poll_interval = SENNIT_LONGEST_POLL_INTERVAL;
 inline constexpr std::uint64_t shortest_look_period = 16'000;  // ns
 inline constexpr std::uint64_t longest_look_period = 16 * shortest_look_period;
 
-// What a look came upon: nothing; posts, or I/O (that a deadline had passed is nothing: it does not say that
-// others follow); or it was made after a rest, whose length says nothing of dispatches.
+// The result of a poll: nothing; posts or I/O; or it was made after a rest, whose length says nothing about
+// dispatches. A passed deadline counts as nothing, because it does not mean that others follow.
 enum class look_result : std::uint8_t { in_vain, found, rested };
 
-// How many dispatches are to pass until the next look.
+// How many dispatches pass until the next poll.
 class look_pace {
 public:
-  // After so many in vain they are made half as often.
+  // After this many polls in vain, polls become half as frequent.
   static constexpr unsigned patience = 16;
 
-  // With lifo, what a look makes ready goes first: were looks ever more frequent, those who come by them
-  // again and again (short deadlines) would keep all others from running.
+  // With lifo, fibers that a poll makes ready run first. If polls became ever more frequent, fibers with
+  // short deadlines would keep all others from running.
   explicit constexpr look_pace(run_policy policy) noexcept
       : fewest_(policy == run_policy::lifo ? poll_interval : 1) {}
 
-  // One was made `passed` nanoseconds after the last.
+  // Called after a poll, `passed` nanoseconds after the last one. Returns the number of dispatches until the
+  // next.
   unsigned next(std::uint64_t passed, look_result what) noexcept {
     if (what != look_result::in_vain)
       often();
@@ -51,14 +52,14 @@ public:
     }
     return dispatches_;
   }
-  // At least as often as at first: what was in vain says nothing of what comes.
+  // Polls at least as often as at first: polls in vain say nothing about the events to come.
   void often() noexcept {
     dispatches_ = std::min(dispatches_, poll_interval);
     in_vain_ = 0;
   }
 
 private:
-  // Dispatches are quick: there need not be a look so soon.
+  // Dispatches are quick, so polls can be rarer.
   void slow_down() noexcept {
     if (dispatches_ < poll_interval) {
       dispatches_ = std::min(2 * dispatches_, poll_interval);

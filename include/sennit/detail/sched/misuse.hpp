@@ -1,12 +1,12 @@
-// Misuse that is detected in every build, because the check lies on a path that is slow anyway.
+// Misuse that every build detects, because the check is on a slow path.
 #pragma once
 
 namespace sennit::detail {
 
-// Prints "sennit: fiber 3 "parser" <text>" on standard error, where the caller is a fiber, or "sennit: a
-// thread <text>". `text`: what the caller did, why it is wrong, and the remedy.
+// Prints "sennit: fiber 3 "parser" <text>" on standard error if the caller is a fiber, or "sennit: a thread
+// <text>". `text`: what the caller did, why it is wrong, and the remedy.
 [[gnu::cold]] void report_misuse(const char* text) noexcept;
-// Prints likewise, and aborts.
+// Prints the same, and aborts.
 [[noreturn, gnu::cold]] void fatal_misuse(const char* text) noexcept;
 
 inline constexpr const char* destroys_its_runtime =
@@ -16,13 +16,13 @@ inline constexpr const char* locks_twice =
     "locks a mutex that it holds already, and would wait for itself: unlock it first, or use a "
     "recursive_mutex";
 
-// For functions that may throw: std::system_error (EINVAL). For noexcept functions: fatal. `operation`: what
-// was called, as in "join".
+// For functions that may throw: throws std::system_error (EINVAL). For noexcept functions: fatal.
+// `operation`: the called function, as in "join".
 [[noreturn, gnu::cold]] void throw_empty_handle(const char* operation);
 [[noreturn, gnu::cold]] void fatal_empty_handle(const char* operation) noexcept;
 
-// A function of a fiber or coroutine was left by an exception that is not from C++: pthread_exit() or the
-// cancellation of its thread. Fatal.
+// Fatal: an exception that is not from C++ left the function of a fiber or coroutine, because of
+// pthread_exit() or the cancellation of its thread.
 [[noreturn, gnu::cold]] void fatal_foreign_unwind() noexcept;
 
 }  // namespace sennit::detail
