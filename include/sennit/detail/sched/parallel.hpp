@@ -1,19 +1,18 @@
 // A worker of a parallel runtime, and what its fibers do: yield, block, begin, end.
 //
-// It is a worker as a local runtime has (worker.hpp), but others steal from it, so its ready fibers lie in a
-// ring and a slot of their own (work_ring.hpp), and a fiber must not be seen by others before it has left its
-// stack. Two rules see to that:
+// Like a local runtime's worker (worker.hpp), except that other workers steal from it. So its ready fibers
+// are in a ring and a slot of their own (work_ring.hpp), and other workers must not see a fiber before it has
+// left its stack. Two rules ensure that:
 //
-//   A fiber that blocks or ends does so in a decider, on the worker's stack: only there it is put where its
-//   waker, its joiner or a thief finds it. From that moment on it may run elsewhere, and its stack be gone.
+//   A fiber that blocks or ends does so in a decider, on the worker's stack. Only there it is put where its
+//   waker, its joiner or a thief finds it. From then on it may run elsewhere, and its stack may be gone.
 //
-//   A fiber that yields, or calls another (spawn_now), enters the other directly, having said that it is
-//   leaving and pushed itself onto the ring, or put itself into the slot (hybrid): nobody steals one that
-//   is, until the switch is over. Who was entered says that it has been left: has_arrived(). (Should one
-//   not, nothing is wrong but that this fiber is not stolen, if it is alone, before its worker dispatches
-//   another.)
+//   A fiber that yields, or calls another one (spawn_now), enters that one directly. Before, it marks itself
+//   as leaving, and pushes itself onto the ring or into the slot (hybrid). No worker steals a fiber that is
+//   leaving until the switch is over. The entered fiber clears the mark: has_arrived(). (If it did not, a
+//   fiber that is the only one could not be stolen until its worker dispatches again. That is harmless.)
 //
-// Whatever was read of a worker before a switch is stale after it: the fiber may have moved.
+// After a switch, everything that was read of a worker before is stale: the fiber may have moved.
 //
 // Source: Dolan 2013, section 5 (the parallel library).
 #pragma once
@@ -33,19 +32,19 @@
 
 namespace sennit::detail {
 
-// The worker that the calling thread is, if it runs a fiber of a parallel runtime; else null.
+// Returns the calling thread's worker if it runs a fiber of a parallel runtime; otherwise null.
 SENNIT_INLINE parallel_worker* this_parallel() noexcept {
   worker* w = this_worker();
   return w != nullptr && w->shared != nullptr ? static_cast<parallel_worker*>(w) : nullptr;
 }
 
-// The same, where there must be one.
+// Like this_parallel(), where there must be one.
 SENNIT_INLINE parallel_worker& running_parallel() noexcept {
   worker* const w = this_worker();
   assert(w != nullptr && w->shared != nullptr);
   return static_cast<parallel_worker&>(*w);
 }
-// The same of what users call: it is said in every build if there is none. `what` is for its fibers.
+// For functions that users call: fatal, in every build, if there is none. `what`: the function.
 SENNIT_INLINE parallel_worker& running_parallel_for(const char* what) noexcept {
   parallel_worker* const w = this_parallel();
   if (w == nullptr) [[unlikely]]
@@ -55,28 +54,28 @@ SENNIT_INLINE parallel_worker& running_parallel_for(const char* what) noexcept {
 
 // ---- Out of line.
 
-// Who runs next, now that nobody does.
+// Returns the next fiber to run, when the worker has none.
 sennit_decision parallel_next(parallel_worker& w) noexcept;
-// A fiber that gives way, and has left its stack, is anybody's from now on.
+// A fiber that yields has left its stack: from now on any worker may run it.
 void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 // Pushes onto a ring that is full.
 [[gnu::cold]] void parallel_overflow(parallel_worker& w, fiber& f) noexcept;
-// There is work for more workers, or will be: wakes one, if one sleeps and none looks for work already.
+// There is, or will be, work for more workers. Wakes one, if one sleeps and none searches.
 [[gnu::cold]] void parallel_wake_one(parallel_runtime& of) noexcept;
-// Makes a fiber ready from outside of its runtime's workers, or one of a kind that goes to a certain worker.
+// Makes a fiber ready from outside of its runtime's workers, or one whose kind requires a certain worker.
 [[gnu::cold]] void parallel_inject(fiber& f) noexcept;
-// Makes a fiber ready at one worker, where others may take it.
+// Makes a fiber ready at a given worker, where others may take it.
 [[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
-// The running fiber gives way, where it may do so without a decider: it is leaving, and filed. Returns who is
-// to be entered; or itself, if nobody else is there; or null: a decider must.
+// The running fiber yields without a decider, if it may: it is marked as leaving, and queued. Returns the
+// fiber to enter, or itself if there is no other one, or null if a decider is needed.
 fiber* parallel_give_way(parallel_worker& w, fiber& self) noexcept;
-// A finished fiber for a new one. `w` null: from outside. Throws as fiber_spawn.
+// Returns a finished fiber for a new one. `w`: null from outside. Throws as fiber_spawn.
 [[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
                                         std::byte* memory, std::size_t guard);
-// A finished fiber that nobody refers to.
+// Takes back a finished fiber that no handle refers to.
 void parallel_give(fiber& f) noexcept;
-inline constexpr std::uint32_t idle_limit = 256;  // how many a worker keeps; then half go to all
-// A fiber that is about to block is told, once, that its runtime ends.
+inline constexpr std::uint32_t idle_limit = 256;  // a worker keeps this many; then half become shared
+// A fiber that is about to block learns that its runtime ends. Returns true only the first time.
 [[gnu::cold]] bool parallel_told(fiber& f) noexcept;
 
 extern "C" {
@@ -87,7 +86,7 @@ sennit_decision sennit_decide_parallel_become(sennit_context self, void* argumen
 sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
 }
 
-// Who decides when a fiber ends, or blocks without a stack.
+// The deciders for a fiber that ends, and for one that blocks without a stack.
 SENNIT_INLINE sennit_decider decider_of_end(const worker& w) noexcept {
   return w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish;
 }
@@ -97,7 +96,7 @@ SENNIT_INLINE sennit_decider decider_of_become(const worker& w) noexcept {
 
 // ---- Ready fibers.
 
-// Other workers may have what this one cannot run at once. (Of the model checker's workers, too.)
+// Lets other workers take fibers that this one cannot run at once. Also used by the model checker's workers.
 template <class Worker>
 SENNIT_INLINE void parallel_share(Worker& w) noexcept {
   const bool several = w.ring.owned() >= 2;
@@ -106,21 +105,22 @@ SENNIT_INLINE void parallel_share(Worker& w) noexcept {
       parallel_wake_one(w.runtime);
 }
 
-// A fiber that anybody may run from now on, in its turn.
+// Queues a fiber that any worker may run from now on, at the end of the ring.
 SENNIT_INLINE void parallel_push(parallel_worker& w, fiber& f) noexcept {
   if (!w.ring.push(&f)) [[unlikely]]
     parallel_overflow(w, f);
   parallel_share(w);
 }
 
-// A fiber that the running one has woken: it is likely to want what its waker just touched, and goes first.
-// (No other worker is woken for it: it could be had only when this one does not dispatch for long.)
+// Queues a fiber that the running one has woken. It runs first, because it is likely to use the data that its
+// waker just touched. No worker is woken: others could take the fiber only if this worker did not dispatch
+// for long.
 SENNIT_INLINE void parallel_push_woken(parallel_worker& w, fiber& f) noexcept {
   if (fiber* displaced = w.ring.put_slot(&f)) [[unlikely]]
     parallel_push(w, *displaced);
 }
 
-// The status is read at the runtime's end, while other threads may wake.
+// The status is read at the runtime's end, while other threads may wake the fiber.
 SENNIT_INLINE void parallel_say_ready(fiber& f, fiber_status why) noexcept {
   std::atomic_ref(f.flags.status).store(why, std::memory_order_relaxed);
 }
@@ -128,7 +128,7 @@ inline bool parallel_is_parked(fiber& f) noexcept {
   return std::atomic_ref(f.flags.status).load(std::memory_order_relaxed) == fiber_status::parked;
 }
 
-// Makes ready a fiber that was parked; its word is set. Any thread.
+// Makes a parked fiber ready. Its word is set. Any thread.
 SENNIT_INLINE void parallel_ready(fiber& f, fiber_status why) noexcept {
   parallel_say_ready(f, why);
   worker* here = this_worker();
@@ -138,7 +138,7 @@ SENNIT_INLINE void parallel_ready(fiber& f, fiber_status why) noexcept {
     parallel_inject(f);
 }
 
-// The same in its turn: what comes from outside, in the order in which it came.
+// Like parallel_ready(), at the end of the queue: events from outside keep their order.
 inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
   parallel_say_ready(f, why);
   worker* here = this_worker();
@@ -149,14 +149,14 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
     parallel_inject(f);
 }
 
-// A finished fiber for the worker's next one. An idle one's number says how many are below it, and itself.
+// Keeps a finished fiber for the worker's next one. An idle fiber's id is the number of idle fibers up to it.
 SENNIT_INLINE void parallel_keep(parallel_worker& w, fiber& f) noexcept {
   f.id = w.idle == nullptr ? 1 : w.idle->id + 1;
   f.next = w.idle;
   w.idle = &f;
 }
 
-// As parallel_give for a usual one, and one of this worker's where the caller is one.
+// Takes back a usual fiber. A worker of its runtime keeps it, up to idle_limit; otherwise, parallel_give.
 SENNIT_INLINE void parallel_give_here(fiber& f) noexcept {
   parallel_worker* w = this_parallel();
   if (w == nullptr || f.home->shared != &w->runtime || (w->idle != nullptr && w->idle->id >= idle_limit))
@@ -168,12 +168,12 @@ SENNIT_INLINE void parallel_give_here(fiber& f) noexcept {
 
 // ---- Switches.
 
-// One dispatch more. False: it is time to look outside, which a decider does.
+// Counts a dispatch. Returns false if it is time to poll for external events, which a decider does.
 SENNIT_INLINE bool parallel_dispatch(parallel_worker& w) noexcept {
   return !w.dispatches.count();
 }
 
-// The same, but then it has not been counted.
+// Like parallel_dispatch, but counts nothing when it returns false.
 SENNIT_INLINE bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
   if (!w.dispatches.count()) [[likely]]
     return true;
@@ -181,32 +181,32 @@ SENNIT_INLINE bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
   return false;
 }
 
-// Whether the next one is of that kind.
+// Returns whether the next dispatch needs no poll.
 SENNIT_INLINE bool parallel_may_dispatch(const parallel_worker& w) noexcept {
   return !w.dispatches.next_is_last();
 }
 
-// What a fiber does first after another has entered it.
+// The first action of a fiber after another one has entered it.
 SENNIT_INLINE parallel_worker& has_arrived() noexcept {
   parallel_worker& here = running_parallel();
   here.ring.say_left();
   return here;
 }
 
-// Of several conditions, where each being likely is not likely enough for the compiler.
+// For a conjunction of conditions: a mere hint that each is likely does not suffice for the compiler.
 SENNIT_INLINE bool surely(bool condition) noexcept {
   return __builtin_expect_with_probability(condition, 1, 1.0) != 0;
 }
 
-// Goes round the ring in code of its own, at each place that yields: so the processor learns who comes after
-// whom, which it does not of one jump for all.
+// Each yielding place has its own copy of the code that goes round the ring. So the processor learns which
+// fiber follows which, as it could not with one shared jump.
 SENNIT_INLINE void parallel_yield(parallel_worker& w) {
   sennit_should_hold_no_lock("yields", nullptr);
   fiber* const self = w.ready.current;
   stack_should_be_whole(*self);
   count_site();
-  // By a pointer of its own, from which all of it is within the reach of a short instruction: the code of a
-  // hundred that yield is to fit the cache.
+  // A separate pointer, from which short instructions reach all fields: the code of a hundred yielding places
+  // should fit the cache.
   dispatching* here = &w;
   asm("" : "+r"(here));
   fiber* next;
@@ -231,12 +231,12 @@ SENNIT_INLINE void parallel_yield(parallel_worker& w) {
   has_arrived();
 }
 
-// As parallel_next. The usual case, inline: the one in the slot.
+// Like parallel_next. The usual case, the fiber in the slot, is inline.
 SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
   if (parallel_may_dispatch(w) && (w.slot_left != 0 || w.ring.owned() == 0)) [[likely]] {
     if (fiber* const woken = w.ring.take_slot()) [[likely]] {
       parallel_dispatch(w);
-      if (w.ring.owned() != 0)  // else nobody is kept waiting
+      if (w.ring.owned() != 0)  // otherwise no fiber waits
         --w.slot_left;
       w.ready.current = woken;
       return entering(w, *woken);
@@ -245,7 +245,7 @@ SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept
   return parallel_next(w);
 }
 
-// What decides who runs when a fiber blocks that is not to be told anything.
+// The scheduler step for an ordinary block, when the fiber need not leave.
 template <class File>
 SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& f, File&& file) {
   w.ready.current = nullptr;
@@ -264,7 +264,7 @@ SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& 
   f.flags.status = fiber_status::notified;
   return {f.context, f.word};
 }
-// The same while the runtime ends: the fiber may be told so instead.
+// The same step while the runtime ends: the fiber may have to leave instead.
 [[gnu::cold]] sennit_decision parallel_decide_at_end(parallel_worker& w,
                                                      bool (*file)(void* argument, fiber& f),
                                                      void* argument) noexcept;
@@ -279,9 +279,9 @@ sennit_decision parallel_decide_block(sennit_context self, void* argument) {
   return parallel_decide_filing(w, f, *static_cast<File*>(argument));
 }
 
-// Blocks the running fiber. `file(fiber)` is called when it has left its stack, and puts it where its waker
-// finds it: then true, and it must touch neither the fiber nor its stack any more. False: it need not wait.
-// Returns the word it was woken with; throws forced_unwind when the runtime ends. errno is kept.
+// Blocks the running fiber. `file(fiber)` is called after it has left its stack, and puts it where its waker
+// finds it. If it returns true, it must not touch the fiber or its stack any more. If it returns false, the
+// fiber need not wait. Returns the waker's word. Throws forced_unwind when the runtime ends. Keeps errno.
 template <class File>
 SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site, File file) {
   sennit_should_hold_no_lock("waits", site.reason);
@@ -293,7 +293,7 @@ SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site,
   count_site();
   const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
   parallel_worker& here = has_arrived();
-  here.ready.current->word = 0;  // it may have been anything; who yields is told by it, or entered with it
+  here.ready.current->word = 0;  // it was arbitrary; a yield returns it, or a fiber is entered with it
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
     return leave_if_told(here, word);
@@ -302,17 +302,17 @@ SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site,
 
 // ---- Begin and end.
 
-// The words of fiber::ended that are no waiter.
+// The values of fiber::ended that are no waiter.
 inline constexpr std::uintptr_t ended_not_yet = 0;
 inline constexpr std::uintptr_t ended_already = 1;
-inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and nobody will ask
-// Set where it is a claimed_waiter: that one may give up, and be gone, until it is taken out of the word.
+inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and no joiner will come
+// Set if the waiter is a claimed_waiter. It may give up, and be gone, until it is taken out of the word.
 inline constexpr std::uintptr_t ended_claimed = 4;
 
-// Whom a fiber has entered by spawn_now, and has not come back from: in its word. It may be another worker's
-// by now, which writes there: the look is confirmed by taking it off the ring. (ThreadSanitizer, which would
-// report the look, has no direct entry.) The lowest bit tells it from what is left there: a place that was
-// offered, a fiber that was joined.
+// A fiber's word names the child that it has entered by spawn_now, until it resumes. Another worker may own
+// the fiber by now, and write there: taking the fiber off the ring confirms what was read. (ThreadSanitizer
+// would report this read, but has no direct entry.) The lowest bit distinguishes it from older contents: the
+// place of an offer, or a joined fiber.
 SENNIT_INLINE void parallel_say_entering(fiber& parent, const fiber& child) noexcept {
   std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(&child) + 1, std::memory_order_relaxed);
 }
@@ -327,7 +327,7 @@ SENNIT_INLINE bool parallel_is_entering(fiber& parent, const fiber& child) noexc
          reinterpret_cast<std::uintptr_t>(&child) + 1;
 }
 
-// The end of the running fiber, on its own stack. Who is to be entered.
+// Ends the running fiber, on its own stack. Returns what to enter next.
 sennit_decision parallel_finish(coroutine_frame& frame) noexcept;
 
 // As thread_block.
@@ -338,7 +338,7 @@ sennit_decision parallel_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
   parallel_worker& w = has_arrived();
   if constexpr (!direct_entry && !std::is_same_v<Body, resumed>)
-    w.ready.current->word = 0;  // it was fiber_loop's
+    w.ready.current->word = 0;  // set by fiber_loop
   what_is_left<Body> next = run_body<Body>(frame);
   if constexpr (!direct_entry)
     return round_ended(frame, next);
@@ -349,11 +349,11 @@ sennit_decision parallel_round(void* top) noexcept {
 }
 inline constexpr sennit_round parallel_thread_continue = parallel_round<resumed>;
 
-// Whether a fiber that copies such a function may be on another worker after that.
+// Whether copying such a function may block, after which the fiber may be on another worker.
 template <class Function>
 inline constexpr bool may_block_to_copy = !std::is_trivially_copyable_v<std::decay_t<Function>>;
 
-// A new fiber that has not begun, with a function. `w` null: the caller is no worker of the runtime's.
+// Makes a new fiber with a function, not begun yet. `w`: null if the caller is no worker of the runtime.
 template <class Function>
 SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Function&& function,
                                    stack_wish stack, bool owned) {
@@ -383,7 +383,8 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
   return *f;
 }
 
-// Runs a new fiber at once; the caller goes on when it ends or blocks, or elsewhere before that.
+// Runs a new fiber at once. The caller resumes when the new fiber ends or blocks, or earlier on another
+// worker.
 SENNIT_INLINE void parallel_enter_new(parallel_worker& w, fiber& child) {
   sennit_should_hold_no_lock("calls spawn_now", nullptr);
   fiber* const self = w.ready.current;
@@ -401,7 +402,7 @@ SENNIT_INLINE void parallel_enter_new(parallel_worker& w, fiber& child) {
     parallel_say_entered(*self);
     w.ring.say_left();
   }
-  if (suspend(w, sennit_decide_parallel_enter_new, &child) == 1) [[unlikely]]  // told to leave
+  if (suspend(w, sennit_decide_parallel_enter_new, &child) == 1) [[unlikely]]  // the runtime ends
     throw_forced_unwind();
   parallel_say_entered(*has_arrived().ready.current);
 }

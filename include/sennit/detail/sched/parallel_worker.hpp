@@ -1,5 +1,5 @@
-// What a worker of a parallel runtime has beside what every worker has (worker.hpp), and what those of one
-// runtime share. What its fibers do: parallel.hpp.
+// The data of a parallel runtime's worker, beside that of every worker (worker.hpp), and the data that the
+// workers of a runtime share. For what its fibers do, see parallel.hpp.
 #pragma once
 
 #include <atomic>
@@ -27,25 +27,25 @@ namespace sennit::detail {
 #endif
 inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
 
-// For tests. Runtimes that are made while it is true scatter their fibers: each that becomes ready, or gives
-// way, goes on on the worker after the one that it was sent to last.
+// For tests. Runtimes made while it is true scatter their fibers: each fiber that becomes ready, or yields,
+// moves to the worker after the one where it was last sent.
 inline constinit std::atomic<bool> scatter_fibers{false};
 
-// Of a worker whose policy is hybrid, once its slot's budget is spent (parallel_policy.cpp): until that is
-// renewed, so many in the ring are to run, and so many have. None are to: that is told at the next dispatch.
+// For the policy hybrid, once the slot's budget is spent (parallel_policy.cpp). Until it is renewed, `left`
+// more fibers of the ring must run, and `had` have run. The next dispatch notices that none are left.
 struct hybrid_turns {
   unsigned left = 0;
   unsigned had = 0;
 };
 
-// What a worker touches at every dispatch: of the ring, too, all but the places in one line.
+// The data that a worker touches at every dispatch: in one line, with the ring except its places.
 struct alignas(64) dispatching {
   dispatching(run_policy policy, bool scatters);
 
-  countdown dispatches;  // until the next look outside; others look whether it grows
+  countdown dispatches;  // until the next poll; other workers read it to see dispatches
   unsigned slot_left;
-  const bool direct;  // no test, free fences: a fiber that gives way enters the next one itself
-  const bool plain;   // and fifo: by going round the ring
+  const bool direct;  // no test, free fences: a fiber that yields enters the next one itself
+  const bool plain;   // and fifo, by going round the ring
   using ring_type = work_ring<fiber*, ring_capacity>;
   ring_type ring;
 };
@@ -54,23 +54,23 @@ struct parallel_worker final : sennit_worker, dispatching {
   parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, stack_shape usual_stack);
 
   const run_policy policy;
-  // The owner's, seldom.
+  // Used by the owner, rarely.
   parallel_runtime& runtime;
   const unsigned index;
   std::uint32_t random;  // where it begins to steal
   hybrid_turns turns;
   time_point last_watch{};
-  // Everybody's.
-  detail::inbox<fiber> arrivals;  // pinned here, and woken elsewhere
+  // Used by all workers.
+  detail::inbox<fiber> arrivals;  // fibers that are pinned here and woken elsewhere
   shared_timers timers;
-  std::atomic<unsigned> seen_dispatches{0};  // the watcher's
+  std::atomic<unsigned> seen_dispatches{0};  // for the watcher
   watched_run watched;
   detail::help help;
 
   const registration known{*this};  // the last member
 };
 
-// What the workers of a runtime share.
+// The data that a runtime's workers share.
 struct parallel_runtime {
   parallel_runtime(unsigned workers, run_policy policy, stack_shape usual_stack,
                    const watchdog_wish& watched_for, clock::duration time_slice, std::size_t max_fibers);
@@ -78,24 +78,24 @@ struct parallel_runtime {
   parallel_runtime(const parallel_runtime&) = delete;
   parallel_runtime& operator=(const parallel_runtime&) = delete;
 
-  // Ready fibers that no worker has.
+  // Adds ready fibers that no worker has.
   void inject(const fiber_chain& ready) noexcept;
   void stop() noexcept;
   void unwind() noexcept;
   std::size_t fibers() const noexcept;
 
   sleepers<> asleep;
-  std::atomic<unsigned> searching{0};  // workers that look for work: nobody needs to be woken meanwhile
-  std::atomic<bool> watched{false};    // a sleeper looks every millisecond whether a worker is stuck
+  std::atomic<unsigned> searching{0};  // workers that search; meanwhile no sleeper need be woken
+  std::atomic<bool> watched{false};    // a sleeper checks every millisecond whether a worker is stuck
   std::atomic<bool> stopping{false};
-  std::atomic<unsigned> guests{0};  // other threads that make a fiber ready just now
+  std::atomic<unsigned> guests{0};  // other threads that are making a fiber ready
 
-  // Ready fibers that no worker has: those made ready from outside, and those that rings had no room for.
+  // Ready fibers that no worker has: made ready from outside, or too many for a ring.
   spin_lock injected_lock;
   fiber_chain injected;
-  std::atomic<bool> any_injected{false};  // for who has not the lock
+  std::atomic<bool> any_injected{false};  // for readers without the lock
 
-  // Finished fibers, for workers that have none.
+  // Finished fibers for workers that have none.
   spin_lock spare_lock;
   fiber* spare = nullptr;
   struct idle_stacks idle_stacks;  // under spare_lock

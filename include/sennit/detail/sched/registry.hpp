@@ -1,6 +1,5 @@
-// What is to be found from outside of the threads that use it: every descriptor and every worker of the
-// process, and the table by which a debugger finds them (tools/gdb/sennit.py), in a program without debug
-// information too.
+// Makes every descriptor and every worker of the process accessible to other threads, and, by a table, to a
+// debugger (tools/gdb/sennit.py). The table serves programs without debug information, too.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +11,29 @@
 
 namespace sennit::detail {
 
-// Descriptors come in blocks, which are never given back. A descriptor's number, for people, is its place
-// among all: the fiber's as long as it lives, another one's later.
+// Descriptors come in blocks, which are never given back. A descriptor's number, for diagnostics, is its
+// place among all descriptors. It belongs to one fiber during its life, and later to another one.
 //
-// A block's descriptors are memory of their own from the kernel: those that were never used are zero, as if
-// unused, and take no memory. A block has as many as all older ones together, so that there are few blocks,
-// and a million descriptors cost 128 bytes each and hardly anything beside. Who looks for a runtime's fibers
-// leaves out the parts of which nobody has any: a process that once had a million does not look through them
-// at the end of each runtime.
+// The kernel provides a block's memory. Descriptors that were never used are zero, like unused ones, and take
+// no memory. A block has as many descriptors as all older ones together. So there are few blocks, and a
+// million descriptors cost 128 bytes each and hardly anything else. A search for a runtime's fibers skips the
+// parts in which no descriptor is taken. So a process that once had a million fibers does not search all of
+// them at the end of each runtime.
 struct fiber_block {
   static constexpr std::size_t least = 2048;
   static constexpr std::size_t part = 1024;  // descriptors
   fiber* fibers;
   std::size_t size;
-  std::size_t first;  // how many the older ones have
+  std::size_t first;  // the number of descriptors in older blocks
   fiber_block* older;
-  std::uint16_t* taken;   // how many of each part are some worker's
-  std::size_t begun = 0;  // how many were ever used: the first
+  std::uint16_t* taken;   // for each part, how many descriptors belong to a worker
+  std::size_t begun = 0;  // how many were ever used: a prefix
 
-  // Those. With descriptors_lock() held.
+  // Returns the used prefix of the block. Requires descriptors_lock().
   std::span<fiber> used() noexcept { return {fibers, begun}; }
 };
 
-// A worker that can be found, as long as this lives: nothing of the worker is gone or yet to come then.
+// Makes a worker findable while this lives. The whole worker exists during that time.
 class registration {
 public:
   explicit registration(sennit_worker& of) noexcept;
@@ -47,21 +46,22 @@ public:
   registration* newer = nullptr;
 };
 
-// Who holds it keeps workers from coming and going.
+// While it is held, no worker comes or goes.
 std::mutex& registry_lock() noexcept;
-// The same of blocks of descriptors. After the other.
+// While it is held, no block of descriptors comes. Lock it after registry_lock().
 std::mutex& descriptors_lock() noexcept;
 
 }  // namespace sennit::detail
 
 extern "C" {
 
-// In the order that sennit.py reads, all words of 8 bytes. Who changes it changes the magic's last digit too.
+// In the order that sennit.py reads; all words have 8 bytes. With a change here, also change the magic's last
+// digit.
 struct sennit_debug_table {
   char magic[8];
   sennit::detail::fiber_block* blocks;  // the newest
   sennit::detail::registration* workers;
-  std::uint64_t record;  // 1: contexts are as arch/x86_64.h draws them; 0: otherwise
+  std::uint64_t record;  // 1: contexts are as drawn in arch/x86_64.h; 0: otherwise
   std::uint64_t block_fibers, block_begun, block_first, block_older, fiber_size;
   std::uint64_t registration_worker, registration_older;
   std::uint64_t fiber_context, fiber_home, fiber_id, fiber_reason, fiber_frame, fiber_object, fiber_name;

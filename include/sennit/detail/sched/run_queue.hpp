@@ -1,24 +1,25 @@
-// The fibers that can run, as a ring through their descriptors:
+// The ready fibers, as a ring through their descriptors:
 //
 //          head -> ... -> tail          order of running: head first
 //            ^              |
 //            +- (running) <-+           the running fiber stands between tail and head
 //
-// To give way is to step on by one: the fiber that was running is then the tail. A fiber that blocks leaves
-// the ring, one that becomes ready enters it at the tail. Nothing is allocated, so nothing can fail; nobody
-// leaves but who runs, so one link each is enough.
+// A yield is one step forward: the fiber that was running becomes the tail. A fiber that blocks leaves the
+// ring, and one that becomes ready enters it at the tail. Nothing is allocated, so nothing can fail. Only the
+// running fiber leaves, so one link per fiber is enough.
 //
-//   fifo    ready fibers go to the tail; but the one woken last, which is likely to want what its waker just
-//           touched, waits beside the ring, in the slot, and goes first; when its waker blocks, it takes the
-//           waker's place. While others wait in the ring the slot is used at most slot_budget times in a
-//           row, so that two fibers that wake each other cannot keep them waiting.
-//   lifo    ready fibers go to the head; the first of it is in the slot, if it is new.
-//   hybrid  who was woken last goes first, as with fifo, and so does who gives way, once more in the slot; so
-//           many times, then all become ready in the ring, until every fiber that is queued there has run;
-//           then it begins again. So many: twice as many as had to wait for that, but hybrid_adds at least.
+//   fifo    Ready fibers go to the tail, except the one woken last, which probably uses the data that its
+//           waker just touched. It waits beside the ring, in the slot, and runs first. When its waker blocks,
+//           it takes the waker's place. While others wait in the ring, the slot is used at most slot_budget
+//           times in a row, so that two fibers that wake each other cannot keep them waiting.
+//   lifo    Ready fibers go to the head. The first one is in the slot, if it is new.
+//   hybrid  The fiber woken last runs first, as with fifo. So does a fiber that has yielded, by way of the
+//           slot. After a limited number of such uses, all fibers become ready in the ring, until every fiber
+//           queued there has run. Then it starts again. The limit is twice the number of fibers that had to
+//           wait, but at least hybrid_adds.
 //
-// Measured against a ring buffer of pointers: giving way costs 6 to 7 cycles here, 8 to 12 there: what one
-// yield stores there the next one loads through two indices that are themselves stored and loaded.
+// Measured against a ring buffer of pointers: a yield costs 6 to 7 cycles here, 8 to 12 there. In the buffer,
+// the next yield loads what one has stored, through two indices that are themselves stored and loaded.
 //
 // Source: Dolan 2013, section 5.2 (fairness of wait queues).
 #pragma once
@@ -35,43 +36,43 @@ namespace sennit::detail {
 
 inline constexpr int slot_budget = 16;
 inline constexpr unsigned hybrid_adds = 128;
-inline constexpr unsigned hybrid_adds_each = 2;  // for each that had to wait
+inline constexpr unsigned hybrid_adds_each = 2;  // for each fiber that had to wait
 
 class run_queue {
 public:
   fiber* current = nullptr;  // the running fiber, or null
 
   explicit run_queue(run_policy policy);
-  // Of a parallel runtime's worker: its fibers are queued elsewhere. One that waits by this queue, or yields,
-  // has taken something of sennit::local: it is told so, and the program ends. The queue is never plain, so
-  // all of that goes by the slower paths of the other policies, where it costs these one comparison.
+  // For a parallel runtime's worker, whose fibers are queued elsewhere. A fiber that waits by this queue, or
+  // yields, has used something of sennit::local: the program ends with a message. The queue is never plain,
+  // so all such uses take the slower paths of the other policies. There this costs one comparison.
   void refuse() noexcept;
 
   // A fiber runs: `current`.
   bool running() const { return current != nullptr; }
-  bool empty() const { return tail_ == nullptr && beside() == nullptr; }  // nor does one run
-  // Fibers that are ready, the running one included. Counts them.
+  bool empty() const { return tail_ == nullptr && beside() == nullptr; }  // and no fiber runs
+  // Counts the ready fibers, including the running one.
   std::size_t size() const;
-  // For another thread, which may be wrong: one runs, and another one is ready.
+  // For other threads; the answer may be wrong. Returns whether one fiber runs and another is ready.
   SENNIT_UNSANITIZED bool seems_to_have_others() const noexcept {
     const fiber* const runs = look(current);
     const fiber* const woken = look(slot_);
     return runs != nullptr && (look(runs->next) != runs || (woken != nullptr && woken != look(none_)));
   }
-  // Who is next in the ring, or null.
+  // Returns the next fiber in the ring, or null.
   const fiber* head() const {
     const fiber* before = running() ? current : tail_;
     return before == nullptr || before->next == current ? nullptr : before->next;
   }
 
-  // Who is ready and not in the ring, or null.
+  // Returns the ready fiber that is not in the ring, or null.
   const fiber* beside() const { return slot_taken() ? slot_ : nullptr; }
 
-  // All that is ready is in the ring, and who became ready last waits longest: to give way is one step.
-  // (Such a step does not renew the slot's budget: woken fibers may have to wait a little earlier.)
+  // All ready fibers are in the ring, in the order in which they became ready: a yield is one step. (Such a
+  // step does not renew the slot's budget. Woken fibers may have to wait a little earlier.)
   bool plain() const { return slot_ == nullptr; }
 
-  // A fiber that became ready by itself, or in its turn.
+  // Adds a fiber that became ready by itself, or in its turn.
   SENNIT_INLINE void add(fiber* f) {
     if (policy_ == run_policy::lifo) [[unlikely]]
       make_way(f);
@@ -79,7 +80,7 @@ public:
       push_tail(f);
   }
 
-  // The same, by the running fiber: the ring has a tail then.
+  // The same, called by the running fiber: the ring has a tail then.
   SENNIT_INLINE void add_by_running(fiber* f) {
     if (policy_ == run_policy::lifo) [[unlikely]]
       make_way(f);
@@ -87,10 +88,10 @@ public:
       push_behind(tail_, f);
   }
 
-  // One that gives way, and is in the queue no more.
+  // Adds a fiber that has yielded and is no longer in the queue.
   void add_last(fiber* f) { push_tail(f); }
 
-  // A fiber that was woken by the running one.
+  // Adds a fiber that the running one has woken.
   SENNIT_INLINE void add_woken(fiber* f) {
     if (slot_ != nullptr) [[unlikely]]
       make_way(f);
@@ -98,7 +99,7 @@ public:
       slot_ = f;
   }
 
-  // The running fiber gives way. Who runs next, already current: itself, if nobody else can.
+  // The running fiber yields. Returns the next fiber, already current: itself if there is no other one.
   SENNIT_INLINE fiber* rotate() {
     if (!plain()) [[unlikely]]
       return rotate_slow();
@@ -106,19 +107,19 @@ public:
     return current = current->next;
   }
 
-  // The running fiber, `self`, leaves the ring. Who runs next, already current; null, and nothing has
-  // changed: next() must say.
+  // The running fiber, `self`, leaves the ring. Returns the next fiber, already current. Returns null without
+  // a change if next() must decide.
   SENNIT_INLINE fiber* step_off(fiber& self) {
     fiber* const next = step_off_quickly(self);
     return next != nullptr ? next : step_off_otherwise(self);
   }
   fiber* step_off_otherwise(fiber& self) { return slot_ == nullptr ? nullptr : step_off_slow(self); }
 
-  // The same, or null: then step_off_otherwise() says.
+  // The inline part of step_off(). Returns null if step_off_otherwise() must decide.
   SENNIT_INLINE fiber* step_off_quickly(fiber& self) {
     if (fiber* const woken = slot_; woken != nullptr) {
       fiber* const none = none_;
-      fiber* const next = self.next;  // at once, so that it is read only once
+      fiber* const next = self.next;  // read here, so that it is read only once
       if (woken == none || !may_pass(self, next)) [[unlikely]]
         return nullptr;
       store_in_turn(slot_, none);
@@ -130,7 +131,7 @@ public:
       return nullptr;
     if (next == nullptr)
       __builtin_unreachable();
-    if (budget_ != slot_budget) [[unlikely]]  // a look costs less than a store
+    if (budget_ != slot_budget) [[unlikely]]  // a read costs less than a store
       budget_ = slot_budget;
     fiber* const tail = tail_;
     store_in_turn(current, next);
@@ -138,7 +139,7 @@ public:
     return next;
   }
 
-  // The same where the running fiber has woken one, which is to run next.
+  // Like step_off(), when the running fiber has woken another one that runs next.
   SENNIT_INLINE fiber* step_off_to(fiber& self, fiber& woken) {
     fiber* const next = self.next;
     if (slot_ != nullptr || !may_pass(self, next)) [[unlikely]]
@@ -147,13 +148,13 @@ public:
     return &woken;
   }
 
-  // The running fiber, `self`, leaves the ring, and one that was not in it takes its place, and runs: a
-  // direct wake. (Nothing is read behind the store through tail_, where self.next may lie: as long as the
-  // address of a store is on its way, loads overtake it, and all from there on is done again if they were not
-  // to. Zen 4 learns which were not to, but of two dozen loads only.)
+  // Direct wake: the running fiber, `self`, leaves the ring. `f`, which was not in it, takes its place and
+  // runs. (self.next is not read behind the store through tail_, which may be to that place. While a store's
+  // address is unknown, later loads overtake it, and are repeated if they should not have. Zen 4 learns which
+  // loads should not, but only for two dozen of them.)
   SENNIT_INLINE void replace(fiber& self, fiber& f) { replace(self, self.next, f); }
 
-  // The running fiber leaves the ring; nobody runs.
+  // The running fiber leaves the ring. No fiber runs then.
   void remove_running() {
     if (current->next == current)
       tail_ = nullptr;
@@ -162,7 +163,7 @@ public:
     current = nullptr;
   }
 
-  // While nobody runs: who runs next, already current; null: nobody can.
+  // When no fiber runs: returns the next one, already current, or null if none is ready.
   SENNIT_INLINE fiber* next() {
     fiber* const woken = slot_;
     if (woken == none_) [[unlikely]]
@@ -178,11 +179,11 @@ public:
     return current = woken;
   }
 
-  // Nobody runs any more; who was running is the tail.
+  // No fiber runs any more. The running one becomes the tail.
   void put_back() { tail_ = std::exchange(current, nullptr); }
 
 private:
-  friend struct run_queue_layout;  // capi's
+  friend struct run_queue_layout;  // in capi
 
   SENNIT_INLINE void replace(fiber& self, fiber* next, fiber& f) {
     if (next == &self) [[likely]] {
@@ -195,13 +196,13 @@ private:
     store_in_turn(f.next, next);
   }
 
-  // Whether one that is not in the ring may take the place of the running one, whose next is `next`: unless
-  // others have waited for too many.
+  // Returns whether a fiber outside of the ring may take the place of the running one, whose next is `next`.
+  // It may not if it has passed waiting fibers too often.
   SENNIT_INLINE bool may_pass(const fiber& self, const fiber* next) {
     return next == &self || --budget_ >= 0;
   }
 
-  // The ring's order is told from its tail, running or not: after it comes who runs, or else the head.
+  // The ring's order is defined by its tail, running or not: the running fiber, or the head, follows it.
   SENNIT_INLINE void push_tail(fiber* f) {
     fiber* tail = tail_;
     if (tail == nullptr) [[unlikely]]
@@ -231,16 +232,16 @@ private:
   static fiber elsewhere_;
 
   fiber* tail_ = nullptr;
-  fiber* slot_;  // not in the ring: who goes first; or none
-  fiber* none_;  // null; but where the policy is not fifo &by_policy_, so that the slot is never null, and
-                 // one test serves for all that is not plain; &elsewhere_ once it refuses
-  int budget_ = slot_budget;  // how often who is in the slot may still pass the ring; where the policy is not
-                              // fifo, which sees to that itself, at least once
+  fiber* slot_;  // the fiber that runs first, which is not in the ring; or none_
+  fiber* none_;  // null for fifo; &by_policy_ for other policies, so that the slot is never null, and one
+                 // test detects all that is not plain; &elsewhere_ after refuse()
+  int budget_ = slot_budget;  // how often the slot's fiber may still pass the ring; at least once if the
+                              // policy is not fifo, which counts by itself
   run_policy policy_;
-  std::uint8_t add_costs_;            // of adds_left_
-  unsigned adds_left_ = hybrid_adds;  // hybrid: how many may still go first
-  unsigned turns_ = 0;                // hybrid: once none may, how many in the ring have run
-  const fiber* last_ = nullptr;       // and the last who is to
+  std::uint8_t add_costs_;            // subtracted from adds_left_ for each use
+  unsigned adds_left_ = hybrid_adds;  // hybrid: how many may still run first
+  unsigned turns_ = 0;                // hybrid: after that, how many in the ring have run
+  const fiber* last_ = nullptr;       // and the last one that must run
 };
 
 }  // namespace sennit::detail

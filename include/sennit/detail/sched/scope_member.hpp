@@ -1,16 +1,16 @@
-// What a fiber of a scope (basic_scope.hpp) has with it, from its beginning to its end, on each of its stacks
-// and while it has none: whom its end, its exceptions and its faults are told to, and how the scope's stop
-// ends its waits.
+// The data of a scope's fiber (basic_scope.hpp), from its beginning to its end, with and without a stack. It
+// reports the fiber's end, exceptions and faults to the scope, and lets the scope's stop end the fiber's
+// waits.
 //
-// It is the first of the fiber's fiber-local values, and so goes with the fiber, and is the last of them to
-// be destroyed: by that the scope sees the end. What the fiber throws comes to it in place of a joiner.
+// It is the first of the fiber's fiber-local values. So it moves with the fiber, and is destroyed last: this
+// is how the scope sees the end. Exceptions of the fiber go to it instead of to a joiner.
 //
 //   with a stack      its link is the outermost of the fiber's guards (stop.hpp)
-//   without           the continuation's code is its own, `code_`, which leads to the real one: the lock says
-//                     whether the fiber waits there, and a stop takes it out of what it waits for, as the
-//                     runtime's end does. The continuation is destroyed then, and the fiber ends.
+//   without           the continuation's code is its own, `code_`, which leads to the real one. The lock
+//                     protects whether the fiber waits there. A stop removes the fiber from what it waits
+//                     for, as the runtime's end does. Then the continuation is destroyed, and the fiber ends.
 //
-// Fibers of no scope pay nothing for this: their continuations' code is called as it is.
+// Fibers without a scope pay nothing for this: their continuations' code is called directly.
 #pragma once
 
 #include <exception>
@@ -26,36 +26,36 @@ namespace sennit::detail {
 
 class scope_member : public local_value {
 public:
-  static constexpr std::uint64_t its_key = ~std::uint64_t{0};  // nobody else's
+  static constexpr std::uint64_t its_key = ~std::uint64_t{0};  // reserved
 
-  // Of a fiber that has one, on whichever stack or none.
+  // For a fiber that has one, on any stack or none.
   static scope_member& of(const fiber& f) noexcept;
 
-  // The calling fiber is it from now on, which owns it.
+  // The calling fiber owns it from now on.
   void begin() noexcept;
-  // The same of a fiber that begins without a stack, by a continuation that bind() has prepared.
+  // For a fiber that begins without a stack, with a continuation that bind() has prepared.
   void begin(fiber& f) noexcept;
   // Throws std::bad_alloc.
   void bind(continuation& begins);
 
-  // Where faults of the calling fiber go by its scope; null: nowhere.
+  // Returns where the calling fiber's faults go by its scope, or null.
   static const fault_hook* faults_of_caller() noexcept;
 
-  // What one of the fiber's functions ended with.
+  // Reports the exception with which one of the fiber's functions ended.
   virtual void fail(std::exception_ptr error) noexcept = 0;
 
-  // The fiber has got a stack: its waits there see the stop, and its faults go to the scope's hook. And its
-  // function has been left: no more.
+  // The fiber has got a stack: its waits there see the stop, and its faults go to the scope's hook. leave()
+  // ends that, when its function has been left.
   void enter(fiber& f) noexcept;
   void leave(fiber& f) noexcept;
 
-  // The code of what the fiber goes on with.
+  // Returns the code to use instead of `real`.
   continuation_code& lead_to(continuation_code& real) noexcept;
-  // On a stack again, before anything else. True: a stop has ended the wait.
+  // Called first when the fiber has a stack again. Returns true if a stop has ended the wait.
   bool end_wait() noexcept;
 
 protected:
-  // In a fiber of the same kind of runtime. `faults` may be null. Throws std::bad_alloc.
+  // Called in a fiber of the same kind of runtime. `faults` may be null. Throws std::bad_alloc.
   scope_member(std::stop_token token, const fault_hook* faults,
                void (*destroyed_by)(local_value& self) noexcept);
   ~scope_member() = default;
@@ -77,7 +77,8 @@ private:
   };
   void stop() noexcept;
   void arm(fiber& f) noexcept;
-  // Under the lock: takes the fiber out of what it waits for, without a stack. False: somebody else has.
+  // Under the lock: removes the stackless fiber from what it waits for. Returns false if a waker has done
+  // that.
   bool take_out() noexcept;
 
   std::stop_token token_;
@@ -86,9 +87,9 @@ private:
   fiber* who_ = nullptr;
   spin_lock lock_;
   bool waits_ = false;    // without a stack
-  bool stopped_ = false;  // so did it, until a stop came
+  bool stopped_ = false;  // a stop has ended such a wait
   leading_code code_;
-  std::optional<std::stop_callback<tell>> callback_;  // gone first: then nobody calls stop() any more
+  std::optional<std::stop_callback<tell>> callback_;  // destroyed first: then no thread calls stop() any more
 };
 
 }  // namespace sennit::detail

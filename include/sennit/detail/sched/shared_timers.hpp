@@ -1,4 +1,4 @@
-// The deadlines of fibers of a parallel runtime.
+// The deadlines of a parallel runtime's fibers.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@ namespace sennit::detail {
 
 class shared_timers;
 
-// Takes a claim when its time has come, for the fiber that waits for that. Cancelled when it is destroyed.
+// Takes a claim when the deadline of its fiber's wait has passed. The destructor cancels it.
 class fiber_timer final : timer_node {
 public:
   fiber_timer() = default;
   inline ~fiber_timer();
-  // Once, and in a fiber. The deadline may be `never`.
+  // Call it once, in a fiber. The deadline may be `never`.
   void arm(fiber& who, wait_claim& claim, time_point deadline) noexcept;
 
 private:
@@ -27,14 +27,14 @@ private:
   shared_timers* at_ = nullptr;  // where it was added
 };
 
-// A worker's timers. Any worker may add, cancel and serve: under the lock.
+// A worker's timers. Any worker may add, cancel and fire them, under the lock.
 class shared_timers {
 public:
   void add(fiber_timer& timer, time_point deadline) noexcept;
   void cancel(fiber_timer& timer) noexcept;
-  // Makes those ready whose time has come, on the calling worker.
+  // Makes the fibers whose deadlines have passed ready, on the calling worker.
   void fire_due(time_point now) noexcept;
-  // May be a little old.
+  // May be slightly old.
   time_point earliest() const noexcept {
     return time_point(clock::duration(earliest_.load(std::memory_order_relaxed)));
   }

@@ -1,10 +1,11 @@
-// Which workers sleep: who has made work wakes one, and makes no system call while none does.
+// The set of workers that sleep. A worker that has made work wakes one of them, and makes no system call if
+// there is none.
 //
-// A worker says that it will sleep, then looks at every queue once more; who makes work publishes it, then
-// looks whether somebody sleeps. Between the two steps of each lies a fence, light for who makes work, heavy
-// for who goes to sleep: one of the two sees the other. Each bit is cleared once, by the waker or by the
-// worker itself, so a sleep costs one wake at most. A wake that comes too late, after the worker has changed
-// its mind, is kept by its driver and ends its next sleep early: no harm.
+// A worker marks itself asleep, then looks at every queue once more. A worker that makes work publishes it,
+// then looks for sleepers. Between its two steps, each has a fence: light for the one that makes work, heavy
+// for the one that goes to sleep. So one of the two sees the other. The waker, or the worker itself, clears a
+// bit once, so a sleep costs at most one wake. If a wake comes after the worker has changed its mind, its
+// driver keeps the wake, which ends the next sleep early. That is harmless.
 #pragma once
 
 #include <bit>
@@ -20,19 +21,19 @@ public:
   static constexpr unsigned most_workers = 64;
   static constexpr unsigned none = most_workers;
 
-  // The worker. Between the two it looks at every queue, and sleeps only when all are empty.
+  // Called by the worker. Between the two calls it looks at every queue, and sleeps only if all are empty.
   void say_asleep(unsigned number) noexcept {
     asleep_.fetch_or(bit(number), std::memory_order_relaxed);
     Memory::heavy_fence();
   }
   void say_awake(unsigned number) noexcept { asleep_.fetch_and(~bit(number), std::memory_order_relaxed); }
 
-  // Any thread, after it has published work: whether choose() may find one.
+  // Called by any thread after it has published work. Returns whether choose() may find a sleeper.
   bool any() const noexcept {
     Memory::light_fence();
     return seem_any();
   }
-  // The same without the fence: it may come too early to see one.
+  // Like any(), without the fence: it may be too early to see a sleeper.
   bool seem_any() const noexcept { return asleep_.load(std::memory_order_relaxed) != 0; }
   bool sleeps(unsigned number) const noexcept {
     return (asleep_.load(std::memory_order_relaxed) & bit(number)) != 0;
@@ -40,7 +41,7 @@ public:
   unsigned count() const noexcept {
     return static_cast<unsigned>(std::popcount(asleep_.load(std::memory_order_relaxed)));
   }
-  // The worker that it must wake, or none.
+  // Returns the worker that the caller must wake, or none.
   [[nodiscard]] unsigned choose() noexcept {
     Memory::light_fence();
     std::uint64_t seen = asleep_.load(std::memory_order_relaxed);

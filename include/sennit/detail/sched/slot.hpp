@@ -1,5 +1,5 @@
-// Words in which one at a time waits: how it enters, and leaves when its wait ends by something else. Who
-// ends the wait exchanges the word first. See wait.hpp.
+// Words in which one waiter at a time waits: how it enters, and how it leaves if its wait ends by something
+// else. The waker exchanges the word first. See wait.hpp.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,13 @@
 
 namespace sennit::detail {
 
-// False: the word is not, or no more, what was expected. It says what it is then.
+// Returns false, and sets `expected` to the word's value, if the word has another value than expected.
 template <class Word>
 bool slot_enter(Word& slot, std::uintptr_t& expected, std::uintptr_t me) noexcept {
   return slot.compare_exchange_strong(expected, me, std::memory_order_acq_rel, std::memory_order_acquire);
 }
 
-// False: somebody has taken us out, and ends our wait.
+// Returns false if a waker has taken the waiter out, and ends its wait.
 template <class Word>
 bool slot_leave(Word& slot, std::uintptr_t left, std::uintptr_t me) noexcept {
   return slot.compare_exchange_strong(me, left, std::memory_order_acq_rel, std::memory_order_acquire);

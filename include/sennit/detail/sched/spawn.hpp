@@ -12,33 +12,32 @@
 
 namespace sennit::detail {
 
-// Keeps the exception being handled for the fiber's joiner, or ends the program when there can be none.
+// Keeps the exception being handled for the fiber's joiner. Ends the program if there can be no joiner.
 [[gnu::cold]] void fiber_fail(fiber& f) noexcept;
 [[noreturn, gnu::cold]] void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept;
 [[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr error);
 
-// A finished fiber with a stack, for a new one. Throws as fiber_spawn.
+// Returns a finished fiber with a stack for a new one. Throws as fiber_spawn.
 [[gnu::cold]] fiber* fiber_take_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard);
 
-// A new descriptor and a stack, of a worker.
+// Makes a new descriptor with a stack for a worker.
 fiber* fiber_make_with_stack(worker& w, const stack_source& stack);
 
-// The running fiber ends here and now: its function object is destroyed, but nothing of what is on its stack,
-// which nobody uses again: others may still refer to it. Native switches only.
+// Ends the running fiber immediately. Its function object is destroyed, but not the objects on its stack. The
+// stack is never reused, because other fibers may still refer to it. Native switches only.
 [[noreturn, gnu::cold]] void fiber_discard() noexcept;
 
-// A fiber's function object, of a type that is not known there.
+// Destroys a fiber's function object, whose type the caller does not know.
 using body_destroyer = void (*)(coroutine_frame& frame);
-// What begins anew deep on a fiber's stack, so that its round destroys the function object, goes on here.
+// Continues a round that began anew, deep on a fiber's stack, to destroy the function object.
 [[noreturn, gnu::cold]] void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept;
-// A fiber's function was left by forced_unwind. Where that was by a yield with a continuation, this does not
-// return.
+// forced_unwind has left a fiber's function. If a yield with a continuation caused it, this does not return.
 [[gnu::cold]] void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept;
 
-// At the end of its runtime: a fiber has not ended, nor can it.
+// Fatal, at the end of a runtime: a fiber has not ended, and cannot.
 [[noreturn, gnu::cold]] void fiber_would_not_end(const fiber& f, const char* reason) noexcept;
 
-// Back, when nobody refers to it any more.
+// Take back a fiber to which no handle refers.
 [[gnu::cold]] void fiber_give_slow(worker& w, fiber& f) noexcept;
 SENNIT_INLINE void fiber_give(worker& w, fiber& f) noexcept {
   if (f.flags.unusual) [[unlikely]] {
@@ -49,16 +48,16 @@ SENNIT_INLINE void fiber_give(worker& w, fiber& f) noexcept {
   w.idle = &f;
 }
 
-// A finished fiber that a handle still refers to gives its stack up, to the worker.
+// The worker takes the stack of a finished fiber to which a handle still refers.
 void fiber_detach_frame(worker& w, fiber& f) noexcept;
-// A stack with a fiber's run loop: one that no fiber uses, or a new one. Throws as fiber_spawn. Fibers that
-// begin with a stack leave one to those that go on without, who could not be told that there is no memory.
+// Returns a stack with a fiber's run loop: an idle one, or a new one. Throws as fiber_spawn. Fibers that
+// begin with a stack leave `leave` idle ones for stackless fibers, which could not handle a lack of memory.
 coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t leave = 1);
 #if defined(SENNIT_SANITIZED)
-// Whose frames were left: its run loop is to begin anew. Not on that stack.
+// The frames on the stack were left: its run loop must begin anew. Not called on that stack.
 void frame_restart(coroutine_frame& frame) noexcept;
 #endif
-// A stack that no fiber uses: the worker keeps it, or it goes back to the stack room.
+// frame_keep(): the worker keeps a stack that no fiber uses, or it goes back to the stack room.
 void frame_keep(worker& w, coroutine_frame& frame) noexcept;
 void frame_drop(coroutine_frame& frame) noexcept;
 
@@ -69,33 +68,33 @@ SENNIT_INLINE void fiber_unpark(fiber& f) noexcept {
     unpark(f, 0);
 }
 
-// Runs the worker on the calling thread until the host has a reason to go on.
+// Runs the worker on the calling thread until the host may continue.
 void host_run(worker& w) noexcept;
 void worker_post(worker& w, posted* post) noexcept;
 void worker_unwind(worker& w) noexcept;
 // Keeps at most the first 31 bytes.
 void fiber_set_name(fiber& f, std::string_view name) noexcept;
 
-// The end of the running fiber, on its own stack. Who is to be entered.
+// Ends the running fiber, on its own stack. Returns what to enter next.
 sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept;
-// The same when it is no simple one. (It never returns: that it could lets others end by a jump there.)
+// Its slow path. It never returns. It is not declared noreturn, so that callers can tail-call it.
 [[gnu::cold]] sennit_decision fiber_finish_slow(worker& w) noexcept;
 
-// A fiber's function has been left, or (again) all frames above it, and it has values of its own: what its
-// waits ended by (scope_member.hpp) is not to end those of destructors.
+// A fiber with fiber-local values has left its function, or (again) all frames above it. From now on, what
+// ended its waits (scope_member.hpp) must not end the waits of destructors.
 [[gnu::cold]] void function_left(fiber& self) noexcept;
-// A fiber's own values, if it has any. Defined beside fiber_local.
+// Destroys the fiber's fiber-local values, if any. Defined beside fiber_local.
 [[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
 
-// Every fiber's function comes by here. All else puts up with one that cannot be called, so that this is what
-// a compiler says of it, and nothing more (but of a result that is used).
+// All functions of fibers pass here. All other code accepts functions that cannot be called, so that the
+// compiler reports only this error (and uses of the result).
 template <class Body>
 [[gnu::always_inline]] inline void must_be_callable() noexcept {
   static_assert(std::is_invocable_v<Body&>,
                 "sennit: a fiber's function is called without arguments: capture what it needs in a lambda");
 }
 
-// What a function returns, or void.
+// The result type of a function, or void if it cannot be called.
 template <class Function>
 struct called : std::conditional_t<std::is_invocable_v<Function&>, std::invoke_result<Function&>,
                                    std::type_identity<void>> {};
@@ -104,18 +103,17 @@ using result_if_callable = typename called<std::remove_reference_t<Function>>::t
 // Whether a fiber's function may return a continuation.
 template <class Body>
 inline constexpr bool may_become = std::is_same_v<result_if_callable<Body>, continuation>;
-// What is left of a function that has returned: a continuation, or nothing, at the cost of nothing.
+// The result of a body: a continuation, or an empty tag that costs nothing.
 struct no_continuation {
   explicit constexpr operator bool() const noexcept { return false; }
 };
 template <class Body>
 using what_is_left = std::conditional_t<may_become<Body>, continuation, no_continuation>;
-// What is left of its result: a continuation is none.
+// The result of a body for its joiner: void if it is a continuation.
 template <class Function>
 using fiber_result = std::conditional_t<may_become<Function>, void, result_if_callable<Function>>;
 
-// What its function ended with lies where a wait notes what it is for: put aside while destructors run, which
-// may wait.
+// Sets the fiber's exception aside while destructors run. They may wait, and waits use the same place.
 class error_aside {
 public:
   explicit error_aside(fiber& f) noexcept
@@ -142,10 +140,10 @@ template <class Body>
   }
 }
 
-// Calls a fiber's function. (A continuation is made where it is wanted, so all of these return what they
-// call, and name it once: to move one costs more than all else in giving up a stack. And all of these are in
-// the round's frame, in any build: an exception may be thrown from where a fault was if it may leave each
-// frame below the root, and what catches all is noexcept.)
+// Calls a fiber's function. A continuation is constructed in its final place: all of these functions return
+// the result of a call, and name it once. A move would cost more than all else in giving up a stack. In every
+// build, all of these are inlined into the round's frame, and the catch of all exceptions is noexcept. So an
+// exception may be thrown from where a fault was, if it may leave each frame below the root.
 template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> call_body(coroutine_frame& frame) {
   if constexpr (std::is_same_v<Body, resumed>) {
@@ -179,12 +177,12 @@ template <class Body>
     return try_body<Body>(frame);
   if (frame.error != nullptr)
     leave_body(frame, self, destroy_body<Body>);
-  self.flags.unusual |= is_unusual;  // its runtime ends
+  self.flags.unusual |= is_unusual;  // the runtime ends
   return {};
 }
 
-// A continuation, if it is one, gets what its fiber has beside its stack. False: it is none, or there is no
-// memory for that, and the fiber has failed.
+// Puts the fiber's values into a continuation. Returns false if it is none, or if there is no memory: then
+// the fiber has failed.
 [[gnu::cold]] bool keep_or_fail(continuation& next, fiber& self) noexcept;
 SENNIT_INLINE bool may_go_on(continuation& next, coroutine_frame& frame) noexcept {
   if (!next)
@@ -195,9 +193,9 @@ SENNIT_INLINE bool may_go_on(no_continuation, coroutine_frame&) noexcept {
   return false;
 }
 
-// Runs the function of the running fiber, and destroys it. Returns how it goes on, if it does. (Who runs is
-// looked up again where it is wanted: to keep more than the frame over the call, registers would have to be
-// saved for nobody.)
+// Runs the function of the running fiber, and destroys it. Returns the continuation, if there is one. The
+// running fiber is looked up where it is needed: keeping more than the frame over the call would need more
+// saved registers.
 template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> run_body(coroutine_frame& frame) noexcept {
   what_is_left<Body> next = begin_body<Body>(frame);
@@ -216,15 +214,14 @@ template <class Body>
   return next;
 }
 
-// Has the running fiber go on where another has left its stack, by a call of its continuation. `next`: what
-// that one's was taken from before, this one's after. False: it has ended.
+// The running fiber continues on the stack that another fiber has left: calls its continuation. `next`: the
+// other fiber's continuation before the call, this fiber's after it. Returns false if the fiber has ended.
 [[gnu::always_inline]] inline bool stack_handoff(coroutine_frame& frame, continuation& next) noexcept {
   ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame));
   return bool(next);
 }
 
-// What a round leaves to fiber_loop, where switches are not direct: which way it has ended. The continuation
-// is the payload.
+// Without direct switches, tells fiber_loop how a round has ended. The continuation becomes the payload.
 inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) noexcept {
   const bool goes_on(next);
   if (goes_on)
@@ -234,20 +231,20 @@ inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) n
 inline sennit_decision round_ended(coroutine_frame&, no_continuation) noexcept {
   return {nullptr, false};
 }
-// The rest of a round that ends by a continuation, where switches are: the fiber blocks by it; it is filed,
-// on what was its stack, and if who runs next has none that goes on right here, by a call, and so on (stack
-// handoff). Who is to be entered in the end.
+// With direct switches, the rest of a round that ends with a continuation. The fiber blocks: it is filed, on
+// what was its stack. If the next fiber is stackless, it continues right here, by a call, and so on (stack
+// handoff). Returns what to enter in the end.
 sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept;
-// Whether it is one that others may go on on, too.
+// Returns whether other fibers may use the stack, too.
 inline bool is_of_usual_size(const worker& w, const coroutine_frame& frame) noexcept {
   return frame.record.memory.shape == w.usual_stack;
 }
-// Whether frame_keep() would keep it: it is not to be given away by who still stands on it.
+// Returns whether frame_keep() would keep it. A fiber must not give back a stack on which it still stands.
 inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
   return is_of_usual_size(w, frame) && w.spare_frame_count != most_spare_frames;
 }
-// Switches from a fiber that has blocked by a continuation, and been filed, to `next`, which is current:
-// nothing is saved, and the stack is the worker's. The round that ends there enters what this returns.
+// Switches to `next`, which is current, from a fiber that has blocked with a continuation and been filed.
+// Nothing is saved, and the worker gets the stack. The round that ends there enters the result.
 SENNIT_INLINE sennit_decision switch_context(worker& w, coroutine_frame& left, fiber& next) {
   if (!may_keep(w, left))
     suspend(w, sennit_decide_for_current, &left, false);
@@ -256,7 +253,7 @@ SENNIT_INLINE sennit_decision switch_context(worker& w, coroutine_frame& left, f
   return entering(w, next);
 }
 
-// A fiber's life.
+// The life of a fiber.
 template <class Body>
 sennit_decision fiber_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
@@ -269,10 +266,10 @@ sennit_decision fiber_round(void* top) noexcept {
       return sennit_round_leave(thread_block(w, frame, next));
   return fiber_finish(w, frame);
 }
-// What a stack begins with that was attached to a fiber.
+// The round of a stack that was attached to a fiber.
 inline constexpr sennit_round thread_continue = fiber_round<resumed>;
 
-// A finished fiber, which has got a function, begins anew.
+// A finished fiber, which has a new function, begins anew.
 SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round round, bool owned) noexcept {
   count_stacks(1);
   frame.round = round;
@@ -281,9 +278,9 @@ SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round ro
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 }
 
-// A new fiber, which is yet to be made ready; `owned`: a handle will refer to it. A stack of size 0: the
-// worker's. Throws std::system_error or std::bad_alloc when memory or mappings ran out, or what copying the
-// function throws.
+// Makes a new fiber, which is not ready yet. `owned`: a handle will refer to it. A stack of size 0 is one of
+// the worker's size. Throws std::system_error or std::bad_alloc if memory or mappings run out, and what
+// copying the function throws.
 template <class Function>
 SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stack, bool owned) {
   using body = std::decay_t<Function>;
@@ -311,7 +308,7 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stac
   return *f;
 }
 
-// The same, ready to run: in its turn, whoever runs.
+// Makes a new fiber, and queues it in its turn.
 template <class Function>
 SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack, bool owned) {
   fiber& f = fiber_begin(w, std::forward<Function>(function), stack, owned);

@@ -1,11 +1,11 @@
-// Where a wait finds out that a stop is requested, and who requests it finds the wait:
+// How a wait detects a stop request, and the requester finds the wait. The states of the word:
 //
-//   0            nobody waits
-//   a stop_watch who waits                       by the waiter, and back to 0, by compare-and-swap
-//   1            its claim is being taken        by who requests the stop, an exchange
-//   2            nothing of the waiter's is touched any more        by the same, a store
+//   0            no waiter
+//   a stop_watch the waiter                       by the waiter, and back to 0, by compare-and-swap
+//   1            its claim is being taken         by the requester, an exchange
+//   2            the requester is done with it    by the requester, a store
 //
-// So it is told once, and a waiter whose word is gone waits for the 2 before its frame ends.
+// So a waiter is notified once. If its word was taken, it waits for the 2 before its frame ends.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace sennit::detail {
 template <class Memory = native_memory>
 class basic_stop_word {
 public:
-  // False: it was told before.
+  // Returns false if a stop was requested before.
   bool enter(std::uintptr_t who) noexcept {
     std::uintptr_t expected = nobody;
     return word_.compare_exchange_strong(expected, who, std::memory_order_release, std::memory_order_acquire);
   }
-  // False: it was told meanwhile, and who told it has done with us.
+  // Returns false if a stop was requested meanwhile. Then the requester does not touch the waiter any more.
   bool leave(std::uintptr_t who) noexcept {
     if (word_.compare_exchange_strong(who, nobody, std::memory_order_relaxed, std::memory_order_relaxed))
       return true;
@@ -32,7 +32,7 @@ public:
   }
   bool is_told() const noexcept { return word_.load(std::memory_order_acquire) - 1 < told; }
 
-  // Who waits, or 0.
+  // Returns the waiter, or 0.
   std::uintptr_t begin_telling() noexcept { return word_.exchange(telling, std::memory_order_acq_rel); }
   void end_telling() noexcept { word_.store(told, std::memory_order_release); }
 

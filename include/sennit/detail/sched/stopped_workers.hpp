@@ -1,15 +1,15 @@
-// All workers of the process, held where they are, so that others' fibers can be looked at.
+// Holds all workers of the process where they are, so that a thread can inspect their fibers.
 //
-// Each worker's thread is sent a signal; its handler notes where the thread is and waits until it is let go.
-// While all workers of a runtime are held none of its fibers can be resumed, so that what is suspended stays
-// so, with its stack. A worker that no thread is yet, or any more, is held too: who begins to be one waits.
-// Other threads run on. They may make fibers ready, and make new ones; they touch no stack of a fiber but
-// what its owner has lent them.
+// Each worker's thread gets a signal. Its handler notes where the thread is, and waits until it is released.
+// While all workers of a runtime are held, none of its fibers can be resumed: suspended fibers stay so, with
+// their stacks. A worker without a thread is held, too: a thread that becomes the worker waits. Other threads
+// continue. They may make fibers ready, and make new ones. They touch no fiber's stack, except where its
+// owner has lent them something.
 //
-// A thread may be held anywhere, with any lock: who holds them takes none, and allocates nothing.
+// A thread may be held anywhere, with any lock. So the holder takes no lock, and allocates nothing.
 //
-// Rejected: to ask workers to stop at their next dispatch. One that is stuck in a fiber never comes there,
-// and it is for it that one looks; while it runs on it may resume any fiber of its runtime.
+// Rejected: asking workers to stop at their next dispatch. A worker that is stuck in a fiber never gets
+// there, and it is the one of interest. While it runs, it may resume any fiber of its runtime.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 
 namespace sennit::detail {
 
-// Where a worker's thread was when it was stopped.
+// Where a worker's thread was stopped.
 struct stopped_thread {
   std::uintptr_t stack_pointer = 0;
   std::size_t depth = 0;
@@ -35,23 +35,24 @@ struct stopped_thread {
 
 class stopped_workers {
 public:
-  // Ignored by default, so that one too many, or too late, does no harm.
+  // Ignored by default, so an extra or late one does no harm.
   static constexpr int signal = SIGURG;
 
-  // Stops those that can be stopped within a fifth of a second: a thread that blocks the signal cannot. One
-  // at a time: others wait here. `frame`: the caller's __builtin_dwarf_cfa(), where its own backtrace begins.
-  // `only`: that one alone, if it is registered; then others may resume what fibers they like.
+  // Stops the threads that respond within a fifth of a second: a thread that blocks the signal does not. Only
+  // one stop at a time: other callers wait here. `frame`: the caller's __builtin_dwarf_cfa(), where its own
+  // backtrace begins. `only`: stops just this worker, if it is registered. Then the others may resume any
+  // fibers.
   explicit stopped_workers(const void* frame, const worker* only = nullptr) noexcept;
   ~stopped_workers() { let_go(); }
   stopped_workers(const stopped_workers&) = delete;
   stopped_workers& operator=(const stopped_workers&) = delete;
 
-  // Once, and early.
+  // Releases the workers early; once.
   void let_go() noexcept;
 
-  // Whether it will resume nobody.
+  // Returns whether the worker cannot resume any fiber.
   bool holds(const worker& w) const noexcept;
-  // Where it is; null: no thread is it, or it runs on.
+  // Returns where it is, or null if it has no thread, or its thread runs.
   const stopped_thread* place_of(const worker& w) const noexcept;
 
 private:
@@ -65,7 +66,7 @@ private:
   bool held_ = true;
 };
 
-// For who begins to be a worker, once its thread is known: not while workers are held.
+// For a thread that begins to be a worker, once that is visible: it waits while workers are held.
 inline constinit std::atomic<int> workers_are_held{0};
 [[gnu::cold]] void wait_until_let_go() noexcept;
 
