@@ -1,36 +1,36 @@
-// How a continuation is made of a wait, a function and a state, and taken apart again.
+// How a continuation is made from a wait, a function and a state, and taken apart again.
 //
-// A wait is what a fiber without a stack waits by. It lies where the continuation does, at one place from
-// file() on until it has ended:
+// A wait defines how a stackless fiber waits. It is part of the continuation, and stays in one place from
+// file() until the wait has ended:
 //
 //   struct some_wait : continuation_wait {
-//     static constexpr const char* reason = "...";  // for people
-//     bool file(fiber& f) noexcept;           // as continuation_code's
-//     bool withdraw(fiber& f) noexcept;       // as wait_site's: of a parallel runtime only
+//     static constexpr const char* reason = "...";  // for diagnostics
+//     bool file(fiber& f) noexcept;           // as in continuation_code
+//     bool withdraw(fiber& f) noexcept;       // as in wait_site; only in parallel runtimes
 //     result end(fiber& self, std::uintptr_t word, fiber_status why) noexcept;  // on a stack again
 //   };
 //
 // It may also have
 //
-//     // As continuation_code's: what who ends the wait does in the fiber's place.
+//     // As in continuation_code: the waker does this in the fiber's place.
 //     bool woken(fiber& f) noexcept;
-//     // On a stack again, before end(). False: it is to be filed once more.
+//     // On a stack again, before end(). Returns false if it must be filed once more.
 //     bool is_over() noexcept;
 //
-//     // Where in it the address of what it waits for lies: for people.
+//     // The offset of the awaited object's address, for diagnostics.
 //     SENNIT_OBJECT_AT(some_wait, member)
 //
-// Instead of end(), one that is to be taken out quickly may have
+// Instead of end(), a wait that must be taken out quickly may have
 //
-//     // On a stack, where it has lain, and once. What it returns has `get()`, for end()'s result, called
-//     // when the fiber has that stack. That may be a reference into it.
+//     // On a stack, in its original place, and once. The result has `get()`, which returns end()'s result.
+//     // get() is called when the fiber has that stack. The result may be a reference into it.
 //     auto bring(fiber_status why) noexcept;
 //
-// It may be moved before file(), and after its end, and then as often as you like; that must not throw. One
-// that still has to be taken out of somewhere then, before it is moved, says so, and does not fit a
+// A wait may be moved before file(), and after its end, any number of times. Moves must not throw. If it
+// still has to be taken out of somewhere before the move, it has this function, and does not fit a
 // descriptor:
 //
-//     // On a stack, where it has lain.
+//     // On a stack, in its original place.
 //     void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept;
 #pragma once
 
@@ -94,7 +94,7 @@ constexpr std::size_t offset_of(Member Whole::* member) noexcept {
 #define SENNIT_OBJECT_AT(type, member) SENNIT_PLACE_OF(object_at, type, member)
 template <class Wait>
 concept says_object = requires { Wait::object_at(); };
-// Of one wait within another, or in a place.
+// For a wait within another one, or in a place.
 template <class Wait>
 constexpr std::size_t object_within(std::size_t wait_at) noexcept {
   if constexpr (says_object<Wait>)
@@ -105,8 +105,8 @@ constexpr std::size_t object_within(std::size_t wait_at) noexcept {
 
 struct no_state {};
 
-// The wait is over, and the fiber leaves the library: calls what it goes on with, with its state, if it has
-// one, and then what its wait has brought. (The seed's threads return to user space so, with a system call's
+// The wait is over, and the fiber leaves the library: calls the function with the state, if there is one, and
+// with the wait's result. (In the seed, threads return to user space in this way, with a system call's
 // result.)
 template <class Function, class State, class... Result>
 continuation thread_syscall_return(Function& function, State& state, Result&&... result) {
@@ -140,13 +140,13 @@ template <class Wait, class Function, class State>
 struct blocked {
   [[no_unique_address]] State state;
   [[no_unique_address]] Function function;
-  [[no_unique_address]] Wait wait;  // gone first: it may be for what the state owns
+  [[no_unique_address]] Wait wait;  // destroyed first: it may refer to what the state owns
 
   blocked(State&& with, Function&& called, Wait&& by) noexcept
       : state(std::move(with)), function(std::move(called)), wait(std::move(by)) {}
   blocked(blocked&& from) noexcept
       : state(std::move(from.state)), function(std::move(from.function)), wait(std::move(apart(from.wait))) {}
-  // What was just stored in words is not to be loaded by twos: the processor would wait for the stores.
+  // Words that were just stored must not be loaded in pairs: the processor would wait for the stores.
   static Wait& apart(Wait& wait) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return wait;
@@ -169,7 +169,7 @@ struct blocked {
     } else {
       [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
       const auto end = [&] {
-        Wait ended(std::move(kept.wait));  // destroyed first: it may be for what the state owns
+        Wait ended(std::move(kept.wait));  // destroyed first: it may refer to what the state owns
         leave_place(self, frame, kept);
         if constexpr (may_wait_again<Wait>)
           if (why == fiber_status::notified && !ended.is_over())
@@ -192,7 +192,7 @@ struct blocked {
       }
     }
   }
-  // It lies there no more: the fiber has a stack.
+  // The continuation leaves its place: the fiber has a stack.
   static void leave_place(fiber& self, coroutine_frame& frame, blocked& kept) noexcept {
     continuation_far* const far = self.far;
     kept.~blocked();
@@ -200,7 +200,7 @@ struct blocked {
     if (far != nullptr) [[unlikely]]
       continuation_far::destroy(far);
   }
-  // Empty where there is no memory for it: then it waits with its stack.
+  // Returns an empty continuation if there is no memory. Then the fiber waits with its stack.
   static continuation block_again(Wait& wait, Function& function, State& state) noexcept;
   static bool file(void* place, void* from, fiber& f) noexcept {
     if (from != nullptr)
@@ -225,7 +225,7 @@ struct blocked {
     if constexpr (std::is_pointer_v<Function>)
       return reinterpret_cast<std::uintptr_t>(static_cast<const blocked*>(place)->function);
     else
-      return reinterpret_cast<std::uintptr_t>(run);  // its name has the function's type in it
+      return reinterpret_cast<std::uintptr_t>(run);  // its symbol contains the function's type
   }
 
   SENNIT_PLACE_OF(wait_at, blocked, wait)

@@ -13,7 +13,7 @@
 
 namespace sennit::detail {
 
-// Waits that something else may end have a claim already, which serves for a stop, too.
+// A wait that something else may end already has a claim, which serves for a stop, too.
 template <class Wait>
 concept has_claim = requires(Wait& wait, fiber& f, token_watch* stop) {
   { wait.file(f, stop) } -> std::same_as<bool>;
@@ -37,9 +37,9 @@ inline timed_park_wait claimed_form(park_wait&&) noexcept {
 template <class Wait>
 concept may_be_stopped = requires(Wait&& wait) { claimed_form(std::move(wait)); };
 
-// `Wait` has a claim: it is filed with a token_watch, and then
+// `Wait` has a claim. It is filed with a token_watch, and may have
 //
-//   void settle();   if it was woken, and may have to wait for more: does so, on a stack, before end()
+//   void settle();   waits for more, if it may have to, on a stack, before end()
 template <class Wait>
 class stoppable_wait : public continuation_wait {
 public:
@@ -84,7 +84,7 @@ private:
   }
 
   Wait wait_;
-  token_watch stop_;  // gone first: it knows the claim
+  token_watch stop_;  // destroyed first: it refers to the claim
 };
 
 }  // namespace sennit::detail

@@ -1,4 +1,4 @@
-// Waiting without a stack for what may not come first: until a deadline, or a stop (stoppable_wait.hpp).
+// Waits without a stack that may end before the event comes: by a deadline, or a stop (stoppable_wait.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace sennit::detail {
 
-// `Wait` is the one without a deadline, which lets another waiter stand for the fiber: of a parallel runtime
-// a deadline and a waker may come at the same time, and the claim says who came first.
+// `Wait` is the wait without a deadline, and lets another waiter stand for the fiber. In a parallel runtime a
+// deadline and a waker may come at the same time, and the claim decides which came first.
 //
 //   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a claimed_waiter of its wait
-//   bool leave(waiter& me) noexcept;           // it gives up; false: it was taken out before
-//   result end_by(time_point deadline, bool in_time);  // in place of end(), if it is to bring that
-//   void settle(time_point deadline);  // if it has to wait for more when it was woken
+//   bool leave(waiter& me) noexcept;           // gives up; returns false if it was taken out before
+//   result end_by(time_point deadline, bool in_time);  // replaces end(), if the result depends on that
+//   void settle(time_point deadline);  // if it may have to wait for more after a wake
 //
-// It is known where it lies, and too large for a descriptor: it is not moved while it is.
+// Others hold its address, and it is too large for a descriptor. It is not moved while it is filed.
 template <class Wait>
 class timed_wait : public continuation_wait {
 public:

@@ -1,4 +1,4 @@
-// What a fiber waits by, without a stack, that needs no object: its own unpark, its turn, the time.
+// Waits without a stack that need no object: for the fiber's own unpark, for its turn, for a time.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,8 @@ struct park_wait : continuation_wait {
   }
 };
 
-// The same until a deadline. Brings whether it was unparked. (Its timer is gone when it ends: it was moved.)
+// Like park_wait, until a deadline. end() returns whether it was unparked. (The timer is gone by then: moves
+// drop it.)
 class timed_park_wait : public continuation_wait {
 public:
   static constexpr const char* reason = park_wait::reason;
@@ -52,7 +53,7 @@ struct yield_wait : continuation_wait {
   void end(fiber&, std::uintptr_t, fiber_status) noexcept {}
 };
 
-// Keeps the function and the state, of which each yield gets copies.
+// Keeps the function and the state. Each yield gets copies.
 template <class Function, class State>
 struct yields_to final : yield_continuation {
   yields_to(Function&& called, State&& with)
@@ -73,7 +74,7 @@ void yield_to(Function&& function, State&& state) {
   set_yield_continuation(new yields_to<Function, State>(std::move(function), std::move(state)));
 }
 
-// Gives the caller's frames up. (A wait is an argument in its frame, and destroyed there.)
+// Gives up the caller's frames. (A wait is an argument in its frame, which destroys it.)
 template <class Wait, class Function, class State>
 [[noreturn, gnu::noinline]] void leave_from_here(Wait&& wait, Function&& function, State&& state) {
   static_assert(std::is_trivially_copyable_v<Function> && std::is_trivially_copyable_v<State>,
@@ -106,7 +107,8 @@ private:
   std::variant<std::monostate, local_timer, shared_timer> timer_;
 };
 
-// Until a deadline that others may put off. Who fires the timer sees that, and files the fiber again.
+// Waits until a deadline that others may postpone. The worker that fires the timer sees that, and files the
+// fiber again.
 class put_off_wait : public sleep_wait {
 public:
   explicit put_off_wait(const std::atomic<time_point>& until) noexcept
@@ -130,7 +132,7 @@ template <class Handle>
 class join_wait : public continuation_wait {
 public:
   static constexpr const char* reason = join_reason;
-  SENNIT_OBJECT_AT(join_wait, joined_)  // whose address is the handle
+  SENNIT_OBJECT_AT(join_wait, joined_)  // the awaited object is the handle's fiber
   explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
     assert(joined_.joinable() &&
            "sennit: join of a handle that is empty: joined or detached before, or moved from");
@@ -139,7 +141,7 @@ public:
   bool withdraw(fiber& f) noexcept { return leave(f); }
   void end(fiber&, std::uintptr_t, fiber_status) { joined_.join(); }  // it has ended: throws what it threw
 
-  // For timed_wait. The handle again: empty, if the fiber was joined.
+  // For timed_wait. Returns the handle again: empty, if the fiber was joined.
   bool file(fiber& f, waiter& me) noexcept;
   bool leave(waiter& me) noexcept;
   Handle end_by(time_point, bool in_time) {

@@ -1,4 +1,4 @@
-// A coroutine kept whole: stack, run loop and message box, reused without making any of them anew.
+// A coroutine that is reused as a whole: stack, run loop and message box.
 //
 // The frame lies at the top of the coroutine's stack; the run loop's context lies right below it:
 //
@@ -8,9 +8,9 @@
 //         | the run loop, the action's frame, the body's frames ...       |    loop's first frame
 //   low   | guard                                                         |
 //
-// The run loop (a server, arch/native.h) waits for a message (an action), executes it, says that it is
-// finished, and waits again. Who sees it finished puts it back into its thread's pool: a stack is never
-// published by code that runs on it.
+// The run loop (a server, arch/native.h) waits for a message (an action), executes it, reports that it is
+// finished, and waits again. The resumer that sees it finished returns it to its thread's pool: code never
+// publishes the stack on which it runs.
 //
 // Source: RethinkDB, "Making coroutines fast": reusing coroutines. Dolan 2013, section 4.
 #pragma once
@@ -36,9 +36,9 @@ inline constexpr std::size_t payload_size = 96;
 
 enum class coroutine_state : std::uint8_t {
   idle,       // in a pool, or finished
-  ready,      // has a message that it does not know of yet
+  ready,      // has a message that it has not received yet
   active,     // executes it
-  unwinding,  // told to leave its body by forced unwind; or to drop the message
+  unwinding,  // must leave its body by forced unwind, or drop the message
 };
 
 class frame_cleanup;
@@ -50,9 +50,10 @@ struct fiber_records {
 };
 
 struct coroutine_frame {
-  sennit_context resumer;  // who resumed us last; the backtrace's link: must be the first word
+  sennit_context resumer;  // our last resumer; the backtrace's link: must be the first word
   sennit_round round;      // a fiber's message; must be the second word
-  // Where we, or the innermost generator that we yield from, are suspended. In debug builds null meanwhile.
+  // Where we, or the innermost generator from which we yield, are suspended. While we run, null in debug
+  // builds.
   sennit_context context;
   void (*action)(coroutine_frame&);  // the message; must not throw
   union {
@@ -61,17 +62,17 @@ struct coroutine_frame {
     fiber_records own;       // a fiber's
   };
   coroutine_state state;
-  std::uint32_t takes;                          // room in a pool: 1, or (no stack of the default size) all
-  std::uint32_t no_yield;                       // a fiber's: what keeps it from being made to yield (sched's)
+  std::uint32_t takes;     // room in a pool: 1, or (no stack of the default size) all
+  std::uint32_t no_yield;  // a fiber's: the number of obstacles to a forced yield (sched's)
   alignas(16) std::byte payload[payload_size];  // the body's function object, or a pointer to it
   coroutine_frame* next;                        // in other lists
-  void* error;              // a std::exception_ptr, by its only word: what the body ended with
-  coroutine_frame* root;    // whose resumer our yields go to: ourselves, or (yield_all) another
+  void* error;              // a std::exception_ptr, by its only word: the exception that ended the body
+  coroutine_frame* root;    // our yields go to its resumer: ourselves, or (yield_all) another coroutine
   frame_cleanup* cleanups;  // a fiber's (sched's), innermost first; null in all others
   stack_record record;
   switch_identity identity;           // the rest is for sanitizer builds only:
-  switch_identity* active_identity;   // who is suspended at `context`
-  switch_identity* resumer_identity;  // who is suspended at `resumer`
+  switch_identity* active_identity;   // the identity suspended at `context`
+  switch_identity* resumer_identity;  // the identity suspended at `resumer`
 };
 
 #if defined(SENNIT_SANITIZED) || defined(SENNIT_BACKEND_PORTABLE)
@@ -89,18 +90,19 @@ struct forced_unwind {};
 
 [[noreturn, gnu::cold]] void throw_forced_unwind();
 
-// What a body ended with, if not by its end.
+// Keeps the exception that ended a body.
 [[gnu::cold]] void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept;
 [[noreturn, gnu::cold]] void coroutine_rethrow(coroutine_frame& frame);
 
 // Unwinds a suspended body, or drops one that never began.
 [[gnu::cold]] void coroutine_unwind(coroutine_frame& frame) noexcept;
 
-// A new coroutine on a stack of its own, suspended at the beginning of `loop`, which gets the frame as its
-// value, and its backtraces go on in its resumer. Without a loop: a context of rounds, and they end there.
+// Makes a new coroutine on its own stack, suspended at the beginning of `loop`. The loop gets the frame as
+// its value, and its backtraces continue in its resumer. Without a loop, makes a context of rounds, where
+// backtraces end.
 coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop);
 
-// How many idle coroutines a thread keeps; beyond, half go to the process, trimmed.
+// How many idle coroutines a thread keeps. Beyond this, it trims half of them and gives them to the process.
 inline constexpr std::uint32_t pool_limit = 4096;
 
 coroutine_frame& coroutine_take_slow(std::size_t size, std::byte* memory, std::size_t guard);
@@ -110,7 +112,7 @@ SENNIT_INLINE coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
   return reinterpret_cast<coroutine_frame*>(reinterpret_cast<char*>(idle) - offsetof(coroutine_frame, idle));
 }
 
-// An idle coroutine. Throws std::system_error when memory or mappings ran out.
+// Returns an idle coroutine. Throws std::system_error if memory or mappings run out.
 SENNIT_INLINE coroutine_frame& coroutine_take(stack_wish stack) {
   sennit_pool& pool = sennit_thread_self()->pool;
   sennit_idle* const first = pool.first;
@@ -124,8 +126,9 @@ SENNIT_INLINE coroutine_frame& coroutine_take(stack_wish stack) {
   return *frame;
 }
 
-// Back to the calling thread's pool. The coroutine must be idle and suspended. Each counts the room that is
-// left above it: a count in the pool would be written by every take and give, and read by the next.
+// Returns a coroutine to the calling thread's pool. It must be idle and suspended. Each one counts the room
+// that is left above it. If the pool counted, every take and give would write the count, and the next one
+// would read it.
 inline void coroutine_give(coroutine_frame& frame) noexcept {
   sennit_pool& pool = sennit_thread_self()->pool;
   if (pool.first->room < frame.takes) [[unlikely]] {
@@ -136,12 +139,12 @@ inline void coroutine_give(coroutine_frame& frame) noexcept {
   pool.first = &frame.idle;
 }
 
-// Whether a resumed body is to look into its frame: it may have to unwind, and whom it yields to may have
-// changed. Otherwise it yields to who resumed it.
+// Whether a resumed body must look into its frame: it may have to unwind, and its yields may go elsewhere
+// now. Otherwise it yields to its last resumer.
 enum class resume_as : bool { same, changed };
 
-// Enters the coroutine that `frame` leads to, which gets `value`. Returns what it hands back when it suspends
-// itself; `from` is null when it has finished instead.
+// Enters the coroutine to which `frame` leads, and passes `value`. Returns its word when it suspends itself.
+// If it has finished instead, `from` is null.
 SENNIT_INLINE sennit_transfer coroutine_resume(coroutine_frame& frame, std::uintptr_t value,
                                                [[maybe_unused]] resume_as how) {
 #if defined(NDEBUG)
@@ -169,15 +172,15 @@ SENNIT_INLINE sennit_transfer coroutine_resume(coroutine_frame& frame, std::uint
 #endif
 }
 
-// A body's way back to its resumer. Who resumed it last is whom it yields to, and comes in a register at each
-// resume: in a body that is inlined it never goes through memory, which would cost more than the switch.
+// A body's way back to its resumer. It yields to its last resumer, which comes in a register at each resume.
+// In an inlined body it never goes through memory, which would cost more than the switch.
 class way_back {
 public:
   explicit way_back(coroutine_frame& frame) : frame_(&frame), resumer_(frame.root->resumer) {}
 
   coroutine_frame& root() const noexcept { return *frame_->root; }
 
-  // Goes back with a value. Returns what the next resume hands in.
+  // Goes back with a value. Returns the value of the next resume.
   SENNIT_INLINE std::uintptr_t leave(std::uintptr_t value) {
 #if defined(SENNIT_SANITIZED)
     coroutine_frame& left = root();
@@ -194,7 +197,7 @@ public:
     return transfer.value;
   }
 
-  // Others may have yielded to our resumer, or he may have told us to unwind.
+  // Others may have yielded to our resumer, or we may have to unwind.
   void look() {
     resumer_ = root().resumer;
     if (root().state == coroutine_state::unwinding)
@@ -206,14 +209,14 @@ private:
   sennit_context resumer_;
 };
 
-// The last that an action does.
+// The last step of an action.
 SENNIT_INLINE void action_ends([[maybe_unused]] coroutine_frame& frame) noexcept {
 #if !defined(SENNIT_SANITIZED) && !defined(SENNIT_BACKEND_PORTABLE)
   sennit_server_leave(reinterpret_cast<sennit_server*>(&frame));
 #endif
 }
 
-// Small function objects live in the frame, larger ones in memory of their own.
+// Small function objects are stored in the frame, larger ones in separate memory.
 template <class Body>
 inline constexpr bool fits_payload = sizeof(Body) <= payload_size && alignof(Body) <= 16;
 

@@ -1,12 +1,12 @@
-// A worker's time slice: while one of its fibers runs and others could, a thread of the process asks now and
-// then for a yield, by a byte of the worker's thread that the checks in compiled code test (compiler/polls),
-// or by a page that they load from.
+// A worker's time slice. While one of its fibers runs and others could, a thread of the process requests a
+// yield now and then. It sets a byte of the worker's thread that the checks in compiled code test
+// (compiler/polls), or closes a page that they load from.
 //
-// The thread begins with the first runtime that has a slice. It looks at each worker that runs fibers once in
-// its slice, also while only one fiber can run there, and sleeps while no worker of such a runtime has any to
-// run. (That a second fiber can run would have to be said where a fiber is made ready: a test in every spawn
-// and wake, which is more, in all programs, than a look in every slice in those that have slices. That a
-// worker goes on is said after a system call.)
+// The thread begins with the first runtime that has a slice. It looks at each worker that runs fibers once
+// per slice, even if only one fiber can run there. It sleeps while no worker of such a runtime has a fiber to
+// run. (To skip workers with one fiber, every spawn and wake would have to test for slices. That costs all
+// programs more than a look per slice costs those that have slices. A worker that continues after a sleep
+// reports that, but only after a system call.)
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@
 
 struct sennit_worker;
 
-// The calling thread's: not 0, a yield is requested. Set by the thread of time slices, cleared by the yield.
-// Initial-exec, so that a check is one instruction.
+// The calling thread's flag; not 0: a yield is requested. The thread of time slices sets it, and the yield
+// clears it. Initial-exec, so that a check is one instruction.
 extern "C" {
 extern __thread unsigned char sennit_yield_requested __attribute__((tls_model("initial-exec")));
 
-// Called by a check's stub. Yields the fiber that runs, if it may; errno is kept. Else does nothing.
+// Called by a check's stub. Yields the running fiber if it may yield; otherwise does nothing. Keeps errno.
 void sennit_forced_yield(void);
 }
 
@@ -28,9 +28,9 @@ namespace sennit::detail {
 
 class time_slice {
 public:
-  // Before the worker runs. 0, or below: none. Throws std::system_error when there can be no thread.
+  // Called before the worker runs. 0: no slice. Throws std::system_error if no thread can be started.
   void set_length(clock::duration wanted);
-  // The calling thread is the worker, and is it no more.
+  // begin(): the calling thread becomes the worker. end(): it is no longer the worker.
   void begin(const sennit_worker& of) noexcept {
     if (length_ != clock::duration::zero()) [[unlikely]]
       enlist(of);
@@ -39,7 +39,7 @@ public:
     if (length_ != clock::duration::zero()) [[unlikely]]
       withdraw();
   }
-  // Between the two, both the worker's, it waits for somebody to run.
+  // Called by the worker around an idle sleep.
   void rest() noexcept {
     if (length_ != clock::duration::zero()) [[unlikely]]
       rests_.store(true, std::memory_order_relaxed);
@@ -58,22 +58,22 @@ private:
 
   clock::duration length_{0};
   std::atomic<bool> rests_{false};
-  // Of the thread of time slices, under its lock.
+  // Used by the thread of time slices, under its lock.
   const sennit_worker* of_ = nullptr;
   unsigned char* requested_ = nullptr;
   void* page_ = nullptr;
-  time_point due_;  // never: at the last look it did rest
+  time_point due_;  // never: the worker rested at the last look
   time_slice* next_ = nullptr;
   time_slice* previous_ = nullptr;
 };
 
-// Of a thread that has not ended: its flag, and its poll page or null.
+// Precondition: the thread is alive. Its flag, and its poll page or null.
 void request_yield(unsigned char& flag, void* page) noexcept;
-// The calling thread's.
+// For the calling thread.
 void forget_requested_yield() noexcept;
 
-// For tests: how often it was looked whether a worker's fiber is to yield, and whether the thread sleeps
-// until a worker has somebody to run.
+// For tests: how often the thread looked whether a worker's fiber must yield, and whether it sleeps until a
+// worker has a fiber to run.
 struct time_slice_looks {
   std::uint64_t count;
   bool sleeps;

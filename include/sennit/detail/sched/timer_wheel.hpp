@@ -1,5 +1,5 @@
-// Deadlines: a hierarchical timer wheel of nodes that lie with those who wait. Adding and removing take the
-// same few instructions however many there are, allocate nothing and cannot fail.
+// Deadlines: a hierarchical timer wheel of nodes, which lie with their waiters. The cost of adding and
+// removing does not depend on their number. Neither allocates, and neither can fail.
 //
 //   level 0   64 slots of one tick each: the ticks that differ from the position's in the last digit only
 //   level 1   64 slots of 64 ticks: those that differ in the last digit but one, and maybe the last
@@ -35,41 +35,41 @@ struct timer_link {
   timer_link* previous = nullptr;
 };
 
-// One who waits. Not to be moved or destroyed while it is linked.
+// The node of a waiter. Do not move or destroy it while it is linked.
 struct timer_node : timer_link {
   time_point when;
 
   bool linked() const { return next != nullptr; }
 };
 
-// For one thread at a time: its owner locks.
+// One thread at a time may use it: the owner locks.
 class timer_wheel {
 public:
   static constexpr unsigned tick_bits = 14;
   static constexpr unsigned slot_bits = 6;
   static constexpr unsigned levels = (64 - tick_bits + slot_bits - 1) / slot_bits;
 
-  // Deadlines that lie before `now` are not told apart.
+  // Deadlines before `now` count as equal.
   explicit timer_wheel(time_point now = clock::now()) noexcept;
   timer_wheel(const timer_wheel&) = delete;
   timer_wheel& operator=(const timer_wheel&) = delete;
 
   bool empty() const { return size_ == 0; }
-  // For another thread, which may be wrong.
+  // For other threads; the answer may be wrong.
   SENNIT_UNSANITIZED bool seems_empty() const noexcept { return look(size_) == 0; }
   std::size_t size() const { return size_; }
 
   // Any time_point. A deadline in the past is due at once.
   void add(timer_node& n, time_point when) noexcept;
 
-  // Nothing, if it is not linked: handed out, or removed before.
+  // Does nothing if the node is not linked: handed out, or removed before.
   void remove(timer_node& n) noexcept {
     if (n.linked())
       take_out(n);
   }
 
-  // Until when to sleep: never, when empty; else the earliest deadline, or a time before it. At that time
-  // take_due() hands out something, or learns a later one.
+  // Returns until when to sleep: never if empty, otherwise the earliest deadline, or a time before it. At
+  // that time take_due() hands out a node, or learns a later deadline.
   time_point earliest() const noexcept {
     if (stale_) [[unlikely]] {
       earliest_ = find_earliest();
@@ -78,8 +78,8 @@ public:
     return earliest_;
   }
 
-  // One whose time has come, taken out; else null. In the order of their ticks, at least; those that were
-  // added with a deadline in the past come with the ones that were next then.
+  // Takes out and returns a node whose deadline has passed, or null. The order is that of their ticks, at
+  // least. Nodes that were added with a past deadline come with those that were next at that time.
   timer_node* take_due(time_point now) noexcept {
     if (now < earliest_) [[likely]]
       return nullptr;
@@ -116,7 +116,7 @@ private:
 
   std::size_t size_ = 0;
   mutable time_point earliest_ = never;  // no deadline is before this one
-  mutable bool stale_ = false;           // and whose it was may be gone
+  mutable bool stale_ = false;           // the node with that deadline may be gone
   std::uint32_t occupied_levels_ = 0;
   tick position_;
   // A bit per slot; the last word is never read.

@@ -1,4 +1,4 @@
-// How a stop token ends a wait without a stack (stop.hpp is about those with one).
+// How a stop token ends a wait without a stack. For waits with one, see stop.hpp.
 #pragma once
 
 #include <optional>
@@ -11,24 +11,24 @@ namespace sennit::detail {
 
 struct stop_notice;
 
-// Lies with the wait, which does not move meanwhile. As with a deadline, of a parallel runtime the wait's
-// claim says who came first; a fiber of a local one is taken out of where it waits on its worker's thread,
-// where a stop that was requested on another one comes as a post.
+// Lies with the wait, and does not move meanwhile. In a parallel runtime the wait's claim decides, as for a
+// deadline. A fiber of a local runtime is removed from what it waits for on its worker's thread. A stop that
+// was requested on another thread arrives there as a post.
 class token_watch {
 public:
-  // Throws std::bad_alloc, except in fibers of parallel runtimes. (Outside of fibers: a local one may be
-  // begun by it.)
+  // Throws std::bad_alloc, except in fibers of parallel runtimes. (Outside of fibers, it may be for a fiber
+  // of a local runtime.)
   explicit token_watch(std::stop_token token);
-  // Before arm(), or when the wait is over: a stop may be requested meanwhile, and ends nothing.
+  // Before arm(), or after the wait. A stop requested during the move ends nothing.
   token_watch(token_watch&& other) noexcept
       : token_((other.callback_.reset(), std::move(other.token_))),
         notice_(std::exchange(other.notice_, nullptr)) {}
   ~token_watch() { end(); }
 
-  // Once, when `who` is where its waker finds it; of a parallel runtime, before its claim is parked. If the
-  // stop has been requested, the wait ends in here.
+  // Once, when `who` is where its waker finds it; in a parallel runtime, before its claim is parked. If the
+  // stop has been requested, this ends the wait.
   void arm(fiber& who, wait_claim* claim) noexcept;
-  // The wait is over. True: a stop has ended it. (Of a local runtime the fiber's status says so.)
+  // The wait is over. Returns true if a stop has ended it. (In a local runtime, see the fiber's status.)
   bool end() noexcept;
 
   const std::stop_token& token() const noexcept { return token_; }
@@ -41,11 +41,11 @@ private:
   void stop() noexcept;
 
   std::stop_token token_;
-  stop_notice* notice_ = nullptr;  // of a local runtime
+  stop_notice* notice_ = nullptr;  // (local runtimes)
   fiber* who_ = nullptr;
-  wait_claim* claim_ = nullptr;  // of a parallel runtime
+  wait_claim* claim_ = nullptr;  // (parallel runtimes)
   bool ended_ = false;
-  std::optional<std::stop_callback<tell>> callback_;  // gone first: then nobody calls stop() any more
+  std::optional<std::stop_callback<tell>> callback_;  // destroyed first: then no thread calls stop() any more
 };
 
 }  // namespace sennit::detail

@@ -1,16 +1,15 @@
-// Waiting and waking, whoever waits: a fiber of a parallel runtime or an OS thread, with a deadline or
-// without.
+// Waiting and waking: for fibers of parallel runtimes and for OS threads, with or without a deadline.
 //
-// A fiber that only one thing can wake is itself the node in that thing's list: that is the quick way,
-// parallel_block(). All other waiters wait through a claimed_wait in their own frame: a deadline, a second
-// list or another thread may come at any moment, and the claim tells which came first.
+// A fiber that only one event can wake is itself the node in that object's list. This is the fast path,
+// parallel_block(). All other waiters wait through a claimed_wait in their own frame. There a deadline, a
+// second list or another thread may come at any moment, and the claim decides which came first.
 //
-// The rule of lifetimes: a waiter that was served does not touch the object again, and the waker does not
-// touch the object, or the waiter's frame, after it has let the waiter go. A served waiter was taken out of
-// its list under the object's lock. If it had parked, it is made ready after the lock was released. If it had
-// not, or is an OS thread, it could run on at once: so it waits until the waker has released the lock and
-// lets it go. A waiter that gives up, by time or by a stop, leaves the list under the lock; the object must
-// outlive that.
+// The rule of lifetimes: a waiter that was served does not touch the object again. The waker does not touch
+// the object, or the waiter's frame, after it has let the waiter go. A served waiter was taken out of its
+// list under the object's lock. If it had parked, it is made ready after the lock was released. If it had not
+// parked, or is an OS thread, it could continue at once. So it waits until the waker has released the lock
+// and lets it go. A waiter that gives up, because of a deadline or a stop, leaves the list under the lock.
+// The object must outlive that.
 #pragma once
 
 #include <atomic>
@@ -26,18 +25,18 @@ namespace sennit::detail {
 class claimed_wait;
 class token_watch;
 
-// A place in which a claimed_wait waits: in a list, or a word.
+// A place in which a claimed_wait waits: in a list, or in a word.
 struct claimed_waiter : waiter {
   claimed_wait* of = nullptr;
-  std::uint32_t number = 0;  // among the places of that wait
-  // Another place of that wait in the same object: a ring. Null: there is none.
+  std::uint32_t number = 0;  // of the place within that wait
+  // The next place of that wait in the same object, as a ring, or null.
   claimed_waiter* beside = nullptr;
-  std::atomic<bool> let_go{false};  // by a waker that lost the claim, where there is no lock
+  std::atomic<bool> let_go{false};  // set by a waker that lost the claim, where there is no lock
 };
 
-// Ends the wait of one that was taken out of its list, under the lock of that. False: it had stopped waiting.
-// `who`: what deliver() gets, on this thread, after the lock was released: the fiber to be made ready; or
-// null, if the waiter continues by itself once it is let go, which deliver() does, too.
+// Ends the wait of a waiter that was taken out of a list, under the list's lock. Returns false if it had
+// stopped waiting. After the lock was released, the same thread passes `who` to deliver(): the fiber to make
+// ready, or null. Null: the waiter continues by itself once deliver() has let it go.
 bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
 SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
   w.next = nullptr;
@@ -47,7 +46,7 @@ SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noex
   who = static_cast<fiber*>(&w);
   return true;
 }
-// Lets go of the waiters that the calling thread has taken and that continue by themselves.
+// Lets go of the waiters that the calling thread has taken, and that continue by themselves.
 [[gnu::cold]] void let_go_of_taken() noexcept;
 SENNIT_INLINE void deliver(fiber* who) noexcept {
   if (who != nullptr) [[likely]]
@@ -56,7 +55,7 @@ SENNIT_INLINE void deliver(fiber* who) noexcept {
     let_go_of_taken();
 }
 
-// Takes a waiter out of its list, under the lock of that. False: it was taken out before.
+// Takes a waiter out of its list, under the list's lock. Returns false if it was taken out before.
 inline bool leave_list(waiter& w) noexcept {
   if (w.next == nullptr)
     return false;
@@ -65,14 +64,14 @@ inline bool leave_list(waiter& w) noexcept {
   return true;
 }
 
-// A wait of the calling fiber or thread that may end by several things. Make it, enter node(), or others that
-// belong to it, into lists, call wait(), and leave the lists again. A fiber of a local runtime waits as its
-// thread, or (kind::local) alone: then only its own thread may end the wait, and wait() may throw.
+// A wait of the calling fiber or thread that several events may end. Construct it, enter node(), or other
+// places that belong to it, into lists, call wait(), then leave the lists. A fiber of a local runtime blocks
+// its thread, unless it uses kind::local: then only its own thread may end the wait, and wait() may throw.
 class claimed_wait {
 public:
   enum class kind : bool { any, local };
   claimed_wait(const wait_reason& why, time_point deadline, kind among = kind::any) noexcept;
-  // Of a fiber that has no stack.
+  // For a fiber without a stack.
   claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept;
   claimed_wait(const claimed_wait&) = delete;
   claimed_wait& operator=(const claimed_wait&) = delete;
@@ -86,20 +85,21 @@ public:
     place.beside = nullptr;
     place.let_go.store(false, std::memory_order_relaxed);
   }
-  // True: it was served, and has left the list that served it. False: the deadline passed first, or the
-  // caller is to leave: once the lists are left, leave_if_told() is to be called. errno is kept.
+  // Returns true if it was served: it has left the list that served it. Returns false if the deadline passed
+  // first, or the caller must leave. Then leave the lists, and call leave_if_told(). Keeps errno.
   bool wait();
-  // In place of wait(), without a stack. False: the wait has ended; else it may be gone. (One of a local
-  // runtime has its deadline besides.) `stop`: what may end it, too; or null.
+  // Replaces wait() for a fiber without a stack. Returns false if the wait has ended; otherwise the wait may
+  // be gone already. (For a local runtime, the caller adds the deadline.) `stop`: may end the wait, too; or
+  // null.
   bool file(token_watch* stop) noexcept;
-  // Of who waits so. False: somebody else makes it ready.
+  // Ends a wait begun by file(). Returns false if another event has ended it, and makes the fiber ready.
   bool withdraw() noexcept { return claim_.withdraw(); }
   // For a wait that has ended: returns whether a waker ended it, once the waker has let it go.
   bool was_served() const noexcept { return claim_.was_served(); }
-  // Before wait(), or in its place: gives up. False: it has ended.
+  // Gives up, before wait() or instead of it. Returns false if the wait has ended.
   bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
   std::uintptr_t word() const noexcept { return node_.word; }
-  // Where it was taken, if it was.
+  // The place where it was taken, if it was.
   std::uint32_t place() const noexcept { return place_of(claim_.state()); }
   bool was_taken_at(const claimed_waiter& place) const noexcept {
     return claim_.state() == taken_at(place.number);
@@ -130,7 +130,7 @@ private:
   bool stopped_ = false;
 };
 
-// Who calls, for as long as it lives: the fiber, of whatever runtime, or outside of fibers the OS thread.
+// Identifies the caller while it lives: the fiber of any runtime, or the OS thread outside of fibers.
 inline const void* caller() noexcept {
   const worker* w = this_worker();
   if (w != nullptr && w->ready.running())
@@ -138,58 +138,58 @@ inline const void* caller() noexcept {
   return sennit_thread_self();
 }
 
-// The worker of a caller that may wait the quick way, or null. One that can be told to stop may not. While
-// its runtime ends it may not: it may be told so before it has filed itself, and what it was to do after that
-// (let a lock go) would not be done.
+// Returns the caller's worker if the caller may use the fast path, or null. A fiber that a stop may interrupt
+// may not. Nor may any fiber while its runtime ends: it could have to leave before it has filed itself, and
+// the rest of the filing (such as releasing a lock) would not happen.
 SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
   parallel_worker* w = this_parallel();
   return w != nullptr && deadline == never && !w->unwinding && !w->ready.current->flags.stoppable ? w
                                                                                                   : nullptr;
 }
 
-// Blocks until the deadline. As this_fiber::sleep_until, or the thread's sleep.
+// Blocks until the deadline, as this_fiber::sleep_until or the thread's sleep.
 void sleep_until(time_point deadline);
 
-// A fiber's own park: its permit is what it waits for.
+// The site of a fiber's own park, which waits for its permit.
 struct park_site : wait_site {
   park_site() noexcept : wait_site{"park", withdraw_permit} {}
   static bool withdraw_permit(wait_site&, fiber& f) noexcept { return f.permit.withdraw(); }
 };
 
-// ---- Words in which one at a time waits: a fiber's end, a direction of I/O, a call on another thread.
+// ---- Words in which one waiter at a time waits: for a fiber's end, for I/O, for a call on another thread.
 //
-// Such a word holds its waiter, or a number that is no address. Who ends the wait exchanges it first.
+// Such a word holds its waiter, or a number that is no address. A waker exchanges it first.
 
 struct slot_site : wait_site {
   slot_site(const wait_reason& why, std::atomic<std::uintptr_t>& word, std::uintptr_t without) noexcept
       : wait_site{why, withdraw_from_slot}, slot(&word), left(without) {}
   static bool withdraw_from_slot(wait_site& site, fiber& f) noexcept;
   std::atomic<std::uintptr_t>* slot;
-  std::uintptr_t left;  // what the word is when the waiter has left
+  std::uintptr_t left;  // the word after the waiter has left
 };
 
-// Waits in a word that should be `expected`; if it is not, or no more, that is what was waited for. Anywhere.
-// False: the deadline passed first, and the word is `left`, unless it was changed at the same time. Throws
-// forced_unwind, too, with nobody left in the word. `claimed_tag`: what is added to the waiter's address if
-// its wait may also end by something else.
+// Waits in a word that should be `expected`. If it has another value, the awaited event has happened. Fibers
+// and threads may call it. Returns false if the deadline passed first: the word is `left`, unless it changed
+// at the same time. Throws forced_unwind, too, with no waiter left in the word. `claimed_tag`: added to the
+// waiter's address if other events may end its wait, too.
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
                   const wait_reason& why, time_point deadline, std::uintptr_t claimed_tag = 0);
 
-// Of one that was taken out of such a word: until who has taken it lets go of it, which is very soon, unless
-// its wait has ended by that.
+// For a waiter that was taken out of such a word: waits until the waker lets it go, which is very soon.
+// Returns at once for a waiter without a claim.
 void until_let_go(const waiter& me) noexcept;
 
-// Ends the wait of one that was taken out of such a word. Returns who is to be made ready, or null: nobody.
+// Ends the wait of a waiter that was taken out of such a word. Returns the fiber to make ready, or null.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
 
 // ---- A fiber's end.
 
-// Whom the end of a fiber wakes.
+// The value of fiber::ended for a waiter.
 inline std::uintptr_t ended_word(waiter& me) noexcept {
   return reinterpret_cast<std::uintptr_t>(&me) +
          (me.flags.kind == waiter_kind::claimed ? ended_claimed : std::uintptr_t{0});
 }
-// Has the end of a fiber wake whom that word names. False: it has ended already.
+// Enters a waiter's value into fiber::ended, so that the end wakes it. Returns false if the fiber has ended.
 inline bool observe_end(fiber& f, std::uintptr_t who) noexcept {
   std::uintptr_t expected = ended_not_yet;
   const bool waits =
@@ -201,13 +201,14 @@ inline bool observe_end(fiber& f, waiter& me) noexcept {
   return observe_end(f, ended_word(me));
 }
 
-// The waiter leaves. False: it has been taken out, and nobody touches it any more.
+// The waiter leaves. Returns false if it has been taken out, and no other thread touches it any more.
 bool observe_end_no_more(fiber& f, waiter& me) noexcept;
 
-// Waits until a fiber of a parallel runtime has ended, from anywhere. False: the deadline passed first.
+// Waits until a fiber of a parallel runtime has ended; callable anywhere. Returns false if the deadline
+// passed first.
 bool wait_for_end(fiber& f, time_point deadline);
 
-// The same without a deadline.
+// Waits without a deadline.
 SENNIT_INLINE void wait_for_end(fiber& f) {
   parallel_worker* w = this_parallel();
   if (w == nullptr || w->ready.current->flags.stoppable) [[unlikely]] {

@@ -1,8 +1,8 @@
-// A thread that looks at all workers now and then, as long as a runtime asks for it: is one stuck in a fiber,
-// or do all wait for what nobody will bring?
+// A thread that inspects all workers now and then, while a runtime asks for it. Is a worker stuck in a fiber,
+// or do all wait for something that cannot happen?
 //
-// It is a thread of its own, though workers watch each other (parallel_work.cpp): there may be only one, or
-// all of them may be stuck. It reads what is written anyway, so who runs fibers does nothing for it.
+// It is a separate thread, although workers watch each other (parallel_work.cpp): there may be only one
+// worker, or all may be stuck. It reads only what is written anyway, so workers pay no cost for it.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace sennit::detail {
 
 enum class deadlock_reports : unsigned char {
   none,
-  certain,  // a cycle; or all fibers wait, and no thread is there that Sennit does not know
+  certain,  // a cycle; or all fibers wait, and Sennit knows all threads
   likely    // also where another thread might wake a fiber
 };
 
@@ -42,9 +42,9 @@ struct watchdog_wish {
   bool watches() const noexcept { return watches_stuck() || watches_deadlock(); }
 };
 
-struct watchdog;  // in watchdog.cpp: who looks
+struct watchdog;  // in watchdog.cpp
 
-// Who wants it, for as long as it lives. Throws std::system_error when there can be no thread.
+// A request for the watchdog, for its lifetime. Throws std::system_error if no thread can be started.
 class watchdog_use {
 public:
   explicit watchdog_use(const watchdog_wish& wish);
@@ -58,7 +58,7 @@ public:
   watchdog_use* previous = nullptr;
 };
 
-// Lives in the frame of a thread that waits for fibers, or for what they do.
+// Lies in the frame of a thread that waits for fibers, or for their results.
 class waiting_thread {
 public:
   explicit waiting_thread(time_point deadline) noexcept : among_(deadline == never ? for_good : for_a_time) {
@@ -75,7 +75,7 @@ private:
   std::atomic<unsigned>& among_;
 };
 
-// What it has last seen a worker do. The thread's alone.
+// The last observation of a worker. Used only by the watchdog's thread.
 struct watched_run {
   unsigned dispatches = 0;
   const fiber* runs = nullptr;

@@ -1,37 +1,38 @@
-// The run queue of a worker that others steal from: a bounded ring, and a slot for who goes first.
+// The run queue of a worker from which others steal: a bounded ring, and a slot for the fiber that runs
+// first.
 //
 //        head_ (the owner's next)            tail_          slot_
 //          v                                  v               v
 //   ... |  a  |  b  |  c  |  d  |  e  |  f  |     ...       |  g  |
-//          \_____ a thief's _____/           indices grow for ever; an index's place = index % capacity
+//          \_____ a thief's _____/           indices only grow; an index's place = index % capacity
 //
-// The owner pushes and pops without an atomic read-modify-write. To pop it claims an entry by a plain store
-// (the oldest: head_ one up; the newest: tail_ one down; the slot's: null), then looks at the steal word; a
-// thief takes the steal word, then looks at the claim. Between the two steps of each lies a fence, the
-// owner's light, the thief's heavy: one of the two sees the other. A thief that has seen the claim takes none
-// of that; an owner that has seen the thief waits until it has written down what it took.
+// The owner pushes and pops without an atomic read-modify-write. To pop, it claims an entry by a plain store,
+// then looks at the steal word. (The oldest: head_ + 1; the newest: tail_ - 1; the slot's: null.) A thief
+// takes the steal word, then looks at the claim. Between its two steps, each has a fence, the owner's light,
+// the thief's heavy. So one of the two sees the other. A thief that sees the claim does not take that entry.
+// An owner that sees the thief waits until the thief has recorded what it took.
 //
 // The steal word:
-//   idle   nobody has stolen since the owner last looked       set by the owner
-//   busy   a thief is at work, or the owner goes round the     set by thieves from idle or left,
-//          loot: what is said of it is its own                 by the owner from left
-//   left   it is said what is gone: the owner has yet to go    set by thieves; the next one goes on where
-//          round it                                            it ended
+//   idle   no theft since the owner last looked                set by the owner
+//   busy   a thief, or the owner that skips the loot, holds    set by thieves from idle or left,
+//          the word, and so the record of the loot             by the owner from left
+//   left   the loot is recorded: the owner has yet to skip     set by thieves; the next one continues where
+//          it                                                  the loot ends
 //
-// So the loot is always one stretch: it begins at the slot the owner had claimed or behind it, and the owner
-// stands still while it grows. Whether the claimed entry is in it tells the owner whose that is. It may be
-// empty, when a thief took the slot's occupant alone.
+// So the loot is always one range. It begins at the entry that the owner had claimed, or behind it, and the
+// owner does not advance while it grows. If the claimed entry is in the loot, the owner has lost it. The loot
+// may be empty, if a thief took only the slot's occupant.
 //
-// There are three kinds of thief. steal_half never takes the newest entry, which its owner is about to come
-// back to, if it is quick. steal_lone is for an owner that has not dispatched for a moment: it takes that
-// too, if there is no other. steal_late is for one that has not for long, who may have what it needs to go on
-// in its slot, or newest: it takes all of it. That one may be on its way off its stack, for an owner may push
-// the fiber that it is about to leave, or put it into the slot, and leave it then: so it says who is leaving
-// before, and that it has left once it has.
+// There are three kinds of theft. steal_half never takes the newest entry: a quick owner is about to return
+// to it. steal_lone is for an owner that has not dispatched for a moment: it takes the newest entry, too, if
+// it is the only one. steal_late is for an owner that has not dispatched for long. Such an owner may hold the
+// fiber it needs to continue in its slot, or as its newest entry, so steal_late takes everything. The newest
+// fiber may still be on its stack: an owner may push the fiber that it is about to leave, or put it into the
+// slot. So the owner marks the fiber as leaving before that, and clears the mark after it has left.
 //
 // Rejected: a head that owner and thieves advance by compare-and-swap (a locked instruction in every
-// dispatch); a thief that only sets its word and leaves: the claimed entry could then belong to either; a
-// slot that thieves empty by a store (the owner, who has claimed it, could not tell by what it reads).
+// dispatch). A thief that only sets its word and leaves: either could then own the claimed entry. A slot that
+// thieves empty by a store: an owner that has claimed it could not tell from what it reads.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,7 @@
 
 namespace sennit::detail {
 
-// T is copied, and compared; null (T()) stands for none. Capacity: a power of two.
+// T is copied and compared. Null (T()) means none. Capacity must be a power of two.
 template <class T, std::size_t Capacity, class Memory = native_memory>
 class work_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0);
@@ -51,9 +52,9 @@ class work_ring {
 public:
   static constexpr std::size_t capacity = Capacity;
 
-  // ---- The owner alone. What it takes may have to wait for a thief that is at work.
+  // ---- Only the owner. To take an entry, it may have to wait for a thief at work.
 
-  // False: full. Entries that were stolen count until the owner has gone round them.
+  // Returns false if the ring is full. Stolen entries count until the owner has skipped them.
   bool push(T item) noexcept {
     const index end = tail();
     if (end - head() == Capacity) [[unlikely]]
@@ -62,7 +63,7 @@ public:
     return true;
   }
 
-  // The oldest, or none.
+  // Returns the oldest, or none.
   T pop() noexcept {
     const index mine = head();
     if (mine == tail())
@@ -74,9 +75,9 @@ public:
     return pop_contended(mine);
   }
 
-  // Goes round by one: takes the oldest, and `item`, which is leaving, becomes the newest. Returns whom it
-  // took, or `item` where there is nobody else: then it is not leaving. Precondition: Memory::prepare() was
-  // true.
+  // One step round the ring: takes the oldest, and `item`, which is leaving, becomes the newest. Returns the
+  // oldest. If the ring is empty, returns `item`, which then is not leaving. Precondition: Memory::prepare()
+  // was true.
   SENNIT_INLINE T rotate(T item) noexcept {
     const index mine = head();
     const index end = tail();
@@ -88,18 +89,18 @@ public:
       return rotate_contended(item);
     const T oldest = place(mine);
     if (oldest == item)
-      __builtin_unreachable();  // who runs is not in it: one test of that less
+      __builtin_unreachable();  // the running fiber is not in the ring: saves a test
     say_leaving(item);
     append(end, item);
     return oldest;
   }
 
-  // The newest: the one that newest() names; or none, also where that was stolen (and so all others).
+  // Returns the newest, as newest() does, or none. If it was stolen, so were all others.
   T pop_newest() noexcept {
     if (owned() == 0)
       return T();
     const index mine = tail() - 1;
-    tail_.store(mine, std::memory_order_release);  // who reads it reads the entries below
+    tail_.store(mine, std::memory_order_release);  // a thief that reads it reads the entries below
     Memory::light_fence();
     if (steal_.load(std::memory_order_relaxed) == idle) [[likely]]
       return place(mine);
@@ -110,17 +111,17 @@ public:
   T newest() const noexcept { return owned() != 0 ? T{place(tail() - 1)} : T(); }
   T oldest() const noexcept { return owned() != 0 ? T{place(head())} : T(); }
   std::size_t owned() const noexcept { return tail() - head(); }
-  // Grows by one with each push, and falls with each pop_newest.
+  // Grows by one with each push, and falls by one with each pop_newest.
   std::uint32_t end() const noexcept { return tail(); }
 
-  // Puts an item into the slot; returns whom it displaces, or none.
+  // Puts an item into the slot. Returns the former occupant, or none.
   T put_slot(T item) noexcept {
     const T displaced = take_slot();
     slot_.store(item, std::memory_order_release);
     return displaced;
   }
 
-  // The slot's occupant, or none.
+  // Returns the slot's occupant, or none.
   T take_slot() noexcept {
     const T mine = slot_.load(std::memory_order_relaxed);
     if (mine == T())
@@ -133,23 +134,23 @@ public:
   }
 
   bool full() const noexcept { return owned() == Capacity; }
-  // Who is likely to be next: the slot's occupant, or the oldest.
+  // Returns the item that is probably next: the slot's occupant, or the oldest.
   T seems_next() const noexcept {
     const T first = slot_.load(std::memory_order_relaxed);
     return first != T() ? first : oldest();
   }
-  // Whether there is somebody in the slot, by the owner's count: it may have been stolen.
+  // Returns whether the slot is occupied, by the owner's count: the occupant may have been stolen.
   bool slot_taken() const noexcept { return slot_.load(std::memory_order_relaxed) != T(); }
 
-  // Before one is pushed, or put into the slot, whom others must not have yet; and when they may.
+  // say_leaving() marks an item that others must not take yet, before it is pushed or put into the slot.
+  // say_left() clears the mark.
   void say_leaving(T item) noexcept { leaving_.store(item, std::memory_order_release); }
   void say_left() noexcept { leaving_.store(T(), std::memory_order_release); }
 
-  // ---- Any other worker. What a thief takes it hands to `take`, while the owner may be waiting for it.
+  // ---- Any other worker. A thief passes what it takes to `take`. The owner may be waiting meanwhile.
 
-  // How many entries the ring may have: a look, before the price of a theft; the slot's is not among them.
-  // Who looks after a heavy fence sees each push that the owner followed by an earlier light one
-  // (sleepers.hpp).
+  // Returns how many entries the ring may have, without the slot's: a cheap check before a theft. After a
+  // heavy fence, it sees each push that the owner followed by an earlier light fence (sleepers.hpp).
   std::size_t might_have() const noexcept {
     const index end = tail();
     const index from =
@@ -158,29 +159,30 @@ public:
     return available > 0 ? static_cast<std::size_t>(available) : 0;
   }
 
-  // Takes the older half, if there are two or more, the oldest first. Returns how many. 0 also while another
-  // thief is at work.
+  // Takes the older half of two or more entries, the oldest first. Returns how many. Also returns 0 while
+  // another thief is at work.
   template <class Take>
   std::size_t steal_half(Take&& take) noexcept {
     return might_have() < 2 ? 0 : take_half(take);
   }
 
-  // Takes the only entry, unless it is leaving. Of several, the older half. Returns how many. 0 also while
-  // another thief is at work.
+  // Takes the only entry, unless it is leaving; of several, the older half. Returns how many. Also returns 0
+  // while another thief is at work.
   template <class Take>
   std::size_t steal_lone(Take&& take) noexcept {
     return might_have() == 0 ? 0 : take_half(take, true);
   }
 
-  // Takes the slot's occupant, then all there is in the ring, the oldest first, but for one that is leaving.
-  // Returns how many. 0 also while another thief is at work.
+  // Takes the slot's occupant, then all entries of the ring, the oldest first, except one that is leaving.
+  // Returns how many. Also returns 0 while another thief is at work.
   template <class Take>
   std::size_t steal_late(Take&& take) noexcept {
     return might_have() == 0 && !slot_taken() ? 0 : take_late(take);
   }
 
 protected:
-  // The same without a look before: only for the model checker, which needs to explore so much less then.
+  // Steals without the check before. Called directly only by the model checker, which then explores much
+  // less.
   template <class Take>
   std::size_t take_half(Take& take, bool lone = false) noexcept {
     std::uint8_t found;
@@ -223,7 +225,7 @@ private:
   place_type& place(index i) noexcept { return places_[i & (Capacity - 1)]; }
   const place_type& place(index i) const noexcept { return places_[i & (Capacity - 1)]; }
 
-  // What the owner alone changes, it reads without ado.
+  // The owner reads the words that only it changes without further order.
   index head() const noexcept { return head_.load(std::memory_order_relaxed); }
   index tail() const noexcept { return tail_.load(std::memory_order_relaxed); }
   void append(index end, T item) noexcept {
@@ -233,7 +235,7 @@ private:
 
   // ---- A thief.
 
-  // False: another is at work.
+  // Returns false if another thief is at work.
   bool begin_theft(std::uint8_t& found) noexcept {
     found = steal_.load(std::memory_order_relaxed);
     if (found == busy ||
@@ -247,7 +249,7 @@ private:
     index from;
     index count;
   };
-  // What there is, claims and earlier loot left out.
+  // Returns the available range, without claims and earlier loot.
   loot see(std::uint8_t found) const noexcept {
     const index claimed = head();
     const index end = tail_.load(std::memory_order_acquire);
@@ -256,13 +258,13 @@ private:
     return {from, available > 0 ? static_cast<index>(available) : 0};
   }
 
-  // Who is not leaving now has left: it was said to be leaving before it was pushed.
+  // A fiber that is not leaving now has left: it was marked before it was pushed.
   void leave_who_is_leaving(loot& seen) const noexcept {
     if (seen.count != 0 && leaving_.load(std::memory_order_acquire) == place(seen.from + seen.count - 1))
       --seen.count;
   }
 
-  // Writes down what was taken.
+  // Records what was taken.
   void end_theft(std::uint8_t found, index from, index count, bool from_slot) noexcept {
     if (count == 0 && !from_slot) {
       steal_.store(found, std::memory_order_release);
@@ -276,7 +278,7 @@ private:
     steal_.store(left, std::memory_order_release);
   }
 
-  // ---- The owner, when there was, or is, a thief. True: what it has claimed is its own.
+  // ---- The owner, if a thief was, or is, at work. keeps_...: true if the owner keeps its claimed entry.
 
   [[gnu::noinline, gnu::cold]] bool keeps_oldest(index mine) noexcept {
     if (!catch_up())
@@ -291,7 +293,7 @@ private:
     return keeps_oldest(mine) ? T{place(mine)} : pop();
   }
 
-  // The rest of rotate(): a thief came between.
+  // The rest of rotate(), after a theft.
   [[gnu::noinline, gnu::cold]] T rotate_contended(T item) noexcept {
     const T oldest = pop_contended(head() - 1);
     if (oldest == T())
@@ -319,13 +321,13 @@ private:
     return own;
   }
 
-  // True: there is loot, and the owner has the steal word. False: none was taken.
+  // Returns true if there is loot: then the owner holds the steal word. Returns false if none was taken.
   bool catch_up() noexcept {
     for (;;) {
       std::uint8_t found = steal_.load(std::memory_order_relaxed);
       if (found == idle)
         return false;
-      // By compare-and-swap, since another thief may be about to go on where the last one has ended.
+      // By compare-and-swap, because another thief may be about to continue where the last one ended.
       if (found == left &&
           steal_.compare_exchange_strong(found, busy, std::memory_order_acquire, std::memory_order_relaxed))
         return true;
@@ -354,10 +356,10 @@ private:
   typename Memory::template atomic<T> leaving_{T()};
   // Written by thieves.
   typename Memory::template atomic<std::uint8_t> steal_{idle};
-  // Under the steal word.
+  // Accessed by the holder of the steal word.
   typename Memory::template plain<bool> loot_slot_ = false;
   typename Memory::template plain<index> loot_begin_ = 0;
-  typename Memory::template atomic<index> loot_end_{0};  // but for might_have
+  typename Memory::template atomic<index> loot_end_{0};  // might_have also reads it
   place_type places_[Capacity] = {};
 };
 

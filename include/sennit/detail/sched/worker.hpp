@@ -1,16 +1,17 @@
-// A worker runs fibers, one after another, on the thread that entered it. The thread is a fiber to it too:
+// A worker runs fibers, one after another, on the thread that entered it. This thread counts as a fiber, too:
 // the host.
 //
-// A fiber that gives way, blocks or ends enters its successor directly, with no trip through a scheduler's
-// context: inline code takes it from the queue and switches, with no call and no return; but who blocks
-// calls what takes it, which returns before the switch. That is right on the
-// running fiber's own stack because only this thread runs them: nobody can resume a fiber before its
-// switch is over. (A worker that others steal from must publish a fiber only after it has left its stack.)
+// A fiber that yields, blocks or ends enters its successor directly, without a trip through a scheduler's
+// context. To yield, inline code takes the successor from the queue and switches, without a call and a
+// return. To block, it calls a function that takes the successor and returns before the switch. All this may
+// happen on the running fiber's own stack because only this thread runs the worker's fibers: no fiber can
+// resume before its switch is over. (A worker from which others steal must publish a fiber only after it has
+// left its stack.)
 //
-// When there is no successor, or it is time to look at what comes from outside, the fiber leaves by
-// suspend(): its context is saved and a decider runs on the worker's own stack, which may wait there, and is
-// left by a jump into the successor. Under sanitizers, which must see every switch, deciders run in the
-// host's context, and every switch goes through one.
+// If there is no successor, or it is time to poll for external events, the fiber leaves by suspend(). Its
+// context is saved, and a decider runs on the worker's own stack, where it may wait. It ends with a jump into
+// the successor. Sanitizers must see every switch: with them, deciders run in the host's context, and every
+// switch goes through one.
 //
 // Source: Dolan 2013, section 5: "the blocking fiber selects the next fiber to run via a simple subroutine
 // call, and then context switches directly into it".
@@ -43,28 +44,28 @@ namespace sennit::detail {
 
 struct parallel_runtime;
 
-// How many fibers a runtime may have. `made` counts descriptors, under descriptors_lock(); it is compared
-// only when there is no finished fiber to use again, so spawning pays nothing for the limit.
+// The limit on a runtime's fibers. `made` counts descriptors, under descriptors_lock(). It is compared only
+// if there is no finished fiber for reuse, so spawning pays nothing for the limit.
 struct fiber_limit {
   std::size_t most = 0;  // 0: no limit
   std::size_t made = 0;
 };
 
-// How many forks lie between the program's start and this process. A runtime is of no use in a child: it
+// How many forks lie between the program's start and this process. A runtime is unusable in a child: it
 // shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
-// may exec, or make runtimes of its own.
+// may exec, or make its own runtimes.
 unsigned process_generation() noexcept;
 
-// A post of another thread. The worker's thread runs it. A post that is never run is deleted.
+// A post from another thread. The worker's thread runs it. A post that never runs is deleted.
 struct posted {
   posted* next = nullptr;
   bool makes_fiber = false;
   virtual ~posted() = default;
-  // Returns false if there is no memory, or no room, for its fiber: then it is run again later. Otherwise it
+  // Returns false if there is no memory, or no room, for its fiber: then it runs again later. Otherwise it
   // has disposed of itself.
   virtual bool run() = 0;
 };
-// Posts that are run again later, the oldest first.
+// Posts that run again later, the oldest first.
 struct delayed_posts {
   posted* first = nullptr;
   posted* last = nullptr;  // if there is a first
@@ -78,29 +79,30 @@ struct delayed_posts {
 }  // namespace sennit::detail
 
 struct sennit_worker {
-  // What every switch touches; what it writes in one line.
+  // Used by every switch. What a switch writes is in one line.
   sennit::detail::run_queue ready;
   unsigned until_poll = sennit::detail::poll_interval;
   bool unwinding = false;  // the runtime ends
-  void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders go on there)
+  void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders continue there)
   int* error_number = nullptr;  // the errno of the thread that runs it
-  std::uint64_t now = 0;        // monotonic_now(), when it last looked outside
-  std::uint64_t parks_at = 1;   // parked_at() that: dumps take who parks next to wait since then
-  // What start and end of a fiber touch.
+  std::uint64_t now = 0;        // monotonic_now() at the last poll
+  std::uint64_t parks_at = 1;   // parked_at() of that time, for fibers that park before the next poll
+  // Used when a fiber starts and ends.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
-  // What never changes, and other workers read: apart from what does change, by two lines, for the processor
-  // fetches such pairs together.
-  alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // whose it is; null: a local runtime's
-  sennit::detail::stack_shape usual_stack;                          // of fibers that do not ask for another
+  // Constant data that other workers read. Two lines apart from changing data, because the processor fetches
+  // lines in pairs.
+  alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // its runtime; null: a local runtime's
+                                                                    // worker
+  sennit::detail::stack_shape usual_stack;                          // for fibers that request no other
   sennit::detail::stack_memory stack_memory;
   std::unique_ptr<sennit::detail::driver> driver;
-  std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // of fibers that have none
-  std::atomic<sennit::detail::local_value*> upcalls{nullptr};  // the runtime's: of its first worker (rpc's)
-  const unsigned process = sennit::detail::process_generation();  // that it was made in
-  // The rest.
+  std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // for fibers that have none
+  std::atomic<sennit::detail::local_value*> upcalls{nullptr};  // the runtime's, in its first worker (rpc's)
+  const unsigned process = sennit::detail::process_generation();  // in which it was made
+  // Other data.
   alignas(128) sennit::detail::timer_wheel deadlines;  // a local runtime's
-  // Stacks of fibers that ended before they were joined, or blocked without.
+  // Stacks of fibers that ended before they were joined, or blocked without a stack.
   sennit::detail::coroutine_frame* spare_frames = nullptr;
   std::size_t spare_frame_count = 0;
   struct sennit::detail::idle_stacks idle_stacks;
@@ -111,23 +113,25 @@ struct sennit_worker {
   sennit::detail::block_pool blocks;      // for continuations
   std::atomic<int> thread{0};             // gettid() of the thread that runs it; 0: none does
   sennit::detail::fiber host;
-  sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host goes on when this one has finished
+  sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host continues when this fiber has finished
   sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
-  bool host_wanted = false;                         // the host goes on at the next dispatch
-  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post could come, or a fiber has the whole
-                                    // thread wait; else its former waits
+  bool host_wanted = false;                         // the host continues at the next dispatch
+  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post can end that, or a fiber blocks the
+                                    // whole thread; otherwise a count of such waits
   std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
-  // When it is to be said who keeps the runtime from its end; never: it does not end, or it has been said.
+  // When to report what keeps the runtime from ending; never: it is not ending, or was reported.
   sennit::detail::time_point end_is_late_at = sennit::detail::never;
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
   sennit::detail::delayed_posts delayed;
   sennit::detail::look_pace pace;
-  bool yield_deferred = false;  // a fiber was to be made to yield, and was not: at the end of what kept it
+  bool yield_deferred = false;  // a forced yield was requested but not possible: it happens when the obstacle
+                                // is gone
   sennit::detail::time_slice slice;
-  sennit_context host_context = nullptr;                     // the deciders' context where they need one
-  sennit::detail::switch_identity* host_identity = nullptr;  // and whom sanitizers take it for
+  sennit_context host_context = nullptr;                     // the context of deciders that need one
+  sennit::detail::switch_identity* host_identity = nullptr;  // and its identity for sanitizers
 #if defined(SENNIT_SANITIZED)
-  sennit::detail::coroutine_frame* attached = nullptr;  // the stack of who is entered, while it has none yet
+  sennit::detail::coroutine_frame* attached = nullptr;  // the stack of the entered fiber, until that is
+                                                        // attached
 #endif
 
   sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack,
@@ -160,10 +164,10 @@ inline void continuation_access::keep(continuation& made, const fiber& f) {
     keep_far(made, f);
 }
 
-// How many stacks that no fiber uses a worker keeps.
+// How many idle stacks a worker keeps.
 inline constexpr std::size_t most_spare_frames = 128;
 
-// The deadline of a fiber of a local runtime, as long as it waits.
+// The deadline of a fiber of a local runtime, during its wait.
 struct local_timer : timer_node {
   local_timer(timer_wheel& among, fiber& waits, time_point deadline) : wheel(among), who(waits) {
     wheel.add(*this, deadline);
@@ -175,16 +179,16 @@ struct local_timer : timer_node {
   fiber& who;
 };
 
-// The worker that the calling thread is, or null.
+// Returns the calling thread's worker, or null.
 SENNIT_INLINE worker* this_worker() noexcept {
   return sennit_thread_worker();
 }
 
-// No fiber runs on this thread, or one of a local runtime where it is to be of the other kind: says so of
-// `what`, and ends the program.
+// Fatal: no fiber runs on this thread, or one of a local runtime where a parallel one is required. `what`:
+// the called function.
 [[noreturn, gnu::cold]] void no_fiber_here(const char* what) noexcept;
 
-// In debug builds: moving a fiber's state may have been refused to block (faults_are_fatal.hpp).
+// In debug builds. Blocking may be refused because a fiber's state is being moved (faults_are_fatal.hpp).
 SENNIT_INLINE void should_run_a_fiber([[maybe_unused]] const worker* w) noexcept {
 #if !defined(NDEBUG)
   if (w == nullptr || !w->ready.running())
@@ -194,16 +198,16 @@ SENNIT_INLINE void should_run_a_fiber([[maybe_unused]] const worker* w) noexcept
          "sennit: this blocks, and is for fibers: call it in runtime.run()");
 }
 
-// The worker that the calling thread is, where there must be one: in a fiber. Asserted: in every build the
-// test would be a twentieth of a channel's time.
+// Returns the worker of a calling fiber. Only asserts that there is one: a test in every build would cost a
+// twentieth of a channel's time.
 SENNIT_INLINE worker& running_worker() noexcept {
   worker* w = this_worker();
   should_run_a_fiber(w);
   return *w;
 }
 
-// The same of what users call: in a release, too, it is said if the thread runs no fibers. `what` is for
-// them.
+// For functions that users call: in release builds, too, fatal if the thread runs no fibers. `what`: the
+// called function.
 SENNIT_INLINE worker& running_worker(const char* what) noexcept {
   worker* w = this_worker();
   if (w == nullptr) [[unlikely]]
@@ -212,11 +216,11 @@ SENNIT_INLINE worker& running_worker(const char* what) noexcept {
   return *w;
 }
 
-// The same, and also said where the thread is a worker, but runs no fiber just now: a call, for what is not
-// so quick that it would count.
+// Also fatal if the thread is a worker that runs no fiber at this moment. Not inline: for functions that are
+// slow enough.
 worker& running_worker_for(const char* what) noexcept;
 
-// The fiber that runs, of whatever runtime, looked up anew at every call.
+// Returns the running fiber of any runtime, looked up anew at every call.
 SENNIT_INLINE fiber& current_fiber() noexcept {
   return *this_worker()->ready.current;
 }
@@ -225,7 +229,8 @@ SENNIT_INLINE fiber& current_fiber() noexcept {
 std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument, bool keep) noexcept;
 #endif
 
-// Leaves the running fiber; `decide(context, argument)` says who goes on. Returns the word of our resume.
+// Leaves the running fiber; `decide(context, argument)` returns what to enter. Returns the word of the
+// resume.
 SENNIT_INLINE std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument,
                                      [[maybe_unused]] bool keep = true) {
 #if defined(SENNIT_SANITIZED)
@@ -246,16 +251,16 @@ sennit_decision sennit_decide_after_handoff(sennit_context self, void* left);
 sennit_decision sennit_decide_for_current(sennit_context self, void* left);
 }
 
-// A switch to one that is current already. One that is stackless gets a stack; not the one that is left now,
-// so that must not be the worker's yet.
+// Returns how to enter a fiber that is already current. A stackless one gets a stack. This must not be the
+// stack that is being left, so the worker must not have that one yet.
 SENNIT_INLINE sennit_decision entering(worker& w, fiber& next) noexcept {
   if (next.flags.stackless) [[unlikely]]
     return stack_for(w, next);
   return {next.context, next.word};
 }
 
-// It is time to look outside. True: there is nothing to see, and that it was looked for is noted. False: a
-// decider must look; nothing has changed.
+// Called when a poll is due. Returns true if there is nothing to poll: the poll then counts as done. Returns
+// false, without a change, if a decider must poll.
 [[gnu::cold]] bool quiet_outside(worker& w) noexcept;
 
 #if defined(SENNIT_SANITIZED)
@@ -265,32 +270,32 @@ inline std::uintptr_t switch_context(fiber&, const sennit_decision&) {
 }
 #else
 inline constexpr bool direct_entry = true;
-// Switches from the fiber `self`, which has been filed, to another, which is current. Returns when `self` is
-// resumed: the word of that. (By a continuation: spawn.hpp.)
+// Switches from the fiber `self`, which has been filed, to another one, which is current. Returns when `self`
+// is resumed, with its word. (With a continuation, see spawn.hpp.)
 SENNIT_INLINE std::uintptr_t switch_context(fiber& self, const sennit_decision& to) {
   return sennit_swapstack_saving(to.target, to.value, &self.context);
 }
 #endif
 
-// When delayed posts are to be run again; never: there are none.
+// Returns when delayed posts run again; never if there are none.
 inline time_point next_try_of_posts(const worker& w) noexcept {
   return w.delayed.first != nullptr ? clock::now() + std::chrono::milliseconds(1) : never;
 }
 
-// So long the end of a runtime takes before it is said, once, who keeps it from that: who has caught what was
-// to end it would so go on for ever.
+// After this time the end of a runtime reports, once, the fibers that delay it. A fiber that swallows the
+// exception that should end it would delay it forever.
 inline constexpr clock::duration late_end = std::chrono::seconds(2);
-// What a fiber waits for, for people.
+// Describes, for diagnostics, why a fiber waits.
 const char* what_it_does(const fiber& f) noexcept;
-// The runtime begins to end. And: it has not ended yet.
+// The runtime begins to end; it has not ended yet.
 void note_end_begins(worker& w) noexcept;
 [[gnu::cold]] void report_late_end(worker& w) noexcept;
 
-// A look outside was made: notes when. After how many dispatches the next one is to be made: 1, when the
-// runtime ends, so that no entry is direct, and every park and yield is seen.
+// Records a poll. Returns the number of dispatches until the next one. This is 1 while the runtime ends, so
+// that no entry is direct, and a decider sees every park and yield.
 unsigned until_next_look(worker& w, look_result what) noexcept;
 
-// One dispatch more. False: a decider must look outside before it, or makes every switch here.
+// Counts a dispatch. Returns false if a decider must poll before it, or if deciders make every switch here.
 SENNIT_INLINE bool may_enter_directly(worker& w) noexcept {
   if (--w.until_poll == 0) [[unlikely]]
     if (!quiet_outside(w))
@@ -298,16 +303,16 @@ SENNIT_INLINE bool may_enter_directly(worker& w) noexcept {
   return direct_entry;
 }
 
-// What a decider hands to who yields, has a yield continuation, and has not given way yet: it is to go on
-// elsewhere. (Others are handed 0; or 1, to leave.)
+// The word that a decider passes to a yielding fiber with a yield continuation: the fiber must leave its
+// frames and continue with that. (Other words: 0, or 1 to unwind.)
 inline constexpr std::uintptr_t told_to_go_on = 2;
 
-// What is left of a yield that was handed something: throws forced_unwind, so that the frames are left;
-// what the fiber goes on with is then kept for try_body. Where nothing may be thrown just now, yields as
-// others do.
+// The rest of a yield that received a word. Throws forced_unwind, so that the frames are left. The
+// continuation is then kept for try_body. If nothing may be thrown at this moment, yields normally.
 [[gnu::cold]] void leave_by_yield(std::uintptr_t told);
 
-// Who waits or yields, in builds with assertions: others run next, on what it may have overrun.
+// In builds with assertions, checks the stack of a fiber that waits or yields: other fibers run next, perhaps
+// on memory that it has overrun.
 inline void stack_should_be_whole([[maybe_unused]] const fiber& running) noexcept {
 #if !defined(NDEBUG)
   if (running.frame != nullptr)
@@ -325,7 +330,7 @@ SENNIT_INLINE void yield() {
     fiber* self = w.ready.current;
     if ((self->flags.unusual & yields_away) == 0) [[likely]] {
       fiber* next = w.ready.rotate();
-      // The word that resumes us is a former one: only a decider tells a fiber that yields to unwind.
+      // The word that resumes us is an old one: only a decider makes a yielding fiber unwind.
       if (next != self) {
         count_block(yield_reason);
         switch_context(*self, entering(w, *next));
@@ -337,37 +342,37 @@ SENNIT_INLINE void yield() {
     leave_by_yield(told);
 }
 
-// Leaves the thread's own code (the host) until a decider names the host. `decide` is the first.
+// Leaves the thread's own code (the host) until a decider names the host. `decide`: the first decider.
 void host_leaves(worker& w, sennit_decider decide) noexcept;
 
-// The thread is the worker from now on, until host_goes. Ends the program where it cannot be.
+// host_enters(): the thread becomes the worker, until host_goes(). Fatal if it cannot.
 void host_enters(worker& w) noexcept;
 void host_goes(worker& w) noexcept;
 
-// The rest of a park while the runtime ends. Returns the word, which so need not be kept beside.
+// The rest of a park while the runtime ends. Returns the word, so that callers need not keep it.
 [[gnu::cold]] std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word);
-// Who is told to leave where others are told who has ended: `nobody`, which is unusual, so that whoever
-// looks for that needs no other test. Nobody is `done` then.
+// A joiner that must unwind receives `nobody` in place of the ended fiber. It is marked unusual, so that a
+// check for unusual fibers covers it. leave_if_told() throws if `done` is `nobody`.
 struct nobody_done : fiber {
   constexpr nobody_done() noexcept { flags.unusual = is_unusual; }
 };
 extern nobody_done nobody;
 [[gnu::cold]] void leave_if_told(const fiber& done);
 
-// A fiber that is to be told so at its next wait is told here: what it has waited for was not done, since who
-// was to do it has left.
+// Called when the awaited action did not happen because its performer has left: throws at once if the fiber
+// would have to leave at its next wait.
 [[gnu::cold]] void leave_if_due();
 
-// A parked fiber that is in no list any more is about to be ready, with the word that lies in it.
+// A parked fiber that is in no list any more becomes ready, with the word that is stored in it.
 SENNIT_INLINE void awaken(fiber& f, fiber_status why) {
   assert(f.is_parked());
   f.flags.status = why;
 }
 
-// Makes a parked fiber ready, soon to run: it is likely to want what its waker just touched.
-// Only on the worker's own thread, as a rule by one of its fibers. That its worker is this one is found by
-// comparing: a store whose address is read from the fiber would keep the loads that follow waiting, the next
-// fiber's among them (twice the time of a hop in a ring).
+// Makes a parked fiber ready, to run soon: it probably uses the data that its waker just touched. Called only
+// on the worker's own thread, usually by one of its fibers. Whether this is the fiber's worker is found by
+// comparing. A store to an address that is read from the fiber would delay the loads that follow, such as the
+// next fiber's. (That doubles the time of a hop in a ring.)
 [[gnu::cold]] void unpark_from_outside(fiber& f);
 SENNIT_INLINE void unpark(fiber& f) {
   worker* const w = this_worker();
@@ -385,7 +390,7 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   store_in_turn(self.reason, why.text);
   store_in_turn(self.object, why.object);
 }
-// It is in no ring any more, and `next` is current; where that is null, a decider must say who is next.
+// `self` has left the ring, and `next` is current. If `next` is null, a decider must choose.
 [[gnu::always_inline]] inline sennit_decision left_for(worker& w, fiber& self, fiber_status as,
                                                        fiber* next) noexcept {
   store_in_turn(self.flags.status, as);
@@ -395,16 +400,16 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   return entering(w, *next);
 }
 
-// What comes before the switch of a wait: the running fiber is filed as one that waits, and who runs next is
-// current. Where that one is to be entered; null: a decider must say. A call, for a program has many waits,
-// and what is inlined into each is fetched into the cache for each: in a ring of 503 fibers that was half of
-// a hop. The switch itself is not in it: a call that returns after one costs more than the switch.
+// The part of a wait before the switch: the running fiber is marked as waiting, and the next fiber becomes
+// current. Returns where to enter that one; null if a decider must choose. Not inline: a program has many
+// waits, and each inlined copy occupies the cache. In a ring of 503 fibers, that was half of a hop. The
+// switch itself is outside: a call that returns after a switch costs more than the switch.
 sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept;
-// The same where it has woken one, whose work it may have done (a port's caller, to the server): that one is
-// made ready, and gets its turn, past the queue, as often as the policy lets one that is in the slot.
+// For a fiber that has woken another one, and may have done its work (a port's caller, to the server). The
+// woken fiber becomes ready and runs next, past the queue, as often as the policy allows for the slot.
 sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
 
-// What every wait of a fiber does before it leaves; the errno that is to be kept.
+// The first steps of every wait. Returns the errno to keep.
 SENNIT_INLINE int park_begins(const worker& w, const char* reason) {
   sennit_should_hold_no_lock("waits", reason);
   stack_should_be_whole(*w.ready.current);
@@ -412,14 +417,14 @@ SENNIT_INLINE int park_begins(const worker& w, const char* reason) {
   count_block(reason);
   return *w.error_number;
 }
-// And when it is resumed, first; the worker.
+// First action after resume. Restores errno. Returns the current worker.
 SENNIT_INLINE const worker& keep_errno(int kept) {
-  const worker& here = *this_worker();  // read anew: cheaper than to keep it on our stack
+  const worker& here = *this_worker();  // read anew: cheaper than keeping it on our stack
   if (*here.error_number != kept) [[unlikely]]
     *here.error_number = kept;
   return here;
 }
-// The rest, with a word, which it returns.
+// The rest of a park. Returns its word.
 SENNIT_INLINE std::uintptr_t park_ended(int kept, std::uintptr_t word) {
   const worker& here = keep_errno(kept);
   if (here.unwinding) [[unlikely]]
@@ -436,13 +441,13 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
                     to.target != nullptr ? switch_context(*self, to) : suspend(w, sennit_decide_park, &w));
 }
 
-// Where the fiber has guards: throws sennit::cancelled, too.
+// For a fiber with guards. Also throws sennit::cancelled.
 [[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why);
 
-// Blocks the running fiber, which the caller has put where its waker will find it (in a list: then `as` is
-// waiting), until unpark or the runtime's end (then it leaves by forced unwind). errno is kept. `why`: what
-// dumps and debuggers show. `woken`: who is made ready by that, to run next, or null. Returns the waker's
-// word; the fiber's status says whether it was a waker at all.
+// Blocks the running fiber until unpark() or the runtime's end, which throws forced_unwind. The caller has
+// put the fiber where its waker finds it (in a list: `as` is waiting). Keeps errno. `why`: for dumps and
+// debuggers. `woken`: a fiber to make ready, which runs next, or null. Returns the waker's word. The fiber's
+// status tells whether a waker ended the park.
 SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, fiber* woken = nullptr) {
   assert(w.ready.running());
   if (w.ready.current->flags.stoppable) [[unlikely]] {
@@ -453,10 +458,10 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
   return park_unstoppable(w, as, why, woken);
 }
 
-// The rest of park_joining(), where who runs next must be found otherwise, or the worker must look outside.
+// The slow path of park_joining(): the next fiber must be chosen in another way, or a poll is due.
 [[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
-// The same as park(), until a child has ended, and inlined whole, but that nothing is fetched for those
-// behind the next: a program has few such waits. Returns the child, or `nobody`.
+// Like park(), until a child has ended. It is inlined completely, and prefetches nothing for later fibers: a
+// program has few such waits. Returns the child, or `nobody`.
 SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
   constexpr fiber_status as = fiber_status::joining;
   const wait_reason why(join_reason, &child);
@@ -470,27 +475,27 @@ SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
     const int kept = park_begins(w, why.text);
     waits_for(self, why);
     fiber* const next = --w.until_poll != 0 ? w.ready.step_off_quickly(self) : nullptr;
-    store_in_turn(child.joiner, &self);  // here: it follows another one into that line
+    store_in_turn(child.joiner, &self);  // here, because it follows another store into that line
     done = next != nullptr ? switch_context(self, left_for(w, self, as, next)) : park_otherwise(w, as);
     keep_errno(kept);
   }
   return *reinterpret_cast<fiber*>(done);
 }
 
-// As park(), but not beyond a deadline: then false, and the fiber has left the list it waited in.
+// Like park(), with a deadline. Returns false if it has passed. Then the fiber has left its list.
 bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline);
 
-// Prepares the cache for who runs next: its stack, and the descriptor of who runs after it. To be called when
-// there is still work to do, not right before a system call: a prefetch that misses the TLB, as it does with
-// a thousand stacks, is lost when the kernel is entered before the page is found. Measured with 1,000
-// connections, 4 us a request: 0.1 us less than without; with 50, no difference. Of a parallel runtime's
-// worker others may take who is next.
+// Prefetches for the next fiber: its stack, and the descriptor of the fiber after it. Call this while there
+// is other work to do, not right before a system call. A prefetch that misses the TLB, as happens with a
+// thousand stacks, is lost if the kernel is entered before the page is found. Measured with 1,000
+// connections, 4 us a request: saves 0.1 us; with 50, no difference. Not for a parallel runtime's worker,
+// because others may take its next fiber.
 inline void prefetch_successor(const worker& w) noexcept {
   if (w.shared != nullptr)
     return;
   constexpr std::ptrdiff_t line = 64;
   constexpr std::ptrdiff_t frames =
-      10 * line;  // of one that waits for I/O, and the beginning of its caller's
+      10 * line;  // of a fiber that waits for I/O, and the beginning of its caller's
   const fiber* next = w.ready.head();
   if (next == nullptr)
     return;
@@ -499,8 +504,8 @@ inline void prefetch_successor(const worker& w) noexcept {
   __builtin_prefetch(next->next);
 }
 
-// As unpark(), in its turn: what comes from outside, in the order in which it came. (The word of who is told
-// to leave is for who joins: all others are thrown out of their waits before they see it.)
+// Like unpark(), at the end of the queue: events from outside keep their order. (When the runtime ends, the
+// word is for joiners: an exception takes all other fibers out of their waits before they read it.)
 SENNIT_INLINE void unpark_in_turn(fiber& f, fiber_status why) {
   worker& w = *f.home;
   f.word =
