@@ -1,4 +1,4 @@
-// The local mutex when it is not free, and the condition variable that is not as usual.
+// The slow paths of the local mutex and of its condition variable.
 #include "sennit/local/mutex.hpp"
 
 #include "sennit/detail/sched/misuse.hpp"
@@ -9,7 +9,7 @@ namespace sennit::local {
 
 namespace {
 
-// Takes who has waited longest, or came last.
+// Takes the waiter that has waited longest, or that came last.
 detail::fiber& pop(detail::waiter_list& list, wait_order order) noexcept {
   if (order == wait_order::fifo)
     return detail::list_pop_fiber(list);
@@ -18,8 +18,8 @@ detail::fiber& pop(detail::waiter_list& list, wait_order order) noexcept {
   return static_cast<detail::fiber&>(newest);
 }
 
-// Nothing is thrown here, as a yield may while the runtime ends, or where it gives up the stack: locks are
-// let go in destructors.
+// Throws nothing, although a yield may throw while the runtime ends or where it gives up the stack:
+// destructors unlock mutexes.
 void wake(detail::fiber& who, wake_policy how) {
   detail::unpark(who, 0);
   const detail::worker& w = *who.home;

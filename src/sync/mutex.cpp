@@ -1,4 +1,4 @@
-// The mutex when it is not free.
+// The slow paths of the mutex.
 #include "sennit/mutex.hpp"
 
 #include "sennit/detail/sched/misuse.hpp"
@@ -17,7 +17,7 @@ bool mutex::try_lock_slow() noexcept {
   return true;
 }
 
-// (One that is free is not waited for: that could be told to leave.)
+// (A free mutex is locked without a wait, because a wait could throw.)
 bool mutex::lock_slow(detail::time_point deadline) {
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;

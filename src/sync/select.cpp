@@ -1,4 +1,4 @@
-// Which case of a select is chosen.
+// How select chooses a case.
 #include "sennit/detail/sync/select_wait.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 using case_list = select_case::list;
 
-// The locks of all cases, in the order of their addresses, each once; except one. Few: they are looked for
-// anew each time.
+// The locks of all cases except one, in address order, each once. They are few, so they are searched for each
+// time.
 class all_locks {
 public:
   explicit all_locks(case_list cases, const spin_lock* except = nullptr) : cases_(cases), except_(except) {
@@ -23,7 +23,7 @@ public:
   all_locks(const all_locks&) = delete;
   all_locks& operator=(const all_locks&) = delete;
   ~all_locks() { release(); }
-  // What was locked may be gone from then on: who lets it go looks first.
+  // A locked object may be gone once its lock is released, so this reads the next one first.
   void release() noexcept {
     if (!held_)
       return;
@@ -51,8 +51,8 @@ private:
   bool held_ = false;
 };
 
-// Where it is begun to try: another case each time, so that none is always behind another. Not inlined: a
-// fiber that waits may go on on another thread.
+// The case to try first: another one each time, so that no case is always behind another. Not inlined,
+// because a fiber that waits may resume on another thread.
 [[gnu::noinline]] std::size_t first_to_try(std::size_t cases) noexcept {
   static thread_local unsigned last = 0;
   return ++last % cases;
@@ -75,7 +75,7 @@ time_point earliest(case_list cases) noexcept {
   return first;
 }
 
-// The one whose time has come.
+// The case whose deadline has passed.
 std::size_t due(case_list cases) noexcept {
   const auto when = [](const select_case* each) { return each->deadline(); };
   return static_cast<std::size_t>(std::ranges::min_element(cases, {}, when) - cases.begin());
@@ -85,7 +85,7 @@ bool watch_each(case_list cases) {
   return std::ranges::all_of(cases, [](select_case* each) { return each->watch(); });
 }
 
-// Adds a case to the ring of those that wait in the same object.
+// Adds a case to the ring of cases that wait in the same object.
 void join_beside(case_list earlier, select_case& joins) noexcept {
   if (joins.object == nullptr)
     return;
@@ -97,8 +97,8 @@ void join_beside(case_list earlier, select_case& joins) noexcept {
     }
 }
 
-// Does one of the cases, if one can be done now, and returns its number; else enters them all, for `wait`,
-// or, without a wait, leaves it at that.
+// Does one of the cases, if one can be done now, and returns its number. Otherwise it enters all of them for
+// `wait`, if there is one.
 std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
   later_wake woken;
   struct wake_at_end {  // after the locks are released, also where an attempt throws
@@ -201,8 +201,7 @@ bool select_wait_base::withdraw(case_list cases) noexcept {
   return withdrawn;
 }
 
-// Where what has come must be looked for once more, it is not chosen yet; nor where a stop has ended the
-// wait.
+// If the cases must be tried again, none is chosen yet; nor if a stop has ended the wait.
 void select_wait_base::leave(case_list cases, fiber_status why) noexcept {
   timer_.reset();
   if (!claim_)

@@ -1,5 +1,5 @@
-// The shared mutex when it is not to be had at once. It is handed over under the queue's lock, to the first
-// who wait: so it is never free while somebody waits.
+// The slow paths of the shared mutex. It is handed over under the queue's lock, to the first waiters, so it
+// is never free while there are waiters.
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
 #include "sennit/detail/sync/local_wait_queue.hpp"
 #include "sennit/detail/sync/wait_queue.hpp"
@@ -30,7 +30,7 @@ bool basic_shared_mutex<Queue>::lock_slow(state wanted, time_point deadline) {
   return at_end.locked;
 }
 
-// Who leaves without the lock may have kept others out who could have it.
+// A waiter that leaves may have blocked others, which can now lock the mutex.
 template <class Queue>
 void basic_shared_mutex<Queue>::gave_up() noexcept {
   guard hold(queue_);
@@ -46,7 +46,7 @@ void basic_shared_mutex<Queue>::unlock_slow(state held) {
   let_in(hold);
 }
 
-// Hands over to the first who wait, as many as may have it now, and lets the queue go.
+// Hands the mutex to as many of the first waiters as may hold it now, and releases the queue.
 template <class Queue>
 void basic_shared_mutex<Queue>::let_in(guard& hold) noexcept {
   fiber_chain woken;

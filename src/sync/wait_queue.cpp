@@ -1,12 +1,12 @@
-// The wait queue's slower ways.
+// The slow paths of the wait queue.
 #include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit::detail {
 
 void deliver_and_enter(fiber* who) {
   deliver(who);
-  // Nothing is thrown here, as a yield may while the runtime ends, or where it gives up the stack: locks are
-  // let go in destructors.
+  // Throws nothing, although a yield may throw while the runtime ends or where it gives up the stack:
+  // destructors unlock mutexes.
   if (parallel_worker* w = this_parallel();
       who != nullptr && w != nullptr && !w->unwinding && (w->ready.current->flags.unusual & yields_away) == 0)
     parallel_yield(*w);

@@ -1,5 +1,5 @@
-// Channels: what those of local runtimes and those of all have in common. `Waits` says how one waits and
-// wakes, and whether there is a lock: local_waits (local_waits.hpp) or shared_waits (shared_waits.hpp).
+// The parts that local and parallel channels share. `Waits` defines how a fiber waits and wakes others, and
+// whether there is a lock: local_waits (local_waits.hpp) or shared_waits (shared_waits.hpp).
 #pragma once
 
 #include <cassert>
@@ -189,8 +189,8 @@ private:
   static constexpr std::uintptr_t taken = 1;  // the sender's value was taken
   static constexpr std::uintptr_t again = 2;  // moving the value threw: wait again
 
-  // What is done about a peer that was taken off a list. The lock is let go before anybody is woken: who is
-  // may destroy the channel.
+  // The steps after a peer was taken off a list. The lock is released before the peer is woken, because a
+  // woken peer may destroy the channel.
   struct hand_over {
     lock& hold;
     SENNIT_INLINE void operator()(fiber* who) const {
@@ -199,7 +199,7 @@ private:
     }
   };
 
-  // Who waits in a list, as long as it really does.
+  // The first waiter of the list that still waits, taken off the list; null if there is none.
   SENNIT_INLINE static waiter* next_of(waiter_list& list, fiber*& who) {
     while (!list.empty()) {
       waiter& first = list_pop_front(list);
@@ -265,7 +265,7 @@ private:
     }
   }
 
-  // Gives the value to who waits for it, or into the buffer. False: neither is possible.
+  // Gives the value to a waiting receiver, or puts it into the buffer. Returns false if neither is possible.
   template <class Then>
   SENNIT_INLINE bool offer(T& value, Then wake) {
     return !closed_ && offer_open(value, wake);
@@ -284,9 +284,9 @@ private:
     return true;
   }
 
-  // Moves the value between the caller and a peer that was taken from `list`, and wakes the peer. If that
-  // throws, the peer waits on in its place, and the exception is the caller's. A peer whose claim is taken
-  // cannot wait on: it is woken, and waits again.
+  // Moves the value between the caller and a peer that was taken from `list`, and wakes the peer. If the move
+  // throws, the peer keeps waiting in its place, and the caller gets the exception. A peer whose claim is
+  // taken cannot keep waiting: it is woken, and waits again.
   template <class Then, class Move>
   SENNIT_INLINE static void hand(waiter_list& list, waiter& peer, fiber* who, Then wake, Move move) {
     if constexpr (may_throw) {
@@ -307,8 +307,8 @@ private:
     wake(who);
   }
 
-  // A receiver that finds nothing. Its word tells the sender where the value is wanted: in the register, and
-  // then the place only gets a mark that there is one, or in place.
+  // The wait of a receiver that finds no value. The receiver's word tells the sender where to put the value:
+  // in place, or in the register. In the second case the place only gets a mark that a value was sent.
   SENNIT_INLINE std::uintptr_t wait_for_value(std::optional<T>& value, time_point deadline) {
     landing place{value};
     const std::uintptr_t word = waits_.wait(receivers_, &place, {"channel receive", this}, deadline);
@@ -367,7 +367,8 @@ private:
           value_.emplace(from_word<T>(word));
       return std::move(value_);
     }
-    // Where it lies: a value on its way through a wait that was moved makes gcc warn that there may be none.
+    // Returns a reference to the value: if a wait that was moved returned it by value, gcc would warn that
+    // there may be none.
     auto bring(fiber_status) noexcept
       requires(!in_register)
     {
@@ -415,7 +416,7 @@ private:
     bool waits_ = false;
   };
 
-  // The next value, from the buffer or of a waiting sender. False: there is none.
+  // Takes the next value, from the buffer or from a waiting sender. Returns false if there is none.
   template <class Then>
   SENNIT_INLINE bool take(std::optional<T>& value, Then wake) {
     if (size_ != 0) {
@@ -432,7 +433,7 @@ private:
       value.emplace(std::move(value_of(from)));
     });
   }
-  // False: none waits.
+  // Returns false if no sender waits.
   template <class Then, class Take>
   SENNIT_INLINE bool take_sender(Then wake, Take take_value) {
     fiber* who = nullptr;
@@ -446,7 +447,7 @@ private:
     });
     return true;
   }
-  // The receiver has its value already: a failure here is the sender's.
+  // The receiver already has its value, so an exception here goes to the sender.
   SENNIT_INLINE void push_offered(offered& from) {
     if constexpr (may_throw) {
       try {

@@ -1,7 +1,7 @@
 // Futures, promises, and coroutines that return futures, over either wait queue (basic_wait_queue.hpp).
 #pragma once
 
-#include "sennit/detail/arch/exceptions.hpp"  // before <coroutine>, whose complaint says less
+#include "sennit/detail/arch/exceptions.hpp"  // before <coroutine>: its own error message is less clear
 
 #include <algorithm>
 #include <bit>
@@ -203,7 +203,7 @@ private:
     if (!to.begin())
       throw_already_satisfied();
     try {
-      const faults_are_fatal<user_code> meanwhile;  // who waits would never be woken
+      const faults_are_fatal<user_code> meanwhile;  // otherwise waiters would never wake
       write(to);
     } catch (...) {
       to.template write<state::nothing>();
@@ -269,8 +269,8 @@ public:
   basic_future<T, Queue> get_return_object() { return outcome_.get_future(); }
   std::suspend_never initial_suspend() const noexcept { return {}; }
 
-  // The frame is destroyed first. Who awaits is resumed by a jump: a chain of coroutines that end takes no
-  // more stack than one.
+  // The frame is destroyed first. The awaiting coroutine is resumed by a jump, so a chain of coroutines that
+  // end takes no more stack than one.
   auto final_suspend() const noexcept {
     struct at_end {
       bool await_ready() const noexcept { return false; }

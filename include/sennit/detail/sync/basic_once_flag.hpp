@@ -1,4 +1,4 @@
-// Flags of what is done once, over either wait queue (basic_wait_queue.hpp).
+// Once flags over either wait queue (basic_wait_queue.hpp).
 #pragma once
 
 #include <functional>

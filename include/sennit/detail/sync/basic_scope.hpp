@@ -1,5 +1,5 @@
-// Scopes: what those of local runtimes and those of all have in common. `Kind` says how fibers begin, and
-// with what one waits for them.
+// The parts that local and parallel scopes share. `Kind` defines how fibers begin and which wait group the
+// owner waits with.
 #pragma once
 
 #include <atomic>
@@ -112,7 +112,7 @@ protected:
   explicit basic_scope(std::shared_ptr<const fault_hook> faults) : faults_(std::move(faults)) {}
 
 private:
-  // It is counted until that is gone.
+  // Counts a fiber of the scope for as long as the ticket exists.
   class ticket {
   public:
     explicit ticket(basic_scope& of) : of_(&of) { of.running_.add(1); }
@@ -128,7 +128,7 @@ private:
     basic_scope* of_;
   };
 
-  // Each child's, whether it runs or not, or could not be started.
+  // Each child has one, whether it runs or not, or could not be started.
   struct member final : scope_member {
     explicit member(basic_scope& in) : scope_member(in.get_token(), in.faults_.get(), end), of(in) {}
     void fail(std::exception_ptr error) noexcept override { (*of).fail(std::move(error)); }
@@ -155,7 +155,7 @@ private:
   void fail(std::exception_ptr error) noexcept {
     const bool first = !failed_.exchange(true, std::memory_order_relaxed);
     if (first)
-      error_ = std::move(error);  // the owner sees it when it sees that it is told, or that the child is done
+      error_ = std::move(error);  // before the owner can see the stop or the end of the child
     request_stop();
     if (first)
       failure_.tell();  // after the owner's own guards by get_token(), which are the inner ones

@@ -12,7 +12,7 @@ namespace sennit::detail {
 /// The members of sennit::shared_mutex and sennit::local::shared_mutex.
 template <class Queue>
 class basic_shared_mutex {
-  // The sum of what its holders have. Also what a waiter wants, in its word.
+  // The sum of the holders' shares. A waiter's word holds the share that it wants.
   using state = typename Queue::state;
   static constexpr state unlocked = 0;
   static constexpr state exclusive = 2;

@@ -1,17 +1,16 @@
-// Wait queues: who waits for an object, and the object's state, which decides whether one must. What all
-// kinds have in common; each adds how one waits in it.
+// Wait queues: the waiters of an object, and the object's state, which decides whether a caller must wait.
+// This is the part that both kinds share; each kind adds its way to wait:
 //
 //   wait_queue         for fibers of any worker and OS threads (wait_queue.hpp)
 //   local_wait_queue   for the fibers of one local runtime, without atomics (local_wait_queue.hpp)
 //
-// Types that wait are templates over the kind: an algorithm is there once. It has to stand all that happens
-// in the first: between two calls anything may have changed, and the last access to the object comes before
-// anybody is made ready, for who is woken may destroy it.
+// Synchronization types are templates over the kind, so each algorithm is written once. It must be correct
+// for wait_queue: between two calls another thread may change anything. The last access to the object comes
+// before any waiter is made ready, because a woken waiter may destroy the object.
 //
-// `Kept` keeps the state and the list of those who wait: change, peek and quiet as below;
-// lock() -> state, unlock(state), and list(), which is for who holds the lock. `Wakes` ends waits:
-// take(waiter, word, who&), deliver(who) and deliver_all(chain).
-#pragma once
+// `Kept` holds the state and the list of waiters: change, peek and quiet as below; lock() -> state,
+// unlock(state), and list(), which requires the lock. `Wakes` ends waits: take(waiter, word, who&),
+// deliver(who) and deliver_all(chain).
 
 #include <atomic>
 #include <cassert>
@@ -38,15 +37,15 @@ public:
 
   // ---- Without the lock.
 
-  // Changes the state, if it is `from` and nobody waits.
+  // Changes the state, if it is `from` and there are no waiters.
   SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     return kept_.change(from, to, order);
   }
   state peek(std::memory_order order = std::memory_order_relaxed) const noexcept { return kept_.peek(order); }
-  // Nobody waits, nor is anybody about to.
+  // Returns true if there are no waiters and no fiber or thread is about to become one.
   bool quiet() const noexcept { return kept_.quiet(); }
 
-  // ---- With the lock. It keeps nobody waiting: the holder must not block, nor use what is above.
+  // ---- With the lock. It must be held briefly: the holder must not block, nor call the functions above.
 
   class guard {
   public:
@@ -67,16 +66,17 @@ public:
     void set(state to) noexcept { state_ = to; }
     bool empty() const noexcept { return kept_.list().empty(); }
     void push(waiter& w) noexcept { list_push_back(kept_.list(), w); }
-    // Takes who has waited longest, or came last, and gives it a word. False: nobody waits.
+    // Takes the waiter that has waited longest, or that came last, and gives it a word. Returns false if
+    // there is no waiter.
     SENNIT_INLINE bool pop(std::uintptr_t word, fiber*& who, bool newest = false) noexcept {
       while (!empty())
         if (take(newest ? *kept_.list().previous : *kept_.list().next, word, who)) [[likely]]
           return true;
       return false;
     }
-    // What who has waited longest put into its word when it entered. Precondition: somebody waits.
+    // The word that the longest waiter set when it entered. Precondition: there is a waiter.
     std::uintptr_t first_word() const noexcept { return static_cast<waiter&>(*kept_.list().next).word; }
-    // Takes that one, and gives it a word. False: it had stopped waiting.
+    // Takes the longest waiter, and gives it a word. Returns false if it had stopped waiting.
     bool pop_first(std::uintptr_t word, fiber*& who) noexcept { return take(*kept_.list().next, word, who); }
 
   private:
@@ -90,47 +90,49 @@ public:
     bool unlocked_ = false;
   };
 
-  // Each kind has, besides:
+  // Each kind also has:
   //
   //   bool wait(reason, deadline, decide)
   //   bool wait(reason, deadline, decide, after)
   //
-  // Waits, unless `decide(state&)`, called under the lock, returns true: it need not. (Or `decide(guard&,
-  // waiter&)`, which may look at the queue, and put what it wants into the waiter's word: an even number.)
-  // False: the deadline passed first. Throws, with the caller out of the queue, when it is told to leave: by
-  // forced_unwind when its runtime ends. `reason`: a wait_reason; the object is the queue, if it names none.
-  // `after()` is called when the caller is in the queue, from where it may already have been woken: it is
-  // copied, must not refer to the caller's stack, and must not throw.
+  // Waits, unless `decide(state&)`, called under the lock, returns true. A `decide(guard&, waiter&)` may also
+  // look at the queue, and set the waiter's word to an even number. Returns false if the deadline passed
+  // first. If the wait is stopped, it throws, and the caller has left the queue; it throws forced_unwind when
+  // the runtime ends. `reason` is a wait_reason; if it names no object, the object is the queue. `after()` is
+  // called when the caller is in the queue, from where it may already have been woken: it is copied, must not
+  // refer to the caller's stack, and must not throw.
   //
   //   bool wait_inline(reason, decide)
   //
-  // The same without a deadline, in the caller's code: a call that switches and returns takes its return for
-  // another one's. False: this caller cannot wait so, and is to call wait().
+  // Like wait() without a deadline, inlined in the caller. (A call that switches fibers inside makes the
+  // processor mispredict its return.) Returns false if this caller cannot wait so; it must then call wait().
   //
   //   bool file(fiber, waiter, decide, reason)
   //   bool leave(waiter)
   //
-  // The same of a fiber that has no stack (queue_wait.hpp), as itself or as a claimed_waiter: it waits from
-  // now on, and is not to be touched any more. And out of the queue; false: it has been taken out.
+  // Like wait() for a fiber without a stack (queue_wait.hpp), represented by itself or by a claimed_waiter.
+  // After file() the fiber waits, and the caller must not touch it. leave() takes it out of the queue; it
+  // returns false if a waker has already taken it.
   //
   //   is_shared
   //
-  // Whether other threads may come between two calls.
+  // Whether other threads may interfere between two calls.
   //
   //   owners
   //
-  // How many keep an object that lives as long as one of them does; one at first. add(), and drop(), which
-  // returns true to the last.
+  // A count of the owners of an object that lives as long as one of them; initially 1. It has add() and
+  // drop(); drop() returns true for the last owner.
 
-  // ---- Waking. The queue has been let go before.
+  // ---- Waking. The queue's lock has been released before.
 
-  // Makes ready whom pop() or pop_first() gave; null: nobody.
+  // Readies the fiber that pop() or pop_first() returned. Does nothing for null.
   SENNIT_INLINE static void deliver(fiber* who) noexcept { Wakes::deliver(who); }
   // In the order in which they waited.
   static void deliver_all(fiber_chain& woken) noexcept { Wakes::deliver_all(woken); }
 
-  // Changes the state, by `change(state&)` under the lock; if that returns true, wakes all who wait. Nobody
-  // is made ready before all have been taken and the queue let go: who is may destroy it.
+  // Changes the state by `change(state&)` under the lock. If that returns true, wakes all waiters. No waiter
+  // is made ready before all are taken and the lock is released, because a woken waiter may destroy the
+  // queue.
   template <class Change>
   void wake_all_if(Change change) noexcept {
     fiber_chain woken;

@@ -1,5 +1,5 @@
-// What a promise and its future share: one allocation, which the last of the two gives back. Over either wait
-// queue (basic_wait_queue.hpp).
+// The state that a promise and its future share: one allocation, which the last of the two frees. It works
+// over either wait queue (basic_wait_queue.hpp).
 #pragma once
 
 #include <coroutine>
@@ -14,7 +14,8 @@
 
 namespace sennit::detail {
 
-// All of it but the result. That is written between begin() and publish(), by one, and read after it.
+// The shared state except the result. One writer writes the result between begin() and publish(); readers
+// read it after publish().
 template <class Queue>
 class future_state_base {
 public:
@@ -31,13 +32,14 @@ public:
   // For a fiber without a stack: as a wait queue's.
   bool file(fiber& f, waiter& me) noexcept;
   bool leave(waiter& me) noexcept { return queue_.leave(me); }
-  // Has a coroutine resumed by who publishes. False: the result is there. Nothing may be touched after it.
+  // Registers a coroutine that the publisher resumes. Returns false if the result is already available. The
+  // caller must not touch anything afterwards.
   bool await(std::coroutine_handle<> who) noexcept;
 
   void retrieve();          // throws future_already_retrieved
-  bool begin() noexcept;    // false: somebody has begun already
+  bool begin() noexcept;    // returns false if a writer has already begun
   void give_up() noexcept;  // after begin(): there is no result yet
-  // Wakes all who wait. Returns who is to be resumed as the last thing that the caller does, or null.
+  // Wakes all waiters. Returns the coroutine that the caller must resume as its last action, or null.
   std::coroutine_handle<> publish() noexcept;
 
   void add_owner() noexcept { owners_.add(); }
@@ -46,7 +48,7 @@ public:
 private:
   // Bits of the queue's state.
   using state = typename Queue::state;
-  static constexpr state begun = 1;      // somebody writes the result, or has
+  static constexpr state begun = 1;      // the result is being written, or is written
   static constexpr state ready = 2;      // it is there
   static constexpr state retrieved = 4;  // there is, or was, a future
 
@@ -115,8 +117,9 @@ future_state<T, Queue>& state_of(const std::unique_ptr<future_state<T, Queue>, f
   return *owner;
 }
 
-// In a handler: what a coroutine ends with. Null, when it ends because the fiber that it runs in is told to
-// leave: that fiber is told again at its next wait, for its own frames are behind the coroutine's resume.
+// Call it in a handler. Returns the exception that a coroutine ends with; null if it ends because its fiber
+// is stopped by the end of the runtime. Then the fiber's next wait throws again, for the fiber's own frames
+// lie behind the coroutine's resume.
 std::exception_ptr coroutine_error();
 
 }  // namespace sennit::detail

@@ -1,8 +1,8 @@
-// The wait queue of the fibers of one local runtime: a state and a list. Only one of them runs at a time, and
-// none is switched away from but where it parks: nothing is locked, no order needs to be kept.
+// The wait queue of the fibers of one local runtime: a state and a list. Only one fiber runs at a time, and a
+// fiber is switched away from only where it parks, so no locks and no memory order are needed.
 //
-// Who gives up, at its deadline or because it is told to leave, has been taken out of the list before it runs
-// again (stop_waiting): there is nothing to undo.
+// A waiter that gives up, at its deadline or because it is stopped, has been taken off the list before it
+// runs again (stop_waiting): there is nothing to undo.
 //
 // Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace sennit::detail {
 
-// Used as basic_wait_queue.hpp says.
+// Used as described in basic_wait_queue.hpp.
 class local_waiters {
 public:
   using state = std::uintptr_t;

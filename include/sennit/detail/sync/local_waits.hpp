@@ -1,22 +1,23 @@
-// Waiting in lists, of objects that have more than one: among the fibers of one local runtime, without a
-// lock. shared_waits (shared_waits.hpp) is used alike, and has one:
+// Waiting in lists, for objects that have more than one list: here among the fibers of one local runtime,
+// without a lock. shared_waits (shared_waits.hpp) has the same interface, and a lock:
 //
 //   lock(), unlock()
-//   take(waiter, who&)            ends the wait of one taken off a list; false: it had stopped waiting. `who`
-//                                 is to be made ready, or null: nobody
-//   wake(who), wake_all           makes ready, with the word that lies in the fiber; the lock was let go
-//   wait(list, offered, ...)      with the lock held: enters the list, lets the lock go, waits. Returns the
-//                                 word it was woken with, or 0
-//   wait_by(..., file)            the same, where `file(waiter&, next&)` enters what it wants and lets go the
-//                                 lock: the waiter may be gone then. False: it need not wait. `next`: who is
-//                                 made ready by that, to run next. And `gone`, as leave()'s, where the waiter
-//                                 is not the fiber itself
-//   enter(list, fiber, waiter)    with the lock held: the same of a fiber without a stack, as itself or as a
-//                                 claimed_waiter, which is not to be touched any more once the lock is let go
-//   prepare(fiber, reason)        what enter() does before it enters the list; without the lock
-//   stands(waiter)                with the lock held: whether it still waits, of one that has not been taken
-//   leave(waiter[, gone])         takes it out again, and calls gone() under the lock; false: it has been
-//                                 taken out
+//   take(waiter, who&)            ends the wait of a waiter that was taken off a list; false: it had stopped
+//                                 waiting. `who` is the fiber to ready, or null
+//   wake(who), wake_all           readies a fiber with the word in its descriptor, after the lock is released
+//   wait(list, offered, ...)      with the lock held: enters the list, releases the lock, waits. Returns the
+//                                 word of the wake-up, or 0
+//   wait_by(..., file)            like wait(), but `file(waiter&, next&)` enters the waiter and releases the
+//                                 lock; the waiter may be gone after that. file() returns false if no wait is
+//                                 needed. `next` is a fiber that file() readies, to run next. If the waiter
+//                                 is not the fiber itself, wait_by() takes `gone`, too, as leave() does
+//   enter(list, fiber, waiter)    with the lock held: enters a fiber without a stack, as itself or as a
+//                                 claimed_waiter. Do not touch it once the lock is released
+//   prepare(fiber, reason)        the part of enter() before it enters the list; without the lock
+//   stands(waiter)                with the lock held, for a waiter that was not taken: whether it still waits
+//   leave(waiter[, gone])         takes a waiter off its list, and calls gone() under the lock; false: a
+//   waker
+//                                 has taken it
 //   mutual_exclusion()            the lock, or null: for select, which waits in several channels at once
 #pragma once
 
@@ -34,7 +35,7 @@ struct nothing_to_do {
 };
 
 struct local_waits {
-  // Who is woken by who waits need not be queued: wait_by may enter it.
+  // A fiber woken by a waiter can be entered directly, by wait_by.
   static constexpr bool direct = true;
 
   void lock() noexcept {}
@@ -42,7 +43,7 @@ struct local_waits {
   static constexpr spin_lock* mutual_exclusion() noexcept { return nullptr; }
   SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept {
     if (w.flags.kind != waiter_kind::fiber) [[unlikely]] {
-      fiber* claimed = nullptr;  // not `who`, which so can be in a register
+      fiber* claimed = nullptr;  // not `who`, so that `who` can stay in a register
       const bool taken = take_waiter(w, w.word, claimed);
       who = claimed;
       return taken;
@@ -101,7 +102,7 @@ struct local_waits {
   }
 };
 
-// Holds the lock, until it lets it go or passes it on to wait_by().
+// Holds the lock, until it releases the lock or passes it on to wait_by().
 template <class Waits>
 class waits_lock {
 public:
@@ -117,7 +118,7 @@ public:
     held_ = false;
     waits_.unlock();
   }
-  // A waiter that is made ready, or let go, may destroy what the lock belongs to. Null: none is made ready.
+  // A readied or released waiter may destroy the object that the lock belongs to. Null: no fiber is readied.
   SENNIT_INLINE void release_and_wake(fiber* who) {
     release();
     if (who != nullptr)

@@ -1,17 +1,17 @@
-// The state of a wait queue, the list of those who wait and a lock, of which one word says all that the quick
-// ways need to know, so that taking and giving back what nobody else wants is one compare-and-swap each:
+// The state of a wait queue, the list of its waiters and a lock. One word holds all that the fast paths need,
+// so an uncontended acquire or release is one compare-and-swap:
 //
-//   bit 0       the queue is locked       set by compare-and-swap, cleared by the store that ends it
-//   bit 1       somebody waits            under the lock
+//   bit 0       the queue is locked       set by compare-and-swap, cleared by the store that unlocks
+//   bit 1       there are waiters         under the lock
 //   bits 2...   the object's state        by compare-and-swap while bits 0 and 1 are clear, or under the lock
 //
-// All else happens under the lock: one read-modify-write to take it, and the store that lets it go also
-// publishes the new state. That store is the last access to the object: who is woken may destroy it, so
-// waiters are made ready after it.
+// All other operations use the lock: one read-modify-write acquires it, and the store that releases it also
+// publishes the new state. That store is the last access to the object. Waiters are made ready after it,
+// because a woken waiter may destroy the object.
 //
 // Rejected: waiters that push themselves onto a list in the word by compare-and-swap, without the lock (the
-// seed's algorithm). Pushing is one read-modify-write then, but taking one off is two, for
-// the lock cannot be let go by a store while others push: three for a hand-over instead of two.
+// seed's algorithm). Then a push is one read-modify-write, but a pop is two,
+// for a store cannot release the lock while others push: three for a hand-over instead of two.
 //
 // Source: Dolan 2013, section 6.1 (the state and the queue in one word).
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace sennit::detail {
 
-// Used as basic_wait_queue.hpp says.
+// Used as described in basic_wait_queue.hpp.
 template <class Memory = native_memory>
 class basic_low_lock_waiters {
 public:

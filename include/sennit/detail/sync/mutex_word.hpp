@@ -1,4 +1,5 @@
-// A mutex, as far as it is its wait queue's state: a template on that, so that the model checker has it too.
+// The part of a mutex that is its wait queue's state. A template on the queue, so that the model checker runs
+// it.
 #pragma once
 
 #include <atomic>
@@ -11,13 +12,13 @@ namespace sennit::detail {
 template <class Queue>
 struct mutex_word {
   using state = typename Queue::state;
-  // The quick ways know two: unlocked, and locked alone.
+  // The fast paths know two states: unlocked, and locked without other bits.
   static constexpr state unlocked = 0;
   static constexpr state locked = 1;
-  static constexpr state noting = 2;  // for good: who locks it writes an owner_note
+  static constexpr state noting = 2;  // never cleared: each owner writes an owner_note
   static constexpr state fresh = 4;   // it was never locked
 
-  // The quick ways.
+  // The fast paths.
   SENNIT_INLINE static bool quick_lock(Queue& queue) noexcept {
     return queue.change(unlocked, locked, std::memory_order_acquire);
   }
@@ -25,7 +26,7 @@ struct mutex_word {
     return queue.change(locked, unlocked, std::memory_order_release);
   }
 
-  // Under the queue's lock. False: it is not free.
+  // Under the queue's lock. Returns false if the mutex is not free.
   static bool take(state& now) noexcept {
     if ((now & locked) != 0)
       return false;
@@ -35,19 +36,20 @@ struct mutex_word {
     return true;
   }
 
-  // By `wait(decide)`, as the queue's. False: the deadline passed first.
+  // Waits by `wait(decide)`, which is like the queue's wait. Returns false if the deadline passed first.
   template <class Wait>
   static bool wait_until_taken(bool fair, Wait wait) {
     for (bool taken = false;;) {
       const bool woken = wait([&taken](state& now) { return taken = take(now); });
-      if (taken || (woken && fair))  // if it is fair, it was handed to us
+      if (taken || (woken && fair))  // a fair mutex was handed to the woken waiter
         return true;
       if (!woken)
         return false;
     }
   }
 
-  // Unlocks it, and gives whom to wake, or null. True: that one has the mutex.
+  // Unlocks the mutex. Sets `who` to the fiber to wake, or null. Returns true if that fiber now owns the
+  // mutex.
   static bool pass_on(typename Queue::guard& hold, bool fair, bool newest, fiber*& who) noexcept {
     const bool handed = hold.pop(0, who, newest) && fair;
     if (!handed)

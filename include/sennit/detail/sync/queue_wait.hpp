@@ -8,15 +8,15 @@
 
 namespace sennit::detail {
 
-// `Rule` says what is waited for, and is kept meanwhile:
+// `Rule` defines the wait, and is stored while the fiber waits:
 //
 //   static constexpr const char* reason
-//   bool operator()(state& now)   under the lock; true: it need not wait
-//   bool end(time_point deadline) on a stack again, when it was woken: false, if it could not have it by then
-//   void settle(time_point)       the same, if that may have to wait: end() is called after it
-//   bool is_over()                the same, without waiting for more; of a wait without a deadline
-//   void gave_up()                it has left the queue, and was not woken
-//   object_at()                   as a wait's; without, the object is the queue
+//   bool operator()(state& now)   under the lock; true: no wait is needed
+//   bool end(time_point deadline) on a stack, after the wake-up; false: it failed before the deadline
+//   void settle(time_point)       optional: the part of end() that may wait; end() is called after it
+//   bool is_over()                like end() without another wait; for a wait without a deadline
+//   void gave_up()                the waiter has left the queue without a wake-up
+//   object_at()                   as of a wait; without it, the object is the queue
 struct queue_rule {
   static bool end(time_point) noexcept { return true; }
   static void gave_up() noexcept {}

@@ -1,12 +1,12 @@
 // The cases of a select, and how one of them is chosen.
 //
-// Two selects may be each other's peers, so a case is not simply tried again when something has changed: it
-// waits in its object's list, as any waiter does, and one claim says which case was taken. Nobody may take
-// part in two of them: so while the cases are tried, and then entered, the locks of all their objects are
-// held (in the order of their addresses), and once they are entered only others take them.
+// Two selects may be each other's peers. So a case is not simply tried again after a change: it waits in its
+// object's list like any waiter, and one claim decides which case was taken. No two cases may be taken. So
+// the locks of all objects are held, in address order, while the cases are tried and then entered. Once they
+// are entered, only other fibers and threads take them.
 //
-// What has no such lock (a file descriptor) cannot be handed over: it is looked at before and after, and when
-// it takes the claim the whole select is tried again.
+// An object without such a lock (a file descriptor) cannot hand anything over. The select looks at it before
+// and after, and tries all cases again if that object takes the claim.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace sennit::detail {
 
-// A peer whose wait an attempt has ended: it is woken once the locks are let go.
+// A peer whose wait an attempt has ended. It is woken after the locks are released.
 struct later_wake {
   void (*wake)(fiber* who) = nullptr;
   fiber* who = nullptr;
@@ -62,8 +62,8 @@ protected:
   ~select_case() = default;
 };
 
-// Calls the function of the case that was chosen (a number; none: of no case). Before that all cases let go
-// of what they hold, so the function may do anything with it.
+// Calls the function of the chosen case; `chosen` is its number, and none means no case. All cases release
+// what they hold before that, so the function may use them.
 template <class... Cases>
 void finish_chosen(std::size_t chosen, Cases&... cases) {
   const auto let_go = []<class Case>(Case& each) {

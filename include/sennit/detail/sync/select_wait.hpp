@@ -31,7 +31,7 @@ protected:
   void choose(select_case::list cases);
   // The number of the case that was done; or none.
   std::size_t chosen() const noexcept { return chosen_; }
-  // Nobody knows the cases any more.
+  // No object refers to the cases any more.
   void forget(select_case::list cases) noexcept;
 
 private:

@@ -10,7 +10,7 @@
 
 namespace sennit::detail {
 
-// Used as local_waits.hpp says.
+// Used as described in local_waits.hpp.
 class shared_waits {
 public:
   static constexpr bool direct = true;
@@ -19,10 +19,10 @@ public:
   SENNIT_INLINE void lock() noexcept { lock_.lock(); }
   SENNIT_INLINE void unlock() noexcept { lock_.unlock(); }
 
-  // Who is woken gets its word from the caller, under the lock.
+  // The waker sets the woken fiber's word, under the lock.
   SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept { return take_waiter(w, w.word, who); }
   SENNIT_INLINE static void wake(fiber* who) noexcept { deliver(who); }
-  // In place of wake(), where a waiter was taken and there is none to wake.
+  // Replaces wake() if a waiter was taken and there is no fiber to wake.
   static void let_go() noexcept { let_go_of_taken(); }
   static void wake_all(fiber_chain& woken) noexcept { deliver_all(woken); }
   static void wake_all_with_words(fiber_chain& woken) noexcept { deliver_all(woken); }

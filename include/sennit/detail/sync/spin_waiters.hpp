@@ -1,10 +1,9 @@
-// The state of a wait queue and the list of those who wait, each by itself, under a spin lock: what the
-// seed's authors put in the place of their queue where they had not ported it. For comparison, and for those
-// who doubt the word of low_lock_waiters.hpp: with SENNIT_SPIN_WAIT_QUEUE defined, wait_queue has this
-// instead.
+// The state of a wait queue and the list of its waiters, separately, under a spin lock. The seed's authors
+// used this where they had not ported their queue. Here it serves for comparison, and to check
+// low_lock_waiters.hpp: if SENNIT_SPIN_WAIT_QUEUE is defined, wait_queue uses this instead.
 //
-// Every access takes the lock, the reading ones too: who sees the new state may destroy the object, and must
-// not see it before whoever changed it has let the lock go.
+// Every access takes the lock, reads included. A reader that sees the new state may destroy the object, so it
+// must not see that state before the writer has released the lock.
 //
 // Source: Dolan 2013, section 6.2 ("we replaced our optimized queue with a simple spin-lock protected
 // queue").
@@ -19,7 +18,7 @@
 
 namespace sennit::detail {
 
-// Used as basic_wait_queue.hpp says.
+// Used as described in basic_wait_queue.hpp.
 class spin_waiters {
 public:
   using state = std::uintptr_t;

@@ -17,16 +17,16 @@
 
 namespace sennit::detail {
 
-// The library and all that uses it must be compiled with the same.
+// The library and all its users must be compiled with the same setting.
 #if defined(SENNIT_SPIN_WAIT_QUEUE)
 using shared_waiters = spin_waiters;
 #else
 using shared_waiters = low_lock_waiters;
 #endif
 
-// In the order in which they waited.
+// Readies the fibers in the order in which they waited.
 void deliver_all(fiber_chain& woken) noexcept;
-// deliver(), and the calling fiber gives way to it.
+// Like deliver(), but the calling fiber switches to the woken fiber.
 void deliver_and_enter(fiber* who);
 
 struct shared_wakes {
