@@ -91,7 +91,7 @@ template <class Handle>
 bool join_wait<Handle>::leave(waiter& me) noexcept {
   if constexpr (is_parallel)
     return observe_end_no_more(join_access::of(joined_), me);
-  return true;  // stop_waiting() has done it
+  return true;  // stop_waiting() has done that
 }
 
 template <class Handle>

@@ -1,4 +1,4 @@
-// Coroutines kept whole: making them, their run loop, and the lists of idle ones.
+// Coroutines that are reused as a whole: their construction, their run loop, and the lists of idle ones.
 #include "sennit/detail/coro/coroutine_frame.hpp"
 
 #include <cstdio>
@@ -14,13 +14,12 @@ namespace sennit::detail {
 
 namespace {
 
-// Tops that all lie at one offset of their pages share a few cache sets; the colours spread them, within half
-// a page, so that what a fiber uses while it waits and a little more is in the same page: one entry of the
-// TLB.
+// Tops at one offset of their pages would share a few cache sets. The colours spread them within half a page.
+// So what a fiber uses while it waits, and a little more, is in one page: one entry of the TLB.
 constexpr std::size_t colour_step = 128;
 
-// Idle coroutines that no thread keeps: those of threads that ended, those beyond pool_limit, and all that
-// do not have the default stack size.
+// Idle coroutines that no thread keeps: those of ended threads, those beyond pool_limit, and all without the
+// default stack size.
 struct idle_list {
   std::mutex lock;
   coroutine_frame* first = nullptr;
@@ -39,7 +38,7 @@ SENNIT_UNSANITIZED void run_loop(sennit_context from, std::uintptr_t value, std:
     frame.resumer = from;
     frame.action(frame);
     frame.state = coroutine_state::idle;
-    frame.active_identity = &frame.identity;  // another one may have yielded for us last
+    frame.active_identity = &frame.identity;  // another coroutine may have yielded for us last
     from = swap(frame.resumer, 0, frame.resumer_identity, false).from;
 #else
     frame.action(frame);
@@ -79,16 +78,16 @@ void pool_shrink(sennit_pool& pool, std::uint32_t room) noexcept {
   }
 }
 
-// The last of the calling thread's pool, once that is open.
+// The last entry of the calling thread's pool, once that is open.
 constinit thread_local sennit_idle last_idle = {nullptr, pool_limit};
 
-// At the end of a thread its pool gives everything to the process, and stays closed.
+// When a thread ends, its pool gives everything to the process, and stays closed.
 constinit thread_end pool_end([](void* last) {
   pool_shrink(sennit_thread_self()->pool, pool_limit);
   static_cast<sennit_idle*>(last)->room = 0;
 });
 
-// Without memory the pool stays closed for now; idle coroutines go to the process then.
+// Without memory the pool stays closed for now. Idle coroutines then go to the process.
 void open_pool() noexcept {
   static constinit thread_local bool opened = false;
   if (opened || pool_end.arm(&last_idle) != 0)
@@ -115,7 +114,8 @@ coroutine_frame* take_from_process(stack_shape shape) noexcept {
 coroutine_frame& coroutine_make(const stack_source& stack, sennit_entry loop) {
   fault_must_watch_thread();
   const stack_memory memory = stack_get(stack);
-  // Small ones lie at several offsets of their pages as it is; what is adopted lies where its owner wants it.
+  // Small stacks already lie at several offsets of their pages. An adopted stack lies where its owner wants
+  // it.
   const bool coloured = !stack.is_provided() && memory.size >= minimum_stack_size;
   const std::size_t colour = coloured ? memory.index % stack_colours * colour_step : 0;
   char* top = memory.high() - sizeof(coroutine_frame) - colour;
@@ -165,7 +165,7 @@ void throw_forced_unwind() {
 }
 
 void coroutine_fail(coroutine_frame& frame, std::exception_ptr error) noexcept {
-  if (frame.root->state == coroutine_state::unwinding)  // told to leave: nobody waits for what it says
+  if (frame.root->state == coroutine_state::unwinding)  // it must unwind: no waiter needs its result
     return;
   if (error == nullptr) {
     std::fputs(
@@ -189,7 +189,7 @@ void coroutine_rethrow(coroutine_frame& frame) {
 void coroutine_unwind(coroutine_frame& frame) noexcept {
   assert(frame.context != nullptr && "sennit: a coroutine that is running was destroyed");
   frame.state = coroutine_state::unwinding;
-  // One that never began learns from the value which frame is its own; others do not look at it.
+  // A body that never began learns its frame from the value. Others ignore it.
   coroutine_resume(frame, reinterpret_cast<std::uintptr_t>(&frame), resume_as::changed);
   if (frame.state != coroutine_state::idle) {
     std::fputs(

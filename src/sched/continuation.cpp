@@ -17,7 +17,7 @@ namespace sennit::detail {
 
 namespace {
 
-// Sanitizers are to see who uses one that was given back.
+// Sanitizers detect uses of a stack that was given back.
 #if defined(SENNIT_SANITIZED)
 constexpr bool keeps_blocks = false;
 #else
@@ -120,7 +120,7 @@ void is_of_other_kind(bool parallel, const char* reason) noexcept {
 
 fiber& stackless_make(worker& w, continuation&& begins) {
   assert(begins && "sennit: a fiber is to begin with an empty continuation");
-  if (w.spare_frame_count == 0 && this_worker() == &w)  // it will need one
+  if (w.spare_frame_count == 0 && this_worker() == &w)  // the fiber will need one
     frame_keep(w, frame_take(w, w.usual_stack, 0));
   fiber& f = *fiber_make(w);
   continuation_access::put(begins, f);
@@ -142,7 +142,7 @@ namespace {
   std::abort();
 }
 
-// Without a spare stack it may be that one is unmapped on another thread soon.
+// If there is no spare stack, another thread may unmap one soon.
 coroutine_frame& take_frame(worker& w, stack_shape stack) noexcept {
   constexpr int most_tries = 1000;
   for (int tries = 1;; ++tries)
@@ -183,7 +183,7 @@ sennit_decision stack_for(worker& w, fiber& f) noexcept {
 #if defined(SENNIT_SANITIZED)
   w.attached = &frame;
 #endif
-  return {frame.context, direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame)};  // fiber_loop's
+  return {frame.context, direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame)};  // for fiber_loop
 }
 
 }  // namespace sennit::detail

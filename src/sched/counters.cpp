@@ -1,4 +1,4 @@
-// Counters: a table of each thread's, their sums, and the file.
+// Counters: a table for each thread, their sums, and the file.
 #include "sennit/detail/sched/counters.hpp"
 
 #if defined(SENNIT_COUNTERS)
@@ -27,7 +27,7 @@ struct block_counts {
   std::uint64_t without = 0;
 };
 
-// Where, and why: a place at which a fiber is made to yield is one of its own.
+// The place and the reason: a forced yield counts as a separate place.
 using block_site = std::pair<const void*, const char*>;
 
 struct event_counts {
@@ -44,8 +44,8 @@ struct event_counts {
   }
 };
 
-// How many stacks are in use: for how long each number, the most, and the most of each of a few hundred
-// slices of time, which double in length when there are no more.
+// How many stacks are in use: how long each number was, the maximum, and the maximum of each of a few hundred
+// time slices. The slices double in length when there are no more.
 class stack_use {
 public:
   void change(int by) noexcept {
@@ -80,7 +80,7 @@ public:
 private:
   static double seconds(clock::duration time) noexcept { return std::chrono::duration<double>(time).count(); }
 
-  // Up to this moment nothing has changed.
+  // Nothing has changed up to now.
   void pass() noexcept {
     const time_point now = clock::now();
     if (since_ == time_point()) {
@@ -106,7 +106,7 @@ private:
   int in_use_ = 0;
   int most_ = 0;
   time_point since_{};
-  std::array<clock::duration, 4096> held_{};  // the last: so many, or more
+  std::array<clock::duration, 4096> held_{};  // the last one: this many, or more
   std::array<int, 256> course_{};
   std::size_t slice_ = 0;
   clock::duration length_ = std::chrono::milliseconds(1);
@@ -151,7 +151,7 @@ struct process_sums {
   }
 };
 
-// A thread's.
+// The counters of a thread.
 struct thread_counts {
   thread_counts() { process_sums::sums(); }
   ~thread_counts() {
@@ -173,7 +173,7 @@ struct thread_counts {
   bool forced = false;
 };
 
-// In functions that are not inline, so that its address is not kept while a fiber moves.
+// In functions that are not inline, so that no caller keeps the address while a fiber moves.
 thread_counts& mine() noexcept {
   static thread_local thread_counts here;
   return here;

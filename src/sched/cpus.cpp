@@ -24,7 +24,7 @@ using std::string_view;
 
 constexpr unsigned no_limit = static_cast<unsigned>(-1);
 
-// Empty, if it cannot be read.
+// Returns an empty string if it cannot be read.
 string contents_of(const string& path) {
   string all;
   std::FILE* file = std::fopen(path.c_str(), "re");
@@ -37,7 +37,7 @@ string contents_of(const string& path) {
   return all;
 }
 
-// What stands before the next separator; text goes on behind it.
+// Returns the text before the next separator. `text` becomes the rest.
 string_view next_part(string_view& text, char separator) {
   const std::size_t end = text.find(separator);
   const string_view part = text.substr(0, end);
@@ -96,7 +96,7 @@ constexpr version versions[] = {{"cgroup2", "", quota_v2}, {"cgroup", "cpu", quo
 
 // ---- Where they are.
 
-// Our cgroup's path in /proc/self/cgroup: lines `0::path` or `number:controllers:path`.
+// Returns our cgroup's path from /proc/self/cgroup, which has lines `0::path` or `number:controllers:path`.
 std::optional<string_view> own_path(string_view lines, const version& v) {
   while (!lines.empty()) {
     string_view line = next_part(lines, '\n');
@@ -128,7 +128,7 @@ string unescaped(string_view text) {
 }
 
 struct mount {
-  string root;  // which cgroup is seen there
+  string root;  // the cgroup that is visible there
   string point;
 };
 
@@ -153,7 +153,7 @@ std::vector<mount> mounts_of(string_view lines, const version& v) {
   return found;
 }
 
-// The path below the mount's root; none, if it lies elsewhere.
+// Returns the path below the mount's root, or nothing if it is elsewhere.
 std::optional<string_view> below(const mount& m, string_view path) {
   if ((path.substr(0, 4) == "/../") || path == "/..")
     return std::nullopt;

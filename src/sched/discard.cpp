@@ -1,7 +1,7 @@
-// Leaving a fiber's frames in the middle, for good: by its end, or for what it goes on with.
+// Leaves a fiber's frames in the middle, permanently: the fiber ends, or continues elsewhere.
 //
-// A fiber's function object lies in its frame, and only its round knows the type. So a round begins once
-// more, deep on the stack, as of a fiber that is not to begin: it destroys the object, and calls nothing.
+// A fiber's function object is in its frame, and only its round knows the type. So the round begins once
+// more, deep on the stack, as if the fiber must not begin: it destroys the object, and calls nothing.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,8 +19,8 @@ namespace sennit::detail {
 
 namespace {
 
-// Others wait for cleanups; guards and shields know of each other, exceptions, control state and who serves
-// faults of frames that nobody will destroy.
+// The frames are discarded without destructors. So their cleanups run for other fibers, and the records of
+// guards, shields, exceptions, control state and fault handlers are reset.
 void forget_frames_of(coroutine_frame& frame) noexcept {
   give_up_all_frames();
   frame.record.hook = nullptr;
@@ -28,7 +28,7 @@ void forget_frames_of(coroutine_frame& frame) noexcept {
   sennit_aside_forget();
 }
 
-// The first round of a stack whose frames were left. The continuation is the payload.
+// The first round on a stack whose frames were left. The continuation is the payload.
 sennit_decision round_of_left(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
   continuation next(std::move(payload_get<continuation>(frame)));
@@ -49,7 +49,7 @@ sennit_decision decide_base(sennit_context, void* left) noexcept {
 }
 #endif
 
-// From the first frame on: to what the fiber goes on with, which is the payload.
+// Starts again at the first frame, with the continuation as the payload.
 [[noreturn]] void go_to_base(coroutine_frame& frame, continuation&& next) noexcept {
   ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
   frame.round = round_of_left;
@@ -61,25 +61,25 @@ sennit_decision decide_base(sennit_context, void* left) noexcept {
 #endif
 }
 
-// What leave_frames hands to leave_body, by frame.error: a fiber has no other use of it.
+// leave_frames passes this to leave_body by frame.error, which a fiber does not use otherwise.
 struct leaving {
   continuation next;
   telling told;
 };
 
-// Its function object is gone already: it has gone on without.
+// Returns whether its function object is gone already: it has continued without one.
 bool has_no_body(const coroutine_frame& frame) noexcept {
   return frame.round == thread_continue || frame.round == parallel_thread_continue ||
          frame.round == round_of_left;
 }
 
-// ---- What is said of a fiber that may not leave its frames.
+// ---- Reports about fibers that may not leave their frames.
 
 struct refusal {
   const char* what = nullptr;
   const fiber* who = nullptr;
-  const char* why = nullptr;  // null: it is none
-  std::uintptr_t at = 0;      // the code, if it is some
+  const char* why = nullptr;  // null: the frames may be left
+  std::uintptr_t at = 0;      // an address in the code to report, or 0
 };
 
 void say(const refusal& no) noexcept {
@@ -106,7 +106,7 @@ constexpr bool looks_at_frames = true;
 constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 #endif
 
-// Why its frames may not be left, if so.
+// Returns why the frames may not be left, if so.
 [[maybe_unused]] refusal look_at_frames(const fiber& self, const char* what, const void* from,
                                         unsigned trusted, silence not_said = silence::is_nothing) noexcept {
   const stack_memory& stack = self.frame->record.memory;
@@ -145,8 +145,7 @@ frame_cleanup::frame_cleanup(void (*run)(frame_cleanup&) noexcept) noexcept : ru
 void give_up_frames_below(const void* high) noexcept {
   coroutine_frame& frame = *running_worker().ready.current->frame;
   const stack_record* on = frame.record.lent;
-  // The bounds of each stack, and not the stack pointer of the code that is left, for that may lie in a
-  // guard.
+  // Uses the bounds of each stack, not the stack pointer of the code that is left, which may be in a guard.
   for (; on != nullptr && !on->memory.holds(reinterpret_cast<std::uintptr_t>(high)); on = on->lent)
     frame_cleanup::give_up(frame.cleanups, on->memory.low, on->memory.high());
   frame_cleanup::give_up(frame.cleanups, (on != nullptr ? *on : frame.record).memory.low, high);
@@ -185,14 +184,14 @@ bool could_leave_frames(const fiber& self, const void* frame) noexcept {
 
 void fiber_discard() noexcept {
   if constexpr (!direct_entry)
-    std::abort();  // nobody asks for it there
+    std::abort();  // not called there
   worker& w = running_worker();
   fiber& self = *w.ready.current;
   coroutine_frame& frame = *self.frame;
   self.flags.told = telling::due;
   self.flags.unusual |= is_unusual;
-  frame.record.memory.size = 0;    // frame_drop leaves it
-  frame.record.memory.shape = {};  // like no other fiber's: it is not kept
+  frame.record.memory.size = 0;    // frame_drop does not free it
+  frame.record.memory.shape = {};  // unlike any other shape: it is not kept
   forget_frames_of(frame);
   const sennit_decision next = frame.round(&frame);
   sennit_leave(next.target, next.value);

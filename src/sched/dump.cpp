@@ -1,7 +1,8 @@
-// What there is, looked at while all workers are held, and then told.
+// Takes a snapshot of all fibers while all workers are held, then prints it.
 //
-// While they are held nothing is allocated (their locks are held with them): what is seen goes to memory that
-// was mapped before, or is mapped by the piece. Names of functions are looked up when they are let go.
+// Nothing is allocated while workers are held, because they may hold the allocator's locks. The snapshot goes
+// to memory that was mapped before, or is mapped piece by piece. Function names are looked up after the
+// workers have been released.
 #include "sennit/dump.hpp"
 
 #include <sys/mman.h>
@@ -27,10 +28,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// So long workers are held for backtraces; what is left then is listed without.
+// How long workers are held for backtraces. The remaining fibers are listed without one.
 constexpr clock::duration patience = 1s;
 
-// Memory that takes no lock.
+// An allocator that takes no lock.
 class arena {
 public:
   arena() = default;
@@ -41,7 +42,7 @@ public:
       ::munmap(std::exchange(newest_, newest_->older), piece_size);
   }
 
-  // Room for a fiber with the deepest backtrace; null: there is no memory.
+  // Returns space for a fiber with the longest backtrace, or null if there is no memory.
   seen_fiber* room() noexcept {
     if (newest_ == nullptr || piece_size - newest_->used < most) {
       void* const memory =
@@ -78,7 +79,7 @@ public:
   look_round(std::vector<seen_worker>& workers, arena& to, const stack_memory& scratch) noexcept
       : workers_(workers), to_(to), scratch_(scratch) {}
 
-  // All workers, while they are held.
+  // Takes the snapshot, while all workers are held.
   SENNIT_UNSANITIZED void see(const stopped_workers& held) noexcept {
     see_workers(held);
     for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
@@ -101,7 +102,7 @@ private:
       else
         whole_ = false;
     }
-    // A runtime's fibers stay as they are if all its workers do.
+    // A runtime's fibers stay unchanged only if all its workers are held.
     for (seen_worker& each : workers_)
       if (each.shared != nullptr && !each.held)
         for (seen_worker& other : workers_)
@@ -132,7 +133,7 @@ private:
     to_.keep(*seen);
   }
 
-  // As fiber_id; but a thread that is no worker may be making this fiber just now.
+  // Like fiber_id, but a thread that is no worker may be making this fiber at the same time.
   SENNIT_UNSANITIZED static std::uint64_t id_of(fiber& f) noexcept {
     std::uint32_t known = look(f.id);
     if (known != 0)
@@ -188,7 +189,7 @@ private:
     see_wait(seen, f, code.reason, object);
   }
 
-  // Of one that is parked: what it waits for is there as long as that lasts.
+  // For a parked fiber. The awaited object exists as long as the fiber is parked.
   SENNIT_UNSANITIZED void see_wait(seen_fiber& seen, const fiber& f, const char* reason,
                                    std::uintptr_t object) const noexcept {
     seen.reason = reason;
@@ -200,9 +201,9 @@ private:
     seen.waited = parked_for(look(f.since), now_);  // -1: it is about to be made ready
   }
 
-  // Whoever's stack a thread stands on; or the one that a worker names, if it stands on no fiber's: it is in
-  // a coroutine, or in the scheduler. A worker that stands on another's stack is about to enter the one it
-  // names.
+  // Returns the worker whose thread stands on the fiber's stack. If a thread stands on no fiber's stack, it
+  // is in a coroutine or in the scheduler: then the worker's current fiber counts. A worker that stands on
+  // another fiber's stack is about to enter its current one.
   SENNIT_UNSANITIZED seen_worker* runner_of(const seen_fiber& seen) noexcept {
     for (seen_worker& each : workers_) {
       const std::uintptr_t sp = each.place != nullptr ? each.place->stack_pointer : 0;
@@ -238,8 +239,7 @@ private:
       to.addresses()[i] = from[i];
   }
 
-  static constexpr std::size_t word_size =
-      sizeof(std::uintptr_t);  // what is told by what is below is no address
+  static constexpr std::size_t word_size = sizeof(std::uintptr_t);  // lower bits of an address are tags
 
   std::vector<seen_worker>& workers_;
   arena& to_;
@@ -257,11 +257,10 @@ struct scratch_stack {
 struct sight {
   std::vector<seen_worker> workers;
   arena fibers;
-  bool whole = false;  // nothing was left out for want of room
+  bool whole = false;  // nothing was omitted for lack of memory
 };
 
-// `frame`: as stopped_workers wants it. `wanted()` is called while all are held; if it says false, so does
-// this.
+// `frame`: as for stopped_workers. Calls `wanted()` while all workers are held, and returns false if it does.
 template <class Wanted>
 bool look_around(sight& to, const void* frame, Wanted wanted) {
   const scratch_stack scratch;

@@ -1,4 +1,4 @@
-// Dumps that a signal asks for: its handler only says so, and a thread of its own does it.
+// Dumps on a signal. The handler only posts the request, and a separate thread prints the dump.
 #include <semaphore.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ void* dump_when_wanted(void*) noexcept {
       dump(STDERR_FILENO);
 }
 
-// Returns an errno.
+// Returns an errno value.
 int start_dumper() noexcept {
   ::sem_init(&dump_wanted, 0, 0);
   return detail::start_service_thread("sennit/dump", dump_when_wanted, nullptr);

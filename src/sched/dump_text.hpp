@@ -1,5 +1,5 @@
-// What was seen while all workers were held, and the text that says it. Names of functions are looked up
-// here, when the workers run again.
+// The snapshot made while all workers were held, and its printed form. Function names are looked up here,
+// when the workers run again.
 #pragma once
 
 #include <unistd.h>
@@ -35,18 +35,18 @@ struct seen_worker {
 
 enum class seen_state : std::uint8_t { parked, ready, not_begun, running, blocks_thread, unknown };
 
-// One fiber, and its backtrace behind it.
+// One fiber, followed by its backtrace.
 struct seen_fiber {
   const fiber* at;
-  std::size_t worker;  // its home's place in the list
+  std::size_t worker;  // its home's index in the list
   std::uint64_t id;    // 0: not known
   std::uintptr_t low, high;
   const char* reason;
-  std::uintptr_t object;     // which it waits for, or 0
-  int descriptor = -1;       // the same, or -1
-  std::uint32_t holder = 0;  // of the lock it waits for: its id, or 0
-  std::int64_t waited = -1;  // so many nanoseconds; -1: not known
-  std::uintptr_t goes_on;    // the function it goes on in, if it has no stack
+  std::uintptr_t object;     // the awaited object, or 0
+  int descriptor = -1;       // the awaited file descriptor, or -1
+  std::uint32_t holder = 0;  // the fiber id of the awaited lock's owner, or 0
+  std::int64_t waited = -1;  // nanoseconds; -1: unknown
+  std::uintptr_t goes_on;    // the function with which it resumes, if it has no stack
   seen_state state;
   char name[sizeof fiber::name];
   std::size_t depth;
@@ -64,9 +64,9 @@ public:
       by_address_.emplace(reinterpret_cast<std::uintptr_t>(each->at), each);
   }
 
-  // What a deadlock is, as far as it can be known: there are fibers, all are parked, or could run if one of
-  // them did not block their thread; none waits for a call on a thread of the pool, or belongs to a runtime
-  // that somebody outside runs when he likes.
+  // A deadlock, as far as this can be known: there are fibers, and each is parked, or could run if no fiber
+  // blocked its thread. None waits for a call on a pool thread. None belongs to a runtime that an outside
+  // thread runs at times of its own choice.
   bool all_wait_for_each_other() const {
     return !fibers_.empty() && std::ranges::all_of(fibers_, [this](const seen_fiber* f) {
       return (waits(*f) || workers_[f->worker].blocked) && workers_[f->worker].has_thread &&
@@ -89,11 +89,11 @@ public:
 
   bool has_cycle() const { return !cycles().empty(); }
 
-  // `whole`: nothing was left out for want of room.
+  // `whole`: nothing was omitted for lack of memory.
   void print(bool whole) {
     text_ += "sennit: " + std::to_string(fibers_.size()) + (fibers_.size() == 1 ? " fiber\n" : " fibers\n");
     std::vector<const void*> runtimes;
-    for (auto each = workers_.rbegin(); each != workers_.rend(); ++each) {  // the newest come first there
+    for (auto each = workers_.rbegin(); each != workers_.rend(); ++each) {  // the list has the newest first
       const void* runtime = runtime_of(*each);
       if (std::ranges::find(runtimes, runtime) == runtimes.end())
         runtimes.push_back(runtime);
@@ -168,7 +168,7 @@ private:
     }
     if (f.goes_on != 0) {
       text_ += ", without a stack; goes on in ";
-      describe_address(text_, f.goes_on + 1);  // it takes them for return addresses
+      describe_address(text_, f.goes_on + 1);  // describe_address expects return addresses
     }
     text_ += "\n";
     for (std::size_t i = 0; i < f.depth; ++i) {
@@ -182,19 +182,19 @@ private:
       flush();
   }
 
-  // Whom it joins; null: nobody.
+  // Returns the fiber that it joins, or null.
   const seen_fiber* joined_by(const seen_fiber& f) const {
     if (!waits(f) || std::strcmp(f.reason, join_reason) != 0)
       return nullptr;
     const auto found = by_address_.find(f.object);
     return found != by_address_.end() ? found->second : nullptr;
   }
-  // Who holds the lock that it waits for; null: it is not known.
+  // Returns the owner of the lock for which it waits, or null if unknown.
   const seen_fiber* holder_for(const seen_fiber& f) const {
     const auto found = std::ranges::lower_bound(fibers_, f.holder, {}, &seen_fiber::id);
     return f.holder != 0 && found != fibers_.end() && (*found)->id == f.holder ? *found : nullptr;
   }
-  // The one that must go on before it can, as far as that is one.
+  // Returns the one fiber that must run before it can continue, or null.
   const seen_fiber* awaited_by(const seen_fiber& f) const {
     const seen_fiber* const joined = joined_by(f);
     return joined != nullptr ? joined : holder_for(f);
@@ -235,10 +235,10 @@ private:
       text_ += std::string(" \"") + f.name + "\"";
   }
 
-  // A fiber of each cycle.
+  // Returns one fiber of each cycle.
   std::vector<const seen_fiber*> cycles() const {
     std::vector<const seen_fiber*> found;
-    std::unordered_map<const seen_fiber*, const seen_fiber*> passed;  // on the way from whom
+    std::unordered_map<const seen_fiber*, const seen_fiber*> passed;  // by which fiber it was reached
     for (const seen_fiber* from : fibers_) {
       const seen_fiber* at = from;
       while (at != nullptr && passed.try_emplace(at, from).second)

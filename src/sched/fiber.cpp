@@ -41,13 +41,13 @@ descriptor_source& source() noexcept {
   return descriptors.value;
 }
 
-// Zeroes, for so many; or null.
+// Returns zeroed memory for so many descriptors, or null.
 fiber* map_descriptors(std::size_t count) noexcept {
-  // As far behind the last one as fiber::follower may lead.
+  // fiber::follower may lead this far beyond the last descriptor.
   constexpr auto behind = static_cast<std::size_t>(parked_for_grant);
   const std::size_t bytes = (count + behind) * sizeof(fiber);
 #if defined(SENNIT_SANITIZED)
-  // What is looked through for leaks.
+  // Leak checkers search this memory.
   void* const memory = ::operator new(bytes, std::align_val_t(alignof(fiber)), std::nothrow);
   if (memory == nullptr)
     return nullptr;
@@ -56,7 +56,7 @@ fiber* map_descriptors(std::size_t count) noexcept {
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
-  ::madvise(memory, bytes, MADV_NOHUGEPAGE);  // what is not used yet takes no memory
+  ::madvise(memory, bytes, MADV_NOHUGEPAGE);  // unused descriptors take no memory
 #endif
   return static_cast<fiber*>(memory);
 }
@@ -74,11 +74,11 @@ fiber_block* add_block() {
   if (fibers == nullptr)
     throw std::bad_alloc();
   *block = {fibers, size, first, older, taken.release()};
-  std::atomic_signal_fence(std::memory_order_release);  // a debugger may stop us anywhere
+  std::atomic_signal_fence(std::memory_order_release);  // a debugger may stop us at any instruction
   return sennit_debug.blocks = block.release();
 }
 
-// One that was never used. With the lock held.
+// Returns a descriptor that was never used. Requires the lock.
 fiber* fresh_descriptor() {
   fiber_block* block = sennit_debug.blocks;
   if (block == nullptr || block->begun == block->size)
@@ -86,7 +86,7 @@ fiber* fresh_descriptor() {
   return ::new (&block->fibers[block->begun++]) fiber;
 }
 
-// Of the part that the descriptor lies in.
+// Returns the count of the part that contains the descriptor.
 std::uint16_t& taken_beside(const fiber& f) noexcept {
   const auto place_in = [&f](const fiber_block& block) {
     return (reinterpret_cast<std::uintptr_t>(&f) - reinterpret_cast<std::uintptr_t>(block.fibers)) /
@@ -99,8 +99,8 @@ std::uint16_t& taken_beside(const fiber& f) noexcept {
 }
 
 #if defined(SENNIT_SANITIZED)
-// Sanitizers must be told of every switch, so a fiber does not leave by its round's return: it suspends
-// itself here, where none of them counts calls and returns, and goes on here when it has got a new message.
+// Sanitizers must see every switch, so a fiber does not leave by its round's return. It suspends itself here,
+// where no sanitizer counts calls and returns. It continues here when it has a new message.
 SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, std::uintptr_t, std::uintptr_t,
                                    std::uintptr_t) noexcept {
   auto& frame = *reinterpret_cast<coroutine_frame*>(value);
@@ -120,7 +120,7 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
 constexpr sennit_entry fiber_loop = nullptr;
 #endif
 
-// For a descriptor that has none.
+// For a descriptor without a stack.
 void attach_frame(worker& w, fiber& f, const stack_source& stack) {
   coroutine_frame& frame = frame_take(w, stack);
   frame.record.name = f.name;
@@ -129,7 +129,8 @@ void attach_frame(worker& w, fiber& f, const stack_source& stack) {
   f.word = direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame);  // for fiber_loop
 }
 
-// A look: a parallel runtime's are counted while they come and go, each word in one piece.
+// Reads without a lock, each word in one piece: a parallel runtime's fibers are counted while they come and
+// go.
 [[gnu::noinline]] SENNIT_UNSANITIZED bool lives_in(const worker& home, const fiber& f) noexcept {
   const auto* const of = *const_cast<worker* const volatile*>(&f.home);
   const auto status = *const_cast<const volatile fiber_status*>(&f.flags.status);
@@ -140,7 +141,7 @@ void attach_frame(worker& w, fiber& f, const stack_source& stack) {
 
 namespace {
 
-// Of a parallel runtime, finished fibers that other workers keep may be among those that were made.
+// In a parallel runtime, `made` includes finished fibers that other workers keep.
 bool has_too_many(worker& home) noexcept {
   const fiber_limit& limit = *home.limit;
   {
@@ -151,7 +152,7 @@ bool has_too_many(worker& home) noexcept {
   const bool mine = home.shared == nullptr || this_worker() == &home;
   if (!mine || home.idle == nullptr)
     return home.shared == nullptr || home.shared->fibers() >= limit.most;
-  fiber* const unused = std::exchange(home.idle, home.idle->next);  // its stack is not the one that is wanted
+  fiber* const unused = std::exchange(home.idle, home.idle->next);  // its stack is not the requested one
   frame_drop(*std::exchange(unused->frame, nullptr));
   fiber_free(unused);
   return false;
@@ -218,7 +219,7 @@ std::uint32_t fiber_fresh_id() noexcept {
 }
 
 std::uint64_t fiber_id(fiber& f) noexcept {
-  const std::atomic_ref id(f.id);  // its handle's owner may ask just now, too
+  const std::atomic_ref id(f.id);  // the owner of its handle may call this at the same time
   std::uint32_t known = id.load(std::memory_order_relaxed);
   if (known == 0) {
     const std::uint32_t fresh = fiber_fresh_id();
@@ -257,7 +258,7 @@ void frame_restart(coroutine_frame& frame) noexcept {
 #endif
 
 coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t leave) {
-  // From another thread, nothing of the worker's may be touched.
+  // Another thread must not touch the worker's data.
   const bool mine = !stack.is_provided() && (w.shared == nullptr || this_worker() == &w);
   coroutine_frame* frame = mine && w.spare_frame_count > leave ? w.spare_frames : nullptr;
   if (frame != nullptr && frame->record.memory.shape == stack.shape) {
@@ -291,7 +292,7 @@ void frame_drop(coroutine_frame& frame) noexcept {
   stack_give(frame.record.memory);
 }
 
-// One that begins and is to be measured does so with a stack that nobody has used.
+// To measure the stack of a fiber that has not begun, first clears what former fibers left there.
 static void clear_stack(const fiber& f) noexcept {
   const worker* const w = this_worker();
   if (w != nullptr && w->ready.current == &f)
@@ -312,7 +313,7 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept {
 void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
   stack_user_ended(frame.record);
-  frame.record.name = nullptr;  // the descriptor will be another's
+  frame.record.name = nullptr;  // another fiber will get the descriptor
   f.flags.unusual |= is_unusual;
   frame.context = f.context;
   frame_keep(w, frame);
@@ -349,10 +350,10 @@ std::uint64_t monotonic_now() noexcept {
 void fiber_fail(fiber& f) noexcept {
   if (std::current_exception() == nullptr)
     fatal_foreign_unwind();
-  f.frame->no_yield = 0;  // it may have left C code that began, and does not clean up
+  f.frame->no_yield = 0;  // it may have left C code with a no-yield section, without a cleanup
   if ((f.flags.unusual & is_of_scope) != 0)
     return scope_member::of(f).fail(std::current_exception());
-  if (f.home->unwinding)  // told to leave: what it waited for was taken from it, and it said so
+  if (f.home->unwinding)  // it was unwound: its wait was interrupted, and it reported that
     return;
   if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());
@@ -372,7 +373,7 @@ void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {
     std::rethrow_exception(std::move(error));
   } catch (const std::exception& exception) {
     say_lost(f, ": ", exception.what());
-    std::terminate();  // while it is handled: then the handler knows it, and libstdc++'s names its type
+    std::terminate();  // inside the handler: terminate handlers see it, and libstdc++'s prints its type
   } catch (...) {
     say_lost(f, "", "");
     std::terminate();

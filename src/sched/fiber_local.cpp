@@ -23,7 +23,8 @@ constinit thread_local local_value* values_of_thread = nullptr;
 
 constinit thread_end values_end([](void* values) { destroy_all(*static_cast<local_value**>(values)); });
 
-// From the thread's first use on, they are destroyed when the thread ends, or when it ends the process.
+// Registers the values for destruction when the thread ends, or when it ends the process. Called at first
+// use.
 [[gnu::noinline]] void watch_thread() {
   static const bool at_exit = std::atexit([] { destroy_all(values_of_thread); }) == 0;
   if (!at_exit || values_end.arm(&values_of_thread) != 0)

@@ -1,8 +1,8 @@
-// What a check in compiled code calls when a yield was requested.
+// The function that a check in compiled code calls when a yield was requested.
 //
-// The code around it does not know that it yields. So nothing is thrown through it, and the fiber goes on on
-// the same worker: the address of a thread-local variable may be in a register. A fiber with a yield
-// continuation goes on by that, if nothing on its stack is to be destroyed.
+// The code around the check does not expect a yield. So nothing is thrown through it, and the fiber resumes
+// on the same worker: a register may hold the address of a thread-local variable. A fiber with a yield
+// continuation continues with that, if nothing on its stack must be destroyed.
 #include <signal.h>
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace sennit::detail {
 
 namespace {
 
-// While a fiber yields as if it did not. What others change of it meanwhile stays.
+// Hides a forced yield from the fiber. Changes that others make meanwhile stay.
 class undisturbed {
 public:
   undisturbed(worker& w, fiber& f) noexcept
@@ -43,13 +43,14 @@ bool runs_on(const stack_memory& stack) noexcept {
   return stack.holds(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
 }
 
-// Not in the middle of the scheduler's work: on a decider's stack, or about to leave its own.
+// Returns false in the middle of the scheduler's work: on a decider's stack, or when about to leave its own
+// stack.
 bool runs_own_code(const worker& w) noexcept {
   return w.ready.running() && !w.ready.current->is_parked() && !runs_on(w.stack_memory);
 }
 
-// A handler that runs on the fiber's own stack is not told from the fiber. Elsewhere (a coroutine, a handler)
-// the system is asked, which takes several times as long as the yield.
+// A handler that runs on the fiber's own stack looks like the fiber. Elsewhere (a coroutine, a handler) this
+// asks the system, which takes several times as long as the yield.
 bool in_signal_handler(const fiber& self) noexcept {
   const coroutine_frame* const frame = fiber_frame(self);
   if (frame != nullptr && frame->record.holds(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))))
@@ -58,13 +59,13 @@ bool in_signal_handler(const fiber& self) noexcept {
   return ::sigaltstack(nullptr, &of_signals) == 0 && (of_signals.ss_flags & SS_ONSTACK) != 0;
 }
 
-// By its yield continuation. Returns where it may not, or where there is no memory for that.
+// Yields by its yield continuation. Returns if that is not allowed, or if there is no memory.
 void leave_by_forced_yield(const fiber& self, const void* frame) noexcept {
   if (stop_link::is_shielded() || !could_leave_frames(self, frame))
     return;
   try {
     leave_frames(continuation_of_yield(self));
-  } catch (...) {  // of the copies
+  } catch (...) {  // thrown by the copies
   }
 }
 
@@ -82,7 +83,7 @@ void yield_at_next_check(worker& w) noexcept {
 
 }  // namespace sennit::detail
 
-// Used: as the flag is, in time_slice.cpp.
+// `used`, for the same reason as the flag in time_slice.cpp.
 extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   using namespace sennit::detail;
   forget_requested_yield();
@@ -94,13 +95,13 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
     w->yield_deferred = true;
     return;
   }
-  sennit_should_hold_no_lock("is made to yield", nullptr);  // in code without checks it was not noticed
+  sennit_should_hold_no_lock("is made to yield", nullptr);  // code without checks did not notice
   stack_should_be_whole(*w->ready.current);
-  count_forced(true);  // with its stack or without
+  count_forced(true);  // with or without its stack
   if ((w->ready.current->flags.unusual & yields_away) != 0) [[unlikely]]
     leave_by_forced_yield(*w->ready.current, __builtin_dwarf_cfa());
   const undisturbed as_if_nothing(*w, *w->ready.current);
-  // The next dispatch looks outside, too: nobody else may come by for long.
+  // The next dispatch polls, too: no other fiber may yield for long.
   w->pace.often();
   if (w->shared == nullptr) {
     w->until_poll = 0;
@@ -110,7 +111,7 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
     suspend(*w, sennit_decide_parallel_yield, w);
     has_arrived();
   }
-  count_forced(false);  // where nobody else was there to run
+  count_forced(false);  // in case no other fiber could run
 }
 
 extern "C" void sennit_no_yield_begin(void) {

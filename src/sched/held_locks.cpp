@@ -25,7 +25,7 @@ namespace sennit::detail {
 
 namespace {
 
-// ---- What a thread's fiber holds.
+// ---- The locks that a thread's fiber holds.
 
 struct held_lock {
   const volatile void* lock;
@@ -36,7 +36,7 @@ struct held_lock {
 void report_locks(const char* does, const char* reason) noexcept;
 
 struct thread_locks {
-  fiber* who = nullptr;  // who holds them
+  fiber* who = nullptr;  // the fiber that holds them
   unsigned count = 0;
   held_lock held[8]{};  // more are not noted
 
@@ -49,18 +49,18 @@ struct thread_locks {
   void forget_all() {
     count = 0;
     if (auto*& report = sennit_thread_self()->report_held_locks; report == report_locks)
-      report = nullptr;  // or switches are refused meanwhile (faults_are_fatal.hpp)
+      report = nullptr;  // or switches are refused here (faults_are_fatal.hpp)
   }
 };
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local thread_locks held_here;
 
-// Callable before anything is initialised, and while the report is being made.
+// Callable before anything is initialised, and while a report is being made.
 void note(const volatile void* lock, const char* kind) noexcept {
   const worker* const w = this_worker();
   if (w == nullptr || !w->ready.running())
     return;
-  if (held_here.who != w->ready.current)  // another has left with locks, in code without assertions
+  if (held_here.who != w->ready.current)  // another fiber has left with locks, in code without assertions
     held_here.forget_all();
   held_here.who = w->ready.current;
   if (held_lock* const known = held_here.find(lock))
@@ -84,7 +84,7 @@ void forget(const volatile void* lock) noexcept {
 
 // ---- The report.
 
-// Places that have been reported, each by a hash of the innermost frames.
+// The reported places, each as a hash of the innermost frames.
 constexpr std::size_t most_places = 32;
 constexpr std::size_t frames_of_place = 16;
 constinit std::atomic<std::uint64_t> places[most_places]{};
@@ -155,7 +155,7 @@ void print_on_another_stack(held_sight& seen) noexcept {
   print(seen);
 }
 
-// They are forgotten first: what the report itself locks is noted in their place.
+// Forgets the locks first: locks that the report itself takes are noted in their place.
 [[gnu::noinline]] void report_locks(const char* does, const char* reason) noexcept {
   const int kept = errno;
   held_sight seen{held_here.who, does, reason, held_here.count, {}, 0, {}};
@@ -171,14 +171,14 @@ void print_on_another_stack(held_sight& seen) noexcept {
 
 // ---- The functions.
 
-// libc's function of that name. (In the memory of such a function, not in a table that is filled at the
-// start: programs lock before that.) A static executable has no other function of that name. There libc's
-// own name of the function is used: it exists if libc itself calls the function.
+// libc's function of that name. (Cached in a variable of each function, not in a table filled at the start:
+// programs lock before that.) A static executable has no other function of that name. Then libc's own name of
+// the function is used: it exists if libc itself calls the function.
 template <class... Arguments>
 struct next_function {
   using type = int (*)(Arguments...);
   const char* name;
-  type own_name;  // null: does not exist
+  type own_name;  // null: it does not exist
   std::atomic<type> known{nullptr};
 
   int operator()(Arguments... arguments) noexcept {
@@ -225,7 +225,7 @@ int lock_noting(next_function<Lock*, Rest...>& next, Lock* lock, Rest... rest) n
   return result;
 }
 
-// Once unlocked it may be gone: its address still says which it was.
+// Once unlocked, the lock may be gone. Its address still identifies it.
 template <class Lock>
 int unlock_noting(next_function<Lock*>& next, Lock* lock) noexcept {
   const int result = next(lock);
@@ -240,7 +240,7 @@ void watch_locks() noexcept {}
 
 }  // namespace sennit::detail
 
-// Weak: where the program defines them too, these are not needed.
+// Weak: if the program defines them, too, these are not needed.
 #define SENNIT_LOCK_FUNCTION(name, does, parameters, arguments, ...)         \
   [[gnu::weak]] int own_##name parameters noexcept __asm__("__" #name);      \
   [[gnu::weak]] int name parameters noexcept {                               \

@@ -1,4 +1,4 @@
-// What is seldom done to know whether help pays: all that reads the clock.
+// The rare part of help.hpp: everything that reads the clock.
 #include "sennit/detail/sched/help.hpp"
 
 #include <algorithm>

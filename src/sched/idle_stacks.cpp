@@ -10,7 +10,7 @@ namespace sennit::detail {
 
 namespace {
 
-// Takes some off a list, and destroys them.
+// Takes up to at_once fibers off a list, and returns them.
 fiber* cut(fiber*& list) noexcept {
   fiber** end = &list;
   for (std::size_t count = 0; count != idle_stacks::at_once && *end != nullptr; ++count)

@@ -1,7 +1,7 @@
 // Calls on large stacks: see include/sennit/on_large_stack.hpp.
 //
-// The stack is lent to the fiber (or coroutine) that runs, whose record remains the one by which faults,
-// reports and guards know it (lent_stack in stack.hpp).
+// The stack is lent to the running fiber or coroutine. Faults, reports and guards still know it by its own
+// record (lent_stack in stack.hpp).
 #include "sennit/on_large_stack.hpp"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ lent_stack& take_large_stack(worker* w) {
   return *std::exchange(w->large_stacks, w->large_stacks->next);
 }
 
-// `stands_on_it`: the caller does, and is about to leave for good. Other threads must not get the stack
+// `stands_on_it`: the caller runs on it, and is about to leave it permanently. Other threads must not get it
 // before.
 void give_large_stack(lent_stack& stack, bool stands_on_it) noexcept {
   worker* const w = this_worker();
@@ -44,7 +44,8 @@ void give_large_stack(lent_stack& stack, bool stands_on_it) noexcept {
   stack.next = std::exchange(w->large_stacks, &stack);
 }
 
-// Who borrows: a fiber, or a coroutine, which has no list of cleanups. No record: a thread on its own stack.
+// The borrower: a fiber, or a coroutine, which has no list of cleanups. Without a record, a thread on its own
+// stack.
 struct borrower {
   worker* at = nullptr;
   stack_record* record = nullptr;
@@ -71,7 +72,7 @@ private:
   void end(bool given_up) noexcept {
     stack_record& to = *std::exchange(stack_.borrower, nullptr);
     to.lent = stack_.lent;
-    if (!given_up || to.memory.size != 0)  // else others may still refer to what lies there
+    if (!given_up || to.memory.size != 0)  // otherwise others may still refer to its contents
       give_large_stack(stack_, given_up);
   }
 

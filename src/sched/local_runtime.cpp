@@ -82,8 +82,7 @@ bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {
   prepare_thread();
   worker_.host_deadline = deadline;
   detail::host_run(worker_);
-  const bool more =
-      !worker_.ready.empty() || !worker_.inbox.still_empty();  // host_run has said that it sleeps
+  const bool more = !worker_.ready.empty() || !worker_.inbox.still_empty();  // host_run has marked it asleep
   worker_.driver->arm(more ? detail::time_point::min()
                            : std::min(worker_.deadlines.earliest(), detail::next_try_of_posts(worker_)));
   return more;

@@ -1,13 +1,13 @@
-// What code that is compiled with checks calls instead of libc's functions that lock or call back
-// (compiler/no_yield.hpp): a fiber is not made to yield while it holds such a lock, nor in such a call.
+// Replacements for libc's functions that lock or call back, for code that is compiled with checks
+// (compiler/no_yield.hpp). A fiber must not be forced to yield while it holds such a lock, or in such a call.
 //
-// Another fiber of the worker that wants the lock would block the thread, and its holder with it; or, where
-// the lock lets its thread pass (recursive ones, those of FILEs and of the list of loaded objects), would see
-// what is half changed. The same goes for initialisation that is done once: who comes later blocks the thread
-// until it is over.
+// Another fiber of the worker that wants the lock would block the thread, and the holder with it. Some locks
+// let their thread pass: recursive ones, those of FILEs and of the list of loaded objects. Then the other
+// fiber would see half changed data. This also holds for initialisation that is done once: a later caller
+// blocks the thread until it is complete.
 //
-// Only the two functions of no_yield.h are used here, so that programs with a runtime of their own for checks
-// can have this, too.
+// This uses only the two functions of no_yield.h. So programs with their own runtime for checks can use it,
+// too.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -23,7 +23,7 @@
 
 namespace {
 
-// An exception may leave what is called back.
+// An exception may leave the called function.
 struct no_yield {
   no_yield() noexcept { sennit_no_yield_begin(); }
   ~no_yield() { sennit_no_yield_end(); }
@@ -45,7 +45,7 @@ int unlocked(int result) noexcept {
 
 }  // namespace
 
-// NOLINTBEGIN: nobody declares them but the plugin.
+// NOLINTBEGIN: only the plugin declares them.
 #define SENNIT_LOCKS(name, type)  \
   int sennit_##name(type* lock);  \
   int sennit_##name(type* lock) { \
@@ -111,7 +111,7 @@ void sennit_funlockfile(FILE* file) {
   sennit_no_yield_end();
 }
 
-// The initialisation of a static variable in a function. 1: the caller does it, and says when it is over.
+// The initialisation of a static variable in a function. 1: the caller does it, and reports its end.
 int sennit___cxa_guard_acquire(abi::__guard* guard);
 int sennit___cxa_guard_acquire(abi::__guard* guard) {
   const int mine = abi::__cxa_guard_acquire(guard);
@@ -145,13 +145,13 @@ int sennit_dl_iterate_phdr(int (*visit)(dl_phdr_info*, std::size_t, void*), void
   const no_yield held;
   return dl_iterate_phdr(visit, argument);
 }
-// The handlers of pthread_atfork.
+// Runs the handlers of pthread_atfork.
 pid_t sennit_fork(void);
 pid_t sennit_fork(void) {
   const no_yield held;
   return fork();
 }
-// Those of atexit and at_quick_exit, and destructors of static variables.
+// Runs the handlers of atexit and at_quick_exit, and destructors of static variables.
 [[noreturn]] void sennit_exit(int status);
 [[noreturn]] void sennit_exit(int status) {
   sennit_no_yield_begin();

@@ -1,9 +1,9 @@
-// Who runs next on a parallel worker whose policy is not fifo, and how a fiber gives way.
+// The choice of the next fiber on a parallel worker whose policy is not fifo, and its yields.
 //
-// Of hybrid run_queue.hpp says what it is. Here the slot is the ring's, and what may still go first its
-// budget, which the usual paths count as they do fifo's: mostly not while the ring is empty. Once that is
-// spent, who is in the slot becomes the ring's newest at the next dispatch that keeps somebody waiting. A
-// thief takes the oldest of those who are to run before it is used again: then that is later.
+// run_queue.hpp defines hybrid. Here the slot is the ring's. Its budget is the number of fibers that may
+// still run first. The usual paths count it as they do for fifo: mostly not while the ring is empty. Once it
+// is spent, the slot's fiber becomes the ring's newest at the next dispatch that keeps another one waiting. A
+// thief takes the oldest of the fibers that must run before the slot is used again, which delays that.
 #include "parallel_work.hpp"
 
 #include <algorithm>

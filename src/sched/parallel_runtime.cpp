@@ -23,7 +23,7 @@ void inject_one(parallel_runtime& into, fiber& f) noexcept {
   into.inject(one);
 }
 
-// What a runtime's constructor learns of its threads.
+// Through this, a runtime's constructor learns about its threads.
 struct beginning {
   std::atomic<unsigned> begun{0};
   std::atomic<int> error{0};
@@ -36,7 +36,7 @@ void run_worker(parallel_worker& w, beginning& report) noexcept {
   const int error = fault_watch_thread();
   if (error != 0)
     report.error.store(error, std::memory_order_relaxed);
-  // The last access: the constructor may be over then.
+  // The last access: the constructor may have returned after that.
   report.begun.fetch_add(1, std::memory_order_release);
   if (error != 0)
     return;
@@ -46,7 +46,7 @@ void run_worker(parallel_worker& w, beginning& report) noexcept {
   host_goes(w);
 }
 
-// The half that was used longest ago: all behind the first idle_limit / 2.
+// Shares the half that was used longest ago: all after the first idle_limit / 2.
 void share_idle(parallel_worker& w) noexcept {
   fiber* last = w.idle;
   while (last->id > idle_limit / 2 + 1)
@@ -78,7 +78,7 @@ void destroy_all(fiber* list) noexcept {
     destroy(*std::exchange(list, list->next));
 }
 
-// A batch of those that all may take.
+// Takes a batch of the shared ones.
 fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
   const std::lock_guard hold(of.spare_lock);
   fiber* const first = of.spare;
@@ -98,7 +98,7 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 }  // namespace
 
 dispatching::dispatching(run_policy policy, bool scatters)
-    : dispatches(scatters ? 1 : poll_interval),  // 1: no direct entry, every switch is a decider's
+    : dispatches(scatters ? 1 : poll_interval),  // 1: no direct entry, deciders make every switch
       slot_left(policy == run_policy::hybrid ? hybrid_adds : slot_budget),
       direct(!scatters && native_memory::prepare()),
       plain(policy == run_policy::fifo && direct) {}
@@ -148,8 +148,8 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shap
 parallel_runtime::~parallel_runtime() {
   if (this_worker() != nullptr && this_worker()->shared == this)
     fatal_misuse(destroys_its_runtime);
-  if (workers.front()->process != process_generation()) {  // exit() of a child: all is the parent's
-    // Threads that there are not can neither be joined nor detached, and so not be destroyed.
+  if (workers.front()->process != process_generation()) {  // exit() in a child: all belongs to the parent
+    // Threads that do not exist can be neither joined nor detached, and so not destroyed.
     static auto* const parents = new std::vector<std::thread>;
     for (std::thread& each : threads)
       parents->push_back(std::move(each));
@@ -184,7 +184,7 @@ std::size_t parallel_runtime::fibers() const noexcept {
   return count;
 }
 
-// The threads have ended. Fibers that have not are told to leave, on one worker and the calling thread.
+// The threads have ended. Unwinds the remaining fibers, on one worker and the calling thread.
 void parallel_runtime::unwind() noexcept {
   parallel_worker& w = *workers.front();
   fiber_chain left;
@@ -226,7 +226,7 @@ void parallel_wake_one(parallel_runtime& of) noexcept {
 }
 
 void parallel_send(parallel_worker& to, fiber& f) noexcept {
-  if (to.unwinding)  // one worker runs what is left
+  if (to.unwinding)  // one worker runs the rest
     return inject_one(to.runtime, f);
   to.runtime.guests.fetch_add(1, std::memory_order_relaxed);
   if (to.arrivals.push(&f))
@@ -253,7 +253,7 @@ void scatter(const parallel_worker& last, fiber& f) noexcept {
   std::abort();
 }
 
-// The runtime cannot end before it has no guests: the fiber may be its last, and run at once.
+// The runtime cannot end while it has guests: the fiber may be its last one, and run at once.
 void parallel_inject(fiber& f) noexcept {
   auto& home = static_cast<parallel_worker&>(*f.home);
   parallel_runtime& of = home.runtime;

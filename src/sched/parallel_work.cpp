@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A worker that has not dispatched for this long is stuck in a fiber: others serve what waits for it.
+// A worker that has not dispatched for this long is stuck in a fiber. Others then do its work.
 constexpr clock::duration stuck_after = 1ms;
 
 void take_arrivals(parallel_worker& w) noexcept {
@@ -28,8 +28,8 @@ void take_arrivals(parallel_worker& w) noexcept {
   }
 }
 
-// What was stolen: the first is returned, the others are ours from now on. Those that are pinned go back.
-// (Not while the theft goes on: its victim may be waiting for it, and whoever waits for that one.)
+// Returns the first of the stolen fibers, and queues the others here. Pinned ones go back. (Not during the
+// theft: its victim may be waiting for it, and other workers for the victim.)
 fiber* keep(parallel_worker& w, fiber_chain& stolen) noexcept {
   fiber* first = nullptr;
   while (fiber* f = stolen.pop())
@@ -48,7 +48,7 @@ std::uint32_t next_random(parallel_worker& w) noexcept {
   return w.random ^= w.random << 5;
 }
 
-// The first of the others of whom `that` is true, beginning anywhere; or null.
+// Returns the first other worker for which `that` is true, beginning anywhere, or null.
 template <class Predicate>
 parallel_worker* find_other(parallel_worker& w, Predicate that) noexcept {
   const auto& all = w.runtime.workers;
@@ -61,7 +61,7 @@ parallel_worker* find_other(parallel_worker& w, Predicate that) noexcept {
 }
 
 fiber* steal(parallel_worker& w) noexcept {
-  if (w.runtime.scatters || !w.help.due())  // of scatters: they are to stay where they were sent
+  if (w.runtime.scatters || !w.help.due())  // scattered fibers stay where they were sent
     return nullptr;
   fiber* found = nullptr;
   find_other(w, [&](parallel_worker& other) {
@@ -73,8 +73,8 @@ fiber* steal(parallel_worker& w) noexcept {
   return found;
 }
 
-// A worker with one fiber besides the one that runs: it comes to that one itself, unless it has not
-// dispatched by the time that this one has looked everywhere.
+// A worker with one fiber beside the running one. That worker will run it itself, unless it has not
+// dispatched by the time that this worker has searched everywhere.
 class lone_fiber {
 public:
   explicit lone_fiber(parallel_worker& w) noexcept {
@@ -101,7 +101,7 @@ private:
   unsigned seen_ = 0;
 };
 
-// What other workers have not come to, for they have not dispatched since the last watch.
+// Does the work of other workers that have not dispatched since the last check.
 fiber* serve_stuck(parallel_worker& w) noexcept {
   fiber* found = nullptr;
   const time_point late = clock::now() - stuck_after;
@@ -131,7 +131,7 @@ fiber* serve_stuck(parallel_worker& w) noexcept {
   return found;
 }
 
-// From anywhere but the other workers. Whether anything was there.
+// Takes what came from anywhere except the other workers. Returns whether there was anything.
 bool look_around(parallel_worker& w) noexcept {
   bool found = !w.arrivals.empty() || w.runtime.any_injected.load(std::memory_order_relaxed);
   take_arrivals(w);
@@ -146,7 +146,7 @@ bool look_around(parallel_worker& w) noexcept {
   return found;
 }
 
-// While nobody sleeps who could watch, those who are busy do. Right after renew_poll().
+// While no worker sleeps that could watch, busy ones do. Called right after renew_poll().
 void watch_beside(parallel_worker& w) noexcept {
   if (w.runtime.workers.size() == 1)
     return;
@@ -167,16 +167,16 @@ fiber* search(parallel_worker& w) noexcept {
   return steal(w);
 }
 
-// What idling.hpp is to know of workers.
+// The description of workers for idling.hpp.
 struct ways {
   using worker = parallel_worker;
   using work = fiber*;
   using duration = clock::duration;
   using lone = lone_fiber;
-  // How often a worker that found nothing looks again before it sleeps.
+  // How often a worker that found nothing searches again before it sleeps.
   static constexpr unsigned search_rounds = 16;
   static constexpr duration stuck_after = detail::stuck_after;
-  // How seldom a watcher looks in the end, when nobody is awake; then it sleeps too.
+  // The longest period of a watcher when no worker is awake. After that, it sleeps, too.
   static constexpr duration longest_watch = 64ms;
 
   static time_point now() noexcept { return clock::now(); }
@@ -193,9 +193,9 @@ struct ways {
   }
 };
 
-// At the end of a runtime, when nobody is ready: whether another thread has taken a fiber out of what it
-// waited for, and is yet to make it ready. Such a fiber has not run since, or it would have been told to
-// leave.
+// At the end of a runtime, when no fiber is ready: returns whether another thread has taken a fiber out of
+// what it waited for, but has not made it ready yet. Such a fiber has not run since: otherwise its wait would
+// have thrown.
 bool any_owed(const parallel_runtime& of) noexcept {
   bool found = false;
   for (const auto& each : of.workers)
@@ -204,7 +204,7 @@ bool any_owed(const parallel_runtime& of) noexcept {
   return found;
 }
 
-// The end of a runtime: one worker, on the thread that ends it, and fibers that leave.
+// The end of a runtime: one worker, on the thread that ends it, runs the fibers that unwind.
 fiber* idle_at_the_end(parallel_worker& w) noexcept {
   for (;;) {
     if (fiber* f = search(w))

@@ -1,14 +1,14 @@
-// Where the deciders of parallel workers get work from.
+// The source of work for the deciders of parallel workers.
 #pragma once
 
 #include "sennit/detail/sched/parallel.hpp"
 
 namespace sennit::detail {
 
-// Of a policy that is not fifo (parallel_policy.cpp).
+// For a policy that is not fifo (parallel_policy.cpp).
 [[gnu::noinline]] fiber* parallel_take_by_policy(parallel_worker& w) noexcept;
 
-// One that gives way, once it is known who runs next.
+// Queues a fiber that yields, once the next one is known.
 [[gnu::always_inline]] inline void parallel_push_yielding(parallel_worker& w, fiber& f) noexcept {
   if (w.policy == run_policy::hybrid && w.slot_left != 0)
     parallel_push_woken(w, f);
@@ -16,9 +16,9 @@ namespace sennit::detail {
     parallel_push(w, f);
 }
 
-// The slot's fiber, as long as its budget lasts; then null, and it is the ring's newest. The budget is
-// renewed when the slot is not used, or when it is spent and nobody waits. (parallel_next_quickly does not
-// count where nobody does.)
+// Returns the slot's fiber as long as its budget lasts. Then it becomes the ring's newest, and this returns
+// null. The budget is renewed when the slot is not used, or when it is spent and no fiber waits.
+// (parallel_next_quickly does not count if no fiber waits.)
 [[gnu::always_inline]] inline fiber* parallel_take_slot(parallel_worker& w) noexcept {
   fiber* const woken = w.ring.take_slot();
   if (woken != nullptr && w.slot_left != 0) {
@@ -32,7 +32,7 @@ namespace sennit::detail {
   return nullptr;
 }
 
-// Who runs next, of those that are here; or null.
+// Returns the next fiber of this worker, or null.
 inline fiber* parallel_take_own(parallel_worker& w) noexcept {
   if (w.policy != run_policy::fifo) [[unlikely]]
     return parallel_take_by_policy(w);
@@ -40,9 +40,9 @@ inline fiber* parallel_take_own(parallel_worker& w) noexcept {
   return woken != nullptr ? woken : w.ring.pop();
 }
 
-// Every so many dispatches. The host, if the worker is to end.
+// Called when a poll is due. Returns the host if the worker must end.
 [[gnu::noinline, gnu::cold]] fiber* parallel_look_outside(parallel_worker& w) noexcept;
-// Nobody is ready: searches and sleeps until somebody is. Or the host, if the worker is to end.
+// Called when no fiber is ready: searches and sleeps until one is. Returns the host if the worker must end.
 [[gnu::noinline, gnu::cold]] fiber* parallel_idle(parallel_worker& w) noexcept;
 
 }  // namespace sennit::detail

@@ -1,4 +1,4 @@
-// The deciders of a parallel runtime's workers: who runs next.
+// The deciders of a parallel runtime's workers: they choose the next fiber.
 #include <cerrno>
 
 #include "parallel_work.hpp"
@@ -13,14 +13,14 @@ sennit_decision enter(worker& w, fiber* next) noexcept {
   return entering(w, *next);
 }
 
-// Among calls that only spawn_now, and are done before anybody else's turn comes: who waits for a turn, and
-// not for what it has called.
+// For fibers that only call spawn_now, whose children end before other fibers get a turn: returns a fiber
+// that waits for its turn, not for its child.
 fiber* take_other(parallel_worker& w) noexcept {
   fiber* const oldest = direct_entry ? w.ring.oldest() : nullptr;
   return oldest != nullptr && !parallel_is_entering(*oldest) ? w.ring.pop() : nullptr;
 }
 
-// Enters a fiber that is the worker's already, unless it is time for others.
+// Enters a fiber that the worker has already, unless others are due.
 sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   if (!parallel_dispatch(w)) [[unlikely]] {
     fiber* other = parallel_look_outside(w);
@@ -34,8 +34,8 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   return enter(w, &next);
 }
 
-// One gives way when it is time to look outside, somebody is in the slot, or always in an unusual runtime; or
-// is to give up its stack, and does not give way yet.
+// A yield in a decider: a poll is due, a fiber is in the slot, or the runtime is unusual. Or the fiber must
+// give up its stack, and does not yield yet.
 sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   f.word = w.unwinding && parallel_told(f);
   if (f.word != 0)
@@ -51,7 +51,7 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   const bool poll = !parallel_dispatch(w);
   fiber* next = poll ? parallel_look_outside(w) : nullptr;
   if (next == nullptr)
-    next = parallel_take_own(w);  // before the one that gives way is anybody's
+    next = parallel_take_own(w);  // before other workers may take the yielding one
   if (next == nullptr)
     return enter(w, &f);
   count_block(yield_reason);
@@ -59,8 +59,8 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   return enter(w, next);
 }
 
-// The fiber that has parked to join one that ends, if it may be entered directly. It waits for nothing else,
-// so that nobody else can know either of the two.
+// Returns the fiber that is parked to join the ending one, if it may be entered directly. It waits only for
+// that, so no other thread can refer to either of the two.
 [[gnu::always_inline]] inline fiber* joiner_of(parallel_worker& w, fiber& ends) noexcept {
   const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
   if (!direct_entry || observer <= ended_unobserved || (observer & ended_claimed) != 0 || w.slot_left == 0)
@@ -74,8 +74,8 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
   return joiner;
 }
 
-// It was entered by spawn_now, and its parent still waits right behind it: that goes on, as after a call.
-// Nobody else can have the handle yet.
+// The fiber was entered by spawn_now, and its parent still waits right behind it: the parent continues, as
+// after a call. No other fiber can have the handle yet.
 [[gnu::noinline]] sennit_decision finish_call(parallel_worker& w, fiber& self,
                                               coroutine_frame& frame) noexcept {
   fiber* const parent = parallel_may_dispatch(w) ? w.ring.pop_newest() : nullptr;
@@ -90,7 +90,7 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
 
 }  // namespace
 
-// As in parallel_next, others are called last.
+// Other functions are tail-called, as in parallel_next.
 sennit_decision parallel_finish(coroutine_frame& frame) noexcept {
   parallel_worker& w = running_parallel();
   fiber& self = *w.ready.current;
@@ -127,7 +127,7 @@ namespace {
 
 }  // namespace
 
-// Whatever it calls it calls last, by a jump: no register has to be saved.
+// Tail-calls other functions by a jump, so it need not save registers.
 sennit_decision parallel_next(parallel_worker& w) noexcept {
   if (!parallel_dispatch(w)) [[unlikely]]
     return look_outside_for_next(w);
@@ -143,8 +143,8 @@ sennit_decision parallel_next(parallel_worker& w) noexcept {
   return {next->context, next->word};
 }
 
-// Those that are pinned stay, but where no others look. (The ring may have to wait for a thief: not with a
-// lock held.)
+// Pinned fibers stay, in the inbox, which others do not search. (The ring may have to wait for a thief: not
+// with a lock held.)
 void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
   fiber_chain moved;
   const auto move = [&](fiber& each) {
@@ -156,7 +156,7 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
   for (std::size_t i = 0; i < ring_capacity / 2; ++i)
     if (fiber* oldest = w.ring.pop())
       move(*oldest);
-  if (!w.ring.push(&f))  // the newest stays the newest
+  if (!w.ring.push(&f))  // it remains the newest
     move(f);
   w.runtime.inject(moved);
 }
@@ -214,14 +214,14 @@ sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
   return dispatch(w, f);
 }
 
-// The running fiber has ended. Once its end is known, its descriptor and its stack may be used again.
+// The running fiber has ended. Once others know that, they may reuse its descriptor and stack.
 sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context self, void*) {
   parallel_worker& w = running_parallel();
   fiber& done = *std::exchange(w.ready.current, nullptr);
   done.context = direct_entry ? done.frame->context : self;
   fiber* const newest = direct_entry ? w.ring.newest() : nullptr;
   const bool was_entered = newest != nullptr && parallel_is_entering(*newest, done);
-  // It may be long until it is joined, and others block without a stack to need fewer.
+  // It may not be joined for long, and fibers block without a stack in order to need fewer.
   if (done.flags.unusual && done.ended.load(std::memory_order_relaxed) == ended_not_yet)
     fiber_detach_frame(w, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
@@ -237,7 +237,7 @@ sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context se
   return parent != nullptr ? dispatch(w, *parent) : parallel_next(w);
 }
 
-// The running fiber has made a child, which runs now; itself is the next to run, unless others take it.
+// The running fiber has made a child, which runs now. The parent runs next, unless another worker takes it.
 sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child) {
   parallel_worker& w = running_parallel();
   fiber& parent = *std::exchange(w.ready.current, nullptr);

@@ -1,11 +1,11 @@
-// A fiber that stays on its worker for a time.
+// Pins a fiber to its worker for a time.
 #pragma once
 
 #include "sennit/detail/sched/parallel.hpp"
 
 namespace sennit::detail {
 
-// While it lives, the running fiber goes on on its worker, whatever it waits for. (Of a local runtime it does
+// During its lifetime the running fiber resumes on its worker after every wait. (In a local runtime it does
 // so anyway.)
 class pinned_for_now {
 public:

@@ -1,4 +1,4 @@
-// The run queue's slower paths: those that a decider takes, and the policies that are not fifo.
+// The run queue's slower paths: those in deciders, and the policies that are not fifo.
 #include "sennit/detail/sched/run_queue.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ namespace {
 
 }  // namespace
 
-// For all that is done by other policies than fifo.
+// Called by all operations of policies other than fifo.
 [[gnu::always_inline]] inline void run_queue::should_be_local() const noexcept {
   if (none_ == &elsewhere_) [[unlikely]]
     refuse_fiber(*current);
@@ -54,7 +54,7 @@ std::size_t run_queue::size() const {
   return count;
 }
 
-// Whether one more may be put into the slot; then that is counted. Not of fifo.
+// Returns whether one more fiber may be put into the slot, and counts it. Not for fifo.
 [[gnu::always_inline]] inline bool run_queue::may_go_first() {
   if (adds_left_ == 0)
     return false;
@@ -62,13 +62,14 @@ std::size_t run_queue::size() const {
   return true;
 }
 
-// The first in the ring is to run: of hybrid, once none may go first, in a turn of all who are there.
+// The first fiber in the ring is about to run. For hybrid, when none may run first any more, a turn begins
+// for all fibers in the ring.
 [[gnu::always_inline]] inline void run_queue::begin_turns() {
   if (adds_left_ == 0 && last_ == nullptr)
     last_ = tail_;
 }
 
-// It is current.
+// Called when that fiber is current.
 [[gnu::always_inline]] inline void run_queue::had_turn() {
   if (adds_left_ != 0)
     return;
@@ -79,7 +80,7 @@ std::size_t run_queue::size() const {
   }
 }
 
-// add_woken, when the slot is taken, or the policy is not fifo.
+// add_woken() when the slot is taken, or the policy is not fifo.
 void run_queue::make_way(fiber* f) {
   if (!slot_taken()) {
     should_be_local();
@@ -88,14 +89,14 @@ void run_queue::make_way(fiber* f) {
     budget_ = 1;
   } else if (policy_ == run_policy::lifo) {
     push_head(slot_);
-  } else {  // of hybrid: the place that was counted is f's now
+  } else {  // hybrid: f takes over the place that was counted
     push_tail(slot_);
   }
   slot_ = f;
 }
 
-// Who was woken last enters the ring, which is not empty: at its head, or, the budget being spent, behind
-// those who are there.
+// The fiber woken last enters the ring, which is not empty: at its head, or, if the budget is spent, at its
+// tail.
 void run_queue::empty_slot() {
   fiber* woken = std::exchange(slot_, nullptr);
   if (budget_ > 0) {
@@ -181,7 +182,7 @@ void run_queue::push_head(fiber* f) {
   }
   f->next = before->next;
   before->next = f;
-  if (running() && before == tail_)  // nobody else is ready
+  if (running() && before == tail_)  // no other fiber is ready
     tail_ = f;
 }
 

@@ -1,4 +1,4 @@
-// A fiber of a scope, beside what it does: its end, its exceptions, its stop.
+// The data of a scope's fiber: its end, exceptions and stop.
 #include "sennit/detail/sched/scope_member.hpp"
 
 #include <cassert>
@@ -69,12 +69,12 @@ void function_left(fiber& self) noexcept {
 
 // ---- Without a stack.
 //
-// A wait that is stoppable by the scope's own token is ended by that, and not here: its callback is newer
-// than the member's, so it is called first.
+// The scope's own token ends waits that are stoppable by it, and not this code: their callback is newer than
+// the member's, so it is called first.
 
 namespace {
 
-// What has been requested elsewhere has come to a local runtime's thread after what was told before it.
+// In a local runtime, a stop requested elsewhere reaches the thread as a post, after link_ was notified.
 bool is_told(const stop_link& link) noexcept {
   return link.notice() != nullptr ? link.notice()->came : link.is_told();
 }
@@ -92,7 +92,7 @@ continuation_code& scope_member::lead_to(continuation_code& real) noexcept {
   return code_;
 }
 
-// The fiber may be entered elsewhere before this is over; it waits for the lock then.
+// The fiber may be entered elsewhere before this returns. It then waits for the lock.
 bool scope_member::file(void* place, void* from, fiber& f) noexcept {
   leading_code& code = code_of(f);
   scope_member& self = *code.of;
@@ -128,7 +128,7 @@ continuation scope_member::run(fiber& f, coroutine_frame& frame) {
   return {};
 }
 
-// Who was to end the wait had it, and a stop that came meanwhile did not.
+// If a stop came meanwhile, the stop ends the wait, and not the waker.
 bool scope_member::woken(void* place, fiber& f) noexcept {
   const leading_code& code = code_of(f);
   const std::lock_guard hold(code.of->lock_);

@@ -1,4 +1,4 @@
-// Threads that serve all runtimes of a process, and what they share with these.
+// Threads that serve all runtimes of a process, and the state that they share.
 #pragma once
 
 #include <pthread.h>
@@ -11,8 +11,8 @@
 
 namespace sennit::detail {
 
-// Starts a thread, for the caller to join. Signals are for the threads of the program: it gets none. `name`:
-// at most 15 characters. Returns an errno.
+// Starts a thread that the caller joins. It blocks all signals, which are for the program's threads. `name`:
+// at most 15 characters. Returns an errno value.
 inline int start_joinable_thread(pthread_t& thread, const char* name, void* (*serve)(void*),
                                  void* argument) noexcept {
   sigset_t every;
@@ -26,7 +26,7 @@ inline int start_joinable_thread(pthread_t& thread, const char* name, void* (*se
   return error;
 }
 
-// Starts one that is never joined.
+// Starts a thread that is never joined.
 inline int start_service_thread(const char* name, void* (*serve)(void*), void* argument) noexcept {
   pthread_t thread;
   const int error = start_joinable_thread(thread, name, serve, argument);
@@ -35,7 +35,7 @@ inline int start_service_thread(const char* name, void* (*serve)(void*), void* a
   return error;
 }
 
-// The process's only State, which derives from this. It is never destroyed, for its threads may outlive
+// The process's only State, which derives from this. It is never destroyed, because its threads may outlive
 // static objects. A forked child has none of these threads, and gets another State.
 struct of_process {
   const unsigned process = process_generation();
@@ -47,7 +47,7 @@ State& of_this_process() {
   static never_destroyed<State> first;
   static std::atomic<State*> only{&first.value};
   State* mine = only.load(std::memory_order_acquire);
-  if (mine->process != process_generation()) [[unlikely]] {  // a child has one thread
+  if (mine->process != process_generation()) [[unlikely]] {  // in a forked child
     State* const parents = mine;
     mine = new State;
     mine->parents = parents;

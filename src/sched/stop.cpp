@@ -1,4 +1,4 @@
-// Links: how they are found, told, and what waits do with them.
+// Links: how waits find them, and how stops notify them.
 #include "sennit/detail/sched/stop.hpp"
 
 #include <cassert>
@@ -14,7 +14,7 @@ namespace sennit::detail {
 
 namespace {
 
-// The fiber that the calling thread runs, or null.
+// Returns the fiber that the calling thread runs, or null.
 fiber* running_fiber() noexcept {
   const worker* const w = this_worker();
   return w != nullptr && w->ready.running() && fiber_frame(*w->ready.current) != nullptr ? w->ready.current
@@ -112,7 +112,7 @@ void stop_link::give_up(const void* low, const void* high) noexcept {
   fiber* const me = running_fiber();
   for (stop_link* link = innermost(me); link != nullptr && link >= low && link < high; link = innermost(me))
     if (link->kind_ == kind::guard)
-      reinterpret_cast<stop_guard*>(link)->~stop_guard();  // whose first member it is
+      reinterpret_cast<stop_guard*>(link)->~stop_guard();  // the link is its first member
     else if (link->kind_ == kind::scope)
       link->leave(*me);
     else
@@ -245,7 +245,7 @@ void stop_watch::watch(fiber* who, wait_claim& claim) noexcept {
       claim.take(claim_state::timed_out);
       return;
     }
-    left_ = each->outer_;  // it need not be seen
+    left_ = each->outer_;  // need not be seen
   }
 }
 
@@ -291,13 +291,13 @@ void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
 }
 
 void token_watch::stop() noexcept {
-  if (claim_ == nullptr) {  // by which the fiber may have been made ready already, so it is not looked at
+  if (claim_ == nullptr) {  // the claim may have made the fiber ready already, so this does not look at it
     notice_->tell();
     return;
   }
   const claim_result result = claim_->take(claim_state::timed_out);
   ended_ =
-      result != claim_result::lost;  // nobody else makes it ready, and it looks after this call has ended
+      result != claim_result::lost;  // no other thread makes it ready, and it looks after this call has ended
   if (result == claim_result::parked)
     parallel_ready_in_turn(*who_, fiber_status::timed_out);
 }

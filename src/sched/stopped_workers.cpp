@@ -1,4 +1,4 @@
-// The signal that stops workers, its handler, and who is waited for.
+// The signal that stops workers, its handler, and the wait for their answers.
 #include "sennit/detail/sched/stopped_workers.hpp"
 
 #include <linux/futex.h>
@@ -22,14 +22,14 @@ using namespace std::chrono_literals;
 
 constexpr clock::duration patience_to_stop = 200ms;
 
-// Who may change a request's state, and to what:
-//   unused -> asked       who stops
-//   asked -> stopping     the thread asked, which then fills in its place
-//   stopping -> stopped   the same
-//   asked -> given_up     who stops: it waited long enough
-//   stopped -> let_go     who stopped
-//   let_go -> unused      the thread asked, at its last look
-//   given_up -> unused    who stopped
+// The transitions of a request's state:
+//   unused -> asked       by the requester
+//   asked -> stopping     by the thread asked, which then fills in its place
+//   stopping -> stopped   by the thread asked
+//   asked -> given_up     by the requester, after a timeout
+//   stopped -> let_go     by the requester
+//   let_go -> unused      by the thread asked, at its last look
+//   given_up -> unused    by the requester
 enum request_state : int { unused, asked, stopping, stopped, given_up, let_go_on };
 
 struct alignas(64) request {
@@ -38,7 +38,7 @@ struct alignas(64) request {
   stopped_thread place;
 };
 
-// Never given back: a handler may come late.
+// Never given back: a handler may run late.
 constexpr std::size_t most_requests = 512;
 constinit request requests[most_requests];
 
@@ -53,7 +53,7 @@ void nap() noexcept {
   ::nanosleep(&time, nullptr);
 }
 
-// ThreadSanitizer keeps signals back and calls their handlers later, where the thread then is.
+// ThreadSanitizer defers signals, and calls their handlers later, at another place of the thread.
 std::uintptr_t stack_pointer_of(const void* context) noexcept {
 #if defined(SENNIT_TSAN)
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -189,7 +189,7 @@ const stopped_thread* stopped_workers::place_of(const worker& w) const noexcept 
   return nullptr;
 }
 
-// A thread that became the worker after it was looked for waits where it begins.
+// A thread that became the worker after the search waits where it begins.
 bool stopped_workers::holds(const worker& w) const noexcept {
   if (place_of(w) != nullptr)
     return true;

@@ -17,7 +17,7 @@
 #include "sennit/detail/sched/parallel.hpp"
 #include "service_thread.hpp"
 
-// Used: checks name it where no compiler sees it.
+// `used`: checks refer to it where the compiler does not see it.
 extern "C" {
 [[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
 }
@@ -29,7 +29,7 @@ namespace {
 constexpr clock::duration shortest = std::chrono::microseconds(100);
 constexpr clock::duration longest = std::chrono::hours(24 * 365);
 
-// From outside, and so perhaps wrong: then a fiber yields in vain, or a slice later.
+// Reads from outside, so it may be wrong. Then a fiber yields in vain, or a slice later.
 SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
   if (w.shared == nullptr)
     return w.ready.seems_to_have_others() ||
@@ -62,11 +62,11 @@ struct time_slices : of_process {
   time_slice* first = nullptr;
   bool has_thread = false;
   std::atomic<std::uint64_t> looks{0};
-  std::atomic<time_point> wakes{time_point::min()};  // when the thread looks next; written by it
+  std::atomic<time_point> wakes{time_point::min()};  // when the thread looks next; only the thread writes it
 
   static time_slices& only() { return of_this_process<time_slices>(); }
 
-  // Sets the flags that are due. When to look again.
+  // Sets the flags that are due. Returns when to look again.
   time_point look_at_all() noexcept {
     time_point next = never;
     const time_point now = clock::now();
@@ -87,7 +87,7 @@ struct time_slices : of_process {
     return next;
   }
 
-  // One that was seen to rest goes on: it may not have seen that nobody looks.
+  // Returns whether a worker that was seen resting has continued: it may not have seen the thread sleep.
   bool any_goes_on() const noexcept {
     for (const time_slice* each = first; each != nullptr; each = each->next_)
       if (each->due_ == never && !each->rests_.load(std::memory_order_seq_cst))
@@ -113,7 +113,8 @@ struct time_slices : of_process {
 
 namespace {
 
-// Above the workers, if those are real-time threads: else it would never run beside one on its CPU.
+// Runs above the workers if those are real-time threads. Otherwise it would never run on a CPU that one of
+// them uses.
 void go_before_workers() noexcept {
   int policy = 0;
   sched_param wanted{};
@@ -174,7 +175,7 @@ void time_slice::withdraw() noexcept {
   forget_requested_yield();
 }
 
-// Before, it was seen to rest, or else the thread looks within a slice.
+// If the worker was seen resting, the thread must be woken. Otherwise the thread looks within a slice.
 void time_slice::resume() noexcept {
   rests_.store(false, std::memory_order_seq_cst);
   time_slices& all = time_slices::only();

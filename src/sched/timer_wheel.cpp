@@ -14,7 +14,8 @@ static_assert(std::is_same_v<clock::period, std::nano> && sizeof(clock::rep) == 
 // Makes times before the epoch smaller than those after it.
 constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 
-// How many nodes of a slot are looked at for the earliest. The start of the slot serves when there are more.
+// For the earliest deadline, at most this many nodes of a slot are inspected. If there are more, the start of
+// the slot serves.
 constexpr unsigned looked_at = 8;
 
 void make_empty(timer_link& ring) noexcept {
@@ -76,7 +77,7 @@ void timer_wheel::take_out(timer_node& n) noexcept {
   next->previous = previous;
   previous->next = next;
   n.next = nullptr;
-  const bool last = next == previous;  // only a slot's own place is left
+  const bool last = next == previous;  // only the slot's own node is left
   if (last)
     vacate(static_cast<std::size_t>(next - rings_));
   if (--size_ == 0) {
@@ -104,7 +105,7 @@ time_point timer_wheel::find_earliest() const noexcept {
   time_point least = never;
   unsigned seen = 0;
   for (const timer_link* l = ring.next; l != &ring; l = l->next) {
-    // The position's slot is looked through: there its start is no time to wait for.
+    // In the position's slot all nodes are inspected: its start is no time to wait for.
     if (first.start != position_ && ++seen > looked_at)
       return time_of(first.start);
     least = std::min(least, static_cast<const timer_node*>(l)->when);
@@ -125,12 +126,12 @@ timer_node* timer_wheel::take_first(time_point now) noexcept {
   }
   auto* first = static_cast<timer_node*>(due().next);
   take_out(*first);
-  stale_ = size_ != 0;  // what else is due is not known
+  stale_ = size_ != 0;  // the other due nodes are not known
   return first;
 }
 
-// The position moves to the first slot that has nodes which are due, and they to the ring of the due. If
-// there is none, it moves to now; no deadline is before the one returned.
+// The position moves to the first slot that has due nodes, and these move to the ring of the due. If there is
+// none, it moves to now. Returns a time before which there is no deadline.
 time_point timer_wheel::gather(time_point now) noexcept {
   const tick until = std::max(tick_of(now), position_);
   time_point bound = time_point::min();
@@ -153,8 +154,8 @@ time_point timer_wheel::gather(time_point now) noexcept {
   return bound;
 }
 
-// Returns the earliest deadline. The slot is the first and its time has come. The position goes as far into
-// it as it may, so that a node seldom spreads more than once.
+// Returns the earliest deadline. The slot is the first one, and its time has come. The position advances into
+// it as far as possible, so that a node seldom spreads more than once.
 time_point timer_wheel::spread(slot from, tick until) noexcept {
   timer_link& ring = rings_[from.index()];
   time_point least = never;

@@ -1,4 +1,4 @@
-// Waits that several things may end, and the ends of fibers.
+// Waits that several events may end, and the ends of fibers.
 #include "sennit/detail/sched/wait.hpp"
 
 #include <linux/futex.h>
@@ -16,9 +16,9 @@ namespace sennit::detail {
 
 namespace {
 
-// Sleeps while the word is as expected, and not beyond the deadline, or returns early.
+// Sleeps while the word is `expected`, until the deadline at most. May return early.
 #if defined(SENNIT_TSAN)
-// TSan hands a signal over in calls that it knows, of which futex is none.
+// TSan delivers signals only in calls that it knows, and futex is not one of them.
 void futex_wait(std::atomic<claim_state>&, claim_state, time_point) noexcept {
   ::poll(nullptr, 0, 1);
 }
@@ -71,7 +71,7 @@ void shared_timers::fire_due(time_point now) noexcept {
     lock_.lock();
     auto* due = static_cast<fiber_timer*>(wheel_.take_due(now));
     fiber* const who = due != nullptr ? due->who_ : nullptr;
-    // Under the lock: once the claim is taken, only the lock keeps the timer where it is.
+    // Under the lock: once the claim is taken, only the lock keeps the timer alive.
     const claim_result result =
         due != nullptr ? due->claim_->take(claim_state::timed_out) : claim_result::lost;
     if (due == nullptr)
@@ -86,7 +86,7 @@ void shared_timers::fire_due(time_point now) noexcept {
 
 namespace {
 
-// The waiters that the calling thread has taken and not let go yet.
+// The waiters that the calling thread has taken, and has not let go yet.
 constinit thread_local basic_served_claim<>* taken_last = nullptr;
 
 }  // namespace
@@ -160,7 +160,7 @@ bool claimed_wait::file(token_watch* stop) noexcept {
   return claim_.park();
 }
 
-// All is on one thread: it is parked, or it has ended.
+// Everything is on one thread: the fiber is parked, or its wait has ended.
 void claimed_wait::wait_as_local_fiber() {
   struct ending {
     wait_claim& claim;
@@ -175,26 +175,27 @@ void claimed_wait::wait_as_fiber() noexcept {
   try {
     parallel_block(running_parallel(), site_, [this](fiber&) { return claim_.park(); });
   } catch (const forced_unwind&) {
-    claim_.take(claim_state::timed_out);  // unless who told us has
+    claim_.take(claim_state::timed_out);  // unless the runtime's end has taken it
     told_ = !is_taken(claim_.state());
-    if (!told_)  // it has been handed something: to be told at its next wait
+    if (!told_)  // it has received something: its next wait throws
       running_parallel().ready.current->flags.told = telling::due;
   }
 }
 
 namespace {
 
-// For reports: a fiber of a local runtime has its thread wait, if one runs.
+// For reports: a fiber of a local runtime blocks its thread, if one runs.
 class blocked_thread {
 public:
   blocked_thread(const wait_site& site, time_point deadline) noexcept {
     worker* const w = this_worker();
     if (w == nullptr || !w->ready.running() || w->ready.current->flags.stackless)
-      return;  // nobody runs, or its state just moves: there is no room then
+      return;  // no fiber runs, or its state is being moved, and there is no space for the reason
     runs_ = w->ready.current;
     status_ = runs_->flags.status;
     waits_for(*runs_, {site.reason, site.object});
-    store_in_turn(runs_->flags.status, fiber_status::blocks_thread);  // who sees that looks at the others
+    store_in_turn(runs_->flags.status, fiber_status::blocks_thread);  // a reader that sees this also reads
+                                                                      // the other fields
     if (deadline == never)
       rest_ = &w->rest;
     count_rest();
@@ -289,7 +290,7 @@ bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left,
   return true;
 }
 
-// Nobody else knows the node, and no lock keeps it: if its claim is lost, it stays until it is let go.
+// Only the waker knows the node, and no lock protects it. If its claim is lost, it exists until it is let go.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   fiber* who = nullptr;
   if (!take_waiter(w, word, who))

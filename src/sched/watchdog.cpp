@@ -1,4 +1,4 @@
-// The watchdog's thread: who is stuck, and whether all wait for each other.
+// The watchdog's thread: finds stuck workers, and processes in which all fibers wait for each other.
 #include "sennit/detail/sched/watchdog.hpp"
 
 #include <pthread.h>
@@ -42,8 +42,8 @@ void write_all(const std::string& text) noexcept {
 
 // ---- A worker that is stuck.
 
-// A dispatch is counted before it happens, and a worker that sleeps may go on with what it is given by the
-// same one: so both together tell one run of a fiber from another.
+// A dispatch is counted before it happens. A worker that sleeps may continue with a new fiber at the same
+// count. So only both together identify one run of a fiber.
 struct run_of_fiber {
   parallel_worker* at;
   unsigned dispatches;
@@ -55,7 +55,7 @@ struct run_of_fiber {
   }
 };
 
-// With the registry's lock.
+// Requires the registry's lock.
 template <class Visit>
 void each_parallel_worker(Visit visit) {
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
@@ -91,7 +91,7 @@ std::vector<run_of_fiber> find_stuck() {
   return found;
 }
 
-// What is seen while the worker is held, where nothing may be allocated.
+// The observations made while the worker is held, when nothing may be allocated.
 struct stuck_worker {
   std::size_t runtime = 0;
   unsigned index = 0;
@@ -114,7 +114,7 @@ bool is_oldest_of_its_runtime(const registration& of) noexcept {
   return each == nullptr;
 }
 
-// As sennit::dump numbers runtimes: the oldest first.
+// The number that sennit::dump gives a runtime: the oldest is first.
 std::size_t number_of(const parallel_runtime& of) noexcept {
   std::size_t number = 0;
   bool found = false;
@@ -169,7 +169,8 @@ void report_stuck(const run_of_fiber& run) {
 
 // ---- A process in which all rest.
 
-// The key is made of each worker's count of dispatches, or of waits: where it is as before, nobody has run.
+// The key is computed from each worker's count of dispatches, or of waits. If it is unchanged, no fiber has
+// run.
 struct process_rest {
   bool rests = false;
   std::uint64_t key = 14695981039346656037u;
@@ -188,8 +189,8 @@ bool rests(const parallel_worker& w) noexcept {
          of.guests.load(std::memory_order_relaxed) == 0;
 }
 
-// With the registry's lock. Somebody outside must be waiting for fibers, or else he goes on, and may wake
-// them; and nobody until a deadline, after which he does.
+// Requires the registry's lock. A thread outside must wait for fibers: otherwise it continues, and may wake
+// them. No such thread may have a deadline, after which it continues.
 process_rest see_rest() noexcept {
   process_rest seen;
   bool waited_for = waiting_thread::for_good.load(std::memory_order_relaxed) != 0;
@@ -212,11 +213,11 @@ process_rest see_rest() noexcept {
   return seen;
 }
 
-// So long all must have rested before it is said, at least: a thread outside may be about to wake somebody.
+// All must have rested for at least this long before a report: a thread outside may be about to wake a fiber.
 constexpr clock::duration rest_period = 100ms;
 constexpr unsigned most_tries = 3;
 
-// What is known of the rest that was seen last. The thread's alone.
+// The data about the last rest that was seen. Used only by the watchdog's thread.
 struct known_rest {
   std::uint64_t key = 0;
   unsigned tries = 0;
@@ -229,8 +230,8 @@ bool still_rests(void* key) noexcept {
   return now.rests && now.key == *static_cast<const std::uint64_t*>(key);
 }
 
-// Whether the process has a thread that neither runs fibers nor waits for them: it may be about to wake one.
-// Sennit's own threads are known by their names.
+// Returns whether the process has a thread that neither runs fibers nor waits for them: it may be about to
+// wake one. Sennit's own threads are recognized by their names.
 bool has_other_threads() {
   std::size_t unknown = 0;
   std::error_code error;
@@ -280,14 +281,14 @@ struct watchdog : of_process {
   std::mutex lock;
   std::condition_variable changed;
   watchdog_use* uses = nullptr;
-  std::uintptr_t thread_number = 0;  // of the thread that looks; a thread of a lower number is to end
+  std::uintptr_t thread_number = 0;  // of the current thread; threads with lower numbers end
   pthread_t thread{};
-  bool has_new_use = false;  // a runtime that may lie where a former one lay: what was known is of that
+  bool has_new_use = false;  // a new runtime may be where a former one was: forget what is known
 };
 
 namespace {
 
-// How often to look: what is found is late by that much at most. Under the lock.
+// How often to look: reports are late by at most that. Requires the lock.
 clock::duration period_of(const watchdog& of) noexcept {
   clock::duration shortest = 1s;
   for (const watchdog_use* each = of.uses; each != nullptr; each = each->next) {
@@ -299,7 +300,7 @@ clock::duration period_of(const watchdog& of) noexcept {
   return std::max<clock::duration>(shortest, 1ms);
 }
 
-// The most that any runtime wants.
+// Returns the most that any runtime requests.
 deadlock_reports deadlocks_wanted(const watchdog& of) noexcept {
   deadlock_reports most = deadlock_reports::none;
   for (const watchdog_use* each = of.uses; each != nullptr; each = each->next)
@@ -337,7 +338,7 @@ extern "C" void* sennit_watchdog_thread(void* number) {
   return nullptr;
 }
 
-// Under the lock. Returns an errno.
+// Requires the lock. Returns an errno value.
 int start_thread(watchdog& of) noexcept {
   return start_joinable_thread(of.thread, "sennit/watchdog", sennit_watchdog_thread,
                                reinterpret_cast<void*>(of.thread_number));
@@ -365,7 +366,7 @@ watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
 
 watchdog_use::~watchdog_use() {
   if (by == nullptr || by->process != process_generation())
-    return;  // nobody's, or the parent's, in a child
+    return;  // no watchdog, or the parent's, in a child
   std::unique_lock hold(by->lock);
   if (next != nullptr)
     next->previous = previous;
@@ -379,7 +380,7 @@ watchdog_use::~watchdog_use() {
   by->changed.notify_all();
   hold.unlock();
   if (is_last)
-    ::pthread_join(thread, nullptr);  // the process then has no thread that it does not know
+    ::pthread_join(thread, nullptr);  // so that the process has no unknown thread left
 }
 
 }  // namespace sennit::detail

@@ -1,4 +1,5 @@
-// Who runs next: what leaves a fiber, the deciders, and how a worker waits when nobody can run.
+// The choice of the next fiber: how a fiber leaves, the deciders, and how a worker waits when no fiber can
+// run.
 #include "sennit/detail/sched/worker.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ bool has_posts(const worker& w) noexcept {
 }
 
 // A post that finds no memory or no room for its fiber is delayed, and so are later ones that make fibers.
-// The others run, for they may end fibers.
+// Other posts run, because they may end fibers.
 void run_posts(worker& w) noexcept {
   while (posted* const post = w.delayed.first) {
     posted* const next = post->next;
@@ -42,7 +43,7 @@ void wake_due(worker& w) noexcept {
   while (timer_node* due = w.deadlines.take_due(now)) {
     fiber& f = static_cast<local_timer*>(due)->who;
     if (!f.is_parked())
-      continue;  // woken, and yet to run
+      continue;  // woken, but has not run yet
     if (!recognize(f))
       continue;
     stop_waiting(f);
@@ -54,13 +55,13 @@ void renew_poll(worker& w, look_result what) noexcept {
   w.until_poll = until_next_look(w, what);
 }
 
-// By a decider, which looks outside itself once none is left.
+// Counts a dispatch in a decider, which polls itself when none is left.
 void count_dispatch(worker& w) noexcept {
   if (w.until_poll > 0)
     --w.until_poll;
 }
 
-// Every so many dispatches, or after a rest. The host, if it is its turn, else null.
+// Polls: when due, or after a rest. Returns the host if it should run, otherwise null.
 [[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w, bool rested = false) noexcept {
   bool found = has_posts(w);
   if (found)
@@ -119,15 +120,15 @@ bool quiet_outside(worker& w) noexcept {
 
 namespace {
 
-// It is time to look outside, or a decider makes every switch.
+// A poll is due, or deciders make every switch.
 [[gnu::cold, gnu::noinline]] sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept {
   if (w.shared != nullptr) [[unlikely]]
-    w.ready.step_off(self);  // refuses
+    w.ready.step_off(self);  // ends the program
   const bool may_enter = w.until_poll != 0 || quiet_outside(w);
   return left_for(w, self, as, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
 }
 
-// Apart, so that leave_for_next need not save a register: it ends by a jump there.
+// Separate, so that leave_for_next need not save a register: it ends with a jump there.
 [[gnu::noinline]] sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept {
   return left_for(w, self, as, w.ready.step_off_otherwise(self));
 }
@@ -165,11 +166,11 @@ sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& wo
 
 namespace {
 
-// run_once(): the fibers that are ready now may run, and who joins one of them that ends, then the host goes
-// on.
+// For run_once(): the fibers that are ready now may run, and those that join one of them. Then the host
+// continues.
 void limit_run(worker& w) noexcept {
   w.host_wanted = true;
-  w.pace.often();  // its looks are the host's
+  w.pace.often();  // its polls are the host's
   w.until_poll = static_cast<unsigned>(w.ready.size());
 }
 
@@ -180,7 +181,7 @@ time_point idle_until(const worker& w, bool once) noexcept {
   return once ? std::min(due, w.host_deadline) : due;
 }
 
-// Waits for what nobody is certain to bring: for the watchdog, who tells one such wait from the next.
+// Marks a wait that no event is certain to end. The watchdog distinguishes such waits by the count.
 class resting {
 public:
   resting(worker& w, bool once) noexcept : word_(w.rest), since_(word_.load(std::memory_order_relaxed)) {
@@ -198,9 +199,9 @@ private:
   bool rests_;
 };
 
-// Nobody can run: waits until somebody can. The host, if it need not wait or will not wait longer. The driver
-// is not asked to look before it waits: that would be a system call for nothing. But a fiber whose deadlines
-// have always passed must not keep it from being asked at all.
+// No fiber can run: waits until one can. Returns the host if it need not wait, or will not wait longer. Does
+// not poll the driver before it waits: that would be a system call for nothing. But a fiber whose deadlines
+// have always passed must not prevent all polls.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
   const bool once = w.host_waits_for == nullptr;
   bool trimmed = false;
@@ -247,8 +248,8 @@ private:
   return idle(w);
 }
 
-// Whether a fiber that parks or yields is to be told now that the runtime ends. Who was spawned since then is
-// told like those who were ready.
+// Returns whether a fiber that parks or yields must unwind now, because the runtime ends. Fibers spawned
+// since then are treated like those that were ready.
 bool tell_now(const worker& w, fiber& f) noexcept {
   if (!w.unwinding) [[likely]]
     return false;
@@ -302,7 +303,7 @@ sennit_decision sennit_decide_park(sennit_context self, void* argument) {
   return entering(w, *next_fiber(w));
 }
 
-// The running fiber blocks without a stack, which is left: at `self`. Its continuation is the payload.
+// The running fiber blocks without a stack. It has left its stack at `self`. Its continuation is the payload.
 sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& f = *w.ready.current;
@@ -319,7 +320,7 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
   return entering(w, *next_fiber(w));
 }
 
-// A stack was left that no fiber has, and nobody runs.
+// A stack was left that no fiber has. No fiber runs.
 sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
   worker& w = *this_worker();
   count_stacks(-1);
@@ -327,7 +328,7 @@ sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
   return w.shared != nullptr ? parallel_next(static_cast<parallel_worker&>(w)) : entering(w, *next_fiber(w));
 }
 
-// The same, where somebody is current.
+// The same when a fiber is current.
 sennit_decision sennit_decide_for_current(sennit_context, void* left) {
   worker& w = *this_worker();
   count_stacks(-1);
@@ -335,8 +336,8 @@ sennit_decision sennit_decide_for_current(sennit_context, void* left) {
   return entering(w, *w.ready.current);
 }
 
-// The running fiber has ended and been filed, but for what must wait until its stack is left. Where it can be
-// entered anew it is not resumed here: what it has suspended is forgotten.
+// The running fiber has ended and been filed, except for the steps that must wait until its stack is left.
+// With direct entry, it is not resumed here: its suspended context is dropped.
 sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& done = *w.ready.current;
@@ -370,7 +371,7 @@ struct decision_request {
 [[gnu::noinline]] SENNIT_UNSANITIZED std::uintptr_t suspend_to_host(worker& w, sennit_decider decide,
                                                                     void* argument, bool keep) noexcept {
   decision_request wanted{decide, argument};
-  w.ready.current->frame->active_identity = current_identity();  // a coroutine's, if it runs one
+  w.ready.current->frame->active_identity = current_identity();  // a coroutine's, if the fiber runs one
   const sennit_transfer transfer =
       swap(w.host_context, reinterpret_cast<std::uintptr_t>(&wanted), w.host_identity, keep);
   this_worker()->host_context = transfer.from;
@@ -403,12 +404,12 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
 
 #endif
 
-// Its stack may be reused, and will not be before it is left.
+// Its stack may be reused, but not before it is left.
 [[gnu::noinline]] static sennit_decision finish_unjoined(worker& w, fiber& self) noexcept {
-  // Nor does the host wait for it. (One that is unusual may have a stack that goes back at once.)
+  // The host does not wait for it, either. (The stack of an unusual fiber may be freed at once.)
   if (!self.flags.owned && !self.flags.unusual && may_enter_directly(w)) {
     if (fiber* next = w.ready.step_off(self)) {
-      const sennit_decision decision = entering(w, *next);  // before our stack may be taken for it
+      const sennit_decision decision = entering(w, *next);  // before our stack can be taken for that fiber
       fiber_give(w, self);
       return sennit_round_leave(decision);
     }
@@ -416,9 +417,8 @@ void host_leaves(worker& w, sennit_decider decide) noexcept {
   return fiber_finish_slow(w);
 }
 
-// A joiner takes the place of the one that ends, and gives it back; that is no dispatch to be counted, for
-// the joiner has been left by one. Whatever else is called is called last, by a jump: no register has to be
-// saved for it.
+// A joiner takes the place of the ending fiber, and gives it back. This is not counted as a dispatch: the
+// joiner left by one. All other functions are tail-called by a jump, so no register has to be saved.
 sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
   fiber& self = *w.ready.current;
   self.flags.status = fiber_status::finished;

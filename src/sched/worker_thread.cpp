@@ -1,5 +1,5 @@
-// A worker and the thread that runs it: how it is made, entered, left and ended. (Who runs on it:
-// worker.cpp.)
+// A worker and the thread that runs it: how it is made, entered, left and ended. (For the choice of fibers,
+// see worker.cpp.)
 #include "sennit/detail/sched/worker.hpp"
 
 #include <pthread.h>
@@ -36,7 +36,7 @@ unsigned process_generation() noexcept {
   static std::atomic<unsigned> forks{0};
   static const int registered =
       ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(registered);  // without memory for it, forks go unnoticed
+  static_cast<void>(registered);  // if this fails for lack of memory, forks go unnoticed
   return forks.load(std::memory_order_relaxed);
 }
 
@@ -61,7 +61,7 @@ void host_enters(worker& w) noexcept {
   static constinit thread_local int number = 0;
   if (number == 0)
     number = ::gettid();
-  w.thread.exchange(number, std::memory_order_seq_cst);  // and then look, as who holds workers does
+  w.thread.exchange(number, std::memory_order_seq_cst);  // then look, like the thread that holds workers
   if (workers_are_held.load(std::memory_order_seq_cst) != 0) [[unlikely]]
     wait_until_let_go();
 }
@@ -77,7 +77,7 @@ void host_run(worker& w) noexcept {
   w.host_wanted = false;
   w.inbox.say_awake();
   host_leaves(w, sennit_decide_host);
-  w.inbox.say_asleep();  // the host may wait for our descriptor: posts must wake it
+  w.inbox.say_asleep();  // the host may poll our descriptor: posts must wake it
   w.host_wanted = false;
   host_goes(w);
 }
@@ -123,9 +123,9 @@ void worker_unwind(worker& w) noexcept {
   fiber_for_each(
       w,
       [](void*, fiber& f) {
-        // Who joins it is told to leave too, and is not to be woken any more.
+        // Its joiner is unwound, too, and must not be woken any more.
         f.joiner = nullptr;
-        // Who became ready by itself is told at its next park or yield: it may have been handed something.
+        // A ready fiber unwinds at its next park or yield: it may have received something.
         f.flags.told = f.is_parked() ? telling::done : telling::due;
         if (f.flags.told == telling::due)
           return;
@@ -154,7 +154,7 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, paral
     ready.refuse();
   watch_locks();
   fault_running_fiber.store(running_fibers_record, std::memory_order_relaxed);
-  fault_must_watch_thread();  // not by the first thread that runs it: nobody knows when that does
+  fault_must_watch_thread();  // not by the first thread that runs it: when that happens is unknown
   driver = make_driver(*this);
   stack_memory = stack_take(default_stack_size);
   char* top = stack_memory.high() - 48;
@@ -163,7 +163,7 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, paral
 
 sennit_worker::~sennit_worker() {
   if (process != process_generation())
-    return;  // exit() of a child: the fibers, and what they have open, are the parent's
+    return;  // exit() in a child: the fibers and their open resources belong to the parent
   worker_unwind(*this);
   if (local_value* const kept = upcalls.load(std::memory_order_acquire))
     kept->destroy(*kept);

@@ -1,4 +1,5 @@
-// Yields that do not come back: the frames are unwound, and the fiber goes on by what it has set.
+// Yields that do not return: the frames are unwound, and the fiber continues with the continuation that it
+// has set.
 #include <exception>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace sennit::detail {
 
 namespace {
 
-// The link that leads to it, or to the end.
+// Returns the link that points to it, or the last link.
 local_value** link_of_yield_continuation(const fiber& self) noexcept {
   local_value** link = &self.frame->own.locals;
   while (*link != nullptr && (*link)->key != yield_continuation::its_key)
@@ -22,7 +23,7 @@ local_value** link_of_yield_continuation(const fiber& self) noexcept {
 
 void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
   self.flags.unusual |= is_unusual;
-  // Where frames were given up, with whoever would have reset these.
+  // Frames may have been given up whose destructors would have reset these.
   frame.record.hook = nullptr;
   frame.no_yield = 0;
   if ((self.flags.unusual & yields_away) == 0)
@@ -32,7 +33,8 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
   if (!by.left_by || self.home->unwinding)
     return;
   continuation next = std::move(by.left_by);
-  continuation_access::keep(next, self);  // it has the room: the values, once more, for there may be others
+  continuation_access::keep(next,
+                            self);  // needs no memory; takes the values again, for there may be new ones
   leave_unwound(frame, destroy, std::move(next));
 }
 

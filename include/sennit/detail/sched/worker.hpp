@@ -92,8 +92,7 @@ struct sennit_worker {
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
   // Constant data that other workers read. Two lines apart from changing data, because the processor fetches
   // lines in pairs.
-  alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // its runtime; null: a local runtime's
-                                                                    // worker
+  alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // null: a local runtime's worker
   sennit::detail::stack_shape usual_stack;                          // for fibers that request no other
   sennit::detail::stack_memory stack_memory;
   std::unique_ptr<sennit::detail::driver> driver;
@@ -124,14 +123,12 @@ struct sennit_worker {
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
   sennit::detail::delayed_posts delayed;
   sennit::detail::look_pace pace;
-  bool yield_deferred = false;  // a forced yield was requested but not possible: it happens when the obstacle
-                                // is gone
+  bool yield_deferred = false;  // a forced yield was not possible when requested, and happens later
   sennit::detail::time_slice slice;
   sennit_context host_context = nullptr;                     // the context of deciders that need one
   sennit::detail::switch_identity* host_identity = nullptr;  // and its identity for sanitizers
 #if defined(SENNIT_SANITIZED)
-  sennit::detail::coroutine_frame* attached = nullptr;  // the stack of the entered fiber, until that is
-                                                        // attached
+  sennit::detail::coroutine_frame* attached = nullptr;  // the entered fiber's stack, until it is attached
 #endif
 
   sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack,
