@@ -260,7 +260,7 @@ struct sight {
   bool whole = false;  // nothing was omitted for lack of memory
 };
 
-// `frame`: as for stopped_workers. Calls `wanted()` while all workers are held, and returns false if it does.
+// `frame`: as for stopped_workers. Calls `wanted()` while all workers are held, and returns its result.
 template <class Wanted>
 bool look_around(sight& to, const void* frame, Wanted wanted) {
   const scratch_stack scratch;

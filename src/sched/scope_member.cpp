@@ -128,7 +128,8 @@ continuation scope_member::run(fiber& f, coroutine_frame& frame) {
   return {};
 }
 
-// If a stop came meanwhile, the stop ends the wait, and not the waker.
+// The waker has taken the fiber, so a stop that came meanwhile could not. It is noticed here, and ends the
+// wait.
 bool scope_member::woken(void* place, fiber& f) noexcept {
   const leading_code& code = code_of(f);
   const std::lock_guard hold(code.of->lock_);

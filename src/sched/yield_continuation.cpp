@@ -33,8 +33,7 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
   if (!by.left_by || self.home->unwinding)
     return;
   continuation next = std::move(by.left_by);
-  continuation_access::keep(next,
-                            self);  // needs no memory; takes the values again, for there may be new ones
+  continuation_access::keep(next, self);  // needs no memory: copies the values again, which may be new
   leave_unwound(frame, destroy, std::move(next));
 }
 

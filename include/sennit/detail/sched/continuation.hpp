@@ -130,7 +130,8 @@ inline void say_stackless(fiber& f, bool is) noexcept {
 }
 
 struct continuation_access {
-  // Begins a continuation. Its data is to be made in the place that this returns. Throws std::bad_alloc.
+  // Begins a continuation. The caller constructs its data in the place that this returns. Throws
+  // std::bad_alloc.
   template <std::size_t size>
   static void* begin(continuation& made) {
     if constexpr (size > continuation_room)

@@ -19,8 +19,8 @@
 
 #include "sennit/detail/stack/sanitizer.hpp"
 
-// A static libc leaves no other functions behind ours. For programs that are linked with one, build the
-// library with SENNIT_UNAWARE_OF_LOCKS.
+// With a static libc there are no further functions to call behind the replaced ones. For such programs,
+// build the library with SENNIT_UNAWARE_OF_LOCKS.
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED) && !defined(SENNIT_UNAWARE_OF_LOCKS)
 #define SENNIT_KNOWS_HELD_LOCKS 1
 #endif
