@@ -193,9 +193,8 @@ struct ways {
   }
 };
 
-// At the end of a runtime, when no fiber is ready: returns whether another thread has taken a fiber out of
-// what it waited for, but has not made it ready yet. Such a fiber has not run since: otherwise its wait would
-// have thrown.
+// For the end of a runtime, when no fiber is ready. Returns whether another thread has ended a fiber's wait,
+// but has not made it ready yet. Such a fiber has not run since: otherwise its wait would have thrown.
 bool any_owed(const parallel_runtime& of) noexcept {
   bool found = false;
   for (const auto& each : of.workers)

@@ -13,7 +13,7 @@ sennit_decision enter(worker& w, fiber* next) noexcept {
   return entering(w, *next);
 }
 
-// For fibers that only call spawn_now, whose children end before other fibers get a turn: returns a fiber
+// Some fibers only call spawn_now, and their children end before other fibers get a turn. Returns a fiber
 // that waits for its turn, not for its child.
 fiber* take_other(parallel_worker& w) noexcept {
   fiber* const oldest = direct_entry ? w.ring.oldest() : nullptr;

@@ -69,8 +69,8 @@ void function_left(fiber& self) noexcept {
 
 // ---- Without a stack.
 //
-// The scope's own token ends waits that are stoppable by it, and not this code: their callback is newer than
-// the member's, so it is called first.
+// If a wait is stoppable by the scope's own token, the token ends it, and not this code. The wait's callback
+// is newer than the member's, so it is called first.
 
 namespace {
 

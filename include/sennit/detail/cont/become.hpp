@@ -64,8 +64,8 @@ concept brings_in_place = requires(T& wait, fiber_status why) { wait.bring(why).
 template <class T>
 concept may_wait_again = requires(T& wait) { wait.is_over(); };
 
-// The offset of a member in bytes, computed by the compiler. offsetof is only conditionally supported for
-// these types, which have no standard layout, and warns where a user's precompiled header instantiates them.
+// The offset of a member in bytes, computed by the compiler. These types have no standard layout, so offsetof
+// is only conditionally supported. It also warns if a user's precompiled header instantiates them.
 template <class Whole>
 union unconstructed {
   unconstructed() = delete;

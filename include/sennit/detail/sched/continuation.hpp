@@ -1,9 +1,9 @@
 // Fibers that block without a stack, as the run loop sees them.
 //
 // A fiber's function that returns a continuation blocks: its frames have returned, and its stack belongs to
-// the worker again. The rest is in the descriptor: the code, which defines the wait and the function to
-// resume with, and up to 48 bytes of that code's data. Before such a fiber is entered, it gets a stack. Most
-// often this is the stack that its predecessor has just given up.
+// the worker again. The descriptor keeps the rest: the code, which defines the wait and the next function,
+// and up to 48 bytes of its data. Before such a fiber is entered, it gets a stack. Most often this is the
+// stack that its predecessor has just given up.
 //
 //   round (on its stack) -> thread_block: stack_detach, file -> ... woken, queued like any other fiber ...
 //     -> the next fiber has no stack, either: call_continuation, stack_attach, right here (handoff)
@@ -39,8 +39,8 @@ namespace detail {
 struct continuation_code : wait_site {
   // Runs on the stack that the fiber gets. Takes the data out of its place, attaches the stack, destroys the
   // continuation_far if there is one, and continues with the function. If the wait, the function and the
-  // state are trivially destructible, nothing on the stack has to be destroyed after that: the frames may be
-  // left for good (leave_frames).
+  // state are trivially destructible, nothing on the stack needs destruction then: leave_frames may leave the
+  // frames permanently.
   continuation (*run)(fiber& f, coroutine_frame& frame);
   // The fiber has no stack any more. Puts it where its waker finds it, and must not touch it after that. If
   // `from` is not null, moves the code's data from there first; otherwise the data is already in its place.
@@ -273,10 +273,9 @@ void forget_yield_continuation() noexcept;
 // The running fiber continues with `next`. Its frames are given up: only guards and shields in them are
 // destroyed. Throws std::bad_alloc, before any change. become.hpp says when it may be called.
 [[noreturn, gnu::cold]] void leave_frames(continuation&& next);
-// If the fiber may not leave its frames, ends the program with the reason. In builds with assertions and
-// without a sanitizer, it also checks the frames: those of the callers of the function whose
-// __builtin_dwarf_cfa() `frame` is, except the first `trusted` ones. `what`: the function that the user
-// called.
+// If the fiber may not leave its frames, ends the program with the reason. Builds with assertions and without
+// a sanitizer also check the frames. `frame`: the __builtin_dwarf_cfa() of a function. Its callers' frames
+// are checked, except the first `trusted` ones. `what`: the function that the user called.
 [[gnu::cold]] void may_leave_frames(const char* what, const void* frame, unsigned trusted = 0) noexcept;
 
 // Calls the continuation of a fiber on the stack that the fiber gets by that. At the runtime's end, destroys
@@ -297,7 +296,7 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
 // stacks. Ends the program if there is no memory for a stack.
 [[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
 
-// Returns whether the fiber may continue on a stack that another fiber has given up (stack handoff): it has
+// Returns whether the fiber may continue on a stack that another fiber has given up (stack handoff). It has
 // none, and wants one of that size.
 inline stack_shape stack_shape_of(const sennit_worker& w, const fiber& f) noexcept;
 inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_frame& frame) noexcept {
@@ -308,7 +307,7 @@ inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_fra
 // std::bad_alloc.
 fiber& stackless_make(sennit_worker& w, continuation&& begins);
 
-// Ends the program with a message if a stackless fiber waits for an object of the other kind of runtime: it
+// Ends the program with a message if a stackless fiber waits for an object of the other kind of runtime. It
 // has no thread that could wait in its place.
 inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept;
 [[noreturn, gnu::cold]] void is_of_other_kind(bool parallel, const char* reason) noexcept;

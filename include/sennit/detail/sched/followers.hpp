@@ -1,11 +1,11 @@
 // What a switch between fibers prefetches for later fibers.
 //
 // Fibers that wake each other do so again and again, in the same order. The fiber that ran after `next`
-// before will probably run after it again, and so on. So a switch now fetches what the third fiber after it
-// will need: its stack, and the descriptor of the fiber behind it, for the next prefetch. Then switches no
-// longer wait for memory. With 10,000 fibers that wake each other in a random order, a hop takes a quarter of
-// the time; in a parallel runtime, half (./run bench threadring). With 503 fibers it makes no difference
-// whether one looks one, three or five ahead. With a million, five is no better.
+// before will probably run after it again, and so on. So a switch now fetches the data of the third fiber
+// after it: its stack, and, for the next prefetch, the descriptor behind it. Then switches no longer wait for
+// memory. With 10,000 fibers that wake each other in a random order, a hop takes a quarter of the time. In a
+// parallel runtime, it takes half (./run bench threadring). With 503 fibers it makes no difference whether
+// one looks one, three or five ahead. With a million, five is no better.
 //
 // Descriptors note their followers, as the distance between descriptors. What is read of other fibers is a
 // guess: they may be gone, or belong to another thread.

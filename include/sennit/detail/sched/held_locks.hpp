@@ -1,9 +1,9 @@
 // In debug builds, reports a fiber that gives its thread to other fibers while it holds a pthread lock.
 //
-// The fiber may resume on another thread, but only the thread that locked may unlock. If the fiber stays on
-// its thread (it is pinned, or in a local runtime), another fiber there that wants the lock blocks the thread
-// forever, and the holder with it. So both cases are reported on standard error, once for each of the first
-// places. The fiber then continues.
+// The fiber may resume on another thread, but only the thread that locked may unlock. A fiber may also stay
+// on its thread: it is pinned, or in a local runtime. Then another fiber there that wants the lock blocks the
+// thread forever, and the holder with it. So both cases are reported on standard error, once for each of the
+// first places. The fiber then continues.
 //
 // A library that is built with assertions and without a sanitizer defines the pthread functions that lock and
 // unlock mutexes, rwlocks and spin locks. Programs call these functions, and they call libc's. They note, for
@@ -12,8 +12,8 @@
 // in inline code, in the user's build. Library and user may be built either way.
 //
 // Rejected: reading the owner from a pthread_mutex_t, because libc may change its layout, and the other locks
-// store no owner. A record that moves with its fiber, because its locks are then unlocked where they should
-// not be; for that reason a record is forgotten once reported. A park that calls a check, because users with
+// store no owner. A record that moves with its fiber, because its locks are then unlocked on the wrong
+// thread. For that reason a record is forgotten once reported. A park that calls a check, because users with
 // assertions could not link a library without.
 #pragma once
 

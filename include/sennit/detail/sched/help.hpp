@@ -1,10 +1,10 @@
 // Decides whether it pays for one worker to help another.
 //
 // A theft interrupts the victim's CPU, and the loot comes through another cache. Waking a thief costs a
-// system call. Fibers that run for nanoseconds are not worth these microseconds, and this shows only
-// afterwards: a theft paid if both workers have been busy for a while. So after a theft that did not pay, a
-// worker does not steal again until it has slept. A worker also calls sleepers less and less often while that
-// does not pay.
+// system call. Fibers that run for nanoseconds are not worth these microseconds. This shows only afterwards:
+// a theft paid if both workers have been busy for a while. So after a theft that did not pay, a worker does
+// not steal again until it has slept. A worker also calls sleepers less and less often while that does not
+// pay.
 //
 // Even without a call, a sleeper comes when it is the watcher and looks (idling.hpp).
 #pragma once

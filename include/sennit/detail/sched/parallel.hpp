@@ -1,7 +1,7 @@
 // A worker of a parallel runtime, and what its fibers do: yield, block, begin, end.
 //
 // Like a local runtime's worker (worker.hpp), except that other workers steal from it. So its ready fibers
-// are in a ring and a slot of their own (work_ring.hpp), and other workers must not see a fiber before it has
+// are in a ring and a slot of their own (work_ring.hpp). Other workers must not see a fiber before it has
 // left its stack. Two rules ensure that:
 //
 //   A fiber that blocks or ends does so in a decider, on the worker's stack. Only there it is put where its

@@ -27,8 +27,8 @@ namespace sennit::detail {
 #endif
 inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
 
-// For tests. Runtimes made while it is true scatter their fibers: each fiber that becomes ready, or yields,
-// moves to the worker after the one where it was last sent.
+// For tests. Runtimes made while it is true scatter their fibers. A fiber that becomes ready, or yields,
+// moves to the worker after its last one.
 inline constinit std::atomic<bool> scatter_fibers{false};
 
 // For the policy hybrid, once the slot's budget is spent (parallel_policy.cpp). Until it is renewed, `left`

@@ -8,7 +8,7 @@
 //
 // A scope has a link of kind `owner` in the chain of the fiber that made it. The first fiber of the scope
 // that fails notifies this link. Then the owner's wait throws that fiber's exception instead of
-// sennit::cancelled: the scope's destructor could not replace an exception that leaves the block. join()
+// sennit::cancelled. The scope's destructor could not replace an exception that leaves the block. join()
 // takes the link out of the chain while it waits.
 //
 // A fiber without links pays one test of a flag per wait.

@@ -6,19 +6,19 @@
 //   ...       and so on; nine levels are all of time
 //
 // A tick is 2^14 ns (16 us); its number is read in digits of six bits. A node's level is where its tick first
-// differs from the wheel's position, its slot the digit there. So within a level all is later than the
-// position, and every level is later than the ones below it: the first occupied slot of the first occupied
-// level has the earliest deadlines. Bitmaps find it; empty slots cost nothing, however far the clock jumps.
+// differs from the wheel's position, its slot the digit there. So all nodes of a level are later than the
+// position, and every level is later than the ones below it. The earliest deadlines are in the first occupied
+// slot of the first occupied level. Bitmaps find it; empty slots cost nothing, however far the clock jumps.
 //
-// The position moves to the first slot when its time has come. Its nodes spread over the levels below, or,
-// at level 0, those that are due go to the ring of the due, from which they are handed out; the others stay
-// until their very nanosecond. A deadline before the position is put into the position's slot.
+// The position moves to the first slot when its time has come. Its nodes spread over the levels below. At
+// level 0, due nodes go to the ring of the due, from which they are handed out. The others stay until their
+// exact nanosecond. A deadline before the position is put into the position's slot.
 //
 // A node moves down at most eight times, seldom more than once. But the nodes of one slot move all at the
 // same time: a million take some 10 ms.
 //
-// Rejected: a heap (allocates, is logarithmic, moves what others refer to); slots taken modulo the round,
-// with a list for what is beyond the last level (to be looked through each round).
+// Rejected: a heap, which allocates, is logarithmic, and moves nodes to which others refer. Slots modulo the
+// round, with a list of nodes beyond the last level, which must be searched in each round.
 #pragma once
 
 #include <cassert>

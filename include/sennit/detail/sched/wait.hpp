@@ -66,7 +66,7 @@ inline bool leave_list(waiter& w) noexcept {
 
 // A wait of the calling fiber or thread that several events may end. Construct it, enter node(), or other
 // places that belong to it, into lists, call wait(), then leave the lists. A fiber of a local runtime blocks
-// its thread, unless it uses kind::local: then only its own thread may end the wait, and wait() may throw.
+// its thread, unless it uses kind::local. Then only its own thread may end the wait, and wait() may throw.
 class claimed_wait {
 public:
   enum class kind : bool { any, local };
@@ -139,8 +139,8 @@ inline const void* caller() noexcept {
 }
 
 // Returns the caller's worker if the caller may use the fast path, or null. A fiber that a stop may interrupt
-// may not. Nor may any fiber while its runtime ends: it could have to leave before it has filed itself, and
-// the rest of the filing (such as releasing a lock) would not happen.
+// may not. Nor may any fiber while its runtime ends. It might have to unwind before it has filed itself, and
+// would not finish the filing, such as releasing a lock.
 SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
   parallel_worker* w = this_parallel();
   return w != nullptr && deadline == never && !w->unwinding && !w->ready.current->flags.stoppable ? w

@@ -23,12 +23,15 @@
 // owner does not advance while it grows. If the claimed entry is in the loot, the owner has lost it. The loot
 // may be empty, if a thief took only the slot's occupant.
 //
-// There are three kinds of theft. steal_half never takes the newest entry: a quick owner is about to return
-// to it. steal_lone is for an owner that has not dispatched for a moment: it takes the newest entry, too, if
-// it is the only one. steal_late is for an owner that has not dispatched for long. Such an owner may hold the
-// fiber it needs to continue in its slot, or as its newest entry, so steal_late takes everything. The newest
-// fiber may still be on its stack: an owner may push the fiber that it is about to leave, or put it into the
-// slot. So the owner marks the fiber as leaving before that, and clears the mark after it has left.
+// There are three kinds of theft:
+//   steal_half   never takes the newest entry: a quick owner is about to return to it
+//   steal_lone   for an owner that has not dispatched for a moment: also takes an only entry
+//   steal_late   for an owner that has not dispatched for long: takes everything, because the fiber that it
+//                needs to continue may be in its slot, or its newest entry
+//
+// The newest fiber may still be on its stack: an owner may push the fiber that it is about to leave, or put
+// it into the slot. So the owner marks the fiber as leaving before that, and clears the mark after it has
+// left.
 //
 // Rejected: a head that owner and thieves advance by compare-and-swap (a locked instruction in every
 // dispatch). A thief that only sets its word and leaves: either could then own the claimed entry. A slot that

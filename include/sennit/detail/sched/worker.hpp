@@ -4,7 +4,7 @@
 // A fiber that yields, blocks or ends enters its successor directly, without a trip through a scheduler's
 // context. To yield, inline code takes the successor from the queue and switches, without a call and a
 // return. To block, it calls a function that takes the successor and returns before the switch. All this may
-// happen on the running fiber's own stack because only this thread runs the worker's fibers: no fiber can
+// happen on the running fiber's own stack, because only this thread runs the worker's fibers. No fiber can
 // resume before its switch is over. (A worker from which others steal must publish a fiber only after it has
 // left its stack.)
 //
@@ -356,8 +356,8 @@ struct nobody_done : fiber {
 extern nobody_done nobody;
 [[gnu::cold]] void leave_if_told(const fiber& done);
 
-// Called when the awaited action did not happen because its performer has left: throws at once if the fiber
-// would have to leave at its next wait.
+// Called when the awaited action did not happen because its performer has left. Throws at once if the fiber
+// would have to unwind at its next wait.
 [[gnu::cold]] void leave_if_due();
 
 // A parked fiber that is in no list any more becomes ready, with the word that is stored in it.
