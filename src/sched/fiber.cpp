@@ -353,7 +353,7 @@ void fiber_fail(fiber& f) noexcept {
   f.frame->no_yield = 0;  // it may have left C code with a no-yield section, without a cleanup
   if ((f.flags.unusual & is_of_scope) != 0)
     return scope_member::of(f).fail(std::current_exception());
-  if (f.home->unwinding)  // it was unwound: its wait was interrupted, and it reported that
+  if (f.home->unwinding)  // it unwinds: an interrupted wait caused the exception
     return;
   if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());

@@ -101,7 +101,7 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   if ((w->ready.current->flags.unusual & yields_away) != 0) [[unlikely]]
     leave_by_forced_yield(*w->ready.current, __builtin_dwarf_cfa());
   const undisturbed as_if_nothing(*w, *w->ready.current);
-  // The next dispatch polls, too: no other fiber may yield for long.
+  // The next dispatch polls, too: it may be long until another one would.
   w->pace.often();
   if (w->shared == nullptr) {
     w->until_poll = 0;

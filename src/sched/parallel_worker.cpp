@@ -221,7 +221,7 @@ sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context se
   done.context = direct_entry ? done.frame->context : self;
   fiber* const newest = direct_entry ? w.ring.newest() : nullptr;
   const bool was_entered = newest != nullptr && parallel_is_entering(*newest, done);
-  // It may not be joined for long, and fibers block without a stack in order to need fewer.
+  // A join may come much later, and fibers block without a stack in order to need fewer.
   if (done.flags.unusual && done.ended.load(std::memory_order_relaxed) == ended_not_yet)
     fiber_detach_frame(w, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);

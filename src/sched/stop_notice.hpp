@@ -14,9 +14,9 @@ struct stop_notice final : posted {
   void release() noexcept;
 
   fiber* who = nullptr;
-  bool watched = false;  // it waits, and may be stopped; for its thread
-  bool came = false;     // a stop has come; for its thread
-  bool ended = false;    // this has ended a wait; for its thread
+  bool watched = false;  // the fiber waits, and may be stopped (used by its thread)
+  bool came = false;     // a stop has come (used by its thread)
+  bool ended = false;    // this has ended a wait (used by its thread)
   bool owned = true;
   bool sent = false;
 };
