@@ -1,4 +1,4 @@
-// How a fiber of C's goes on with a function and some bytes, without a stack until then.
+// How a C fiber continues with a function and some bytes, and without a stack until then.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How C++ errors reach C: as an errno, negated. And the little that every wrapper needs.
+// How C++ errors reach C: as a negated errno. And the helpers that every wrapper needs.
 #pragma once
 
 #include <cxxabi.h>
@@ -16,7 +16,7 @@ namespace sennit::capi {
 // The error's number, negated; never 0.
 int negated(const std::error_code& error) noexcept;
 
-// The same of the exception that is being handled.
+// Like negated_error(), for the exception that is being handled.
 int negated_exception() noexcept;
 
 inline int result_of(const std::error_code& error) noexcept {
@@ -27,8 +27,8 @@ inline ssize_t count_of(std::size_t count, const std::error_code& error) noexcep
   return error ? negated(error) : static_cast<ssize_t>(count);
 }
 
-// Calls `function`, which returns a result for C. What it throws becomes one; but forced unwind, and a
-// thread's cancellation, go on.
+// Calls `function`, which returns a result for C. An exception becomes an error result, except forced unwind
+// and a thread's cancellation, which propagate.
 template <class Function>
 auto guarded(Function&& function) -> decltype(function()) {
   try {

@@ -300,7 +300,7 @@ int sennit_offload_set_limit(unsigned threads) {
 
 namespace {
 
-// An array of pointers that ends in null, and behind it what they point to.
+// An array of pointers that ends in null, followed by the strings that they point to.
 char** in_one_block(const std::vector<std::string>& strings) {
   std::size_t size = (strings.size() + 1) * sizeof(char*);
   for (const std::string& each : strings)

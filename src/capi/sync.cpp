@@ -193,7 +193,7 @@ struct sennit_channel {
   std::size_t users = 0;
 };
 
-// A word that is given back unless somebody has taken it.
+// A word that its destructor frees unless it was taken.
 struct packed {
   packed(sennit_channel& to, const void* element) : channel(to), word(to.pack(element)) {}
   packed(const packed&) = delete;

@@ -1,4 +1,4 @@
-// What C's inline yield takes for granted of the scheduler's types, and its rare steps.
+// The assumptions of C's inline yield about the scheduler's types, and its rare steps.
 #include "sennit/detail/capi/yield.h"
 
 #include <new>
@@ -26,8 +26,8 @@ static_assert(offsetof(fiber, next) == offsetof(sennit_fiber_front, next));
 }  // namespace sennit::detail
 
 namespace {
-// A yield continuation's state may take memory. What else is thrown unwinds the fiber: it is not to be
-// caught, and thrown again, on the way.
+// A yield continuation's state may need memory. Any other exception unwinds the fiber: do not catch it and
+// throw it again on the way.
 template <class Yield>
 int with_memory(Yield yield) {
   try {

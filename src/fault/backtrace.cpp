@@ -1,7 +1,7 @@
 // Backtraces by libgcc's unwinder.
 //
-// It starts from its own caller only. So that it walks a suspended context it is called on a stack whose
-// first frame says that its caller is that context: the way that backtraces of deciders go on.
+// The unwinder starts only from its own caller. To walk a suspended context, it is called on a stack whose
+// first frame names that context as its caller, as in backtraces of deciders.
 #include "sennit/detail/fault/backtrace.hpp"
 
 #include <cxxabi.h>
@@ -44,7 +44,7 @@ SENNIT_UNSANITIZED _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* 
   return _URC_NO_REASON;
 }
 
-// The frames of a walk, and of who asks for it.
+// The space for the frames of a walk and of its caller.
 constexpr std::uintptr_t what_is_below = 4096;
 
 SENNIT_UNSANITIZED void go(void* argument) {

@@ -118,7 +118,7 @@ void report_overflow(const fault_location& at, std::uintptr_t fault, std::uintpt
   text.print();
 }
 
-// Nobody else is going to say anything: it is the process's end.
+// No other handler reports it: the process ends.
 bool is_end(const fault_signal& signal) noexcept {
   return signal.previous.sa_handler == SIG_DFL || signal.previous.sa_handler == SIG_IGN;
 }
@@ -167,7 +167,7 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
     if (fault_redirect(signal, info->si_addr, at.stack, context, refused))
       return;
     if (end)
-      stack_say_if_overrun();  // first: of who was overrun, not even the name may be left
+      stack_say_if_overrun();  // first: even the name of the overrun fiber may be destroyed
     if (at.stack.guard)
       report_overflow(at, fault, interrupted_stack_pointer(context), refused);
     else if (end && at.stack.record != nullptr)
@@ -176,8 +176,8 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   hand_on(signal, info, context, sent);
 }
 
-// What there was is remembered, unless it is ours: in the child of a fork that another thread was in the
-// middle of this at, it is done again.
+// Remembers the former handler, unless it is ours. In the child of a fork that happened while another thread
+// was here, it is called again.
 void install(fault_signal& of) noexcept {
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
@@ -205,8 +205,8 @@ void install_handler() noexcept {
   sennit_before_first_switch(watch_switching_thread);
 }
 
-// A fork copies the handlers before it copies the memory. A child may so know of handlers, which another
-// thread has installed in between, that it has not got. Those of others are left alone.
+// A fork copies the handlers before it copies the memory. So the child's memory may list handlers that
+// another thread installed in between, and that the child lacks. Handlers of others are left as they are.
 void install_what_is_missing() noexcept {
   for (fault_signal& each : signals) {
     struct sigaction now = {};

@@ -16,7 +16,7 @@ namespace sennit::detail {
 
 namespace {
 
-// Copied: a shared object may be unloaded, and what has its addresses then comes before it in the list.
+// Copied: a shared object may be unloaded, and a later table with its addresses then precedes it in the list.
 struct poll_table {
   struct place {
     std::uintptr_t check;

@@ -24,7 +24,7 @@ constinit std::atomic<const fault_hook*> process_hook{nullptr};
 // Where a fault happens again that its hook has passed on. Nothing else runs on the thread before it does.
 struct passing {
   bool due = false;
-  std::uintptr_t at = 0;  // may be 0: who calls a null pointer gets there
+  std::uintptr_t at = 0;  // may be 0, after a call of a null pointer
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local passing passed;
 
@@ -39,7 +39,7 @@ constinit std::atomic<emergency_stack*> reserve[8]{};
 constinit std::atomic<std::uint32_t> taken{1};
 constinit std::atomic<std::uint32_t> filled_after{0};
 
-// What faults there is nobody's to serve.
+// The hook of a context whose faults no hook serves.
 constinit const fault_hook nobody{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
 
 emergency_stack* make_emergency() noexcept {
@@ -68,7 +68,7 @@ emergency_stack* take_emergency() noexcept {
   return nullptr;
 }
 
-// Returns what there is no room for.
+// Returns the stack if there is no room for it.
 emergency_stack* put_into_reserve(emergency_stack* put) noexcept {
   for (auto& each : reserve) {
     emergency_stack* none = nullptr;
@@ -158,7 +158,8 @@ fault_location fault_locate(std::uintptr_t address, const void* ucontext, bool t
   fault_location at{stack_find(sp), {}};
   if (!touched.guard && !at.stack.guard && !(thorough && !at.stack.found))
     return at;
-  // The stack pointer, and what was touched, may lie in another stack already: the frame's caller does not.
+  // The stack pointer, and the accessed address, may already lie in another stack; the frame's caller does
+  // not.
   at.frame = frame_interrupted(ucontext);
   if (at.frame.end != 0) {
     const stack_place caller = stack_find(at.frame.end - 1);

@@ -1,5 +1,4 @@
-// From where an exception may be thrown after a fault: see
-// include/sennit/detail/fault/unwind.hpp.
+// The places from which an exception may be thrown after a fault: see include/sennit/detail/fault/unwind.hpp.
 #include "sennit/detail/fault/unwind.hpp"
 
 #include <unwind.h>
@@ -19,7 +18,7 @@ class call_table {
 public:
   explicit call_table(const unsigned char* at) noexcept : at_(at) {
     if (byte() != omitted)  // where landing pads begin
-      known_ = false;       // no compiler of ours says
+      known_ = false;       // none of our compilers sets it
     if (byte() != omitted)  // the types
       number();
     encoding_ = byte();
@@ -39,8 +38,8 @@ public:
     return false;
   }
 
-  // Of the call that was found: whether anything is destroyed when an exception leaves it. (A list of actions
-  // may catch, too; 0 in it is what is left to do where it does not.)
+  // For the call that was found: whether an exception that leaves it destroys anything. (A list of actions
+  // may also catch; a 0 in it is a cleanup for exceptions that it does not catch.)
   bool cleans_up() noexcept {
     if (!landing_ || action_ == 0)
       return landing_;
@@ -114,7 +113,7 @@ private:
   std::uintptr_t action_ = 0;
 };
 
-// What the table of a frame's function says of where it is. `otherwise`: it has none.
+// What the table of a frame's function states for its place. `otherwise`: there is no table.
 template <class Ask>
 bool ask_table(_Unwind_Context* frame, bool otherwise, Ask ask) noexcept {
   const auto* table = reinterpret_cast<const unsigned char*>(_Unwind_GetLanguageSpecificData(frame));
@@ -128,7 +127,7 @@ bool ask_table(_Unwind_Context* frame, bool otherwise, Ask ask) noexcept {
 
 struct cleanup_search {
   std::uintptr_t above;  // stack pointers of frames that matter
-  unsigned trusted;      // but for so many
+  unsigned trusted;      // the number of frames to skip
   silence not_said;
   std::uintptr_t found = 0;
 };
@@ -197,8 +196,8 @@ struct frames {
 
 constexpr int rbx = 3, rbp = 6, r12 = 12, r13 = 13, r14 = 14, r15 = 15;
 
-// The caller's registers as they are once what it has called returns, but for the stack pointer and the
-// program counter: those are of the return.
+// The caller's registers as after the return of its callee, except the stack pointer and the program counter,
+// which are those of the return.
 void remember(frames& all, _Unwind_Context* frame) noexcept {
   all.candidate = all.registers;
   all.candidate.rbx = _Unwind_GetGR(frame, rbx);

@@ -1,4 +1,4 @@
-// How all I/O is done: attempt it while that is worthwhile, otherwise wait.
+// How all I/O works: attempt it while that is worthwhile, otherwise wait.
 #pragma once
 
 #include <sys/types.h>
@@ -32,10 +32,10 @@ inline bool io_may_transfer() noexcept {
   return ++driver_of(*this_worker()).transfers < epoll_driver::transfer_budget;
 }
 
-// A part of an operation that has begun (io_use). `attempt(source, events)` returns what it achieved, or an
-// errno, negated; EAGAIN: not now. One that finds that another would be in vain notes `events` as seen. When
-// the deadline passes it is attempted once more: a deadline in the past means "only try", and a worker that
-// was late does not make data late that came in time.
+// A part of an operation that has begun (io_use). `attempt(source, events)` returns its result, or a negated
+// errno; -EAGAIN means: not now. If another attempt would fail, it notes `events` as seen. When the deadline
+// passes, one more attempt follows: a deadline in the past means "only try", and data that came in time is not
+// late because a worker was.
 template <class Attempt>
 [[gnu::always_inline]] inline ssize_t io_step(io_source& source, const io_direction& direction,
                                               time_point deadline, Attempt attempt) {
@@ -89,7 +89,7 @@ int io_await(io_source& source, const io_direction& direction, time_point deadli
   side.seen = side.look();
   int error = ready();
   if (error != 0)
-    side.seen = 0;  // nobody has tried
+    side.seen = 0;  // no attempt was made
   else
     error = source_wait(source, direction.side, direction.reason, deadline);
   return source.closed() ? -ECANCELED : error;

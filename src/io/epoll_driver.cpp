@@ -100,7 +100,7 @@ bool epoll_driver::wait(time_point deadline) noexcept {
       armed_ = never;
     } else {
       tell(*static_cast<io_source*>(what), events[i].events);
-      // The other events go on meanwhile. The fibers then do it for each other.
+      // The other events proceed meanwhile. The fibers then do it for each other.
       if (i == 0)
         prefetch_successor(*this_worker());
     }
@@ -108,7 +108,7 @@ bool epoll_driver::wait(time_point deadline) noexcept {
   return count > 0;
 }
 
-// The owner's own descriptors are left alone: it may be about to sleep.
+// Leaves the owner's own descriptors: the owner may be about to sleep.
 void epoll_driver::serve() noexcept {
   constexpr int batch = 64;
   epoll_event events[batch];
@@ -120,7 +120,7 @@ void epoll_driver::serve() noexcept {
 
 void epoll_driver::tell(io_source& source, std::uint32_t events) noexcept {
   if (source.driver.load(std::memory_order_acquire) != id_) [[unlikely]]
-    return;  // closed, but for a duplicate of its file descriptor; or moved to another driver
+    return;  // closed, while a duplicate of its descriptor is open; or moved to another driver
   if ((events & exact_from_now) != 0)
     source.exact.store(true, std::memory_order_relaxed);
   const bool shared = owner_.shared != nullptr;
@@ -167,8 +167,8 @@ epoll_driver* epoll_driver::with_id(std::uint64_t id) noexcept {
   return nullptr;
 }
 
-// epoll knows a file by its number, and another object watches that number here, e.g. the stream that owns
-// it. So a borrowed descriptor gets a number of its own. An event then comes to both objects.
+// epoll identifies a file by its number, and another object watches that number here, e.g. the stream that
+// owns it. So a borrowed descriptor gets a number of its own. An event then comes to both objects.
 int epoll_driver::add_copy(io_source& source) noexcept {
   const int copy = ::fcntl(source.descriptor, F_DUPFD_CLOEXEC, 0);
   if (copy < 0)
@@ -176,7 +176,7 @@ int epoll_driver::add_copy(io_source& source) noexcept {
   source.descriptor.store(copy, std::memory_order_relaxed);
   source.copied = true;
   const int error = control(EPOLL_CTL_ADD, source);
-  // A former copy had that number, and was closed by a thread without a runtime, which cannot take it out.
+  // A former copy had that number. A thread without a runtime, which cannot unregister it, has closed it.
   return error == -EEXIST ? control(EPOLL_CTL_MOD, source) : error;
 }
 
@@ -188,8 +188,8 @@ int epoll_driver::add_again(io_source& source, std::uint64_t registered) noexcep
   return registered != 0 ? control(EPOLL_CTL_MOD, source) : -EEXIST;
 }
 
-// `registered`: where it was found to be. From the moment on at which the source is ours, another fiber that
-// waits for its other side may rely on us; so what fails is told to that one, too: it tries for itself.
+// `registered`: the driver that had the source. Once the source is ours, a fiber that waits for its other
+// side may rely on us. So a failure is also reported to that fiber, which then tries for itself.
 int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
   int error = 0;
   {
@@ -197,15 +197,15 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
     if (source.driver.load(std::memory_order_relaxed) != registered)
       return 0;  // that other fiber was quicker
     if (source.closed())
-      return 0;  // forget() has been here: it must not be found registered by who has it next
-    source.driver.store(id_, std::memory_order_release);  // to who serves its events, on any worker
+      return 0;  // forget() was here: the next owner must not find it registered
+    source.driver.store(id_, std::memory_order_release);  // for any worker that serves it
     source.strays.store(0, std::memory_order_relaxed);
     epoll_driver* const former = registered != id_ ? with_id(registered) : nullptr;
     const int number = source.descriptor.load(std::memory_order_relaxed);
     error = control(EPOLL_CTL_ADD, source);
     if (error == -EEXIST && former != nullptr && !owner_.unwinding) {
-      // Another object watches the number here. The source stays registered where it was, and EPOLL_CTL_MOD
-      // reports again what it has missed.
+      // Another object watches the number here. The source stays registered with its former driver, and
+      // EPOLL_CTL_MOD reports again what it has missed.
       source.driver.store(registered, std::memory_order_release);
       return former->control(EPOLL_CTL_MOD, source);
     }
@@ -242,7 +242,7 @@ int epoll_driver::watch(io_source& source) noexcept {
 int epoll_driver::refresh(io_source& source) noexcept {
   std::uint64_t registered;
   {
-    const std::lock_guard hold(source.registering);  // who registers it has done so
+    const std::lock_guard hold(source.registering);  // its registration is complete
     registered = source.driver.load(std::memory_order_relaxed);
     if (epoll_driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
       return at->control(EPOLL_CTL_MOD, source);

@@ -132,7 +132,7 @@ void file::sync(std::error_code& error) {
   error = io_error(elsewhere([&] { return ::fsync(descriptor_); }));
 }
 
-// close() is not repeated: whatever it says, the descriptor is gone.
+// close() is not repeated: the descriptor is gone, whatever it returns.
 void file::close(std::error_code& error) {
   const int descriptor = std::exchange(descriptor_, -1);
   error = io_error(offload([&] { return ::close(descriptor) == 0 || errno == EINTR ? 0 : -errno; }));

@@ -108,7 +108,7 @@ extern "C" void* sennit_offload_thread(void* pool) {
     --mine.idle;
   }
   --mine.threads;
-  mine.work.notify_one();  // it may have been us who was told of a job
+  mine.work.notify_one();  // the notification of a job may have come to this thread
   return nullptr;
 }
 

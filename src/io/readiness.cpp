@@ -11,7 +11,7 @@ namespace {
 
 using namespace sennit::detail;
 
-// We do not see how much of the last event its owner has used up, so epoll is asked to tell again.
+// We do not know how much of the last event its owner has used up, so epoll must report it again.
 ssize_t wait_for(io_source* source, const io_direction& direction, time_point deadline) {
   running_worker_for("a wait for readiness");
   const ssize_t error = io_whole(source, direction, [&](io_source& s) -> ssize_t {

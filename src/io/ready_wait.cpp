@@ -9,7 +9,7 @@
 
 namespace sennit::detail {
 
-// Where nothing has come since the last attempt, which was in vain, that is known; else the kernel is asked.
+// If no event came since the last failed attempt, the side's words show that; otherwise the kernel is asked.
 bool ready_wait_base::is_ready() const noexcept {
   io_side& in = side();
   const std::uintptr_t events = in.look();

@@ -62,7 +62,7 @@ constinit const fault_hook of_any_stack{
     },
     [](const fault_hook&, const fault_site& site) {
       fault_site same = site;
-      const fault_hook* const hook = hook_for(same);  // the same: nothing of the fiber's has run since
+      const fault_hook* const hook = hook_for(same);  // no code of the fiber has run since
       return hook != nullptr ? hook->serve(*hook, site) : fault_answer::pass;
     }};
 
@@ -86,7 +86,7 @@ void give_emergency_back() noexcept {
   give_emergency_back();
   throw killed{};
 }
-// The same where the runtime ends: who would go on after a kill is not to.
+// Kills the fiber while the runtime ends: it must not continue after the kill.
 [[noreturn]] void throw_left() {
   give_emergency_back();
   throw_forced_unwind();
@@ -142,7 +142,7 @@ fault_answer unwind(const fault_site& site, const fiber& f) {
   }
 }
 
-// While a fiber waits as if nothing had happened.
+// While a fiber waits without visible effects on it.
 class undisturbed {
 public:
   explicit undisturbed(fiber& f) : fiber_(f), pinned_(running_worker(), f), status_(f.flags.status) {
@@ -193,7 +193,7 @@ fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void*,
     try {
       what = ask(desk, about);
     } catch (const forced_unwind&) {
-      thrower = throw_left;  // told once that its runtime ends: it leaves
+      thrower = throw_left;  // the fiber has been stopped once by the end of its runtime: it leaves
     }
   }
   switch (what) {
@@ -209,7 +209,7 @@ fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void*,
   }
 }
 
-// ---- Who has which hook.
+// ---- The hooks of fibers and runtimes.
 
 void prepare_to_serve() noexcept {
   fault_set_hook(&of_any_stack);

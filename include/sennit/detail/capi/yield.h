@@ -1,7 +1,7 @@
 /* The inline yield of C. Included by sennit.h only.
  *
- * It is what sennit::detail::yield does, step by step: what is rare is a call that returns before the switch,
- * for a call that returns after one costs more than the switch. C sees the scheduler's types by their first
+ * It does what sennit::detail::yield does, step by step. Rare cases are calls that return before the switch:
+ * a call that returns after it costs more than the switch. C sees the scheduler's types by their first
  * members; src/capi/yield.cpp ties each of them to its original.
  */
 #ifndef SENNIT_DETAIL_CAPI_YIELD_H
@@ -36,7 +36,7 @@ struct __attribute__((may_alias)) sennit_fiber_front {
 struct __attribute__((may_alias)) sennit_worker_front {
   struct sennit_fiber_front* current;
   struct sennit_fiber_front* tail;
-  struct sennit_fiber_front* slot; /* not null: the next in the ring is not who is to run */
+  struct sennit_fiber_front* slot; /* if not null, the next in the ring does not run next */
   uintptr_t rest_of_queue[4];
   unsigned until_poll; /* while the runtime ends it is 1 */
 };
@@ -47,7 +47,7 @@ int sennit_self_yield_call(void);
 int sennit_self_yield_quiet(struct sennit_worker* worker);
 /* Else: a decider looks, and makes the switch. */
 int sennit_self_yield_decide(struct sennit_worker* worker);
-/* Who is next if it is not who follows in the ring; he is then current. */
+/* Returns the next fiber if it is not the next one in the ring, and makes it current. */
 struct sennit_fiber_front* sennit_self_yield_rotate(struct sennit_worker* worker);
 /* Where one that has no stack is to be entered. */
 sennit_context sennit_self_yield_stack(struct sennit_worker* worker, struct sennit_fiber_front* next);
@@ -75,7 +75,7 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
   } else {
     next = sennit_self_yield_rotate(running);
   }
-  /* The word that resumes us is a former one: only a decider tells a fiber that yields to unwind. */
+  /* An earlier word resumes us: only a decider makes a yielding fiber unwind. */
   if (next != self) {
     sennit_context to = next->context;
     if (__builtin_expect(next->flags[SENNIT_FLAG_STACKLESS] != 0, 0))

@@ -1,10 +1,10 @@
 // The one handler for the fault signals (SIGSEGV, SIGBUS, SIGILL, SIGFPE), on an alternate stack of the
 // thread.
 //
-// What a fiber's or a coroutine's own code does wrong goes to who wants it (hook.hpp). All else, and what
-// nobody wants, is reported with the name of the fiber or coroutine (a stack overflow with its stack's size
-// and depth, instead of silent corruption: that the guard page prevents), and goes to the handler that was
-// there before. It works for a plain generator with no runtime.
+// Faults of a fiber's or a coroutine's own code go to its hook (hook.hpp). All other faults, and those
+// without a hook, are reported with the name of the fiber or coroutine, and go to the handler that was
+// installed before ours. For a stack overflow the report names the stack's size and the depth; the guard page
+// prevents silent corruption. It works for a plain generator with no runtime.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ inline constinit std::atomic<const stack_record* (*)() noexcept> fault_running_f
 // the process's handler once. Cheap when done already. Returns an errno, or 0: without memory the thread has
 // no alternate stack, and the next call tries again.
 int fault_watch_thread() noexcept;
-// The same, for callers that make a stack. Throws std::system_error.
+// Like fault_watch_thread(), for callers that make a stack. Throws std::system_error.
 void fault_must_watch_thread();
 // A thread that switches for the first time without having made a stack (it was handed a generator) calls
 // fault_watch_thread(), too. That switch cannot fail; a message on standard error reports a failure.

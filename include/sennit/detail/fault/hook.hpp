@@ -1,22 +1,22 @@
-// Faults of a fiber or coroutine go to a hook: a function that is called in the place of the instruction that
-// faulted, on that stack, as if by the code that was interrupted. It may switch away; once it returns, the
-// instruction is done again, with the registers as the hook has left them.
+// Faults of a fiber or coroutine go to a hook. The hook is a function that runs in the place of the faulting
+// instruction, on its stack, as if the interrupted code had called it. It may switch away. Once it returns,
+// the instruction is repeated, with the registers as the hook has left them.
 //
 //   signal handler: which stack?  -> its record's hook, else the process's -> does it want this one?
 //       no: the report, and the handler that was there before ours
 //       yes: redirect (arch), and nothing else; the alternate stack is free again
-//   on that stack: hook->serve(): resume, or pass: the fault happens again, and nobody is asked
+//   on that stack: hook->serve(): resume, or pass: the fault happens again, and no hook is called
 //
-// What is asked about: a fault that the running instruction caused, on one of our stacks that somebody uses.
-// Not asked about, and fatal as before: what kill() and the like sent; faults on stacks of OS threads, of
-// deciders, of signal handlers, and on those that overflows are served on.
+// A hook is called for a fault that the running instruction caused, on one of our stacks in use. It is not
+// called for a signal sent by kill() and the like, nor for faults on stacks of OS threads, deciders, signal
+// handlers, or on emergency stacks. Those are fatal as before.
 //
-// Where there is too little left of the stack (above all when it has overflowed) the hook is called on an
-// emergency stack instead, from a reserve: it cannot be made in a signal handler. Once taken it stays with
-// the stack whose fault it served, until fault_give_emergency(): what is interrupted goes on from it.
+// If too little of the stack is left, above all after an overflow, the hook runs on an emergency stack
+// instead. It comes from a reserve, because a signal handler cannot allocate one. It stays with the stack
+// whose fault it served until fault_give_emergency(), because the interrupted code resumes from it.
 //
-// Rejected: to serve in the signal handler, on the alternate stack. That is the thread's: nobody could switch
-// away from it. An alternate stack for each fiber: a system call in each switch.
+// Rejected: to serve in the signal handler, on the alternate stack. That belongs to the thread, so no fiber
+// could switch away from it. An alternate stack for each fiber: a system call in each switch.
 #pragma once
 
 #include <cstdint>
@@ -46,11 +46,11 @@ enum class fault_kind : std::uint8_t {
 
 struct fault_site {
   fault_kind kind = fault_kind::memory;
-  void* address = nullptr;  // memory: what was touched, if the processor says; the others: the instruction
+  void* address = nullptr;  // memory: the accessed address, if it is known; the others: the instruction
   stack_record* stack = nullptr;           // of the stack that it ran on
-  bool emergency = false;                  // served elsewhere
-  machine_registers* registers = nullptr;  // when served; what is changed there, is changed
-  const char* refused = "";                // why the hook does not want it, for the report: ", where ..."
+  bool emergency = false;                  // served on an emergency stack
+  machine_registers* registers = nullptr;  // while it is served; the hook may change them
+  const char* refused = "";                // why the hook does not serve it, for the report: ", where ..."
 };
 
 enum class fault_answer : std::uint8_t { resume, pass };

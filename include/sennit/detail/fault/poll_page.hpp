@@ -1,12 +1,13 @@
-// The poll page: how a fiber is asked to yield where its code was compiled with -sennit-polls-check=page.
+// The poll page: how the runtime asks a fiber to yield if its code was compiled with
+// -sennit-polls-check=page.
 //
-// A check there is a load from a page of the thread. To ask, the page is closed; the load faults, and the
-// handler has it go on at the check's cold code, which calls sennit_forced_yield: that opens the page. Which
-// instructions are checks, compiled code says in tables, before main() and when a shared object is loaded
-// (compiler/poll_page.hpp).
+// A check there is a load from a page of the thread. To request a yield, the runtime closes the page. The
+// load faults, and the handler continues at the check's cold code. That calls sennit_forced_yield, which
+// opens the page. Compiled code registers tables of its checks before main() and when a shared object is
+// loaded (compiler/poll_page.hpp).
 //
-// Virtual machines stop their threads so, by what they call a safepoint's polling page; theirs is one for all
-// threads, and who is not meant faults, too.
+// Virtual machines stop their threads in this way, by the polling page of a safepoint. Theirs is one page for
+// all threads, so threads that need not stop fault, too.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct sennit_poll_place {
   std::int32_t cold;
 };
 
-// By each program and shared object with checks, as it begins. Its page is the calling thread's; it is in
-// static thread-local storage, as the model initial-exec has it. Without memory for the table, or when one
-// part of the program has another page than the others, the process ends and says so.
+// Called by each program and shared object with checks, as it begins. Its page is the calling thread's, in
+// static thread-local storage (model initial-exec). It ends the process with a message if there is no memory
+// for the table, or if parts of the program have different pages.
 extern "C" void sennit_add_poll_page(const sennit_poll_place* begin, const sennit_poll_place* end,
                                      void* page);
 
@@ -32,8 +33,8 @@ void* poll_page_of_thread() noexcept;
 void poll_page_close(void* page) noexcept;
 void poll_page_open(void* page) noexcept;
 
-// By the handler of SIGSEGV: whether a check did that, which goes on at its cold code then. The page stays
-// closed.
+// Called by the handler of SIGSEGV. Returns whether a check caused the fault; then the check's cold code runs
+// next. The page stays closed.
 bool poll_page_fault(const void* address, void* ucontext) noexcept;
 
 }  // namespace sennit::detail

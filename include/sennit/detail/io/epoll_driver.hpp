@@ -1,4 +1,4 @@
-// The driver of the io room: epoll, edge-triggered.
+// The I/O driver: epoll, edge-triggered.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ public:
   // worker of the runtime and not often waited for on this one. If it is ready now, an event will say so.
   // Returns 0, or an errno, negated.
   int watch(io_source& source) noexcept;
-  // The same, and has events tell anew what the source is ready for.
+  // Like add(), and makes epoll report again what the source is ready for.
   int refresh(io_source& source) noexcept;
   // For a source that is closed, wherever in the runtime it is registered. `stays_open`: its file descriptor.
   void forget(io_source& source, bool stays_open) noexcept;

@@ -5,9 +5,9 @@
 //      |         +-> abandoned        its fiber has gone; the pool deletes it when it returns
 //      +-> withdrawn                  never called
 //
-// To a local runtime a job comes back as a post to its worker. The poster holds the pool's lock meanwhile,
-// and a fiber whose job was seen takes that lock once before it goes on: nobody then looks at the worker any
-// more, which may end. In a parallel one the fiber waits in the job's own word.
+// For a local runtime, a job returns as a post to its worker. The poster holds the pool's lock meanwhile. A
+// fiber that has seen its job takes that lock once before it continues: then no pool thread accesses the
+// worker, which may end. In a parallel runtime the fiber waits in the job's own word.
 #pragma once
 
 #include <atomic>
@@ -34,8 +34,8 @@ struct offload_job : posted {
   // For a local runtime.
   worker* home = nullptr;
   fiber* waiter = nullptr;
-  bool seen = false;  // the worker's thread's
-  // For a parallel one: who waits, or 1 when it has returned.
+  bool seen = false;  // accessed only by the worker's thread
+  // For a parallel runtime: the waiter, or 1 when the job has returned.
   std::atomic<std::uintptr_t> done{0};
 };
 
@@ -45,7 +45,8 @@ bool in_fiber() noexcept;
 // and none can be started; and forced unwind, but not before the call has returned or was withdrawn.
 void offload_run(offload_job& job);
 
-// The same, but gives up at the deadline (and at once by forced unwind): false, and the job is gone.
+// Like offload_run(), but gives up at the deadline, and at once by forced unwind: returns false, and deletes
+// the job.
 bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline);
 
 // Has the pool call `function` while the calling fiber waits, and throws here what that threw there.

@@ -35,7 +35,7 @@ public:
   bool end_by(time_point, bool in_time) const noexcept { return in_time || came_; }
 
 protected:
-  // Begins the operation, unless it goes on. Returns 0, -ECANCELED or -EBUSY.
+  // Begins the operation, unless it has begun. Returns 0, -ECANCELED or -EBUSY.
   int begin(bool shared) noexcept;
   bool begun() const noexcept { return begun_; }
   io_source* source() const noexcept { return source_; }

@@ -22,7 +22,7 @@ struct basic_io_side {
 
   static std::uintptr_t after_event(std::uintptr_t word) noexcept { return word % 2 != 0 ? word + 2 : first; }
 
-  // An event. Returns what the word was: who waited, if even. Not if that is to be ignored.
+  // Records an event, unless it is to be ignored. Returns the former word: the waiter, if even.
   template <class Ignored>
   std::uintptr_t tell(Ignored ignored) noexcept {
     std::uintptr_t was = word.load(std::memory_order_relaxed);

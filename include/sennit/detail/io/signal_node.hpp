@@ -1,9 +1,9 @@
 // A subscription to signals, as the process's signal handler sees it.
 //
-// Nodes are never freed. A handler enters (counts itself in `inside`), then looks whether its signal is
-// wanted; who ends the subscription says that nothing is, then waits until nobody is inside. These four are
-// seq_cst, so that one of the two sees the other (the store is an exchange for the reason that inbox.hpp
-// gives): the eventfd is open while a handler writes to it.
+// Nodes are never freed. A handler enters (counts itself in `inside`), then checks that its signal is wanted.
+// The end of the subscription clears `wanted`, then waits until no handler is inside. These four accesses are
+// seq_cst, so that one of the two sees the other: the eventfd is open while a handler writes to it. (The
+// store is an exchange for the reason given in inbox.hpp.)
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct basic_signal_node {
   using atomic = typename Memory::template atomic<T>;
 
   atomic<std::uint64_t> wanted{0};   // the subscription's signals; 0: the node is free, or about to be
-  atomic<std::uint64_t> pending{0};  // set by handlers, taken by who waits
+  atomic<std::uint64_t> pending{0};  // set by handlers, taken by the waiter
   atomic<unsigned> inside{0};        // handlers that may be using `event`
   atomic<int> event{-1};             // the subscription's eventfd
   bool taken = false;                // under the lock
@@ -42,8 +42,8 @@ struct basic_signal_node {
     wanted.store(signals, std::memory_order_seq_cst);
   }
 
-  // Afterwards no handler uses the eventfd. Handlers are short, and one on this very thread ends before we go
-  // on.
+  // Afterwards no handler uses the eventfd. Handlers are short, and a handler on this very thread ends before
+  // we continue.
   void unpublish() noexcept {
     wanted.exchange(0, std::memory_order_seq_cst);
     while (inside.load(std::memory_order_seq_cst) != 0)

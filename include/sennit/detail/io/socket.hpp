@@ -1,5 +1,5 @@
-// Sockets, with results as the kernel gives them: a count, or an errno, negated. Everything here parks the
-// calling fiber at most; `deadline` as in source_wait. A null source was never open: -EBADF.
+// Sockets, with results as the kernel returns them: a count, or a negated errno. Functions here park at most
+// the calling fiber; `deadline` as in source_wait. A null source was never open: -EBADF.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ ssize_t socket_write(io_source* source, const void* from, std::size_t size, time
 // ends.
 int socket_write_all(io_source* source, const void* from, std::size_t size, time_point deadline,
                      std::size_t& written);
-// The same, which reports a stop as operation_canceled.
+// Like socket_write_all(), but reports a stop as operation_canceled.
 std::error_code socket_write_all_reported(io_source* source, const void* from, std::size_t size,
                                           time_point deadline, std::size_t& written);
 

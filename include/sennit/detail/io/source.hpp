@@ -1,8 +1,7 @@
-// A source: what the io room knows of a file descriptor that fibers wait for.
+// A source: the I/O driver's state of a file descriptor that fibers wait for.
 //
 // Sources are type-stable and live outside of the objects that own them: streams can be moved while a fiber
-// waits in them, and an event that the kernel still holds for a file descriptor that was closed finds a
-// source, if another one's.
+// waits in them, and a late event of a closed file descriptor still finds a source, if only another one's.
 //
 // Each direction (side) has one word. At most one operation reads and one writes at a time: a second one gets
 // EBUSY before it makes a system call, so bytes of two writes never interleave.
@@ -10,23 +9,24 @@
 //   odd     no fiber waits; half of it counts the events that came   the driver, by compare-and-swap
 //   even    the waiter                                               by compare-and-swap of what it has seen
 //
-// The operation that has the direction also has a plain word: up to which events were used up. An attempt is
+// The operation that has the direction also has a plain word: the events that it has used up. An attempt is
 // worthwhile while the two differ. Before an attempt the operation loads the side's word, and notes it if the
-// attempt was in vain. So an event that comes meanwhile is not lost: the word has changed, and the operation
-// does not begin to wait.
+// attempt failed. So an event that comes meanwhile is not lost: the word has changed, and the operation does
+// not begin to wait.
 //
-// Events are edge-triggered. A transfer that moved less than asked for has emptied (or filled) the socket's
-// buffer: there is no need for another one that says EAGAIN (epoll(7), question 9). It is not so once the
-// kernel has said all there is to say, since no further event would come: after the peer's end of stream, an
-// error, or urgent data (a read stops at its mark). From then on `exact` is set and only EAGAIN counts.
+// Events are edge-triggered. A transfer that moved less than requested has emptied (or filled) the socket's
+// buffer: no further attempt that returns EAGAIN is needed (epoll(7), question 9). This does not hold after
+// the kernel's last event: the peer's end of stream, an error, or urgent data (a read stops at its mark).
+// From then on `exact` is set, and only EAGAIN ends the attempts.
 //
-// A file descriptor must not be closed while an operation is about to use its number. So one word holds all
-// operations (basic_io_uses). The last one closes what was closed meanwhile, and gives back a source that has
-// lost its owner. One io_use lasts for a whole operation, with all its waits. An operation on a closed source
-// fails with ECANCELED, whether the source was closed before the operation or during it: a fiber that makes
-// one operation after another cannot tell the two apart. EBADF means that there is no source.
+// A file descriptor must not be closed while an operation is about to use its number. So one word counts all
+// operations (basic_io_uses). The last one closes a descriptor whose close was deferred, and frees a source
+// that has lost its owner. One io_use lasts for a whole operation, with all its waits. An operation on a
+// closed source fails with ECANCELED, whether the source was closed before the operation or during it: a
+// fiber that makes several operations in a row cannot tell the two apart. EBADF means that there is no
+// source.
 //
-// In a local runtime all of this is one thread's: loads and stores, no read-modify-writes.
+// In a local runtime one thread does all of this: loads and stores, no read-modify-writes.
 #pragma once
 
 #include <atomic>
@@ -46,9 +46,9 @@ using io_side = basic_io_side<>;
 struct alignas(64) io_source {
   std::atomic<int> descriptor{-1};
   std::atomic<bool> exact{false};
-  bool borrowed = false;  // the file descriptor is somebody else's, and stays open
+  bool borrowed = false;  // the source does not own the file descriptor, which stays open
   bool copied = false;    // `descriptor` is a duplicate of a borrowed one, to be closed
-  spin_lock registering;  // to change `driver`, with what epoll is told; no longer when it is closed
+  spin_lock registering;  // to change `driver` and epoll's registration; not needed once it is closed
   io_side reading;
   io_side writing;
   // The driver it is registered with, 0: none. Only that driver's events count.
@@ -106,14 +106,15 @@ private:
   bool shared_;
 };
 
-// Whether others may use the sources that the caller uses at the same time.
+// Whether other threads may use the caller's sources at the same time.
 inline bool io_may_be_shared() noexcept {
   const worker* w = this_worker();
   return w == nullptr || w->shared != nullptr;
 }
 
-// Calls use(descriptor), which does not block the fiber: the number is not another's before that returns.
-// Anywhere. Returns what it returned; -ECANCELED: the source is closed; -EBADF: there is none.
+// Calls use(descriptor), which must not block the fiber. The number keeps its meaning until that returns.
+// Callable anywhere. Returns the result of use(), -ECANCELED if the source is closed, -EBADF if there is
+// none.
 template <class Use>
 int with_descriptor(io_source* source, Use use) {
   if (source == nullptr)
@@ -125,8 +126,8 @@ int with_descriptor(io_source* source, Use use) {
 // Any thread. Throws std::bad_alloc.
 io_source* source_take(int descriptor, bool borrowed = false);
 
-// An event for a side: ends the wait of who waits there, and has who does not try again. `shared`: others may
-// do so at the same time; else on the thread of the local runtime that uses it.
+// An event for a side: wakes its waiter; an operation that does not wait yet retries. `shared`: other threads
+// may do so at the same time; otherwise it runs on the thread of the local runtime that uses the source.
 void source_tell(io_side& side, bool shared) noexcept;
 
 // Blocks until an event for a side since `side.seen`, or the deadline. Called by the operation that has the
@@ -166,7 +167,7 @@ public:
       end(io_use::closed | io_use::abandoned);
   }
 
-  // Wakes who waits: they get operation_canceled. Any fiber, also while others use the source.
+  // Wakes the waiters, which get operation_canceled. Any fiber may call it, also while others use the source.
   void close() noexcept {
     if (source_ != nullptr)
       end(io_use::closed);

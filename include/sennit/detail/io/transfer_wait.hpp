@@ -1,5 +1,5 @@
-// A transfer without a stack (become.hpp). The driver that sees the event makes the transfer, in its own
-// context. The fiber resumes when the transfer is complete, and not for events that bring nothing or a part.
+// A transfer without a stack (become.hpp). The driver makes the transfer in its own context when it sees the
+// event. The fiber resumes when the transfer is complete, not for events without data or with a part of it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sennit::detail {
 
-// Reads what has come, or writes all. The fiber itself does what is left when the wait ends. It is one
+// Reads the data that has come, or writes all. The fiber itself does the rest when the wait ends. It is one
 // operation on the source until the object is destroyed.
 class transfer_wait_base : public ready_wait_base {
 public:

@@ -57,7 +57,7 @@ public:
       of_->receive(call_, deadline);
       note();
     }
-    // By who has waited for it without a stack.
+    // For a receiver that waited without a stack.
     fault(std::shared_ptr<desk>&& of, typename desk::incoming&& call) noexcept
         : of_(std::move(of)), call_(std::move(call)) {
       note();

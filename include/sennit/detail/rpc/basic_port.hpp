@@ -1,4 +1,4 @@
-// Ports: what those of local runtimes and those of all have in common. How calls go: port_calls.hpp.
+// The parts that local and parallel ports share. How a call proceeds: port_calls.hpp.
 #pragma once
 
 #include <chrono>
@@ -185,7 +185,7 @@ public:
                                    },
                                    std::addressof(handler)};
     typename calls::lending here(*this, mine);
-    for (incoming early = this->nothing_yet(); this->receive_early(early);) {  // who called before
+    for (incoming early = this->nothing_yet(); this->receive_early(early);) {  // earlier callers
       try {
         early.reply(mine.run(mine.handler, std::move(*early)));
       } catch (const forced_unwind&) {
@@ -264,7 +264,7 @@ private:
   class receive_wait : public continuation_wait {
   public:
     static constexpr const char* reason = calls::receive_reason;
-    SENNIT_OBJECT_AT(receive_wait, next_)  // the same
+    SENNIT_OBJECT_AT(receive_wait, next_)  // next_ begins with the port's address
     receive_wait(basic_port& at, receive_options options) noexcept : next_(at.nothing_yet(options.largest)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {

@@ -1,9 +1,9 @@
-// Pools of blocked fibers for events: what those of local runtimes and those of all have in common.
+// Pools of blocked fibers for events: the parts that local and parallel pools share.
 //
-// A fiber of a pool has no stack while it is idle, and its continuation is a default one: none, to end. Who
-// brings an event replaces that: it writes the handler, with its state, into the descriptor of one that is
-// idle, and makes it ready. So no fiber begins or ends for an event, and nothing is allocated. If none is
-// idle the event is kept in a ring, which has its size from the beginning.
+// An idle fiber of a pool has no stack, and its continuation is a default one: to end. The poster of an event
+// replaces that: it writes the handler, with its state, into the descriptor of an idle fiber, and readies the
+// fiber. So no fiber begins or ends for an event, and nothing is allocated. If no fiber is idle, the event is
+// stored in a ring, which has its size from the beginning.
 //
 // Source: Draves et al. 1991, section 4 (upcalls by a pool of blocked threads).
 #pragma once
@@ -190,7 +190,7 @@ private:
   }
 
   waiter_list idle_;
-  std::vector<event> kept_;  // a ring of events that nobody was idle for
+  std::vector<event> kept_;  // a ring of events that found no idle fiber
   std::size_t kept_first_ = 0;
   std::size_t kept_count_ = 0;
   bool closed_ = false;

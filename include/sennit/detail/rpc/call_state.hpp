@@ -1,5 +1,5 @@
-// What a call holds from its beginning to its end: the request until a server has it, the answer after that.
-// They share their room, since where a caller has no stack this lies in its descriptor.
+// The contents of a call from its beginning to its end: the request until a server has taken it, then the
+// reply. They share their memory, because this lies in the descriptor if the caller has no stack.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class call_phase : std::uint8_t {
   asked,      // holds the request, and waits for its reply
   sent,       // holds the request, which is one way
   entered,    // holds the request: its caller runs the server's function
-  closed,     // holds the request: nobody has taken it, and nobody will
-  too_large,  // the same: it is larger than who was to receive it wants
+  closed,     // holds the request: the port was closed before a server took it
+  too_large,  // holds the request: it is larger than its receiver's limit
   taken,      // a server has the request, and owes the answer
   received,   // a server has the request, and nothing is owed
   replied,    // holds the reply
@@ -29,7 +29,7 @@ template <class Request, class Reply>
 class call_state {
 public:
   call_state(call_phase begins, Request&& request) noexcept : phase_(begins), request_(std::move(request)) {}
-  // Of one that holds the same, and may hold nothing but what can be destroyed after that.
+  // The source holds the same phase. What is left in it may only be destroyed.
   call_state(call_state&& other) noexcept : phase_(other.phase_) {
     if (holds_request())
       ::new (static_cast<void*>(std::addressof(request_))) Request(std::move(other.request_));
@@ -47,12 +47,12 @@ public:
   Reply& reply() noexcept { return reply_; }
   std::exception_ptr& error() noexcept { return error_; }
 
-  // Whatever it holds is destroyed.
+  // Destroys the contents.
   void go_to(call_phase next) noexcept {
     destroy();
     phase_ = next;
   }
-  // It goes on holding the request.
+  // Keeps the request.
   void enter() noexcept { phase_ = call_phase::entered; }
   void refuse(call_phase why) noexcept { phase_ = why; }
   // It holds nothing.

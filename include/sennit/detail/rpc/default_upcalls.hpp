@@ -1,9 +1,9 @@
-// The pool for upcalls that each runtime has: made when it is first asked for, and gone with the runtime.
+// The pool for upcalls that each runtime has. It is made on first use, and destroyed with the runtime.
 //
-// Who comes first makes it, and puts it where all find it by one exchange; who was quicker is kept, and the
-// other's is dropped. So nobody waits for anybody, and nobody holds a lock while fibers are made, which may
-// wait, or throw. (A static variable, or std::call_once, would be a pthread lock: another fiber of the worker
-// would block the thread.)
+// Each fiber that finds no pool makes one, and publishes it by one exchange. The first pool published stays;
+// later ones are dropped. So no fiber waits for another, and none holds a lock while fibers are made, which
+// may wait or throw. (A static variable, or std::call_once, would be a pthread lock: another fiber of the
+// worker would block the thread.)
 #pragma once
 
 #include "sennit/local/upcall_pool.hpp"

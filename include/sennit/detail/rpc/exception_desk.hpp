@@ -1,18 +1,18 @@
-// A port whose callers are fibers that fault, and who receives from it an exception server: the hook that
-// their stacks have (fault/hook.hpp) makes the call.
+// A port whose callers are fibers that fault. Its receiver is an exception server. The hook of the callers'
+// stacks (fault/hook.hpp) makes the call.
 //
 //   faulting fiber, in the place of its instruction       server's fiber
-//   desk.serve(): tells registers and address             receives that
+//   desk.serve(): sends registers and address             receives them
 //   waits, on its own stack, as in any call               replies with a verdict, and registers
-//   resumes, or is killed, or has the fault happen again
+//   resumes, or is killed, or repeats the fault
 //
-// The faulting fiber is pinned to its worker meanwhile: code that does not know that it waits may have the
+// Meanwhile the faulting fiber is pinned to its worker: its code does not expect a wait, and may hold the
 // address of a thread-local variable in a register.
 //
-// Nobody is asked while the fiber is in the middle of the scheduler's work, as far as that can be seen: its
-// descriptor says that it waits, or another one is current; nor where it is not to yield (to wait for a
-// server would be one), nor while it holds a pthread lock (which debug builds know, and code with checks says
-// by the former), nor where it serves somebody's fault itself.
+// A fault is not served while the fiber is inside the scheduler, as far as that can be seen: its descriptor
+// says that it waits, or another fiber is current. Nor is it served where the fiber must not yield, because
+// waiting for a server is a yield. Nor while the fiber holds a pthread lock; debug builds know that, and code
+// with checks marks it as a place without yields. Nor while the fiber serves another fiber's fault.
 #pragma once
 
 #include <atomic>
@@ -108,10 +108,10 @@ private:
     return mine.at.reply().what;
   }
 
-  std::atomic<std::uint32_t> receiver_{0};  // the number of who received last
+  std::atomic<std::uint32_t> receiver_{0};  // the number of the last receiver
 };
 
-// Before anybody has a hook.
+// Called before any hook is set.
 void prepare_to_serve() noexcept;
 
 // A fiber's hook while it lives: it leads to `to`. In a fiber of any runtime.
@@ -127,8 +127,8 @@ private:
   const fault_hook* const before_;
 };
 
-// The same for all fibers of the calling fiber's runtime that have none of their own. `to` is kept for good:
-// another worker may be about to ask it just now.
+// Sets the hook of all fibers of the calling fiber's runtime that have no own hook. `to` is never freed:
+// another worker may be about to call it.
 class hook_of_runtime {
 public:
   explicit hook_of_runtime(std::shared_ptr<const fault_hook> to);
@@ -140,7 +140,7 @@ private:
   static void set(const fault_hook* hook) noexcept;
 };
 
-// Calls it. What a server kills is given up so far.
+// Calls the function. If a server kills the fiber, its frames are given up to here.
 #if defined(__clang__)
 [[gnu::noinline]]
 #else
@@ -148,7 +148,7 @@ private:
 #endif
 void call_guarded(void (*function)(void*), void* argument);
 
-// The hook of fibers that are served by nobody.
+// The hook of fibers whose faults are not served.
 extern const fault_hook unserved;
 
 }  // namespace sennit::detail

@@ -1,21 +1,22 @@
-// The calls of a port, on their way from who calls to who serves and back. `Waits`: see local_waits.hpp.
+// The calls of a port, on their way from the caller to the server and back. `Waits`: see local_waits.hpp.
 //
-// A call lies in a record, in the frame of who calls, or where its continuation is kept. It is in one of
-// three places, and the lock says which:
+// A call lies in a record, in the caller's frame or in its continuation. The record is in one of three
+// places, which the lock protects:
 //
-//   callers_    nobody has taken it: the record's waiter is in the list, its word is the record's address
-//   a server    has taken the request, and owes the answer: `incoming` and record know each other, and the
-//               waiter stands in no list (a ring of its own, so that it may leave one as any waiter does)
-//   nowhere     it has ended: answered, refused, or given up by the caller, who then tells the server's side
+//   callers_    no server has taken it: the record's waiter is in the list, its word is the record's address
+//   a server    has taken the request, and owes the reply: `incoming` and the record refer to each other, and
+//               the waiter is in no list (a ring of its own, so that it can leave one like any waiter)
+//   nowhere     it has ended: answered, refused, or given up by the caller, which then notifies the server
 //
-// So nothing is allocated, and either side may go first. A server that waits is woken with the request in its
-// hands; the caller files itself and makes it ready in one step, on the way out. While it has turns left, who
-// waits there runs next, on the same worker, without going through a queue (direct handoff).
+// So nothing is allocated, and either side may abandon a call. A waiting server is woken with the request
+// already stored in its `incoming`. The caller files itself and readies the server in one step while it
+// blocks. If the caller's time slice permits, that server runs next on the same worker, without a queue
+// (direct handoff).
 //
-// A server that wants no request above a size says so where it waits. Who calls looks at that, and is refused
-// without waking it; a server that does not wait yet refuses those that it finds. So callers wait only where
-// nobody does who would take them. (In Mach a receiver with a size limit is resumed by its own continuation,
-// to do that itself, and waits once more.)
+// A server that accepts no request above a size states the limit when it waits. The caller checks that limit,
+// and is refused without waking the server. A server that begins to receive refuses the too large requests
+// that it finds. So callers wait only if no waiting server would take them. (In Mach a receiver with a size
+// limit resumes in its own continuation, checks there, and waits once more.)
 //
 // Source: Draves et al. 1991, sections 2.3, 2.4 (stack handoff and continuation recognition in RPC) and 3.
 #pragma once
@@ -163,8 +164,8 @@ public:
 
     port_calls* port_ = nullptr;
     union {
-      record* call_;                    // of a request; null: nobody wants an answer
-      std::size_t largest_ = any_size;  // of none: larger ones are refused
+      record* call_;                    // of a request; null: there is no caller to answer
+      std::size_t largest_ = any_size;  // without a request: larger ones are refused
     };
     std::optional<Request> request_;
   };
@@ -188,11 +189,11 @@ public:
 protected:
   ~port_calls() { assert(callers_.empty() && servers_.empty() && "sennit: fibers wait for a dead port"); }
 
-  // A call, or what was sent.
+  // A call, or a request that was only sent.
   struct record {
     record(port_calls& of, call_phase begins, Request&& request) noexcept
         : port(&of), at(begins, std::move(request)) {}
-    // Before it is filed, and after its end, or when its caller waits no more.
+    // Only before it is filed, after its end, or when its caller has stopped waiting.
     record(record&& other) noexcept : port(other.port), at(std::move(other.at)) {
       if (at.phase() == call_phase::taken) {
         port->forget(other);
@@ -201,7 +202,7 @@ protected:
       other.at.go_to(call_phase::received);
     }
     ~record() { give_up(call_phase::received); }
-    // With the lock held: the caller waits no more, nobody is to answer.
+    // With the lock held: the caller stops waiting, and the server need not answer.
     void cut() noexcept {
       if (at.phase() == call_phase::taken && server != nullptr)
         server->call_ = nullptr;
@@ -217,12 +218,12 @@ protected:
 
     port_calls* port;
     // While it is taken:
-    waiter* filed;     // who waits for its end
-    incoming* server;  // who owes the answer; null: nobody any more
+    waiter* filed;     // the waiter for its end
+    incoming* server;  // the server that owes the reply; null: none any more
     state at;
   };
 
-  // What callers run themselves, if anything.
+  // The function that callers run themselves, if any.
   struct procedure {
     Reply (*run)(void* handler, Request&& request);
     void* handler;
@@ -230,7 +231,7 @@ protected:
 
   // ---- Callers.
 
-  // Files a call and waits for its end. `reason`: what it says meanwhile.
+  // Files a call and waits for its end. `reason` is the reason of the wait.
   SENNIT_INLINE void transact(record& mine, time_point deadline, const char* reason = "port call") {
     lock hold(waits_);
     if (is_special()) [[unlikely]] {
@@ -314,7 +315,7 @@ protected:
         return;
     }
   }
-  // False: the port is closed, and nobody has called before that.
+  // Returns false if the port is closed and there is no earlier caller.
   SENNIT_INLINE bool answer_and_receive(incoming& served, Reply&& value, std::size_t largest) {
     assert(served.request_ && "sennit: an answer to no request");
     {
@@ -373,7 +374,7 @@ protected:
     return more;
   }
 
-  // Waits, as one who serves, until `condition()` holds, which is called under the lock.
+  // Waits, as a server, until `condition()` holds, which is called under the lock.
   template <class Condition>
   void wait_until(Condition condition) {
     for (;;) {
@@ -389,7 +390,8 @@ protected:
     }
   }
 
-  // Who serves until the port is closed: counted, and answers and leaves though its frame is discarded.
+  // A fiber that serves until the port is closed. It is counted, answers and leaves even if its frame is
+  // discarded.
   struct service : frame_cleanup {
     service(port_calls& at, std::size_t largest) noexcept
         : frame_cleanup(give_up), port(at), next(at.nothing_yet(largest)) {
@@ -436,11 +438,11 @@ protected:
   };
 
 private:
-  // Callers who wait no more since somebody receives: to be made ready when the lock was let go.
+  // Callers whose waits a receiver ended. wake() readies them after the lock is released.
   struct left_behind {
-    fiber* sender = nullptr;   // what it has only sent was received
-    fiber* refused = nullptr;  // and others, through `next`
-    bool let_go = false;       // and of some that continue by themselves
+    fiber* sender = nullptr;   // its one-way request was received
+    fiber* refused = nullptr;  // the first of the refused callers, linked by `next`
+    bool let_go = false;       // some refused waiters continue by themselves
 
     [[gnu::noinline, gnu::cold]] void refuse(record& call, waiter& w) noexcept {
       fiber* who = nullptr;
@@ -465,9 +467,9 @@ private:
     }
   };
 
-  // With the lock held, which it lets go: to a server that waits, or into the list. False: it was only sent,
-  // and a server has it; or it was refused. `asked`: not the former. `next`: the server, made ready by who
-  // waits.
+  // With the lock held, which it releases: hands the call to a waiting server, or puts it into the list.
+  // Returns false if no wait is needed: the call was refused, or a server has a request that was only sent.
+  // `asked`: the caller wants a reply. `next`: the server, which the waiting caller readies.
   SENNIT_INLINE bool submit(record& call, waiter& w, bool asked, fiber*& next) noexcept {
     if (servers_.empty()) {
       w.word = reinterpret_cast<std::uintptr_t>(&call);
@@ -550,9 +552,9 @@ private:
 
   // ---- With the lock held.
 
-  // And a server is to wait for them.
+  // Returns true if a server must wait for a caller.
   bool nobody_calls() const noexcept { return callers_.empty() && !closed_; }
-  // No server is to be waited for: the port is closed, or callers run what it serves.
+  // A caller must not wait for a server: the port is closed, or callers run the served function.
   bool is_special() const noexcept { return special_; }
   void enter_special(record& call) noexcept {
     if (closed_) {
@@ -609,7 +611,7 @@ private:
     return false;
   }
 
-  // Ends the call that `from` has taken. False: nobody wants the answer.
+  // Ends the call that `from` has taken. Returns false if there is no caller to answer.
   template <class Write>
   SENNIT_INLINE static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
     record* const call = from.call_;
@@ -649,8 +651,8 @@ private:
   waiter_list callers_;
   waiter_list servers_;
   unsigned serving_ = 0;       // fibers in serve()
-  procedure* lent_ = nullptr;  // what callers run themselves
-  unsigned inside_ = 0;        // who has entered that
+  procedure* lent_ = nullptr;  // the function that callers run themselves
+  unsigned inside_ = 0;        // the callers that run it
   bool closed_ = false;
   bool special_ = false;  // closed, or lent
   [[no_unique_address]] mutable Waits waits_;

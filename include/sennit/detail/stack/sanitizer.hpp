@@ -1,17 +1,16 @@
-// Switches as the sanitizers must see them. In ordinary builds nothing here costs or exists at run time but
-// the (unused) identity in each coroutine.
+// Switches as the sanitizers must see them. In ordinary builds this costs nothing, and only the (unused)
+// identity in each coroutine exists.
 //
 // A switch orders what came before it and what comes after it, in a generator as in a local runtime: the
-// fibers of one thread take turns, and may share data without locks.
+// fibers of one thread take turns, and may share data without locks. AddressSanitizer must know the stack we
+// run on (bounds, fake stack), and where to look for leaks: memory that only a suspended stack refers to is
+// not lost. ThreadSanitizer must know our logical thread, MemorySanitizer our stack. They learn it from
+// annotations around a switch. These need the *target's* identity; our own is the calling thread's current
+// one. The library and all its users must be built with the same sanitizer: a mixture fails to link, and the
+// missing symbol's name states the reason (sanitized.h).
 //
-// AddressSanitizer must know on which stack we are (bounds, fake stack), and what to look for leaks in: what
-// only a suspended stack refers to is not lost. ThreadSanitizer must know which logical thread we are,
-// MemorySanitizer on which stack. They learn it from annotations around a switch, which need the *target's*
-// identity; our own is the calling thread's current one. The library and all its users must be built with the
-// same sanitizer: a mixture fails to link, and the missing symbol's name says why (sanitized.h).
-//
-// MemorySanitizer's word for what is initialised goes with memory, so a suspended stack keeps its own; what
-// a switch hands over in registers counts as initialised.
+// MemorySanitizer's initialisation state belongs to the memory, so a suspended stack keeps its own. Words
+// that a switch hands over in registers count as initialised.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +19,16 @@
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/sanitized.h"
 
-// SENNIT_SHADOW_STACK: in such builds the same is done for the processor, which compares return addresses
-// with those in a stack of its own (shadow_stack.hpp). Each of our stacks gets one beside, where the thread
-// that makes it has one.
+// SENNIT_SHADOW_STACK: such builds do the same for the processor's shadow stack, with which it compares
+// return addresses (shadow_stack.hpp). Each of our stacks gets a shadow stack if the thread that makes it has
+// one.
 #if defined(SENNIT_ASAN) || defined(SENNIT_TSAN) || defined(SENNIT_MSAN) || defined(SENNIT_SHADOW_STACK)
 #define SENNIT_SANITIZED 1
 #endif
 
 namespace sennit::detail {
 
-// Whom the sanitizers take us for while we run on a stack.
+// Our identity for the sanitizers while we run on a stack.
 struct switch_identity {
   const void* low = nullptr;  // the stack's bounds
   std::size_t size = 0;
@@ -66,8 +65,8 @@ sennit_transfer annotated_swapstack(sennit_context target, std::uintptr_t value,
 // On a stack that was entered for the first time, by `from`: the first thing to do.
 void entered_new_stack(sennit_context from) noexcept;
 
-// Switches. `keep` false: what is on our stack is dead (it is about to be reused), but for code that no
-// sanitizer instruments.
+// Switches. If `keep` is false, our stack's contents are dead (it is about to be reused), except those of
+// code that no sanitizer instruments.
 [[gnu::always_inline]] inline sennit_transfer swap(sennit_context target, std::uintptr_t value,
                                                    switch_identity* identity, bool keep = true) {
   __asm__ volatile("" : : "r"(&SENNIT_NAME_OF_BUILD));

@@ -4,8 +4,8 @@
 //   | guard | stack 0 .......... | guard | stack 1 .......... | guard | stack 2 ...
 //           ^ low                ^ low + size (two words below it the stack grows down)
 //
-// The lower of these two words says under which record a stack is known: in a page that is in use anyway. A
-// table beside would take 8 bytes for each.
+// The lower of these two words refers to the stack's record. It lies in a page that is in use anyway; a
+// separate table would take 8 bytes for each stack.
 //
 // A guard lies below its stack. It is 64 KiB large unless the user asks for another size: larger than the
 // frames of libc and other code that is compiled without probes. Where the kernel offers MADV_GUARD_INSTALL
@@ -17,14 +17,14 @@
 // Stacks of 1 and 2 KiB, which must be asked for (small_stack), share pages and so have no guard:
 //
 //   | guard | stack 0 | stack 1 | stack 2 | stack 3 | ...
-//           ^ low: a known word, the seal; who runs past it breaks it, which is seen when the stack is given
-//                  back, and in builds with assertions whenever its fiber parks, yields or ends
+//           ^ low: a known word, the seal. An overrun breaks it. That is checked when the stack is returned;
+//                  in builds with assertions also whenever its fiber parks, yields or ends
 //
-// A stack of 4 KiB has pages of its own anyway: there a guard takes addresses but no memory, so it has one.
-// Memory that the user brought (stack_adopt) has a seal, too: what lies below it is unknown.
+// A stack of 4 KiB has whole pages: a guard takes addresses there but no memory, so it has one. Memory that
+// the user brought (stack_adopt) has a seal, too, because the memory below it is unknown.
 //
 // Rejected: a mapping per stack (4-10 us each, and the map count again); malloc'ed stacks (no guard);
-// MAP_GROWSDOWN; a red zone that code checks. docs/stacks.md says why.
+// MAP_GROWSDOWN; a red zone that code checks. docs/stacks.md gives the reasons.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ inline constexpr std::size_t page_size = 8192;
 inline constexpr std::size_t page_size = 4096;
 #endif
 inline constexpr std::size_t minimum_stack_size = 2 * page_size;
-// Of those that were asked for as small. Where a switch calls others' code (libc's, a sanitizer's), it alone
-// takes more than a page.
+// The minimum for stacks requested as small. If a switch calls external code (libc's, a sanitizer's), the
+// switch itself takes more than a page.
 #if defined(SENNIT_BACKEND_PORTABLE) || defined(SENNIT_SANITIZED)
 inline constexpr std::size_t smallest_stack_size = minimum_stack_size;
 #else
@@ -120,10 +120,10 @@ constexpr stack_wish stack_wish_of(const Options& options) noexcept {
                                : stack_wish(options.stack);
 }
 
-// The size of the stack that a user gets who asks for `size`, which may carry small_stack_mark.
+// The size of the stack that a request for `size` gets; it may carry small_stack_mark.
 std::size_t stack_class(std::size_t size) noexcept;
-// The shape that a user gets who asks for a size and a guard; zeros mean those of `usual`. Throws
-// std::system_error (EINVAL) beyond maximum_stack_size and maximum_guard_size.
+// The shape that a request for a size and a guard gets; zeros mean those of `usual`. Throws std::system_error
+// (EINVAL) beyond maximum_stack_size and maximum_guard_size.
 stack_shape stack_shape_of(std::size_t size, std::size_t guard, stack_shape usual = default_stack_shape);
 
 // Where a stack comes from, once that is decided: a shape; or the user's memory.
@@ -148,8 +148,8 @@ struct emergency_stack;
 struct stack_record {
   const char* name = nullptr;            // of the coroutine or fiber on it; null: it has none
   const char* kind = "coroutine";        // "coroutine" or "fiber"
-  const fault_hook* hook = nullptr;      // whom its faults go to (fault's); null: to the process's hook
-  emergency_stack* emergency = nullptr;  // what its overflows are served on, since the first (fault's)
+  const fault_hook* hook = nullptr;      // serves its faults (fault's); null: the process's hook does
+  emergency_stack* emergency = nullptr;  // serves its overflows, since the first (fault's)
   stack_memory memory;
   stack_record* lent = nullptr;  // the large stack that the user runs a call on; of that one: the one before
 
@@ -170,7 +170,7 @@ struct lent_stack : stack_record {
   lent_stack* next = nullptr;        // in a worker's list of idle ones
 };
 
-// How reports name a stack, in parts: fiber "x"; coroutine (unnamed); a stack that nobody uses.
+// How reports name a stack, in parts: fiber "x"; coroutine (unnamed); an unused stack.
 struct stack_title {
   std::string_view kind, before, name, after;
 };
@@ -203,9 +203,10 @@ inline stack_memory stack_get(const stack_source& source) {
 // thread.
 void stack_give(const stack_memory& memory) noexcept;
 
-// Whether it is the user's: nobody else's next.
+// Whether the stack is the user's memory, which is not reused for others.
 bool stack_is_adopted(const stack_memory& memory) noexcept;
-// What users are told: the size of one of a class; of what they brought, all of it. Async-signal-safe.
+// The size that reports give: the size of the stack's class; for memory that the user brought, all of it.
+// Async-signal-safe.
 std::size_t stack_told_size(const stack_memory& memory) noexcept;
 
 // How many idle stacks of a size keep their pages.
@@ -214,13 +215,13 @@ constexpr std::size_t most_warm_stacks(std::size_t size) noexcept {
   return size <= addresses / 1024 ? 1024 : size >= addresses / 16 ? 16 : addresses / size;
 }
 
-// False: it has no guard, and somebody has written below it.
+// Returns false if the stack has no guard, and the memory below it was written to.
 bool stack_is_whole(const stack_memory& memory) noexcept;
-// Says so, and names who is to have a larger one, if anybody is known. Async-signal-safe.
+// Reports that, and names the user that needs a larger stack, if it is known. Async-signal-safe.
 void stack_say_overrun(const stack_memory& memory, const stack_record* record) noexcept;
-// Says so and ends the program, if it is not.
+// Reports an overrun of a stack that is not whole, and ends the program.
 void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept;
-// The same in builds with assertions.
+// Like stack_must_be_whole(), but only in builds with assertions.
 inline void stack_should_be_whole([[maybe_unused]] const stack_record& record) noexcept {
 #if !defined(NDEBUG)
   if (record.memory.slab != nullptr)
@@ -254,7 +255,7 @@ bool stack_has_seal(const stack_memory& memory) noexcept;
 inline std::atomic<bool> stacks_are_measured{false};
 // How deep a stack that is known under a record has been. Any thread.
 std::size_t stack_depth(const stack_memory& memory, const stack_record& record) noexcept;
-// Nothing below `used` has been written to, from now on. Not by who runs on it.
+// From now on, nothing below `used` counts as written. Not to be called on that stack.
 void stack_clear_below(const stack_memory& memory, const void* used) noexcept;
 // The user of a stack, known by its record, has ended: it must be whole, and it is remembered how deep it has
 // been, if that is wanted and the user has a name.
@@ -262,7 +263,7 @@ void stack_user_ended(const stack_record& record) noexcept;
 // All stacks that are known under a record. Those of other threads may be given back meanwhile.
 void stack_for_each_record(void (*visit)(void*, const stack_memory&, const stack_record&), void* argument);
 
-// Says under which record, which lies in it, a stack is known from now on; null: unused.
+// Sets the record of a stack; the record lies in that stack. Null: unused.
 void stack_name(const stack_memory& memory, stack_record* record) noexcept;
 
 // What lies at an address: for fault reports. Async-signal-safe.
@@ -271,11 +272,10 @@ struct stack_place {
   bool guard = false;   // it is in the guard
   char* low = nullptr;  // that stack's bounds
   std::size_t size = 0;
-  stack_record* record = nullptr;  // its user's, the borrower's of a lent one; null: nobody uses the stack
+  stack_record* record = nullptr;  // its user's, the borrower's of a lent one; null: the stack is unused
 };
 stack_place stack_find(std::uintptr_t address) noexcept;
-// Says of one that is in use, and is not whole, that it was overrun, if there is any: other faults are likely
-// to come of that. Async-signal-safe.
+// Reports an overrun of a stack in use, if there is any: it probably causes other faults. Async-signal-safe.
 void stack_say_if_overrun() noexcept;
 
 }  // namespace sennit::detail

@@ -9,8 +9,8 @@
 // before any waiter is made ready, because a woken waiter may destroy the object.
 //
 // `Kept` holds the state and the list of waiters: change, peek and quiet as below; lock() -> state,
-// unlock(state), and list(), which requires the lock. `Wakes` ends waits: take(waiter, word, who&),
-// deliver(who) and deliver_all(chain).
+// unlock(state), and list(), which requires the lock. `Wakes` ends waits: `take(waiter, word, who&)`,
+// `deliver(who)` and `deliver_all(chain)`.
 
 #include <atomic>
 #include <cassert>
