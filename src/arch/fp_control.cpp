@@ -51,7 +51,7 @@ using register_word = std::uint64_t;
 #if defined(_ARCH_PWR6)
 constexpr register_word control = 0x7000000ff;
 #define WRITE_FLOATING "mtfsf 255, %0, 1, 0"
-#else  // older ones reach the lower half alone, and have no decimal rounding mode in the upper one
+#else  // older ones reach only the lower half, and have no decimal rounding mode in the upper one
 constexpr register_word control = 0xff;
 #define WRITE_FLOATING "mtfsf 255, %0"
 #endif

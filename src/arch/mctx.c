@@ -45,7 +45,7 @@ SENNIT_UNSANITIZED static void set_what_it_keeps(const struct sennit_mctx* mctx)
     errno = mctx->error;
 }
 
-/* A context's first function. `to`: what it was resumed by. */
+/* A context's first function. `to` is the word that it was resumed with: the target. */
 SENNIT_UNSANITIZED static void begin(sennit_context from, uintptr_t to, uintptr_t unused1, uintptr_t unused2,
                                      uintptr_t unused3) {
   const struct sennit_mctx* const mctx = (const struct sennit_mctx*)to;

@@ -14,8 +14,8 @@ namespace sennit::detail {
 
 namespace {
 
-// What the kernel says of the vector state in a signal's frame: Linux, struct _fpx_sw_bytes, in the bytes
-// that fxsave leaves to software.
+// The kernel's description of the vector state in a signal's frame: struct _fpx_sw_bytes of Linux, in the
+// bytes that fxsave leaves to software.
 struct vector_state {
   std::uint32_t magic;
   std::uint32_t extended_size;
@@ -47,12 +47,12 @@ vector_state vector_state_of(const void* ucontext) noexcept {
   return state;
 }
 
-// The x87 stack is empty in what the signal returns to, and no error waits to be said; vector registers are
-// in their initial state, which is quicker than to load what nobody wants yet. Control words are those of all
-// fibers of the thread, and stay.
+// In the state that the signal returns to, the x87 stack is empty and no x87 error is pending. Vector
+// registers are in their initial state, which is quicker than loading unneeded values. Control words are
+// common to all fibers of the thread, and stay.
 void begin_anew(ucontext_t& interrupted) noexcept {
   fpregset_t const saved = interrupted.uc_mcontext.fpregs;
-  constexpr std::size_t components_at = 512;  // which of what follows is not in its initial state
+  constexpr std::size_t components_at = 512;  // the bits of the components not in their initial state
   constexpr std::uint64_t x87 = 1;
   saved->swd = 0;
   saved->ftw = 0;

@@ -20,9 +20,9 @@
  *
  * What the source leaves to the reader, its section 3.5 and threads:
  *
- * - The signal goes to the calling thread (raise), and what is to be made is in a thread-local variable. A
- *   handler belongs to the whole process, so steps 2 to 6 are one thread's at a time. A fork waits for them:
- *   the child has the handlers of the program, and a lock that is free.
+ * - The signal goes to the calling thread (raise), and the description of the new context is in a
+ *   thread-local variable. A handler belongs to the whole process, so one thread at a time makes steps 2 to
+ *   6. A fork waits for them: the child has the handlers of the program, and a free lock.
  * - All signals are blocked from 1 to 14, and sigsuspend lets one instance of the worker signal in: no other
  *   handler runs on the new stack, none finds the lock held by the thread that it interrupted.
  * - The worker signal is a real-time signal. The program may use it, too: instances are queued, never merged.
@@ -33,7 +33,7 @@
  *   goes back into it, which calls another function at once.
  * - longjmps that refuse to go up the stack: POSIX's do not look; the one of _FORTIFY_SOURCE does, and is not
  *   used. No frame of this file has unwind tables (room.cmake), so that backtraces end at `begin`, and do not
- *   go on through the signal's frame into the creator's stack of long ago; an exception that leaves an entry
+ *   continue through the signal's frame into the creator's former stack; an exception that leaves an entry
  *   function finds no handler and terminates the program.
  * - sigsuspend is a cancellation point: cancellation is off meanwhile.
  * - Signals, jump buffers and threads: POSIX does not say that a thread may jump to what another one saved.
@@ -78,7 +78,7 @@ SENNIT_UNSANITIZED static sennit_context handle_of(struct record* r) {
   return (sennit_context)r;
 }
 
-/* What the creator and the new context tell each other. */
+/* The data that the creator and the new context exchange. */
 struct creation {
   sennit_entry entry; /* null: rounds */
   void* top;
@@ -301,7 +301,7 @@ SENNIT_UNSANITIZED static void swap(struct record* self, sennit_context target, 
     siglongjmp(to->place, 1);
 }
 
-/* `place` is told who we are, where the caller wants it; the target, unless the caller does not. */
+/* Stores our context at `place` unless that is null. `told`: whether the target gets our context. */
 SENNIT_UNSANITIZED static sennit_transfer4 swap_with_exceptions(sennit_context target,
                                                                 sennit_transfer4 transfer,
                                                                 sennit_context* place, int told) {

@@ -14,7 +14,7 @@
 #include "sennit/detail/arch/shadow_stack.hpp"
 #include "sennit/fp_control.h"
 
-// libc++abi has it, as the ABI says, and declares it in no header of its users.
+// libc++abi has it, as the ABI requires, but declares it in no public header.
 namespace __cxxabiv1 {
 struct __cxa_eh_globals;
 extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;

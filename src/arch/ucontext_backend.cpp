@@ -77,7 +77,7 @@ SENNIT_UNSANITIZED const sennit_transfer4& swap(record& self, sennit_context tar
   return self.transfer;
 }
 
-// `place` is told who we are, where the caller wants it; the target, unless the caller does not.
+// Stores our context at `place` unless that is null. `told`: whether the target gets our context.
 SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, const uintptr_t (&value)[4],
                                                          sennit_context* place = nullptr, bool told = true) {
   record self;

@@ -47,7 +47,7 @@ bool readiness_case::watch() {
   return entered_;
 }
 
-// Whether another case of the select waits for the same. After an event all cases look again.
+// Whether another case of the select waits for the same side. After an event all cases look again.
 bool readiness_case::waits_beside() const noexcept {
   for (const claimed_waiter* each = beside; each != nullptr && each != this; each = each->beside)
     if (static_cast<const readiness_case*>(each)->entered_)

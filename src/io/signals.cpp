@@ -1,4 +1,4 @@
-// The process's signal handler, and who is told by it.
+// The process's signal handler, and the subscriptions that it notifies.
 #include "sennit/detail/io/signals.hpp"
 
 #include <sys/eventfd.h>

@@ -94,7 +94,7 @@ template <class Call>
   return 0;
 }
 
-// The first call starts it, the others ask what has become of it.
+// The first call starts the connect; later calls ask for its result.
 ssize_t try_connect(int descriptor, const socket_address& to) noexcept {
   const int result = call([&] { return ::connect(descriptor, to.get(), to.size); });
   switch (result) {
@@ -223,8 +223,8 @@ bool transfer_wait_base::woken(fiber& f) noexcept {
   return true;
 }
 
-// The fiber transfers what need not wait, and what was left to it: a part of a long write, after which the
-// driver continues. finish() reports what cannot be waited for.
+// The fiber makes transfers that need not wait, and the driver leaves it the rest of a long write, after
+// which the driver continues. finish() reports errors that no wait can mend.
 bool transfer_wait_base::is_over() noexcept {
   if (done_ || !begun() || source()->closed() || source()->driver.load(std::memory_order_relaxed) == 0)
     return true;

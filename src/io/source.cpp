@@ -38,7 +38,7 @@ void give(io_source& source) noexcept {
   to.free = &source;
 }
 
-// Nobody uses it any more, or ever will.
+// No operation uses the source any more, or ever will.
 void close_descriptor(io_source& source) noexcept {
   const int descriptor = source.descriptor.exchange(-1, std::memory_order_relaxed);
   if (descriptor >= 0 && (!source.borrowed || source.copied))
@@ -92,8 +92,8 @@ bool wait_local(worker& w, io_source& source, io_side& side, const wait_reason& 
     else
       park_until(w, fiber_status::parked, why, deadline);
   }
-  // Often what was closed belonged to a fiber that has ended, and its runtime with it: then we were given
-  // nothing that we must see, and leave as if we had still been parked.
+  // The closed object often belonged to a fiber that has ended, and so has its runtime. Then we return no
+  // result that the caller must see, and unwind as if we had still been parked.
   if (source.closed() && self.flags.told == telling::due) {
     self.flags.told = telling::done;
     throw_forced_unwind();
@@ -199,9 +199,9 @@ owned_source::owned_source(int descriptor) {
   }
 }
 
-// Closing the file descriptor takes it out of epoll, unless a duplicate of it is open: then its events find a
-// source that is not registered, or another one, whose fiber then tries in vain. That is cheaper than a
-// system call for each.
+// Closing the file descriptor removes it from epoll, unless a duplicate of it is open. Then its events find a
+// source that is not registered, or another one, whose fiber then retries for nothing. That is cheaper than a
+// system call for each close.
 void owned_source::cancel_operations(io_source& source, bool shared, bool stays_open) noexcept {
   if (worker* const w = this_worker()) {
     driver_of(*w).forget(source, stays_open);

@@ -1,5 +1,5 @@
-// How guards of stacks are made: by MADV_GUARD_INSTALL, several in one system call where the kernel can, or
-// by mprotect, one at a time.
+// How stacks get their guards: by MADV_GUARD_INSTALL, several in one system call where the kernel can, or by
+// mprotect, one at a time.
 #include "stack/guard.hpp"
 
 #include <sys/mman.h>
@@ -26,9 +26,9 @@ namespace {
 
 constexpr std::size_t mappings_left_to_others = 2048;
 
-// Whether a page is really guarded: the kernel says EFAULT when it is to populate it, and an emulator that
-// accepts advice it does not know (qemu does) says nothing. (To hand the page to a system call that reads it
-// would be surer, but crashes Valgrind.)
+// Whether a page is really guarded. The kernel returns EFAULT when it is asked to populate a guarded page. An
+// emulator that accepts unknown advice, as qemu does, reports no error. (A system call that reads the page
+// would be a safer check, but crashes Valgrind.)
 bool is_guarded(char* page) noexcept {
   return ::madvise(page, page_size, MADV_POPULATE_READ) != 0 && errno == EFAULT;
 }

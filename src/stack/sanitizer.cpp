@@ -55,17 +55,17 @@ namespace sennit::detail {
 const char SENNIT_NAME_OF_BUILD = 0;
 
 #if defined(SENNIT_ASAN)
-// Leaks are what nothing refers to any more. LeakSanitizer looks into globals and into the stacks that
-// threads run on; into those of suspended contexts (threads that run a fiber are such, too) only where we
-// tell it to:
+// Leaks are memory that nothing refers to any more. LeakSanitizer searches globals and the stacks that
+// threads run on. Stacks of suspended contexts must be registered as roots; a thread that runs a fiber is
+// such a context, too:
 //
 //   the context's record and what lies above it, without the red zone below the frame that switched, which
 //   may hold old words; its frames in the fake stack, where AddressSanitizer puts local objects so that it
 //   sees their use after return. Their owners, in the real stack, point to them: so they are found.
 //
 // Below the record, in fake frames that were left, and in finished contexts are old words, which would hide
-// real leaks. To tell LeakSanitizer costs more than all else in a switch, so it is told when a context is
-// suspended otherwise than the last time, and when it has finished.
+// real leaks. Registering roots costs more than the rest of a switch. So it is done only when a context is
+// suspended with other roots than the last time, and when it has finished.
 struct leak_root {
   const char* begin;
   std::size_t size;
@@ -90,7 +90,7 @@ void unreach(switch_identity& identity) noexcept {
   identity.reached->told.clear();
 }
 
-// A thread that ends, but for one that ends the process inside of a fiber: it stays suspended.
+// For a thread that ends. A thread that ends the process inside a fiber stays suspended.
 struct forget_roots {
   ~forget_roots() {
     if (current != &thread_identity)
@@ -201,7 +201,7 @@ void reach(switch_identity& identity, sennit_context context) {
       return;
   }
   unreach(identity);
-  __lsan_disable();  // the list itself is nobody's leak
+  __lsan_disable();  // the list itself is not a leak
   if (identity.reached == nullptr)
     identity.reached = new leak_roots;
   for_each_root(identity, context, [&](const leak_root& root) {
@@ -211,7 +211,7 @@ void reach(switch_identity& identity, sennit_context context) {
   __lsan_enable();
 }
 
-// We have been entered; `from` is the context of who left for us.
+// The first action after an entry; `from` is the context that left for us.
 [[gnu::noinline]] void arrive(void* fake_stack, sennit_context from) noexcept {
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
   if (switch_identity* const suspended = set_left(nullptr))
@@ -241,15 +241,15 @@ annotated_swapstack(sennit_context target, std::uintptr_t value, switch_identity
   __msan_start_switch_fiber(identity->low, identity->size);
 #endif
 #if defined(SENNIT_SHADOW_STACK)
-  // The call below pushes to the target's, which drops that when it goes on from its own. A new stack keeps
-  // it, under all others.
+  // The call below pushes to the target's shadow stack. The target drops that when it resumes from its own
+  // call; a new stack keeps it, below all other entries.
   self->shadow = shadow_stack_pointer();
   if (self->shadow != 0) {
     assert(identity->shadow != 0 && "sennit: a stack made by a thread without a shadow stack");
     shadow_stack_switch(identity->shadow);
   }
 #endif
-  // Out of line: of what is inlined here, gcc would poison the locals.
+  // Out of line: gcc would poison the locals of code that is inlined here.
   const sennit_transfer transfer = sennit_swapstack_call(target, value);
 #if defined(SENNIT_SHADOW_STACK)
   if (self->shadow != 0)
@@ -318,12 +318,12 @@ SENNIT_UNSANITIZED stack_visit::~stack_visit() {
 
 #if defined(SENNIT_ASAN)
 
-// Reports of AddressSanitizer name threads, and know nothing of fibers. What is said here goes with them:
+// AddressSanitizer's reports name threads, and know no fibers. These lines are printed with a report:
 //
 //   sennit: that was on the stack of fiber "parser", of 65536 bytes
 //   sennit: its address is in the stack of coroutine (unnamed), of 65536 bytes
 //
-// By AddressSanitizer's one callback, which is taken before main: a program that takes it too, has it.
+// They use AddressSanitizer's only callback, set before main. A program that sets it, too, replaces ours.
 namespace {
 
 void say_stack(const char* what, const stack_place& place) noexcept {

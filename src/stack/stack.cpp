@@ -39,7 +39,7 @@ struct stack_cell {
   stack_cell* next_idle;
 };
 
-// One that is adopted has one stack, the user's, which changes: who looks just then may find the wrong one.
+// An adopted slab has one stack, the user's, which changes: a concurrent search may find the wrong one.
 struct stack_slab {
   std::atomic<char*> base{nullptr};
   std::atomic<std::size_t> size{0};  // of a stack; 0: none has been adopted
@@ -53,7 +53,7 @@ struct stack_slab {
   bool adopted = false;
   std::size_t brought = 0;        // bytes, by the user who is adopted: at least `size`
   unsigned valgrind = 0;          // its number there, while it is adopted
-  stack_record* guest = nullptr;  // its record: who looks for that must not look into what may be unmapped
+  stack_record* guest = nullptr;  // its record; not kept in the stack, which may be unmapped during a search
   std::unique_ptr<stack_cell[]> cells;
   stack_slab* next = nullptr;  // older slab; a signal handler may walk the list
 
@@ -62,12 +62,12 @@ struct stack_slab {
   char* low(std::size_t index) const { return first() + index * stride() + guard; }
   stack_memory memory(std::size_t index);
 
-  // Where it is kept under which record a stack is known.
+  // The place of a stack's record pointer.
   std::atomic_ref<stack_record*> known_as(std::size_t index) {
     return std::atomic_ref(adopted ? guest : *reinterpret_cast<stack_record**>(memory(index).high()));
   }
-  // That record, or null. One that does not lie in the stack is what was left by an overrun of the stack
-  // above, where no guard is between.
+  // The record, or null. A pointer outside the stack was left by an overrun of the stack above, where there
+  // is no guard between them.
   stack_record* record(std::size_t index) {
     if (index >= begun.load(std::memory_order_relaxed))
       return nullptr;
@@ -328,7 +328,7 @@ stack_memory stack_adopt(std::byte* bytes, std::size_t size) {
   const std::size_t brought = size;
   size &= ~std::size_t{15};
   if (std::has_single_bit(size))
-    size -= 16;  // so that nobody takes it for one of a class
+    size -= 16;  // so that it is not taken for a stack of a class
   stack_slab& slab = take_adopted();
   slab.base.store(reinterpret_cast<char*>(bytes), std::memory_order_relaxed);
   slab.brought = brought;
@@ -343,7 +343,7 @@ void stack_give(const stack_memory& given) noexcept {
   const stack_memory memory = given;  // which may lie in the stack
   stack_record* const record = memory.slab->record(memory.index);
   stack_must_be_whole(memory, record);
-  if (record != nullptr)  // not to touch what was not in use
+  if (record != nullptr)  // an unused stack is not touched
     stack_name(memory, nullptr);
   forget_frames(memory.low, memory.size);
   show_valgrind_given(memory);
@@ -459,8 +459,8 @@ stack_place stack_find(std::uintptr_t address) noexcept {
   return {};
 }
 
-// From the highest one down: who overran is intact if nobody has overrun the one above it.
-// Not in the user's memory: its owner may have it back, and unmap it, just now.
+// From the highest one down: the overrunning stack is intact unless the one above it was overrun, too.
+// Adopted memory is skipped: its owner may be unmapping it.
 void stack_say_if_overrun() noexcept {
   for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
     if (slab->guard != 0 || slab->adopted)

@@ -1,8 +1,8 @@
-// What Valgrind's tools must know of stacks: where they are. Without it they take a switch for a frame of
-// megabytes, or (stacks of one mapping are neighbours) for many small ones, and mark what lies between as
-// undefined. Told once, when a stack is handed out for the first time, for stacks are never unmapped; of the
-// user's memory, each time. A switch tells nothing. Outside of Valgrind that is six instructions per stack,
-// and nothing where its header was missing.
+// The registration of stacks with Valgrind's tools. Without it they take a switch for a frame of megabytes.
+// For neighbouring stacks of one mapping they see many small frames, and mark the memory between as
+// undefined. A stack is registered once, when it is handed out for the first time, because stacks are never
+// unmapped; the user's memory is registered each time. A switch registers nothing. Outside of Valgrind this
+// costs six instructions per stack, and nothing if Valgrind's header was missing.
 #pragma once
 
 #include "sennit/detail/stack/stack.hpp"

@@ -12,14 +12,14 @@
  *      | resume address              |   handle + 0
  *      +-----------------------------+ <- handle
  *
- * Registers at a switch: x5 = target on the way in; x0 = who left, x1 to x4 = the values, both ways. Those
+ * Registers at a switch: x5 = target on the way in; x0 = the leaver, x1 to x4 = the values, both ways. Those
  * are the argument registers of the C ABI in their order, so a first entry needs no moves. The way out is
  * `br x16`: with branch target identification every resume address holds a `bti j`.
  * FPCR and FPSR stay as they are (the ABI's rule for a call). x18 is named as changed; under -ffixed-x18
- * nobody keeps anything of his own in it, and the name does nothing.
+ * no code keeps anything of its own in it, and the name does nothing.
  *
  * Not ours to save, and refused: shadow call stacks keep a second stack pointer in x18 (gcc has no macro that
- * tells us so). Not to be called in streaming mode or with a live ZA (SME).
+ * shows it). Not to be called in streaming mode or with a live ZA (SME).
  */
 #ifndef SENNIT_DETAIL_ARCH_AARCH64_H
 #define SENNIT_DETAIL_ARCH_AARCH64_H

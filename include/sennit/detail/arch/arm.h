@@ -14,9 +14,9 @@
  *
  * It is in the order in which one instruction stores or loads it.
  *
- * Registers at a switch: r5 = target on the way in; r0 = who left, r1 to r4 = the values, both ways. r4 is no
- * argument register: a first entry puts it where a fifth argument lies. The way out is `bx r12`.
- * fpscr stays as it is (the ABI's rule for a call). r9 is an ordinary register on Linux.
+ * Registers at a switch: r5 = target on the way in; r0 = the leaver, r1 to r4 = the values, both ways. r4 is
+ * no argument register: a first entry stores it as the fifth argument. The way out is `bx r12`. fpscr stays
+ * as it is (the ABI's rule for a call). r9 is an ordinary register on Linux.
  *
  * Compilers make no unwind tables for functions that cannot throw, as one that only switches: backtraces end
  * there, unless it is compiled with -funwind-tables.
@@ -93,8 +93,8 @@ struct sennit_context_record {
 
 #define SENNIT_ASM_RESUMED ".p2align 2\n1: " SENNIT_CFI_BACK
 
-/* d16 to d31 are not in every FPU; clang minds their being named where they are not in the file's. In a
- * function that has them by a target attribute of its own, use sennit_swapstack_call then. */
+/* d16 to d31 are not in every FPU. Clang refuses their names if the file's target has none. In a function
+ * that has them by its own target attribute, use sennit_swapstack_call then. */
 #if !defined(__ARM_FP)
 #define SENNIT_CLOBBER_VECTORS
 #elif defined(__clang__) && !defined(__ARM_NEON)

@@ -26,11 +26,11 @@ struct sennit_aside {
   struct sennit_fp_keeper* keeper; /* null: it did not ask to keep its floating-point control state */
 };
 
-/* The way round busy exception globals begins and ends with these. The first takes what is there out of the
- * calling thread, and returns 0 if that was nothing; the second puts it into the one that calls then. */
+/* The slow path for non-zero exception globals begins and ends with these. The first takes the calling
+ * thread's globals, and returns 0 if they were empty; the second puts them into the thread that calls it. */
 uintptr_t sennit_aside_put(struct sennit_aside* aside);
 void sennit_aside_take(struct sennit_aside* aside);
-/* As the first, of frames that nobody will go back to. */
+/* Like sennit_aside_put(), for frames that will never resume. */
 void sennit_aside_forget(void);
 
 #ifdef __cplusplus

@@ -1,15 +1,15 @@
-/* Objects that use Sennit and the library must be of the same version and configuration: what is inlined
- * agrees with the library on how things lie in memory.
+/* Objects that use Sennit and the library must be of the same version and configuration: inlined code agrees
+ * with the library on layouts in memory.
  *
- * So the linker checks it, and no instruction is needed for that. What is inlined refers to the thread's
- * block (thread.h), and that symbol's name says how an object was compiled; a library defines only its own.
- * An object of another build gets, for instance,
+ * The linker checks it, without any instruction. Inlined code refers to the thread's block (thread.h), and
+ * that symbol's name encodes how an object was compiled; a library defines only its own. An object of another
+ * build gets, for instance,
  *
  *   undefined reference to `sennit_thread_of_0_1_0_with_counters'
  *
  * Remedy: compile it with the macros of the library, which its CMake target and its pkg-config file name; or
  * link the library that it was compiled for. Two libraries in one program both define `sennit_thread`, which
- * the linker refuses. (It sees neither where each is hidden in a shared object of its own.)
+ * the linker refuses. (It sees neither if each is hidden in its own shared object.)
  *
  * SENNIT_ANY_BUILD: for objects that are right with any library. C and C++.
  */

@@ -5,7 +5,7 @@
 // and backtraces end there.
 //
 // Rejected: to run the call in a coroutine everywhere. An exception, and a fault that is served by a throw,
-// would have to be carried over by hand, and profilers would not see the callers.
+// would have to be transferred by hand, and profilers would not see the callers.
 #pragma once
 
 #include "sennit/detail/arch/context.h"
@@ -21,7 +21,7 @@ inline constexpr bool calls_on_stacks_natively = true;
 inline constexpr bool calls_on_stacks_natively = false;
 #endif
 
-// By a context of its own. `top`: 16-aligned. Throws what `function` throws.
+// Makes the call in a new context. `top`: 16-aligned. Throws what `function` throws.
 void call_by_context(void* top, void (*function)(void*), void* argument);
 
 inline void call_on_stack(void* top, void (*function)(void*), void* argument) {

@@ -1,4 +1,4 @@
-/* What the verbs of every backend are about: handles, what a switch hands over, entry functions, deciders. */
+/* The types of the verbs of every backend: handles, words of a switch, entry functions, deciders. */
 #ifndef SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
 #define SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
 
@@ -12,9 +12,10 @@ extern "C" {
 
 #define SENNIT_ALWAYS_INLINE static inline __attribute__((always_inline, unused))
 
-/* For functions that are entered in one context and left in another, or never: AddressSanitizer would move
+/* For functions that are entered in one context and left in another, or never. AddressSanitizer would move
  * their locals off the stack, ThreadSanitizer would count their calls and returns, both in the wrong context.
- * MemorySanitizer is to take what they get and give as initialised, which to leave them alone would not do.
+ * MemorySanitizer must treat their arguments and results as initialised, which an uninstrumented function
+ * does not.
  */
 #if defined(__clang__)
 #if __has_feature(memory_sanitizer)
@@ -52,17 +53,18 @@ typedef struct {
 typedef void (*sennit_entry)(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2,
                              uintptr_t value3);
 
-/* What a decider answers: whom to enter, with which word. */
+/* A decider's answer: the context to enter, and the word for it. */
 typedef struct {
   sennit_context target;
   uintptr_t value;
 } sennit_decision;
 
-/* Decides, on the stack given to sennit_suspend, who runs next. `self` is the context that just left; from
- * here on it may be published. Must not throw. */
+/* Decides, on the stack given to sennit_suspend, which context runs next. `self` is the context that just
+ * left; from here on it may be published. Must not throw. */
 typedef sennit_decision (*sennit_decider)(sennit_context self, void* argument);
 
-/* What a context of rounds does each time it is entered; the answer says whom to enter then. Must not throw.
+/* The function that a context of rounds runs each time it is entered. Returns the context to enter. Must not
+ * throw.
  */
 typedef sennit_decision (*sennit_round)(void* top);
 

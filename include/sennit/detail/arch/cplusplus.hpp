@@ -3,5 +3,5 @@
 
 #if __cplusplus < 202002L
 #error "sennit: its C++ headers need C++20: compile with -std=c++20, or with CMake's CMAKE_CXX_STANDARD 20"
-#include <C++20>  // there is no such file: compilers go on after an #error, for hundreds of lines, not after this
+#include <C++20>  // this file does not exist: compilers stop here, but continue after an #error
 #endif

@@ -2,7 +2,7 @@
  * headers, which define, all but the first group as strings of assembly that end in "\n\t":
  *
  *   SENNIT_FROM, SENNIT_VALUE0 to SENNIT_VALUE3, SENNIT_TARGET
- *                               names of registers: who left and the words, both ways; whom we resume
+ *                               names of registers: the leaver and the words, both ways; the target
  *   SENNIT_ASM_SAVE             suspend: write our record, whose resume address is label 1, and lower the
  *                               stack pointer to it
  *   SENNIT_ASM_TEST_EXCEPTIONS  go to label 2 when the exception globals are not zero
@@ -11,7 +11,7 @@
  *   SENNIT_ASM_ENTER            resume TARGET; what the asm has nowhere else to put (literals) goes after it
  *   SENNIT_ASM_JUMP(function)   jump to a function of src/arch/switch_<isa>.S
  *   SENNIT_ASM_BUSY(function)   label 2, and the jump
- *   SENNIT_ASM_RESUMED          label 1, where we go on
+ *   SENNIT_ASM_RESUMED          label 1, where we resume
  *   SENNIT_CLOBBERS             what else changes
  *   SENNIT_CFI_RETURN_ADDRESS   the unwinder's number of the return address
  *
@@ -82,7 +82,7 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-/* `forget`: what the target is not to be told. */
+/* `forget`: the code that hides the leaver from the target. */
 #define SENNIT_DEFINE_SAVING(verb, forget)                                                                  \
   SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
     sennit_transfer out;                                                                                    \

@@ -1,21 +1,21 @@
-// What lock-free code is written against: template <class Memory = native_memory>. The model checker compiles
-// the same source against a memory of its own (tests/model/model.hpp); here every name is the plain thing.
+// The memory of lock-free code: template <class Memory = native_memory>. The model checker compiles the same
+// source against its own memory (tests/model/model.hpp); here every name is the plain construct.
 //
-//   atomic<T>   all that other threads may touch at the same time; every operation names its order
-//   plain<T>    what the protocol orders: the checker reports an access to it that it does not
+//   atomic<T>   data that threads access concurrently; every operation names its order
+//   plain<T>    data that the protocol orders: the checker reports an access that it does not order
 //   light_fence, heavy_fence, free_fence
-//               a store, one of them, a load: of two threads that do so, if not both have light ones, one
-//               sees the other's store. Nothing else: they neither acquire nor release.
+//               a store, one of them, a load: if two threads do so, and one fence at least is not light, one
+//               thread sees the other's store. They neither acquire nor release.
 //   give_way    in each round of a loop that waits for another thread
 //
-// A light fence costs nothing but a look at a flag, a heavy one a system call: membarrier(2), which makes
-// every thread of the process pass a full fence. Where that is not to be had (an old kernel, a seccomp
-// filter), and until prepare() has asked for it, both are full fences.
+// A light fence costs only a test of a flag, a heavy one a system call: membarrier(2), which makes every
+// thread of the process pass a full fence. Both are full fences where membarrier is not available (an old
+// kernel, a seccomp filter), and until prepare() has requested it.
 //
-// prepare() must have been called, by anybody, before threads are made that call heavy_fence; then these know
-// which kind it is to be. A thread that has yet to hear of it may make full fences for light ones: they are
-// stronger. It is decided once in a process; a child of fork() inherits both the decision and what the kernel
-// knows of it, and after exec() it is made anew.
+// prepare() must be called, by any thread, before threads are made that call heavy_fence, so that these know
+// its kind. A thread that does not yet know the decision may make full fences for light ones: they are
+// stronger. The decision is made once in a process. A child of fork() inherits the decision and the kernel's
+// registration; after exec() it is made again.
 #pragma once
 
 #include <sched.h>

@@ -9,14 +9,14 @@
  *      +-----------------------------+ <- handle + 32
  *      | r2                          |   handle + 24   its module's table of contents; no compiler saves it
  *      | r30                         |   handle + 16   clang's base pointer (over-aligned locals + alloca)
- *      | r31                         |   handle + 8    the frame pointer; clang saves it not, without a word
+ *      | r31                         |   handle + 8    the frame pointer; clang ignores a clobber of it
  *      | resume address              |   handle + 0
  *      +-----------------------------+ <- handle
  *
- * Registers at a switch: r8 = target on the way in; r3 = who left, r4 to r7 = the values, both ways. The way
- * out is `bctr` with the address in r12 too, from which a function finds its module's table of contents.
- * Functions that use none need not have been given theirs in r2; so we find it ourselves, from where we are.
- * fpscr and the vector status stay as they are (the ABI's rule for a call). r13 is the thread's.
+ * Registers at a switch: r8 = target on the way in; r3 = the leaver, r4 to r7 = the values, both ways. The
+ * way out is `bctr` with the address in r12 too, from which a function finds its module's table of contents.
+ * Callers need not pass the table in r2 to functions that use none; so we find it ourselves, from our
+ * address. fpscr and the vector status stay as they are (the ABI's rule for a call). r13 is the thread's.
  */
 #ifndef SENNIT_DETAIL_ARCH_PPC64LE_H
 #define SENNIT_DETAIL_ARCH_PPC64LE_H
@@ -98,7 +98,7 @@ struct sennit_context_record {
 
 #define SENNIT_ASM_RESUMED "1: " SENNIT_CFI_BACK
 
-/* A floating-point register stands for the vector-scalar register of the same number. */
+/* A floating-point register names the vector-scalar register of the same number. */
 #define SENNIT_CLOBBERS                                                                                     \
   "r0", "r9", "r10", "r11", "r12", "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",    \
       "r24", "r25", "r26", "r27", "r28", "r29", "fr0", "fr1", "fr2", "fr3", "fr4", "fr5", "fr6", "fr7",     \

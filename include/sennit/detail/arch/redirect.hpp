@@ -1,7 +1,7 @@
-// From a signal handler, makes what the signal interrupted call a function of ours: the interrupted code goes
-// on in a stub (src/arch/redirect_x86_64.S), which saves what there is of the machine, calls the function,
-// and puts everything back, as the function has left it. That may switch away, and come back on another
-// thread: nothing of the signal's delivery is left by then.
+// Called in a signal handler, makes the interrupted code call a function of ours. The interrupted code
+// continues in a stub (src/arch/redirect_x86_64.S). The stub saves the machine state, calls the function, and
+// restores the state as the function has left it. The function may switch away, and come back on another
+// thread: the signal's delivery has ended by then.
 //
 // On the stack that the function gets:
 //
@@ -67,15 +67,15 @@ struct redirection {
 // Bytes that a redirection of what a signal interrupted takes on a stack; 0: it cannot be redirected.
 std::size_t redirection_room(const void* ucontext) noexcept;
 
-// Has what was interrupted go on in `function`, once the signal handler returns, on the stack below `top`,
-// which has redirection_room() there. When the function returns, what was interrupted goes on, with
-// `registers`. It may throw, where the interrupted code can be unwound at that instruction.
+// Makes the interrupted code continue in `function`, once the signal handler returns, on the stack below
+// `top`, which has redirection_room() there. When the function returns, the interrupted code resumes, with
+// `registers`. The function may throw, if the interrupted code can be unwound at that instruction.
 void redirect(void* ucontext, char* top, void (*function)(redirection&), void* argument) noexcept;
 
 // What lies below a stack pointer and is in use.
 inline constexpr std::size_t red_zone = SENNIT_REDIRECTS ? 128 : 0;
 
-// The instruction that goes on.
+// The instruction that runs next.
 inline std::uintptr_t program_counter([[maybe_unused]] const machine_registers& registers) noexcept {
 #if SENNIT_REDIRECTS
   return registers.rip;

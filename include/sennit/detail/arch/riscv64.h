@@ -12,10 +12,10 @@
  *      | resume address              |   handle + 0
  *      +-----------------------------+ <- handle
  *
- * Registers at a switch: a5 = target on the way in; a0 = who left, a1 to a4 = the values, both ways. The way
- * out is `jr t2`: the CPU takes a jump through ra or t0 for a return, and landing pads (Zicfilp) are not
- * asked for where one goes through t2. gp and tp are the program's and the thread's, and never touched. fcsr
- * stays as it is (the ABI's rule for a call).
+ * Registers at a switch: a5 = target on the way in; a0 = the leaver, a1 to a4 = the values, both ways. The
+ * way out is `jr t2`: the CPU takes a jump through ra or t0 for a return, and landing pads (Zicfilp) are not
+ * required of a jump through t2. gp and tp are the program's and the thread's, and never touched. fcsr stays
+ * as it is (the ABI's rule for a call).
  *
  * Not ours to save, and refused: shadow stacks.
  */

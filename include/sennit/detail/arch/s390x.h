@@ -12,13 +12,13 @@
  *      | resume address              |   handle + 0
  *      +-----------------------------+ <- handle
  *
- * Registers at a switch: r7 = target on the way in; r2 = who left, r3 to r6 = the values, both ways. The way
- * out is `br %r14`. a0 and a1 are the thread's. fpc stays as it is (the ABI's rule for a call).
+ * Registers at a switch: r7 = target on the way in; r2 = the leaver, r3 to r6 = the values, both ways. The
+ * way out is `br %r14`. a0 and a1 are the thread's. fpc stays as it is (the ABI's rule for a call).
  *
- * A function that is called saves registers in 160 bytes above the stack pointer that it finds. The dynamic
- * linker does so, too, when it looks a function up that is jumped to by way of the procedure linkage table;
- * with only a record there, it would write over the frame. So we jump by way of the table of offsets, which
- * is complete from the start.
+ * A called function saves registers in 160 bytes above the stack pointer that it finds. The dynamic linker
+ * does so, too, when it looks up a function that is reached through the procedure linkage table; with only a
+ * record there, it would overwrite the frame. So we jump through the table of offsets, which is complete from
+ * the start.
  */
 #ifndef SENNIT_DETAIL_ARCH_S390X_H
 #define SENNIT_DETAIL_ARCH_S390X_H

@@ -1,15 +1,15 @@
-// The shadow stack of x86-64 (CET): a second stack, of return addresses alone, which each call pushes to and
-// each return compares with. A switch that leaves it as it is makes the next return fail: control protection.
+// The shadow stack of x86-64 (CET): a second stack, only of return addresses. Each call pushes to it, and
+// each return compares with it. If a switch does not change it, the next return fails: control protection.
 //
-// It is switched by three instructions. A token on a shadow stack that nobody runs on says that it may be
+// Three instructions switch it. A token on a shadow stack marks that no thread runs on it, so that it may be
 // entered:
 //
 //      | ... return addresses        | <- the pointer to it while it is suspended
-//      | token: that address | 1     |    what rstorssp is given; it leaves a note of whence we came,
+//      | token: that address | 1     |    the operand of rstorssp; that leaves a note of the former stack,
 //      |                             |    by which saveprevssp puts a token on the stack that was left
 //
-// Inline, as each is between a call and its return. The processor decodes the first one as no operation
-// where there are none, or the thread has none; the others are then not to be reached.
+// Inline, because each is between a call and its return. Where shadow stacks are missing or the thread has
+// none, the processor decodes the first one as no operation; the others must not be reached then.
 // Source: Intel's manual, volume 1, chapter 17 (18.2 of older ones); Linux, Documentation/arch/x86/shstk.rst.
 #pragma once
 

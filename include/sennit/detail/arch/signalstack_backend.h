@@ -1,9 +1,10 @@
-/* The verbs on sigaltstack and sigsetjmp: ISO C and POSIX alone, for every CPU and every libc. Nameable
- * beside the native verbs and those of the ucontext backend; a context made by one backend is resumed by it
- * only.
+/* The verbs on sigaltstack and sigsetjmp: only ISO C and POSIX, for every CPU and every libc. They can be
+ * named beside the native verbs and those of the ucontext backend. Only the backend that made a context
+ * resumes it.
  *
- * A context is made by having a signal delivered on its stack, which costs ten system calls, one creation at
- * a time in the process; a switch makes none. src/arch/signalstack_backend.c says how, and what was rejected.
+ * A context is made by a signal that is delivered on its stack. This costs ten system calls, one creation at
+ * a time in the process; a switch makes none. src/arch/signalstack_backend.c describes how, and the rejected
+ * alternatives.
  *
  * What differs from the native backends: what the kernel writes at a signal's delivery stays at the top of
  * the stack, so that a new context needs SENNIT_SIGNALSTACK_ROOM bytes below its top at once; the record lies
@@ -42,7 +43,7 @@ extern "C" {
  */
 int sennit_signalstack_make(sennit_context* made, void* stack, size_t size, sennit_entry entry);
 
-/* What sennit_signalstack_make needs of a stack at least, by what the kernel says. */
+/* The least stack size for sennit_signalstack_make, computed from the kernel's data. */
 size_t sennit_signalstack_least(void);
 
 /* The verbs, for stacks that grow down. Where sennit_signalstack_make would fail, they end the program. */

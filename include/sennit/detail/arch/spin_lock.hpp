@@ -1,5 +1,5 @@
-// A lock for a few instructions: one read-modify-write to take it, a plain store to let it go. Who waits
-// gives the processor away after a while, since the holder may not be running.
+// A lock for a few instructions: one read-modify-write acquires it, a plain store releases it. A waiter
+// yields the processor after a while, since the owner may not be running.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-/* sennit_suspend where the native shape is not possible: out of two ordinary switches, through a base context
- * that is made anew on the decider's stack each time, and left for good once it has decided.
+/* sennit_suspend where the native form is not possible: two ordinary switches, through a base context that is
+ * made on the decider's stack each time, and left for good once it has decided.
  *
  * The portable backends use it, and sanitizer builds can: give it verbs that tell the sanitizer of each
  * switch.

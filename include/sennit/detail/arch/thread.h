@@ -1,9 +1,9 @@
 /* What Sennit keeps per OS thread, and the accessors that no compiler can keep across a switch.
  *
  * A fiber may resume on another OS thread. A compiler that computed the address of a thread-local variable
- * before the switch may go on using it afterwards; `volatile` on the variable does not help. Everything of
- * ours that is per thread is therefore in one block, reached through sennit_thread_self(), whose volatile
- * assembly reads the thread pointer anew at each call.
+ * before the switch may keep using it afterwards; `volatile` on the variable does not help. So all our
+ * per-thread data is in one block. It is reached through sennit_thread_self(), whose volatile assembly reads
+ * the thread pointer at each call.
  */
 #ifndef SENNIT_DETAIL_ARCH_THREAD_H
 #define SENNIT_DETAIL_ARCH_THREAD_H
@@ -38,8 +38,8 @@ struct sennit_thread_block {
   struct sennit_exception_state* exceptions;
   struct sennit_worker* worker; /* the worker this thread is, or null */
   struct sennit_pool pool;
-  /* As sennit_should_hold_no_lock, if the fiber that runs holds one; null: it does not, or nobody knows of it
-   * (sched's; held_locks.hpp says who does). */
+  /* As sennit_should_hold_no_lock, if the running fiber holds a lock; null if it holds none, or if that is
+   * unknown (sched's; held_locks.hpp). */
   void (*report_held_locks)(const char* does, const char* reason);
 };
 
@@ -50,8 +50,8 @@ void sennit_before_first_switch(void (*prepare)(void));
 extern __thread struct sennit_thread_block sennit_thread __asm__(SENNIT_THREAD)
     __attribute__((tls_model("initial-exec")));
 
-/* Loads what is at `offset` in the calling thread's block. In an executable that the library is linked into,
- * the linker knows how far that is from the thread pointer. (SENNIT_SHARED: the library is a shared one.) */
+/* Loads the word at `offset` in the calling thread's block. In an executable that the library is linked into,
+ * the linker knows the distance from the thread pointer. (SENNIT_SHARED: the library is a shared one.) */
 #if defined(__x86_64__) && defined(__LP64__)
 #if !defined(SENNIT_SHARED) && (!defined(__PIC__) || defined(__PIE__))
 #define SENNIT_ASM_LOAD_OF_THREAD(offset, to) "movq %%fs:" SENNIT_THREAD "@tpoff+" offset ", " to "\n\t"
@@ -63,7 +63,7 @@ extern __thread struct sennit_thread_block sennit_thread __asm__(SENNIT_THREAD)
 #endif
 #endif
 
-/* The calling thread's block, looked up anew at every call. */
+/* The calling thread's block, looked up again at every call. */
 static inline __attribute__((always_inline, unused)) struct sennit_thread_block* sennit_thread_self(void) {
   struct sennit_thread_block* self;
 #if defined(__x86_64__) && defined(__LP64__)
@@ -107,7 +107,7 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
   return self;
 }
 
-/* The calling thread's worker, looked up anew at every call. */
+/* The calling thread's worker, looked up again at every call. */
 static inline __attribute__((always_inline, unused)) struct sennit_worker* sennit_thread_worker(void) {
 #if defined(__x86_64__) && defined(__LP64__)
   struct sennit_worker* worker;

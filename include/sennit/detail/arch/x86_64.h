@@ -5,23 +5,23 @@
  *      higher addresses
  *      | frame of the function that  |
  *      | switched                    |
- *      | its red zone, 128 bytes     |   only the inline forms know it is there
+ *      | its red zone, 128 bytes     |   needed by the inline forms only
  *      +-----------------------------+ <- handle + 24
  *      | rbx                         |   handle + 16   clang's base pointer (over-aligned locals + alloca);
  *      |                             |                 clang does not save it when asked to (LLVM 58528)
- *      | rbp                         |   handle + 8    gcc refuses to save it, clang says yes and does not
+ *      | rbp                         |   handle + 8    gcc refuses to save it, clang ignores the clobber
  *      | resume address              |   handle + 0
  *      +-----------------------------+ <- handle
  *
  * A leaver lowers rsp first and then writes its record, so that a signal handler can never write over one. It
- * keeps its rsp for as long as it can: who is resumed finds it there, his own handle in rax, loads rbp and
- * rbx and only then sets rsp to handle + 152 (24 + the red zone). One landing is thus all that the two sides
- * have in common. It makes each side short too: what counts in a loop is how many lines of 64 bytes it is
- * fetched from.
+ * keeps its rsp as long as possible. The resumed context finds that rsp, with its own handle in rax. It loads
+ * rbp and rbx and only then sets rsp to handle + 152 (24 + the red zone). So the two sides share only one
+ * landing. It also keeps each side short: the number of 64-byte lines that a loop is fetched from determines
+ * its speed.
  *
- * Registers at a switch: rax = whom we resume; rdi = who left, rsi, rdx, rcx, r8 = the values, both ways.
+ * Registers at a switch: rax = the target; rdi = the leaver, rsi, rdx, rcx, r8 = the values, both ways.
  * Those are the argument registers of the C ABI in their order, so a first entry needs no moves.
- * The way out is a jump: a `ret` would go to a place the return predictor does not expect.
+ * The way out is a jump: a `ret` would go to an address that the return predictor does not expect.
  * The x87 and SSE control words and the direction flag stay as they are (the ABI's rule for a call).
  *
  * Not ours to save, and refused: SafeStack and the shadow call stack keep a second stack pointer; APX adds
@@ -55,10 +55,10 @@ struct sennit_context_record {
 #endif
 
 /* From the first write to rsp until it is ours again, the compiler's rule finds no caller. So a backtrace
- * from a signal handler ends there. But the landing's first instruction is also the place where the backtrace
- * of others finds us suspended, and goes on. What tells the two apart is rsp: of a suspended context it is
- * 152 more than its handle, which is in rax in both cases (CFI_CALLER_IN_RECORD in src/arch/switch_x86_64.S).
- * So the return address is
+ * from a signal handler ends there. But the landing's first instruction is also the place where another
+ * context's backtrace finds us suspended, and continues. rsp tells the two apart: for a suspended context it
+ * is 152 more than its handle, which is in rax in both cases (CFI_CALLER_IN_RECORD in
+ * src/arch/switch_x86_64.S). So the return address is
  *
  *   suspended = rsp == rax + 152
  *   DW_CFA_val_expression rip: *((CFA - 8 - rsp) * suspended + rsp) * suspended
@@ -95,7 +95,7 @@ struct sennit_context_record {
 
 #define SENNIT_ASM_BUSY(busy) "2:\tjmp " busy "@PLT\n\t"
 
-/* Resume rax, with rdi as who left. */
+/* Resume rax, with rdi as the leaver. */
 #define SENNIT_ASM_ENTER "jmpq *(%%rax)\n\t"
 
 #define SENNIT_ASM_LANDING             \
@@ -165,8 +165,8 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   return out;
 }
 
-/* `self` stays where it is: in most loops rbx or rbp, which nothing changes on the way out. `forget`: what
- * the target is not to be told. */
+/* `self` stays where it is: in most loops rbx or rbp, which nothing changes on the way out. `forget`: the
+ * code that hides the leaver from the target. */
 #define SENNIT_DEFINE_SAVING(verb, busy, forget, resumed)                                                   \
   SENNIT_ALWAYS_INLINE sennit_transfer verb(sennit_context target, uintptr_t value, sennit_context* self) { \
     sennit_transfer out;                                                                                    \
