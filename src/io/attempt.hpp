@@ -34,8 +34,8 @@ inline bool io_may_transfer() noexcept {
 
 // A part of an operation that has begun (io_use). `attempt(source, events)` returns its result, or a negated
 // errno; -EAGAIN means: not now. If another attempt would fail, it notes `events` as seen. When the deadline
-// passes, one more attempt follows: a deadline in the past means "only try", and data that came in time is not
-// late because a worker was.
+// passes, one more attempt follows: a deadline in the past means "only try", and data that came in time is
+// not late because a worker was.
 template <class Attempt>
 [[gnu::always_inline]] inline ssize_t io_step(io_source& source, const io_direction& direction,
                                               time_point deadline, Attempt attempt) {
