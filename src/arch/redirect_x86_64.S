@@ -1,4 +1,4 @@
-// Where a redirection goes on: include/sennit/detail/arch/redirect.hpp draws the stack.
+// The stub of a redirection: include/sennit/detail/arch/redirect.hpp draws the stack.
 
 #define VECTOR_MASK 144     // offsetof(redirection, vector_mask), ...
 #define FUNCTION 152
@@ -37,8 +37,8 @@
 
     .text
 // In: rsp = the frame, in which all registers are; general ones are the interrupted code's still.
-// Out: everything as it says there. Marked as a signal frame: the caller's pc is that of an instruction that
-// is yet to be done, not one behind a call.
+// Out: the state described there. Marked as a signal frame: the caller's pc is that of an instruction that is yet
+// to run, not one behind a call.
     .globl sennit_redirected
     .hidden sennit_redirected
     .type sennit_redirected, @function

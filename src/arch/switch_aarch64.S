@@ -233,7 +233,7 @@ FUNCTION sennit_call_on_stack
 END sennit_call_on_stack
 
 #if defined(__ARM_FEATURE_BTI_DEFAULT)
-// The linker marks a program as checked for landings only when every object says that it has them.
+// The linker marks a program as checked for landings only if every object is marked so.
     .section .note.gnu.property, "a", @note
     .p2align 3
     .word 4, 16, 5

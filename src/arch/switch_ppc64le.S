@@ -37,7 +37,7 @@
     .size \name, . - \name
 .endm
 
-// The table of contents, from r12: who jumps here has our address in it.
+// The table of contents, from r12: a caller that jumps here has our address in it.
 .macro LANDING name
     LANDING_RESUMED \name
     .localentry \name, . - \name

@@ -113,7 +113,7 @@
     j . + 2                 // what compilers make for a trap
 .endm
 
-// On s390x a frame's CFA is not its caller's stack pointer; so that one is said, too.
+// On s390x a frame's CFA is not its caller's stack pointer, so that pointer has a rule, too.
 // DW_CFA_val_offset r15 0
 .macro CFI_CALLER_IN_RECORD
     .cfi_offset %r14, -RECORD

@@ -1,5 +1,5 @@
-// The parts of the x86-64 switch that cannot be inline: a stack's first frame, the out-of-line switch, the
-// way round busy exception globals, and the decider's call. include/sennit/detail/arch/x86_64.h draws the
+// The parts of the x86-64 switch that cannot be inline: a stack's first frame, the out-of-line switch, the slow
+// path for non-zero exception globals, and the decider's call. include/sennit/detail/arch/x86_64.h draws the
 // record and lists the registers.
 
 #define RECORD 152          // SENNIT_RECORD_SIZE
@@ -74,7 +74,7 @@ FUNCTION sennit_enter_root
     movq 8(%rax), %rbp
     callq *16(%rax)
     .globl sennit_entered_root
-sennit_entered_root:        // where who enters a known function by a jump has it return to
+sennit_entered_root:        // the return address for a jump to a known entry function
     ud2                     // an entry function does not return
     .cfi_endproc
 END sennit_enter_root
@@ -108,7 +108,7 @@ FUNCTION sennit_enter_rounds
     .globl sennit_went_round
 sennit_went_round:          // or returns
     movq %rdx, %rsi
-    xorl %edi, %edi         // nobody left whom the target could resume
+    xorl %edi, %edi         // the target gets no context to resume
     ENTER
     .cfi_endproc
 END sennit_enter_rounds
@@ -134,13 +134,13 @@ sennit_served:              // or returns
     leaq 8(%rsp), %rdi
     movq RECORD + 8(%rsp), %rax     // resumer
     movq %rdi, RECORD + 24(%rsp)    // context
-    xorl %edi, %edi         // told by this that the request is done
+    xorl %edi, %edi         // null tells the resumer that the request is done
     ENTER
     .cfi_endproc
 END sennit_serve
 
-// Decide who runs next. In: rsp = the leaver's record, rax = decider, rsi = its argument, rdx = the stack to
-// decide on. The decider's call and return are balanced; the way into the next context is a jump.
+// Decides which context runs next. In: rsp = the leaver's record, rax = decider, rsi = its argument, rdx = the stack
+// to decide on. The decider's call and return are balanced; the way into the next context is a jump.
 FUNCTION sennit_suspend_decide
     .cfi_startproc
     .cfi_signal_frame
@@ -157,7 +157,7 @@ FUNCTION sennit_suspend_decide
     CFI_CALLER_IS_CONTEXT_AT_RSP
     callq *%rax
     movq %rdx, %rsi
-    xorl %edi, %edi         // the leaver is filed somewhere: nobody left for the target to resume
+    xorl %edi, %edi         // the leaver is filed somewhere: the target gets no context to resume
     ENTER
     .cfi_endproc
 END sennit_suspend_decide
@@ -201,8 +201,8 @@ FUNCTION \name
     movq %r15, %rcx
     movq %rbx, %r8
     \leave
-    // Resumed: the thread that we run on now gets what was put aside; the values pass through. Suspended, too, the
-    // handle is in rax.
+    // Resumed: this restores what was put aside into the thread that we run on now; the values pass through. The
+    // handle is in rax, while suspended, too.
     .cfi_def_cfa rax, 2 * RECORD + ASIDE
 3:  LANDING
     leaq RECORD(%rax), %rsp
@@ -349,8 +349,8 @@ FUNCTION sennit_call_on_stack
 END sennit_call_on_stack
 
 #if defined(__CET__) && (__CET__ & 1)
-// The linker marks a program as checked for landings only when every object says that it has them, and so with
-// shadow stacks. Those are left out where the pointer to them is not switched: a program with us must then not
+// The linker marks a program as checked for landings, and for shadow stacks, only if every object is marked so. The
+// mark for shadow stacks is omitted where the switch does not change their pointer: a program with us must then not
 // have them.
     .section .note.gnu.property, "a", @note
     .p2align 3

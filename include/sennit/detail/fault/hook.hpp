@@ -46,9 +46,9 @@ enum class fault_kind : std::uint8_t {
 
 struct fault_site {
   fault_kind kind = fault_kind::memory;
-  void* address = nullptr;  // memory: the accessed address, if it is known; the others: the instruction
-  stack_record* stack = nullptr;           // of the stack that it ran on
-  bool emergency = false;                  // served on an emergency stack
+  void* address = nullptr;        // memory: the accessed address, if it is known; the others: the instruction
+  stack_record* stack = nullptr;  // of the stack that it ran on
+  bool emergency = false;         // served on an emergency stack
   machine_registers* registers = nullptr;  // while it is served; the hook may change them
   const char* refused = "";                // why the hook does not serve it, for the report: ", where ..."
 };
