@@ -12,8 +12,8 @@
 
 namespace sennit::compiler {
 
-// Writes `line` behind what `file` has (-: stdout), in one write, so that compilers that run side by side do
-// not mix their lines. Where it cannot, that is an error of what is compiled, said once.
+// Appends `line` to `file` (-: stdout) in one write, so that concurrent compilers do not mix their lines.
+// Reports a failed write once, as an error of the compilation.
 inline void append_line(llvm::LLVMContext& context, llvm::StringRef file, llvm::StringRef line) {
   std::error_code failed;
   llvm::raw_fd_ostream out(file, failed, llvm::sys::fs::OF_Append);

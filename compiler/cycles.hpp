@@ -9,8 +9,8 @@ namespace sennit::compiler {
 
 using blocks = std::vector<llvm::MachineBasicBlock*>;
 
-// The strongly connected parts of what is given, with the edges within it: who is reached comes before who
-// reaches it.
+// The strongly connected components of the given blocks, with the edges among them. Each component comes
+// after those that it reaches.
 std::vector<blocks> components(const blocks& among);
 
 // A part with an edge that stays in it.

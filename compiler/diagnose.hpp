@@ -1,5 +1,4 @@
-// What is wrong with a function, said as clang says what is wrong in code: with its line, where there are
-// line tables.
+// Diagnostics for a function, in clang's form, with its line if there are line tables.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>

@@ -1,7 +1,7 @@
 // How many machine instructions are executed from one check to the next, at most.
 //
-// Meta instructions count as none, each statement of inline assembly as one, and a call as one and what is
-// known of the function that is called.
+// Meta instructions count as none, each statement of inline assembly as one. A call counts as one plus the
+// known count of the called function.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -18,11 +18,11 @@
 
 namespace sennit::compiler {
 
-// The control flow of a function, as loops of proved trip counts tell of it. A snapshot: blocks that are
-// changed later are not seen.
+// The control flow of a function, with loops of proved trip counts. A snapshot: blocks that are changed later
+// are not seen.
 class distances {
 public:
-  // `called`: the instructions of what is called, as far as they are to be counted.
+  // `called`: the instructions of the called functions, if they are to be counted.
   explicit distances(
       const llvm::MachineFunction& function,
       llvm::function_ref<std::uint64_t(const llvm::MachineInstr& call)> called = [](const auto&) {
@@ -33,10 +33,10 @@ public:
   // something is called, or copies memory by one instruction. The sum may be the largest number there is.
   std::optional<std::uint64_t> most_in(const blocks& cycle) const;
 
-  // The same for each way through these blocks, and to the check that a block behind them ends with.
+  // Like most(), for each path through these blocks, and to the check that a block behind them ends with.
   std::optional<std::uint64_t> most_among(const blocks& any) const;
 
-  // The same from any check, or the function's entry, to the next, or the function's end.
+  // The most instructions from any check, or the function's entry, to the next, or the function's end.
   std::optional<std::uint64_t> most() const;
 
 private:

@@ -21,7 +21,7 @@ void add_if_defined(functions& to, llvm::Value* value) {
     to.insert(function);
 }
 
-// What an instruction calls, and what it passes to a call.
+// The functions that an instruction calls, and those that it passes to a call.
 llvm::SmallVector<llvm::Use*, 8> functions_used_by(llvm::Instruction& instruction) {
   llvm::SmallVector<llvm::Use*, 8> found;
   if (auto* const call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {

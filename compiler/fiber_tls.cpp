@@ -24,7 +24,7 @@ using namespace llvm;
 cl::opt<bool> asked_for("sennit-fiber-tls",
                         cl::desc("No thread-local address is kept across a switch (Sennit)"));
 
-// Of a function that reads an address. Its value says how far it has come: an LTO build lowers at the link.
+// Marks a function that reads an address. Its value is the step reached: an LTO build lowers at the link.
 constexpr StringLiteral attribute = "sennit-tls-address";
 constexpr StringLiteral compiled = "compiled";
 constexpr StringLiteral prefix = "sennit.tls.";  // of its name

@@ -40,7 +40,7 @@ llvm::GlobalVariable* flag_of(llvm::Module& module) {
   return flag;
 }
 
-// The unlikely call is in a block of its own.
+// Inserts the check before `at`. The unlikely call is in a block of its own.
 void put_before(llvm::Instruction& at) {
   llvm::Module& module = *at.getModule();
   llvm::IRBuilder<> builder(&at);

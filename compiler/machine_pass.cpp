@@ -30,7 +30,7 @@ llvm::PassInfo::NormalCtor_t make_replaced = nullptr;
 
 class steps_then_replaced final : public llvm::MachineFunctionPass {
 public:
-  // Under the replaced one's name: whoever asks for it is content.
+  // It has the replaced pass's name, so that a search for that pass finds it.
   steps_then_replaced()
       : MachineFunctionPass(llvm::PatchableFunctionID),
         replaced(static_cast<MachineFunctionPass*>(make_replaced())) {}

@@ -26,7 +26,7 @@ cl::opt<bool> asked_for("sennit-no-callee-save",
 // there may bring a caller a base pointer. lld takes no options of plugins, so the compile step leaves this.
 constexpr StringLiteral attribute = "sennit-no-callee-save";
 
-// What keeps a function from being marked. Each can be left out, to see what it is for.
+// The reasons not to mark a function. Tests can disable each, to show its effect.
 enum class guard : std::uint8_t {
   base_pointer,
   varargs,
@@ -66,7 +66,7 @@ bool is_switch(const Instruction& instruction) {
   return code != nullptr && StringRef(code->getAsmString()).contains(switch_mark);
 }
 
-// The convention exists on these two alone.
+// The convention exists only on these two targets.
 bool has_convention(const Triple& target) {
   return target.isOSBinFormatELF() &&
          (target.getArch() == Triple::aarch64 || (target.getArch() == Triple::x86_64 && !target.isX32()));
@@ -87,8 +87,8 @@ bool moves_stack_pointer(const Instruction& instruction) {
          call->getIntrinsicID() == Intrinsic::eh_unwind_init;
 }
 
-// The function may address its frame by a base pointer, rbx or x19. The convention does not keep that, and
-// LLVM 19 does not know: as a caller, it goes on with the callee's. Whether there will be a base pointer is
+// The function may address its frame by a base pointer, rbx or x19. The convention does not keep that, which
+// LLVM 19 ignores: as a caller, it continues with the callee's. Whether there will be a base pointer is
 // decided after register allocation (a spilled vector is an over-aligned local, too); without dynamic objects
 // there is none. Sanitizers make local variables dynamic after us.
 bool may_have_base_pointer(Function& function) {
@@ -102,8 +102,8 @@ bool may_call_marked(Function& function) {
   return !function.hasOptNone() && !(holds(guard::base_pointer) && may_have_base_pointer(function));
 }
 
-// The convention hands out registers before it looks at what is special about a parameter. Its last two, from
-// the eleventh word on, are what a prologue takes to probe a big frame with.
+// The convention assigns registers before it looks at special parameters. Its last two, from the eleventh
+// word on, are those that a prologue uses to probe a big frame.
 bool has_plain_parameters(const Function& function) {
   constexpr std::uint64_t safe_words = 10;
   std::uint64_t words = 0;
@@ -124,7 +124,7 @@ bool is_musttail(const Instruction& instruction) {
   return call != nullptr && call->isMustTailCall();
 }
 
-// Someone who knows the function calls it, and calls it by its own convention and type.
+// A known function calls it, by its own convention and type.
 bool is_call_in_sight(const Use& use, const SmallPtrSetImpl<Function*>& callers) {
   const auto* call = dyn_cast<CallBase>(use.getUser());
   if (call == nullptr || !call->isCallee(&use))
@@ -197,8 +197,8 @@ function_set functions_to_mark(Module& module, bool each_was_asked_for) {
   return marked;
 }
 
-// It switches, or calls who does, and is never left: nobody is there to get the registers back (section 7.5).
-// Whoever calls it, and how, does not matter.
+// The function switches, or calls a function that does, and is never left: it never returns to a caller that
+// needs its registers (section 7.5). Its callers do not matter.
 bool is_never_left(Function& function, const function_set& marked) {
   return function.doesNotThrow() && !function.hasFnAttribute(Attribute::Naked) && may_call_marked(function) &&
          any_of(instructions(function),

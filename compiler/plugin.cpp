@@ -23,8 +23,8 @@ namespace {
 
 bool has_passes = false;
 
-// Options that were given to a plugin that was only opened would do nothing. (What is left to a link, -flto,
-// is not compiled here: nobody says so then.)
+// Options for a plugin that was only opened would have no effect. (Code that is left to a link, -flto, is not
+// compiled here, so it gets no report.)
 bool refuse_options_without_passes(llvm::MachineFunction& function) {
   static std::once_flag looked;
   if (!has_passes)

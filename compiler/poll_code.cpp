@@ -100,7 +100,7 @@ void poll_code::add_rule(MachineBasicBlock& block, MachineBasicBlock::iterator a
         .addCFIIndex(function_.addFrameInst(rule));
 }
 
-// Calls the stub; the first who does has it defined.
+// Calls the stub. The first caller defines it.
 void poll_code::emit_cold(MachineBasicBlock& cold, const gap& place, const llvm::DebugLoc& line) {
   const stub called = stub_of(saves_wanted == saves::all ? all() : place.saved);
   std::string text;

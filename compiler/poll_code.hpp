@@ -1,4 +1,4 @@
-// The code of a check (polls.hpp draws it): what the targets have in common.
+// The code of a check (polls.hpp draws it): the common part of the targets.
 #pragma once
 
 #include <llvm/CodeGen/LivePhysRegs.h>
@@ -53,8 +53,8 @@ public:
 protected:
   explicit poll_code(llvm::MachineFunction& function);
 
-  // The check, which ends the block and may go to `cold` instead of to the rest; and what is to be undone
-  // there.
+  // Emits the check, which ends the block and may branch to `cold` instead of the rest, and the code in
+  // `cold` that undoes its effects.
   virtual void emit_check(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock& rest,
                           llvm::MachineBasicBlock& cold, const gap& place, const llvm::DebugLoc& line) = 0;
   virtual void emit_call(llvm::MachineBasicBlock& cold, const char* stub, const gap& place,

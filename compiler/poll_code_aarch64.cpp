@@ -134,8 +134,8 @@ std::optional<gap> poll_code_aarch64::gap_at(MachineBasicBlock::iterator at,
   return here;
 }
 
-// A declaration in the program may be of another model. So this is a variable of its own to LLVM, though not
-// to the assembler: a name that begins with \1 is a symbol as it is.
+// The program may declare it with another model. So this is a separate variable to LLVM, though not to the
+// assembler: a name that begins with \1 is used as it is.
 llvm::GlobalVariable& poll_code_aarch64::flag() const {
   llvm::Module& module = *function_.getFunction().getParent();
   const std::string name = std::string("\1") + poll_flag;
@@ -196,7 +196,7 @@ unwind_state poll_code_aarch64::unwinding_behind(const MachineBasicBlock& block)
   return state;
 }
 
-// In bytes altogether, not by how much: the assembler does not know what a restored state had.
+// The total bytes, not the change: the assembler does not know the total of a restored state.
 void poll_code_aarch64::say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
   if (here_.base == dwarf_number(codes_.stack_pointer))
     add_rule(block, at, llvm::MCCFIInstruction::cfiDefCfaOffset(nullptr, here_.offset + bytes));

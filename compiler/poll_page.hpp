@@ -6,9 +6,9 @@
 //                jmp .Lon
 //       section sennit_polls: .long .Lcheck - ., .Lcold - .
 //
-// Each thread has a page of its own. Who wants a fiber to yield has its thread's page protected; the next
-// check faults, and the handler of faults goes on at the check's cold code, by the table
-// (src/fault/poll_page.cpp). A check so is one load, writes no flags, and needs no branch; a yield costs two
+// Each thread has its own page. To make a fiber yield, the runtime protects its thread's page. The next check
+// faults, and the fault handler continues at the check's cold code, which the table names
+// (src/fault/poll_page.cpp). So a check is one load, writes no flags, and needs no branch. A yield costs two
 // system calls and a fault more.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace sennit::compiler {
 
-// Defines the page, once in a program, and has each program and shared object tell the runtime of its table.
+// Defines the page, once in a program. Each program and shared object registers its table with the runtime.
 void add_poll_page(llvm::Module& module);
 
 }  // namespace sennit::compiler

@@ -319,7 +319,8 @@ void function_polls::cover(const blocks& loop) {
     chosen_.try_emplace(each, *place_in(*each));
     return;
   }
-  // A prologue's own loop touches the pages of a large frame; Sennit's own wait for nobody's turn.
+  // A prologue's own loop touches the pages of a large frame; loops in Sennit's own code do not wait for
+  // fibers.
   if (!llvm::all_of(loop, [&](const MachineBasicBlock* block) {
         return no_yield_.at_begin(*block) != 0 || llvm::any_of(*block, [](const MachineInstr& i) {
                  return i.getFlag(MachineInstr::FrameSetup);
@@ -329,10 +330,10 @@ void function_polls::cover(const blocks& loop) {
              "a loop has no place for a check: in all of it something is live that no stub saves");
 }
 
-// A strip that has loops within is aligned as LLVM aligns loops, also where its rounds fall into its first
-// block: LLVM aligns only what is laid out first. A strip's end is in a register, and a compare with that is
-// shorter than with a number, so that branches are elsewhere than without strips: on Zen 5 they were where a
-// loop takes half as long again, with checks or without (mispredicted, it seems).
+// Aligns a strip with inner loops as LLVM aligns loops, even if its rounds fall into its first block: LLVM
+// aligns only the block that is laid out first. A strip's end is in a register, and a compare with that is
+// shorter than with a constant, so branches lie elsewhere than without strips. On Zen 5 they were at
+// addresses where a loop takes 1.5 times as long, with checks or without (mispredicted, it seems).
 void function_polls::align_strips() {
   const llvm::TargetLowering& target = *function_.getSubtarget().getTargetLowering();
   for (MachineBasicBlock* each : all_) {
@@ -363,7 +364,7 @@ bool function_polls::run() {
   for (const blocks& loop : cycles_among(all_))
     cover(loop);
   align_strips();
-  // In the order of the code, so that it is the same each time.
+  // In code order, so that the result is the same each time.
   unsigned number = 0;
   for (MachineBasicBlock* block : all_)
     if (const auto place = chosen_.find(block); place != chosen_.end() && ++number != left_out)

@@ -1,8 +1,8 @@
 // Polls: yield checks that are placed after register allocation (-mllvm -sennit-polls).
 //
-// Every cycle of a function's control flow gets one, unless it is proved to be short (trip_counts.hpp), and
-// every way from a function's entry to a call that may be part of a cycle of calls. A check is a compare of a
-// thread-local byte and a branch that is not taken:
+// Every cycle of a function's control flow gets one, unless it is proved to be short (trip_counts.hpp). So
+// does every path from a function's entry to a call that may be part of a cycle of calls. A check is a
+// compare of a thread-local byte and a branch that is not taken:
 //
 //         cmpb $0, %fs:sennit_yield_requested@tpoff
 //         jne  .Lcold
@@ -28,16 +28,18 @@
 //         mov  x30, x15
 //         b    .Lon
 //
-// Because registers are assigned by then, checks spill nothing, and loops are vectorized and scheduled as
-// without them. On x86-64 a check writes the flags, so it stands where they are dead; a cycle where they
-// never are gets one that saves them on the stack. So is a register saved, where none is dead that it needs.
+// Registers are already assigned, so checks spill nothing, and loops are vectorized and scheduled as without
+// them. On x86-64 a check writes the flags, so it stands where they are dead. A cycle where they are never
+// dead gets a check that saves them on the stack. A check also saves a register that it needs if none is
+// dead.
 //
-// Which block of a cycle: loops are visited from the inside out. One that still has a cycle without a check
-// when its inner loops have theirs gets a check in that block of its own, among those that cut all these
-// cycles, which has the place with the fewest registers to save. A loop's entry always cuts them.
+// The choice of a cycle's block: loops are visited from the inside out. A loop that still has a cycle without
+// a check when its inner loops have theirs gets a check in one of its own blocks. Candidates are the blocks
+// that cut all these cycles; the pass takes the place with the fewest registers to save. A loop's entry
+// always cuts them.
 //
-// Source: Jaaskelainen 2008, section 3.2; the choice is among all places of a loop, not among the beginnings
-// or ends of blocks.
+// Source: Jaaskelainen 2008, section 3.2. Here the choice is among all places of a loop, not only the
+// beginnings or ends of blocks.
 #pragma once
 
 namespace llvm {

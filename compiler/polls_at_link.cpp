@@ -29,7 +29,7 @@ std::vector<option_for_link*>& options() {
   return all;
 }
 
-// Refers to what is missing, by a variable that no pass may remove.
+// Refers to the missing symbol, by a variable that no pass may remove.
 void refer_to_missing(llvm::Module& module) {
   auto* const type = llvm::Type::getInt8Ty(module.getContext());
   auto* const undefined =

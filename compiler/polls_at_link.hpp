@@ -1,17 +1,17 @@
-// Checks in bitcode: what is optimized at the link (-flto, thin or not), and what -emit-llvm leaves to
-// another compilation.
+// Checks in bitcode: code that is optimized at the link (-flto, thin or not), and code that -emit-llvm leaves
+// to another compilation.
 //
 // Checks are machine code, so bitcode has none yet, and lld hands no options to plugins. So the optimizer
-// leaves in each unit what code generation has to know, in this process or in another: an attribute of each
+// leaves in each unit the data for code generation, in this process or in another: an attribute of each
 // function that gets checks, and the options as module flags. All units of a link that get checks must have
 // the same options. At a link the passes that change loops run after the link's own vectorization.
 //
-// Without the plugin such bitcode would become a program without checks. So the unit also refers to a symbol
-// that is defined nowhere and whose name says what to do; the reference is taken away when code generation
-// begins with the plugin loaded.
+// Without the plugin such bitcode would become a program without checks. So the unit also refers to an
+// undefined symbol whose name states the remedy. Code generation with the plugin loaded removes the reference
+// at its beginning.
 //
-// Functions of units that were compiled without checks get none, as if they were objects of their own. They
-// count no locks, either: where they are inlined into what has checks they are no-yield code (no_yield.hpp).
+// Functions of units that were compiled without checks get none, as if they were separate objects. They count
+// no locks, either: if they are inlined into code with checks, they are no-yield code (no_yield.hpp).
 #pragma once
 
 #include <llvm/IR/Constants.h>

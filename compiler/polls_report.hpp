@@ -2,9 +2,9 @@
 //
 //   luaV_execute: 12 checks, at most 341 instructions without; calls luaH_get, printf, (pointer)
 //
-// Counted as distance.hpp says, in any way through the function, from a check (or its entry) to the next (or
-// its end). What is called counts where it is a function of the same unit that has been compiled before, at
-// most as far as it goes itself without a check; all other calls are named.
+// Counted as described in distance.hpp, on any path through the function, from a check (or its entry) to the
+// next (or its end). A called function counts if it is in the same unit and was compiled before: at most its
+// path to its own first check. All other calls are named.
 #pragma once
 
 #include <llvm/CodeGen/MachineFunction.h>

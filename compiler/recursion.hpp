@@ -11,9 +11,9 @@ class recursion {
 public:
   explicit recursion(const llvm::Function& function) : function_(function) {}
 
-  // It calls the function, directly or not within the unit, or somebody unknown (of another unit, or by a
-  // pointer), who might. What code generation itself calls, memcpy and the like, does not call back, nor do
-  // malloc, strlen and others of the C library.
+  // It calls the function, directly or indirectly within the unit, or an unknown function (of another unit,
+  // or by a pointer), which might. Functions that code generation itself calls, such as memcpy, do not call
+  // back, nor do malloc, strlen and others of the C library.
   bool may_begin_at(const llvm::MachineInstr& call);
 
 private:

@@ -1,6 +1,6 @@
-// LLVM's classes change with every version, and its loader compares only the version of its own plugin
-// structure, which does not. A clang that has another libLLVM would run with two: ours comes along as a
-// dependency, and is handed the other's objects.
+// LLVM's classes change with every version. Its loader compares only the version of its plugin structure,
+// which does not change. A clang with another libLLVM would run with two: ours is loaded as a dependency, and
+// gets the other's objects.
 #include "refuse.hpp"
 
 #include <dlfcn.h>
@@ -35,8 +35,8 @@ const void* ours() {
   return object_of(reinterpret_cast<const void*>(&LLVMGetVersion)).dli_fbase;
 }
 
-// As a front-end plugin we are only opened. Who opens us has its libLLVM in memory. Before all that calls it:
-// our options, too.
+// As a front-end plugin this library is only opened. The program that opens it has its libLLVM in memory.
+// This runs before any use of that, our options included.
 [[gnu::constructor(101)]] void refuse_other_libraries() {
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void*) {

@@ -1,8 +1,8 @@
-// Where no check may stand on AArch64: between an exclusive load and the exclusive store that depends on it.
+// No check may stand, on AArch64, between an exclusive load and the exclusive store that depends on it.
 //
-// The store succeeds if nobody else wrote there since the load that the CPU remembers. It remembers one load,
-// not which fiber's: one that yields between the two would have its store succeed by what another loaded
-// later, though what it computed is of an older value.
+// The store succeeds if no other thread wrote there since the load that the CPU remembers. The CPU remembers
+// one load, not its fiber. If a fiber yielded between the two, its store could succeed by a later load of
+// another fiber, although its value was computed from an older one.
 #pragma once
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -14,7 +14,7 @@ class reservations {
 public:
   explicit reservations(const llvm::MachineFunction& function);
 
-  // An exclusive store may follow with no load of its own before it.
+  // Returns true if an exclusive store may follow without an exclusive load of its own before it.
   bool live_out(const llvm::MachineBasicBlock& block) const;
   static bool live_before(const llvm::MachineInstr& instruction, bool live_after);
 

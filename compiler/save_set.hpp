@@ -1,9 +1,9 @@
-// Which registers a check must save, and the stub that saves exactly those.
+// The registers that a check must save, and the stub that saves exactly those.
 //
-// A stub is a function of its own, named after what it saves (sennit_yield_rax_xmm0, sennit_yield_x0_v1), in
-// a section that a linker keeps once for a program: sites, functions and units share it. It calls
-// sennit_forced_yield, which keeps what a C function keeps: those were not saved. save_set_x86_64.hpp and
-// save_set_aarch64.hpp draw it.
+// A stub is a function named after the registers that it saves (sennit_yield_rax_xmm0, sennit_yield_x0_v1),
+// in a section that a linker keeps once for a program: sites, functions and units share it. It calls
+// sennit_forced_yield, which keeps the registers that a C function keeps; the stub does not save those.
+// save_set_x86_64.hpp and save_set_aarch64.hpp draw it.
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -40,7 +40,7 @@ enum class bank : std::uint8_t {
   mask,
   x87,
   flags,
-  no_state,  // or what the registers that it is made of tell
+  no_state,  // none of its own; its component registers may have one
   unknown
 };
 

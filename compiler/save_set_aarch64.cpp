@@ -31,7 +31,7 @@ register_place place_of(llvm::StringRef name) {
   return {none ? bank::no_state : bank::unknown, 0, name == "SP"};
 }
 
-// And which of v8 to v15 a register has as a whole, in the same order.
+// The registers of v8 to v15 whose whole width a register contains, in the same order.
 struct registers_known {
   register_places places;
   std::vector<std::uint32_t> whole;
@@ -138,7 +138,7 @@ stub savable_registers_aarch64::stub_of(const save_set& saved) {
   if (size != 0)
     line("sub sp, sp, #" + std::to_string(size));
   move("st", general, 0, 8);
-  // One of them may hold the return address of who was stopped.
+  // One of them may hold the interrupted function's return address.
   line(".cfi_remember_state");
   for (std::size_t i = 0; i < general.size(); ++i)
     line(".cfi_offset " + general[i] + ", -" + std::to_string(16 + size - 8 * i));

@@ -15,10 +15,10 @@
 //     ldp x29, x30, [sp], #16
 //     ret
 //
-// A vector register is saved as a whole. Of v8 to v15 a call keeps the lower half: they are saved where the
-// upper one is live. It also is where only the lower one seems to be, in a function that uses the whole
-// register at all: the instruction that wrote the lower half zeroed the upper one, and later ones may count
-// on that though liveness does not tell (KILL of a narrow register that is read as a wide one).
+// A vector register is saved as a whole. A call keeps the lower half of v8 to v15, so they are saved if the
+// upper half is live. It also counts as live if only the lower half seems to be, in a function that uses the
+// whole register anywhere: the instruction that wrote the lower half zeroed the upper one. Later instructions
+// may rely on that although liveness does not show it (KILL of a narrow register that is read as a wide one).
 //
 // No stub saves SVE's and SME's registers.
 #pragma once
@@ -48,7 +48,7 @@ public:
 private:
   bool has_vectors_;
   bool keeps_x18_;                // it is reserved
-  bool streams_;                  // SME: calls are not what they are elsewhere
+  bool streams_;                  // SME: calls have other rules
   std::uint32_t whole_used_ = 0;  // of v8 to v15
 };
 

@@ -11,9 +11,9 @@
 //     lea rsp, [rbp - 8]
 //     pop rax; pop rbp; ret
 //
-// A vector register is saved as wide as it is live. Where the function may use AVX its load is VEX encoded,
-// and zeroes what lies above: that is what the instruction that wrote it did, and later ones may count on it
-// though liveness does not tell (KILL of a narrow register that is read as a wide one).
+// A vector register is saved as wide as it is live. If the function may use AVX, its load is VEX encoded, and
+// zeroes the bits above. The instruction that wrote the register did so, too, and later ones may rely on it
+// although liveness does not show it (KILL of a narrow register that is read as a wide one).
 #pragma once
 
 #include "save_set.hpp"

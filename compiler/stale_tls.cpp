@@ -37,7 +37,7 @@ cl::opt<std::string> file(
     "sennit-tls-report", cl::value_desc("file"),
     cl::desc("Add to a file which thread-local addresses are kept across a switch (Sennit)"));
 
-// ---- Where the source asks for what is the thread's.
+// ---- The places where the source asks for a thread's values.
 
 // Units of one process may be compiled on several threads.
 std::mutex guard;
@@ -319,7 +319,7 @@ private:
     });
   }
 
-  // What is old there, with the line and the text that tell of it.
+  // The stale value there, with the line and the text of the report.
   std::pair<std::pair<unsigned, std::string>, kept> finding(const MachineInstr& instruction,
                                                             const holders& held) const {
     const DILocation* at = instruction.getDebugLoc();

@@ -1,16 +1,16 @@
-// What is thread-local, and wrong after a switch, in code as stock clang makes it: -sennit-tls-report=FILE
+// Thread-local values that are stale after a switch, in code as stock clang makes it: -sennit-tls-report=FILE
 //
 //   main.cpp:31: serve(): the address of counter is from before yield() at line 28
 //
-// The finished machine code is followed: which registers and stack slots hold the thread pointer, or an
-// address made of it, or what libc says of the thread alone (errno's address, pthread_self()); which of them
-// were there before a call that may switch; and where the program, in its source, asks for the variable anew,
-// but gets one of those. That is told by lines, so a unit must have debug information (-gline-tables-only is
-// enough).
+// The pass follows the finished machine code. It finds the registers and stack slots that hold the thread
+// pointer, an address made of it, or a value of libc's that depends only on the thread (errno's address,
+// pthread_self()). It finds those that were set before a call that may switch. It reports the places where
+// the program's source asks for the variable again, but gets such an old value. Those are known by lines, so
+// a unit must have debug information (-gline-tables-only is enough).
 //
 // A call may switch, unless it is of libc's, or of a function of the unit whose calls cannot.
 //
-// Not told: what a program keeps itself in a pointer; what is compiled at the link (-flto).
+// Not reported: pointers that the program itself keeps; code that is compiled at the link (-flto).
 #pragma once
 
 namespace llvm {

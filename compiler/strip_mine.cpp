@@ -29,15 +29,15 @@ constexpr std::uint64_t fewest_rounds = 8;  // of a strip: fewer do not pay for 
 struct counter {
   llvm::Loop* loop;
   llvm::ICmpInst* test;
-  unsigned operand;                 // of the test: what counts; the other one is the bound
+  unsigned operand;                 // the test's operand that is the counter; the other one is the bound
   llvm::APInt step;                 // in bytes, if it is a pointer; that of an equality test
   std::uint64_t rounds;             // of a strip
-  bool is_only = false;             // nothing else decides there
-  llvm::PHINode* counts = nullptr;  // of a test for less: what goes round
+  bool is_only = false;             // no other test decides there
+  llvm::PHINode* counts = nullptr;  // of a test for less: the counter's phi
   const llvm::SCEV* by = nullptr;   // and its step
   bool is_signed = false;           // the test
-  bool is_guarded = false;          // the loop is entered only where the test holds for what it counts from
-  bool is_low = false;  // what counts is in the lower half of all numbers; so is the bound of a signed test
+  bool is_guarded = false;          // the loop is entered only if the test holds for the initial value
+  bool is_low = false;  // the counter is in the lower half of all numbers; so is the bound of a signed test
   llvm::Value* steps = nullptr;  // of a strip: by `by`
 };
 
@@ -63,12 +63,12 @@ public:
         const llvm::LoopInfo& loops, const llvm::BlockFrequencyInfo& frequencies)
       : evolution_(evolution), target_(target), loops_(loops), frequencies_(frequencies) {}
 
-  // In a round, at most; none: it calls something, or goes round a loop nobody knows how often.
+  // The size of a round, at most; none: it calls something, or has an inner loop without a known count.
   std::optional<std::uint64_t> most(const llvm::Loop& loop) const {
     return sum(loop, [](const llvm::BasicBlock&) { return true; });
   }
 
-  // The same without what less than half of the rounds go through, where a check can be.
+  // Like most(), without blocks that less than half of the rounds go through, where a check can be.
   std::optional<std::uint64_t> usual(const llvm::Loop& loop) const {
     const std::uint64_t half = frequencies_.getBlockFreq(loop.getHeader()).getFrequency() / 2;
     return sum(loop, [&](const llvm::BasicBlock& block) {
@@ -116,8 +116,8 @@ std::uint64_t rounds_of_strip(llvm::Loop& loop, llvm::ScalarEvolution& evolution
     return 0;
   const bool all = most && most_without_check() / 2 / *most >= fewest_rounds;
   const std::uint64_t round = all ? *most : *usual, rounds = most_without_check() / 2 / round;
-  // Sizes are estimated too large where loops within are made into fewer instructions: few rounds are left
-  // alone.
+  // Sizes are overestimated if inner loops are made into fewer instructions: loops of few rounds are left as
+  // they are.
   const std::uint64_t known = evolution.getSmallConstantMaxTripCount(&loop);
   const std::uint64_t enough = most_without_check() * (loop.isInnermost() ? 1 : 2);
   if (rounds < fewest_rounds || (known != 0 && llvm::SaturatingMultiply(known, round) <= enough))
@@ -194,7 +194,7 @@ std::optional<counter> counter_by(llvm::Loop& loop, llvm::ICmpInst& test, bool g
     if (step == nullptr || step->getValue()->isZero() || step->getAPInt().isMinSignedValue() ||
         (!is_only && !step->getAPInt().abs().isPowerOf2()))
       continue;
-    // All rounds of a strip but the first, in what is counted.
+    // All rounds of a strip except the first, in units of the counter.
     const llvm::APInt magnitude = step->getAPInt().abs();
     bool too_much = llvm::APInt::getMaxValue(magnitude.getBitWidth()).ult(rounds);
     if (!too_much)
@@ -302,8 +302,8 @@ llvm::PHINode* counts_of(llvm::Value* counted, const llvm::BasicBlock& header) {
   return nullptr;
 }
 
-// A strip may count its rounds down, if what it counted serves for nothing else: to compare with zero is
-// free. Code generation does so by itself where nothing else decides in the latch.
+// A strip may count its rounds down if its counter has no other use: a compare with zero is free. Code
+// generation does so by itself if no other test decides in the latch.
 bool may_count_down(const counter& of, const llvm::PHINode* counts, const llvm::PHINode* in_strips) {
   llvm::Value* const counted = of.test->getOperand(of.operand);
   return counts != nullptr && in_strips != nullptr && !of.is_only && of.step.abs().isOne() &&
@@ -382,7 +382,7 @@ void make_strips(const counter& of) {
   const bool down = may_count_down(of, counts, in_strips);
   auto* const again = builder.Insert(of.test->clone());
   if (down) {
-    // Where the strip's end is met, what counts is that; else the other condition ends the loop anyway.
+    // Where the strip's end is met, it is the counter's value; else the other condition ends the loop anyway.
     again->setOperand(of.operand, end);
     in_strips->setIncomingValueForBlock(next, end);
   }
@@ -414,7 +414,7 @@ llvm::PreservedAnalyses strip_mine::run(llvm::Function& function, llvm::Function
   for (llvm::Loop* loop : loops.getLoopsInPreorder())
     if (const auto counts = counter_of(*loop, evolution, of))
       all.push_back(*counts);
-  // Scalar evolution knows less of what is in strips.
+  // Scalar evolution knows less about code in strips.
   for (const counter& each : all)
     for (llvm::Loop* inner : each.loop->getLoopsInPreorder())
       if (llvm::none_of(all, [&](const counter& other) { return other.loop == inner; }))

@@ -1,7 +1,7 @@
 // Long loops that are counted: one check for N rounds.
 //
-// A loop that calls nothing, and that is left where what it counts reaches a bound, or by other ways, is put
-// into another one (strip mining). It runs in strips of at most N rounds:
+// The pass puts a loop into another one (strip mining). The loop must call nothing, and end when a counter
+// reaches a bound, or by other ways. It runs in strips of at most N rounds:
 //
 //   loop:                             strip: end = i + min(bound - i, (N - 1) * step);
 //     ...                             loop:
@@ -9,17 +9,15 @@
 //     if (i != bound) goto loop;        if (i != end) goto loop;
 //                                     if (i != bound) goto strip;
 //
-// The new loop gets the check. In the old one there is no more to do than before, and scalar evolution proves
-// its N (trip_counts.hpp), so it needs none. N is such that a strip is half as long as a loop may be without
-// a check, by what the target says of its code's size.
+// The new loop gets the check. The old one has no more work than before. Scalar evolution proves its N
+// (trip_counts.hpp), so it needs none. N makes a strip half as long as a loop may be without a check, by the
+// target's estimate of its code's size.
 //
-// A test for less has a strip's end at min(bound, i + N * step), and the step may be a variable. That the
-// loop reaches it within N rounds follows from how it is computed, and from i not wrapping: this pass marks
-// it.
+// For a test for less, a strip ends at min(bound, i + N * step), and the step may be a variable. The loop
+// reaches it within N rounds because of how it is computed, and because i does not wrap: this pass marks it.
 //
-// A loop with loops in it is treated so, too, where they have a bound, or few rounds go through them: those
-// count nothing for N, and where that is too little for the rounds that do, one more check stands on their
-// way.
+// A loop with inner loops is treated so, too, if these have a bound, or if few rounds go through them: those
+// count nothing for N, and if that is too little for the rounds that do, one more check stands on their path.
 //
 // It is done late, after vectorization, and not where code shall be small.
 //

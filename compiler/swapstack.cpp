@@ -50,7 +50,7 @@ verb verb_of(const Function& function) {
 
 struct signature {
   ArrayRef<Type*> sent;
-  StructType* received = nullptr;  // null: the context alone
+  StructType* received = nullptr;  // null: only the context
   bool in_memory = false;          // by sret
 };
 
@@ -250,7 +250,8 @@ public:
 
 // ---- The last step.
 
-// Whom the assembly enters when it knows: the function of a new context, or wherever the target is resumed.
+// The function that the assembly enters, if it is known: a new context's, or the place where the target
+// resumes.
 struct destination {
   Function* function = nullptr;
   bool is_new = false;

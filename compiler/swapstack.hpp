@@ -4,21 +4,22 @@
 //   declare {ptr, i64, double} @sennit.swapstack.NAME(ptr %context, i32, ptr)
 //   declare {ptr, i64} @sennit.swapstack_raw.NAME(ptr %context, i64)
 //
-// and calls them. %context, which must be suspended, is resumed; the call returns when somebody resumes us,
-// with his context first. Zero to four values go along, integers and floating-point numbers of up to 64 bits
-// and pointers: what one side passes is what the other side's call returns, in order, each in a register of
-// its own, the same for both ways. NAME distinguishes signatures; it and the dot may be missing. Instead of
-// its result a call may have a first parameter that is `sret` of the same structure. The contexts are the
-// library's (include/sennit/detail/arch/context.h): newstack is its sennit_newstack, swapstack keeps its
-// invariant about exception globals, and swapstack_raw, like the library's, does not look at them.
+// and calls them. The call resumes %context, which must be suspended. It returns when another context resumes
+// us, with that context first. Zero to four values go along: integers and floating-point numbers of up to 64
+// bits, and pointers. The values that one side passes are those that the other side's call returns, in order,
+// each in its own register, the same for both ways. NAME distinguishes signatures; it and the dot may be
+// missing. Instead of its result a call may have a first parameter that is `sret` of the same structure. The
+// contexts are the library's (include/sennit/detail/arch/context.h): newstack is its sennit_newstack,
+// swapstack keeps its invariant about exception globals, and swapstack_raw, like the library's, does not test
+// them.
 //
-// Three steps, so that nothing but the optimizer itself is needed to see who is entered (section 3.3):
+// There are three steps, so that the optimizer itself finds the entered function (section 3.3):
 //
 //   first   newstack becomes stores of the record. swapstack becomes loads of the resume address and of the
 //           entry function, and a call that takes them along.
-//   last    that call becomes assembly. Where the loads have become constants, it jumps to the function
-//   itself. after register allocation (swapstack_code.cpp)   the assembly saves what must be saved here, and
-//   no more.
+//   last    that call becomes assembly. If the loads have become constants, it jumps to the function itself.
+//   after register allocation (swapstack_code.cpp)
+//           the assembly saves only the registers that must be saved here.
 //
 // x86-64 only: elsewhere, a call is an error.
 #pragma once

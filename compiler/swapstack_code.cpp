@@ -1,13 +1,13 @@
 // The primitive's assembly, once registers are assigned.
 //
-// What a switch changes, rbp and rbx among it, is named to LLVM, which keeps nothing there and gives both
-// back to the function's caller. It does not where it has one of the two for itself, as frame or base
-// pointer; so the assembly comes with lines that keep them in our record. Here they go, where the function
-// has no use for them.
+// The assembly declares the registers that a switch changes, rbp and rbx among them, so LLVM keeps nothing
+// there and restores both for the function's caller. This does not hold for one that LLVM uses itself, as
+// frame or base pointer. So the assembly comes with lines that keep the two in our record. This pass removes
+// them if the function has no use for them.
 //
-// Resume addresses are folded (Dolan et al. 2013, section 3.2): where branches that end in a switch go on at
-// the same place, and nobody falls into that place, it gets the landing, which all of them are resumed at. So
-// does the entry of a loop whose rounds end in a switch; who falls into it from outside jumps over the
+// Resume addresses are folded (Dolan et al. 2013, section 3.2). If branches that end in a switch continue at
+// the same place, and no code falls into that place, it gets the landing, at which all of them resume. So
+// does the entry of a loop whose rounds end in a switch; code that falls into it from outside jumps over the
 // landing.
 //
 //       ...                                  ...
@@ -112,7 +112,7 @@ bool function_switches::is_taken(StringRef name) const {
   return function_.getRegInfo().isReserved(number(name));
 }
 
-// The switch that a block ends with which then goes on at `next`, and nowhere else.
+// The switch at the end of a block that continues at `next`, and nowhere else.
 MachineInstr* function_switches::switch_before(MachineBasicBlock& next, MachineBasicBlock& block) const {
   MachineBasicBlock *target = nullptr, *other = nullptr;
   llvm::SmallVector<llvm::MachineOperand, 4> condition;
@@ -127,7 +127,7 @@ MachineInstr* function_switches::switch_before(MachineBasicBlock& next, MachineB
   return nullptr;
 }
 
-// The block goes on with another round of the loop that begins at `entry`.
+// The block continues with another round of the loop that begins at `entry`.
 bool function_switches::is_round(MachineBasicBlock& entry, MachineBasicBlock& block) {
   if (!dominators_)
     dominators_.emplace(function_);

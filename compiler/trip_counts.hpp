@@ -1,19 +1,19 @@
-// Loops of few rounds, which need no check: what the optimizer has proved, told to the machine passes.
+// Loops of few rounds, which need no check: the optimizer's proofs, passed to the machine passes.
 //
-// Late in the optimizer a loop of which scalar evolution knows that it is gone round at most N times gets two
-// marks. They are empty volatile assembly statements, like those of no_yield.hpp: no instruction is left.
+// Late in the optimizer, a loop whose trip count scalar evolution bounds by N gets two marks. They are empty
+// volatile assembly statements, like those of no_yield.hpp: no instruction is left.
 //
 //           # sennit: before loop 7
 //   header:
 //           # sennit: round of loop 7 of 32 at most       each round goes through it
 //
-// Statements that are volatile are executed as often, and in the order, as the program says, whatever later
-// passes do to the blocks that they are in. So of the machine code this much is true: between two executions
-// of "before loop 7" are at most 32 of its rounds. A cycle with the second mark and without the first goes
-// round at most 32 times whenever it is entered; and one that also has the first, as it is where loops were
-// merged, or none, because a mark was lost, has no proved bound. Then it gets a check.
+// Volatile statements are executed as often, and in the order, as the program requires, whatever later passes
+// do to their blocks. So for the machine code this holds: between two executions of "before loop 7" are at
+// most 32 of its rounds. A cycle with the second mark and without the first runs at most 32 rounds whenever
+// it is entered. A cycle that also has the first (loops were merged), or has none (a mark was lost), has no
+// proved bound. Then it gets a check.
 //
-// A loop that calls something is not marked: what it calls may run long.
+// A loop with a call is not marked: the called function may run long.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -40,7 +40,7 @@ public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-// Puts the marks of a loop that is gone round so often at most after its strip begins: by who knows that
+// Puts the marks of a loop with at most so many rounds after its strip begins. For a pass that knows this
 // better than scalar evolution.
 void mark_rounds(llvm::BasicBlock& before, llvm::BasicBlock& header, std::uint64_t rounds);
 
@@ -53,7 +53,7 @@ bool mark_if_bounded(const llvm::Loop& loop, llvm::ScalarEvolution& evolution);
 bool calls_something(const llvm::BasicBlock& block);
 bool calls_something(const llvm::Loop& loop);
 
-// In machine instructions, as far as the target tells in advance. Of a loop: all its blocks, once.
+// In machine instructions, by the target's estimate. Of a loop: all its blocks, once.
 std::uint64_t size_of(const llvm::BasicBlock& block, const llvm::TargetTransformInfo& target);
 std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& target);
 
@@ -65,7 +65,7 @@ struct loop_mark {
 // In the order of the block.
 llvm::SmallVector<loop_mark, 2> marks_of(const llvm::MachineBasicBlock& block);
 
-// Nobody needs them any more, and assemblers need not see them.
+// No pass needs them any more, and assemblers need not see them.
 bool remove_marks(llvm::MachineFunction& function);
 
 }  // namespace sennit::compiler

@@ -24,8 +24,8 @@ bool is_asked_not_to(const llvm::Loop& loop) {
   return llvm::findStringMetadataForLoop(&loop, "llvm.loop.unroll.disable").has_value();
 }
 
-// What counts does so by constants: then the copies differ by constants, which addresses may have. Otherwise
-// each copy would want a register of its own for what is that many steps ahead.
+// The counter's steps are constants: then the copies differ by constants, which addresses may contain.
+// Otherwise each copy would need a register of its own for the counter's value so many steps ahead.
 bool counts_by_constants(const llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   return llvm::all_of(loop.getHeader()->phis(), [&](llvm::PHINode& each) {
     if (!evolution.isSCEVable(each.getType()))

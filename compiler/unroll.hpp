@@ -1,8 +1,9 @@
-// Short loops that nobody counts: one check for four rounds.
+// Short loops without a counter: one check for four rounds.
 //
-// What strip_mine.hpp cannot do (several ways out, a bound that is not known) is done here by copies: four
-// rounds follow each other, each with its own ways out, and one of them has the check. Only loops that call
-// nothing and are so short that a check is a good part of them; not where code shall be small.
+// This pass handles loops that strip_mine.hpp cannot (several exits, an unknown bound), by copies. Four
+// rounds follow each other, each with its own exits, and one of them has the check. It takes only loops that
+// call nothing and are so short that a check is a good part of them, and none in code that is optimized for
+// size.
 //
 // Source: Jaaskelainen 2008, section 6 (see strip_mine.hpp).
 #pragma once

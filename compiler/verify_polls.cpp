@@ -122,7 +122,7 @@ private:
     return !taken.empty();
   }
 
-  // By one step or more, through what is left.
+  // By one step or more, through the remaining blocks.
   bool reaches(const MachineBasicBlock& from, const MachineBasicBlock& to) const {
     llvm::SmallPtrSet<const MachineBasicBlock*, 32> seen;
     std::vector<const MachineBasicBlock*> next{&from};
