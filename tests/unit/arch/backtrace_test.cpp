@@ -1,5 +1,5 @@
-// Backtraces by _Unwind_Backtrace: they end at a root context's first frame, and go on from a linked context,
-// and from a decider, into the context that was left, up to main.
+// Backtraces by _Unwind_Backtrace. They end at a root context's first frame. From a linked context, and from
+// a decider, they continue into the context that was left, up to main.
 #include "sennit/detail/arch/context.h"
 
 #if !defined(SENNIT_BACKEND_PORTABLE)
@@ -50,7 +50,7 @@ template <class F>
 void* address(F* function) {
   auto at = reinterpret_cast<uintptr_t>(function);
 #if defined(__arm__)
-  at &= ~uintptr_t{1};  // says that it is in Thumb state
+  at &= ~uintptr_t{1};  // the bit for Thumb state
 #endif
   return reinterpret_cast<void*>(at);
 }

@@ -218,7 +218,7 @@ TEST(Exceptions, AHandlerContinuesOnAnotherThread) {
           [=](strand& self, uintptr_t) { return catch_yield_rethrow(self, "moving", switches); });
       body->resume();
       expect_clean();
-      // A's own exceptions are as ever.
+      // A's own exceptions are unchanged.
       EXPECT_EQ(catch_yield_rethrow(*body, "a's own", 0), 1u);
       expect_clean();
     });

@@ -23,7 +23,7 @@ static_assert(!std::is_copy_constructible_v<sennit::fp_control_guard>);
 enum class verb { one, four, call, linking, filed };
 constexpr verb verbs[] = {verb::one, verb::four, verb::call, verb::linking, verb::filed};
 
-// Goes to whoever is at `to`, and says in `self` where the caller is suspended.
+// Resumes the context at `to`, and stores the caller's suspended context in `self`.
 sennit_context go(verb how, sennit_context to, sennit_context& self) {
   switch (how) {
     case verb::one:
@@ -39,7 +39,7 @@ sennit_context go(verb how, sennit_context to, sennit_context& self) {
   }
 }
 
-sennit_context left;  // who was resumed last, where the verb does not tell
+sennit_context left;  // the context resumed last, for verbs that do not report it
 
 // Asks, rounds to zero, and looks after each switch whether it still does.
 void keep(sennit_context from, uintptr_t how, uintptr_t wrong, uintptr_t, uintptr_t) {
@@ -78,7 +78,7 @@ TEST(FpControl, IsKeptOverEveryVerbAndShownToNobodyElse) {
   }
 }
 
-// Two that ask and one that does not, each with what it has set itself.
+// Two contexts that ask for it and one that does not, each with its own settings.
 TEST(FpControl, OfTwoContextsIsEachOnesOwn) {
   if (!support::has_fp_control())
     GTEST_SKIP() << "nothing is kept on this CPU";
@@ -162,7 +162,7 @@ TEST(FpControl, GoesToAnotherThread) {
 }
 
 #if defined(__x86_64__)
-// Both registers, and no bit but those of control: not the flags of what was inexact.
+// Both registers, and only their control bits: not the flags of inexact results.
 TEST(FpControl, OfX86IsBothRegisters) {
   const std::uint64_t before = sennit_fp_control_get();
   volatile double tiny = 1e-308;

@@ -10,7 +10,7 @@ namespace {
 
 using support::stack;
 
-// Notes who it is told has left for it; goes back to where the caller noted itself.
+// Notes the context that was reported as the leaver; returns to the place that the caller noted.
 struct told_of {
   sennit_context caller;
   sennit_context from;

@@ -85,7 +85,7 @@ int mctx_saves(void) {
   return 0;
 }
 
-/* Saves itself, and says each time how often it was resumed there. */
+/* Saves itself, and reports each time how often it was resumed there. */
 static void save_and_count(void* argument) {
   static int times;
   times = 0;
@@ -152,7 +152,7 @@ int mctx_masks(void) {
     EXPECT(seen == (own ? 10 : 0)); /* its creator's mask; or its resumer's */
     EXPECT(blocked(SIGUSR2) == !own && !blocked(SIGUSR1));
     sennit_mctx_switch(&home, &mctx[0]);
-    EXPECT(seen == 1); /* what it set itself; without a mask, what nobody put back */
+    EXPECT(seen == 1); /* its own setting; without a mask, the one that was not restored */
     change(SIG_UNBLOCK, SIGUSR2);
   }
   /* Saved and restored with its mask. */

@@ -1,4 +1,4 @@
-// sennit_suspend: a decider on a stack of its own picks who runs next.
+// sennit_suspend: a decider on its own stack picks the next context.
 #include <gtest/gtest.h>
 
 #include <array>

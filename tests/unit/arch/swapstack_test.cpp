@@ -1,4 +1,4 @@
-// sennit/swapstack.h: typed values, in registers and larger; and what is no stack.
+// sennit/swapstack.h: typed values, in registers and larger; and arguments that are no stack.
 #include "sennit/swapstack.h"
 
 #include <gtest/gtest.h>

@@ -69,7 +69,7 @@ TEST(Switch, PassesWordsBothWaysInEveryPairOfForms) {
   }
 }
 
-// The same context resumed by all forms in turn.
+// All forms in turn resume one context.
 TEST(Switch, FormsResumeEachOther) {
   stack inner_stack;
   stack call_stack;
@@ -231,7 +231,7 @@ void compare_from(sennit_context from, uintptr_t place, uintptr_t, uintptr_t, ui
   sennit_leave(from, from == *reinterpret_cast<sennit_context*>(place));
 }
 
-// Who left is told in the register as well, by the busy path too.
+// The target gets the leaver in the register as well, by the slow path too.
 TEST(Switch, SavingTellsTheTargetWhoLeft) {
   stack s;
   sennit_context self = nullptr;
@@ -376,7 +376,8 @@ void set_rounding(sennit_context from, uintptr_t mode, uintptr_t, uintptr_t, uin
   }
 }
 
-// As over a function call: who changes the control word changes it for whom he resumes.
+// As over a function call: a context that changes the control word changes it for the contexts that it
+// resumes.
 TEST(Switch, ControlWordsStayAsTheyAre) {
   stack s;
   sennit_context c = sennit_newstack(s.top(), set_rounding);

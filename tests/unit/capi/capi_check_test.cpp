@@ -49,7 +49,7 @@ namespace {
   }
 CAPI_TESTS(CAPI_TEST)
 
-// In C++ the header is the same, and its inline yield too.
+// In C++ the header is the same, and so is its inline yield.
 TEST(C, YieldFromCpp) {
   EXPECT_EQ(capi_run(
                 [](void*) {
@@ -131,7 +131,7 @@ TEST(C, ExceptionsBecomeNumbers) {
   EXPECT_EQ(sennit_runtime_destroy(runtime), 0);
 }
 
-// What the header says of code without unwind tables.
+// The header's contract for code without unwind tables.
 TEST(C, NoUnwindTables) {
   const support::outcome outcome = support::in_child([] {
     sennit_runtime* runtime = nullptr;

@@ -53,7 +53,7 @@ CAPI_TESTS(CAPI_DECLARE)
 
 extern int capi_failed_line;
 
-/* Runs `function` in a runtime of its own; returns what EXPECT noted, or -1 if the runtime failed. */
+/* Runs `function` in its own runtime; returns the line that EXPECT noted, or -1 if the runtime failed. */
 int capi_run(sennit_function function, void* argument);
 
 /* Two streams that are connected with each other. Negative: there are none. */

@@ -1,4 +1,4 @@
-/* Waits that time out have consumed what docs/waits.md says: those of C. */
+/* Waits of C that time out have consumed what docs/waits.md specifies. */
 #include <signal.h>
 #include <stdlib.h>
 

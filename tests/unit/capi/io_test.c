@@ -203,7 +203,7 @@ static void use_beside_another(void* argument) {
   sennit_self_yield();
   EXPECT(sennit_tcp_stream_write(ends[0], "x", 1, SENNIT_NEVER) == -EBUSY);
   EXPECT(sennit_tcp_stream_write_all(ends[0], "x", 1, &written, SENNIT_NEVER) == -EBUSY && written == 0);
-  EXPECT(written_meanwhile > 0); /* counted while it goes on */
+  EXPECT(written_meanwhile > 0); /* counted during the write */
   sennit_tcp_stream_close(ends[0]);
   EXPECT(sennit_fiber_join(other, SENNIT_NEVER) == 0);
   sennit_tcp_stream_close(ends[1]);

@@ -8,7 +8,7 @@ struct state {
   struct sennit_condition* condition;
   struct sennit_channel* channel;
   int cleaned;
-  int wrong; /* went on where it must not */
+  int wrong; /* continued where it must not */
 };
 
 static void count_cleanup(struct state** state) {

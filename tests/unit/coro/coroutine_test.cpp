@@ -45,7 +45,7 @@ TEST(Coroutine, TakesAndGivesAValueAtEachCall) {
   EXPECT_FALSE(sum.done());
 }
 
-// Of its own, whoever calls it, and gone with it: also when it is destroyed before its end.
+// Its state is its own, for any caller, and ends with it: also if it is destroyed before its end.
 TEST(Coroutine, KeepsItsFpControlState) {
   const auto truncate = [](auto& self) {
     const sennit::fp_control_guard keeps;
@@ -192,7 +192,7 @@ TEST(Coroutine, ArgumentsAndResultsAreDestroyed) {
       return std::optional<counted>(std::in_place, alive);
     });
     c(counted(alive));
-    EXPECT_EQ(alive, 2);  // the body's argument, and what it yielded, until it goes on
+    EXPECT_EQ(alive, 2);  // the body's argument, and the value that it yielded, until it resumes
     c(counted(alive));
     EXPECT_TRUE(c.done());
     EXPECT_EQ(alive, 0);
@@ -358,8 +358,8 @@ TEST(Coroutine, DestroysABodyThatNeverBegan) {
   EXPECT_EQ(alive, 0);
 }
 
-// The body answers its unwinding with an exception of its own. Nobody is there to get it: above all not
-// whoever gets the coroutine next.
+// The body answers its unwinding with another exception. No caller is there to get it; above all not the next
+// user of the coroutine.
 TEST(Coroutine, WhatLeavesABodyThatIsUnwoundIsDropped) {
   for (int round = 0; round < 3; ++round) {
     {

@@ -142,7 +142,7 @@ TEST(Generator, UnwindsTheBodyWhenDestroyedEarly) {
   EXPECT_EQ(alive, 0);
 }
 
-// See coroutine_test: nobody is there to get it.
+// See coroutine_test: no caller is there to get it.
 TEST(Generator, WhatLeavesABodyThatIsUnwoundIsDropped) {
   for (int round = 0; round < 3; ++round) {
     {
@@ -369,8 +369,8 @@ TEST(Generator, UnwindsAGeneratorThatStoodInsideOfAnother) {
   EXPECT_EQ(alive, 0);
 }
 
-// For the sanitizers: a coroutine that ended while another yielded for it is somebody else's, and runs on its
-// own stack.
+// For the sanitizers: a coroutine that ended while another yielded for it is reused by others, and runs on
+// its own stack.
 TEST(Generator, ReusesACoroutineThatEndedInYieldAll) {
   long sum = 0;
   for (int round = 0; round < 10; ++round) {

@@ -1,4 +1,4 @@
-// Faults of each kind that no exception server answers: who gets them.
+// The handlers of faults of each kind that no exception server answers.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <ucontext.h>

@@ -45,7 +45,7 @@ constexpr bool knows_frames = true;
 constexpr bool knows_frames = false;
 #endif
 
-// Writes at the low end of a frame of that size. (clang probes it all the same.)
+// Writes at the low end of a frame of that size. (clang probes it anyway.)
 #if !defined(__clang__)
 [[gnu::optimize("no-stack-clash-protection")]]
 #endif
@@ -176,7 +176,7 @@ TEST(Overflow, RecursionAndOversizedFramesAreToldApart) {
   EXPECT_FALSE(large.says("recurses")) << large;
 }
 
-// The frame ends in the guard, or in the stack, of another fiber: who ran is found by the frame's caller.
+// The frame ends in the guard, or in the stack, of another fiber: the frame's caller shows which fiber ran.
 TEST(Overflow, AFrameThatReachesAnotherStackNamesTheFiberThatRan) {
   if (!knows_frames)
     GTEST_SKIP() << "no frames are found here";
@@ -372,7 +372,7 @@ TEST(OtherFaults, AStackThatWasOverrunIsNamedBeforeWhoeverFaults) {
   EXPECT_TRUE(result.ended_by_fault()) << result;
 }
 
-// What somebody sends says nothing about an address; it does what it did before.
+// A signal that was sent has no address; it does what it did before.
 TEST(OtherFaults, ASentSignalEndsTheProcess) {
   const outcome result = in_child([] {
     in_fiber([] { raise(SIGSEGV); });

@@ -174,7 +174,7 @@ FAULT_TEST(Redirect, AnOverflowIsServedOnAnEmergencyStackAgainAndAgain) {
   EXPECT_EQ(stack_find(served_at).record->kind, std::string("an emergency stack"));
 }
 
-// Also while another thread is still at the same.
+// Also while another thread does the same.
 FAULT_TEST(Redirect, WhoHasFilledTheReserveFindsAnEmergencyStack) {
   constexpr int threads = 4;
   for (int i = 0; i < 30; ++i) {
@@ -212,7 +212,7 @@ FAULT_TEST(Redirect, AFaultDeepInAStackIsServedOnAnEmergencyStack) {
   EXPECT_TRUE(hook.emergency);
 }
 
-// ---- Who sees it: unwinding.
+// ---- What sees it: unwinding.
 
 FAULT_TEST(Redirect, ABacktraceGoesOnInTheFunctionThatFaulted) {
   const closed_page page;
@@ -253,7 +253,7 @@ FAULT_TEST(Redirect, ABacktraceGoesOnInTheFunctionThatFaulted) {
 
 #endif
 
-// ---- Who gets it, if the hook does not.
+// ---- The handler that gets it, if the hook does not.
 
 void say(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -309,7 +309,8 @@ FAULT_TEST(NotServed, AHookThatPassesItOn) {
   }
 }
 
-// A handler that was there before ours gets what is passed on, and may repair it. The next goes to the hook.
+// A handler that was there before ours gets the faults that are passed on, and may repair them. The next goes
+// to the hook.
 FAULT_TEST(NotServed, PassedOnToAnEarlierHandlerThatRepairsIt) {
   static void* page;
   const outcome result = in_child([] {

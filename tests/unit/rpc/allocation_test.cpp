@@ -87,7 +87,7 @@ public:
 
 KIND_TEST(Allocations, AreSeen) {
   const unsigned before = allocations;
-  int* volatile made = new int;  // volatile: or compilers find that nobody needs it
+  int* volatile made = new int;  // volatile: or compilers remove it as unused
   delete made;
   EXPECT_GT(allocations, before);
 }

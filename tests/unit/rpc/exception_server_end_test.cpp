@@ -1,4 +1,4 @@
-// Exception servers when their runtime ends, and who waits for faults is told to stop.
+// Exception servers when their runtime ends, and receivers of faults that are stopped.
 #include <chrono>
 #include <memory>
 
@@ -45,7 +45,7 @@ KIND_TEST(ExceptionServerEnd, AFaultThatWaitsWhenTheRuntimeEndsEndsItsFiber) {
   EXPECT_EQ(ended, 2);
 }
 
-// And does not go on by a handler of killed.
+// And it does not resume in a handler of killed.
 KIND_TEST(ExceptionServerEnd, WhoLeavesWhenTheRuntimeEndsIsNotKilled) {
   bool caught = false;
   typename Kind::exception_server server;
@@ -74,7 +74,7 @@ KIND_TEST(ExceptionServerEnd, WhoLeavesWhenTheRuntimeEndsIsNotKilled) {
   EXPECT_FALSE(caught);
 }
 
-// Who waits for faults is told to stop as in any wait.
+// A receiver of faults is stopped as in any wait.
 KIND_TEST(ExceptionServerEnd, StopsReceiving) {
   const closed_page page;
   this->run([&] {
@@ -105,7 +105,7 @@ KIND_TEST(ExceptionServerEnd, WhoReceivesFromOneThatIsClosedGetsAnEmptyFault) {
       int empty = 0;
       const auto count = [&empty](fault&& received) {
         EXPECT_FALSE(received);
-        received.reply(verdict::resume);  // nobody's
+        received.reply(verdict::resume);  // for no fault
         ++empty;
       };
       auto receives = start<Kind>([&] { count(server->receive()); });
@@ -130,7 +130,7 @@ KIND_TEST(ExceptionServerEnd, WhoReceivesFromOneThatIsClosedGetsAnEmptyFault) {
     });
 }
 
-// What somebody has received is answered all the same.
+// A received fault is still answered.
 KIND_TEST(ExceptionServerEnd, AFaultThatWasReceivedBeforeTheCloseIsAnswered) {
   const closed_page page;
   this->run([&] {

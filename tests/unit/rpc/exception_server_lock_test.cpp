@@ -88,8 +88,8 @@ protected:
     return Kind::spawn([&server, function] { risk(server, function); }, {.name = "faulty"});
   }
 
-  // The fault in each move in turn: with the lock held it ends the process, elsewhere the fiber only, and
-  // `function` finds that others go on. It is in one of the moves with the lock held.
+  // The fault in each move in turn. With the lock held it ends the process; elsewhere it ends only the fiber,
+  // and `function` finds that others continue. It is in one of the moves with the lock held.
   template <class Function>
   static void each_move(Function function) {
     bool was_fatal = false;
@@ -124,7 +124,7 @@ protected:
   static void send(bombs& to, int after) { to.send(bomb(after)); }
   static void receive(bombs& from) { from.receive(); }
 
-  // A port served in each way; `call` calls it, and then somebody else, whose request is 0.
+  // A port served in each way; `call` calls it, and then another fiber, whose request is 0, does.
   template <class Request, class Reply, class Call, class Serve>
   static void through_port(Call call, Serve serve) {
     for (const bool server_first : {true, false})

@@ -89,7 +89,7 @@ KIND_TEST(ExceptionServerOverflow, OneMoreThatFaultsDeepInItsStackDoes) {
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
-// Who faults with more of the stack left needs none.
+// A fiber that faults with more of its stack left needs no emergency stack.
 KIND_TEST(ExceptionServerOverflow, OtherFaultsAreServedAllTheSame) {
   const closed_page page;
   const outcome result = this->with_server([&](auto& server) {
@@ -107,7 +107,7 @@ KIND_TEST(ExceptionServerOverflow, OtherFaultsAreServedAllTheSame) {
   EXPECT_EQ(this->given_up(result), emergency_stacks) << result;
 }
 
-// Who receives fills up the reserve, though all that were received wait for their replies.
+// A receiver fills up the reserve, although all received faults wait for their replies.
 KIND_TEST(ExceptionServerOverflow, MoreMayComeOnceSomebodyReceives) {
   constexpr int rounds = 3;
   const outcome result = this->with_server([&](auto& server) {

@@ -142,8 +142,8 @@ KIND_TEST(ExceptionServerPasses, AFaultOfTheServerBetweenTwoOthersEndsTheProcess
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
-// Others would run before it goes on. pthread locks, of code that is compiled with checks, are such
-// stretches.
+// Others would run before it resumes. In code that is compiled with checks, a held pthread lock makes such a
+// stretch, too.
 KIND_TEST(ExceptionServerPasses, AFaultWhereAFiberIsNotToYieldEndsTheProcess) {
   const auto dies_in = [&](void (*function)()) {
     const outcome result = this->dies([&] {

@@ -309,7 +309,7 @@ KIND_TEST(ExceptionServer, EndsAFiberThatIsInNoGuardedFunction) {
       << result;
 }
 
-// Those of a scope are counted, killed or not, and may be told to stop afterwards.
+// Fibers of a scope are counted, killed or not, and may be stopped afterwards.
 KIND_TEST(ExceptionServer, KillsInAScope) {
   std::atomic<int> finished{0};
   this->run([&] {
@@ -332,7 +332,7 @@ KIND_TEST(ExceptionServer, KillsInAScope) {
   EXPECT_EQ(finished, 5);
 }
 
-// Who calls what is no function is killed like others.
+// A fiber that calls a wrong function pointer is killed like others.
 KIND_TEST(ExceptionServer, KillsWhoCallsNowhere) {
   int caught = 0;
   this->run([&] {

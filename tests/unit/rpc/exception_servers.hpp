@@ -26,7 +26,7 @@ protected:
       GTEST_SKIP() << "faults are not served in this build";
   }
 
-  // A fiber that answers so many faults with what `decide` says.
+  // A fiber that answers so many faults with the verdict of `decide`.
   template <class Decide>
   static typename Kind::fiber serve(typename Kind::exception_server& of, int count, Decide decide) {
     return Kind::spawn(

@@ -82,7 +82,7 @@ struct counts_its_end {
   ~counts_its_end() { ++ended; }
 };
 
-// Of each kind. Who catches it goes on.
+// Faults of each kind. A fiber that catches the exception continues.
 TEST(NonCallExceptions, AreThrownByEachKindOfFault) {
   if (!serves_faults)
     GTEST_SKIP() << "faults are not served in this build";

@@ -74,7 +74,7 @@ KIND_TEST(PortsAtTheEnd, TheEndFindsServers) {
         server.detach();
       });
     }
-    EXPECT_EQ(port.closed(), !stackless);  // nobody is left of those who serve()
+    EXPECT_EQ(port.closed(), !stackless);  // no fiber is left in serve()
     port.close();
   }
 }

@@ -62,7 +62,7 @@ KIND_TEST(PortsGivenUp, AServerThatDiesAnswersItsCallers) {
     while (!has_it)
       Kind::sleep_for(1ms);
     callers.push_back(sennit::start<Kind>([&] {
-      EXPECT_EQ(error_of([&] { port.call(2); }), closed_error);  // nobody will ever take it
+      EXPECT_EQ(error_of([&] { port.call(2); }), closed_error);  // no server will ever take it
     }));
     Kind::sleep_for(1ms);
     stop.request_stop();
@@ -75,7 +75,7 @@ KIND_TEST(PortsGivenUp, AServerThatDiesAnswersItsCallers) {
 
 int* volatile nowhere = nullptr;
 
-// Servers in serve(), who fault if they are asked for less than nothing.
+// Servers in serve(), which fault for a negative request.
 template <class Kind>
 struct careless_servers {
   using port_type = typename Kind::template port<int, int>;
@@ -127,7 +127,7 @@ KIND_TEST(PortsGivenUp, AServerKilledByAFaultAnswersItsCallers) {
     EXPECT_TRUE(port.closed());
     EXPECT_EQ(error_of([&] { EXPECT_FALSE(port.call_for(7, 5s)); }), closed_error);
 
-    // In a function that is left, of a fiber that goes on.
+    // In a function that is left, of a fiber that continues.
     typename Kind::template port<int, int> guarded;
     auto third = Kind::spawn([&] {
       EXPECT_THROW(sennit::guarded(faults,
@@ -181,9 +181,9 @@ KIND_TEST(PortsGivenUp, WhatAServerHasItMayAnswerAfterTheClosing) {
 KIND_TEST(PortsGivenUp, ADeadlineEndsACall) {
   this->run([] {
     typename PortsGivenUp<Kind>::numbers port;
-    EXPECT_EQ(port.call_for(1, 2ms), std::nullopt);  // nobody has taken it
+    EXPECT_EQ(port.call_for(1, 2ms), std::nullopt);  // no server has taken it
     EXPECT_EQ(port.call_until(1, std::chrono::steady_clock::time_point::min()), std::nullopt);
-    EXPECT_FALSE(port.receive_until(std::chrono::steady_clock::now()));  // and nobody will
+    EXPECT_FALSE(port.receive_until(std::chrono::steady_clock::now()));  // and none will
 
     std::atomic<bool> has_it = false;
     std::atomic<bool> given_up = false;

@@ -1,4 +1,4 @@
-// Ports: receivers that want no request above a size.
+// Ports: receivers that accept no request above a size.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace app {
 
-// Says itself how large it is.
+// A request that reports its own size.
 struct message {
   std::size_t bytes;
   friend std::size_t message_size(const message& m) noexcept { return m.bytes; }
@@ -154,7 +154,7 @@ KIND_TEST(PortLimits, BelongToOneReceiveAlone) {
   });
 }
 
-// Where one object receives again and again, what it has received is no limit to what it receives.
+// If one object receives again and again, a request that it received does not limit later ones.
 KIND_TEST(PortLimits, AreNotLeftByWhatWasReceived) {
   this->run([] {
     typename PortLimits<Kind>::port_type port;

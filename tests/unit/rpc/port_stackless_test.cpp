@@ -128,8 +128,8 @@ KIND_TEST(PortsWithoutAStack, DeadlinesWithoutAStack) {
     };
     using clock = std::chrono::steady_clock;
     const auto late = std::pair(make_error_condition(std::errc::timed_out), 0);
-    EXPECT_EQ(outcome_of(clock::now() + 2ms), late);  // nobody has taken it
-    EXPECT_FALSE(port.receive_until(clock::now()));   // and nobody will
+    EXPECT_EQ(outcome_of(clock::now() + 2ms), late);  // no server has taken it
+    EXPECT_FALSE(port.receive_until(clock::now()));   // and none will
     std::atomic<bool> has_it = false;
     std::atomic<bool> given_up = false;
     auto server = Kind::spawn([&] {
@@ -141,7 +141,7 @@ KIND_TEST(PortsWithoutAStack, DeadlinesWithoutAStack) {
       port.serve([](int x) { return 2 * x; });
     });
     do {
-      EXPECT_EQ(outcome_of(clock::now() + 5ms), late);  // somebody has
+      EXPECT_EQ(outcome_of(clock::now() + 5ms), late);  // a server has taken it
     } while (!has_it);
     given_up = true;
     EXPECT_EQ(outcome_of(clock::now() + 1h), std::pair(std::error_condition(), 8));
@@ -181,7 +181,7 @@ KIND_TEST(PortsWithoutAStack, SendsWithoutAStack) {
     const auto send = [&](int number) {
       return Kind::spawn([&, number] { return become(port.sending(number), count); });
     };
-    // Nobody receives yet.
+    // No server receives yet.
     auto early = send(1);
     sennit::until_stackless<Kind>(1);
     EXPECT_EQ(sent, 0);
@@ -189,8 +189,8 @@ KIND_TEST(PortsWithoutAStack, SendsWithoutAStack) {
     early.join();
     EXPECT_EQ(*first, 1);
     EXPECT_EQ(sent, 1);
-    EXPECT_FALSE(first.reply(5));  // nobody wants it
-    // Somebody does.
+    EXPECT_FALSE(first.reply(5));  // its caller does not want it
+    // This one does.
     int received = 0;
     auto server = Kind::spawn(
         [&] { return become(port.receiving(), [&received](auto next) { received = next ? *next : -1; }); });

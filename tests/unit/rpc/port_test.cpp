@@ -41,7 +41,7 @@ KIND_TEST(Ports, AServerAnswersCalls) {
   });
 }
 
-// The caller's turn goes to the server, and back: nobody else's comes between. (Others may run on other
+// The caller's time slice goes to the server, and back, before any other fiber runs. (Others may run on other
 // workers.)
 KIND_TEST_UP_TO(1, Ports, ACallIsServedBeforeOthersThatAreReady) {
   std::string log;
@@ -67,7 +67,7 @@ KIND_TEST_UP_TO(1, Ports, ACallIsServedBeforeOthersThatAreReady) {
     port.close();
     server.join();
   };
-  this->run([&] { Kind::spawn(calls).join(); });  // who is pinned waits for its turn
+  this->run([&] { Kind::spawn(calls).join(); });  // a pinned fiber waits in the queue
   EXPECT_EQ(log, "SCooo");
 }
 
@@ -148,7 +148,7 @@ KIND_TEST(Ports, SendingWaitsForAServerOnly) {
     typename Ports<Kind>::numbers port;
     std::atomic<int> sent = 0;
     auto sender = sennit::start<Kind>([&] {
-      EXPECT_TRUE(port.send(1));  // nobody receives yet
+      EXPECT_TRUE(port.send(1));  // no server receives yet
       ++sent;
       EXPECT_TRUE(port.send(2));
       ++sent;
@@ -157,7 +157,7 @@ KIND_TEST(Ports, SendingWaitsForAServerOnly) {
     EXPECT_EQ(sent, 0);
     auto first = port.receive();
     EXPECT_EQ(*first, 1);
-    EXPECT_FALSE(first.reply(5));  // nobody wants it
+    EXPECT_FALSE(first.reply(5));  // its caller does not want it
     auto second = port.receive();
     EXPECT_EQ(*second, 2);
     sender.join();
@@ -248,7 +248,7 @@ KIND_TEST(Ports, ThreadsCallAndServe) {
       auto another = Ports<Kind>::serve(port);
       for (int i = 0; i < 200; ++i)
         EXPECT_EQ(port.call(i), 2 * i);
-      while (!over)  // a join would hold the worker, and who serves on it
+      while (!over)  // a join would hold the worker, and the server on it
         Kind::sleep_for(1ms);
       port.close();
       another.join();
@@ -264,7 +264,7 @@ KIND_TEST(Ports, CallersRunWhatIsServedThemselves) {
     std::atomic<int> inside = 0;
     std::atomic<bool> may_leave = false;
     int early = 0;
-    auto caller = sennit::start<Kind>([&] { early = port.call(5); });  // nobody serves yet
+    auto caller = sennit::start<Kind>([&] { early = port.call(5); });  // no server serves yet
     Kind::sleep_for(1ms);
     auto server = sennit::start<Kind>([&] {
       port.serve_in_callers([&](int x) {

@@ -22,7 +22,7 @@ const std::string where_it_is =
     "sennit: fiber \"faulty\": no exception can leave where it is: its frames are given up, and nothing in "
     "them is destroyed\n";
 
-// Who was destroyed, in a fiber that was unwound.
+// The objects destroyed in a fiber that was unwound.
 struct ends {
   int inner = 0;
   int outer = 0;
@@ -31,7 +31,7 @@ struct ends {
 template <class Kind>
 class UnwindRefused : public exception_servers<Kind> {
 protected:
-  // A fiber that faults in `function`, and is unwound; others go on. What was said.
+  // A fiber that faults in `function`, and is unwound; others continue. Returns the printed text.
   template <class Function>
   static std::string unwound(const ends& expected, Function function) {
     const outcome result = exception_servers<Kind>::dies([&] {
@@ -61,7 +61,7 @@ protected:
 [[gnu::noinline]] void lets_nothing_out(ends& ended) noexcept {
   destroys_and_faults(ended);
 }
-// Who calls it so does not know that it is noexcept.
+// A caller through it does not know that it is noexcept.
 void (*volatile may_throw)(ends&) = lets_nothing_out;
 
 KIND_TEST(UnwindRefused, ItIsThrownWhereAFunctionWasCalledThatIsNoexcept) {
@@ -72,7 +72,7 @@ KIND_TEST(UnwindRefused, ItIsThrownWhereAFunctionWasCalledThatIsNoexcept) {
   EXPECT_EQ(said, innermost);
 }
 
-// And may be caught there: the fiber goes on.
+// And may be caught there: the fiber continues.
 KIND_TEST(UnwindRefused, WhoCallsSuchAFunctionMayCatchIt) {
   const std::string said = this->unwound({.inner = 0, .outer = 2}, [](ends& ended) {
     try {
@@ -109,7 +109,7 @@ KIND_TEST(UnwindRefused, AFiberWhoseFunctionIsNoexceptEnds) {
 [[gnu::noinline]] void resumes_and_lets_nothing_out(generator<int>& body) noexcept {
   static_cast<void>(body.begin());
 }
-// The generator's exception would come to who resumes it by another way: nobody can be left for it.
+// The generator's exception would reach its resumer by another way: no frame can be left for it.
 KIND_TEST(UnwindRefused, AGeneratorWhoseResumerIsNoexceptIsGivenUpWithItsFiber) {
   const std::string said = this->unwound({.inner = 0, .outer = 0}, [](ends& ended) {
     const counts_its_end outer{ended.outer};
@@ -169,7 +169,7 @@ KIND_TEST(UnwindRefused, CodeWithoutTablesThatFaultsAtOnceIsLeftByItsCaller) {
   EXPECT_EQ(said, "");
 }
 
-// Who has called it is not known.
+// Its caller is not known.
 KIND_TEST(UnwindRefused, CodeWithoutTablesThatHasAFrameIsGivenUpWithItsFiber) {
   const code_without_tables traps({0x6a, 0x00, 0x0f, 0x0b});  // push $0; ud2
   const std::string said = this->unwound({.inner = 0, .outer = 0}, [&](ends& ended) {
@@ -179,7 +179,7 @@ KIND_TEST(UnwindRefused, CodeWithoutTablesThatHasAFrameIsGivenUpWithItsFiber) {
   EXPECT_EQ(said, where_it_is);
 }
 
-// Nor who has called that which calls: the walk ends there.
+// Nor is the caller's caller: the walk ends there.
 void faults() {
   write_to(nowhere);
 }

@@ -275,7 +275,7 @@ TEST(Stack, GivenBackIsKnownUnderNoRecord) {
 
 TEST(Stack, IsKnownUnderNoRecordBeforeItsFirstUse) {
   held_stacks held;
-  constexpr std::size_t size = 1 << 19;  // nobody else's
+  constexpr std::size_t size = 1 << 19;  // used by no other test
   const stack_memory first = held.take(size);
   const char* const second = first.low + size + default_guard_size;
   const stack_place place = stack_find(reinterpret_cast<std::uintptr_t>(second));

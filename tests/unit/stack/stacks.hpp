@@ -1,4 +1,4 @@
-// What the tests of stacks share.
+// Common parts of the tests of stacks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ public:
   ~held_stacks() { give_all(); }
   const stack_memory& take(std::size_t size) { return held_.emplace_back(stack_take(size)); }
   const stack_memory& take(stack_shape shape) { return held_.emplace_back(stack_take(shape)); }
-  // How many there were, when no more can be had.
+  // Takes stacks until none is left; returns their number and the error.
   std::pair<std::size_t, std::system_error> take_all(std::size_t size) {
     try {
       for (;;)

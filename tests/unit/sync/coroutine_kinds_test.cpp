@@ -134,7 +134,8 @@ KIND_TEST(Coroutines, BlockTheFiberThatRunsThem) {
   });
 }
 
-// One that blocks a fiber ends when that is told to leave, and so does the fiber: at its next wait.
+// A coroutine that blocks a fiber ends when the fiber's runtime ends, and so does the fiber, at its next
+// wait.
 KIND_TEST(Coroutines, EndWithTheFiberThatTheyBlock) {
   bool left = false;
   std::optional<Kind> ending(std::in_place);

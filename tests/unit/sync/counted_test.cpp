@@ -151,7 +151,7 @@ KIND_TEST(Counted, WaitGroupsWaitForAll) {
   });
 }
 
-// Who waits destroys the object at once.
+// The waiter destroys the object at once.
 KIND_TEST(Counted, WhoWaitsMayDestroyTheObject) {
   this->run([] {
     for (int i = 0; i < 300; ++i) {

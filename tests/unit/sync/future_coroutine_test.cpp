@@ -168,7 +168,7 @@ TEST(FutureCoroutine, OtherCoroutinesAwaitFuturesToo) {
   EXPECT_EQ(got, 5);
 }
 
-// ... and futures' coroutines await what is not a future.
+// ... and futures' coroutines await something other than a future.
 struct resumed_by_thread {
   std::thread& on;
   bool await_ready() const noexcept { return false; }
@@ -190,7 +190,8 @@ TEST_P(CoroutineFuture, AFiberWaitsForWhateverCanBeAwaited) {
 
 // ---- The runtime's end
 
-// A coroutine that blocks a fiber ends when that is told to leave, and so does the fiber: at its next wait.
+// A coroutine that blocks a fiber ends when the fiber's runtime ends, and so does the fiber, at its next
+// wait.
 TEST(FutureCoroutine, ACoroutineThatBlocksAFiberEndsWithIt) {
   for (bool resumed : {false, true}) {
     event never_set;

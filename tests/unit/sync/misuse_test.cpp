@@ -1,4 +1,4 @@
-// Misuse that is reported: each case runs in a process of its own, which ends with a message.
+// Misuse that is reported: each case runs in its own process, which ends with a message.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <unistd.h>

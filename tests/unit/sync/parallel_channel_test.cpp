@@ -82,7 +82,7 @@ TEST_P(ParallelChannel, ChannelsGiveUpAtTheirDeadlines) {
   });
 }
 
-// Every value that a send says it has handed over is received once, and no other.
+// Every value whose send succeeded is received once, and no other value is.
 TEST_P(ParallelChannel, DeadlinesRaceWithMessages) {
   channel<int> values;
   std::atomic<long> sent{0};

@@ -71,7 +71,7 @@ TEST_P(ParallelMutex, LocksGiveUpAtTheirDeadlines) {
   guard.unlock();
 }
 
-// Deadlines race with unlocks: nobody is lost, and nobody has it twice.
+// Deadlines race with unlocks: no waiter is lost, and at most one owns the mutex.
 TEST_P(ParallelMutex, DeadlinesRaceWithUnlocks) {
   for (const fairness how : {fairness::barging, fairness::fair}) {
     mutex guard({.fairness = how});

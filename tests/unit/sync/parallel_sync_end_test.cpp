@@ -28,8 +28,8 @@ struct noted {
   std::atomic<int>& count;
 };
 
-// A fiber that is ready when its runtime ends is told at its next wait, before it is in any list: the locks
-// that it would let go then are let go all the same.
+// A fiber that is ready when its runtime ends is stopped at its next wait, before it is in any list: it still
+// releases the locks that it would release in that wait.
 TEST(SyncEnd, WhoIsToldAtAWaitLetsItsLocksGo) {
   for (int kind = 0; kind < 4; ++kind) {
     mutex guard;

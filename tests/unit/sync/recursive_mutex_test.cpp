@@ -28,7 +28,7 @@ KIND_TEST(RecursiveMutex, OnlyItsOwnerLocksItAgain) {
           std::lock_guard hold(guard);
           const int before = counter;
           if ((i + me) % 8 == 0)
-            Kind::yield();  // and goes on, perhaps, on another worker
+            Kind::yield();  // and resumes, perhaps, on another worker
           const std::scoped_lock again(guard);
           EXPECT_TRUE(guard.try_lock());
           EXPECT_TRUE(guard.try_lock_for(1ms));

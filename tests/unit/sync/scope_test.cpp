@@ -1,4 +1,4 @@
-// Scopes of both kinds of runtime: nobody outlives them, the first error stops the others.
+// Scopes of both kinds of runtime: no fiber outlives them, the first error stops the others.
 #include "sennit/scope.hpp"
 
 #include <gtest/gtest.h>
@@ -169,7 +169,7 @@ KIND_TEST(Scope, IsJoinedUntilADeadline) {
   });
 }
 
-// The owner's wait alone: the scope's fibers go on.
+// Only the owner's wait ends: the scope's fibers continue.
 KIND_TEST(Scope, IsJoinedUntilAStop) {
   this->run([] {
     for (const auto deadline : {detail::never, std::chrono::steady_clock::now() + 1h}) {
@@ -222,7 +222,7 @@ KIND_TEST(Scope, EndsWithItsRuntime) {
   EXPECT_EQ(alive, 0);
 }
 
-// It is told to leave while its end waits for those that it has stopped.
+// Its runtime ends while the end of the scope waits for the fibers that it has stopped.
 KIND_TEST(Scope, EndsWithItsRuntimeWhileItIsLeft) {
   std::atomic<int> alive = 0;
   std::atomic<bool> leaves = false;

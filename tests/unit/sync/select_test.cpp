@@ -119,7 +119,7 @@ KIND_TEST(Select, MeetsAnotherSelect) {
                    ++received;
                    from_oneself += who == me ? 1 : 0;
                  }));
-        // The last ones may have nobody left.
+        // The last fibers may have no peer left.
         ++left;
         while (left < fibers) {
           select(on_send(both, me, [&](bool) { ++sent; }),
@@ -243,7 +243,8 @@ void many_to_many(int senders, int receivers, int each_sends) {
   for (auto& each : all)
     each.join();
   b.close();
-  // What is left in b is taken before it is seen closed, but perhaps not by who sees that first.
+  // The rest in b is received before b is seen closed, but perhaps by another fiber than the one that sees
+  // that first.
   a.close();
   c.close();
   for (auto& each : ends)

@@ -92,8 +92,8 @@ KIND_TEST(SharedMutex, ReadersAreTogether) {
   guard.unlock();
 }
 
-// Fibers of one worker, which note in which order they have had the mutex: 'w' to write, 'r' to read, 'p' to
-// read, and neither of two lets go before both have it.
+// Fibers of one worker, which note the order in which they lock the mutex: 'w' to write, 'r' to read. With
+// 'p' a fiber reads, and neither of two unlocks before both have locked it.
 template <class Kind>
 struct in_order {
   typename Kind::shared_mutex guard;
@@ -240,7 +240,7 @@ KIND_TEST(SharedMutex, DeadlinesRaceWithUnlocks) {
   data.guard.unlock();
 }
 
-// Who is handed the mutex last destroys it at once.
+// The last owner destroys the mutex at once.
 KIND_TEST(SharedMutex, WhoHasItLastMayDestroyIt) {
   this->run([] {
     for (int i = 0; i < 100; ++i) {

@@ -189,7 +189,7 @@ TEST(StopOfLocalFibers, ThatComesLateFindsNobody) {
   }
 }
 
-// Who is told before it waits has not waited: it is ready, as its runtime's end must see.
+// A fiber that is stopped before it waits has not waited: it is ready, as its runtime's end must see.
 TEST(StopOfLocalFibers, ThatIsKnownBeforeTheWaitLeavesItRunning) {
   for (const wait_kind& each : local_waits()) {
     SCOPED_TRACE(each.name);

@@ -1,4 +1,4 @@
-// What tests of requested stops share: a wait, and being told in it.
+// The common part of tests of requested stops: a wait, and its cancellation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,10 +15,10 @@ namespace sennit {
 struct wait_kind {
   std::string name;
   std::function<void()> wait;           // blocks for good
-  std::function<void()> after = [] {};  // what was waited for is as if nobody had
+  std::function<void()> after = [] {};  // checks that the object is as if there had been no wait
 };
 
-// Calls `wait` under a guard, again and again: a wait that is told must throw at once from then on.
+// Calls `wait` under a guard, again and again: once a stop was requested, each wait must throw at once.
 inline void be_cancelled(const std::stop_token& token, const std::function<void()>& wait,
                          std::atomic<bool>& begun) {
   const stop_guard guard(token);
@@ -30,7 +30,8 @@ inline void be_cancelled(const std::stop_token& token, const std::function<void(
 
 struct failure {};
 
-// The same where a fiber of the caller's scope fails. `Scope` and its fibers are of the caller's runtime.
+// Like be_cancelled(), with a failing fiber of the caller's scope. `Scope` and its fibers are of the caller's
+// runtime.
 template <class Scope>
 void be_ended_by_failure(const std::function<void()>& wait, void (*yield)()) {
   Scope scope;

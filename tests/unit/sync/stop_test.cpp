@@ -1,4 +1,4 @@
-// Requested stops: guards and shields, who is told when, and what comes at the same time.
+// Requested stops: guards and shields, the waits that each stop ends, and races.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -71,7 +71,7 @@ TEST_P(Stop, GuardsAreNestedAndAllCount) {
     }
     EXPECT_FALSE(stop_requested());
     EXPECT_NO_THROW(this_fiber::sleep_for(1us));
-    const stop_guard third{std::stop_token()};  // that nobody can stop
+    const stop_guard third{std::stop_token()};  // without a stop source
     fiber stopper = spawn([&] { outer.request_stop(); });
     EXPECT_THROW(this_fiber::sleep_for(1h), cancelled);
     stopper.join();
@@ -209,7 +209,7 @@ TEST_P(Stop, OfAConditionVariableThatWaitsForItsLock) {
   m.unlock();
 }
 
-// A value that is sent is received, or its sender was told that it is not: whoever is stopped when.
+// A sent value is received, or its send reports that it is not, whenever a fiber is stopped.
 TEST_P(Stop, AgainstWakesLosesNothing) {
   constexpr int senders = 4;
   constexpr int rounds = 300;

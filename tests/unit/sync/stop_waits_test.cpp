@@ -46,7 +46,7 @@ std::vector<wait_kind> shared_waits(time_point deadline) {
         "select", [=] { select(on_receive(*c, [](std::optional<int>) {}), on_send(*d, 1, [](bool) {})); },
         [=] {
           int value = 1;
-          EXPECT_FALSE(c->try_send(value));  // nobody is there
+          EXPECT_FALSE(c->try_send(value));  // there is no receiver
           EXPECT_EQ(d->try_receive(), std::nullopt);
         });
   }

@@ -1,5 +1,5 @@
-// The end of a runtime while its fibers wait, of both kinds: they leave, and what they waited for is as if
-// they had not come.
+// The end of a runtime while its fibers wait, of both kinds: they leave, and the objects are as if they had
+// not come.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -189,7 +189,7 @@ KIND_TEST(EndOfWaits, Futures) {
   EXPECT_THROW(never_given.get(), std::future_error);
 }
 
-// One that has been handed something when the runtime ends is told at its next wait.
+// A fiber that got something when the runtime ended is stopped at its next wait.
 KIND_TEST(EndOfWaits, WhoWasWokenIsToldAtItsNextWait) {
   typename Kind::counting_semaphore permits(0);
   bool handed = false;

@@ -1,4 +1,4 @@
-// wait_options: who is woken, what waking is, and whom a mutex is given to, of both kinds of runtime.
+// wait_options: which waiter wakes, how, and which fiber gets a mutex, of both kinds of runtime.
 #include "sennit/wait_options.hpp"
 
 #include <gtest/gtest.h>
@@ -15,10 +15,10 @@ namespace {
 template <class Kind>
 class WaitOptions : public kind_test<Kind> {
 protected:
-  // Nobody but the calling fiber runs before it gives way.
+  // No fiber except the caller runs before the caller yields.
   static constexpr bool alone() { return Kind::wish.workers <= 1; }
 
-  // Who takes the lock, in which order, of three that have come one after the other.
+  // The order in which three waiters that have come one after the other take the lock.
   template <class Lock>
   static std::vector<int> order_of(Lock& lock) {
     std::vector<int> order;
@@ -76,7 +76,8 @@ KIND_TEST(WaitOptions, AConditionVariableWakesWhoCameFirstOrLast) {
   });
 }
 
-// Enter: it has run when the waker goes on. (With more workers that may go on elsewhere, meanwhile.)
+// Enter: the woken fiber has run when the waker resumes. (With more workers the waker may resume elsewhere,
+// meanwhile.)
 KIND_TEST(WaitOptions, AWakerGivesWayOrGoesOn) {
   if (!this->alone())
     return;
@@ -131,7 +132,7 @@ KIND_TEST(WaitOptions, AFairMutexIsHandedOverAndABargingOneIsFree) {
         EXPECT_TRUE(mutex.try_lock());
         EXPECT_FALSE(had_it);
         for (int i = 0; i < 4; ++i)
-          Kind::yield();  // who was woken finds it locked, and waits again
+          Kind::yield();  // the woken fiber finds it locked, and waits again
         EXPECT_FALSE(had_it);
         mutex.unlock();
       }
@@ -145,7 +146,7 @@ KIND_TEST(WaitOptions, AFairMutexIsHandedOverAndABargingOneIsFree) {
   });
 }
 
-// Nobody who waits is forgotten by one that came first, however they wait.
+// No waiter is forgotten because of one that came first, whatever their kinds of wait.
 KIND_TEST(WaitOptions, ABargingMutexKeepsOthersOutAndForgetsNobody) {
   for (const wake_policy how : {wake_policy::queue, wake_policy::enter}) {
     typename Kind::mutex mutex({.order = wait_order::recent, .wake = how});
