@@ -212,7 +212,7 @@ KIND_TEST(BecomeNow, EndsWithItsRuntime) {
   EXPECT_EQ(alive, 0);
 }
 
-// ---- What is said, and by which builds.
+// ---- The messages, and the builds that print them.
 
 // qemu-user cannot start a thread in a child of a process that has some.
 #if defined(__aarch64__)
@@ -237,7 +237,7 @@ void dies(Function function, const std::string& message) {
 
 }  // namespace
 
-// Known by name to who reads the message.
+// Its name appears in the message.
 [[gnu::noinline]] void function_with_a_destructor(std::atomic<int>& n) {
   const counted in_the_frame(n);
   become_now([] {});

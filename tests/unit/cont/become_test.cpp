@@ -279,7 +279,7 @@ KIND_TEST(Become, BlocksEitherWay) {
   });
 }
 
-// Who only yields keeps nobody from the time, or from what comes from outside.
+// A fiber that only yields keeps no other from timers, or from outside events.
 KIND_TEST(Become, YieldingStarvesNobody) {
   struct spinning {
     static continuation on(std::atomic<bool>* enough) {
@@ -295,7 +295,7 @@ KIND_TEST(Become, YieldingStarvesNobody) {
   });
 }
 
-// Begun by a fiber that is about to be told that the runtime ends: it just ends.
+// Begun by a fiber whose runtime is about to end: it just ends.
 KIND_TEST(Become, BeginsWhileTheRuntimeEnds) {
   std::atomic<int> alive = 0;
   std::atomic<int> went_on = 0;

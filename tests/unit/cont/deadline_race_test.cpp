@@ -194,7 +194,7 @@ KIND_TEST(BecomeDeadlineRaces, WithEnds) {
   });
 }
 
-// Notices and deadlines: whoever goes on has the lock, and what was put there is taken once.
+// Notices and deadlines: the fiber that resumes has the lock, and each stored value is taken once.
 KIND_TEST(BecomeDeadlineRaces, WithNotices) {
   this->run([] {
     struct board {

@@ -1,4 +1,4 @@
-// Fibers that go on without a stack when there is no memory for another one, or for another descriptor.
+// Fibers that resume without a stack when there is no memory for another stack, or for another descriptor.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ sennit::continuation count(int* calls) {
   return {};
 }
 
-// Stacks of parked fibers take all the memory that there is; then one that has none goes on.
+// Stacks of parked fibers take all memory; then a fiber without a stack resumes.
 template <class Fiber, class Spawn>
 int exhaust(const Spawn& spawn) {
   int calls = 0;
@@ -53,7 +53,7 @@ int exhaust(const Spawn& spawn) {
   return unlimited;
 }
 
-// Descriptors take all the memory that there is. When there is more, more are made, and all go on.
+// Descriptors take all memory. When memory is free again, more are made, and all fibers resume.
 template <class Fiber, class Spawn>
 int exhaust_descriptors(const Spawn& spawn) {
   std::size_t calls = 0;

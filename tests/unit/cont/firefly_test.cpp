@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 using sennit::become;
 using sennit::continuation;
 
-// All stacks that fibers have run on, and who waits.
+// All stacks that fibers have run on, and the waiting threads.
 struct machine {
   std::mutex lock;
   std::set<const void*> stacks;
@@ -43,7 +43,7 @@ struct machine {
   }
 };
 
-// A thread. How often it has gone on, and whether it is to go on again.
+// A thread. How often it has resumed, and whether it is to resume again.
 struct thread {
   explicit thread(machine& its) : of(&its) {}
   virtual ~thread() = default;
@@ -86,7 +86,7 @@ struct receiver : thread {
     far.write_all(packet);
   }
   static continuation receive(receiver* self) {
-    char packet[16];  // or none, if this one was told of what it has read already
+    char packet[16];  // or none, if this event reports data that it has already read
     ::recv(self->near.native_handle(), packet, sizeof packet, MSG_DONTWAIT);
     return self->goes_on() ? become(self->near.reading(), receive, self) : continuation();
   }
@@ -192,7 +192,7 @@ TEST(Firefly, EightHundredAndEightySixFibersHoldSixStacks) {
   EXPECT_LE(its.stacks.size(), 6u);
 }
 
-// And at rest, when nobody runs but the one that looks.
+// And at rest, when only the observer runs.
 TEST(Firefly, WhoIsBlockedHoldsNone) {
   machine its;
   sennit::runtime runtime({.workers = 5});

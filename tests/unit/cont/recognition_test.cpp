@@ -1,5 +1,5 @@
-// Who ends the wait of a fiber without a stack does in its own context what that was about to do: where it
-// can (the shortcut), and where not (the fallback). Sockets: tests/unit/io/recognition_test.cpp.
+// The waker of a fiber without a stack makes that fiber's next step in its own context: if it can (the
+// shortcut), and if not (the fallback). Sockets: tests/unit/io/recognition_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using steady = std::chrono::steady_clock;
 template <class Kind>
 class Recognition : public sennit::kind_test<Kind> {};
 
-// ---- Channels and ports: who moves the value to where it is wanted.
+// ---- Channels and ports: the side that moves the value to its place.
 
 struct tally {
   const void* giver = nullptr;
@@ -143,7 +143,7 @@ KIND_TEST(Recognition, ACallerPutsItsRequestIntoTheServersContinuation) {
         each->giver = sennit::detail::caller();
         port.call(carried(*each));
       };
-      // A fiber files its call when it has left its stack, and is nobody: a thread remains who it is.
+      // A fiber files its call after it has left its stack, and has no identity then; a thread keeps its own.
       std::thread outside;
       typename Kind::fiber caller;
       if (each == &counted.waited && Kind::threads(1) == 1)
@@ -236,7 +236,7 @@ KIND_TEST(Recognition, WhoSetsAPromisePutsItsValueWhereTheFutureHasItFrom) {
   EXPECT_EQ(counted.waited.by_others, counted.came_later.by_others);
 }
 
-// ---- Mutexes: who has it between the unlock and the turn of who is woken.
+// ---- Mutexes: the owner between the unlock and the woken fiber's run.
 
 template <class Kind>
 bool is_given_by_unlock(typename Kind::mutex& mutex) {

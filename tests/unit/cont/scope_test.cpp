@@ -233,7 +233,7 @@ KIND_TEST(ScopeWithoutStack, AStopEndsACallAndAServersWait) {
       auto taken = asked.receive();
       scope.request_stop();
       scope.join();
-      EXPECT_FALSE(taken.reply(1));  // nobody wants it
+      EXPECT_FALSE(taken.reply(1));  // its caller does not want it
     }
     EXPECT_EQ(all.use_count(), 1);
     EXPECT_FALSE(asked.receive_until(sennit::past()));
@@ -352,7 +352,7 @@ KIND_TEST(ScopeWithoutStack, EndsWithItsRuntime) {
   EXPECT_EQ(all.use_count(), 1);
 }
 
-// Wakes and stops that come at the same time: what is taken has been received, and nobody stays behind.
+// Wakes and stops at the same time: a taken value has been received, and no waiter stays behind.
 KIND_TEST(ScopeWithoutStack, LosesNothingWhenAStopAndAWakeMeet) {
   constexpr int rounds = 300;
   constexpr int receivers = 4;
@@ -430,7 +430,7 @@ KIND_TEST(ScopeWithoutStack, MayYieldAway) {
   });
 }
 
-// One that was caught on its way goes on with something else.
+// A fiber that was caught on its way continues with something else.
 KIND_TEST(ScopeWithoutStack, MayCatchAYieldThatWasToLeave) {
   this->run([] {
     int ended = 0;

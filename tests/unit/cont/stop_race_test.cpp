@@ -33,7 +33,7 @@ using sennit::watched_locks;
 template <class Kind>
 class BecomeStopRaces : public sennit::kind_test<Kind> {};
 
-// The sources of fibers that wait again and again, and who stops them.
+// The sources of fibers that wait again and again, and the threads that stop them.
 class stops {
 public:
   explicit stops(std::size_t count) : sources_(count, std::stop_source(std::nostopstate)) {}

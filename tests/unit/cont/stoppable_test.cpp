@@ -89,7 +89,7 @@ KIND_TEST(BecomeStoppable, WokenBeforeAnyStop) {
       until_stackless<Kind>(of.count);
       of.bring_all();
       waiting.join();
-      stop.request_stop();  // nobody is there
+      stop.request_stop();  // there is no waiter
       expect_each(results, 1);
       of.unlock_all();
     }
@@ -111,7 +111,7 @@ KIND_TEST(BecomeStoppable, TheDeadlinePassesBeforeAnyStop) {
   });
 }
 
-// A token that nobody can stop, too, is one.
+// A token without a source is one, too.
 KIND_TEST(BecomeStoppable, ATokenWithoutASource) {
   this->run([] {
     typename Kind::event event;
@@ -436,7 +436,7 @@ KIND_TEST(BecomeStoppable, Ports) {
   });
 }
 
-// Its runtime ends while it waits: it just ends, and a stop that comes then, or later, finds nobody.
+// Its runtime ends while it waits: it just ends. A stop that comes then, or later, finds no waiter.
 KIND_TEST(BecomeStoppable, TheRuntimesEnd) {
   for (int round = 0; round < 50; ++round) {
     things<Kind> of;
@@ -480,7 +480,7 @@ KIND_TEST(BecomeStoppable, TheRuntimesEnd) {
       EXPECT_EQ(went_on, 0);
       expect_each(results, 0);
     }
-    // Who was stopped has the future, or whatever it was, no more.
+    // The stopped fiber no longer has the future, or whatever it was.
     of.nobody_waits();
   }
 }

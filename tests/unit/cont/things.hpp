@@ -1,4 +1,4 @@
-// What fibers without a stack wait for in tests of deadlines and of stops.
+// The objects that fibers without a stack wait for, in tests of deadlines and of stops.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline steady::time_point generous() {
   return steady::now() + std::chrono::minutes(10);
 }
 
-// Who requests it: a fiber next to those that wait, or another thread.
+// Requests the stop, from a fiber beside the waiters or from another thread.
 inline void request(std::stop_source stop, bool elsewhere) {
   if (elsewhere)
     std::thread([&] { stop.request_stop(); }).join();
@@ -44,8 +44,8 @@ void expect_each(const std::atomic<int> (&results)[Count], int wanted) {
     EXPECT_EQ(each, wanted) << "of number " << &each - results;
 }
 
-// Locks that many race for. Who has one says so, gives way in it, and lets it go: nobody else may be inside
-// then.
+// Locks that many fibers race for. The owner notes that it is inside, yields, and unlocks: no other fiber may
+// be inside then.
 template <class Kind>
 class watched_locks {
 public:
@@ -179,7 +179,7 @@ struct things {
     written.unlock();
   }
 
-  // After lock_all(): nobody waits for any of them any more, and none has been lost.
+  // After lock_all(): no fiber waits for any of them any more, and none has been lost.
   void nobody_waits() {
     event.set();
     semaphore.release();

@@ -298,7 +298,7 @@ KIND_TEST(BecomeTimedWaits, TheRuntimesEndWithJoinsAndConditionVariables) {
   EXPECT_EQ(alive.use_count(), 1);
   EXPECT_TRUE(mutex.try_lock());
   mutex.unlock();
-  changed.notify_all();  // nobody is there
+  changed.notify_all();  // there is no waiter
 }
 
 // A mutex that is handed over is not lost between the one that gives up and the next.
@@ -329,7 +329,7 @@ TEST(BecomeTimedWaitsForAFairMutex, IsNotLost) {
     sennit::mutex mutex({.fairness = sennit::fairness::fair});
     long inside = 0;
     std::atomic<long> late = 0;
-    int begun = 0;  // who begins counts as late; and it may be that each has a worker to itself, one by one
+    int begun = 0;  // a fiber counts as late when it begins; perhaps each has its own worker, one by one
     for (int round = 0; late == begun && round < 1000; ++round) {
       std::vector<sennit::fiber> all;
       for (int i = 0; i < 8; ++i, ++begun)
@@ -337,7 +337,7 @@ TEST(BecomeTimedWaitsForAFairMutex, IsNotLost) {
       for (auto& each : all)
         each.join();
     }
-    EXPECT_GT(late, begun);  // else nobody was late
+    EXPECT_GT(late, begun);  // otherwise no fiber was late
     EXPECT_TRUE(mutex.try_lock());
     mutex.unlock();
   });

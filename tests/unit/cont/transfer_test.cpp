@@ -31,7 +31,7 @@ class Transfer : public testing::Test, public one_thread<Kind> {};
 using kinds = testing::Types<sennit::local_kind, sennit::parallel_kind>;
 TYPED_TEST_SUITE(Transfer, kinds);
 
-// Where a fiber was, each time that it went on.
+// A fiber's place, each time that it resumed.
 struct visit {
   int who;
   const detail::coroutine_frame* stack;
@@ -102,7 +102,7 @@ TYPED_TEST(Transfer, ADetachedStackIsNobodysUntilItIsAttachedAgain) {
     EXPECT_TRUE(seen.self->flags.stackless);
     EXPECT_EQ(fiber_frame(*seen.self), nullptr);
     EXPECT_NE(seen.before, nullptr);
-    EXPECT_EQ(seen.after, nullptr);  // it has not gone on
+    EXPECT_EQ(seen.after, nullptr);  // it has not resumed
     fiber.unpark();
     fiber.join();
     EXPECT_NE(seen.after, nullptr);
@@ -110,7 +110,7 @@ TYPED_TEST(Transfer, ADetachedStackIsNobodysUntilItIsAttachedAgain) {
 }
 
 #if !defined(SENNIT_SANITIZED)  // where every switch goes through the host
-// Who goes on has a stack of its own: the one that was given up is the worker's.
+// The next fiber has its own stack; the worker keeps the stack that was given up.
 TYPED_TEST(Transfer, ASwitchWithAContinuationGivesTheStackToTheWorker) {
   using Kind = TypeParam;
   this->run([] {
@@ -131,7 +131,7 @@ TYPED_TEST(Transfer, ASwitchWithAContinuationGivesTheStackToTheWorker) {
 }
 #endif
 
-// A port's call goes past everybody who is ready, and comes back so.
+// A port's call goes past all ready fibers, and so does its reply.
 TYPED_TEST(Transfer, AThreadHandoffGoesPastTheQueue) {
   using Kind = TypeParam;
   this->run([] {

@@ -34,7 +34,7 @@ KIND_TEST(BecomeWaits, Event) {
     for (auto& each : all)
       each.join();
     EXPECT_EQ(woken, 10);
-    // It has happened: nobody waits.
+    // It has happened: there is no waiter.
     Kind::spawn([&] { return become(happened.waiting(), [&] { ++woken; }); }).join();
     EXPECT_EQ(woken, 11);
   });
@@ -288,7 +288,7 @@ KIND_TEST(BecomeWaits, ChannelReceive) {
   receives<Kind, std::string>(7);
 }
 
-// What it was woken with must not be taken for what a yield, or a spawn, is told.
+// The word of its wake-up must not be taken for the word of a yield, or of a spawn.
 KIND_TEST(BecomeWaits, WaitsAfterAnyWord) {
   this->run([] {
     typename Kind::template channel<long> values;

@@ -129,7 +129,7 @@ KIND_TEST(AsyncIo, SaysThatTheStreamIsNoLongerWrittenTo) {
     });
 }
 
-// Who names no pool has the runtime's: all have the same one, whoever comes first, and it ends with it.
+// Without a pool argument the runtime's is used: one for all callers, and it ends with the runtime.
 KIND_TEST(AsyncIo, HasAPoolOfTheRuntime) {
   constexpr int count = 20;
   std::atomic<int> unfinished = 0;
@@ -164,7 +164,7 @@ KIND_TEST(AsyncIo, HasAPoolOfTheRuntime) {
       until_stackless<Kind>(detail::default_upcalls.fibers);
     });
   }
-  // Transfers that go on when it ends.
+  // Transfers that are running when it ends.
   auto both = std::make_unique<connection>();
   char buffer[16];
   {

@@ -78,7 +78,7 @@ KIND_TEST(BecomeIoUntil, WhatCameInTimeIsNotLate) {
       until_stackless<Kind>(1);
       client.write_all("x", generous());
       written_in_time = steady::now() < deadline;  // else this round says nothing
-      // Nobody else serves a local runtime, or the only worker of a parallel one.
+      // No other worker serves a local runtime, or the only worker of a parallel one.
       std::this_thread::sleep_until(deadline + 1ms);
       reader.join();
       EXPECT_TRUE(in_time || !written_in_time);
@@ -175,7 +175,7 @@ KIND_TEST(BecomeIoUntil, AStopEndsTheWait) {
   });
 }
 
-// Bytes, deadlines and stops that come at the same time: every byte is read, and every fiber goes on.
+// Bytes, deadlines and stops at the same time: every byte is read, and every fiber resumes.
 KIND_TEST(BecomeIoUntil, DeadlinesAndStopsRaceWithEvents) {
   this->run([] {
     constexpr int count = 20;

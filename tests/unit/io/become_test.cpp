@@ -286,7 +286,7 @@ KIND_TEST(BecomeIo, IsWokenWhenTheStreamIsClosed) {
   });
 }
 
-// Who waits in one direction leaves the other alone, and the file descriptor is closed with its fiber's
+// A waiter in one direction does not affect the other, and the file descriptor is closed with its fiber's
 // state.
 KIND_TEST(BecomeIo, TheRuntimesEndClosesWhatItHolds) {
   std::stop_source stop;

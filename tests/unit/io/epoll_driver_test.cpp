@@ -31,7 +31,7 @@ void fill(tcp_stream& from, std::size_t size) {
 }
 
 TEST(EpollDriver, AFiberThatNeverParksGivesWayToReadyOnes) {
-  int turns = 0;  // outlives the other fiber, which goes on until the runtime ends
+  int turns = 0;  // outlives the other fiber, which runs until the runtime ends
   runtime rt;
   rt.run([&] {
     auto [client, server] = make_connection();

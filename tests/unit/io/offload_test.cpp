@@ -1,4 +1,4 @@
-// Blocking functions on other threads: what comes back, who waits, what happens when nobody waits any more.
+// Blocking functions on other threads: their results, their waiters, and the case that no waiter is left.
 #include "sennit/offload.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ KIND_TEST(Offload, TheEndOfARuntimeWaitsForWhatRunsAndWithdrawsTheRest) {
         const struct opener {
           ~opener() {
             while (withdrawn != too_late)
-              Kind::yield();  // the others are told to leave, too
+              Kind::yield();  // the others are stopped, too
             wait_here.open();
           }
           std::atomic<int>& withdrawn;

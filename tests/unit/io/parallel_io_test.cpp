@@ -350,7 +350,7 @@ TEST(ParallelIoEnd, WhoWaitsLeaves) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-// A fiber may still wait when it is told to leave: a last word, in a destructor.
+// A fiber may still wait while its runtime ends: a last message, in a destructor.
 TEST(ParallelIoEnd, ALastWordIsWritten) {
   connection both;
   {

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 template <class Kind>
 class IoRecognition : public kind_test<Kind> {};
 
-// A fiber that waits to read; what it has read, when it goes on.
+// A fiber that waits to read, and the data that it has read when it resumes.
 template <class Kind>
 struct one_read {
   char buffer[64] = {};
@@ -46,8 +46,8 @@ void tell_reader(const tcp_stream& stream) {
   detail::source_tell(detail::source_access::of(stream)->reading, detail::io_may_be_shared());
 }
 
-// An event brings "hello", though the fiber does not run: to be seen where nobody else serves the driver of
-// who is busy.
+// An event brings "hello", though the fiber does not run. It can be seen if no other worker serves the driver
+// of the busy worker.
 template <class Kind>
 void expect_read_ahead(const tcp_stream& stream, const char* buffer, const std::atomic<int>& turns) {
   if (Kind::threads(1) > 0)
@@ -89,7 +89,7 @@ KIND_TEST(IoRecognition, AnEventThatBringsNothingWakesNobodyWhoReads) {
   });
 }
 
-// Who only waits until it can read is woken by any event, and reads for itself.
+// A fiber that only waits until it can read is woken by any event, and reads for itself.
 KIND_TEST(IoRecognition, AnEventWakesWhoWaitsUntilItCanRead) {
   this->run([] {
     auto [client, server] = make_connection();

@@ -147,7 +147,7 @@ KIND_TEST(SelectIo, WaitsForConnectionsAndForeignDescriptors) {
   });
 }
 
-// Who only ever makes attempts, or sleeps until times that have passed, keeps nobody from their events.
+// A fiber that makes only attempts, or sleeps until past times, keeps no other from its events.
 KIND_TEST(SelectIo, ExpiredDeadlinesStarveNobody) {
   this->run([] {
     connection both = make_connection();

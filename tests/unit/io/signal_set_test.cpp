@@ -105,7 +105,7 @@ TEST(SignalSet, RestoresTheFormerDisposition) {
     signal_set signals{SIGUSR1};
     std::signal(SIGUSR1, SIG_IGN);
   }
-  EXPECT_EQ(std::signal(SIGUSR1, SIG_DFL), SIG_IGN);  // somebody changed it meanwhile: left alone
+  EXPECT_EQ(std::signal(SIGUSR1, SIG_DFL), SIG_IGN);  // changed meanwhile: left as it is
 }
 
 TEST(SignalSet, RefusesWhatCannotBeAwaited) {

@@ -1,4 +1,5 @@
-// What others do in the middle of an operation: its system call stands still there, until it is let go.
+// Other fibers' actions in the middle of an operation: its system call is held there, until the test releases
+// it.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -90,8 +91,8 @@ tcp_stream one_end(int& other) {
   return tcp_stream::adopt(ends[0]);
 }
 
-// A reader that has found nothing goes on to wait when its stream was closed: who has its source next must
-// still be told of events.
+// A reader that has found nothing begins to wait when its stream was closed. The next owner of its source
+// must still get events.
 TEST(StandingStill, ClosedBetweenAnAttemptAndItsWait) {
   sennit::runtime rt({.workers = 2});
   rt.run([&] {

@@ -123,7 +123,7 @@ TYPED_TEST(StopOfIo, EndsWritesAccepts) {
 
 TYPED_TEST(StopOfIo, EndsConnects) {
   this->run([] {
-    tcp_listener listener("127.0.0.1", 0, 0);  // nobody accepts, and hardly anybody may wait
+    tcp_listener listener("127.0.0.1", 0, 0);  // never accepts, and hardly any client may wait
     std::vector<tcp_stream> waiting;
     std::error_code error;
     for (int i = 0; i < 100 && !error; ++i)

@@ -1,4 +1,4 @@
-// What the tests of the io room share: loopback connections, children, and counts.
+// Common parts of the tests of io: loopback connections, children, and counts.
 #pragma once
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ using sennit::tcp_stream;
 using support::open_descriptors;
 using steady = std::chrono::steady_clock;
 
-// Longer than a test may take: who waits for an event that was lost, waits until the test is ended.
+// Longer than a test may take: a waiter whose event was lost waits until the test is ended.
 inline steady::time_point generous() {
   return steady::now() + 10min;
 }

@@ -151,7 +151,7 @@ bool is_served(tcp_stream& client) {
   return !error && client.read_some(buffer, error, generous()) == 5;
 }
 
-// Whose tests have a runtime in a child alone: a process with threads is not to fork.
+// Its tests have a runtime only in a child: a process with threads must not fork.
 template <class Kind>
 class TcpListenerLimits : public testing::Test {};
 

@@ -84,7 +84,7 @@ KIND_TEST(TcpStreamFailure, AWriteGivesUpAtItsDeadlineAndSaysHowFarItCame) {
 
 KIND_TEST(TcpStreamFailure, AConnectGivesUpAtItsDeadline) {
   this->run([] {
-    tcp_listener listener("127.0.0.1", 0, 0);  // nobody accepts, and hardly anybody may wait
+    tcp_listener listener("127.0.0.1", 0, 0);  // never accepts, and hardly any client may wait
     std::vector<tcp_stream> waiting;
     std::error_code error;
     for (int i = 0; i < 100 && !error; ++i)
@@ -113,7 +113,7 @@ KIND_TEST(TcpStreamFailure, AConnectWithoutADescriptorSaysSo) {
 
 KIND_TEST(TcpStreamFailure, AConnectThatIsRefusedSaysSo) {
   this->run([] {
-    // Taken, so that no other process listens there, but nobody does here either.
+    // Taken, so that no other process listens there, but there is no listener here either.
     const int taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in at{};
     at.sin_family = AF_INET;
@@ -240,7 +240,7 @@ KIND_TEST(TcpStreamFailure, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
     first.client.write_all("1");
     closer.join();
     reader.join();
-    // Where who is woken last may run first, the reader may have been in time.
+    // If the last woken fiber may run first, the reader may have been in time.
     const bool in_order = Kind::wish.policy != sennit::run_policy::lifo && Kind::wish.workers < 2;
     EXPECT_TRUE(error == std::errc::operation_canceled || (!in_order && !error && got[0] == '1'))
         << error.message();
@@ -249,7 +249,7 @@ KIND_TEST(TcpStreamFailure, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
   });
 }
 
-// The reader gives way in the middle of plenty; when it goes on its stream is another one.
+// The reader yields although there is more to read; when it resumes, its stream is another one.
 KIND_TEST(TcpStreamFailure, AReaderThatGaveWayDoesNotReadFromTheNextStream) {
   this->run([] {
     tcp_listener listener("127.0.0.1", 0);
@@ -297,7 +297,7 @@ KIND_TEST(TcpStreamFailure, AClosedOneFailsAndClosesAgain) {
   });
 }
 
-// The kernel goes on telling of a file descriptor that was closed, as long as a duplicate is open.
+// The kernel keeps reporting a file descriptor that was closed, as long as a duplicate is open.
 KIND_TEST(TcpStreamFailure, ADuplicateOfAClosedOneDisturbsNobody) {
   this->run([] {
     tcp_listener listener("127.0.0.1", 0);

@@ -255,7 +255,7 @@ TEST_F(cpus, odd_names) {
 }
 
 TEST_F(cpus, the_real_affinity_counts) {
-  // A thread of its own, whose affinity nobody else has.
+  // A separate thread, whose affinity no other thread shares.
   std::thread([this] {
     cpu_set_t before;
     CPU_ZERO(&before);
@@ -274,7 +274,7 @@ TEST_F(cpus, the_real_affinity_counts) {
     EXPECT_EQ(sennit::detail::allowed_cpus(), 1U);
     EXPECT_EQ(usable_cpus(), 1U);
     EXPECT_EQ(sennit::runtime().workers(), 1U);
-    EXPECT_EQ(usable(8), 8U);  // what is said to be allowed
+    EXPECT_EQ(usable(8), 8U);  // the given number of allowed CPUs
   }).join();
 }
 

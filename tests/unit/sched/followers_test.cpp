@@ -1,4 +1,4 @@
-// What a fiber notes when it parks: since when, and who ran next.
+// The notes of a fiber when it parks: the time, and the fiber that ran next.
 #include "sennit/detail/sched/followers.hpp"
 
 #include <gtest/gtest.h>

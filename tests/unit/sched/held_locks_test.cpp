@@ -1,6 +1,5 @@
-// Who gives its thread to others with a pthread lock held is reported where the library knows of it: in
-// builds with assertions, without a sanitizer. (Built with a sanitizer, these tests would be reported by
-// that.)
+// A fiber that switches with a pthread lock held is reported if the library knows of the lock: in builds with
+// assertions, without a sanitizer. (In a build with a sanitizer, the sanitizer would report these tests.)
 #include "sennit/detail/sched/held_locks.hpp"
 
 #include <gtest/gtest.h>
@@ -305,7 +304,7 @@ TEST_P(HeldLocks, NoneWhereNothingWasLocked) {
   EXPECT_EQ(said.said, "");
 }
 
-// It unlocks, and locks again, where nobody sees it.
+// It unlocks, and locks again, without being seen.
 TEST_P(HeldLocks, NoneAfterWaitsForACondition) {
   const outcome said = in_fiber([&] {
     std::mutex mutex;

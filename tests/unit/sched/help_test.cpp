@@ -99,7 +99,7 @@ TEST(Help, PaysWhereBothAreBusyForLong) {
   EXPECT_TRUE(thief.pays());
 }
 
-// What it has stolen goes on for long, but was all there was: the two have only changed places.
+// The stolen fiber runs for long, but was the only one: the two workers have only changed places.
 TEST(Help, DoesNotPayWhereTheOtherFallsShortInstead) {
   help thief;
   help victim;

@@ -1,4 +1,4 @@
-// A fiber that does not leave when its runtime ends is said, for the program may seem to hang.
+// A fiber that does not leave when its runtime ends is reported, because the program may seem to hang.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A runtime's end, with a fiber that catches whatever ends its waits, as the loop of a server is often
-// written, for longer than it takes until that is said.
+// written, for longer than it takes until that is reported.
 template <class Runtime, class Wait>
 void end_late(const char* name, Wait wait) {
   Runtime runtime;

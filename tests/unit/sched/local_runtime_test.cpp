@@ -135,7 +135,7 @@ TEST_P(LocalRuntime, SleepersWakeInTheOrderOfTheirDeadlines) {
     for (auto& sleeper : sleepers)
       sleeper.join();
   });
-  if (GetParam() != run_policy::fifo)  // who wakes at once with others runs when the policy says
+  if (GetParam() != run_policy::fifo)  // the policy decides the order of fibers that wake together
     std::sort(order.begin(), order.end());
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
@@ -356,7 +356,7 @@ TEST_P(LocalRuntime, RunOnceEndsBeforeItsDeadlineWhereThereIsWork) {
   }
 }
 
-// Outside of its fibers: where its host goes on, and in a fiber of another runtime of the same thread.
+// Outside of its fibers: in its host, and in a fiber of another runtime of the same thread.
 TEST_P(LocalRuntime, FibersAreWokenFromOutside) {
   const auto idle = [&] {
     while (rt.run_once()) {

@@ -1,4 +1,4 @@
-// A hint to a worker that sleeps, whoever gives it: the worker wakes, and the fiber begins there.
+// A hint to a sleeping worker, from any thread: the worker wakes, and the fiber begins there.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ class Hint : public testing::Test {
 protected:
   using function = std::function<void()>;
 
-  // Worker 0 dispatches nobody meanwhile, and worker 1 is not to look by itself: only a wake gets it.
+  // Worker 0 dispatches no fiber meanwhile, and worker 1 must not look by itself: only a wake gets it.
   void expect_to_begin_at_the_sleeper(const std::function<fiber(const function&)>& spawn_near_1) {
     const auto gives_hints = [&] {
       std::optional<support::held_worker> sleeper(std::in_place, rt, 1);
@@ -75,7 +75,7 @@ TEST_F(Hint, OfAnotherRuntimesFiberWakesASleeper) {
   });
 }
 
-// All rest, and nobody watches any more.
+// All workers sleep, and none watches any more.
 TEST_F(Hint, WakesARuntimeThatRests) {
   for (const unsigned where : {0u, 1u, 0u}) {
     std::this_thread::sleep_for(300ms);

@@ -46,7 +46,7 @@ activity activity_of_workers() {
   return sum;
 }
 
-// Until nobody has slept and woken, or spun, for a second.
+// Until no worker has slept and woken, or spun, for a second.
 bool comes_to_rest() {
   int quiet = 0;
   for (int i = 0; i < 200 && quiet < 10; ++i) {
@@ -75,7 +75,7 @@ TEST_P(ParallelIdle, NobodyWakesWithoutWork) {
   parked.join();
 }
 
-// A worker that only one other could wake sleeps all the same: nobody polls for it.
+// A worker that only one other could wake sleeps all the same: no worker polls for it.
 TEST_P(ParallelIdle, SleepersOfLaterDeadlinesRestToo) {
   runtime rt({.workers = 2, .policy = GetParam()});
   fiber late = rt.spawn([] { this_fiber::park_until(std::chrono::steady_clock::now() + 1h); });
@@ -177,7 +177,7 @@ TEST_P(Stuck, WhoWasSentThereGoesOnElsewhere) {
   });
 }
 
-// Who is pinned there waits for it, though others look through what was sent to it.
+// A fiber pinned there waits for it, although other workers look through its inbox.
 TEST_P(Stuck, WhoIsPinnedThereWaitsForItsWorker) {
   std::vector<int> ran;
   std::vector<unsigned> where;
@@ -216,7 +216,7 @@ TEST_P(Stuck, AParentOfSpawnNowGoesOnElsewhere) {
   });
 }
 
-// Nobody sleeps: the other worker is busy with one that gives way to itself all the time.
+// No worker sleeps: the other one is busy with a fiber that yields to itself all the time.
 TEST_P(Stuck, WhoWaitsGoesOnBesideAFiberThatOnlyYields) {
   std::atomic<bool> busy{false};
   std::atomic<bool> stop{false};

@@ -1,4 +1,4 @@
-// The policies of the parallel runtime: the order in which one worker runs its fibers, and that nobody
+// The policies of the parallel runtime: the order in which one worker runs its fibers, and that no fiber
 // starves.
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ TEST(ParallelPolicy, FifoRunsEachInItsTurn) {
   EXPECT_EQ(order_of_four(run_policy::fifo), (std::vector{0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
-// Who gives way comes after one other, and is then the newest.
+// A fiber that yields comes after one other, and is then the newest.
 TEST(ParallelPolicy, LifoRunsTheNewestFirst) {
   EXPECT_EQ(order_of_four(run_policy::lifo), (std::vector{3, 2, 3, 2, 1, 0, 1, 0}));
 }

@@ -58,7 +58,7 @@ TEST_P(Parallel, ExceptionsComeOutOfJoin) {
   });
 }
 
-// (On several workers its caller may go on elsewhere before that.)
+// (On several workers its caller may resume elsewhere before that.)
 TEST_P(Parallel, SpawnNowRunsBeforeItReturns) {
   rt.run([&] {
     std::atomic<int> order{0};
@@ -308,7 +308,7 @@ TEST(ParallelEnd, RuntimesComeAndGo) {
   }
 }
 
-// After fork() the workers are the parent's alone.
+// After fork() only the parent has the workers.
 TEST(ParallelEnd, AForkedChildMayExitOrMakeItsOwn) {
   auto rt = std::make_unique<runtime>(runtime_options{.workers = 2});
   fiber parked = rt->spawn([] { this_fiber::park(); });

@@ -1,4 +1,4 @@
-// What workers take from each other while none of them is stuck: nobody watches here.
+// Steals while no worker is stuck: no watcher takes part.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,10 +20,10 @@ using steady = std::chrono::steady_clock;
 constexpr unsigned nowhere = ~0u;
 
 // The fiber could only wait for its spawner, which computes: so a sleeper is woken for it at once, and takes
-// it though it is alone.
+// it though it is the only one.
 TEST(ParallelSteal, ALoneFiberGoesToASleeperWhileItsWorkerComputes) {
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
-    runtime rt({.workers = 2});  // a new one, which has yet to call somebody for a lone fiber
+    runtime rt({.workers = 2});  // a new one, which has yet to wake a worker for a lone fiber
     support::held_worker other(rt, 1);
     const auto spawner = [&] {
       std::atomic<unsigned> ran_on{nowhere};
@@ -62,7 +62,7 @@ TEST(ParallelSteal, HalfOfManyGoToAWorkerThatHasNothing) {
       }));
     {
       const support::unwatched nobody_helps;
-      other->let_go();  // now that none of them is alone
+      other->let_go();  // now that it is not the only one
       const auto end = steady::now() + 10s;
       while (stolen == 0 && steady::now() < end)
         this_fiber::yield();

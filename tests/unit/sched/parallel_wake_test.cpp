@@ -167,7 +167,7 @@ public:
     support::spin_until([&] { return done_ == waited_for_; });
     calls.stop();
     counted_ = true;
-    EXPECT_EQ(calls.all_but(workers_ == 1 ? -1 : SYS_sched_yield), "");  // who waits for a spin lock
+    EXPECT_EQ(calls.all_but(workers_ == 1 ? -1 : SYS_sched_yield), "");  // a waiter for a spin lock yields
   }
 
 private:

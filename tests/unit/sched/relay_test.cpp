@@ -1,5 +1,5 @@
-// Fibers each of which starts the next one and ends, so that nobody ever waits: the clock and the host are
-// seen all the same.
+// Fibers each of which starts the next one and ends, so that none ever waits: the clock and the host are
+// still checked.
 #include <gtest/gtest.h>
 
 #include <utility>

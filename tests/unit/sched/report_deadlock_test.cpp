@@ -158,7 +158,7 @@ TEST_F(ReportDeadlock, WithoutAValueAProcessWithoutOtherThreadsReportsWithoutACy
 }
 #endif
 
-// A regular expression for a cycle that may be told from either end.
+// A regular expression for a cycle, which the report may begin at either end.
 std::regex cycle_of(const std::string& text, const void* lefts, const void* rights) {
   const auto part = [&](const std::string& name, const void* wanted) {
     std::ostringstream said;
@@ -305,7 +305,7 @@ TEST_F(ReportDeadlock, ACycleOfJoinsInALocalRuntime) {
   expect("\"right\" joins fiber " + one);
 }
 
-// A sennit::channel is for threads there: who receives keeps who would send from running.
+// A sennit::channel blocks the thread there: the receiver keeps the sender from running.
 TEST_F(ReportDeadlock, AFiberOfALocalRuntimeThatHasItsThreadWait) {
   sennit::channel<int> channel(0);
   sennit::local::runtime runtime({.report_deadlock = true});
@@ -326,7 +326,7 @@ TEST_F(ReportDeadlock, AFiberOfALocalRuntimeThatHasItsThreadWait) {
   waits.join();
 }
 
-// The thread waits for a fiber of another runtime, and that one for it: nobody is to blame.
+// The thread waits for a fiber of another runtime, and that one for it: neither is reported.
 TEST_F(ReportDeadlock, FibersOfALocalAndAnotherRuntime) {
   sennit::channel<int> asked(1), answered(1);
   sennit::local::runtime local({.report_deadlock = true});
@@ -349,7 +349,7 @@ TEST_F(ReportDeadlock, FibersOfALocalAndAnotherRuntime) {
   waits.join();
 }
 
-// Who has the lock joins who waits for it.
+// The owner of the lock joins the waiter for it.
 TEST_F(ReportDeadlock, ACycleOfAJoinAndAMutex) {
   static auto* waiter = new sennit::fiber;  // never joined: the runtime's end resolves it
   sennit::mutex lock;
@@ -385,7 +385,7 @@ TEST_F(ReportDeadlock, ACycleOfAJoinAndAMutex) {
   expect("cycle: ");
 }
 
-// ---- What is none, though nobody runs for a while.
+// ---- Cases without a deadlock, though no fiber runs for a while.
 
 class NoDeadlock : public ReportDeadlock {
 protected:

@@ -1,4 +1,4 @@
-// runtime_options::report_stuck_after: who is reported, once, and who is not.
+// runtime_options::report_stuck_after: the fibers that are reported, once, and those that are not.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A model of the run queue, which says the same as plainly as it can be said, and a queue that is driven
-// together with it: after each step the same order in both.
+// A model of the run queue, as simple as possible, and a queue that is driven together with it: after each
+// step both have the same order.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,12 +29,12 @@ struct model {
   std::optional<int> slot;
   int budget = slot_budget;
 
-  // hybrid: how many may still go first, by the slot; none: who is to run before the next may, and who has.
-  // The seed has it so (Dolan 2013, section 5.2): "the first few tasks added to the run-queue will be added
-  // to its head in a LIFO fashion. After this, future add operations will add to the tail, until the
-  // run-queue has cycled completely (every fiber initially on the queue has run). Then, the LIFO count will
-  // be reset." Ours are not so few: twice as many as had to wait, the last time; but only one at once, and
-  // not those that are new; and who is queued is told when the count is spent.
+  // hybrid: how many may still go first, by the slot; none: the fibers that must run before the next may, and
+  // those that have. The seed has it so (Dolan 2013, section 5.2): "the first few tasks added to the
+  // run-queue will be added to its head in a LIFO fashion. After this, future add operations will add to the
+  // tail, until the run-queue has cycled completely (every fiber initially on the queue has run). Then, the
+  // LIFO count will be reset." Ours are not so few: twice as many as had to wait, the last time; but only one
+  // at once, and no new fibers; and when the count is spent, the queued fibers are fixed.
   std::size_t first_left = hybrid_adds, turns = 0;
   std::set<int> initially;
 
@@ -67,10 +67,10 @@ struct model {
     return true;
   }
 
-  // Who is put behind all the others, without being an addition to the queue.
+  // Puts a fiber behind all the others, without an addition to the queue.
   void put_last(int f) { ready.push_back(f); }
 
-  // Nobody runs: somebody is to.
+  // No fiber runs: dispatches one.
   void dispatch() {
     if (slot && (policy == run_policy::hybrid || budget > 0 || ready.empty())) {
       budget -= budget > 0 && !ready.empty();
@@ -215,7 +215,7 @@ public:
     model_.leave();
     model_.enter(f);
   }
-  // The host goes on.
+  // The host resumes.
   void suspend() {
     queue_.put_back();
     model_.put_last(running_one());

@@ -52,7 +52,7 @@ TEST(RunQueueFifo, TwoThatWakeEachOtherLetOthersRunWhenTheBudgetIsSpent) {
   both.wake_up_this(0);
   both.add(0);
   both.next();
-  for (int alone = 0; alone < 2 * slot_budget; ++alone)  // nobody is kept waiting, so that does not count
+  for (int alone = 0; alone < 2 * slot_budget; ++alone)  // no other fiber waits, so that does not count
     wake_the_other();
   both.wake_up_this(2);
   both.add(2);
@@ -96,8 +96,8 @@ TEST(RunQueueHybrid, OfThoseThatYieldTwoTakeTurnsThenAllRun) {
   EXPECT_EQ(order, expected);
 }
 
-// The seed's lexer (0) and parser (1) among others that are ready: they switch a few times, then all others
-// run, and then they go on.
+// The seed's lexer (0) and parser (1) among other ready fibers: they switch a few times, then all others run,
+// and then these two resume.
 TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
   pair_of_queues both(run_policy::hybrid, 10);
   for (int f : {0, 2, 3, 4, 5, 6, 7, 8, 9}) {
@@ -121,7 +121,7 @@ TEST(RunQueueHybrid, APairAmongManySwitchesAFewTimesThenAllOthersRun) {
       expected.push_back((first + i) % 2);
   };
   pair(1);
-  expected.insert(expected.end(), {2, 3, 4, 5, 6, 7, 8, 9, 1});  // who is queued when that is spent
+  expected.insert(expected.end(), {2, 3, 4, 5, 6, 7, 8, 9, 1});  // those queued when that is spent
   pair(0);
   EXPECT_EQ(order, expected);
 }

@@ -51,7 +51,7 @@ counts end_within(Body&& body) {
   return seen;
 }
 
-// Whichever of the two is told first.
+// In either order of the two.
 TEST(RuntimeEnd, JoinerAndJoined) {
   counts seen;
   {
@@ -79,7 +79,7 @@ TEST(RuntimeEnd, JoinerAndJoined) {
   EXPECT_EQ(seen.went_on, 0);
 }
 
-// The joiner is ready when the runtime ends, and is told only when it joins.
+// The joiner is ready when the runtime ends, and is stopped only when it joins.
 TEST(RuntimeEnd, JoinerIsReady) {
   counts seen;
   bool ends = false;

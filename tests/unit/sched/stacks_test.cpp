@@ -473,7 +473,7 @@ TYPED_TEST(Stacks, OfAPeakAreGivenBackWhenTheRuntimeRests) {
   EXPECT_TRUE(result.exited(0)) << result;
 }
 
-// Where each guard splits its mapping, there are only so many. Who asks for a million is told, and goes on.
+// If each guard splits its mapping, their number is limited. A program that asks for a million gets an error.
 TYPED_TEST(Stacks, AMillionThatMustSplitMappingsEndInAnErrorAndARuntimeThatGoesOn) {
   const auto result = in_child([] {
     detail::guards = detail::guard_method::split;

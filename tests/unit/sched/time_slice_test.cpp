@@ -129,7 +129,7 @@ TEST_P(TimeSlice, IsNotNegative) {
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, TimeSlice, testing::Values(0u, 1u, 2u), support::runtime_name);
 
-// While nobody runs it sleeps; who comes then is made to yield as ever.
+// While no fiber runs it sleeps; a fiber that comes then is made to yield as usual.
 TEST(TimeSlices, SleepWhileNobodyRuns) {
   for (const unsigned workers : {1u, 3u}) {
     sennit::runtime runtime({.workers = workers, .time_slice = 200us});

@@ -1,4 +1,4 @@
-// The ring on real threads: tests/model explores what can happen, this is that it happens natively too.
+// The ring on real threads: tests/model explores all interleavings; this checks that it works natively, too.
 #include "sennit/detail/sched/work_ring.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(work_ring, gives_the_newest_too) {
 TEST(work_ring, goes_round) {
   sennit::detail::native_memory::prepare();
   sennit::detail::work_ring<int, 4> ring;
-  EXPECT_EQ(ring.rotate(1), 1);  // nobody else
+  EXPECT_EQ(ring.rotate(1), 1);  // there is no other
   for (int i = 1; i <= 4; ++i)
     ring.push(i);
   for (int i = 5; i <= 12; ++i)  // full all the time
@@ -82,7 +82,7 @@ TEST(work_ring, half_is_stolen_of_two_or_more) {
   EXPECT_EQ(ring.might_have(), 5U);
   EXPECT_EQ(ring.steal_half(take), 2U);
   EXPECT_EQ(ring.might_have(), 3U);
-  EXPECT_EQ(ring.steal_half(take), 1U);  // goes on where the last one has ended
+  EXPECT_EQ(ring.steal_half(take), 1U);  // continues where the last one has ended
   EXPECT_EQ(loot, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(ring.owned(), 5U);
   EXPECT_EQ(ring.pop_newest(), 5);

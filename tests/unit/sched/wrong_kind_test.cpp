@@ -1,5 +1,5 @@
-// What is of sennit::local, in a fiber of a sennit::runtime, the other way round, and what no fiber calls:
-// said, in builds without assertions, too.
+// Members of sennit::local in a fiber of a sennit::runtime, the other way round, and calls outside of fibers:
+// the program ends with a message, in builds without assertions, too.
 #include <gtest/gtest.h>
 
 #include <chrono>
