@@ -49,7 +49,7 @@ extern const std::array<kind_text, call_kinds> kind_texts;
 
 enum class outcome { unfinished, succeeded, out_of_memory, system_error, other_exception };
 
-// What one try is, and what it found. Shared by the child and its parent.
+// One try and its findings. Shared by the child and its parent.
 struct trial {
   int kind = -1;    // what fails; -1: nothing
   long first = 0;   // the first call that fails, from 1

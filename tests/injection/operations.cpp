@@ -94,7 +94,7 @@ void post() {
   });
 }
 
-// A local post allocates when it is posted; its fiber is made later, where no caller can be told.
+// A local post allocates when it is posted; its fiber is made later, where no caller can get an error.
 void post_local_without_memory() {
   sennit::local::runtime runtime;
   int ran = 0;

@@ -1,4 +1,4 @@
-// What the checker finds, and how it tells: races, deadlocks, lost wakes, livelocks, ABA.
+// The faults that the checker finds, and its reports: races, deadlocks, lost wakes, livelocks, ABA.
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -88,7 +88,7 @@ TEST(checker, bounds_preemptions) {
   EXPECT_TRUE(model::explore("between, latest alone", {.bound = 2}, latest_alone).failed);
 }
 
-// Who waits without a look after it has said so is missed by who looks before.
+// A sleeper that does not look again after it has announced its wait is missed by a waker that looked before.
 model::report sleeper(const char* name, bool looks_again, const std::string& replay = {}) {
   return model::explore(name, {.bound = 100, .replay = replay}, [=](model::run& run) {
     atomic<bool> work{false};
@@ -197,7 +197,7 @@ TEST(checker, finds_deadlock_between_locks) {
   EXPECT_TRUE(r.failure.starts_with("deadlock: thread 1 spins at")) << r;
 }
 
-// Who is told by the last access may destroy what it is told by; after any other, not yet.
+// The receiver of the last access may destroy the object; after an earlier access it must not yet.
 TEST(checker, finds_an_atomic_that_ends_too_early) {
   for (const bool looks_again : {false, true}) {
     const model::report r = model::explore("end of an atomic", {}, [=](model::run& run) {
@@ -305,7 +305,7 @@ TEST(checker, finds_aba) {
   EXPECT_TRUE(r.failed);
 }
 
-// The exchange that pops needs no order of its own: what it has to see, the load before it has seen.
+// The exchange that pops needs no order of its own: the load before it has seen all that it must see.
 TEST(checker, finds_weakened_orders) {
   const model::weakened w =
       model::weaken_each("Treiber stack, counted", "checker_test.cpp", {.bound = 2}, reuse<true>());

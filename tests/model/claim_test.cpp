@@ -1,4 +1,4 @@
-// Who ends a wait that several could end.
+// Which of several candidates ends a wait.
 #include "sennit/detail/sched/claim.hpp"
 
 #include <tuple>
@@ -15,8 +15,8 @@ using claim = sennit::detail::basic_claim<model::memory>;
 
 enum class parks { by_claim, blindly };
 
-// A waiter, a waker who hands it a word, and a deadline: one of the two ends the wait, whenever they come,
-// and the waiter goes on once.
+// A waiter, a waker that hands it a word, and a deadline. One of the two ends the wait, whenever they come,
+// and the waiter resumes once.
 auto waker_and_deadline(parks how) {
   return [=](model::run& run) {
     claim wait;
@@ -78,8 +78,8 @@ auto parks_and_grants(unsigned granters) {
   };
 }
 
-// The same where nothing but grants ends it: who parks again until all is there finds all, and is not made
-// ready more often than he has parked.
+// The same if only grants end the wait: a waiter that parks again until all are there finds all. It is not
+// made ready more often than it has parked.
 auto parks_for_grants(unsigned granters) {
   return [=](model::run& run) {
     claim permit;

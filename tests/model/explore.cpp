@@ -1,4 +1,4 @@
-// The search, and what is said of it.
+// The search, and its report.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -91,7 +91,7 @@ void describe_failure(const machine& m, report& r) {
   for (const event& e : m.events)
     r.trace += line_of(e) + "\n";
   r.trace += "  " + m.failure + "\n";
-  r.choices = std::to_string(r.bound) + ": ";  // what there was to choose from depends on the bound
+  r.choices = std::to_string(r.bound) + ": ";  // the choices depend on the bound
   for (const choice& c : m.path)
     r.choices += std::to_string(c.taken) + "/" + std::to_string(c.of) + " ";
 }

@@ -1,5 +1,5 @@
-// Workers that go to sleep, and all that may wake them, together: a fiber that makes others ready in its own
-// worker's ring, a post from outside, and the watcher, who is to be replaced when it goes to run a fiber.
+// Workers that go to sleep, and all that may wake them, together: a fiber that readies others in its own
+// worker's ring, a post from outside, and the watcher, which must be replaced when it leaves to run a fiber.
 //
 // Left out: posts to a certain worker (inbox_test.cpp); a look outside while fibers run; and that lone
 // fibers are stolen, and stuck workers robbed, only if those have not dispatched.
@@ -68,7 +68,7 @@ struct wakes_before_it_puts : nothing {
   static constexpr bool puts_first = false;
 };
 
-// Nobody sees that the watcher has left.
+// No worker sees that the watcher has left.
 struct calls_no_watcher : nothing {
   struct flag : model::atomic<bool> {
     using atomic::atomic;
@@ -76,14 +76,14 @@ struct calls_no_watcher : nothing {
   };
 };
 
-// Who does not watch takes it that all sleep, and does not look whether the watcher is still there.
+// A worker that does not watch assumes that all sleep, and does not check that the watcher is still there.
 struct sleeps_unwatched : nothing {
   struct asleep : detail::sleepers<model::memory> {
     static unsigned count() { return 2; }
   };
 };
 
-// Who searched seems to do so for ever.
+// A worker that has searched seems to search for ever.
 struct searches_for_ever : nothing {
   struct count : model::atomic<unsigned> {
     using atomic::atomic;
@@ -93,7 +93,7 @@ struct searches_for_ever : nothing {
 
 // ---- The stage.
 
-// How time passes: not at all; when nobody else can go on; and so often at any moment.
+// How time passes: not at all; when no other thread can continue; and so often at any moment.
 struct passing {
   bool at_all = true;
   unsigned early = 0;
@@ -311,7 +311,7 @@ void work(player<Plant>& w, int running = 0) {
 
 // ---- The plays.
 
-// Two posts at most, and who runs one needs no other worker.
+// Two posts at most, and the worker that runs one needs no other worker.
 template <class Plant = nothing>
 auto posts(unsigned workers, int items, unsigned most_wakes, passing how = {}) {
   return [=](model::run& run) {
@@ -348,8 +348,8 @@ auto pushes(passing how) {
   };
 }
 
-// A fiber comes from outside, makes another ready, which goes first and so is for no other worker, and keeps
-// its worker until that has run: only who watches can help.
+// A fiber comes from outside and readies another one. That goes first, so no other worker may take it, and
+// the fiber keeps its worker until that has run: only the watcher can help.
 template <class Plant = nothing>
 auto gets_stuck(passing how) {
   return [=](model::run& run) {

@@ -73,7 +73,7 @@ TEST(inbox, every_post_runs_and_none_sleeps_through) {
   }
 }
 
-// A worker that is stuck, and others that take what was sent to it.
+// A worker that is stuck, and others that take the fibers sent to it.
 auto takers(int posts_each) {
   return [=](model::run& run) {
     inbox in;

@@ -1,4 +1,4 @@
-// A side of a source: its user, drivers that tell, deadlines, and who closes it.
+// A side of a source: its user, drivers that report events, deadlines, and the closer.
 #include <initializer_list>
 #include <iterator>
 #include <string>
@@ -21,10 +21,10 @@ using uses = sennit::detail::basic_io_uses<model::memory>;
 
 enum class plants {
   nothing,
-  notes_after,       // what the word is after the attempt
+  notes_after,       // the word's value after the attempt
   looks_not,         // whether it is closed, before it waits
   keeps_seen,        // when the deadline has come first
-  leaves_too_soon,   // while who ended its wait holds its node
+  leaves_too_soon,   // while the waker of its wait holds its node
   closes_at_once,    // and not when the last operation ends
   shares,            // two read at the same time
   releases_at_once,  // while another thread reads
@@ -35,7 +35,7 @@ struct node {
   sennit::detail::basic_claim<model::memory> claim;
   model::gate ready;
   model::atomic<bool> let_go{false};
-  model::plain<int> memory{0};  // who waits; then what it is woken with; then whatever is there next
+  model::plain<int> memory{0};  // the waiter; then the word that it is woken with; then later contents
 
   void end_by(claim_state how) {
     if (claim.take(how) == claim_result::parked)
@@ -192,7 +192,7 @@ auto told_and_late(plants plant) {
   };
 }
 
-// Whoever is last closes the descriptor, once, while nobody uses it; the reader does not wait on.
+// The last one closes the descriptor, once, while no thread uses it; the reader does not wait any more.
 auto closed_by(unsigned drivers, plants plant) {
   return [=](model::run& run) {
     source s(plant);
@@ -320,7 +320,7 @@ strings survivors(const char* name, const char* file, const model::scenario& wha
 }
 
 TEST(io, each_order_of_a_side_matters) {
-  // is_closed(): nobody closes here.
+  // is_closed(): no thread closes here.
   EXPECT_EQ(survivors("side, 2 drivers", "side.hpp", told_by({1, 1}, plants::nothing)),
             (strings{"load: acquire -> relaxed"}));
 }

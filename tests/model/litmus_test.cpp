@@ -1,5 +1,5 @@
-// The checker's memory, against outcomes that are known: each test names all that C++20 allows and, but for
-// what model.hpp says is not covered, expects exactly these.
+// The checker's memory, against known outcomes: each test names all outcomes that C++20 allows, and expects
+// exactly these, except those that model.hpp lists as not covered.
 #include <set>
 #include <string>
 
@@ -136,7 +136,7 @@ TEST(message_passing, needs_release_and_acquire) {
   EXPECT_EQ(message_passing("message passing, relaxed load", release, relaxed), weak);
 }
 
-// A read-modify-write between the two goes on with the release sequence; a store of another thread ends it.
+// A read-modify-write between the two continues the release sequence; a store of another thread ends it.
 TEST(message_passing, by_a_release_sequence) {
   for (const bool update : {true, false}) {
     const outcomes seen = all("release sequence", [=](model::run& run, std::string& end) {

@@ -1,5 +1,5 @@
-// The wait queue's word, as a mutex uses it: one at a time is inside, whoever waits is woken, and the last
-// one may destroy the object at once.
+// The wait queue's word, as a mutex uses it: one thread at a time is inside, every waiter is woken, and the
+// last one may destroy the object at once.
 #include "sennit/detail/sync/low_lock_waiters.hpp"
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace sennit::detail;
 
-// The list is the lock holder's alone.
+// Only the lock's holder may use the list.
 class watched_waiters : public basic_low_lock_waiters<model::memory> {
 public:
   using basic_low_lock_waiters::basic_low_lock_waiters;
@@ -106,7 +106,7 @@ auto one_at_a_time(int threads, int times, bool fair, plants what = plants::noth
   };
 }
 
-// Of two who need it once each, the second destroys it when it has it.
+// Two threads lock it once each; the second destroys it when it owns it.
 auto the_last_destroys_it(plants what) {
   return [=](model::run& run) {
     std::optional<lock> shared(std::in_place, true, what);

@@ -1,4 +1,4 @@
-// The machine: see model.hpp for what it models.
+// The machine: model.hpp describes its model.
 #include "machine.hpp"
 
 #include <cstdio>
@@ -17,7 +17,7 @@ bool releases(order o) {
   return o == order::release || o == order::acq_rel || o == order::seq_cst;
 }
 
-// A mistake in a scenario, not in what it tests.
+// A mistake in a scenario, not in the code under test.
 [[noreturn]] void misuse(const char* what) {
   std::fprintf(stderr, "model: %s\n", what);
   std::abort();
@@ -132,7 +132,8 @@ bool machine::enabled(const thread& t) const {
   return false;
 }
 
-// Who goes on? To leave a thread that could go on is a preemption, unless it gives way by itself.
+// Picks the next thread. To leave a thread that could continue is a preemption, unless it gives way by
+// itself.
 void machine::pick(bool self_goes_on, bool free) {
   std::array<unsigned, most_threads> who;
   std::size_t n = 0;
@@ -181,7 +182,7 @@ void machine::pick(bool self_goes_on, bool free) {
   sennit_swapstack_saving(threads_[next].context, reinterpret_cast<word>(this), &from.context);
 }
 
-// On a thread's stack it does not return: what is there is forgotten. The host is told by an exception.
+// On a thread's stack it does not return: the stack's contents are dropped. The host gets an exception.
 void machine::fail(std::string what) {
   failed = true;
   failure = std::move(what);
@@ -220,7 +221,7 @@ void machine::pause(std::source_location where) {
   t.at = thread::state::paused;
   pick(enabled(t), true);
   t.at = thread::state::ready;
-  // What it has spun on comes in sight, though not what was published with it.
+  // The locations that it has spun on become visible, without the data published with them.
   for (; t.spun != 0; t.spun &= t.spun - 1) {
     const auto l = static_cast<unsigned>(__builtin_ctz(t.spun));
     t.seen.location(l) = static_cast<std::int16_t>(memory_[l].size() - 1);
@@ -242,7 +243,7 @@ bool machine::wait(gate_state& gate, patience until, std::source_location where)
     pick(enabled(self()), true);
     self().at = thread::state::ready;
     if (!gate.open) {
-      // What was stored comes in sight in time, though not what was published with it.
+      // Stores become visible in time, without the data published with them.
       for (unsigned l = 0; until == patience::long_enough && l < locations_; ++l)
         self().seen.location(l) = static_cast<std::int16_t>(memory_[l].size() - 1);
       return false;
@@ -342,7 +343,7 @@ void machine::store(unsigned location, word value, order how, std::source_locati
   tick();
 }
 
-// Fails on any value it may read that differs; succeeds on the latest alone.
+// Fails on any value it may read that differs; succeeds only on the latest.
 bool machine::compare_exchange(unsigned location, word& expected, word desired, order success, order failure_,
                                std::source_location where) {
   if (inert())
@@ -397,8 +398,8 @@ void machine::fence(order how, std::source_location where) {
   tick();
 }
 
-// Of the one kind and the other, the later sees what had been seen at the earlier; of two heavy ones too. Not
-// more: the other threads' part of a membarrier comes at any time while it lasts.
+// Of a light and a heavy fence, the later sees all that was seen at the earlier; so it is with two heavy
+// ones. Not more: the other threads' part of a membarrier comes at any time while it lasts.
 void machine::light_fence(std::source_location where) {
   if (inert())
     return;

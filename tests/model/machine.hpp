@@ -1,5 +1,5 @@
-// The machine that scenarios run on: its memory, and its scheduler of the threads under test. model.hpp says
-// what is modelled and is what tests include.
+// The machine that scenarios run on: its memory, and its scheduler of the threads under test. Tests include
+// model.hpp, which describes the model.
 #pragma once
 
 #include <array>
@@ -61,15 +61,15 @@ struct gate_state {
   view published;
 };
 
-// How long a wait lasts at most: for ever; until nobody else can go on (time passes slowly); or it may end at
-// any moment.
+// How long a wait lasts at most: for ever; until no other thread can continue (time passes slowly); or it may
+// end at any moment.
 enum class patience : std::uint8_t { endless, long_enough, short_enough };
 
 // Unwinds the host's part of a scenario once the execution has failed.
 struct stopped {};
 
 struct limits {
-  unsigned bound = 2;          // preemptions: switches away from a thread that could have gone on
+  unsigned bound = 2;          // preemptions: switches away from a thread that could have continued
   unsigned most_steps = 1000;  // of an execution; one that needs more is taken for a livelock
   const weakening* weaken = nullptr;
 };
@@ -103,7 +103,7 @@ public:
 
   machine();
 
-  // ---- For who explores.
+  // ---- For the search.
   void begin(const limits& given);
   bool next_path();  // false: all have been taken
   std::vector<choice> path;
@@ -185,7 +185,7 @@ private:
   std::array<bool, most_locations> ended_{};
   unsigned locations_ = 0;
   view sequential_;  // what seq_cst operations agree on
-  view light_;       // what threads had seen at their light fences
+  view light_;       // the views of threads at their light fences
   view heavy_;       // before their heavy ones
 };
 

@@ -1,4 +1,5 @@
-// A model checker for lock-free code: runs a scenario in every way that its threads and their memory may go.
+// A model checker for lock-free code: it runs a scenario in every way that its threads and their memory
+// allow.
 //
 //   const model::report r = model::explore("message passing", {}, [](model::run& run) {
 //     model::atomic<int> ready{0};
@@ -14,24 +15,25 @@
 //
 // Structures are templates on their memory (sennit/detail/arch/native_memory.hpp) and are tested as they are,
 // with model::memory in its place. The threads under test are Sennit's own contexts. Each atomic operation is
-// a point where another thread may go on; the search is depth first, with no state kept but the path, and
-// complete for up to `bound` switches away from a thread that could have gone on (preemptions). Bounds are
-// taken in turn, so the first failure has the fewest. A scenario must do the same when it is run again: no
-// clocks, and no decisions by what malloc returns.
+// a point where another thread may continue. The search is depth first, with no state kept except the path.
+// It is complete for up to `bound` switches away from a thread that could have continued (preemptions).
+// Bounds are taken in turn, so the first failure has the fewest. A scenario must do the same when it is run
+// again: no clocks, and no decisions that depend on the results of malloc.
 //
-// What is modelled: per location, an order of its stores; per thread, a view, which says how far in that
-// order it must have seen. A load reads any store that its thread's view has not passed; a read-modify-write
-// reads the latest. A release store publishes its thread's view, an acquire load that reads it joins it,
-// fences do the same for the relaxed operations before or after them, read-modify-writes go on with the
-// release sequence. seq_cst operations and fences share one more view. A light fence and a heavy one
-// (native_memory.hpp) do no more than see to it that the later sees what had been seen at the earlier; they
-// neither acquire nor release. This is the view machine of "promising
-// semantics" (Kang, Hur, Lahav, Vafeiadis, Dreyer 2017) without promises; searching C++ programs by it
-// follows CDSChecker (Norris, Demsky 2013), the bound CHESS (Musuvathi, Qadeer 2007). What is found: a
-// MODEL_CHECK that does not hold; data races on model::plain, by happens-before, in whatever order they come;
-// deadlock, a lost wake included (nobody can go on, some wait at a model::gate or spin with memory::give_way
-// on what nobody changes); an atomic that is used once it was
-// destroyed; livelock (an execution of more steps than `most_steps`).
+// The model: per location, an order of its stores; per thread, a view, which is the position in each order
+// that it must have seen. A load reads any store that its thread's view has not passed; a read-modify-write
+// reads the latest. A release store publishes its thread's view, and an acquire load that reads it joins it.
+// Fences do the same for the relaxed operations before or after them; read-modify-writes continue the release
+// sequence. seq_cst operations and fences share one more view. A light fence and a heavy one
+// (native_memory.hpp) guarantee only that the later sees all that was seen at the earlier; they neither
+// acquire nor release. This is the view machine of "promising semantics" (Kang, Hur, Lahav, Vafeiadis, Dreyer
+// 2017) without promises; searching C++ programs by it follows CDSChecker (Norris, Demsky 2013), the bound
+// CHESS (Musuvathi, Qadeer 2007).
+//
+// The checker finds: a MODEL_CHECK that does not hold; data races on model::plain, by happens-before, in any
+// order of the accesses; deadlock, including a lost wake (no thread can continue, and some wait at a
+// model::gate or spin with memory::give_way on a location that no thread changes); an atomic that is used
+// after it was destroyed; livelock (an execution of more steps than `most_steps`).
 //
 // What is not covered:
 //   - load buffering and values out of thin air: a load never reads what comes after it in the execution;
@@ -39,7 +41,7 @@
 //   - seq_cst is somewhat stronger than in C++20: the order of execution is the order that they agree on;
 //   - compare_exchange_weak never fails for no reason; consume is acquire; no object of mixed sizes, none
 //     larger than a word;
-//   - what a thread reads after it has spun: of what it spun on, only the latest store (or loops would never
+//   - reads after a spin: of the location that a thread spun on, only the latest store (or loops would never
 //     end);
 //   - a gate that wakes synchronises, as an eventfd does, which is more than a futex promises;
 //   - more than 4 threads, 27 atomics.
@@ -68,7 +70,7 @@ struct options {
   unsigned bound = default_bound();
   unsigned most_steps = 1000;
   const weakening* weaken = nullptr;
-  std::string replay{};  // report.choices of a failure: that execution alone
+  std::string replay{};  // report.choices of a failure: runs only that execution
   bool quiet = false;    // prints no coverage
 };
 
@@ -85,8 +87,8 @@ struct report {
 };
 std::ostream& operator<<(std::ostream& out, const report& r);
 
-// One execution of a scenario, which is called anew for each. What it makes before it adds threads, these
-// see; after join() it sees what they did.
+// One execution of a scenario, which is called again for each. Threads see all that the scenario does before
+// it adds them; after join() it sees all that they did.
 class run {
 public:
   explicit run(machine& m) : machine_(m) {}

@@ -1,4 +1,4 @@
-// A descriptor is used again while who was to wake its former fiber still holds its address.
+// A descriptor is used again while the waker of its former fiber still holds its address.
 //
 // Both fibers wait in a word (slot.hpp), with a claim, at the same addresses. The first has a deadline. What
 // src/sched/wait.cpp does around these is mirrored: wait_claimed, until_let_go, end_slot_wait and
@@ -19,7 +19,7 @@ using sennit::detail::slot_leave;
 enum class plants {
   nothing,
   compares_not,   // whether it is still in the word that it leaves
-  waits_not,      // until who took it out lets it go
+  waits_not,      // until the waker that took it out releases it
   cancels_not,    // its deadline
   takes_blindly,  // a waker: whether the wait has ended by something else
 };

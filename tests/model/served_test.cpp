@@ -46,7 +46,7 @@ using served_claim = basic_served_claim<model::memory>;
 struct descriptor : fiber {
   model::gate woken;
 };
-// What claimed_wait is.
+// Like a claimed_wait.
 struct frame;
 struct place : waiter {
   frame* of = nullptr;
@@ -118,7 +118,7 @@ private:
   model::plain<int> touched_{0};
 };
 
-// Counts what was given while nobody waited.
+// Counts the grants made while there was no waiter.
 class object : public basic_wait_queue<watched_waiters, wakes> {
 public:
   bool enter(waiter& me) {

@@ -1,4 +1,4 @@
-// Workers that sleep when there is no work, and those who make some.
+// Workers that sleep when there is no work, and threads that make some.
 #include "sennit/detail/sched/sleepers.hpp"
 
 #include <tuple>
@@ -9,7 +9,7 @@ namespace {
 
 enum class looks { again, not_again };
 
-// Each piece of work ends one worker: when all work is done, nobody is left asleep.
+// Each piece of work ends one worker: when all work is done, no worker is left asleep.
 auto workers_and_makers(unsigned workers, unsigned makers, looks how) {
   return [=](model::run& run) {
     sennit::detail::sleepers<model::memory> s;

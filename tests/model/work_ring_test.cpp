@@ -1,5 +1,5 @@
 // An owner that pushes and pops while others steal: each item is taken once, none is lost, and none is taken
-// before its context is there. Where the owner takes the oldest alone, they go in order.
+// before its context is there. If the owner takes only the oldest, they go in order.
 #include "sennit/detail/sched/work_ring.hpp"
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace {
 
-// An owner, one letter an operation (at the end it takes all that is left):
-//   +  pushes an item               s  puts one into the slot; pushes whom that displaces
+// An owner, one letter an operation (at the end it takes the rest):
+//   +  pushes an item               s  puts one into the slot; pushes the one that this displaces
 //   -  pops the oldest              t  takes the slot's occupant
-//   <  pops the newest              y  pushes one that is leaving, leaves it, and says so
-//   r  goes round by one, with a new one: takes the oldest, leaves the new one, and says so
-//   z  puts one into the slot that is leaving, leaves it, and says so
+//   <  pops the newest              y  pushes one that is leaving, leaves it, and marks that
+//   r  goes round by one, with a new one: takes the oldest, leaves the new one, and marks that
+//   z  puts one into the slot that is leaving, leaves it, and marks that
 // A thief, one letter a theft:
 //   h  half                         l  late          (in capitals: without a look before)
 //   o  the only one
@@ -149,7 +149,7 @@ private:
   }
 
   ring<Memory> ring_;
-  // By number: who comes too early, or takes what was taken, or unordered, is found.
+  // By number: finds a thread that comes too early, or takes an item twice, or without order.
   std::vector<model::plain<int>> contexts_;
   std::vector<model::plain<int>> taken_;
   bool in_order_;
@@ -242,7 +242,7 @@ TEST(work_ring, who_is_leaving_is_not_taken) {
                      {"work ring, leaving, both thieves", {"y-y", {"H", "L"}, 2}, bound}});
 }
 
-// Who goes to sleep looks by might_have, and misses nothing that is stolen from.
+// A worker that goes to sleep looks by might_have, and misses no ring that it could steal from.
 TEST(work_ring, no_push_is_slept_through) {
   const model::report r =
       model::explore("work ring, sleeper", {.bound = model::default_bound() + 1}, [](model::run& run) {

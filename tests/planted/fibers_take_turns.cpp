@@ -34,7 +34,7 @@ static void share() {
     total += *numbers.receive();
   for (auto& f : fibers)
     f.join();
-  for (int i = 0; i < 3; ++i) {  // nobody waits for these
+  for (int i = 0; i < 3; ++i) {  // these are not joined
     spawn([&] { ++total; }).detach();
     this_fiber::yield();
     --total;

@@ -1,4 +1,4 @@
-// A generator and a coroutine are handed from thread to thread, properly, and each thread goes on where the
+// A generator and a coroutine are handed from thread to thread, properly, and each thread continues where the
 // last one stopped; their idle coroutines are reused by all of them.
 // sanitizer: address thread undefined valgrind
 #include <condition_variable>

@@ -45,7 +45,7 @@ static void start(runtime& rt) {
       try {
         throw std::runtime_error(std::string(100, 'y'));
       } catch (const std::runtime_error&) {
-        this_fiber::park();  // the exception is on nobody's stack
+        this_fiber::park();  // the exception is on no stack
       }
     }).detach();
   rt.spawn([] {

@@ -27,7 +27,7 @@ static void lose() {
     });
     this_fiber::yield();
     if (planted::bug)
-      spawn(lose).join();  // its stack, idle now and nobody's again, still holds the address
+      spawn(lose).join();  // its stack, idle and unused now, still holds the address
     std::puts("done");
     std::exit(0);
   });

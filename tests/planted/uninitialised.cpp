@@ -1,4 +1,4 @@
-// A fiber decides by a word of its stack that nobody has written, after others have had their turns.
+// A fiber decides by a word of its stack that was never written, after other fibers have run.
 // sanitizer: memory valgrind
 // expect: MemorySanitizer: use-of-uninitialized-value|depends on uninitialised value
 // frame: decide

@@ -1,4 +1,4 @@
-// What is single-stepped: each verb of the switch, and what the library makes of them.
+// The single-stepped code: each verb of the switch, and the library's code on top of them.
 #include <chrono>
 #include <stdexcept>
 #include <utility>
@@ -72,7 +72,7 @@ void answer_linked(sennit_context, std::uintptr_t, std::uintptr_t, std::uintptr_
     sennit_swapstack_filed(*top, 1, &other);
 }
 
-// What is seen of a context with a resumer goes on in that one.
+// A backtrace of a context with a resumer continues in that one.
 void linked() {
   auto* const top = static_cast<sennit_context*>(top_of_stack<0>());
   other = sennit_newlinked(top, answer_linked);

@@ -4,7 +4,7 @@
 //
 // Each episode makes a runtime, with as many workers, the policy and the rest as drawn from its seed, has OS
 // threads and fibers work in it, and ends it. When something is wrong, or nothing has happened for a minute,
-// it says in which episode, and aborts; --episode N runs that one again and again (threads make each run
+// it names the episode, and aborts; --episode N runs that one again and again (threads make each run
 // another).
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
-// Traders in a scope: they hand each other numbers over channels, by select, under a mutex, with permits;
-// with deadlines, and told to stop at any time. Nothing is lost, nothing is doubled, no lock stays locked.
+// Traders in a scope. They hand each other numbers over channels, by select, under a mutex, with permits;
+// with deadlines, and stops at any time. Nothing is lost, nothing is doubled, no lock stays locked.
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -76,7 +76,7 @@ void trade(market& m, random_source& random) {
   }
 }
 
-// Nobody else is in there, whatever ends the waits.
+// No other trader is inside, whatever ends the waits.
 struct alone {
   explicit alone(market& in) : m(in) { check(m.e, !std::exchange(m.inside, true), "two hold one mutex"); }
   ~alone() { m.inside = false; }

@@ -64,7 +64,7 @@ struct traveller {
 
   void expect(bool right) { wrong += right ? 0 : 1; }
 
-  // Waits, with an errno that is to be there afterwards. What is of this wait alone is done in `wait`.
+  // Waits, with an errno that must be there afterwards. `wait` does only its own wait's part.
   template <class Wait>
   void keep_errno(Wait wait) {
     const int error = 1 + number * 100 + static_cast<int>(resumes % 100);

@@ -1,5 +1,5 @@
-// What fibers do to each other. A runtime may end at any time: whoever refers to something of another fiber's
-// shares it.
+// The actions of fibers on each other. A runtime may end at any time: a fiber that refers to another fiber's
+// object shares it.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -117,7 +117,7 @@ void start_some(episode& e, random_source& random, unsigned depth) {
     started.pop_back();
     if (random.one_in(8))
       f.detach();
-    else if (random.one_in(8) && may_start(e, 1))  // another fiber joins it, which nobody waits for
+    else if (random.one_in(8) && may_start(e, 1))  // another fiber joins it, and is detached itself
       start(e, random, [&e, seed = random.next(), f = std::move(f)]() mutable {
         random_source own(seed);
         join(e, own, std::move(f));
@@ -228,7 +228,7 @@ struct hops_at_its_end {
 
 void throw_some(episode& e, random_source& random) {
   const std::uint64_t mark = random.next();
-  if (!e.is.abrupt && may_start(e, 1)) {  // who is unwound does not join those that failed
+  if (!e.is.abrupt && may_start(e, 1)) {  // a fiber that is unwound does not join those that failed
     fiber f = start(e, random, [&e, mark, seed = random.next()] {
       random_source own(seed);
       hop(e, own);

@@ -21,7 +21,7 @@ using steady = std::chrono::steady_clock;
 
 namespace {
 
-// What the runners share. The last of them, or who has started them, ends it.
+// The runners' shared state. The last of them, or the fiber that has started them, ends it.
 struct course {
   explicit course(episode& of) : e(of) {}
   course(const course&) = delete;
@@ -39,7 +39,7 @@ struct course {
   std::stop_source stop;
 };
 
-// Of who is alone on a course. A runtime that ends drops runners, wherever they are.
+// For a runner that is the only one on a course. A runtime that ends drops runners, wherever they are.
 struct leave_alone {
   void operator()(course* on) const {
     on->inside = false;
@@ -127,7 +127,7 @@ fiber start_child(const runner& r, std::uint64_t seed) {
   });
 }
 
-// A step: what it waits for, and what it does then.
+// A step: its wait, and its action after that.
 continuation run(runner r) {
   course& on = *r.on;
   ++all.progress;

@@ -14,7 +14,7 @@
 
 namespace stress {
 
-// What goes on, for the watchdog and the last line. Everything that happens moves `progress`.
+// The current state, for the watchdog and the last line. Every event moves `progress`.
 struct totals {
   std::atomic<std::uint64_t> progress{0};
   std::atomic<std::uint64_t> fibers{0};
@@ -76,7 +76,7 @@ struct episode {
   std::mutex lock;
   std::deque<errand> errands;
   std::atomic<int> talks{0};        // connections that are open
-  std::atomic<bool> ending{false};  // who is pinned is unwound elsewhere
+  std::atomic<bool> ending{false};  // pinned fibers are unwound elsewhere
   bool closed = false;              // no errands any more
 };
 
@@ -120,15 +120,15 @@ struct living {
 
 // Takes so many fibers from the budget, if they are there.
 bool may_start(episode& e, int count);
-// Goes on elsewhere, or later.
+// Resumes elsewhere, or later.
 void hop(const episode& e, random_source& random);
-// Fibers at both ends of a connection, which somebody may close meanwhile.
+// Fibers at both ends of a connection, which another fiber may close meanwhile.
 void talk(episode& e, random_source& random);
-// Fibers that wait for each other in every way, and are told to stop.
+// Fibers that wait for each other in every way, and are stopped.
 void hold_market(episode& e, random_source& random);
 // Fibers that wait for each other without a stack.
 void hold_relay(episode& e, random_source& random);
-// Reads what is never sent.
+// Waits for messages that are never sent.
 void listen_in_vain(bool with_deadline);
 // Some random operations of a fiber; deeper ones start fewer others.
 void act(episode& e, std::uint64_t seed, unsigned depth);

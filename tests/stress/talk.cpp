@@ -1,5 +1,5 @@
 // Connections: both directions, by fibers that move, with deadlines, closed by others at any time. Each byte
-// says where it belongs.
+// encodes its own position.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct connection {
   char byte(int end, std::uint64_t at) const {
     return static_cast<char>(((key[end] + at) * 0x9e3779b97f4a7c15) >> 56);
   }
-  // After an error that is none of a deadline: somebody may have closed an end.
+  // After an error that is none of a deadline: another fiber may have closed an end.
   void check_broken(const std::error_code& error) const {
     check(e, is_closed, "a connection has failed that nobody closed");
     check(e,
@@ -59,7 +59,7 @@ struct connection {
   tcp_stream ends[2];
   std::uint64_t key[2] = {};
   std::uint64_t goal[2] = {};  // how much an end writes
-  bool is_closed = false;      // by somebody, sooner or later
+  bool is_closed = false;      // by another fiber, sooner or later
 };
 
 steady::time_point some_deadline(random_source& random) {

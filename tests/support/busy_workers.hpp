@@ -1,4 +1,4 @@
-// For tests of who runs where: workers that are busy, and workers that nobody watches.
+// For tests of fibers' places: workers that are busy, and workers that none watches.
 #pragma once
 
 #include <sched.h>
@@ -16,8 +16,8 @@ void spin_until(Condition condition) {
     ::sched_yield();
 }
 
-// A worker that dispatches nobody, and takes nothing from others, until it is let go. It must be another one
-// than the caller's.
+// A worker that dispatches no fiber, and steals none, until the test releases it. It must be another one than
+// the caller's.
 class held_worker {
 public:
   held_worker(sennit::runtime& of, unsigned number)
@@ -44,9 +44,9 @@ private:
   sennit::fiber holder_;
 };
 
-// While it lives, no sleeper of the caller's runtime watches: who serves a stuck worker takes all that it
-// has, which would hide that nobody steals. (The caller pretends to be the watcher.) When it is made, all
-// workers must run fibers: one that watches already would hardly leave off.
+// While it lives, no sleeper of the caller's runtime watches: a watcher that serves a stuck worker takes all
+// its fibers, which would hide that no worker steals. (The caller pretends to be the watcher.) When it is
+// made, all workers must run fibers: one that watches already would hardly leave off.
 class unwatched {
 public:
   unwatched() {

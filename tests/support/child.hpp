@@ -94,8 +94,9 @@ inline bool is_new_program() {
   return std::getenv("SENNIT_TEST_NEW_PROGRAM") != nullptr;
 }
 
-// Runs the test that calls this once more, alone in a program of its own, where is_new_program(): for what a
-// process decides once, and what other tests have left in this one. `prepare` is called before, in the child.
+// Runs the calling test once more, as the only test of its own program, where is_new_program(). For decisions
+// that a process makes once, and for state that other tests have left in this one. `prepare` is called
+// before, in the child.
 template <class Prepare>
 void in_new_program(Prepare&& prepare) {
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();

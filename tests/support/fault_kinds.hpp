@@ -18,9 +18,9 @@ namespace support {
 struct kind_of_fault {
   fault_kind kind;
   int signal;
-  const char* title;  // in what is said of it
+  const char* title;  // its name in reports
 
-  // What is said of it where it ends the process, up to and with the name of the fiber.
+  // Whether the process ended with its report, up to and including the name of the fiber.
   bool is_reported(const outcome& of, const std::string& fiber) const {
     const std::size_t at = of.said.find(std::string("sennit: ") + title + " at 0x");
     return at != std::string::npos &&

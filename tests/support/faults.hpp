@@ -13,7 +13,7 @@
 #include "sennit/generator.hpp"
 #include "support/child.hpp"
 
-// A test that has faults served, in a process of its own: one that has never had our handler is left to
+// A test that has faults served, in its own process: processes that have never had our handler are left to
 // others.
 #define FAULT_TEST(suite, name)                                                  \
   static void suite##_##name();                                                  \

@@ -1,5 +1,5 @@
-// Tests of what sennit:: and sennit::local:: have in common: compiled for both kinds of runtime, and run with
-// each run-queue policy and with 1, 2 and 4 workers.
+// Tests of the common parts of sennit:: and sennit::local::. They are compiled for both kinds of runtime, and
+// run with each run-queue policy and with 1, 2 and 4 workers.
 //
 //   template <class Kind>
 //   class Events : public kind_test<Kind> {};
@@ -185,7 +185,7 @@ struct local_kind {
 #endif
 };
 
-// How many descriptors of the process `is` says yes of, by looks.
+// The number of the process's descriptors for which `is` returns true, by looking at them.
 template <class Predicate>
 std::size_t count_descriptors(Predicate is) {
   const std::lock_guard hold(detail::descriptors_lock());
@@ -204,7 +204,7 @@ inline std::size_t stackless() {
 
 template <class Kind>
 void until_stackless(std::size_t count) {
-  // One that is told something untrue is awake for a moment now and then: seen once is enough.
+  // A fiber that gets a false report is awake for a moment now and then: seen once is enough.
   std::size_t seen = stackless();
   for (int i = 0; seen != count && i < 5000; ++i, seen = stackless())
     Kind::sleep_for(std::chrono::milliseconds(1));
@@ -258,7 +258,7 @@ protected:
   Kind kind;
 };
 
-// Makes a test known to GoogleTest: once for each way in which a runtime of the kind is to be had.
+// Registers a test with GoogleTest: once for each way to make a runtime of the kind.
 template <class Fixture, class Test, class Kind>
 void add_kind_test(unsigned workers, const std::string& suite, const char* name, const char* file, int line) {
   for (const kind_wish& wish : Kind::wishes)
@@ -287,7 +287,7 @@ bool add_kind_tests(unsigned workers, const char* suite, const char* name, const
 
 #define KIND_TEST(suite, name) KIND_TEST_UP_TO(~0U, suite, name)
 
-// The same with so many workers at most.
+// Like KIND_TEST, with so many workers at most.
 #define KIND_TEST_UP_TO(workers, suite, name)                                                      \
   template <class Kind>                                                                            \
   class suite##_##name : public suite<Kind> {                                                      \

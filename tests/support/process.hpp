@@ -1,4 +1,4 @@
-// What this process has of the kernel.
+// This process's resources, as the kernel counts them.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ inline std::size_t resident_bytes() {
   return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Of it what is no file's, to the page: the kernel counts the rest only roughly.
+// Its memory that is no file's, to the page: the kernel counts the rest only roughly.
 inline std::size_t anonymous_bytes() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;)

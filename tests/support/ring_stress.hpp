@@ -1,5 +1,5 @@
 // An owner of a work_ring and two thieves, as fast as they can: each item is taken once, none before its
-// context is there. Goes on until enough was stolen.
+// context is there. Runs until enough was stolen.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A context with a resumer, straight on the arch verbs: what tests below the coro room need, and no more.
-// The switches are inlined into resume's and yield's callers, and the sanitizers are told of each.
+// A context with a resumer, directly on the arch verbs: only the needs of tests below the coro room. The
+// switches are inlined into the callers of resume and yield, and the sanitizers are notified of each.
 #pragma once
 
 #include <functional>

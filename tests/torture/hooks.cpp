@@ -1,5 +1,6 @@
-// Tells the sanitizers of the torture test's switches. Compiled without any, as these functions are entered
-// in one context and left in another. TORTURE_ASAN, TORTURE_TSAN: what the rest of the program is built with.
+// Notifies the sanitizers of the torture test's switches. Compiled without any, as these functions are
+// entered in one context and left in another. TORTURE_ASAN, TORTURE_TSAN: what the rest of the program is
+// built with.
 #include "torture.hpp"
 
 #if defined(TORTURE_ASAN)

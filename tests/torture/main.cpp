@@ -1,5 +1,5 @@
-// Runs every function of every object against every partner. Prints what went wrong, or how many pairs were
-// right.
+// Runs every function of every object against every partner. Prints the failures, or the number of correct
+// pairs.
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -44,7 +44,7 @@ int wide_registers() {
 #endif
 }
 
-// What lies below a suspended context's record is nobody's.
+// Memory below a suspended context's record is unused.
 __attribute__((noinline, no_sanitize("address"))) void trash_below(sennit_context suspended) {
   volatile char* const record = reinterpret_cast<volatile char*>(suspended);
   for (int i = 1; i <= 300; ++i)

@@ -30,7 +30,7 @@ NOINLINE uint64_t leaf(session& s, uint64_t seed) {
     local[i] = word(seed, static_cast<uint64_t>(i));
   uint64_t a = opaque(seed), b = opaque(seed + 1), c = opaque(seed + 2);
   for (int r = 0; r < rounds; ++r) {
-    __asm__ volatile("" : : "r"(local) : "memory");  // they are in memory, and somebody may look
+    __asm__ volatile("" : : "r"(local) : "memory");  // they are in memory, and other code may look
     C::go(s, r);
     __asm__ volatile("" : : "r"(local) : "memory");
     for (int i = 0; i < 13; ++i)
@@ -341,7 +341,7 @@ static const subject subjects[] = {ROW(leaf, nullptr),
                                    ROW(unrolled, nullptr),
                                    TARGET_ATTRIBUTE_ROWS};
 
-// Objects differ in name only; main.cpp is told which there are.
+// Objects differ in name only; main.cpp gets the list of them.
 extern "C" const object TORTURE_OBJECT = {TORTURE_TITLE, subjects,
                                           static_cast<int>(sizeof(subjects) / sizeof(subjects[0]))};
 

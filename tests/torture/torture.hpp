@@ -74,7 +74,7 @@ enum class form { by_inline, by_call, all_in_turn };
 
 template <side me, form f>
 struct channel {
-  // One switch to the other side, or, by the forms that are not told who resumed them, to the relay.
+  // One switch to the other side, or, by the forms that do not return their resumer, to the relay.
   [[gnu::always_inline]] static void go(session& s, int round) {
 #if defined(TORTURE_HOOKS)
     torture_before_switch(&s, me);

@@ -238,7 +238,7 @@ end in_child(void (*act)()) {
   return result;
 }
 
-// std::terminate says what was thrown, libstdc++'s and libc++abi's.
+// The message of std::terminate, libstdc++'s and libc++abi's, about the exception.
 bool terminated(const end& child) {
   return child.aborted && child.said.find("forced_unwind") != std::string::npos;
 }
@@ -287,7 +287,7 @@ bool unwound(const end& child) {
 // The search for a handler ends at such a frame, before anything is destroyed.
 void c_frames_without_tables() {
   const end child = in_child([] { destroy_below(c_without_tables); });
-#if defined(__alpha__)  // where gcc makes tables whatever it is told
+#if defined(__alpha__)  // where gcc makes tables whatever its options
   EXPECT(unwound(child));
 #else
   EXPECT(terminated(child) && child.said.find("destroyed: .") != std::string::npos);
@@ -322,7 +322,7 @@ constexpr struct {
 int main() {
   int failed = 0;
   for (const auto& check : checks) {
-    std::printf("%s: ", check.name);  // in what is said of a crash, too
+    std::printf("%s: ", check.name);  // also in the message of a crash
     std::fflush(stdout);
     const int before = wrong;
     check.run();

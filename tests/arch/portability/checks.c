@@ -453,7 +453,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "times") == 0)
     return print_times() != 0;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; ++i) {
-    printf("%s: ", checks[i].name); /* in what is said of a crash, too */
+    printf("%s: ", checks[i].name); /* also in the message of a crash */
     fflush(stdout);
     const int line = checks[i].run();
     failed += line != 0;
