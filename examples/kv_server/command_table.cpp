@@ -1,5 +1,5 @@
 // The table of commands. Arities are those of redis-server, except EXEC's and those of commands whose options
-// are left out.
+// are left out. The rows are in alphabetical order.
 #include "commands.hpp"
 
 namespace kv {

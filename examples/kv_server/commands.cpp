@@ -2,11 +2,9 @@
 #include "commands.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -16,42 +14,9 @@ namespace kv {
 
 namespace {
 
-// Names are at most this long; a shorter one is followed by zeros.
-using folded_name = std::array<char, 12>;
-
-// In lower case.
-folded_name fold(std::string_view name) {
-  folded_name folded{};
-  std::transform(name.begin(), name.end(), folded.begin(), [](char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-  });
-  return folded;
+char lower(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
 }
-
-std::size_t first_slot(const folded_name& name) {
-  std::uint64_t begin = 0;
-  std::uint32_t end = 0;
-  std::memcpy(&begin, name.data(), sizeof begin);
-  std::memcpy(&end, name.data() + sizeof begin, sizeof end);
-  return ((begin ^ end) * 0x9e3779b97f4a7c15) >> 54;
-}
-
-// Open addressing, at most a twentieth full.
-struct name_index {
-  name_index() {
-    for (const command& each : all_commands()) {
-      std::size_t at = first_slot(fold(each.name));
-      while (slots[at] != nullptr) {
-        at = (at + 1) % slots.size();
-      }
-      slots[at] = &each;
-    }
-  }
-
-  std::array<const command*, 1024> slots{};
-};
-
-const name_index commands_by_name;
 
 bool has_arity(const request& arguments, int arity) {
   const auto count = static_cast<std::ptrdiff_t>(arguments.size());
@@ -151,9 +116,8 @@ bool guarded(invocation& call, Run run) {
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
   return text.size() == lower_case.size() &&
-         std::equal(text.begin(), text.end(), lower_case.begin(), [](char byte, char lower) {
-           return (byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte) == lower;
-         });
+         std::equal(text.begin(), text.end(), lower_case.begin(),
+                    [](char byte, char other) { return lower(byte) == other; });
 }
 
 std::string_view until_zero(std::string_view text, std::size_t most) {
@@ -162,12 +126,12 @@ std::string_view until_zero(std::string_view text, std::size_t most) {
 }
 
 const command* find_command(std::string_view name) {
-  if (name.size() <= std::tuple_size_v<folded_name>) {
-    const auto& slots = commands_by_name.slots;
-    for (std::size_t at = first_slot(fold(name)); slots[at] != nullptr; at = (at + 1) % slots.size()) {
-      if (equals_ignoring_case(name, slots[at]->name)) {
-        return slots[at];
-      }
+  const char first = name.empty() ? '\0' : lower(name[0]);
+  const std::span<const command> all = all_commands();
+  auto at = std::partition_point(all.begin(), all.end(), [&](auto& each) { return each.name[0] < first; });
+  for (; at != all.end() && at->name[0] == first; ++at) {
+    if (equals_ignoring_case(name, at->name)) {
+      return &*at;
     }
   }
   return nullptr;

@@ -2,7 +2,7 @@
 // functions parse, read_length and read_short_length; everything else is off that path.
 #include "protocol.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <climits>
 
 #include "integer.hpp"
@@ -15,7 +15,6 @@ constexpr std::size_t max_line = 64 * 1024;  // an inline command, or a line hol
 
 // A session between requests keeps no more than this.
 constexpr std::size_t kept_slices = 64;
-constexpr std::size_t kept_inline_text = 512;
 
 // Reads "<digits>\r?" after the type byte at `position`, when it is all there and in shortest form with at
 // most nine digits: true, and `position` moves past it. Anything else is left to the careful way.
@@ -50,21 +49,6 @@ std::size_t find_in_c_string(std::string_view text, char wanted) {
 
 bool is_space(char byte) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-// Undoes the escape whose backslash is at `at` in a double-quoted string; moves `at` to its last byte.
-char unescape(std::string_view text, std::size_t& at) {
-  unsigned byte = 0;
-  if (text.size() - at > 3 && text[at + 1] == 'x') {
-    const char* const digits = text.data() + at + 2;
-    if (std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      at += 3;
-      return static_cast<char>(byte);
-    }
-  }
-  constexpr std::string_view codes = "nrtba", meanings = "\n\r\t\b\a";
-  const std::size_t found = codes.find(text[++at]);
-  return found == std::string_view::npos ? text[at] : meanings[found];
 }
 
 }  // namespace
@@ -111,11 +95,7 @@ void request_parser::start() {
   if (slices_.capacity() > kept_slices) {
     slices_.shrink_to_fit();
   }
-  if (text_.capacity() > kept_inline_text) {
-    std::string().swap(text_);
-  }
   position_ = 0;
-  is_inline_ = false;
 }
 
 request_parser::status request_parser::parse(std::string_view input) {
@@ -183,11 +163,12 @@ request_parser::line request_parser::read_length_slowly(std::string_view input, 
 }
 
 request_parser::line request_parser::fail(std::string_view text) {
-  text_ = "Protocol error: ";
-  text_ += text;
+  error_ = "Protocol error: ";
+  error_ += text;
   return line::malformed;
 }
 
+// Words between spaces. Quotes are ordinary bytes, other than in Redis.
 request_parser::status request_parser::parse_inline(std::string_view input) {
   const std::size_t newline = find_in_c_string(input, '\n');
   if (newline > max_line && input.size() > max_line) {
@@ -197,56 +178,15 @@ request_parser::status request_parser::parse_inline(std::string_view input) {
   if (newline == std::string_view::npos) {
     return status::incomplete;
   }
-  const std::size_t end = newline != 0 && input[newline - 1] == '\r' ? newline - 1 : newline;
-  if (!split_inline(input.substr(0, end))) {
-    fail("unbalanced quotes in request");
-    return status::malformed;
+  const std::string_view text = input.substr(0, newline);
+  const auto ends_word = [](char byte) { return byte == ' ' || byte == '\t' || byte == '\r'; };
+  for (auto at = text.begin(); (at = std::find_if_not(at, text.end(), is_space)) != text.end();) {
+    const auto end = std::find_if(at, text.end(), ends_word);
+    slices_.push_back({static_cast<std::uint32_t>(at - text.begin()), static_cast<std::uint32_t>(end - at)});
+    at = end;
   }
-  is_inline_ = true;
   position_ = newline + 1;
   return status::complete;
-}
-
-// Redis's quoting: "..." with escapes \n \r \t \b \a \xHH, '...' with \' only; a closing quote must be
-// followed by a space or the end; an opening quote may come in mid-word. False if the quotes do not balance.
-bool request_parser::split_inline(std::string_view text) {
-  text_.clear();
-  std::size_t at = 0;
-  for (;;) {
-    while (at < text.size() && is_space(text[at])) {
-      ++at;
-    }
-    if (at == text.size()) {
-      return true;
-    }
-    const std::size_t begin = text_.size();
-    char quote = '\0';
-    for (; at < text.size(); ++at) {
-      const char byte = text[at];
-      if (quote != '\0' && byte == quote) {
-        if (++at < text.size() && !is_space(text[at])) {
-          return false;
-        }
-        quote = '\0';
-        break;
-      }
-      if (quote == '"' && byte == '\\' && at + 1 < text.size()) {
-        text_ += unescape(text, at);
-      } else if (quote == '\'' && byte == '\\' && at + 1 < text.size() && text[at + 1] == '\'') {
-        text_ += text[++at];
-      } else if (quote == '\0' && (byte == '"' || byte == '\'')) {
-        quote = byte;
-      } else if (quote == '\0' && (byte == ' ' || byte == '\t' || byte == '\r')) {
-        break;
-      } else {
-        text_ += byte;
-      }
-    }
-    if (quote != '\0') {
-      return false;
-    }
-    slices_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(text_.size() - begin)});
-  }
 }
 
 }  // namespace kv

@@ -5,7 +5,8 @@
 // first byte of the request in progress. Work done on half a request is never done again.
 //
 // Behaviour and error texts are those of Redis 7.0.15, oddities included: the byte after a CR is not looked
-// at, nor are the two after a bulk; a zero byte hides the end of a line (C strings).
+// at, nor are the two after a bulk; a zero byte hides the end of a line (C strings). Inline requests have no
+// quotes.
 #pragma once
 
 #include <cstddef>
@@ -55,13 +56,11 @@ public:
   // malformed: see error(); the connection is then to be closed, the parser is of no further use.
   status parse(std::string_view input);
 
-  request arguments(std::string_view input) const {
-    return {is_inline_ ? text_.data() : input.data(), slices_.data(), slices_.size()};
-  }
+  request arguments(std::string_view input) const { return {input.data(), slices_.data(), slices_.size()}; }
   std::size_t consumed() const { return position_; }
-  const std::string& error() const { return text_; }  // without "-ERR " and line end
+  const std::string& error() const { return error_; }  // without "-ERR " and line end
 
-  std::size_t memory() const { return slices_.capacity() * sizeof(request::slice) + text_.capacity(); }
+  std::size_t memory() const { return slices_.capacity() * sizeof(request::slice); }
 
 private:
   enum class line { read, incomplete, malformed };
@@ -74,16 +73,14 @@ private:
   line fail_count(std::int64_t count);
   line fail(std::string_view text);
   status parse_inline(std::string_view input);
-  bool split_inline(std::string_view text);
 
   protocol_limits limits_;
   std::vector<request::slice> slices_;
-  std::string text_;           // arguments of an inline command, quotes and escapes undone; or the error
-  std::size_t position_ = 0;   // everything before it is parsed
-  std::size_t remaining_ = 0;  // bulks still to come
+  std::string error_;
+  std::size_t position_ = 0;           // everything before it is parsed
+  std::size_t remaining_ = 0;          // bulks still to come
   std::int64_t bulk_length_ = unread;  // of the bulk at position_
   bool in_array_ = false;              // the count has been read, the request is not complete
-  bool is_inline_ = false;
 
   static constexpr std::int64_t unread = -1;
 };

@@ -1,8 +1,7 @@
-// The store's table: looking up, changing, and growing and shrinking a shard at a time.
+// The store: looking up, changing, watching, and the destruction of what was removed.
 #include "store.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "siphash.hpp"
@@ -11,7 +10,6 @@ namespace kv {
 
 namespace {
 
-constexpr std::size_t smallest_table = 4;
 constexpr std::size_t most_elements_at_once = 8, most_bytes_at_once = 4096;  // of a value that is removed
 
 bool is_long(const any_value& content) {
@@ -21,22 +19,15 @@ bool is_long(const any_value& content) {
 
 }  // namespace
 
-std::uint64_t store::hash_of(std::string_view key) {
+store::hashed store::hash(std::string_view key) {
   static const siphash_key secret = random_hash_key();
-  return siphash<1, 2>(secret, key);
+  return {key, siphash<1, 2>(secret, key)};
 }
 
 store::~store() {
   clear();
   while (destroy_garbage(SIZE_MAX)) {
   }
-}
-
-void store::destroy(entry* gone) {
-  discard(std::move(gone->content));
-  const std::size_t size = sizeof(entry) + gone->key_size;
-  gone->~entry();
-  counting_allocator<char>().deallocate(reinterpret_cast<char*>(gone), size);
 }
 
 void store::clear() {
@@ -74,41 +65,31 @@ void store::destroy_cleared_entry() {
   table& last = cleared_.back();
   if (last.empty()) {
     cleared_.pop_back();
-  } else if (auto& buckets = last.back().buckets; buckets.empty()) {
+  } else if (last.back().empty()) {
     last.pop_back();
-  } else if (entry* gone = buckets.back()) {
-    buckets.back() = gone->next;
-    destroy(gone);
   } else {
-    buckets.pop_back();
+    const auto first = last.back().begin();
+    discard(std::move(first->second));
+    last.back().erase(first);
   }
 }
 
-store::entry** store::locate(std::string_view key, std::uint64_t hash) const {
-  auto& buckets = const_cast<shard&>(shards_[hash >> 52]).buckets;
-  if (buckets.empty()) {
-    return nullptr;
-  }
-  entry** link = &buckets[hash & (buckets.size() - 1)];
-  while (*link != nullptr && ((*link)->hash != hash || (*link)->key() != key)) {
-    link = &(*link)->next;
-  }
-  return *link == nullptr ? nullptr : link;
-}
-
-any_value* store::find_value(std::string_view key) const {
-  entry** found = locate(key, hash_of(key));
-  return found == nullptr ? nullptr : &(*found)->content;
+any_value* store::find(std::string_view key) {
+  const hashed wanted = hash(key);
+  shard& in = shard_of(wanted);
+  const auto found = in.find(wanted);
+  return found == in.end() ? nullptr : &found->second;
 }
 
 void store::set(std::string_view key, std::string_view content) {
-  const std::uint64_t hash = hash_of(key);
-  entry** found = locate(key, hash);
-  if (found == nullptr) {
-    insert(key, hash, stored_text(content));
+  const hashed wanted = hash(key);
+  shard& in = shard_of(wanted);
+  const auto found = in.find(wanted);
+  if (found == in.end()) {
+    insert(wanted, stored_text(content));
     return;
   }
-  any_value& old = (*found)->content;
+  any_value& old = found->second;
   if (auto* held = get_as<stored_text>(old); held != nullptr && held->capacity() <= most_bytes_at_once) {
     assign_text(*held, content);
   } else {
@@ -118,62 +99,35 @@ void store::set(std::string_view key, std::string_view content) {
 }
 
 any_value& store::create(std::string_view key, any_value&& content) {
-  return insert(key, hash_of(key), std::move(content))->content;
+  return insert(hash(key), std::move(content));
 }
 
-store::entry* store::insert(std::string_view key, std::uint64_t hash, any_value&& content) {
-  shard& into = shards_[hash >> 52];
-  const std::size_t count = into.buckets.size();
-  const bool has_room = memory_limit_ == 0 || memory_in_use + count * sizeof(entry*) <= memory_limit_;
-  if (count == 0 || (into.used == count && has_room)) {
-    resize(into, std::max(count * 2, smallest_table));
-  }
-  void* memory = counting_allocator<char>().allocate(sizeof(entry) + key.size());
-  entry*& bucket = into.buckets[hash & (into.buckets.size() - 1)];
-  bucket = new (memory) entry{bucket, hash, std::move(content), key.size()};
-  std::memcpy(static_cast<void*>(bucket + 1), key.data(), key.size());
-  ++into.used;
+any_value& store::insert(const hashed& wanted, any_value&& content) {
+  shard& into = shard_of(wanted);
+  const std::size_t growth = 2 * into.bucket_count() * sizeof(void*);
+  const bool has_room = memory_limit_ == 0 || memory_in_use + growth <= memory_limit_;
+  into.max_load_factor(has_room ? 1.0F : 1e9F);
+  any_value& made = into.emplace(stored_text(wanted.key), std::move(content)).first->second;
   ++size_;
-  touch(key);
-  return bucket;
+  touch(wanted.key);
+  return made;
 }
 
 bool store::erase(std::string_view key) {
-  const std::uint64_t hash = hash_of(key);
-  entry** found = locate(key, hash);
-  if (found == nullptr) {
+  const hashed wanted = hash(key);
+  shard& from = shard_of(wanted);
+  const auto found = from.find(wanted);
+  if (found == from.end()) {
     return false;
   }
-  destroy(std::exchange(*found, (*found)->next));
-  shard& from = shards_[hash >> 52];
-  --from.used;
+  discard(std::move(found->second));
+  from.erase(found);
   --size_;
-  if (from.used == 0 || (from.used < from.buckets.size() / 8 && from.buckets.size() > smallest_table)) {
-    resize(from, from.used == 0 ? 0 : from.buckets.size() / 2);
+  if (from.empty()) {
+    shard().swap(from);  // frees its buckets
   }
   touch(key);
   return true;
-}
-
-// Without memory for a larger table the old one serves on, with longer chains.
-void store::resize(shard& one, std::size_t count) {
-  decltype(one.buckets) old;
-  try {
-    old = decltype(old)(count);
-  } catch (const std::bad_alloc&) {
-    if (one.buckets.empty()) {
-      throw;
-    }
-    return;
-  }
-  old.swap(one.buckets);
-  for (entry* each : old) {
-    while (each != nullptr) {
-      entry*& to = one.buckets[each->hash & (count - 1)];
-      entry* const next = std::exchange(each->next, to);
-      to = std::exchange(each, next);
-    }
-  }
 }
 
 void store::touch(std::string_view key) {

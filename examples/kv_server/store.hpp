@@ -1,17 +1,19 @@
 // The store: a hash table from binary-safe keys to values of any type, for one thread.
 //
-// It has chained buckets, and one allocation for each entry with the key behind it. The table consists of
-// 4,096 shards that grow and shrink on their own, so that no request pays for moving a million entries.
+// The table consists of 4,096 maps that grow on their own, so that no request pays for moving a million
+// entries.
 //
 // Removed values of many elements, and all entries after clear(), become garbage, which destroy_garbage()
 // destroys some elements at a time. Garbage still counts as used memory.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,8 +29,8 @@ public:
   ~store();
 
   // A key's value, valid until this key is removed.
-  any_value* find(std::string_view key) { return find_value(key); }
-  const any_value* find(std::string_view key) const { return find_value(key); }
+  any_value* find(std::string_view key);
+  const any_value* find(std::string_view key) const { return const_cast<store*>(this)->find(key); }
   // Makes the key's value a string. If this throws std::bad_alloc, nothing has changed.
   void set(std::string_view key, std::string_view content);
   // There must be no such key. Throws std::bad_alloc, then nothing has changed.
@@ -49,44 +51,43 @@ public:
   template <class Visit>
   void for_each_key(Visit visit) const {
     for (const shard& one : shards_) {
-      for (const entry* each : one.buckets) {
-        for (; each != nullptr; each = each->next) {
-          visit(each->key());
-        }
+      for (const auto& [key, content] : one) {
+        visit(std::string_view(key));
       }
     }
   }
   std::size_t size() const { return size_; }
 
-  // Tables do not grow over it; chains become longer instead. 0: no limit.
+  // Maps do not get more buckets over it; their chains become longer instead. 0: no limit.
   void limit_memory(std::size_t bytes) { memory_limit_ = bytes; }
 
 private:
-  // What every look-up reads stands next to the key.
-  struct entry {
-    entry* next;
+  // A key whose hash has been computed.
+  struct hashed {
+    std::string_view key;
     std::uint64_t hash;
-    any_value content;
-    std::size_t key_size;
-
-    std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
   };
-  struct shard {
-    std::vector<entry*, counting_allocator<entry*>> buckets;  // a power of two
-    std::size_t used = 0;                                     // entries
+  struct hasher {
+    using is_transparent = void;
+    std::uint64_t operator()(const hashed& one) const { return one.hash; }
+    std::uint64_t operator()(const stored_text& key) const { return hash(key).hash; }
   };
+  struct equal {
+    using is_transparent = void;
+    bool operator()(const hashed& one, const stored_text& key) const { return one.key == key; }
+    bool operator()(const stored_text& one, const stored_text& other) const { return one == other; }
+  };
+  using shard = std::unordered_map<stored_text, any_value, hasher, equal,
+                                   counting_allocator<std::pair<const stored_text, any_value>>>;
   using table = std::vector<shard, counting_allocator<shard>>;
   static constexpr std::size_t shard_count = 4096;
 
-  static std::uint64_t hash_of(std::string_view key);              // different in each process
-  entry** locate(std::string_view key, std::uint64_t hash) const;  // the link to it; nullptr: there is none
-  any_value* find_value(std::string_view key) const;
-  entry* insert(std::string_view key, std::uint64_t hash, any_value&& content);
-  void resize(shard& one, std::size_t count);
+  static hashed hash(std::string_view key);  // different in each process
+  shard& shard_of(const hashed& wanted) { return shards_[wanted.hash >> 52]; }
+  any_value& insert(const hashed& wanted, any_value&& content);
   // Destroys a value later, with the garbage, if it is large.
   void discard(any_value&& content);
   void destroy_cleared_entry();
-  void destroy(entry* gone);
 
   table shards_ = table(shard_count);
   std::size_t size_ = 0;

@@ -103,7 +103,7 @@ a! PING\r\nBLPOP a 0\r\nPING ; a? ; =1 ; a- ; p RPUSH a 1 ; a? ; a?
 a~ BLPOP l m 0 ; b~ BLPOP l m 0 ; c~ BLPOP l m 0 ; a.close ; =2 ; p RPUSH l a ; b? ; c.close ; =0 ; p RPUSH l b ; p LRANGE l 0 -1 ; p RPUSH m c
 a~ BLPOP l m 0 ; b~ BLPOP l m 0 ; c~ BLPOP l m 0 ; a.reset ; =2 ; p RPUSH l a ; b? ; c.reset ; =0 ; p RPUSH l b ; p LRANGE l 0 -1 ; p RPUSH m c
 a~ BLPOP l m 0 ; b~ BLPOP l m 0 ; c~ BLPOP l m 0 ; a.half_close ; =2 ; p RPUSH l a ; b? ; c.half_close ; =0 ; p RPUSH l b ; p LRANGE l 0 -1
-a SUBSCRIBE a ; b SUBSCRIBE a b ; b? ; p PUBLISH a 1 ; p PUBLISH b 2 ; p PUBLISH bb 3 ; p PUBLISH a "" ; p PUBLISH "a" "\r\n\x00" ; a? ; a? ; a? ; b? ; b? ; b? ; b? ; a- ; a PING ; a UNSUBSCRIBE ; p PUBLISH a 5 ; b? ; a- ; a PING
+a SUBSCRIBE a ; b SUBSCRIBE a b ; b? ; p PUBLISH a 1 ; p PUBLISH b 2 ; p PUBLISH bb 3 ; p PUBLISH a 4 ; a? ; a? ; b? ; b? ; b? ; a- ; a PING ; a UNSUBSCRIBE ; p PUBLISH a 5 ; b? ; a- ; a PING
 a~ BLPOP l 0 ; a! SUBSCRIBE a ; a! PING ; p PUBLISH a early ; p RPUSH l 1 ; a? ; a? ; a? ; p PUBLISH a late ; a? ; a UNSUBSCRIBE ; a PING
 a SUBSCRIBE a ; b MULTI ; b PUBLISH a 1 ; b SUBSCRIBE a ; b PUBLISH a 2 ; b EXEC ; b? ; a? ; a? ; b PING
 a SET a 1 ; a WATCH a b ; p SET a 2 ; a MULTI ; a SET a 3 ; a EXEC ; a GET a ; a WATCH a b ; a MULTI ; a INCR a ; p GET a ; a EXEC ; p GET a ; a WATCH b ; p LPUSH b x ; a MULTI ; a PING ; a EXEC
