@@ -1,7 +1,7 @@
 /* Contexts that suspend themselves at different sites: how much of their stacks is kept while they are
- * suspended. Prints "site<tab>bytes" for each: from the top of the stack down to the handle, but for the red
- * zone that the switch leaves alone, which nobody uses there, and for what the primitive leaves unwritten of
- * the record. */
+ * suspended. Prints "site<tab>bytes" for each: from the top of the stack down to the handle. It does not
+ * count the red zone, which the switch leaves as it is and which is unused there, nor the part of the record
+ * that the primitive leaves unwritten. */
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { record = sizeof(struct sennit_context_record) };
 #endif
 
 static volatile long in, out;
-static sennit_context other; /* who resumed us */
+static sennit_context other; /* our resumer */
 
 /* ---- In the function that the context entered. */
 

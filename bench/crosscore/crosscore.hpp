@@ -32,7 +32,7 @@ struct crosscore_end {
 };
 
 /// `start(index, entry, argument)` starts one on worker `index`, `join(fiber)` waits for it. `know(mailbox,
-/// fiber)` is told who takes, before the first message is put.
+/// fiber)` sets the receiver, before the first message is put.
 template <class Mailbox, class Start, class Know>
 void measure_crosscore(program& program, const char* variant, Start start, Know know) {
   program.measure(variant, {}, "message", 2, [&](std::uint64_t count) {

@@ -1,5 +1,5 @@
-// POSIX threads, each pinned to a processor of its own: see crosscore.hpp. `condvar`: a mutex and a condition
-// variable; `futex`: the system call alone; `spin`: neither, two processors that do nothing else.
+// POSIX threads, each pinned to its own processor: see crosscore.hpp. `condvar`: a mutex and a condition
+// variable; `futex`: only the system call; `spin`: neither, two processors that do nothing else.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>

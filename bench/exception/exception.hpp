@@ -1,6 +1,6 @@
-// An instruction faults, and whoever is asked has it go on: the way there and back. `skip`: it is illegal,
-// and left out; nothing else is done. `page`: it touches a page that is closed, which is opened. (All pages
-// are closed again by one call when each has been touched.)
+// An instruction faults, and a handler resumes it: the way there and back. `skip`: the instruction is
+// illegal, and is skipped; nothing else is done. `page`: it touches a closed page, which the handler opens.
+// (One call closes all pages again when each has been touched.)
 #pragma once
 
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ private:
   char* const at_;
 };
 
-/// Where faults are mended by somebody.
+/// For peers with a handler that repairs faults.
 inline void measure_exception(program& program, const char* variant) {
 #if defined(__x86_64__)
   program.measure(variant, {{"fault", "skip"}}, "fault", 1, [](std::uint64_t count) {

@@ -1,4 +1,4 @@
-// oneTBB: see fib.hpp. A task is no fiber: it has no stack of its own, and cannot wait but for tasks.
+// oneTBB: see fib.hpp. A task is no fiber: it has no stack of its own, and can wait only for tasks.
 #include "../peers/tbb.hpp"
 
 #include <oneapi/tbb/task_group.h>

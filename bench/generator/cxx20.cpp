@@ -46,7 +46,7 @@ public:
   struct promise_type;
   using handle = std::coroutine_handle<promise_type>;
 
-  /// At the end of a generator the one that walks it goes on; at the end of the outermost, the consumer.
+  /// At the end of a generator its walker resumes; at the end of the outermost, the consumer.
   struct back_to_outer {
     bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(handle self) const noexcept {

@@ -15,7 +15,7 @@ namespace bench {
 template <void (&park)(), class Taker>
 class park_mailbox {
 public:
-  /// Who takes; before the first message is put.
+  /// Sets the receiver; before the first message is put.
   void belongs_to(Taker taker) { taker_ = std::move(taker); }
   void join()
     requires(!std::is_pointer_v<Taker>)

@@ -1,5 +1,5 @@
-// Sennit: objects whose waits are those of the library, but for one thing: whoever is woken waits for its
-// turn in the run queue.
+// Sennit: objects with the library's waits, except for one thing: a woken fiber waits for its turn in the run
+// queue.
 #pragma once
 
 #include "sennit/detail/sync/local_waits.hpp"

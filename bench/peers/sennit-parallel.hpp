@@ -54,7 +54,7 @@ public:
         : fiber_(sennit::spawn([start, argument] { start(argument); }, {.stack_size = stack_size})) {}
     BENCH_INLINE void join() { fiber_.join(); }
 
-    /// For who wakes it.
+    /// For its waker.
     sennit::fiber& handle() { return fiber_; }
 
   private:

@@ -26,7 +26,7 @@ struct sennit_local {
         : fiber_(sennit::local::spawn([start, argument] { start(argument); }, {.stack_size = stack_size})) {}
     BENCH_INLINE void join() { fiber_.join(); }
 
-    /// For who wakes it.
+    /// For its waker.
     sennit::local::fiber& handle() { return fiber_; }
 
   private:

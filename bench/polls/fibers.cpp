@@ -1,5 +1,5 @@
 // In fibers: a pair of lock and unlock, in ns, which code with checks counts for the fiber; and a look of the
-// thread of time slices at a worker, in ns of processor time, while a fiber computes alone.
+// thread of time slices at a worker, in ns of processor time, while only one fiber computes.
 #include <pthread.h>
 
 #include <algorithm>

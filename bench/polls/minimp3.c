@@ -6,7 +6,7 @@
 #define MINIMP3_IMPLEMENTATION
 #include <minimp3.h>
 
-// The frame that has been decoded last, for who plays it (beside.cpp).
+// The frame that was decoded last, for the player (beside.cpp).
 extern const int16_t* volatile sennit_sound;
 const int16_t* volatile sennit_sound;
 

@@ -16,8 +16,8 @@
 
 #include "opaque.hpp"
 
-// A program built a second time, by another compiler or with other flags, is told its name here; it is added
-// to the name of every variant.
+// A program that is built a second time, by another compiler or with other flags, gets its name here; it is
+// added to the name of every variant.
 #ifndef BENCH_FLAVOUR
 #define BENCH_FLAVOUR ""
 #endif

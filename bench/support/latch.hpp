@@ -12,7 +12,7 @@ class latch {
 public:
   explicit latch(std::size_t count = 0) : missing_(count) {}
 
-  /// When nobody waits, nor will arrive before it returns.
+  /// Precondition: there is no waiter, and none will arrive before it returns.
   void reset(std::size_t count) { missing_.store(count, std::memory_order_relaxed); }
 
   void arrive() {

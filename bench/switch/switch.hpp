@@ -2,8 +2,8 @@
 // switch, a callable that leaves for the other side and returns when control is back; one iteration is two
 // switches.
 //
-// `live10` keeps ten values alive across the switch, on both sides, all of them needed after it.
-// `value4` hands four values over, each way, and each side needs what it got to go on.
+// `live10` keeps ten values alive across the switch, on both sides, all of them needed after it. `value4`
+// hands four values over, each way, and each side needs its values to continue.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct ten_values {
 
 inline const volatile bool goes_on = true;
 
-/// Whether the side that is entered goes on: it does, but no compiler knows, or else it would need none of
+/// Whether the entered side continues: it does, but no compiler knows; otherwise compilers would need none of
 /// its values.
 BENCH_INLINE bool other_side_goes_on() {
   return goes_on;

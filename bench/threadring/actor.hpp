@@ -24,7 +24,7 @@ public:
   }
   /// Waits while the mailbox is full.
   void send(Message message) { mailbox_.send(std::move(message)); }
-  /// Once, when nobody sends any more. Returns when it has ended.
+  /// Once, when no fiber sends any more. Returns when it has ended.
   void stop() {
     mailbox_.close();
     fiber_.join();

@@ -1,6 +1,6 @@
-// State Threads: see threadring.hpp. A thread sleeps without end, and who fills its mailbox interrupts it:
-// that touches less memory per hop than a condition variable, which took half as long again with a million
-// threads.
+// State Threads: see threadring.hpp. A thread sleeps without end, and the sender to its mailbox interrupts
+// it. That touches less memory per hop than a condition variable, which took half as long again with a
+// million threads.
 #include "../peers/libst.hpp"
 #include "threadring.hpp"
 

@@ -1,6 +1,6 @@
 // Sennit: its own idiom, park and unpark, with the token and the fiber's handle in the node. `condvar`: the
-// mailbox of mutex and condition variable; `channel`: one for each. `continuation`: as the first, and who has
-// passed the token on blocks without a stack until it is unparked. `actor`: each node is an actor
+// mailbox of mutex and condition variable; `channel`: one for each. `continuation`: as the first, and a fiber
+// that has passed the token on blocks without a stack until it is unparked. `actor`: each node is an actor
 // (actor.hpp). `raw` is no runtime: a ring of bare contexts on the same stacks, each of which switches to the
 // next, whose context lies in its node; in `raw-apart` it lies where a runtime has it, in a descriptor apart
 // from what the fiber works on. What the others cost above that is scheduling. `uncoloured`: as `condvar`,

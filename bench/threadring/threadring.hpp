@@ -78,7 +78,7 @@ public:
     nodes_.front().mail.put(stop);
     if constexpr (keeps_its_fiber<Mailbox>) {
       node* each = &nodes_.front();
-      do {  // in the ring's order: who has ended wakes nobody any more
+      do {  // in the ring's order: an ended fiber wakes no other any more
         each->mail.join();
         each = each->next;
       } while (each != &nodes_.front());

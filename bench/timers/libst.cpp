@@ -1,5 +1,5 @@
-// State Threads, which keeps its sleepers in a heap. A thread waits asleep, and who wakes it interrupts it,
-// as it does in threadring. See timers.hpp.
+// State Threads, which keeps its sleepers in a heap. A thread waits asleep, and its waker interrupts it, as
+// in threadring. See timers.hpp.
 #include "../peers/libst.hpp"
 #include "timers.hpp"
 

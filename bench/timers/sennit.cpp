@@ -1,4 +1,4 @@
-// Sennit: `wheel` is the wheel of deadlines alone, as each worker has one. See timers.hpp.
+// Sennit: `wheel` is only the wheel of deadlines that each worker has. See timers.hpp.
 #include "timers.hpp"
 
 #include "../peers/sennit-parallel.hpp"

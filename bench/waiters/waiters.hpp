@@ -3,11 +3,11 @@
 //
 // `ends wake`, of a
 //   mutex     each locks it once a round, and all find it locked: main holds it until all are in the queue.
-//             Of two mutexes that take turns, so that who has had one queues for the other.
+//             Of two mutexes that take turns, so that a fiber that has had one queues for the other.
 //   condvar   each waits for the number of the next round, which main sets before it wakes all
 //   channel   each receives from one channel, where main sends; a rendezvous
-// `ends deadline`: nobody wakes them. Each waits again and again until a random deadline, so soon that of the
-// n one is always due; so they leave from wherever in the queue they are.
+// `ends deadline`: they are never woken. Each waits again and again until a random deadline, so soon that of
+// the n one is always due; so they leave from anywhere in the queue.
 #pragma once
 
 #include <chrono>
@@ -179,7 +179,7 @@ private:
   static constexpr std::uint64_t last = 1;
   static constexpr std::uint64_t over = 2;
 
-  // For each of the last n messages, which are `with`, somebody arrives.
+  // For each of the last n messages, which are `with`, a receiver arrives.
   void send(std::uint64_t messages, std::uint64_t with) {
     all_received_.reset(count_);
     for (std::uint64_t i = 0; i < messages; ++i)
