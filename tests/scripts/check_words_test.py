@@ -112,8 +112,16 @@ class CheckWords(unittest.TestCase):
         self.assert_in_header('20: "be told"', "// a quote", "///< to be told")
         self.assert_in_header('11: "of who"', "/// - Length: it is\n///   bounded.", "/// - Length: it is of\n///   who pulls.")
 
-    def test_other_headers_are_not_checked(self):
-        status, output = run_on({"include/sennit/detail/sync/rope.hpp": "// Nobody pulls.\n"})
+    def test_sources_are_checked(self):
+        pages = ["include/sennit/detail/sync/rope.hpp", "src/sync/rope.cpp", "compiler/rope.hpp", "bench/rope/rope.c",
+                 "tests/unit/sync/rope_test.cpp", "tests/model/rope_test.cpp"]
+        status, output = run_on({page: "// Nobody pulls.\n" for page in pages})
+        self.assertEqual(status, 1, output)
+        for page in pages:
+            self.assertIn(f'{page}:1: "Nobody"', output)
+
+    def test_inputs_of_tests_are_not_checked(self):
+        status, output = run_on({"tests/compiler/rope.c": "// CHECK: nobody\n"})
         self.assertEqual(status, 0, output)
 
 
