@@ -11,7 +11,7 @@
 
 namespace sennit::compiler {
 
-// True: the function was changed. Called for each function, on the thread that compiles it.
+// Returns true if it has changed the function. Called for each function, on the thread that compiles it.
 using machine_step = bool (*)(llvm::MachineFunction& function);
 
 // Adds a step, after those added before. To be called when passes are registered.

@@ -51,7 +51,7 @@
     .cfi_undefined r15
 .endm
 
-// The same before the frame is entered: that handle lies above the record in rax.
+// Like the rule above, before the frame is entered: that handle lies above the record in rax.
 // DW_CFA_def_cfa_expression { DW_OP_breg0 (rax) 152; DW_OP_deref; DW_OP_plus_uconst 152 }
 .macro CFI_CALLER_IS_CONTEXT_ABOVE_RAX
     .cfi_escape 0x0f, 0x07, 0x70, 0x98, 0x01, 0x06, 0x23, 0x98, 0x01

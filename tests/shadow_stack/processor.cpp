@@ -3,9 +3,10 @@
 //
 // Calls push to the shadow stack, returns compare with it; the four instructions that switch it, and the
 // system call that makes one, are done here, on memory of ours, for the program never looks into a shadow
-// stack. What the real thing would fault at ends it with a message and status 9; else the program's own end
-// is ours. One thread only. 77: nothing may be traced here. Source: Intel's manual, volume 2, CALL, RET,
-// RDSSP, INCSSP, RSTORSSP, SAVEPREVSSP.
+// stack. A real processor's fault ends the program with a message and status 9; otherwise this program ends
+// as the traced one does. One thread only. Status 77: tracing is not permitted here.
+//
+// Source: Intel's manual, volume 2, CALL, RET, RDSSP, INCSSP, RSTORSSP, SAVEPREVSSP.
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>

@@ -1,4 +1,4 @@
-// What tests of the offload pool share: how to keep its threads busy.
+// Common parts of the tests of the offload pool: they keep its threads busy.
 #pragma once
 
 #include <atomic>

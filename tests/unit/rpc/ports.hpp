@@ -1,4 +1,4 @@
-// What tests of ports share.
+// Common parts of the tests of ports.
 #pragma once
 
 #include <system_error>

@@ -1,4 +1,4 @@
-// What tests of dumps and reports share.
+// Common parts of the tests of dumps and reports.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What tests of the wheel of deadlines share.
+// Common parts of the tests of the wheel of deadlines.
 #pragma once
 
 #include <algorithm>

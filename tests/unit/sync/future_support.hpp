@@ -1,4 +1,4 @@
-// What tests of futures share.
+// Common parts of the tests of futures.
 #pragma once
 
 #include <gtest/gtest.h>

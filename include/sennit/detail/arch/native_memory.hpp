@@ -43,8 +43,8 @@ struct native_memory {
   template <class T>
   using plain = T;
 
-  // True: light fences are free from now on. Any thread, any number of times. (The first call takes some
-  // milliseconds where there are several threads already.)
+  // Returns true if light fences are free from now on. Any thread may call it, any number of times. (The
+  // first call takes some milliseconds if there are several threads already.)
   static bool prepare() noexcept;
 
   SENNIT_INLINE static void light_fence() noexcept {

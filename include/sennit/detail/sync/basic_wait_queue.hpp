@@ -155,7 +155,7 @@ public:
   }
 
 protected:
-  // True: it is in the queue, and may be gone.
+  // Returns true if the waiter is in the queue; then it may be gone already.
   template <class Decide>
   bool enter(waiter& w, Decide& decide) {
     guard hold(*this);
