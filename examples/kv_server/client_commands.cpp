@@ -1,5 +1,6 @@
 // Transactions, and messages between clients.
 #include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "commands.hpp"
@@ -26,8 +27,15 @@ std::string_view refusal(const invocation& call) {
 void drop_transaction(invocation& call) {
   client& from = call.from;
   stop_watching(call.server, from);
-  from.state_memory -= from.queued == nullptr ? 0 : from.queued->memory;
+  from.state_memory -= from.queued == nullptr ? 0 : 2 * from.queued->text.size();
   from.queued.reset();
+}
+
+void reply_subscription(invocation& call, std::string_view what, std::string_view name) {
+  call.reply.array(3);
+  call.reply.bulk(what);
+  call.reply.bulk(name);
+  call.reply.integer(static_cast<std::int64_t>(call.from.channels.size()));
 }
 
 }  // namespace
@@ -62,12 +70,14 @@ void exec(invocation& call) {
              (from.watched_epoch != 0 && from.watched_epoch != call.server.keys.epoch())) {
     call.reply.null_array();
   } else {
-    call.reply.array(from.queued->requests.size());
+    call.reply.array(from.queued->requests);
     from.in_exec = true;
     const std::size_t begin = call.reply.position();
-    for (const stored_request& each : from.queued->requests) {
-      invocation one{each.arguments(), call.server, from, call.reply};
-      execute_queued(each.found(), one);
+    request_parser parser({INT_MAX, INT_MAX, INT_MAX});
+    for (std::string_view rest = from.queued->text; !rest.empty(); rest.remove_prefix(parser.consumed())) {
+      parser.parse(rest);
+      invocation one{parser.arguments(rest), call.server, from, call.reply};
+      execute_queued(*find_command(one.arguments[0]), one);
       from.used.bytes = std::max(from.used.bytes, call.reply.position() - begin);
     }
     from.in_exec = false;
@@ -101,25 +111,13 @@ void unwatch(invocation& call) {
   call.reply.ok();
 }
 
-namespace {
-
-void reply_subscription(invocation& call, std::string_view what, std::string_view name) {
-  call.reply.array(3);
-  call.reply.bulk(what);
-  call.reply.bulk(name);
-  call.reply.integer(static_cast<std::int64_t>(call.from.subscriptions));
-}
-
-}  // namespace
-
 void subscribe(invocation& call) {
-  kv::client& from = call.from;
+  client& from = call.from;
   check_bound(call, "The number of channels that a client subscribes to",
-              from.subscriptions + call.arguments.size() - 1);
+              from.channels.size() + call.arguments.size() - 1);
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     const std::string name(call.arguments[i]);
     if (from.channels.insert(name).second) {
-      ++from.subscriptions;
       from.state_memory += registered_memory(name);
       call.server.channels[name].insert(&from);
     }
@@ -153,7 +151,7 @@ void publish(invocation& call) {
   reply_writer writer(message);
   writer.bulks({"message", call.arguments[1], call.arguments[2]});
   count(call, found->second.size() / 4, found->second.size() * message.size());
-  for (kv::client* each : found->second) {
+  for (client* each : found->second) {
     if (each == &call.from) {
       call.reply.raw(message.view());
     } else {

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cmath>
 #include <new>
-#include <utility>
 
 #include "integer.hpp"
 
@@ -67,7 +66,7 @@ const command* accept(const invocation& call) {
     fail_arity(found->name);
   }
   check_memory(*found, call);
-  if (call.from.subscriptions != 0 && (found->flags & subscriber) == 0) [[unlikely]] {
+  if (!call.from.channels.empty() && (found->flags & subscriber) == 0) [[unlikely]] {
     fail_subscriber(found->name);
   }
   return found;
@@ -75,12 +74,18 @@ const command* accept(const invocation& call) {
 
 [[gnu::noinline]] void enqueue(const command& found, invocation& call) {
   transaction& queued = *call.from.queued;
-  check_bound(call, "A transaction", queued.arguments + call.arguments.size(), queued.memory);
-  const std::size_t memory = queued.requests.emplace_back(found, call.arguments).memory();
+  std::string text = "*" + std::to_string(call.arguments.size()) + "\r\n";
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const std::string_view each = call.arguments[i];
+    text.append("$").append(std::to_string(each.size())).append("\r\n").append(each).append("\r\n");
+  }
+  check_bound(call, "A transaction", queued.arguments + call.arguments.size(),
+              queued.text.size() + text.size());
+  queued.text += text;
+  ++queued.requests;
   queued.flags |= found.flags;
   queued.arguments += call.arguments.size();
-  queued.memory += memory;
-  call.from.state_memory += memory;
+  call.from.state_memory += 2 * text.size();  // of its capacity, about
   call.reply.simple("QUEUED");
 }
 

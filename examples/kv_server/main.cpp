@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "computing/computing.hpp"
 #include "servers.hpp"
@@ -119,23 +118,15 @@ void parse(int count, char** words, options& chosen) {
   }
 }
 
-// As many descriptors as we may have; no more clients than they allow.
-void fit_to_descriptors(kv::settings& config) {
+// As many descriptors as the clients need; no more clients than descriptors allow.
+void fit_to_descriptors(std::size_t& max_clients) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    return;
-  }
-  const rlim_t wanted = config.max_clients + reserved_descriptors;
-  if (limit.rlim_cur < wanted) {
-    limit.rlim_cur = std::min(wanted, limit.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  if (limit.rlim_cur < wanted) {
-    const std::size_t asked =
-        std::exchange(config.max_clients,
-                      limit.rlim_cur > reserved_descriptors ? limit.rlim_cur - reserved_descriptors : 1);
-    std::fprintf(stderr, "kv_server: ulimit -n allows %zu clients instead of %zu\n", config.max_clients,
-                 asked);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(max_clients + reserved_descriptors, limit.rlim_max));
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < max_clients + reserved_descriptors) {
+    max_clients = std::max(limit.rlim_cur, reserved_descriptors + 1) - reserved_descriptors;
+    std::fprintf(stderr, "kv_server: ulimit -n allows only %zu clients\n", max_clients);
   }
 }
 
@@ -149,7 +140,7 @@ int main(int count, char** words) {
   chosen.config.max_memory =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   parse(count, words, chosen);
-  fit_to_descriptors(chosen.config);
+  fit_to_descriptors(chosen.config.max_clients);
   try {
     const auto server = std::make_unique<kv::server_state>(chosen.config);
     if (!chosen.per_request.empty()) {

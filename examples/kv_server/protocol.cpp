@@ -54,17 +54,17 @@ bool is_space(char byte) {
 }  // namespace
 
 // The line at position_: the byte `type` ('*' or '$') and a number.
-inline request_parser::line request_parser::read_length(std::string_view input, char type,
-                                                        std::int64_t& value) {
+inline request_parser::status request_parser::read_length(std::string_view input, char type,
+                                                          std::int64_t& value) {
   if (position_ < input.size() && input[position_] == type && read_short_length(input, position_, value)) {
-    return line::read;
+    return status::complete;
   }
   return read_length_slowly(input, type, value);
 }
 
-inline request_parser::line request_parser::read_count(std::string_view input) {
+inline request_parser::status request_parser::read_count(std::string_view input) {
   std::int64_t count = 0;
-  if (const line got = read_length(input, '*', count); got != line::read) {
+  if (const status got = read_length(input, '*', count); got != status::complete) {
     return got;
   }
   if (count > static_cast<std::int64_t>(limits_.most_elements)) {
@@ -72,12 +72,12 @@ inline request_parser::line request_parser::read_count(std::string_view input) {
   }
   remaining_ = count > 0 ? static_cast<std::size_t>(count) : 0;
   in_array_ = true;
-  return line::read;
+  return status::complete;
 }
 
-inline request_parser::line request_parser::read_bulk_length(std::string_view input) {
+inline request_parser::status request_parser::read_bulk_length(std::string_view input) {
   std::int64_t length = 0;
-  if (const line got = read_length(input, '$', length); got != line::read) {
+  if (const status got = read_length(input, '$', length); got != status::complete) {
     return got;
   }
   if (length < 0 || static_cast<std::size_t>(length) > limits_.max_bulk) {
@@ -87,7 +87,7 @@ inline request_parser::line request_parser::read_bulk_length(std::string_view in
     return fail("request exceeds client-query-buffer-limit");
   }
   bulk_length_ = length;
-  return line::read;
+  return status::complete;
 }
 
 void request_parser::start() {
@@ -107,14 +107,14 @@ request_parser::status request_parser::parse(std::string_view input) {
     if (input[0] != '*') {
       return parse_inline(input);
     }
-    if (const line got = read_count(input); got != line::read) {
-      return got == line::incomplete ? status::incomplete : status::malformed;
+    if (const status got = read_count(input); got != status::complete) {
+      return got;
     }
   }
   while (remaining_ != 0) {
     if (bulk_length_ == unread) {
-      if (const line got = read_bulk_length(input); got != line::read) {
-        return got == line::incomplete ? status::incomplete : status::malformed;
+      if (const status got = read_bulk_length(input); got != status::complete) {
+        return got;
       }
     }
     const auto size = static_cast<std::size_t>(bulk_length_);
@@ -131,15 +131,15 @@ request_parser::status request_parser::parse(std::string_view input) {
 }
 
 // The line ends at a CR; the byte after it must be there too.
-request_parser::line request_parser::read_length_slowly(std::string_view input, char type,
-                                                        std::int64_t& value) {
+request_parser::status request_parser::read_length_slowly(std::string_view input, char type,
+                                                          std::int64_t& value) {
   const std::string_view rest = input.substr(position_);
   const std::size_t end = find_in_c_string(rest, '\r');
   if (end > max_line && rest.size() > max_line) {  // npos too
     return fail(type == '*' ? "too big mbulk count string" : "too big bulk count string");
   }
   if (end == std::string_view::npos || end + 2 > rest.size()) {
-    return line::incomplete;
+    return status::incomplete;
   }
   if (rest[0] != type) {  // never so for '*'
     std::string text = "expected '$', got ' '";
@@ -152,28 +152,27 @@ request_parser::line request_parser::read_length_slowly(std::string_view input, 
   }
   value = *number;
   position_ += end + 2;
-  return line::read;
+  return status::complete;
 }
 
-[[gnu::noinline]] request_parser::line request_parser::fail_count(std::int64_t count) {
+[[gnu::noinline]] request_parser::status request_parser::fail_count(std::int64_t count) {
   const std::string most = std::to_string(limits_.most_elements);
   return fail(count > INT_MAX ? "invalid multibulk length"
                               : "invalid multibulk length: at most " + most +
                                     " arguments; send several requests, or raise --most-elements");
 }
 
-request_parser::line request_parser::fail(std::string_view text) {
+request_parser::status request_parser::fail(std::string_view text) {
   error_ = "Protocol error: ";
   error_ += text;
-  return line::malformed;
+  return status::malformed;
 }
 
 // Words between spaces. Quotes are ordinary bytes, other than in Redis.
 request_parser::status request_parser::parse_inline(std::string_view input) {
   const std::size_t newline = find_in_c_string(input, '\n');
   if (newline > max_line && input.size() > max_line) {
-    fail("too big inline request");
-    return status::malformed;
+    return fail("too big inline request");
   }
   if (newline == std::string_view::npos) {
     return status::incomplete;

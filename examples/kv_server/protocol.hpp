@@ -63,15 +63,14 @@ public:
   std::size_t memory() const { return slices_.capacity() * sizeof(request::slice); }
 
 private:
-  enum class line { read, incomplete, malformed };
-
+  // Those that read a line return complete if it is whole.
   void start();
-  line read_count(std::string_view input);
-  line read_bulk_length(std::string_view input);
-  line read_length(std::string_view input, char type, std::int64_t& value);
-  line read_length_slowly(std::string_view input, char type, std::int64_t& value);
-  line fail_count(std::int64_t count);
-  line fail(std::string_view text);
+  status read_count(std::string_view input);
+  status read_bulk_length(std::string_view input);
+  status read_length(std::string_view input, char type, std::int64_t& value);
+  status read_length_slowly(std::string_view input, char type, std::int64_t& value);
+  status fail_count(std::int64_t count);
+  status fail(std::string_view text);
   status parse_inline(std::string_view input);
 
   protocol_limits limits_;

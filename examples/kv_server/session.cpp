@@ -6,23 +6,22 @@
 
 namespace kv {
 
-session::session(server_state& server, workspace& shared, std::uint64_t id, front& side)
+session::session(server_state& server, workspace& shared, front& side)
     : server_(server),
       shared_(&shared),
-      client_(server.config.max_output, id, side),
+      client_(server.config.max_output, ++server.connections, side),
       parser_(server.config.protocol),
       input_(server.config.protocol.max_request + most_received),
       output_(server.config.max_output),
       call_{request(nullptr, nullptr, 0), server, client_, reply_} {
-  ++server.stats.connected_clients;
-  ++server.stats.connections_received;
+  ++server.connected_clients;
 }
 
 session::~session() {
   count_computing(false);
   forget(server_, client_);
   server_.client_memory -= counted_memory_;
-  --server_.stats.connected_clients;
+  --server_.connected_clients;
 }
 
 std::span<char> session::receive_space() {
@@ -109,7 +108,6 @@ session::outcome session::run_requests() {
     }
     call_.arguments = parser_.arguments(unread_);
     if (call_.arguments.size() != 0) {
-      ++server_.stats.commands_processed;
       server_.run_request(call_);
       if (client_.quit) {
         return outcome::close;
@@ -145,7 +143,7 @@ void session::keep_rest() {
 }
 
 void session::count_computing(bool whether) {
-  server_.stats.computing_clients += std::size_t{whether} - std::size_t{computing_};
+  server_.computing_clients += std::size_t{whether} - std::size_t{computing_};
   computing_ = whether;
 }
 

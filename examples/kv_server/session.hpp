@@ -41,7 +41,7 @@ public:
   static constexpr std::size_t flush_size = 64 * 1024;
   static constexpr std::size_t own_allowance = 128 * 1024;
 
-  session(server_state& server, workspace& shared, std::uint64_t id, front& side);
+  session(server_state& server, workspace& shared, front& side);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();
@@ -62,14 +62,8 @@ public:
       count_computing(false);  // not in process(): a client that is executed before this one would see it
     }
   }
-  // Makes compute() return soon.
-  void stop_computing() {
-    if (client_.sorting != nullptr) {
-      client_.sorting->job.stop();
-    }
-  }
 
-  bool is_in_company() const { return client_.waiting != nullptr || client_.subscriptions != 0; }
+  bool is_in_company() const { return client_.waiting != nullptr || !client_.channels.empty(); }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // call process()
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
   void time_out();  // ends the wait of a blocked client; call process() next

@@ -1,6 +1,5 @@
 // Commands on sets and on sorted sets.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -130,19 +129,6 @@ void smove(invocation& call) {
   call.reply.integer(there ? 1 : 0);
 }
 
-namespace {
-
-// As replies show it, with 17 digits.
-std::string score_text(double number) {
-  if (std::isinf(number)) {
-    return number > 0 ? "inf" : "-inf";
-  }
-  char text[40];
-  return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.17g", number))};
-}
-
-}  // namespace
-
 // ZADD key score member [score member ...], without options.
 void zadd(invocation& call) {
   if (call.arguments.size() % 2 != 0) {
@@ -158,17 +144,15 @@ void zadd(invocation& call) {
   }
   change<sorted_set_value> set(call.server.keys, call.arguments[1]);
   sorted_set_value& members = set.or_create();
-  std::int64_t added = 0;
+  const std::size_t before = members.size();
   bool changed = false;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    const auto placed = members.set(call.arguments[2 * i + 3], scores[i]);
-    changed = changed || placed != sorted_set_value::placed::already;
-    added += placed == sorted_set_value::placed::added ? 1 : 0;
+    changed = members.set(call.arguments[2 * i + 3], scores[i]) || changed;
   }
   if (!changed) {
     set.unchanged();
   }
-  call.reply.integer(added);
+  call.reply.integer(static_cast<std::int64_t>(members.size() - before));
 }
 
 void zpopmin(invocation& call) {
@@ -177,7 +161,10 @@ void zpopmin(invocation& call) {
     call.reply.array(0);
     return;
   }
-  call.reply.bulks({set->begin()->second, score_text(set->begin()->first)});
+  const double score = set->begin()->first;
+  char text[40];                                     // of 17 digits
+  std::snprintf(text, sizeof text, "%.17g", score);  // "inf" and "-inf", too
+  call.reply.bulks({set->begin()->second, text});
   set->drop_first();
 }
 

@@ -100,10 +100,8 @@ void sort(invocation& call) {
 void reply_sorted(invocation& call) {
   const auto done = std::move(call.from.sorting);
   call.from.state_memory -= done->bytes;
-  if (done->job.result() != sort_job::outcome::sorted) {
-    call.reply.error(done->job.result() == sort_job::outcome::stopped
-                         ? "ERR The server is ending"
-                         : "ERR One or more scores can't be converted into double");
+  if (done->job.result() == sort_job::outcome::not_numbers) {
+    call.reply.error("ERR One or more scores can't be converted into double");
     return;
   }
   const auto size = static_cast<std::int64_t>(done->job.size());

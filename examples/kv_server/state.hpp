@@ -32,7 +32,6 @@ namespace kv {
 //
 // Other clients put bytes for this client into `pushed` and wake its front; see session.hpp.
 
-struct command;
 struct invocation;
 struct server_state;
 
@@ -48,28 +47,11 @@ protected:
   ~front() = default;
 };
 
-// A request kept for later, with its own copy of the bytes.
-class stored_request {
-public:
-  stored_request(const command& found, const request& arguments);
-
-  const command& found() const { return *found_; }
-  request arguments() const { return {bytes_.data(), slices_.data(), slices_.size()}; }
-  std::size_t memory() const {
-    return sizeof(*this) + bytes_.capacity() + slices_.capacity() * sizeof(request::slice);
-  }
-
-private:
-  const command* found_;
-  std::string bytes_;
-  std::vector<request::slice> slices_;
-};
-
 struct transaction {
-  std::deque<stored_request> requests;
-  std::size_t arguments = 0, memory = 0;  // of all requests
-  unsigned flags = 0;                     // of all their commands
-  bool failed = false;                    // a request could not be queued: EXEC refuses
+  std::string text;                         // the requests, as the protocol writes them
+  std::size_t requests = 0, arguments = 0;  // of all requests
+  unsigned flags = 0;                       // of all their commands
+  bool failed = false;                      // a request could not be queued: EXEC refuses
 };
 
 struct waiting_for_list {
@@ -106,8 +88,7 @@ struct client {
   bool to_wake = false;             // in server_state::to_wake
   bool watched_changed = false;     // one of `watched`
   std::uint64_t watched_epoch = 0;  // of the store, when the first key that exists was watched; 0: none was
-  std::size_t subscriptions = 0;
-  buffer pushed;  // counted in server_state::client_memory
+  buffer pushed;                    // counted in server_state::client_memory
 
   std::uint64_t id;
   kv::front& front;
@@ -116,7 +97,7 @@ struct client {
   std::set<std::string, std::less<>> watched;
 };
 
-// The memory of a name that a client subscribes to or watches, here and in the store, about.
+// The memory of a name that a client subscribes to, watches or waits for, here and in the store, about.
 inline std::size_t registered_memory(std::string_view name) {
   return 256 + 2 * name.size();
 }
@@ -155,14 +136,6 @@ struct settings {
   protocol_limits protocol;
 };
 
-struct statistics {
-  std::uint64_t connections_received = 0;
-  std::uint64_t rejected_connections = 0;
-  std::uint64_t commands_processed = 0;
-  std::size_t connected_clients = 0;
-  std::atomic<std::size_t> computing_clients = 0;
-};
-
 // The sessions of one thread share a block to receive into, and the output block used last (session.hpp).
 struct workspace {
   std::array<char, std::size_t{16} << 10> receive_block;
@@ -199,7 +172,9 @@ struct server_state {
 
   settings config;
   store keys;
-  statistics stats;
+  std::uint64_t connections = 0;  // so far
+  std::size_t connected_clients = 0;
+  std::atomic<std::size_t> computing_clients = 0;
   blocked_clients blocked;
   std::deque<client*> to_wake;                                     // they have been pushed something
   std::map<std::string, std::set<client*>, std::less<>> channels;  // those that have subscribers

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -48,14 +47,6 @@ public:
   void unwatch(std::string_view key, bool& changed);
   void touch(std::string_view key);  // call it after a change in place
 
-  template <class Visit>
-  void for_each_key(Visit visit) const {
-    for (const shard& one : shards_) {
-      for (const auto& [key, content] : one) {
-        visit(std::string_view(key));
-      }
-    }
-  }
   std::size_t size() const { return size_; }
 
   // Maps do not get more buckets over it; their chains become longer instead. 0: no limit.

@@ -13,17 +13,17 @@ void assign_text(stored_text& to, std::string_view from) {
   }
 }
 
-sorted_set_value::placed sorted_set_value::set(std::string_view member, double score) {
+bool sorted_set_value::set(std::string_view member, double score) {
   const auto old = scores_.lower_bound(member);
   const bool is_new = old == scores_.end() || old->first != member;
   if (!is_new && old->second == score) {
-    return placed::already;
+    return false;
   }
   const auto place = order_.emplace(score, member).first;
   if (!is_new) {
     order_.erase(order_.find(position(old->second, member)));
     old->second = score;
-    return placed::moved;
+    return true;
   }
   try {
     scores_.emplace_hint(old, member, score);
@@ -31,7 +31,7 @@ sorted_set_value::placed sorted_set_value::set(std::string_view member, double s
     order_.erase(place);
     throw;
   }
-  return placed::added;
+  return true;
 }
 
 void sorted_set_value::drop_first() {

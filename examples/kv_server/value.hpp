@@ -58,8 +58,8 @@ public:
 
   std::size_t size() const { return scores_.size(); }
   bool empty() const { return scores_.empty(); }
-  enum class placed { already, moved, added };
-  placed set(std::string_view member, double score);  // if memory runs out nothing has changed
+  // Returns whether the score is new. If memory runs out nothing has changed.
+  bool set(std::string_view member, double score);
   positions::const_iterator begin() const { return order_.begin(); }
   positions::const_iterator end() const { return order_.end(); }
   void drop_first();

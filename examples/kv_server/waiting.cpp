@@ -1,5 +1,6 @@
 // Blocked clients, messages pushed to a client, and the removal of a client.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "commands.hpp"
@@ -9,11 +10,8 @@ namespace kv {
 namespace {
 
 std::size_t memory_of(const waiting_for_list& one) {
-  std::size_t bytes = sizeof(one);
-  for (const std::string& key : one.keys) {
-    bytes += 2 * (sizeof(std::string) + key.size()) + 128;
-  }
-  return bytes;
+  return std::accumulate(one.keys.begin(), one.keys.end(), sizeof(one),
+                         [](std::size_t sum, auto& key) { return sum + registered_memory(key); });
 }
 
 // Gives the first item of the list to the client.
@@ -95,20 +93,6 @@ void blocked_clients::serve_key(server_state& server, const std::string& key) {
   }
 }
 
-stored_request::stored_request(const command& found, const request& arguments) : found_(&found) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    bytes += arguments[i].size();
-  }
-  bytes_.reserve(bytes);
-  slices_.reserve(arguments.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    slices_.push_back(
-        {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(arguments[i].size())});
-    bytes_.append(arguments[i]);
-  }
-}
-
 void push_to(server_state& server, client& to, std::string_view bytes) {
   if (to.broken) {
     return;
@@ -146,7 +130,6 @@ void leave_channel(server_state& server, client& from, const std::string& name) 
     if (found->second.empty()) {
       server.channels.erase(found);
     }
-    --from.subscriptions;
     from.state_memory -= registered_memory(name);
   }
 }

@@ -9,15 +9,12 @@
 
 #ifdef KV_GIVES_WAY
 #include "sennit/no_yield.h"
+const bool kv::gives_way = true;
+#else
+const bool kv::gives_way = false;
 #endif
 
 namespace kv {
-
-#ifdef KV_GIVES_WAY
-const bool gives_way = true;
-#else
-const bool gives_way = false;
-#endif
 
 namespace {
 
@@ -66,9 +63,7 @@ void sort_job::run_at_once() {
 }
 
 void sort_job::run_portion() {
-  if (stopped_.load(std::memory_order_relaxed)) {
-    result_ = outcome::stopped;
-  } else if (prepared_ != size_) {
+  if (prepared_ != size_) {
     const std::size_t end = std::min(prepared_ + run_size, size_);
     for (std::size_t i = prepared_; !wanted_.by_text && i != end; ++i) {
       if (!find_number(items_[i])) {

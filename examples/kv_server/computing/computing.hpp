@@ -7,7 +7,6 @@
 // of this unit. tests/preempted.py checks that. Compiled without the plugin it computes in portions.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <string_view>
 
@@ -30,7 +29,7 @@ struct sort_order {
 // outcome is the same whatever it begins with.
 class sort_job {
 public:
-  enum class outcome { unfinished, sorted, not_numbers, stopped };
+  enum class outcome { unfinished, sorted, not_numbers };
 
   // Both have room for `size` elements.
   sort_job(sortable* items, sortable* spare, std::size_t size, sort_order wanted)
@@ -40,8 +39,6 @@ public:
   void run();
   // All of it, without giving way to other fibers.
   void run_at_once();
-  // Lets run() return soon. From anywhere.
-  void stop() { stopped_ = true; }
 
   outcome result() const { return result_; }
   std::size_t size() const { return size_; }
@@ -54,7 +51,6 @@ private:
   sortable *items_, *spare_;
   const std::size_t size_;
   const sort_order wanted_;
-  std::atomic<bool> stopped_{false};
   outcome result_ = outcome::unfinished;
   std::size_t prepared_ = 0;  // those before it have numbers and are sorted in runs
   std::size_t width_ = 0;     // of the runs that are merged

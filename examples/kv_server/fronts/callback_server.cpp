@@ -41,9 +41,7 @@ struct callback_state {
 class callback_connection final : public front {
 public:
   callback_connection(callback_state& all, descriptor socket)
-      : all_(all),
-        socket_(std::move(socket)),
-        session_(all.server, all.server.shared, all.server.stats.connections_received + 1, *this) {}
+      : all_(all), socket_(std::move(socket)), session_(all.server, all.server.shared, *this) {}
   ~callback_connection() {
     all_.deadlines.erase({deadline_, this});
     if (due_) {
@@ -178,7 +176,7 @@ private:
 class callback_server {
 public:
   explicit callback_server(server_state& server) : epoll_(::epoll_create1(EPOLL_CLOEXEC)), all_{server} {
-    signals_ = open_signals(stop_signals);
+    signals_ = open_signals();
     listener_ = listen_on(server.config.bind, server.config.port);
     watch(signals_.get(), EPOLLIN, &signals_);
     watch(listener_.get(), EPOLLIN | EPOLLET, &listener_);
@@ -210,8 +208,7 @@ private:
     if (all_.due.empty()) {
       const time_point first = all_.deadlines.empty() ? time_point::max() : all_.deadlines.begin()->first;
       const time_point next = std::min({first, retry_accept_, garbage_});
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
-      timeout = static_cast<int>(std::clamp<decltype(left)>(left, 0, 1000));
+      timeout = milliseconds_until(next);
     }
     std::array<epoll_event, 256> events;
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
@@ -220,7 +217,6 @@ private:
       if (what == &listener_) {
         accepting_ = true;
       } else if (what == &signals_) {
-        say_ending(all_.connections.size());
         ending_ = true;
       } else {
         static_cast<callback_connection*>(what)->on_events(events[static_cast<std::size_t>(i)].events);
@@ -256,7 +252,7 @@ private:
         }
         return;
       }
-      if (refuse_if_full(all_.server, all_.server.stats.connected_clients, socket)) {
+      if (refuse_if_full(all_.server.config, all_.server.connected_clients, socket.get())) {
         continue;
       }
       try {

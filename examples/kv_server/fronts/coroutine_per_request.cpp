@@ -34,8 +34,9 @@ public:
     body_ = body;
     argument_ = argument;
   }
-  void enter() { pass(); }
-  void leave() { pass(); }
+  // Enters the coroutine, or leaves it.
+  void enter() { other_ = sennit_swapstack(other_, reinterpret_cast<std::uintptr_t>(this)).from; }
+  void leave() { enter(); }
 
 private:
   static void begin(sennit_context from, std::uintptr_t word, std::uintptr_t, std::uintptr_t,
@@ -44,7 +45,6 @@ private:
     self->other_ = from;
     self->body_(self->argument_);
   }
-  void pass() { other_ = sennit_swapstack(other_, reinterpret_cast<std::uintptr_t>(this)).from; }
 
   sennit_context other_ = nullptr;
   void (*body_)(void*) = nullptr;
@@ -119,8 +119,8 @@ private:
   Switch switch_;
 };
 
-template <class Switch>
-void execute_pooled(invocation& call) {
+template <class Switch, bool pooled>
+void execute_in_one(invocation& call) {
   static std::vector<std::unique_ptr<request_coroutine<Switch>>> free_list;
   if (free_list.empty()) {
     free_list.push_back(std::make_unique<request_coroutine<Switch>>());
@@ -128,12 +128,9 @@ void execute_pooled(invocation& call) {
   auto spawned = std::move(free_list.back());
   free_list.pop_back();
   spawned->execute(call);
-  free_list.push_back(std::move(spawned));
-}
-
-template <class Switch>
-void execute_unpooled(invocation& call) {
-  std::make_unique<request_coroutine<Switch>>()->execute(call);
+  if constexpr (pooled) {
+    free_list.push_back(std::move(spawned));
+  }
 }
 
 }  // namespace
@@ -141,9 +138,9 @@ void execute_unpooled(invocation& call) {
 executor in_coroutines(const coroutine_settings& chosen) {
   settings_of_all = chosen;
   if (chosen.swap) {
-    return chosen.pooled ? execute_pooled<light_switch> : execute_unpooled<light_switch>;
+    return chosen.pooled ? execute_in_one<light_switch, true> : execute_in_one<light_switch, false>;
   }
-  return chosen.pooled ? execute_pooled<heavy_switch> : execute_unpooled<heavy_switch>;
+  return chosen.pooled ? execute_in_one<heavy_switch, true> : execute_in_one<heavy_switch, false>;
 }
 
 }  // namespace kv

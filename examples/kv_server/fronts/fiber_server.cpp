@@ -16,12 +16,11 @@
 // shared state, and not while it receives, sends or waits. Fibers of one thread need no lock: none of them
 // waits or yields while it uses that state (computing/computing.hpp).
 #include <algorithm>
-#include <list>
+#include <csignal>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <span>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -73,12 +72,7 @@ struct one_worker {
   }
 
   template <class Function>
-  static void spawn(Function&& function, std::string_view name) {
-    sennit::local::spawn(std::forward<Function>(function), {.name = name});
-  }
-  // A connection's fiber has no name, which would take memory while it has no stack.
-  template <class Function>
-  static void spawn_connection(Function&& function, std::size_t) {
+  static void spawn(Function&& function, std::size_t) {
     sennit::local::spawn(std::forward<Function>(function));
   }
 };
@@ -113,14 +107,10 @@ struct several_workers {
     return sennit::become(guard.locking(), next, std::move(state));
   }
 
+  // The number spreads connections over the workers. A connection's events arrive at the worker where it
+  // first waits.
   template <class Function>
-  static void spawn(Function&& function, std::string_view name) {
-    sennit::spawn(std::forward<Function>(function), {.name = name}).detach();
-  }
-  // Spreads the connections over the workers. A connection's events arrive at the worker where it first
-  // waits.
-  template <class Function>
-  static void spawn_connection(Function&& function, std::size_t number) {
+  static void spawn(Function&& function, std::size_t number) {
     sennit::spawn(std::forward<Function>(function), {.near = static_cast<unsigned>(number)}).detach();
   }
 };
@@ -145,17 +135,12 @@ public:
   explicit fiber_server(server_state& server) : server_(server) {}
 
   void serve() {
-    sennit::signal_set signals(stop_signals);
+    sennit::signal_set signals({SIGINT, SIGTERM});
     listener_ = sennit::tcp_listener(server_.config.bind, server_.config.port);
     say_serving(server_.config);
-    Kind::spawn([this] { return await_client(); }, "acceptor");
-    Kind::spawn([this] { return destroy_garbage_later(); }, "garbage");
+    Kind::spawn([this] { return await_client(); }, 0);
+    Kind::spawn([this] { return destroy_garbage_later(); }, 0);
     signals.wait();
-    const std::lock_guard hold(guard_);
-    say_ending(connections_.size());
-    for (connection* each : connections_) {
-      each->stop_computing();
-    }
   }
 
 private:
@@ -191,24 +176,19 @@ private:
   // Whether a connection has begun.
   bool accept_one() {
     sennit::tcp_stream stream = listener_.accept();
-    std::unique_lock hold(guard_);
-    if (server_.stats.connected_clients >= server_.config.max_clients) {
-      ++server_.stats.rejected_connections;
-      hold.unlock();
-      std::error_code gone_already;
-      stream.write_all(too_many_clients, gone_already, clock::now());
+    const std::lock_guard hold(guard_);
+    if (refuse_if_full(server_.config, server_.connected_clients, stream.native_handle())) {
       return false;
     }
-    const std::size_t number = server_.stats.connections_received;
+    const std::size_t number = server_.connections;
     auto arrived = std::make_unique<connection>(std::move(stream), *this);
-    Kind::spawn_connection(
-        [arrived = std::move(arrived)]() mutable { return connection::begin(std::move(arrived)); }, number);
+    Kind::spawn([arrived = std::move(arrived)]() mutable { return connection::begin(std::move(arrived)); },
+                number);
     return true;
   }
   server_state& server_;
   sennit::tcp_listener listener_;
-  mutex guard_;  // protects the server's state and the list
-  std::list<connection*> connections_;
+  mutex guard_;                                         // protects the server's state
   typename Kind::semaphore beginners_{most_beginners};  // fibers that have a stack and have not run yet
 };
 
@@ -222,9 +202,7 @@ public:
       : of_(of),
         stream_(std::move(stream)),
         space_(of.server_),
-        session_(of.server_, of.server_.shared, of.server_.stats.connections_received + 1, *this),
-        place_(of.connections_.insert(of.connections_.end(), this)) {}
-  ~connection() { of_.connections_.erase(place_); }
+        session_(of.server_, of.server_.shared, *this) {}
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
@@ -232,8 +210,6 @@ public:
     its->of_.beginners_.release();
     return rest(std::move(its));
   }
-
-  void stop_computing() { session_.stop_computing(); }
 
   void wake() override {
     bool message = true;
@@ -244,7 +220,6 @@ public:
   // Ends any wait for the stream, for news, or for both.
   void break_off() override {
     stream_.close();
-    stop_computing();
     wake();
   }
   bool is_gone() override { return !stream_.is_open() || peer_is_gone(stream_.native_handle()); }
@@ -349,7 +324,6 @@ private:
   session session_;
   bool more_has_come_ = false;
   std::unique_ptr<channel> news_;  // made when the client first blocks or subscribes
-  typename std::list<connection*>::iterator place_;
 };
 
 }  // namespace

@@ -14,19 +14,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <system_error>
 
 namespace kv {
-
-namespace {
-
-[[noreturn]] void fail(int error, const std::string& address, std::uint16_t port) {
-  throw std::system_error(error, std::generic_category(),
-                          "listen on " + address + " port " + std::to_string(port));
-}
-
-}  // namespace
 
 void say_serving(const settings& config) {
   std::printf("Serving on %s:%u, up to %zu clients; Ctrl-C ends it.\n", config.bind.c_str(), config.port,
@@ -35,11 +27,6 @@ void say_serving(const settings& config) {
     std::printf("Commands that compute give way to others after %lld us.\n",
                 static_cast<long long>(config.time_slice.count()));
   }
-  std::fflush(stdout);
-}
-
-void say_ending(std::size_t connections) {
-  std::printf("Ending; connections to finish: %zu\n", connections);
   std::fflush(stdout);
 }
 
@@ -76,8 +63,12 @@ descriptor listen_on(const std::string& address, std::uint16_t port) {
   wanted.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
+  const auto fail = [&](int error) {
+    throw std::system_error(error, std::generic_category(),
+                            "listen on " + address + " port " + std::to_string(port));
+  };
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &list) != 0) {
-    fail(EINVAL, address, port);
+    fail(EINVAL);
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, freeaddrinfo);
   descriptor made(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -85,17 +76,24 @@ descriptor listen_on(const std::string& address, std::uint16_t port) {
   if (made.get() < 0 || ::setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||  // connections inherit it
       ::bind(made.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(made.get(), SOMAXCONN) != 0) {
-    fail(errno, address, port);
+    fail(errno);
   }
   return made;
 }
 
-descriptor open_signals(std::span<const int> signals) {
+int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::steady_clock;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
+  return deadline == steady_clock::time_point::max()
+             ? -1
+             : static_cast<int>(std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max()));
+}
+
+descriptor open_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int each : signals) {
-    sigaddset(&set, each);
-  }
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   descriptor made(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
   if (made.get() < 0) {
@@ -109,11 +107,11 @@ descriptor accept_from(const descriptor& listener, bool blocking) {
       ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK)));
 }
 
-bool refuse_if_full(server_state& server, std::size_t clients, const descriptor& socket) {
-  const bool full = clients >= server.config.max_clients;
+bool refuse_if_full(const settings& config, std::size_t clients, int socket) {
+  constexpr std::string_view refusal = "-ERR max number of clients reached\r\n";
+  const bool full = clients >= config.max_clients;
   if (full) {
-    ++server.stats.rejected_connections;
-    ::send(socket.get(), too_many_clients.data(), too_many_clients.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ::send(socket, refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   return full;
 }

@@ -9,18 +9,13 @@
 // std::system_error if it cannot listen.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "state.hpp"
 
 namespace kv {
-
-inline constexpr int stop_signals[] = {SIGINT, SIGTERM};
 
 void serve_with_fibers(server_state& server, unsigned workers);
 void serve_with_callbacks(server_state& server);
@@ -37,16 +32,12 @@ struct coroutine_settings {
 // Returns the executor for server_state::run_request. The settings hold for the whole process.
 executor in_coroutines(const coroutine_settings& chosen);
 
-// What a server says when it has begun to listen, and when it ends.
+// Prints where the server listens.
 void say_serving(const settings& config);
-void say_ending(std::size_t connections);
 
 // The background work of every front: destroys removed values, some elements at a time. Returns when to call
 // it again.
 std::chrono::steady_clock::time_point destroy_garbage(server_state& server);
-
-// For a client more than settings::max_clients.
-inline constexpr std::string_view too_many_clients = "-ERR max number of clients reached\r\n";
 
 // Plain descriptors: for the fronts that have no library to open them, and what all fronts ask of a socket.
 class descriptor {
@@ -70,15 +61,18 @@ private:
 // A non-blocking socket that listens. Throws std::system_error.
 descriptor listen_on(const std::string& address, std::uint16_t port);
 
-// A signalfd for these signals, which are blocked from now on, in threads begun later too. Throws
+// A signalfd for SIGINT and SIGTERM, which are blocked from now on, in threads begun later too. Throws
 // std::system_error.
-descriptor open_signals(std::span<const int> signals);
+descriptor open_signals();
+
+// Milliseconds until then, as poll() and epoll_wait() wait for them: -1 for max().
+int milliseconds_until(std::chrono::steady_clock::time_point deadline);
 
 // The next connection, blocking or not, with TCP_NODELAY; empty, with errno: there is none now.
 descriptor accept_from(const descriptor& listener, bool blocking);
 
-// Returns whether there are max_clients already, and then answers with an error.
-bool refuse_if_full(server_state& server, std::size_t clients, const descriptor& socket);
+// Returns whether `clients` are all that may connect, and then answers with an error.
+bool refuse_if_full(const settings& config, std::size_t clients, int socket);
 
 // Whether the peer has ended its stream, with nothing left to read, or broken it off.
 bool peer_is_gone(int socket);

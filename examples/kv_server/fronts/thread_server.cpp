@@ -8,10 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <limits>
 #include <list>
 #include <mutex>
 #include <system_error>
@@ -26,13 +24,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 using time_point = clock::time_point;
-
-// poll(2) until a moment. Returns how many are ready.
-int poll_until(std::span<pollfd> waits, time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
-  const auto most = std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max());
-  return ::poll(waits.data(), waits.size(), deadline == time_point::max() ? -1 : static_cast<int>(most));
-}
 
 struct shared_state {
   server_state& server;
@@ -49,7 +40,7 @@ public:
   thread_connection(shared_state& all, workspace& space, descriptor socket)
       : all_(all),
         socket_(std::move(socket)),
-        session_(all.server, space, all.server.stats.connections_received + 1, *this),
+        session_(all.server, space, *this),
         place_(all.connections.insert(all.connections.end(), this)) {
     if (all.ending) {
       break_off();
@@ -87,7 +78,6 @@ public:
   // Ends this thread's wait for the socket.
   void break_off() override {
     ::shutdown(socket_.get(), SHUT_RDWR);
-    session_.stop_computing();
     wake();
   }
   bool is_gone() override { return peer_is_gone(socket_.get()); }
@@ -108,7 +98,7 @@ private:
     pollfd waits[] = {{socket_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}};
     int ready = 1;
     if (in_company) {
-      ready = poll_until(waits, deadline);
+      ready = ::poll(waits, 2, milliseconds_until(deadline));
     }
     ssize_t count = -1;
     errno = EAGAIN;
@@ -167,14 +157,14 @@ void accept_one(shared_state& all, const descriptor& listener) {
     return;
   }
   const std::lock_guard hold(all.lock);
-  if (refuse_if_full(all.server, all.threads, socket)) {
+  if (refuse_if_full(all.server.config, all.threads, socket.get())) {
     return;
   }
   try {
     std::thread(serve_connection, std::ref(all), std::move(socket)).detach();
     ++all.threads;
   } catch (const std::system_error&) {
-    ++all.server.stats.rejected_connections;  // no more threads: this client is closed
+    // No more threads: this client is closed.
   }
 }
 
@@ -182,12 +172,12 @@ void accept_one(shared_state& all, const descriptor& listener) {
 
 void serve_with_threads(server_state& server) {
   shared_state all{server};
-  const descriptor signals = open_signals(stop_signals);
+  const descriptor signals = open_signals();
   const descriptor listener = listen_on(server.config.bind, server.config.port);
   say_serving(server.config);
   time_point garbage = clock::now();
   for (pollfd waits[] = {{signals.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}}; waits[0].revents == 0;) {
-    poll_until(waits, garbage);
+    ::poll(waits, 2, milliseconds_until(garbage));
     if (waits[1].revents != 0) {
       accept_one(all, listener);
     }
@@ -198,7 +188,6 @@ void serve_with_threads(server_state& server) {
   }
   std::unique_lock hold(all.lock);
   all.ending = true;
-  say_ending(all.connections.size());
   for (thread_connection* each : all.connections) {
     each->break_off();
   }

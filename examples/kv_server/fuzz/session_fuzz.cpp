@@ -69,7 +69,7 @@ std::string converse(const settings& chosen, const std::vector<std::string>& par
   world all(chosen);
   std::string told;
   {
-    peer client(all.server(), 1);
+    peer client(all.server());
     for (const std::string& each : parts) {
       client.send(each);
     }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "harness.hpp"
 
@@ -65,7 +64,7 @@ peer& world::at(std::size_t index) {
     one.reset();
   }
   if (one == nullptr) {
-    one = std::make_unique<peer>(*server_, index + 1);
+    one = std::make_unique<peer>(*server_);
   }
   return *one;
 }
@@ -85,28 +84,20 @@ bool world::settle() {
   return had;
 }
 
-void world::erase_all() {
-  std::vector<std::string> all;
-  keys().for_each_key([&](std::string_view key) { all.emplace_back(key); });
-  for (const std::string& each : all) {
-    keys().erase(each);
-  }
-  while (keys().destroy_garbage(10)) {
-  }
-}
-
 void world::end() {
   for (auto& each : peers_) {
     each.reset();
     settle();
   }
   server_state& server = *server_;
-  require(server.stats.connected_clients == 0, "nobody is counted as connected who is not");
+  require(server.connected_clients == 0, "nobody is counted as connected who is not");
   require(server.client_memory == 0, "the memory of clients is given back");
   require(server.blocked.size() == 0, "nobody waits who has gone");
   require(server.channels.size() == 0, "nobody listens who has gone");
-  erase_all();
-  require(keys().size() == 0, "a store whose keys are erased is empty");
+  keys().clear();
+  while (keys().destroy_garbage(10)) {
+  }
+  require(keys().size() == 0, "a store that is cleared is empty");
   require(memory_in_use == memory_in_the_beginning_, "an empty store is charged nothing");
 }
 

@@ -13,8 +13,7 @@ namespace kv::fuzz {
 // One client and its session.
 class peer final : public front {
 public:
-  peer(server_state& server, std::uint64_t id)
-      : server_(server), session_(server, server.shared, id, *this) {}
+  explicit peer(server_state& server) : server_(server), session_(server, server.shared, *this) {}
 
   void wake() override { woken_ = true; }
   void break_off() override { broken_off_ = true; }
@@ -62,8 +61,6 @@ public:
   void end();
 
 private:
-  void erase_all();
-
   std::unique_ptr<server_state> server_;
   std::array<std::unique_ptr<peer>, peers> peers_;
   std::size_t memory_in_the_beginning_ = 0;

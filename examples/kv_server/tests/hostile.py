@@ -10,19 +10,18 @@ import resource
 import select
 import signal
 import socket
-import struct
 import time
 
 from server_process import (
-    MIB, PROMPT, Failure, ServerError, ServerProcess, check, connect, information, receive, run_scenarios, wait_until)
+    MIB, PROMPT, Failure, ServerError, ServerProcess, check, connect, information, receive, receive_all, reset,
+    run_scenarios, wait_until)
 
 
-def receive_all(client):
-    received = b""
-    with contextlib.suppress(ConnectionResetError):
-        while chunk := client.recv(1 << 16):
-            received += chunk
-    return received
+def sending(port, sent):
+    """A new client that has sent it."""
+    client = connect(port)
+    client.sendall(sent)
+    return client
 
 
 def say(client, sent, expected):
@@ -54,29 +53,12 @@ def send_until_blocked(client, data, most):
             break
 
 
-def reset(client):
-    """Closes with a reset instead of a FIN."""
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.close()
-
-
-def pumped(port, data, rounds):
-    """Sends `data` so often, reading replies, and returns when a PING behind it all is answered."""
+def pumped(port, data, replies, rounds):
+    """Sends `data`, and reads so many bytes of replies, again and again."""
     with connect(port) as client:
-        client.setblocking(False)
-        left, tail = rounds, b""
-        while not tail.endswith(b"+PONG\r\n"):
-            readable, writable, _ = select.select([client], [client] if left >= 0 else [], [], PROMPT)
-            check(readable or writable, "a client that reads is not served")
-            if readable:
-                chunk = client.recv(1 << 18)
-                check(chunk, "a client that reads was closed")
-                tail = (tail + chunk)[-7:]
-            if writable:
-                client.setblocking(True)
-                client.sendall(data if left else b"PING\r\n")
-                client.setblocking(False)
-                left -= 1
+        for _ in range(rounds):
+            client.sendall(data)
+            receive(client, replies)
 
 
 @contextlib.contextmanager
@@ -102,17 +84,13 @@ def half_frames(start):
     """Clients that stop in mid-request cost only what they sent, and all of them together are bounded."""
     with start("--maxmemory-clients", str(64 * MIB)) as server:
         before = server.resident_bytes()
-        announcing = [connect(server.port) for _ in range(100)]
-        for client in announcing:
-            client.sendall(b"*4096\r\n$16000000\r\n")
+        announcing = [sending(server.port, b"*4096\r\n$16000000\r\n") for _ in range(100)]
         check_answers(server)
         check_resident(server, before + 16 * MIB, "after 100 announcements of 16 MB")
-        small = [connect(server.port) for _ in range(300)]
-        for client in small:
-            client.sendall(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$50000\r\n" + b"x" * 1000)
-        big = [connect(server.port) for _ in range(12)]
+        begun = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$50000\r\n" + b"x" * 1000
+        small = [sending(server.port, begun) for _ in range(300)]
+        big = [sending(server.port, b"*2\r\n$4\r\nECHO\r\n$16700000\r\n") for _ in range(12)]
         for client in big:
-            client.sendall(b"*2\r\n$4\r\nECHO\r\n$16700000\r\n")
             send_until_blocked(client, b"x" * MIB, 15 * MIB)
             check_answers(server)
         check_resident(server, before + 120 * MIB, "12 clients with 15 MiB of a request each")
@@ -141,7 +119,7 @@ def pipelines(start):
         for number, client in enumerate(clients):
             reset(client) if number % 2 else client.close()
         wait_until(lambda: server.resident_bytes() < before + 16 * MIB, "memory was not given back")
-        with children(4, lambda: pumped(server.port, b"PING\r\n" * 10000, 1 << 40)):
+        with children(4, lambda: pumped(server.port, b"PING\r\n" * 10000, 70000, 1 << 40)):
             for _ in range(200):
                 check_answers(server)
 
@@ -181,18 +159,10 @@ def ask_each(clients):
 
 def too_many_clients(start):
     """Those beyond --maxclients are told so; when one leaves another comes in."""
-    with start("--maxclients", "10") as server:
-        served = []
-
-        def ten_are_served():
-            for client in served:
-                client.close()
-            served[:] = [connect(server.port) for _ in range(10)]
-            with contextlib.suppress(Failure):
-                return ask_each(served) is None
-            return False
-
-        wait_until(ten_are_served, "the clients before them have not gone")
+    with start("--maxclients", "10") as server, connect(server.port) as first:
+        wait_until(lambda: information(first, "connected_clients") == 1, "the client before it has not gone")
+        served = [first] + [connect(server.port) for _ in range(9)]
+        ask_each(served)
         for _ in range(20):
             with connect(server.port) as client:
                 check(receive_all(client) == b"-ERR max number of clients reached\r\n", "not refused")
@@ -255,7 +225,7 @@ def clean_shutdown(start):
 
 def asks_right_after_waiting(start):
     """A client that was blocked asks again as soon as it is answered, or before: nothing that it sends is forgotten."""
-    with start() as server, children(2, lambda: pumped(server.port, b"PING\r\n" * 10000, 1 << 40)), \
+    with start() as server, children(2, lambda: pumped(server.port, b"PING\r\n" * 10000, 70000, 1 << 40)), \
             connect(server.port) as blocked, connect(server.port) as other:
         for turn in range(400):
             blocked.sendall(b"BLPOP list 0\r\n")
@@ -283,17 +253,14 @@ def endless_state(start):
         for what, (opening, line) in endless.items():
             with connect(server.port) as client:
                 client.sendall(opening)
-                ended = False
-                for i in range(0, 200_000, 100):
-                    try:
+                with contextlib.suppress(OSError):  # closed
+                    for i in range(0, 200_000, 100):
                         client.sendall(b"".join(line % number for number in range(i, i + 100)))
                         received = client.recv(1 << 20) if select.select([client], [], [], 0)[0] else None
-                        ended = received is not None and (not received or b" is limited to 4096 elements and" in received)
-                    except OSError:
-                        ended = True
-                    if ended:
-                        break
-                check(ended, f"{what} without end")
+                        if received is not None and (not received or b" is limited to 4096 elements and" in received):
+                            break
+                    else:
+                        raise Failure(f"{what} without end")
             check_answers(server)
             check_resident(server, before + 96 * MIB, what)
             wait_until(lambda: information(server, "blocked_clients") == 0, "a closed client waits still")
@@ -304,12 +271,10 @@ def endless_state(start):
 def killed_children(start):
     """Clients killed in mid-frame, blocked, or stopped by SIGSTOP: nothing pushed for the dead is lost."""
     def behave(sent):
-        client = connect(port)
-        client.sendall(sent)
-        time.sleep(60)
+        with sending(server.port, sent):
+            time.sleep(60)
 
     with start() as server, connect(server.port) as other:
-        port = server.port
         with children(5, lambda: behave(b"BLPOP queue 0\r\n")) as blocked, \
                 children(5, lambda: behave(b"*3\r\n$5\r\nRPUSH\r\n$5\r\nqueue\r\n$10000\r\nabc")) as half, \
                 children(1, lambda: behave(b"SUBSCRIBE news\r\n")) as stopped:
@@ -324,7 +289,7 @@ def killed_children(start):
             # At once: the server may not have noticed any of it.
             say(other, b"RPUSH queue a b c d e\r\nLRANGE queue 0 -1\r\n",
                 b":5\r\n*5\r\n" + b"".join(b"$1\r\n%c\r\n" % item for item in b"abcde"))
-            pumped(server.port, b"PUBLISH news " + b"x" * 60000 + b"\r\n", 1000)
+            pumped(server.port, b"PUBLISH news " + b"x" * 60000 + b"\r\n", 4, 1000)
             wait_until(lambda: information(server, "pubsub_channels") == 0, "a subscriber that never reads is kept")
             check_answers(server)
         wait_until(lambda: information(server, "blocked_clients") == 0, "the dead wait still")

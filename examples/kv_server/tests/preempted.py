@@ -8,7 +8,6 @@ can count one only if it is executed while that computes.
 """
 
 import pathlib
-import select
 import subprocess
 
 from scenarios import Client
@@ -16,10 +15,6 @@ from server_process import check, encode, information, run_scenarios
 
 ELEMENTS = 250_000  # some 40 ms
 AT_ONCE = 2_500
-
-
-def is_silent(client):
-    return not client.received and not select.select([client.socket], [], [], 0)[0]
 
 
 def fill(client):
@@ -35,25 +30,12 @@ def served_beside(computing, other, sorts, enough):
     served = 0
     for _ in range(sorts):
         computing.send("SORT numbers LIMIT 0 3")
-        while is_silent(computing):
+        while computing.is_silent(0):
             served += information(other.socket, "computing_clients")
         check(computing.reply() == [b"0", b"1", b"2"], "the numbers are not sorted")
         if served >= enough:
             break
     return served
-
-
-def nobody_is_served(computing, other):
-    served = served_beside(computing, other, 5, 1 << 60)
-    check(served == 0, f"{served} replies in the midst of SORTs")
-    return "nobody was served in the midst of 5 SORTs"
-
-
-def others_are_served(computing, other):
-    """In the midst of a SORT; that of a busy machine may be over before anybody looks."""
-    served = served_beside(computing, other, 200, 20)
-    check(served >= 20, f"{served} replies in the midst of 200 SORTs")
-    return f"{served} replies in the midst of SORTs"
 
 
 def the_end_comes(start):
@@ -77,29 +59,31 @@ def shares_no_code(archive):
     check(not shared, "\n".join(["functions that may be others', too:", *shared]))
 
 
-def beside_sort(start, scenario, is_preemptible):
+def beside_sort(start, is_preemptible, sorts, least):
+    """Others get `least` replies during SORTs, or none. On a busy machine a SORT may be over before another client asks."""
     with start() as server:
         clients = [Client(server.port), Client(server.port)]
         found = information(clients[0].socket, "preemptible")
         check(found == is_preemptible, f"INFO says preemptible:{found}")
         fill(clients[0])
-        said = scenario(*clients)
+        served = served_beside(*clients, sorts, least or 1 << 60)
+        check(served >= least if least else served == 0, f"{served} replies during {sorts} SORTs")
         check(server.is_running(), server.output())
     the_end_comes(start)
-    return said
+    return f"{served} replies during SORTs"
 
 
 def preemptible(start):
     shares_no_code(pathlib.Path(start.server).with_name("libkv_computing.a"))
-    return beside_sort(start, others_are_served, True)
+    return beside_sort(start, True, 200, 20)
 
 
 def portions(start):
-    return beside_sort(start, others_are_served, False)
+    return beside_sort(start, False, 200, 20)
 
 
 def time_slice_off(start):
-    return beside_sort(lambda: start("--time-slice", "off"), nobody_is_served, False)
+    return beside_sort(lambda: start("--time-slice", "off"), False, 5, 0)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 """Runs the real clients, redis-cli and redis-benchmark, against kv_server."""
 
+import contextlib
 import csv
 import os
 import pty
 import subprocess
 import time
 
-from server_process import ServerError, run_scenarios
+from server_process import check, run_scenarios, wait_until
 
 
 def run(*arguments, given=""):
     done = subprocess.run(arguments, input=given, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode != 0:
-        raise ServerError(f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}")
-    if done.stderr:
-        raise ServerError(f"{' '.join(arguments)}: {done.stderr}")
+    failed = done.returncode != 0 or done.stderr
+    check(not failed, f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -29,18 +28,15 @@ def check_cli(port):
                 '(integer) 1\n1) "m"\n2) "1.5"\n'
                 "(error) WRONGTYPE Operation against a key holding the wrong kind of value\nOK\nQUEUED\n1) (integer) 1\n")
     got = run(*cli, "--no-raw", given=script).replace("\n\n", "\n")
-    if got != expected:
-        raise ServerError(f"redis-cli printed\n{got}\ninstead of\n{expected}")
-    if run(*cli, "--pipe", given="PING\r\n" * 1000).splitlines()[-1] != "errors: 0, replies: 1000":
-        raise ServerError("redis-cli --pipe lost replies")
+    check(got == expected, f"redis-cli printed\n{got}\ninstead of\n{expected}")
+    piped = run(*cli, "--pipe", given="PING\r\n" * 1000).splitlines()[-1]
+    check(piped == "errors: 0, replies: 1000", f"redis-cli --pipe: {piped}")
     listening = subprocess.Popen([*cli, "SUBSCRIBE", "news"], stdout=subprocess.PIPE, text=True)
-    while run(*cli, "PUBLISH", "news", "hello") != "1\n":
-        time.sleep(0.02)
+    wait_until(lambda: run(*cli, "PUBLISH", "news", "hello") == "1\n", "redis-cli does not subscribe")
     shown = [listening.stdout.readline().strip() for _ in range(6)]
     listening.kill()
     listening.wait()
-    if shown != ["subscribe", "news", "1", "message", "news", "hello"]:
-        raise ServerError(f"redis-cli SUBSCRIBE showed {shown}")
+    check(shown == ["subscribe", "news", "1", "message", "news", "hello"], f"redis-cli SUBSCRIBE showed {shown}")
 
 
 def check_interactive_cli(port):
@@ -54,16 +50,10 @@ def check_interactive_cli(port):
         time.sleep(0.2)
         os.write(terminal, line)
         shown = b""
-        try:
-            while answer not in shown or not answer:
-                chunk = os.read(terminal, 4096)
-                if not chunk:
-                    break
+        with contextlib.suppress(OSError):  # the terminal's other side is closed
+            while (answer not in shown or not answer) and (chunk := os.read(terminal, 4096)):
                 shown += chunk
-        except OSError:  # the terminal's other side is closed
-            pass
-        if answer not in shown:
-            raise ServerError(f"redis-cli showed {shown!r}")
+        check(answer in shown, f"redis-cli showed {shown!r}")
     os.waitpid(child, 0)
     os.close(terminal)
 
@@ -76,10 +66,8 @@ def check_benchmark(port):
                 "LRANGE_600 (first 600 elements)", "MSET (10 keys)"]
     for pipeline in ("1", "16"):
         output = run("redis-benchmark", "-p", str(port), "-n", "3000", "-P", pipeline, "-r", "1000", "--csv")
-        rows = list(csv.DictReader(output.splitlines()))
-        names = [row["test"] for row in rows]
-        if names != expected:
-            raise ServerError(f"redis-benchmark ran {names}:\n{output}")
+        names = [row["test"] for row in csv.DictReader(output.splitlines())]
+        check(names == expected, f"redis-benchmark ran {names}:\n{output}")
 
 
 def redis_clients(start):

@@ -12,9 +12,8 @@ import contextlib
 import re
 import select
 import socket
-import struct
 
-from server_process import Failure, connect, information, wait_until
+from server_process import Failure, connect, information, reset, wait_until
 
 
 class ReplyReader:
@@ -23,13 +22,9 @@ class ReplyReader:
     def __init__(self, data):
         self.data, self.at = data, 0
 
-    def line(self):
-        end = self.data.index(b"\r\n", self.at)
-        found, self.at = self.data[self.at:end], end + 2
-        return found
-
     def one(self):
-        line = self.line()
+        end = self.data.index(b"\r\n", self.at)
+        line, self.at = self.data[self.at:end], end + 2
         kind, rest = line[:1], line[1:]
         if kind == b"*":
             return None if rest == b"-1" else [self.one() for _ in range(int(rest))]
@@ -65,10 +60,9 @@ class Client:
                 found = reader.one()
                 self.received = self.received[reader.at:]
                 return found
-            try:
+            chunk = b""
+            with contextlib.suppress(ConnectionResetError):
                 chunk = self.socket.recv(1 << 16)
-            except ConnectionResetError:
-                chunk = b""
             if not chunk:
                 return b"(closed)"
             self.received += chunk
@@ -77,15 +71,14 @@ class Client:
         self.send(line)
         return self.reply()
 
-    def is_silent(self):
-        return not self.received and not select.select([self.socket], [], [], 0.05)[0]
+    def is_silent(self, seconds=0.05):
+        return not self.received and not select.select([self.socket], [], [], seconds)[0]
 
     def close(self):
         self.socket.close()
 
     def reset(self):
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
+        reset(self.socket)
 
     def half_close(self):
         self.socket.shutdown(socket.SHUT_WR)
@@ -120,11 +113,8 @@ def transactions_do_not_interleave(client):
     clients = [client() for _ in range(5)]
     for each in clients:
         each.send("MULTI", *["INCR n"] * 200, "EXEC")
-    results = []
-    for each in clients:
-        numbers = [int(number[1:]) for number in [each.reply() for _ in range(202)][-1]]
-        results.append(numbers == list(range(numbers[0], numbers[0] + 200)))
-    return results + [clients[0].ask("GET n")]
+    results = [[each.reply() for _ in range(202)][-1] for each in clients]
+    return [[int(number[1:]) - int(numbers[0][1:]) for number in numbers] for numbers in results] + [clients[0].ask("GET n")]
 
 
 def much_is_sorted(client):
@@ -133,13 +123,12 @@ def much_is_sorted(client):
     numbers = [number * 7919 % 4000 - 1000 for number in range(4000)]
     for at in range(0, 4000, 1000):
         part = numbers[at:at + 1000]
-        one.ask("RPUSH list " + " ".join(map(str, part)))
-        one.ask("SADD set " + " ".join(map(str, part)))
+        for command in ("RPUSH list ", "SADD set "):
+            one.ask(command + " ".join(map(str, part)))
         one.ask("ZADD sorted " + " ".join(f"{-number} {number}" for number in part))
     one.ask("RPUSH list " + " ".join(["x" * 3000 + str(number) for number in range(20)]))
     said = [one.ask("SORT list"), one.ask("SORT list LIMIT 3990 20")]
-    for line in ("SORT list ALPHA", "SORT list ALPHA DESC LIMIT 100 3000", "SORT set", "SORT sorted DESC",
-                 "SORT set DESC"):
+    for line in ("SORT list ALPHA", "SORT list ALPHA DESC LIMIT 100 3000", "SORT set", "SORT sorted DESC"):
         one.send(line, "PING", "SORT set LIMIT 4000 1")
         said += [one.reply(), one.reply(), other.ask("PING"), one.reply()]
     one.send("MULTI", "SORT set LIMIT 0 2000", "PING", "EXEC")
@@ -176,9 +165,7 @@ def play(scenario, server):
         return made
 
     def named(name):
-        if name not in clients:
-            clients[name] = Client(server.port)
-        return clients[name]
+        return clients.get(name) or clients.setdefault(name, Client(server.port))
 
     def blocked():
         return information(server, "blocked_clients")

@@ -7,9 +7,12 @@ import argparse
 import contextlib
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,6 +52,20 @@ def receive(client, count):
     return received
 
 
+def receive_all(client):
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := client.recv(1 << 16):
+            received += chunk
+    return received
+
+
+def reset(client):
+    """Closes with a reset instead of a FIN."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
 def encode(*words):
     """A request: an array of bulk strings."""
     words = [each if isinstance(each, bytes) else str(each).encode() for each in words]
@@ -57,27 +74,23 @@ def encode(*words):
 
 def information(server, name):
     """A number from INFO. `server` is a server, or the socket of a client that asks."""
-    with contextlib.ExitStack() as stack:
-        client = server if isinstance(server, socket.socket) else stack.enter_context(connect(server.port))
-        client.sendall(b"INFO\r\n")
-        head = b""
-        while not head.endswith(b"\r\n"):
-            head += receive(client, 1)
-        for line in receive(client, int(head[1:]) + 2).decode().split("\r\n"):
-            if line.startswith(name + ":"):
-                return int(line.partition(":")[2])
-    raise Failure(f"INFO does not tell {name}")
+    if not isinstance(server, socket.socket):
+        with connect(server.port) as client:
+            return information(client, name)
+    server.sendall(b"INFO\r\n")
+    head = b""
+    while not head.endswith(b"\r\n"):
+        head += receive(server, 1)
+    return int(re.search(rf"^{name}:(\d+)", receive(server, int(head[1:]) + 2).decode(), re.MULTILINE)[1])
 
 
 def free_port():
     """A free port below those that the kernel gives to clients."""
-    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as text:
-        first_of_clients = int(text.read().split()[0])
     for _ in range(100):
         with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", random.randrange(5000, max(first_of_clients, 6000))))
+            probe.bind(("127.0.0.1", random.randrange(5000, 32000)))
             return probe.getsockname()[1]
-    raise ServerError(f"no port below {first_of_clients} is free")
+    raise ServerError("no port from 5000 to 32000 is free")
 
 
 def connect(port, timeout=20):
@@ -86,34 +99,21 @@ def connect(port, timeout=20):
     return client
 
 
-def parse_arguments(description, **more):
-    """A test's command line: the server's binary, options for it, and `more` positional ones."""
+def run_scenarios(description, scenarios):
+    """A test's main: each function gets one that starts a server with more options; it may return what to print."""
+    names = {each.__name__: each for each in scenarios}
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("server", type=os.path.abspath, help="kv_server's binary")
     parser.add_argument("--options", default=[], type=str.split, metavar="WORDS",
                         help="for the server, as in --options='--front callback'")
-    for name, options in more.items():
-        parser.add_argument(name, **options)
-    return parser.parse_intermixed_args()
-
-
-def server_title(chosen):
-    return f" ({' '.join(chosen.options)})" if chosen.options else ""
-
-
-def run_scenarios(description, scenarios):
-    """A test's main: each function gets one that starts a server with more options; it may return what to print."""
-    names = [each.__name__ for each in scenarios]
-    asked = parse_arguments(description, scenario={"nargs": "*", "help": "only these: " + " ".join(names)})
-    unknown = set(asked.scenario) - set(names)
-    if unknown:
-        sys.exit(f"no such scenario: {' '.join(unknown)}")
+    parser.add_argument("scenario", nargs="*", help="only these: " + " ".join(names))
+    asked = parser.parse_intermixed_args()
+    chosen = [names[each] for each in asked.scenario or names]
 
     def start(*options):
         return ServerProcess(lambda port: kv_server_command(asked.server, port, *asked.options, *options))
 
     start.server, start.options = asked.server, asked.options
-    chosen = [each for each in scenarios if each.__name__ in (asked.scenario or names)]
     failed = 0
     for scenario in chosen:
         started = time.monotonic()
@@ -123,7 +123,7 @@ def run_scenarios(description, scenarios):
         except (Failure, ServerError, OSError, subprocess.TimeoutExpired) as error:
             failed += 1
             print(f"FAIL {scenario.__name__}: {type(error).__name__}: {error}", flush=True)
-    print(f"kv_server{server_title(asked)}: {len(chosen)} scenarios, {failed} failed")
+    print(f"kv_server {' '.join(asked.options)}: {len(chosen)} scenarios, {failed} failed")
     sys.exit(1 if failed else 0)
 
 
@@ -142,23 +142,16 @@ def redis_command(port, *options):
 class ServerProcess:
     """with ServerProcess(lambda port: [...]) as server: ... server.port ..."""
 
-    def __init__(self, command, cpu=None, before_start=None, answer=b"+PONG\r\n"):
-        """`answer`: what it says to PING when it is ready."""
+    def __init__(self, command, cpu=None, answer=b"+PONG\r\n"):
+        """`answer`: its reply to PING when it is ready."""
         self.port = free_port()
         self.directory = tempfile.TemporaryDirectory(prefix="kv_server_test_")
         self.log = open(os.path.join(self.directory.name, "log"), "w+b")
         arguments = command(self.port)
-
-        def prepare():
-            if cpu is not None:
-                os.sched_setaffinity(0, {cpu})
-            if before_start is not None:
-                before_start()
-
         try:
             self.process = subprocess.Popen(
-                arguments, cwd=self.directory.name, stdin=subprocess.DEVNULL, stdout=self.log,
-                stderr=subprocess.STDOUT, preexec_fn=prepare)
+                arguments, cwd=self.directory.name, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT,
+                preexec_fn=None if cpu is None else lambda: os.sched_setaffinity(0, {cpu}))
         except OSError as error:
             raise ServerError(f"cannot start {arguments[0]}: {error}") from error
         self.pid = self.process.pid
@@ -188,8 +181,7 @@ class ServerProcess:
         self.directory.cleanup()
 
     def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()  # does nothing if it has ended
         self.process.wait()
 
     def output(self):
@@ -206,11 +198,8 @@ class ServerProcess:
         return self.process.wait(timeout)
 
     def resident_bytes(self):
-        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
-            for line in status:
-                if line.startswith("VmRSS:"):
-                    return int(line.split()[1]) * 1024
-        raise ServerError("the server has ended")
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as sizes:
+            return int(sizes.read().split()[1]) * resource.getpagesize()
 
     def cpu_ns(self):
         """CPU time of all its threads so far, those that have ended too."""

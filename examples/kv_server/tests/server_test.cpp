@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,25 +53,30 @@ std::string numbers(std::vector<std::string> words, int first, int end) {
 
 class test_client final : public front {
 public:
-  explicit test_client(server_state& server) : session_(server, server.shared, 1, *this) {}
+  explicit test_client(server_state& server) : session_(server, server.shared, *this) {}
 
   void wake() override { woken_ = true; }
   void break_off() override {}
   bool is_gone() override { return false; }
 
-  // Sends the bytes; processes once what has arrived. Returns the replies.
+  // Sends the bytes and processes once what has arrived. Returns the replies.
   std::string begin(std::string_view bytes) {
     std::string replies;
     while (!bytes.empty() && !is_closed()) {
-      replies += arrive(bytes);
+      const std::span<char> space = session_.receive_space();
+      const std::size_t count = std::min(space.size(), bytes.size());
+      std::memcpy(space.data(), bytes.data(), count);
+      session_.received(count);
+      bytes.remove_prefix(count);
+      replies += step();
     }
     return replies;
   }
   // Executes all of it.
   std::string send(std::string_view bytes) {
     std::string replies;
-    while (!bytes.empty() && !is_closed()) {
-      replies += arrive(bytes);
+    for (; !bytes.empty() && !is_closed(); bytes.remove_prefix(std::min(bytes.size(), at_once))) {
+      replies += begin(bytes.substr(0, at_once));
       replies += finish();
     }
     return replies;
@@ -99,25 +104,12 @@ public:
   bool is_closed() const { return outcome_ == session::outcome::close; }
 
 private:
-  std::string arrive(std::string_view& bytes) {
-    const std::span<char> space = session_.receive_space();
-    const std::size_t count = std::min(space.size(), bytes.size());
-    std::memcpy(space.data(), bytes.data(), count);
-    session_.received(count);
-    bytes.remove_prefix(count);
-    return step();
-  }
+  static constexpr std::size_t at_once = 4096;  // bytes; fewer than there is space for
 
   bool woken_ = false;
   session session_;
   session::outcome outcome_ = session::outcome::wait;
 };
-
-settings with_bound() {
-  settings config;
-  config.protocol.most_elements = most;
-  return config;
-}
 
 // A server and two clients.
 struct world {
@@ -133,40 +125,6 @@ struct world {
 
 std::string name(std::size_t number) {
   return std::string(number % 7, '\0') + "key:" + std::to_string(number);
-}
-
-std::vector<std::string> all_keys(const store& keys) {
-  std::vector<std::string> all;
-  keys.for_each_key([&](std::string_view key) { all.emplace_back(key); });
-  return all;
-}
-
-TEST(store, behaves_as_a_map_and_accounts_for_its_memory) {
-  store keys;
-  const std::size_t empty = memory_in_use;
-  std::map<std::string, std::string> model;
-  std::mt19937 random(7);
-  for (int round = 0; round < 300000; ++round) {
-    // The number of keys swings between few and many, so that the tables grow and shrink.
-    const std::string key = name(random() % (round / 50000 % 2 == 0 ? 40000 : 50));
-    if (random() % 2 == 0) {
-      model[key] = std::string(random() % 40, 'v');
-      keys.set(key, model[key]);
-    } else {
-      ASSERT_EQ(keys.erase(key), model.erase(key) == 1);
-    }
-    ASSERT_EQ(keys.size(), model.size());
-  }
-  EXPECT_GT(model.size(), 5000U);
-  EXPECT_GE(memory_in_use, empty + model.size() * 60);
-  for (const std::string& key : all_keys(keys)) {
-    EXPECT_EQ(*get_as<stored_text>(*keys.find(key)), stored_text(model.at(key)));
-    EXPECT_TRUE(keys.erase(key));
-    EXPECT_EQ(keys.find(key), nullptr);
-    model.erase(key);
-  }
-  EXPECT_TRUE(model.empty());
-  EXPECT_EQ(memory_in_use, empty);
 }
 
 TEST(store, a_change_removes_what_is_empty_and_sets_the_flags_of_watchers) {
@@ -241,24 +199,21 @@ TEST(session, bounds_requests_and_replies) {
   settings config;
   config.protocol.max_request = config.max_output = 200000;
   config.max_memory_clients = 1000000;
-  struct row {
-    std::string before, sent, replied;
-  };
   const std::string exceeds = "-ERR Protocol error: request exceeds client-query-buffer-limit\r\n";
-  const row rows[] = {
+  const std::array<std::string, 3> rows[] = {
       {"", "*2\r\n$4\r\nECHO\r\n$200000\r\n", exceeds},
       {"", "*4096\r\n" + repeat("$100\r\n" + std::string(102, 'x'), 4096), exceeds},
       {"SET k " + std::string(30000, 'x') + "\r\n", repeat("GET k\r\n", 6) + "*1\r\n$-1\r\n",
        repeat(bulk(std::string(30000, 'x')), 6) + "-ERR Protocol error: invalid bulk length\r\n"},
       {repeat(encode({"RPUSH", "l", std::string(50000, 'x')}), 5), "LRANGE l 0 -1\r\n", ""},
   };
-  for (const row& each : rows) {
+  for (const auto& [before, sent, replied] : rows) {
     world all(config);
-    all.one.send(each.before);
-    const std::string got = all.one.send(each.sent);
-    EXPECT_EQ(got.substr(0, each.replied.size()), each.replied);
+    all.one.send(before);
+    const std::string got = all.one.send(sent);
+    EXPECT_EQ(got.substr(0, replied.size()), replied);
     EXPECT_LE(got.size(), config.max_output);
-    EXPECT_TRUE(all.one.is_closed()) << each.sent.substr(0, 60);
+    EXPECT_TRUE(all.one.is_closed()) << sent.substr(0, 60);
   }
 }
 
@@ -304,12 +259,10 @@ TEST(maxmemory, holds_for_results_and_transactions) {
 const std::string limited = "-ERR A command is limited to 100 elements and 16777216 bytes: ";
 
 TEST(a_command, that_is_too_large_is_refused_with_the_remedy_and_changes_nothing) {
-  struct row {
-    std::string sent, replied;  // how the reply begins
-  };
   const std::string arguments =
       "-ERR Protocol error: invalid multibulk length: at most 100 arguments; send several";
-  const row rows[] = {
+  const std::pair<std::string, std::string> rows[] = {
+      // sent, and how the reply begins
       {numbers({"SADD", "new"}, 0, most - 1), arguments},
       {numbers({"SADD", "set"}, 0, most - 2), ":0\r\n"},
       {"SMEMBERS set\r\n", "*100\r\n"},
@@ -330,23 +283,19 @@ TEST(a_command, that_is_too_large_is_refused_with_the_remedy_and_changes_nothing
       {"MULTI\r\n" + repeat("INCR n\r\n", most / 2 + 1) + "EXEC\r\n", "+OK\r\n+QUEUED"},
       {"MULTI\r\nLRANGE list 0 59\r\nINCR n\r\nLRANGE list 0 59\r\nINCR n\r\nEXEC\r\n", "+OK\r\n+QUEUED"},
   };
-  world all(with_bound());
+  world all({.protocol = {.most_elements = most}});
   for (int i = 0; i < 7000; i += 70) {
     all.one.send(numbers({"RPUSH", "long"}, i, i + 70));
   }
-  for (const std::string name : {"RPUSH list", "SADD large"}) {
-    for (int i = 0; i < 4 * most; i += 80) {
-      const std::size_t space = name.find(' ');
-      all.one.send(numbers({name.substr(0, space), name.substr(space + 1)}, i, i + 80));
-    }
+  for (int i = 0; i < 4 * most; i += 80) {
+    all.one.send(numbers({"RPUSH", "list"}, i, i + 80) + numbers({"SADD", "large"}, i, i + 80));
   }
   all.one.send("SADD one x\r\n" + numbers({"SADD", "set"}, 0, most - 2) + "SADD set 98 99\r\n" +
                numbers({"SADD", "half"}, 0, most / 2));
   std::map<std::string, std::string> replies;
-  for (const row& each : rows) {
-    test_client one(*all.state);
-    const std::string got = replies[each.sent.substr(0, 15)] = one.send(each.sent);
-    EXPECT_EQ(got.substr(0, each.replied.size()), each.replied) << each.sent.substr(0, 40);
+  for (const auto& [sent, replied] : rows) {
+    const std::string got = replies[sent.substr(0, 15)] = test_client(*all.state).send(sent);
+    EXPECT_EQ(got.substr(0, replied.size()), replied) << sent.substr(0, 40);
   }
   EXPECT_EQ(all.ask("SMEMBERS new\r\nSMEMBERS result"), "*0\r\n*0\r\n");
   EXPECT_NE(replies[numbers({"SUBSCRIBE"}, 0, most - 1).substr(0, 15)].find("subscribes to is limited"),
@@ -376,11 +325,10 @@ TEST(a_command, reads_and_publishes_a_limited_number_of_bytes) {
 }
 
 TEST(a_session, lets_others_have_their_turn_between_large_commands) {
-  world all(with_bound());
+  world all({.protocol = {.most_elements = most}});
   all.one.send(numbers({"SADD", "set"}, 0, 90));
   const std::string reply = ":90\r\n";
-  std::string got = all.one.begin(repeat("SUNIONSTORE to set\r\n", 3));
-  EXPECT_EQ(got, reply);
+  EXPECT_EQ(all.one.begin(repeat("SUNIONSTORE to set\r\n", 3)), reply);
   EXPECT_FALSE(all.one.is_done());
   EXPECT_EQ(all.ask("DEL to"), ":1\r\n");
   EXPECT_EQ(all.one.finish(), repeat(reply, 2));
