@@ -53,7 +53,7 @@ struct runtime_options {
   /// a pthread lock. 0 means never.
   ///
   /// \code
-  /// sennit: runtime 1: worker 0 is stuck: it has run fiber 7 "parser" for 112 ms, and nobody else
+  /// sennit: runtime 1: worker 0 is stuck: it has run fiber 7 "parser" for 112 ms, and no other fiber
   ///   #0 parse_all()+0x4b (./server+0x8a31)
   /// \endcode
   ///

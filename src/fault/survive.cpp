@@ -7,8 +7,7 @@
 #include "sennit/detail/stack/sanitizer.hpp"
 
 #if defined(__USE_FORTIFY_LEVEL) && __USE_FORTIFY_LEVEL > 0
-#error \
-    "sennit: something was included before this file: it is to be compiled alone, without a precompiled header"
+#error "sennit: something was included before this file. Compile it separately, without a precompiled header"
 #endif
 
 namespace sennit::detail {

@@ -134,11 +134,10 @@ fiber& stackless_make(worker& w, continuation&& begins) {
 namespace {
 
 [[noreturn, gnu::cold]] void no_stack(const char* why) noexcept {
-  std::fprintf(
-      stderr,
-      "sennit: there is no memory for the stack of a fiber that blocked without one and is to go on: "
-      "%s\n",
-      why);
+  std::fprintf(stderr,
+               "sennit: there is no memory for the stack of a fiber that blocked without one and resumes: "
+               "%s\n",
+               why);
   std::abort();
 }
 

@@ -115,7 +115,8 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
             "would leave a generator, a coroutine or a call on a large stack unfinished: call it outside of "
             "these"};
   if (std::current_exception() != nullptr)
-    return {what, &self, "handles an exception, which nobody would destroy: call it behind the catch block"};
+    return {what, &self,
+            "handles an exception, which would never be destroyed: call it behind the catch block"};
   if (std::uncaught_exceptions() != 0)
     return {what, &self,
             "would leave destructors that run because of an exception: call it outside of these"};

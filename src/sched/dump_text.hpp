@@ -80,7 +80,7 @@ public:
       if (each->state == seen_state::blocks_thread && has_others(*each)) {
         print_number(*each);
         text_ += std::string(" has its thread wait (") + each->reason +
-                 " of namespace sennit), so that nobody else of its local runtime can run: take what is "
+                 " of namespace sennit), so that no other fiber of its local runtime can run: take what is "
                  "called the same in namespace sennit::local, which blocks only the fiber\n";
       }
     for (const seen_fiber* each : cycles())
@@ -167,7 +167,7 @@ private:
         break;
     }
     if (f.goes_on != 0) {
-      text_ += ", without a stack; goes on in ";
+      text_ += ", without a stack; resumes in ";
       describe_address(text_, f.goes_on + 1);  // describe_address expects return addresses
     }
     text_ += "\n";

@@ -362,10 +362,11 @@ void fiber_fail(fiber& f) noexcept {
 }
 
 static void say_lost(const fiber& f, const char* colon, const char* what) noexcept {
-  std::fprintf(stderr,
-               "sennit: fiber \"%s\" ended by an exception that nobody can join%s%s (catch it in the fiber's "
-               "function, or keep the handle and join it)\n",
-               f.name, colon, what);
+  std::fprintf(
+      stderr,
+      "sennit: fiber \"%s\" ended by an exception that no join can rethrow%s%s (catch it in the fiber's "
+      "function, or keep the handle and join it)\n",
+      f.name, colon, what);
 }
 
 void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {

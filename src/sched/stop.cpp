@@ -151,7 +151,7 @@ void stop_link::leave_owner() noexcept {
   if (!is_out_)
     fatal_misuse(
         "destroys a sennit::scope that was made elsewhere: a scope is destroyed by the fiber, or OS thread, "
-        "that made it, and is not held in a coroutine or in the state of a continuation, which may go on in "
+        "that made it, and is not held in a coroutine or in the state of a continuation, which may resume in "
         "another one. Let the fiber that destroys the scope make it; other fibers may be given a reference "
         "to it and spawn there");
 }

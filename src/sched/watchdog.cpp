@@ -156,7 +156,7 @@ void report_stuck(const run_of_fiber& run) {
   if (seen.name[0] != 0)
     text += std::string(" \"") + seen.name + "\"";
   text += " for " + std::to_string(std::chrono::floor<std::chrono::milliseconds>(seen.time).count()) +
-          " ms, and nobody else\n";
+          " ms, and no other fiber\n";
   if (!seen.stopped)
     text += "  (no backtrace: its thread could not be stopped)\n";
   for (std::size_t i = 0; i < seen.place.depth; ++i) {

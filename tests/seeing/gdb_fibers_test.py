@@ -80,7 +80,7 @@ def faults_of(output, stripped):
         if list(dict.fromkeys(found)) != functions:
             faults.append(f"{name}: no {functions} in its backtrace:\n{body}")
         ends = re.findall(r"^#\d+ .*$", body, re.M)[-1:]
-        if not ends or not re.search(r"<signal handler called>|has not begun|has no stack, and goes on in", ends[0]):
+        if not ends or not re.search(r"<signal handler called>|has not begun|has no stack, and resumes in", ends[0]):
             faults.append(f"{name}: its backtrace does not end at its beginning:\n{body}")
         if not body.startswith("#0 "):
             faults.append(f"{name}: its backtrace does not begin with #0:\n{body}")

@@ -321,7 +321,7 @@ def print_suspended(process, fiber):
         code = word(fiber.address + process.table["fiber_reason"])
         run = word(code + process.table["code_run"])
         symbol = gdb.execute(f"info symbol {run:#x}", to_string=True).partition(" in section")[0]
-        print(f"#0  (it has no stack, and goes on in {symbol.strip()})")
+        print(f"#0  (it has no stack, and resumes in {symbol.strip()})")
         return
     thread = process.threads[0]
     thread.thread.switch()

@@ -60,7 +60,7 @@ KIND_TEST(Dump, SaysWhatOneWithoutAStackWaitsForAndWhereItGoesOn) {
   });
   EXPECT_EQ(value, 5);
   EXPECT_TRUE(std::regex_search(dump, std::regex("\"waits\": parked: channel receive" + at(at_channel) +
-                                                 ", without a stack; goes on in .*dump_test_goes_on")))
+                                                 ", without a stack; resumes in .*dump_test_goes_on")))
       << dump;
 }
 

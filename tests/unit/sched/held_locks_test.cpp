@@ -216,7 +216,7 @@ TEST_P(HeldLocks, AreNamedWithTheFiberItsWaitAndThePlace) {
   if (has_backtraces) {
     EXPECT_TRUE(said.says("_until")) << said;
   }
-  EXPECT_EQ(said.says("may go on on another thread"), here.workers != 0) << said;
+  EXPECT_EQ(said.says("may resume on another thread"), here.workers != 0) << said;
 }
 
 TEST_P(HeldLocks, OncePerPlace) {

@@ -318,7 +318,7 @@ TEST_F(ReportDeadlock, AFiberOfALocalRuntimeThatHasItsThreadWait) {
   });
   expect_one_report();
   expect(
-      " \"main\" has its thread wait (channel receive of namespace sennit), so that nobody else of its "
+      " \"main\" has its thread wait (channel receive of namespace sennit), so that no other fiber of its "
       "local");
   expect(" \"main\": blocks its thread: channel receive at 0x");
   expect(" \"sender\": ready");

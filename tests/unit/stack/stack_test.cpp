@@ -103,7 +103,7 @@ TEST(Stack, OverrunByOneWithoutANameIsReportedAsAllReportsSayIt) {
     });
     EXPECT_TRUE(result.killed_by(SIGABRT)) << result;
     EXPECT_TRUE(result.says(used ? "sennit: stack overflow in coroutine (unnamed): its stack has 9000 bytes"
-                                 : "sennit: stack overflow in a stack that nobody uses: its stack"))
+                                 : "sennit: stack overflow in an unused stack: its stack"))
         << result;
   }
 }

@@ -119,7 +119,7 @@ void expect_misuse_asserts() {
   EXPECT_DEATH(group(1).done(2), "more is done");
   EXPECT_DEATH(semaphore(semaphore::max() + 1), "more permits than a semaphore can count");
   EXPECT_DEATH(semaphore(1).release(semaphore::max()), "more permits");
-  EXPECT_DEATH(barrier_type(0), "for nobody");
+  EXPECT_DEATH(barrier_type(0), "for no fiber");
   EXPECT_DEATH(static_cast<void>(barrier_type(1).arrive(2)), "more arrive");
 }
 TEST(CountedDeathTest, MisuseAsserts) {

@@ -117,7 +117,7 @@ continuation thread_syscall_return(Function& function, State& state, Result&&...
   const auto finish = [&](auto&&... state_if_any) -> continuation {
     using returned = std::invoke_result_t<Function&, decltype(state_if_any)..., Result...>;
     static_assert(std::is_void_v<returned> || std::is_same_v<returned, continuation>,
-                  "a fiber goes on with a function that returns void or sennit::continuation");
+                  "a continuation function must return void or sennit::continuation");
     if constexpr (std::is_void_v<returned>) {
       call(std::forward<decltype(state_if_any)>(state_if_any)...);
       return {};

@@ -69,7 +69,7 @@ struct yields_to final : yield_continuation {
 template <class Function, class State>
 void yield_to(Function&& function, State&& state) {
   static_assert(std::is_copy_constructible_v<Function> && std::is_copy_constructible_v<State>,
-                "each yield goes on with a copy");
+                "each yield resumes with a copy");
   running_worker_for("set_yield_continuation");
   set_yield_continuation(new yields_to<Function, State>(std::move(function), std::move(state)));
 }
@@ -78,7 +78,7 @@ void yield_to(Function&& function, State&& state) {
 template <class Wait, class Function, class State>
 [[noreturn, gnu::noinline]] void leave_from_here(Wait&& wait, Function&& function, State&& state) {
   static_assert(std::is_trivially_copyable_v<Function> && std::is_trivially_copyable_v<State>,
-                "what a fiber goes on with that leaves its frames is trivially copyable");
+                "the continuation of a fiber that leaves its frames must be trivially copyable");
   may_leave_frames("become_now", __builtin_dwarf_cfa(), std::is_trivially_destructible_v<Wait> ? 0 : 1);
   leave_frames(block(std::move(wait), std::move(function), std::move(state)));
 }

@@ -176,7 +176,7 @@ struct stack_title {
 };
 inline stack_title stack_title_of(const stack_record* record) noexcept {
   if (record == nullptr)
-    return {"a stack that nobody uses", "", "", ""};
+    return {"an unused stack", "", "", ""};
   if (record->name == nullptr || record->name[0] == 0)
     return {record->kind, " ", "(unnamed)", ""};
   return {record->kind, " \"", record->name, "\""};

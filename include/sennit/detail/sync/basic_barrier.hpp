@@ -37,7 +37,7 @@ public:
   /// `expected` is the number of arrivals in each phase, at least 1 (asserted).
   explicit basic_barrier(std::size_t expected, Completion completion = {})
       : expected_(expected), missing_(expected), completion_(std::move(completion)) {
-    assert(expected != 0 && "sennit: a barrier for nobody");
+    assert(expected != 0 && "sennit: a barrier for no fiber");
   }
 
   /// Arrives, `count` times, without waiting.

@@ -91,7 +91,7 @@ public:
   void unlock_shared() {
     while (queue_.quiet()) {
       const state now = queue_.peek();
-      assert(now >= one_reader && "sennit: unlock_shared of a shared mutex that nobody shares");
+      assert(now >= one_reader && "sennit: unlock_shared of a shared mutex that is not locked shared");
       if (queue_.change(now, now - one_reader, std::memory_order_release))
         return;
     }
