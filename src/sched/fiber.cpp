@@ -336,9 +336,9 @@ void owner_note::take() noexcept {
   id = w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : nobody;
 }
 
-bool owner_note::is_held_by_caller() const noexcept {
+bool owner_note::is_of_caller(std::uint32_t holder) noexcept {
   const worker* const w = this_worker();
-  return w != nullptr && w->ready.running() && look(id) == look(w->ready.current->id) &&
+  return w != nullptr && w->ready.running() && holder == look(w->ready.current->id) &&
          !w->ready.current->flags.stoppable;
 }
 

@@ -89,7 +89,7 @@ struct owner_note {
   static constinit inline std::atomic<unsigned> wanted{0};
 
 private:
-  bool is_held_by_caller() const noexcept;
+  static bool is_of_caller(std::uint32_t holder) noexcept;
 };
 
 // The name of a fiber's stack, compared by address. It is an array: with a pointer to a literal, each file
@@ -125,7 +125,9 @@ SENNIT_UNSANITIZED T look(const T& at) noexcept {
 }
 
 inline bool owner_note::blocks_caller() const noexcept {
-  return look(id) != 0 && is_held_by_caller();
+  // It is read once, since the holder may unlock meanwhile. Then it is 0, and so may be the caller's number.
+  const std::uint32_t holder = look(id);
+  return holder != 0 && is_of_caller(holder);
 }
 
 // Bits of fiber_flags::unusual.

@@ -11,6 +11,7 @@
 // `Kept` holds the state and the list of waiters: change, peek and quiet as below; lock() -> state,
 // unlock(state), and list(), which requires the lock. `Wakes` ends waits: `take(waiter, word, who&)`,
 // `deliver(who)` and `deliver_all(chain)`.
+#pragma once
 
 #include <atomic>
 #include <cassert>
