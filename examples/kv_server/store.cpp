@@ -76,16 +76,14 @@ void store::destroy_cleared_entry() {
 
 any_value* store::find(std::string_view key) {
   const hashed wanted = hash(key);
-  shard& in = shard_of(wanted);
-  const auto found = in.find(wanted);
-  return found == in.end() ? nullptr : &found->second;
+  const auto found = shard_of(wanted).find(wanted);
+  return found == shard_of(wanted).end() ? nullptr : &found->second;
 }
 
 void store::set(std::string_view key, std::string_view content) {
   const hashed wanted = hash(key);
-  shard& in = shard_of(wanted);
-  const auto found = in.find(wanted);
-  if (found == in.end()) {
+  const auto found = shard_of(wanted).find(wanted);
+  if (found == shard_of(wanted).end()) {
     insert(wanted, stored_text(content));
     return;
   }
@@ -93,7 +91,9 @@ void store::set(std::string_view key, std::string_view content) {
   if (auto* held = get_as<stored_text>(old); held != nullptr && held->capacity() <= most_bytes_at_once) {
     assign_text(*held, content);
   } else {
-    discard(std::exchange(old, stored_text(content)));
+    any_value made = stored_text(content);
+    old.swap(made);
+    discard(std::move(made));
   }
   touch(key);
 }
