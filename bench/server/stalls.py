@@ -13,7 +13,7 @@ LARGEST = 4096  # kv_server's --most-elements
 MEGABYTES = 15  # and --client-query-buffer-limit, about
 
 # {command: (fills, what is sent)}. A fill is a command and its number of elements, "all" or "some": as many as a
-# command may read. In what is sent, MANY stands for as many numbers as fit.
+# command may read; of BLPOP, clients that each wait for as many lists. In what is sent, MANY stands for as many numbers as fit.
 COMMANDS = {
     "LRANGE": (("RPUSH list all",), f"LRANGE list 0 {LARGEST - 1}"),
     "SORT": (("RPUSH list quarter",), "SORT list LIMIT 0 1"),
@@ -28,6 +28,7 @@ COMMANDS = {
     "SREM": (("SADD set all",), "SREM set MANY"),
     "HSET": (("HSET hash all",), "HSET hash MANY"),
     "ZADD": (("ZADD sorted all",), "ZADD sorted MANY"),
+    "RPUSH that serves 50 BLPOP": (("BLPOP 50",), "RPUSH 0 MANY"),
     "MSET": (("MSET all",), "MSET MANY"),
     "DEL of many": (("MSET all",), "DEL MANY"),
     "SUBSCRIBE, QUIT": ((), "SUBSCRIBE MANY"),
@@ -80,6 +81,7 @@ def ping(port, until, longest):
 class Filler:
     def __init__(self, port):
         self.socket = connect(port, timeout=300)
+        self.blocked = []
 
     def ask(self, text, marker="PING the-end-of-it"):
         """Sends commands and a marker, and receives until the marker comes back."""
@@ -99,6 +101,11 @@ class Filler:
             return
         *words, share = what.split()
         some = min(LARGEST, size)
+        if words == ["BLPOP"]:
+            for _ in range(int(share)):
+                self.blocked.append(connect(self.socket.getpeername()[1]))
+                self.blocked[-1].sendall(encode(["BLPOP", *map(str, range(some - 2)), "0"]).encode())
+            return
         count = {"all": size, "quarter": size // 4, "some": some, "half-some": some // 2}[share]
         pairs = words[0] in ("HSET", "ZADD", "MSET")
         for first in range(0, count, 2000):

@@ -172,7 +172,7 @@ void check_bound(const invocation& call, std::string_view what, std::size_t elem
 
 void count(invocation& call, std::size_t elements, std::size_t bytes) {
   usage& used = call.from.used;
-  check_bound(call, "A command", used.elements + elements, used.bytes + bytes);
+  check_bound(call, "A command (SORT: 64 count as 1)", used.elements + elements, used.bytes + bytes);
   used.elements += elements;
   used.bytes += bytes;
 }

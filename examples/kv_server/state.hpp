@@ -32,6 +32,7 @@ namespace kv {
 //
 // Other clients put bytes for this client into `pushed` and wake its front; see session.hpp.
 
+struct client;
 struct invocation;
 struct server_state;
 
@@ -57,7 +58,10 @@ struct transaction {
 struct waiting_for_list {
   std::chrono::steady_clock::time_point deadline;
   std::vector<std::string> keys;  // all different
-  std::uint64_t number;           // of all waits, in order
+  std::uint64_t number = 0;       // of all waits, in order
+  std::size_t memory = 0;
+  client* owner = nullptr;                      // null: the wait has ended
+  std::unique_ptr<waiting_for_list> next = {};  // of those that have ended
 };
 
 // A SORT whose elements are copied.
@@ -145,11 +149,14 @@ struct workspace {
 // The clients that are blocked by BLPOP, in order, for each key.
 class blocked_clients {
 public:
+  ~blocked_clients() { destroy_ended(SIZE_MAX); }
   std::size_t size() const { return size_; }
 
   // Blocks a client on the keys of `one.waiting`. Throws std::bad_alloc and then changes nothing.
   void add(client& one);
-  void remove(client& one);  // resets one.waiting
+  void remove(client& one);  // resets one.waiting; destroy_ended() does the rest
+  // Removes at most `most` keys of waits that have ended. Returns whether there are more.
+  bool destroy_ended(std::size_t most);
 
   // Call it after items have been added to the key's list.
   void list_has_grown(std::string_view key);
@@ -161,7 +168,8 @@ public:
 private:
   void serve_key(server_state& server, const std::string& key);
 
-  std::map<std::string, std::map<std::uint64_t, client*>, std::less<>> lines_;  // by waiting->number
+  std::map<std::string, std::map<std::uint64_t, waiting_for_list*>, std::less<>> lines_;  // by number
+  std::unique_ptr<waiting_for_list> ended_;
   std::vector<std::string> grown_;
   std::size_t size_ = 0;
   std::uint64_t waits_ = 0;  // so far

@@ -22,9 +22,6 @@ namespace kv {
 
 class store {
 public:
-  store() = default;
-  store(const store&) = delete;
-  store& operator=(const store&) = delete;
   ~store();
 
   // A key's value, valid until this key is removed.

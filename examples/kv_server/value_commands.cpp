@@ -71,7 +71,7 @@ void blpop(invocation& call) {
     call.reply.null_array();
     return;
   }
-  auto waiting = std::make_unique<waiting_for_list>(waiting_for_list{deadline, {}, 0});
+  auto waiting = std::make_unique<waiting_for_list>(waiting_for_list{deadline, {}});
   std::set<std::string_view> seen;
   for (std::size_t i = 1; i < keys; ++i) {
     if (seen.insert(call.arguments[i]).second) {

@@ -1,6 +1,5 @@
 // Blocked clients, messages pushed to a client, and the removal of a client.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "commands.hpp"
@@ -8,11 +7,6 @@
 namespace kv {
 
 namespace {
-
-std::size_t memory_of(const waiting_for_list& one) {
-  return std::accumulate(one.keys.begin(), one.keys.end(), sizeof(one),
-                         [](std::size_t sum, auto& key) { return sum + registered_memory(key); });
-}
 
 // Gives the first item of the list to the client.
 void hand(server_state& server, const std::string& key, client& to) {
@@ -35,12 +29,16 @@ bool has_items(const server_state& server, const std::string& key) {
 }  // namespace
 
 void blocked_clients::add(client& one) {
+  waiting_for_list& wait = *one.waiting;
+  destroy_ended(2 * wait.keys.size());  // so that clients cannot end waits faster than these are destroyed
   ++size_;
-  one.state_memory += memory_of(*one.waiting);
-  one.waiting->number = ++waits_;
+  wait.owner = &one;
+  wait.number = ++waits_;
   try {
-    for (const std::string& key : one.waiting->keys) {
-      lines_[key].emplace(waits_, &one);
+    for (const std::string& key : wait.keys) {
+      wait.memory += registered_memory(key);
+      one.state_memory += registered_memory(key);
+      lines_[key].emplace(waits_, &wait);
     }
   } catch (...) {
     remove(one);
@@ -49,15 +47,26 @@ void blocked_clients::add(client& one) {
 }
 
 void blocked_clients::remove(client& one) {
-  for (const std::string& key : one.waiting->keys) {
-    const auto found = lines_.find(key);
-    if (found != lines_.end() && found->second.erase(one.waiting->number) != 0 && found->second.empty()) {
+  one.state_memory -= one.waiting->memory;
+  one.waiting->owner = nullptr;
+  one.waiting->next = std::move(ended_);
+  ended_ = std::move(one.waiting);
+  --size_;
+}
+
+bool blocked_clients::destroy_ended(std::size_t most) {
+  for (; most != 0 && ended_ != nullptr; --most) {
+    if (ended_->keys.empty()) {
+      ended_ = std::move(ended_->next);
+      continue;
+    }
+    const auto found = lines_.find(ended_->keys.back());
+    if (found != lines_.end() && found->second.erase(ended_->number) != 0 && found->second.empty()) {
       lines_.erase(found);
     }
+    ended_->keys.pop_back();
   }
-  one.state_memory -= memory_of(*one.waiting);
-  one.waiting.reset();
-  --size_;
+  return ended_ != nullptr;
 }
 
 void blocked_clients::list_has_grown(std::string_view key) {
@@ -80,15 +89,10 @@ void blocked_clients::serve_key(server_state& server, const std::string& key) {
   if (found == lines_.end()) {
     return;
   }
-  std::map<std::uint64_t, client*>& line = found->second;
-  for (auto next = line.begin(); next != line.end() && has_items(server, key);) {
-    client& first = *next++->second;
-    const bool was_last = next == line.end();
-    if (!first.broken && !first.front.is_gone()) {
-      hand(server, key, first);
-    }
-    if (was_last) {
-      return;  // the line may be gone
+  for (auto next = found->second.begin(); next != found->second.end() && has_items(server, key); ++next) {
+    client* const first = next->second->owner;
+    if (first != nullptr && !first->broken && !first->front.is_gone()) {
+      hand(server, key, *first);
     }
   }
 }

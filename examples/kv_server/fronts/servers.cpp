@@ -39,7 +39,7 @@ std::chrono::steady_clock::time_point destroy_garbage(server_state& server) {
   const auto used = [&] { return memory_in_use + server.client_memory; };
   most_used = std::max(most_used, used());
   wake_some(server, most_woken);
-  const bool more = server.keys.destroy_garbage(at_once);
+  const bool more = server.blocked.destroy_ended(at_once) || server.keys.destroy_garbage(at_once);
   // malloc sorts chunks that were freed when it has none of the size wanted. It sorts these now, instead of
   // a million at once in a client's command.
   void* volatile chunk = std::malloc(5000);
