@@ -98,7 +98,7 @@ const Type* read(const invocation& call, std::string_view key) {
   return typed;
 }
 
-// Like read(), for a value that is changed in place. At the end clients that watch the key are told, and a
+// Like read(), for a value that is changed in place. At the end clients that watch the key are marked, and a
 // collection that has become empty is removed. The key must not be removed meanwhile.
 template <class Type>
 class change {

@@ -328,7 +328,7 @@ sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
   return w.shared != nullptr ? parallel_next(static_cast<parallel_worker&>(w)) : entering(w, *next_fiber(w));
 }
 
-// The same when a fiber is current.
+// Like the function above, if a fiber is current.
 sennit_decision sennit_decide_for_current(sennit_context, void* left) {
   worker& w = *this_worker();
   count_stacks(-1);

@@ -78,8 +78,8 @@ auto parks_and_grants(unsigned granters) {
   };
 }
 
-// The same if only grants end the wait: a waiter that parks again until all are there finds all. It is not
-// made ready more often than it has parked.
+// Only grants end this wait. A waiter that parks again until all grants have arrived receives all of them. It
+// is not made ready more often than it has parked.
 auto parks_for_grants(unsigned granters) {
   return [=](model::run& run) {
     claim permit;

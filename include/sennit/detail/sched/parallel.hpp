@@ -264,7 +264,7 @@ SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& 
   f.flags.status = fiber_status::notified;
   return {f.context, f.word};
 }
-// The same step while the runtime ends: the fiber may have to leave instead.
+// Replaces that step while the runtime ends: the fiber may have to unwind instead of waiting.
 [[gnu::cold]] sennit_decision parallel_decide_at_end(parallel_worker& w,
                                                      bool (*file)(void* argument, fiber& f),
                                                      void* argument) noexcept;

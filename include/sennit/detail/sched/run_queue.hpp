@@ -80,7 +80,7 @@ public:
       push_tail(f);
   }
 
-  // The same, called by the running fiber: the ring has a tail then.
+  // Like add(), for a caller that runs in a fiber: the ring then has a tail.
   SENNIT_INLINE void add_by_running(fiber* f) {
     if (policy_ == run_policy::lifo) [[unlikely]]
       make_way(f);
