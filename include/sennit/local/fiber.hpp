@@ -128,9 +128,9 @@ public:
 
   /// Lets the fiber's park() return: the current one, or else the next one. Does not block.
   ///
-  /// \pre The handle is not empty. Debug builds assert it. A test in release builds took a hop round a ring
-  /// of continuations from 10 to 18 ns.
+  /// \pre The handle is not empty. Debug builds assert it.
   void unpark() noexcept {
+    // In release builds, a test took a hop round a ring of continuations from 10 to 18 ns.
     assert(fiber_ != nullptr && "sennit: unpark of an empty handle");
     detail::fiber_unpark(*fiber_);
   }
