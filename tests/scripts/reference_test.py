@@ -1,4 +1,4 @@
-"""scripts/reference makes documentation of the comments that describe declarations, and of no others."""
+"""scripts/reference describes the public headers, and reports public members that have no description."""
 
 import contextlib
 import importlib.machinery
@@ -16,7 +16,7 @@ REFERENCE = importlib.util.module_from_spec(importlib.util.spec_from_loader("ref
 LOADER.exec_module(REFERENCE)
 
 HEADER = """\
-// sennit::rope: strands.
+// sennit::rope: strands & <ends>.
 // room: sync
 //
 //   sennit::rope rope;
@@ -26,58 +26,32 @@ HEADER = """\
 
 namespace sennit {
 
-// A strand & its <ends>.
+/// A strand.
 class strand {
 public:
-  // Pulls.
+  /// Pulls.
   void pull() {
     // Not so hard.
     if (length > 1) {  // still long
       length -= 1;
     }
   }
-  int length = 3;  // in metres
+  int length = 3;  ///< in metres
 };
 
 }  // namespace sennit
 """
 
 
-class Reference(unittest.TestCase):
-    def setUp(self):
-        self.lines = REFERENCE.filtered(HEADER.splitlines())
+class FileComment(unittest.TestCase):
+    def test_is_the_documentation_of_the_file_and_its_examples_are_code(self):
+        self.assertEqual(REFERENCE.file_documented(HEADER.splitlines()),
+                         ["/** @file", r"sennit::rope: strands \& \<ends\>.", "", "      sennit::rope rope;", "", "It is plaited.", "*/",
+                          *HEADER.splitlines()[6:]])
 
-    def test_first_comment_is_of_the_file_and_examples_keep_their_layout(self):
-        self.assertEqual(self.lines[:9], ["/**", "@file", "sennit::rope: strands.", "", "@verbatim",
-                                          "  sennit::rope rope;", "@endverbatim", "", "It is plaited."])
-
-    def test_comment_of_a_class_and_of_a_member_is_documentation(self):
-        at = self.lines.index("class strand {")
-        self.assertEqual(self.lines[at - 3:at], ["/**", r"A strand \& its \<ends\>.", "*/"])
-        at = self.lines.index("  void pull() {")
-        self.assertEqual(self.lines[at - 3:at], ["/**", "Pulls.", "*/"])
-
-    def test_comment_behind_a_member_is_documentation(self):
-        self.assertIn("  int length = 3;  ///< in metres", self.lines)
-
-    def test_comments_in_functions_and_behind_scopes_are_not(self):
-        text = "\n".join(self.lines)
-        self.assertNotIn("Not so hard", text)
-        self.assertIn("    if (length > 1) {  // still long", self.lines)
-        self.assertIn("}  // namespace sennit", self.lines)
-
-    def test_declarations_stay(self):
-        code = [line for line in HEADER.splitlines() if line and "//" not in line]
-        self.assertEqual([line for line in self.lines if line in code], code)
-
-    def test_comments_of_c_are_documentation(self):
-        lines = REFERENCE.filtered(["/* A rope.", " *", " *   rope();", " */", 'extern "C" {', "/* Plaits. */", "void plait(void);", "}"])
-        self.assertEqual(lines, ["/**", "@file", "A rope.", "", "@verbatim", "  rope();", "@endverbatim", "", "*/",
-                                 'extern "C" {', "/**", "Plaits.", "*/", "void plait(void);", "}"])
-
-    def test_comments_in_the_form_of_doxygen_stay(self):
-        lines = ["int a;", "/// A rope.", "int rope;", "/** Two. */", "int two;"]
-        self.assertEqual(REFERENCE.filtered(lines), lines)
+    def test_of_c_has_no_asterisks(self):
+        lines = REFERENCE.file_documented(["/* A rope.", " *", " *   rope();", " */", "/** Plaits. */", "void plait(void);"])
+        self.assertEqual(lines, ["/** @file", "A rope.", "", "      rope();", "", "*/", "/** Plaits. */", "void plait(void);"])
 
 
 class Documented(unittest.TestCase):
@@ -122,7 +96,7 @@ private:
         self.assertIn("classsennit_1_1members_1_1basic__event.html", self.pages)
 
     def test_public_member_without_documentation_is_reported(self):
-        status, output = self.run_on(HEADER.replace("  // Pulls.\n", ""))
+        status, output = self.run_on(HEADER.replace("/// Pulls.", "// Pulls."))
         self.assertEqual(status, 1, output)
         self.assertIn("Member pull() (function) of class sennit::strand is not documented", output)
 

@@ -33,9 +33,9 @@ struct receive_options {
 
 namespace sennit::detail {
 
-// What call() throws where there is no reply. `error`: what the server failed with, if it did.
+/// What call() throws where there is no reply. `error`: what the server failed with, if it did.
 [[noreturn, gnu::cold]] void throw_answer(call_phase what, std::exception_ptr& error);
-// What send() throws where a request was too large, or the wait has ended in another way.
+/// What send() throws where a request was too large, or the wait has ended in another way.
 [[noreturn, gnu::cold]] void throw_sending(call_phase what);
 
 template <class Reply>

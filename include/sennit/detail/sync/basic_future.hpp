@@ -244,7 +244,7 @@ inline void* coroutine_memory(std::size_t bytes, std::size_t alignment) {
   static_assert(usual >= sizeof before);
   return new (memory + before - sizeof before) std::size_t(before) + 1;
 }
-// Frees what coroutine_memory() has returned.
+/// Frees what coroutine_memory() has returned.
 inline void coroutine_memory_back(void* frame, std::size_t alignment) noexcept {
   const bool usual = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
   ::operator delete(usual ? frame : static_cast<char*>(frame) - static_cast<std::size_t*>(frame)[-1]);
