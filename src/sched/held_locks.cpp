@@ -127,11 +127,10 @@ std::string text_of(const held_sight& seen) {
     text += std::string(&each == seen.held ? " pthread " : ", ") + each.kind + " " + address;
   }
   const bool stays = seen.who->home->shared == nullptr || seen.who->flags.kind == waiter_kind::pinned_fiber;
-  text += stays
-              ? "\n  (another fiber of this thread that locks it blocks the thread, and this fiber with it)\n"
-              : "\n  (the fiber may resume on another thread, which must not unlock it; a fiber that locks "
-                "it here blocks "
-                "a worker)\n";
+  text +=
+      stays ? "\n  (another fiber of this thread that locks it blocks the thread, and this fiber with it)\n"
+            : "\n  (the fiber may resume on another thread, which must not unlock it; a fiber that locks it "
+              "here blocks a worker)\n";
   for (std::size_t i = 0; i < seen.depth; ++i) {
     text += "  #" + std::to_string(i) + " ";
     describe_address(text, seen.backtrace[i]);
