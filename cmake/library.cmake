@@ -73,12 +73,10 @@ target_link_libraries(sennit ${sennit_scope} Threads::Threads)
 if(SENNIT_ISA STREQUAL riscv64)
   target_link_libraries(sennit ${sennit_scope} atomic)  # gcc 12 calls it for atomics of one byte
 endif()
-foreach(option IN ITEMS SENNIT_SPIN_WAIT_QUEUE SENNIT_COUNTERS)
-  if(${option})
-    # For all that use the library, too: inline code and it share the queues, and the counters.
-    target_compile_definitions(sennit ${sennit_scope} ${option})
-  endif()
-endforeach()
+if(SENNIT_COUNTERS)
+  # Users get it, too, because inline code counts in the library's counters.
+  target_compile_definitions(sennit ${sennit_scope} SENNIT_COUNTERS)
+endif()
 if(SENNIT_SHADOW_STACK)
   # Programs have shadow stacks only if all of their code is marked as able to.
   target_compile_definitions(sennit ${sennit_scope} SENNIT_SHADOW_STACK)

@@ -19,7 +19,6 @@ int main() { NAME(); }
 """
 # A macro that changes what is inlined, and what the linker then calls what it misses.
 BUILDS = {
-    "SENNIT_SPIN_WAIT_QUEUE": "_with_spin_wait_queue",
     "SENNIT_COUNTERS": "_with_counters",
     "SENNIT_BACKEND_UCONTEXT": "_on_ucontext",
     "SENNIT_VERSION_MINOR=99": "sennit_thread_of_0_99_0",

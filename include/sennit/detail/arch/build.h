@@ -29,12 +29,6 @@
 #define SENNIT_BUILD_BACKEND ""
 #endif
 
-#if defined(SENNIT_SPIN_WAIT_QUEUE)
-#define SENNIT_BUILD_WAIT_QUEUE "_with_spin_wait_queue"
-#else
-#define SENNIT_BUILD_WAIT_QUEUE ""
-#endif
-
 #if defined(SENNIT_COUNTERS)
 #define SENNIT_BUILD_COUNTERS "_with_counters"
 #else
@@ -54,7 +48,7 @@
 #define SENNIT_THREAD                                                                \
   "sennit_thread_of_" SENNIT_BUILD_TEXT(SENNIT_VERSION_MAJOR) "_" SENNIT_BUILD_TEXT( \
       SENNIT_VERSION_MINOR) "_" SENNIT_BUILD_TEXT(SENNIT_VERSION_PATCH)              \
-      SENNIT_BUILD_BACKEND SENNIT_BUILD_WAIT_QUEUE SENNIT_BUILD_COUNTERS SENNIT_BUILD_SHADOW_STACK
+      SENNIT_BUILD_BACKEND SENNIT_BUILD_COUNTERS SENNIT_BUILD_SHADOW_STACK
 #endif
 
 #endif

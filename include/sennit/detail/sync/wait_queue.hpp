@@ -9,20 +9,9 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
-#if defined(SENNIT_SPIN_WAIT_QUEUE)
-#include "sennit/detail/sync/spin_waiters.hpp"
-#else
 #include "sennit/detail/sync/low_lock_waiters.hpp"
-#endif
 
 namespace sennit::detail {
-
-// The library and all its users must be compiled with the same setting.
-#if defined(SENNIT_SPIN_WAIT_QUEUE)
-using shared_waiters = spin_waiters;
-#else
-using shared_waiters = low_lock_waiters;
-#endif
 
 // Readies the fibers in the order in which they waited.
 void deliver_all(fiber_chain& woken) noexcept;
@@ -37,7 +26,7 @@ struct shared_wakes {
   static void deliver_all(fiber_chain& woken) noexcept { detail::deliver_all(woken); }
 };
 
-class wait_queue : public basic_wait_queue<shared_waiters, shared_wakes> {
+class wait_queue : public basic_wait_queue<low_lock_waiters, shared_wakes> {
 public:
   using basic_wait_queue::basic_wait_queue;
   static constexpr bool is_shared = true;
