@@ -1,6 +1,7 @@
 """The tables people read: one per thing compared, best first, Sennit's rows marked."""
 
 from .results import LESS_IS_BETTER, best_of
+from .text_table import aligned
 from .workloads import workload_named
 
 MARK = ">"
@@ -58,14 +59,6 @@ def _heading(entries):
     return ["", "peer", "variant", "min", "median", "max", "x best", "cycles", "runs", *others.values()]
 
 
-def _aligned(rows, left=3):
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [cell.ljust(width) if column < left else cell.rjust(width)
-                 for column, (cell, width) in enumerate(zip(row, widths))]
-        yield "  ".join(cells).rstrip()
-
-
 def format_workload(name, entries, not_measured, configurations):
     """All tables of one workload as text, with what each peer is configured as, and what is missing.
 
@@ -76,13 +69,13 @@ def format_workload(name, entries, not_measured, configurations):
         title += [f"{param} {value}" for param, value in params]
         title += ["1 worker" if workers == 1 else f"{workers} workers", group[0]["unit"]]
         lines += ["", ", ".join(title)]
-        lines += ["  " + line for line in _aligned([_heading(group), *_rows(group)])]
+        lines += ["  " + line for line in aligned([_heading(group), *_rows(group)], left=3)]
     if configurations:
         lines += ["", "configurations:"]
-        lines += ["  " + line for line in _aligned(sorted(configurations))]
+        lines += ["  " + line for line in aligned(sorted(configurations), left=3)]
     if not_measured:
         lines += ["", "not measured:"]
-        lines += ["  " + line for line in _aligned([_missing_row(entry) for entry in not_measured])]
+        lines += ["  " + line for line in aligned([_missing_row(entry) for entry in not_measured], left=3)]
     return "\n".join(lines) + "\n"
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import mp3  # noqa: E402
 from harness import machine, plugin  # noqa: E402
+from harness.text_table import markdown  # noqa: E402
 
 NAMES = {"none": "no threading", "timer": "an ignored timer", "live-set": "optimized: the live set is saved",
          "save-all": "full save", "call": "a call for each check", "early-ir": "checks before optimization",
@@ -36,8 +37,7 @@ AT_EACH = [("none", "none"), *((variant, timer) for variant in METHODS for timer
 
 
 def table(header, rows):
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+    return "\n".join(markdown(header, rows)) + "\n"
 
 
 def more(cycles, base):

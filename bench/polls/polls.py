@@ -25,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import plugin  # noqa: E402
+from harness.text_table import markdown  # noqa: E402
 
 SLICE = 1_000_000  # ns
 VARIANTS = {
@@ -142,12 +143,14 @@ def executed(program, words):
 
 
 def print_table(flags, variants, names, count):
-    print(f"\n| instructions, {flags} | {' | '.join(variants)} |\n|---|{'---:|' * len(variants)}")
-    for name in names:
+    def row(name):
         found = {variant: count(name, variant) for variant in variants}
-        cells = [f"{number:,.0f}" + (f" {100 * (number / found['none'] - 1):+.1f} %" if variant != "none" else "")
-                 for variant, number in found.items()]
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        return [name, *(f"{number:,.0f}" + (f" {100 * (number / found['none'] - 1):+.1f} %" if variant != "none" else "")
+                        for variant, number in found.items())]
+
+    print()
+    for line in markdown([f"instructions, {flags}", *variants], map(row, names)):
+        print(line, flush=True)
 
 
 def print_instructions():

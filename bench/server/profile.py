@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-from load import ROOT, Client, ServerError, ServerProcess, kv_server_command
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness.text_table import aligned  # noqa: E402
+from load import ROOT, Client, ServerError, ServerProcess, kv_server_command  # noqa: E402
 
 FEW, MANY = 2_000, 12_000
 FRONTS = ("fiber", "callback")
@@ -97,12 +99,10 @@ def function_of(_, function):
 
 
 def print_rows(title, rows, ends):
-    print(f"\n{title:36}" + "".join(f"{front:>11}" for front in FRONTS) + f"{'difference':>12}")
-    for name, (one, other) in rows:
-        print(f"{name:36}{one:>11.0f}{other:>11.0f}{one - other:>+12.0f}")
     if ends:
-        one, other = (sum(row[1][i] for row in rows) for i in (0, 1))
-        print(f"{'all':36}{one:>11.0f}{other:>11.0f}{one - other:>+12.0f}")
+        rows = [*rows, ("all", tuple(sum(row[1][i] for row in rows) for i in (0, 1)))]
+    cells = [[name, f"{one:.0f}", f"{other:.0f}", f"{one - other:+.0f}"] for name, (one, other) in rows]
+    print("", *aligned([[title, *FRONTS, "difference"], *cells]), sep="\n")
 
 
 def main():

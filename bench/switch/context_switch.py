@@ -13,6 +13,9 @@ import tempfile
 from pathlib import Path
 
 RUNNER = Path(__file__).resolve().parents[1] / "run_bench.py"
+sys.path.insert(0, str(RUNNER.parent))
+from harness.text_table import markdown  # noqa: E402
+
 PEERS = ("libst", "libpth", "pthread")
 # What it is; its workload, peer and variant here (None: not to be had); the paper's cycles and speed-up.
 ROWS = [
@@ -38,15 +41,16 @@ def cells(result, base):
 
 
 def table(results):
-    """Lines of Markdown, from the runner's results."""
+    """Yields lines of Markdown, from the runner's results."""
     found = {(entry["workload"], entry["peer"], entry["variant"]): entry for entry in results
              if entry["workers"] == 1 and entry["params"].get("fibers", 2) == 2 and entry["metric"] == "ns"}
-    yield "| | ns | cycles | speed-up over Pthreads | the paper: cycles | speed-up |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for name, key, paper in ROWS:
+
+    def row(name, key, paper):
         here = cells(found.get(key), found.get(BASE)) if key else [""] * 3
-        there = [f"{paper[0]:,}", f"{paper[1]:.1f}"] if paper else ["", ""]
-        yield "| " + " | ".join([name, *here, *there]) + " |"
+        return [name, *here, *([f"{paper[0]:,}", f"{paper[1]:.1f}"] if paper else ["", ""])]
+
+    return markdown(["", "ns", "cycles", "speed-up over Pthreads", "the paper: cycles", "speed-up"],
+                    (row(*each) for each in ROWS))
 
 
 def main():

@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from harness import instructions, machine  # noqa: E402
 from harness.programs import find_programs  # noqa: E402
+from harness.text_table import markdown  # noqa: E402
 from load import Client, ServerError, ServerProcess, choose_cpus, kv_server_command  # noqa: E402
 
 CLIENTS = 50
@@ -207,8 +208,7 @@ def compute(options, *words):
 
 
 def table(header, rows):
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+    return "\n".join(markdown(header, rows)) + "\n"
 
 
 def titles(all_work):

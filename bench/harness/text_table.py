@@ -1,0 +1,23 @@
+"""Tables as text: Markdown for the documents, aligned columns for a terminal."""
+
+
+def markdown(header, rows, align="---:"):
+    """Yields the lines of a Markdown table, each when its row is known. `align` is for all columns after the first."""
+    header = list(header)
+    for row in (header, ["---", *[align] * (len(header) - 1)]):
+        yield _line(row)
+    yield from map(_line, rows)
+
+
+def _line(row):
+    return f"| {' | '.join(map(str, row))} |"
+
+
+def aligned(rows, left=1):
+    """Yields lines with the columns of equal width; the first `left` columns are aligned to the left."""
+    rows = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        cells = [cell.ljust(width) if column < left else cell.rjust(width)
+                 for column, (cell, width) in enumerate(zip(row, widths))]
+        yield "  ".join(cells).rstrip()
