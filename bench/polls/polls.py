@@ -14,6 +14,7 @@ Prints a line of JSON for each thing measured.
 
 For the kernels alone, as `timer`: `each-round`, with a check in each round of each loop; `max`, with the checks where the
 most registers are live; `initial-exec`, with the flag found as in shared objects. `polls.py --instructions` counts what is executed, which is the same each time.
+`polls.py --in-fibers` measures a lock and a look of the time-slice thread in fibers, with checks and without (fibers.cpp).
 """
 
 import functools
@@ -167,6 +168,23 @@ def print_instructions():
                 lambda name, variant: executed(built(name, variant, ["-O2"]), arguments(name, 1, True)))
 
 
+# ---- In fibers.
+
+def print_in_fibers(rounds=5):
+    """The least of the rounds, each the least of many. No yield is requested."""
+    builds, least = {"none": [], "checks": plugin.checks("polls")}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, options in builds.items():
+            program = Path(folder) / name
+            plugin.done(["clang++-19", "-std=c++20", "-O2", *options, f"-I{plugin.ROOT}/include",
+                         plugin.DRIVERS / "fibers.cpp", plugin.LIBRARY, "-pthread", "-o", program])
+            for line in "".join(plugin.done([program]).stdout for _ in range(rounds)).splitlines():
+                what, time = line.split()
+                least[what, name] = min(float(time), least.get((what, name), float("inf")))
+    print(f"in fibers, -O2, ns\nlock and unlock: {least['lock', 'none']:.1f} without checks, "
+          f"{least['lock', 'checks']:.1f} with\na look in a slice: {least['look', 'none']:.0f}, of another thread")
+
+
 def main(options):
     variants = [each for each in OF_KERNELS if options.variant in (None, each) or each in ("none", "thread")]
     of_programs = [each for each in variants if each in VARIANTS]
@@ -179,6 +197,10 @@ def main(options):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--instructions"]:
-        sys.exit(print_instructions())
+    by_hand = {("--instructions",): print_instructions, ("--in-fibers",): print_in_fibers}.get(tuple(sys.argv[1:]))
+    if by_hand is not None:
+        try:
+            sys.exit(plugin.missing() or by_hand())
+        except plugin.Failed as failure:
+            sys.exit(str(failure))
     plugin.workload(__doc__, "clang 19 -O2, a local runtime with a slice of 1 ms, another fiber that yields", main)
