@@ -1,12 +1,9 @@
 // POSIX threads, each pinned to its own processor: see crosscore.hpp. `condvar`: a mutex and a condition
 // variable; `futex`: only the system call; `spin`: neither, two processors that do nothing else.
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <memory>
 
 #include "../peers/pthread.hpp"
+#include "../support/futex.hpp"
 #include "crosscore.hpp"
 
 namespace {
@@ -41,21 +38,17 @@ public:
   void put(std::uint64_t message) {
     message_ = message;
     full_.store(1, std::memory_order_release);
-    call(FUTEX_WAKE_PRIVATE, 1);
+    bench::futex_wake_one(full_);
   }
 
   std::uint64_t take() {
     while (full_.load(std::memory_order_acquire) == 0)
-      call(FUTEX_WAIT_PRIVATE, 0);
+      bench::futex_wait(full_, 0);
     full_.store(0, std::memory_order_relaxed);
     return message_;
   }
 
 private:
-  void call(int operation, std::uint32_t value) {
-    ::syscall(SYS_futex, &full_, operation, value, nullptr, nullptr, 0);
-  }
-
   std::uint64_t message_ = 0;
   std::atomic<std::uint32_t> full_{0};
 };

@@ -1,12 +1,9 @@
 // Two kernel threads that hand control to each other through a futex, the least a blocking hand-off costs.
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <gnu/libc-version.h>
 #include <pthread.h>
 #include <atomic>
 
+#include "../support/futex.hpp"
 #include "switch.hpp"
 
 namespace {
@@ -17,12 +14,12 @@ std::atomic<std::uint32_t> turn = main_turn;
 
 void give(std::uint32_t to) {
   turn.store(to);
-  syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  bench::futex_wake_one(turn);
 }
 
 void wait_while(std::uint32_t value) {
   while (turn.load() == value)
-    syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+    bench::futex_wait(turn, value);
 }
 
 void* other(void*) {

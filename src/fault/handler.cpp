@@ -29,6 +29,7 @@
 #include "sennit/detail/fault/poll_page.hpp"
 #include "sennit/detail/fault/survive.hpp"
 #include "sennit/detail/stack/stack.hpp"
+#include "write_message.hpp"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -79,7 +80,7 @@ public:
     const auto end = std::to_chars(digits, digits + sizeof digits, number.value, 16).ptr;
     return *this << "0x" << std::string_view(digits, static_cast<std::size_t>(end - digits));
   }
-  void print() const noexcept { [[maybe_unused]] auto written = ::write(STDERR_FILENO, buffer_, length_); }
+  void print() const noexcept { write_message(STDERR_FILENO, {buffer_, length_}); }
 
 private:
   char buffer_[512];

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fault/write_message.hpp"
 #include "sched/pinned_for_now.hpp"
 #include "sennit/detail/fault/unwind.hpp"
 #include "sennit/detail/sched/frame_cleanup.hpp"
@@ -73,7 +74,7 @@ void say_given_up(const fiber& f, const char* why) noexcept {
   const int length = std::snprintf(
       text, sizeof text,
       "sennit: fiber \"%s\": %s: its frames are given up, and nothing in them is destroyed\n", f.name, why);
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, static_cast<std::size_t>(length));
+  write_message(STDERR_FILENO, {text, static_cast<std::size_t>(length)});
 }
 
 // The emergency stack, if there was one, has been left.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dump_text.hpp"
+#include "fault/write_message.hpp"
 #include "sennit/detail/sched/dump.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
@@ -303,8 +304,7 @@ void dump(int fd) noexcept {
   try {
     detail::dump_from(fd, __builtin_dwarf_cfa());
   } catch (const std::exception& error) {
-    const std::string_view text = "sennit: fibers cannot be dumped: there is no memory\n";
-    [[maybe_unused]] const auto written = ::write(fd, text.data(), text.size());
+    detail::write_message(fd, "sennit: fibers cannot be dumped: there is no memory\n");
   }
   errno = kept;
 }

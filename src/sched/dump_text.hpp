@@ -2,10 +2,7 @@
 // when the workers run again.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "fault/write_message.hpp"
 #include "sennit/detail/sched/stopped_workers.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
@@ -267,12 +265,7 @@ private:
   }
 
   void flush() {
-    for (std::size_t done = 0; done < text_.size();) {
-      const ssize_t count = ::write(fd_, text_.data() + done, text_.size() - done);
-      if (count < 0 && errno != EINTR)
-        break;
-      done += count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
+    write_message(fd_, text_);
     text_.clear();
   }
 

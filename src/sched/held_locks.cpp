@@ -18,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "fault/write_message.hpp"
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 
@@ -141,8 +142,7 @@ std::string text_of(const held_sight& seen) {
 
 void print(const held_sight& seen) noexcept {
   try {
-    const std::string text = text_of(seen);
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    write_message(STDERR_FILENO, text_of(seen));
   } catch (const std::exception&) {
     std::fputs("sennit: a fiber holds a pthread lock; there is no memory to say more\n", stderr);
   }

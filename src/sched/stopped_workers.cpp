@@ -1,7 +1,6 @@
 // The signal that stops workers, its handler, and the wait for their answers.
 #include "sennit/detail/sched/stopped_workers.hpp"
 
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <climits>
 #include <ctime>
 
+#include "futex.hpp"
 #include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/sched/registry.hpp"
 
@@ -44,10 +44,6 @@ constinit request requests[most_requests];
 
 struct sigaction former;
 
-void futex(std::atomic<int>& word, int operation, int value) noexcept {
-  ::syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
-}
-
 void nap() noexcept {
   const timespec time{0, 50'000};
   ::nanosleep(&time, nullptr);
@@ -74,7 +70,7 @@ void stop_here(const void* context) noexcept {
     each.place.depth = backtrace_interrupted(context, each.place.at);
     each.state.store(stopped, std::memory_order_release);
     while (each.state.load(std::memory_order_acquire) == stopped)
-      futex(each.state, FUTEX_WAIT, stopped);
+      futex_wait<int>(each.state, stopped);
     each.state.store(unused, std::memory_order_release);
     return;
   }
@@ -170,10 +166,10 @@ void stopped_workers::let_go() noexcept {
     const int stays = each.state.load(std::memory_order_relaxed);
     each.state.store(stays == stopped ? let_go_on : unused, std::memory_order_release);
     if (stays == stopped)
-      futex(each.state, FUTEX_WAKE, INT_MAX);
+      futex_wake(each.state, INT_MAX);
   }
   workers_are_held.store(0, std::memory_order_release);
-  futex(workers_are_held, FUTEX_WAKE, INT_MAX);
+  futex_wake(workers_are_held, INT_MAX);
   described_.unlock();
   registered_.unlock();
 }
@@ -201,7 +197,7 @@ bool stopped_workers::holds(const worker& w) const noexcept {
 
 void wait_until_let_go() noexcept {
   while (workers_are_held.load(std::memory_order_acquire) != 0)
-    futex(workers_are_held, FUTEX_WAIT, 1);
+    futex_wait(workers_are_held, 1);
 }
 
 }  // namespace sennit::detail

@@ -1,14 +1,12 @@
 // Waits that several events may end, and the ends of fibers.
 #include "sennit/detail/sched/wait.hpp"
 
-#include <linux/futex.h>
 #include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
 
+#include "futex.hpp"
 #include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/token_watch.hpp"
 
@@ -19,26 +17,25 @@ namespace {
 // Sleeps while the word is `expected`, until the deadline at most. May return early.
 #if defined(SENNIT_TSAN)
 // TSan delivers signals only in calls that it knows, and futex is not one of them.
-void futex_wait(std::atomic<claim_state>&, claim_state, time_point) noexcept {
+void sleep_while(std::atomic<claim_state>&, claim_state, time_point) noexcept {
   ::poll(nullptr, 0, 1);
 }
 #else
-void futex_wait(std::atomic<claim_state>& word, claim_state expected, time_point deadline) noexcept {
+void sleep_while(std::atomic<claim_state>& word, claim_state expected, time_point deadline) noexcept {
   timespec until{};
   const auto since = deadline.time_since_epoch();
   if (deadline != never && since.count() > 0) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
     until = {seconds.count(), (since - seconds).count()};
   }
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-            deadline == never ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+  futex_wait(word, expected, deadline == never ? nullptr : &until);
 }
 #endif
 
 }  // namespace
 
 void wake_thread(std::atomic<claim_state>& word) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
+  futex_wake(word, 1);
 }
 
 void fiber_timer::arm(fiber& who, wait_claim& claim, time_point deadline) noexcept {
@@ -229,7 +226,7 @@ void claimed_wait::wait_as_thread() noexcept {
     if (deadline_ != never && clock::now() >= deadline_)
       claim_.take(claim_state::timed_out);
     else
-      futex_wait(claim_.word(), claim_state::open, deadline_);
+      sleep_while(claim_.word(), claim_state::open, deadline_);
   }
   errno = kept;
 }

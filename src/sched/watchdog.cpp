@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "fault/write_message.hpp"
 #include "sennit/detail/sched/dump.hpp"
 #include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
@@ -30,15 +31,6 @@ namespace sennit::detail {
 namespace {
 
 using namespace std::chrono_literals;
-
-void write_all(const std::string& text) noexcept {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(STDERR_FILENO, text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR)
-      return;
-    done += count > 0 ? static_cast<std::size_t>(count) : 0;
-  }
-}
 
 // ---- A worker that is stuck.
 
@@ -164,7 +156,7 @@ void report_stuck(const run_of_fiber& run) {
     describe_address(text, seen.place.at[i]);
     text += "\n";
   }
-  write_all(text);
+  write_message(STDERR_FILENO, text);
 }
 
 // ---- A process in which all rest.

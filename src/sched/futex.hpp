@@ -1,0 +1,29 @@
+// Futexes: words in which threads of this process sleep. Async-signal-safe.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <ctime>
+
+namespace sennit::detail {
+
+// Sleeps while the word is `expected`, until a time of the steady clock at most, or without a limit if that
+// is null. May return early. errno is not preserved.
+template <class Word>
+void futex_wait(std::atomic<Word>& word, Word expected, const timespec* until = nullptr) noexcept {
+  static_assert(sizeof word == 4);
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until, nullptr,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+// Wakes up to `threads` threads that sleep in the word. errno is not preserved.
+template <class Word>
+void futex_wake(std::atomic<Word>& word, int threads) noexcept {
+  static_assert(sizeof word == 4);
+  ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, threads, nullptr, nullptr, 0);
+}
+
+}  // namespace sennit::detail
