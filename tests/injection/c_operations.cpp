@@ -19,11 +19,6 @@ const sennit_runtime_options without_reports = [] {
   return options;
 }();
 
-void must(bool holds) {
-  if (!holds)
-    std::abort();
-}
-
 void make_runtime() {
   sennit_runtime* made = nullptr;
   if (attempt_c([&] { return sennit_runtime_create(&made, &without_reports); }))

@@ -21,11 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void must(bool holds) {
-  if (!holds)
-    std::abort();
-}
-
 template <class Kind>
 void spawn() {
   in_fiber<Kind>([] {

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -108,6 +109,11 @@ bool attempt_c(Function function) {
   else
     note(outcome::succeeded);
   return result >= 0;
+}
+
+inline void must(bool holds) {
+  if (!holds)
+    std::abort();
 }
 
 struct operation {

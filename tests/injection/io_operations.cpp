@@ -23,11 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void must(bool holds) {
-  if (!holds)
-    std::abort();
-}
-
 auto soon() {
   return std::chrono::steady_clock::now() + 20ms;
 }

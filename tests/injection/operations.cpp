@@ -21,11 +21,6 @@ namespace injection {
 
 namespace {
 
-void must(bool holds) {
-  if (!holds)
-    std::abort();
-}
-
 template <class Kind>
 void talk() {
   typename Kind::template channel<int> numbers(1);

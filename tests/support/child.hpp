@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "support/sanitizers.hpp"
 
@@ -54,6 +55,11 @@ inline std::string without_lines(const std::string& that_say, const std::string&
     if (line.find(that_say) == std::string::npos)
       others += lines.eof() ? line : line + '\n';
   return others;
+}
+
+// What a child prints, also in a signal handler.
+inline void say(std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 // The child exits with 0 at the function's end, with test_failed if an expectation in it failed.

@@ -20,12 +20,6 @@
 namespace sennit {
 namespace {
 
-std::string dumped() {
-  const memory_file file;
-  sennit::dump(file.fd());
-  return file.text();
-}
-
 // As the dump has it; -1: it does not wait.
 int milliseconds_of(const std::string& dump, const std::string& name) {
   // By hand: std::regex takes a frame for each character that it skips, and this is on a fiber's stack.

@@ -14,21 +14,16 @@
 #include <vector>
 
 #include "sennit/become.hpp"
+#include "support/deadlines.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
 
 using steady = std::chrono::steady_clock;
 
-inline steady::time_point past() {
-  return steady::now() - std::chrono::seconds(1);
-}
-inline steady::time_point soon() {
-  return steady::now() + std::chrono::milliseconds(1);
-}
-inline steady::time_point generous() {
-  return steady::now() + std::chrono::minutes(10);
-}
+using support::generous;
+using support::past;
+using support::soon;
 
 // Requests the stop, from a fiber beside the waiters or from another thread.
 inline void request(std::stop_source stop, bool elsewhere) {

@@ -49,36 +49,28 @@ KIND_TEST(BecomeTimedWaits, TheDeadlinePasses) {
   });
 }
 
+template <class Kind>
+void expect_woken_before(steady::time_point deadline) {
+  things<Kind> of;
+  of.lock_all();
+  std::atomic<int> results[of.count] = {};
+  running<Kind> waiting;
+  of.each(results, deadline, std::ref(waiting));
+  until_stackless<Kind>(of.count);
+  expect_each(results, 0);
+  of.bring_all();
+  waiting.join();
+  expect_each(results, 1);
+  of.unlock_all();
+}
+
 KIND_TEST(BecomeTimedWaits, WokenBeforeTheDeadline) {
-  this->run([] {
-    things<Kind> of;
-    of.lock_all();
-    std::atomic<int> results[of.count] = {};
-    running<Kind> waiting;
-    of.each(results, generous(), std::ref(waiting));
-    until_stackless<Kind>(of.count);
-    expect_each(results, 0);
-    of.bring_all();
-    waiting.join();
-    expect_each(results, 1);
-    of.unlock_all();
-  });
+  this->run([] { expect_woken_before<Kind>(generous()); });
 }
 
 // With a deadline that is `never`, too.
 KIND_TEST(BecomeTimedWaits, ADeadlineThatNeverComes) {
-  this->run([] {
-    things<Kind> of;
-    of.lock_all();
-    std::atomic<int> results[of.count] = {};
-    running<Kind> waiting;
-    of.each(results, steady::time_point::max(), std::ref(waiting));
-    until_stackless<Kind>(of.count);
-    of.bring_all();
-    waiting.join();
-    expect_each(results, 1);
-    of.unlock_all();
-  });
+  this->run([] { expect_woken_before<Kind>(steady::time_point::max()); });
 }
 
 // As the waits with a stack: what is there is had, late as it may be.

@@ -25,6 +25,7 @@ using support::fault_cause;
 using support::in_child;
 using support::kind_of_fault;
 using support::outcome;
+using support::say;
 
 using action = std::function<void()>;
 
@@ -47,10 +48,6 @@ INSTANTIATE_TEST_SUITE_P(, FaultKinds, testing::ValuesIn(support::kinds_of_fault
                                return "Arithmetic";
                            }
                          });
-
-void say(std::string_view text) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
 
 void in_fiber(const action& function) {
   local::runtime().run([&] { local::spawn(function, {.name = "faulty"}).join(); });

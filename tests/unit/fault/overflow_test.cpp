@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -19,21 +18,15 @@
 #include "sennit/generator.hpp"
 #include "sennit/local/runtime.hpp"
 #include "support/child.hpp"
+#include "support/descend.hpp"
 
 namespace {
 
 using namespace sennit;
+using support::descend;
 using support::in_child;
 using support::outcome;
-
-volatile int deepest = INT_MAX;
-
-// Frames smaller than a page, so that none steps over the guard.
-[[gnu::noinline]] int descend(int depth) {
-  volatile char frame[200];
-  frame[depth % 200] = static_cast<char>(depth);
-  return depth == deepest ? 0 : descend(depth + 1) + frame[depth % 200];
-}
+using support::say;
 
 volatile int* volatile null_pointer = nullptr;
 
@@ -283,10 +276,6 @@ TEST(Overflow, WhileAnExceptionUnwinds) {
 }
 
 constexpr int from_previous_handler = 33;
-
-void say(std::string_view text) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
 
 // What had been installed before the first coroutine was made.
 void install_previous(int flags) {

@@ -16,6 +16,7 @@
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/generator.hpp"
 #include "support/child.hpp"
+#include "support/descend.hpp"
 #include "support/faults.hpp"
 
 namespace {
@@ -23,10 +24,12 @@ namespace {
 using namespace sennit;
 using namespace sennit::detail;
 using support::closed_page;
+using support::descend;
 using support::hooked;
 using support::in_child;
 using support::outcome;
 using support::run_hooked;
+using support::say;
 using support::test_hook;
 
 FAULT_TEST(Redirect, AFaultIsRepairedAndTheInstructionDoneAgain) {
@@ -60,13 +63,6 @@ FAULT_TEST(Redirect, FaultsManyTimes) {
   EXPECT_EQ(hook.served, 10'000);
   page.open();
   EXPECT_EQ(*page.at(), 10'000);
-}
-
-volatile int forever = 1;
-[[gnu::noinline]] int descend(int depth) {
-  volatile char frame[200];
-  frame[depth % 200] = static_cast<char>(depth);
-  return forever == 0 ? 0 : descend(depth + 1) + frame[depth % 200];
 }
 
 // ---- Each kind.
@@ -254,10 +250,6 @@ FAULT_TEST(Redirect, ABacktraceGoesOnInTheFunctionThatFaulted) {
 #endif
 
 // ---- The handler that gets it, if the hook does not.
-
-void say(std::string_view text) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
 
 void fault_here() {
   *static_cast<volatile int*>(nullptr) = 1;

@@ -4,13 +4,13 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,6 +18,8 @@
 
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
+#include "support/child.hpp"
+#include "support/deadlines.hpp"
 #include "support/kinds.hpp"
 #include "support/process.hpp"
 
@@ -28,13 +30,9 @@ using sennit::kind_test;
 using sennit::start;
 using sennit::tcp_listener;
 using sennit::tcp_stream;
+using support::generous;
 using support::open_descriptors;
 using steady = std::chrono::steady_clock;
-
-// Longer than a test may take: a waiter whose event was lost waits until the test is ended.
-inline steady::time_point generous() {
-  return steady::now() + 10min;
-}
 
 struct connection {
   tcp_stream client;
@@ -85,6 +83,16 @@ inline std::string read_to_end(tcp_stream& stream) {
   return all;
 }
 
+// Connects to a listener that never accepts, with a backlog of 0, until it lets no further client wait.
+inline std::vector<tcp_stream> fill_backlog(const tcp_listener& listener) {
+  std::vector<tcp_stream> waiting;
+  std::error_code error;
+  for (int i = 0; i < 100 && !error; ++i)
+    waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 50ms));
+  EXPECT_EQ(error, std::errc::timed_out);
+  return waiting;
+}
+
 inline void echo(tcp_stream& stream) {
   char buffer[4096];
   while (const std::size_t size = stream.read_some(buffer, generous()))
@@ -115,23 +123,13 @@ std::error_code error_of(Function&& function) {
   return {};
 }
 
-// Runs a function in a child process. What it returned; false if it crashed.
+// Runs a function in a child process. Returns what it returned, or false if it threw or crashed.
 template <class Function>
 bool in_child(Function&& function) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    bool good = false;
-    try {
-      good = function();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "child: %s\n", error.what());
-    }
-    ::_exit(good ? 0 : 1);
-  }
-  int status = -1;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const support::outcome result = support::in_child([&] { EXPECT_TRUE(function()); });
+  if (!result.exited(0))
+    std::cerr << "child: " << result << '\n';
+  return result.exited(0);
 }
 
 }  // namespace io_test

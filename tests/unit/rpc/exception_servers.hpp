@@ -9,12 +9,15 @@
 
 #include "sennit/exception_server.hpp"
 #include "support/child.hpp"
+#include "support/descend.hpp"
 #include "support/faults.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
 
 using support::closed_page;
+using support::descend;
+using support::forever;
 using support::in_child;
 using support::outcome;
 
@@ -63,12 +66,6 @@ protected:
 }
 inline volatile int* const nowhere = nullptr;
 
-inline volatile int forever = 1;
-[[gnu::noinline]] inline int descend(int depth) {
-  volatile char frame[200];
-  frame[depth % 200] = static_cast<char>(depth);
-  return forever == 0 ? 0 : descend(depth + 1) + frame[depth % 200];
-}
 struct counts_its_end {
   int& ended;
   ~counts_its_end() { ++ended; }

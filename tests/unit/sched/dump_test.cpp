@@ -70,12 +70,6 @@ extern "C" {
 
 namespace {
 
-[[gnu::noinline]] std::string dumped() {
-  const memory_file file;
-  sennit::dump(file.fd());
-  return file.text();
-}
-
 // The fiber's line and its backtrace.
 std::string part_of(const std::string& dump, const std::string& name) {
   const std::size_t begin = dump.find("\"" + name + "\": ");

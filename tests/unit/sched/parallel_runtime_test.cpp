@@ -16,6 +16,7 @@
 #include "parallel_kinds.hpp"
 #include "sennit/event.hpp"
 #include "support/child.hpp"
+#include "support/counted.hpp"
 
 namespace {
 
@@ -261,35 +262,29 @@ TEST_P(Parallel, OtherThreadsUnpark) {
   f.join();
 }
 
-struct noted {
-  explicit noted(std::atomic<int>& of) : count(of) { ++count; }
-  ~noted() { --count; }
-  std::atomic<int>& count;
-};
-
 TEST(ParallelEnd, UnwindsWhoIsLeft) {
   for (unsigned workers : {1u, 2u, 4u}) {
     std::atomic<int> alive{0};
     {
       runtime rt({.workers = workers});
       rt.post([&] {
-        noted here(alive);
+        support::counted here(alive);
         fiber joined = spawn([&] {
-          noted there(alive);
+          support::counted there(alive);
           this_fiber::park();
         });
         joined.join();
       });
       rt.post([&] {
-        noted here(alive);
+        support::counted here(alive);
         this_fiber::sleep_for(1h);
       });
       rt.post([&] {
-        noted here(alive);
+        support::counted here(alive);
         this_fiber::park_until(steady::now() + 1h);
       });
       rt.post([&] {
-        noted here(alive);
+        support::counted here(alive);
         for (;;)
           this_fiber::yield();
       });

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "sennit/detail/stack/sanitizer.hpp"
+#include "sennit/dump.hpp"
 
 #if defined(SENNIT_BACKEND_PORTABLE)
 inline constexpr bool has_backtraces = false;
@@ -58,6 +59,13 @@ public:
 private:
   int fd_;
 };
+
+// Not inlined, because a dump shows its caller's frames.
+[[gnu::noinline]] inline std::string dumped() {
+  const memory_file file;
+  sennit::dump(file.fd());
+  return file.text();
+}
 
 // What the process writes to standard error while this lives.
 class stderr_file {

@@ -18,32 +18,14 @@
 #include "sennit/select.hpp"
 #include "sennit/stop_guard.hpp"
 #include "support/child.hpp"
+#include "support/deadlines.hpp"
+#include "support/kinds.hpp"
 
 using namespace std::chrono_literals;
 
 namespace sennit {
 
 namespace {
-
-struct parallel_channels {
-  template <class T>
-  using channel = sennit::channel<T>;
-  template <class Function>
-  static auto spawn(Function f) {
-    return sennit::spawn(std::move(f));
-  }
-  static void yield() { this_fiber::yield(); }
-};
-
-struct local_channels {
-  template <class T>
-  using channel = local::channel<T>;
-  template <class Function>
-  static auto spawn(Function f) {
-    return local::spawn(std::move(f));
-  }
-  static void yield() { local::this_fiber::yield(); }
-};
 
 // Throws at the move that `countdown` names, from 0; never if it is negative.
 struct throwing {
@@ -56,12 +38,8 @@ struct throwing {
   static inline int countdown = -1;
 };
 
-auto soon() {
-  return std::chrono::steady_clock::now() + 2ms;
-}
-auto late() {
-  return std::chrono::steady_clock::now() + 10min;
-}
+using support::generous;
+using support::soon;
 
 // How a peer waits: without a limit, with a deadline, with a stop token, in a select.
 enum class waiter { plain, deadline, stop, select };
@@ -71,7 +49,7 @@ template <class Channel>
 std::optional<throwing> receive_by(waiter how, Channel& from) {
   const std::stop_source never;
   if (how == waiter::deadline)
-    return from.receive_until(late());
+    return from.receive_until(generous());
   if (how == waiter::stop) {
     const stop_guard until(never.get_token());
     return from.receive();
@@ -92,7 +70,7 @@ bool send_by(waiter how, Channel& to, int value) {
   throwing sent(value);
   const std::stop_source never;
   if (how == waiter::deadline)
-    return to.send_until(std::move(sent), late());
+    return to.send_until(std::move(sent), generous());
   if (how == waiter::stop) {
     const stop_guard until(never.get_token());
     return to.send(std::move(sent));
@@ -241,13 +219,13 @@ void expect_refused_values_stay() {
     EXPECT_THROW(values.send(std::move(value)), cancelled);
   }
   auto receiver = Kind::spawn([&] {
-    const auto got = values.receive_until(late());
+    const auto got = values.receive_until(generous());
     EXPECT_EQ(got.status(), channel_status::success);
     EXPECT_EQ(**got, 7);
-    EXPECT_EQ(values.receive_until(late()).status(), channel_status::closed);
+    EXPECT_EQ(values.receive_until(generous()).status(), channel_status::closed);
   });
   ASSERT_TRUE(value);
-  EXPECT_EQ(values.send_until(std::move(value), late()).status(), channel_status::success);
+  EXPECT_EQ(values.send_until(std::move(value), generous()).status(), channel_status::success);
   EXPECT_FALSE(value);
   let_others_run<Kind>();
   value = std::make_unique<int>(8);
@@ -259,7 +237,7 @@ void expect_refused_values_stay() {
   values.close();
   sender.join();
   EXPECT_TRUE(refused && value && *value == 8);
-  EXPECT_EQ(values.send_until(std::move(value), late()).status(), channel_status::closed);
+  EXPECT_EQ(values.send_until(std::move(value), generous()).status(), channel_status::closed);
   EXPECT_TRUE(value);
 }
 
@@ -268,13 +246,13 @@ template <class Kind, class T>
 void expect_close_is_told_from_time(T sent) {
   typename Kind::template channel<T> values;
   auto receiver =
-      Kind::spawn([&] { EXPECT_EQ(values.receive_until(late()).status(), channel_status::closed); });
+      Kind::spawn([&] { EXPECT_EQ(values.receive_until(generous()).status(), channel_status::closed); });
   let_others_run<Kind>();
   values.close();
   receiver.join();
   typename Kind::template channel<T> others;
   auto sender = Kind::spawn(
-      [&] { EXPECT_EQ(others.send_until(std::move(sent), late()).status(), channel_status::closed); });
+      [&] { EXPECT_EQ(others.send_until(std::move(sent), generous()).status(), channel_status::closed); });
   let_others_run<Kind>();
   others.close();
   sender.join();
@@ -294,12 +272,12 @@ void expect_all() {
 // One worker: the countdown of moves is not atomic, and peers wait once they have run.
 TEST(ChannelMove, PeersOfAThrowingMoveWaitOnInAParallelRuntime) {
   runtime rt({.workers = 1});
-  rt.run([] { expect_all<parallel_channels>(); });
+  rt.run([] { expect_all<parallel_kind>(); });
 }
 
 TEST(ChannelMove, PeersOfAThrowingMoveWaitOnInALocalRuntime) {
   local::runtime rt;
-  rt.run([] { expect_all<local_channels>(); });
+  rt.run([] { expect_all<local_kind>(); });
 }
 
 TEST(ChannelMove, ARuntimeEndsThoughAMoveThrew) {
@@ -307,7 +285,7 @@ TEST(ChannelMove, ARuntimeEndsThoughAMoveThrew) {
   runtime rt({.workers = 1});
   rt.run([&] {
     spawn([&] { values.receive(); }).detach();
-    let_others_run<parallel_channels>();
+    let_others_run<parallel_kind>();
     throw_at_receiver(values);
   });
 }

@@ -11,6 +11,7 @@
 
 #include "sennit/select.hpp"
 #include "sennit/wait_options.hpp"
+#include "support/deadlines.hpp"
 
 namespace sennit {
 namespace {
@@ -19,9 +20,7 @@ using namespace std::chrono_literals;
 
 const std::string text(50, 'a');
 constexpr auto long_ago = deadline_type{};
-deadline_type generous() {
-  return std::chrono::steady_clock::now() + 10min;
-}
+using support::generous;
 
 template <class Kind>
 std::vector<named_row<Kind>> lock_rows() {

@@ -15,18 +15,13 @@
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/shared_mutex.hpp"
+#include "support/counted.hpp"
 
 namespace sennit {
 namespace {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-
-struct noted {
-  explicit noted(std::atomic<int>& of) : count(of) { ++count; }
-  ~noted() { --count; }
-  std::atomic<int>& count;
-};
 
 // A fiber that is ready when its runtime ends is stopped at its next wait, before it is in any list: it still
 // releases the locks that it would release in that wait.
@@ -98,7 +93,7 @@ TEST(SyncEnd, ARuntimesEndTakesWaitersOut) {
       guard.lock();
       const auto post = [&](auto function) {
         rt.post([&alive, function] {
-          noted here(alive);
+          support::counted here(alive);
           function();
         });
       };

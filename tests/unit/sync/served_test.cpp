@@ -18,6 +18,7 @@
 #include "sennit/become.hpp"
 #include "sennit/select.hpp"
 #include "sennit/stop_guard.hpp"
+#include "support/deadlines.hpp"
 #include "support/kinds.hpp"
 #include "support/sanitizers.hpp"
 
@@ -58,9 +59,6 @@ private:
 };
 
 const std::string long_text(50, 'a');
-std::chrono::steady_clock::time_point later() {
-  return std::chrono::steady_clock::now() + 1h;
-}
 
 // Kinds of waiter: each has run(f), which calls f in a fiber or a thread, and returns a handle with join().
 template <class Kind>
@@ -162,14 +160,16 @@ protected:
     notify_and_destroy(
         start_it,
         [](condition& c, std::unique_lock<mutex> hold) {
-          EXPECT_EQ(c.wait_until(hold, later()), std::cv_status::no_timeout);
+          EXPECT_EQ(c.wait_until(hold, support::generous()), std::cv_status::no_timeout);
         },
         rounds);
     receive_and_destroy(start_it, [](channel& c) { EXPECT_TRUE(c.send(std::string(long_text))); }, rounds);
     receive_and_destroy(
-        start_it, [](channel& c) { EXPECT_TRUE(c.send_until(std::string(long_text), later())); }, rounds);
+        start_it, [](channel& c) { EXPECT_TRUE(c.send_until(std::string(long_text), support::generous())); },
+        rounds);
     send_and_destroy(start_it, [](channel& c) { EXPECT_EQ(c.receive(), long_text); }, rounds);
-    send_and_destroy(start_it, [](channel& c) { EXPECT_EQ(*c.receive_until(later()), long_text); }, rounds);
+    send_and_destroy(
+        start_it, [](channel& c) { EXPECT_EQ(*c.receive_until(support::generous()), long_text); }, rounds);
   }
 };
 
@@ -195,20 +195,21 @@ KIND_TEST(Served, StacklessWaitersDoNotTouchTheObjectAgain) {
         });
     self::notify_and_destroy(
         start_it, [](typename self::condition& c, std::unique_lock<typename Kind::mutex> hold) {
-          return become(c.waiting_until(std::move(hold), later()),
+          return become(c.waiting_until(std::move(hold), support::generous()),
                         [](auto result) { EXPECT_EQ(result.second, std::cv_status::no_timeout); });
         });
     self::receive_and_destroy(start_it, [](typename self::channel& c) {
       return become(c.sending(std::string(long_text)), [](bool sent) { EXPECT_TRUE(sent); });
     });
     self::receive_and_destroy(start_it, [](typename self::channel& c) {
-      return become(c.sending_until(std::string(long_text), later()), [](bool sent) { EXPECT_TRUE(sent); });
+      return become(c.sending_until(std::string(long_text), support::generous()),
+                    [](bool sent) { EXPECT_TRUE(sent); });
     });
     self::send_and_destroy(start_it, [](typename self::channel& c) {
       return become(c.receiving(), [](std::optional<std::string> text) { EXPECT_EQ(text, long_text); });
     });
     self::send_and_destroy(start_it, [](typename self::channel& c) {
-      return become(c.receiving_until(later()),
+      return become(c.receiving_until(support::generous()),
                     [](std::optional<std::string> text) { EXPECT_EQ(text, long_text); });
     });
     std::stop_source stop;
