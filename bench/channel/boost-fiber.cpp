@@ -7,36 +7,36 @@
 
 namespace {
 
-template <class T>
-class rendezvous {
+template <class Channel>
+class words {
 public:
-  using value_type = T;
-  explicit rendezvous(std::size_t) {}
-  void send(const T& message) { channel_.push(message); }
-  T receive() {
-    T message{};
+  using value_type = typename Channel::value_type;
+  void send(const value_type& message) { channel_.push(message); }
+  value_type receive() {
+    value_type message{};
     channel_.pop(message);
     return message;
   }
 
+protected:
+  template <class... Arguments>
+  explicit words(Arguments... arguments) : channel_(arguments...) {}
+
 private:
-  boost::fibers::unbuffered_channel<T> channel_;
+  Channel channel_;
 };
 
 template <class T>
-class buffered {
+class rendezvous : public words<boost::fibers::unbuffered_channel<T>> {
 public:
-  using value_type = T;
-  explicit buffered(std::size_t capacity) : channel_(capacity) {}
-  void send(const T& message) { channel_.push(message); }
-  T receive() {
-    T message{};
-    channel_.pop(message);
-    return message;
-  }
+  explicit rendezvous(std::size_t) {}
+};
 
-private:
-  boost::fibers::buffered_channel<T> channel_;  // the capacity must be a power of two; one place stays empty
+// The capacity must be a power of two; one place stays empty.
+template <class T>
+class buffered : public words<boost::fibers::buffered_channel<T>> {
+public:
+  explicit buffered(std::size_t capacity) : words<boost::fibers::buffered_channel<T>>(capacity) {}
 };
 
 }  // namespace

@@ -5,7 +5,6 @@ Run by ./run bench idle, one process a round. Each server in turn is alone; what
 memory has grown for each connection: the kernel's buffers are not in it.
 """
 
-import argparse
 import json
 import pathlib
 import subprocess
@@ -24,14 +23,9 @@ CONFIGURATIONS = {
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--kv-server", required=True, metavar="FILE")
+    parser = load.workload_parser(__doc__)
     parser.add_argument("--echo-server", required=True, metavar="FILE")
-    parser.add_argument("--redis", action="store_true", help="measure redis-server too")
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seconds", type=float, default=1.0, help="below 0.05: few connections, no idle time")
-    parser.add_argument("--variant")
-    parser.add_argument("--workers")  # the runner's word for CPUs
     return parser.parse_args()
 
 

@@ -5,6 +5,7 @@ it can be compared even where the client, not the server, was the limit. Request
 server only where its core was busy.
 """
 
+import argparse
 import csv
 import os
 import pathlib
@@ -22,6 +23,17 @@ from server_process import (  # noqa: E402, F401
 
 KEYS = 100_000
 BUSY_ENOUGH = 95  # percent
+
+
+def workload_parser(description):
+    """What the runner passes to each workload of servers."""
+    parser = argparse.ArgumentParser(description=description.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--kv-server", required=True, metavar="FILE")
+    parser.add_argument("--redis", action="store_true", help="measure redis-server too")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--variant")
+    parser.add_argument("--workers")  # the runner's word for CPUs
+    return parser
 
 
 def choose_cpus():

@@ -5,7 +5,6 @@ Run by ./run bench server, one process a round. Within a case the servers take t
 change of the machine's speed meets all of them. Prints a line of JSON for each thing measured.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -16,7 +15,7 @@ import time
 
 import load
 import stalls
-from load import Client, ServerError, ServerProcess, connect, kv_server_command, redis_command
+from load import Client, ServerError, ServerProcess, connect, kv_server_command, redis_command, workload_parser
 
 KIND = "--coroutine-per-request"
 FRONTS = {name: ["--front", name] for name in ("fiber", "callback", "thread")}
@@ -32,13 +31,8 @@ CONFIGURATIONS = {
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--kv-server", required=True, metavar="FILE")
-    parser.add_argument("--redis", action="store_true", help="measure redis-server too")
-    parser.add_argument("--quick", action="store_true")
+    parser = workload_parser(__doc__)  # one CPU serves, one asks
     parser.add_argument("--seconds", type=float, help="aimed-at length of one run (default 0.7, quick 0.3)")
-    parser.add_argument("--variant")
-    parser.add_argument("--workers")  # the runner's word for CPUs; one serves, one asks
     for name in ("clients", "pipeline"):
         parser.add_argument(f"--{name}", type=lambda text: [int(word) for word in text.split(",")])
     options = parser.parse_args()

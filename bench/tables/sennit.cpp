@@ -14,12 +14,9 @@
 // also by a fiber that has no stack where it blocks (`-continuation`).
 #include <string>
 
-#include "../peers/sennit-parallel.hpp"
-#include "../peers/sennit.hpp"
+#include "../peers/sennit-kinds.hpp"
 #include "../support/bench.hpp"
 #include "sennit/become.hpp"
-#include "sennit/counting_semaphore.hpp"
-#include "sennit/local/counting_semaphore.hpp"
 
 namespace {
 
@@ -83,22 +80,8 @@ void measure_parts(bench::program& program) {
 
 // ---- Calls.
 
-struct local {
-  using library = bench::sennit_local;
-  using semaphore = sennit::local::counting_semaphore;
-  template <class Body>
-  static auto spawn(Body body) {
-    return sennit::local::spawn(std::move(body));
-  }
-};
-struct parallel {
-  using library = bench::sennit_parallel;
-  using semaphore = sennit::counting_semaphore;
-  template <class Body>
-  static auto spawn(Body body) {
-    return sennit::spawn(std::move(body));
-  }
-};
+using local = bench::local_kind;
+using parallel = bench::parallel_kind;
 
 // Two fibers that do the same, `count` times each.
 template <class Kind, class Make>

@@ -4,7 +4,7 @@
 use may::coroutine::JoinHandle;
 use may::sync::mpsc::{channel, Receiver, Sender};
 use may::sync::Blocker;
-use sennit_bench::{on_may, require, shuffled, Program};
+use sennit_bench::{next_in_ring, on_may, require, shuffled, Program};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -84,17 +84,13 @@ struct Ring<In, Out> {
 impl<In: Inbox, Out: Outbox + Clone> Ring<In, Out> {
     /// Links the nodes in `order`, which has each number below its length once.
     fn new(order: &[usize], link: impl Fn() -> (Out, In)) -> Ring<In, Out> {
-        let mut next_of = vec![0; order.len()];
-        for (i, &node) in order.iter().enumerate() {
-            next_of[node] = order[(i + 1) % order.len()];
-        }
         let (outboxes, inboxes): (Vec<_>, Vec<_>) = order.iter().map(|_| link()).unzip();
         let (finished, done) = link();
         let start = |(inbox, next): (In, usize)| {
             let (next, finished) = (outboxes[next].clone(), finished.clone());
             on_may::spawn(move || node(inbox, next, finished))
         };
-        let running = inboxes.into_iter().zip(next_of).map(start).collect();
+        let running = inboxes.into_iter().zip(next_in_ring(order)).map(start).collect();
         Ring { first: outboxes[0].clone(), done, running }
     }
 

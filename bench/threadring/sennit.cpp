@@ -14,16 +14,11 @@
 #include <utility>
 
 #include "../peers/park_mailbox.hpp"
-#include "../peers/sennit-parallel.hpp"
-#include "../peers/sennit.hpp"
+#include "../peers/sennit-kinds.hpp"
 #include "actor.hpp"
 #include "sennit/become.hpp"
-#include "sennit/channel.hpp"
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/stack/stack.hpp"
-#include "sennit/event.hpp"
-#include "sennit/local/channel.hpp"
-#include "sennit/local/event.hpp"
 
 namespace {
 
@@ -198,26 +193,8 @@ private:
   event done_;
 };
 
-struct local_kind {
-  using fiber = sennit::local::fiber;
-  using event = sennit::local::event;
-  template <class Message>
-  using channel = sennit::local::channel<Message>;
-  template <class Begins>
-  static fiber spawn(Begins begins) {
-    return sennit::local::spawn(std::move(begins));
-  }
-};
-struct parallel_kind {
-  using fiber = sennit::fiber;
-  using event = sennit::event;
-  template <class Message>
-  using channel = sennit::channel<Message>;
-  template <class Begins>
-  static fiber spawn(Begins begins) {
-    return sennit::spawn(std::move(begins));
-  }
-};
+using bench::local_kind;
+using bench::parallel_kind;
 
 template <class Context>
 void link(std::vector<raw_node<Context>>& nodes, const std::vector<std::size_t>& order) {

@@ -1,7 +1,7 @@
 //! tokio: a token round a ring of tasks; see threadring.hpp. Each waits on a channel, or on a Notify. The ring at
 //! random is one more, of tasks made in the same order.
 
-use sennit_bench::{on_tokio, require, shuffled, Program};
+use sennit_bench::{next_in_ring, on_tokio, require, shuffled, Program};
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -85,15 +85,11 @@ struct Ring<In, Out> {
 impl<In: Inbox, Out: Outbox + Clone> Ring<In, Out> {
     /// Links the nodes in `order`, which has each number below its length once. Call it in a runtime.
     fn new(order: &[usize], link: impl Fn() -> (Out, In)) -> Ring<In, Out> {
-        let mut next_of = vec![0; order.len()];
-        for (i, &node) in order.iter().enumerate() {
-            next_of[node] = order[(i + 1) % order.len()];
-        }
         let (outboxes, inboxes): (Vec<_>, Vec<_>) = order.iter().map(|_| link()).unzip();
         let (finished, done) = link();
         let start =
             |(inbox, next): (In, usize)| tokio::spawn(node(inbox, outboxes[next].clone(), finished.clone()));
-        let running = inboxes.into_iter().zip(next_of).map(start).collect();
+        let running = inboxes.into_iter().zip(next_in_ring(order)).map(start).collect();
         Ring { first: outboxes[0].clone(), done, running }
     }
 

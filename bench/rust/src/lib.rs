@@ -7,7 +7,7 @@ pub mod on_may;
 pub mod on_tokio;
 mod random;
 
-pub use random::shuffled;
+pub use random::{next_in_ring, shuffled};
 use std::fmt;
 use std::hint::black_box;
 use std::time::Instant;
@@ -155,11 +155,7 @@ impl Program {
         operations: f64,
         run: impl FnMut(u64),
     ) {
-        if self.wants(variant) {
-            let (mean, best) = self.time(run);
-            let unit = format!("ns/{operation}");
-            self.report(variant, params, "ns", &unit, mean / operations, best / operations);
-        }
+        self.measure_time(variant, params, operation, operations, run);
     }
 
     /// As `measure`, and prints operations per second too.
@@ -171,12 +167,27 @@ impl Program {
         operations: f64,
         run: impl FnMut(u64),
     ) {
-        if self.wants(variant) {
-            let (mean, best) = self.time(run);
-            let (mean, best) = (mean / operations, best / operations);
-            self.report(variant, params, "ns", &format!("ns/{operation}"), mean, best);
+        if let Some((mean, best)) = self.measure_time(variant, params, operation, operations, run) {
             self.report(variant, params, "per_second", &format!("{operation}s/s"), 1e9 / mean, 1e9 / best);
         }
+    }
+
+    /// Returns what it has printed: the mean and the best, in nanoseconds of an operation.
+    fn measure_time(
+        &self,
+        variant: &str,
+        params: Params,
+        operation: &str,
+        operations: f64,
+        run: impl FnMut(u64),
+    ) -> Option<(f64, f64)> {
+        if !self.wants(variant) {
+            return None;
+        }
+        let (mean, best) = self.time(run);
+        let (mean, best) = (mean / operations, best / operations);
+        self.report(variant, params, "ns", &format!("ns/{operation}"), mean, best);
+        Some((mean, best))
     }
 
     /// Calls `run()`, which must do the work with one of the things that `report_memory_beside_one` counts.

@@ -14,3 +14,12 @@ pub fn shuffled(n: usize) -> Vec<usize> {
     }
     order
 }
+
+/// For each node the node after it, in a ring that is linked in `order`, which has each number below its length once.
+pub fn next_in_ring(order: &[usize]) -> Vec<usize> {
+    let mut next_of = vec![0; order.len()];
+    for (i, &node) in order.iter().enumerate() {
+        next_of[node] = order[(i + 1) % order.len()];
+    }
+    next_of
+}
