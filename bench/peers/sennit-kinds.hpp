@@ -1,4 +1,4 @@
-// Both kinds of runtime, for workloads that measure the same on each.
+// Both kinds of runtime, for workloads that run the same code on each.
 #pragma once
 
 #include <utility>

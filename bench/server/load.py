@@ -26,7 +26,7 @@ BUSY_ENOUGH = 95  # percent
 
 
 def workload_parser(description):
-    """What the runner passes to each workload of servers."""
+    """Returns a parser for the options that the runner passes to each workload of servers."""
     parser = argparse.ArgumentParser(description=description.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--kv-server", required=True, metavar="FILE")
     parser.add_argument("--redis", action="store_true", help="measure redis-server too")

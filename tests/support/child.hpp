@@ -57,7 +57,7 @@ inline std::string without_lines(const std::string& that_say, const std::string&
   return others;
 }
 
-// What a child prints, also in a signal handler.
+// Writes a text to standard error. Signal handlers may call it.
 inline void say(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }

@@ -172,7 +172,7 @@ impl Program {
         }
     }
 
-    /// Returns what it has printed: the mean and the best, in nanoseconds of an operation.
+    /// Returns the mean and the best that were printed, in nanoseconds per operation; None if the variant is not wanted.
     fn measure_time(
         &self,
         variant: &str,
