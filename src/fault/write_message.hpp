@@ -9,13 +9,13 @@
 
 namespace sennit::detail {
 
-// Writes all of it, unless a write fails. An interrupted write is repeated.
+// Writes all of it, unless a write fails or writes nothing. An interrupted write is repeated.
 inline void write_message(int fd, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count >= 0)
+    if (count > 0)
       text.remove_prefix(static_cast<std::size_t>(count));
-    else if (errno != EINTR)
+    else if (count == 0 || errno != EINTR)
       return;
   }
 }
