@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -159,29 +158,6 @@ KIND_TEST(Resolver, ALookUpGivesUpAtItsDeadline) {
       each.join();
   });
 }
-
-// A listener whose queue of connections is full, so that it does not answer further requests.
-struct silent_listener {
-  tcp_listener listener{"127.0.0.1", 0, 0};
-  std::vector<tcp_stream> waiting;
-
-  silent_listener() {
-    std::error_code error;
-    while (!error && !is_full())
-      waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 1s));
-    EXPECT_TRUE(!error || error == std::errc::timed_out) << error.message();  // qemu-user gives no lengths
-  }
-
-private:
-  // Of a socket that listens, Linux gives the length of its queue as tcpi_unacked, and the limit as
-  // tcpi_sacked.
-  bool is_full() const {
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    EXPECT_EQ(::getsockopt(listener.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size), 0);
-    return info.tcpi_unacked > info.tcpi_sacked;
-  }
-};
 
 // If one silent address used the whole time, no deadline would be long enough for a connection. A busy
 // machine needs longer ones than an idle machine.

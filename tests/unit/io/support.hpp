@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,15 +85,28 @@ inline std::string read_to_end(tcp_stream& stream) {
   return all;
 }
 
-// Connects to a listener that never accepts, with a backlog of 0, until it lets no further client wait.
-inline std::vector<tcp_stream> fill_backlog(const tcp_listener& listener) {
+// A listener whose queue of connections is full, so that it does not answer further requests.
+struct silent_listener {
+  tcp_listener listener{"127.0.0.1", 0, 0};
   std::vector<tcp_stream> waiting;
-  std::error_code error;
-  for (int i = 0; i < 100 && !error; ++i)
-    waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 50ms));
-  EXPECT_EQ(error, std::errc::timed_out);
-  return waiting;
-}
+
+  silent_listener() {
+    std::error_code error;
+    while (!error && !is_full())
+      waiting.push_back(tcp_stream::connect("127.0.0.1", listener.port(), error, steady::now() + 1s));
+    EXPECT_TRUE(!error || error == std::errc::timed_out) << error.message();  // qemu-user gives no lengths
+  }
+
+private:
+  // Of a socket that listens, Linux gives the length of its queue as tcpi_unacked, and the limit as
+  // tcpi_sacked.
+  bool is_full() const {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    EXPECT_EQ(::getsockopt(listener.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+    return info.tcpi_unacked > info.tcpi_sacked;
+  }
+};
 
 inline void echo(tcp_stream& stream) {
   char buffer[4096];
