@@ -13,14 +13,14 @@
 
 namespace {
 
-template <class Waits>
+template <class Policy>
 struct exceptions {
-  using server = sennit::detail::basic_exception_server<Waits>;
-  using guard = sennit::detail::basic_exception_guard<Waits>;
+  using server = sennit::detail::basic_exception_server<Policy>;
+  using guard = sennit::detail::basic_exception_guard<Policy>;
 };
 
 struct local {
-  using direct = exceptions<sennit::detail::local_waits>;
+  using direct = exceptions<sennit::detail::one_thread>;
   using queued = exceptions<bench::local_in_turn>;
   template <class Body>
   static auto spawn(Body body) {
@@ -28,7 +28,7 @@ struct local {
   }
 };
 struct parallel {
-  using direct = exceptions<sennit::detail::shared_waits>;
+  using direct = exceptions<sennit::detail::any_thread>;
   using queued = exceptions<bench::in_turn>;
   template <class Body>
   static auto spawn(Body body) {

@@ -2,21 +2,25 @@
 // queue.
 #pragma once
 
-#include "sennit/detail/sync/local_waits.hpp"
-#include "sennit/detail/sync/shared_waits.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace bench {
 
-struct local_in_turn : sennit::detail::local_waits {
+struct local_in_turn : sennit::detail::one_thread {
   static constexpr bool direct = false;
-  static void wake(sennit::detail::fiber* who) {
-    sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
+  static void deliver(sennit::detail::fiber* who) {
+    if (who != nullptr)
+      sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
   }
 };
-struct in_turn : sennit::detail::shared_waits {
+struct in_turn : sennit::detail::any_thread {
   static constexpr bool direct = false;
-  static void wake(sennit::detail::fiber* who) {
-    sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
+  static void deliver(sennit::detail::fiber* who) {
+    if (who != nullptr)
+      sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
+    else
+      let_go();
   }
 };
 

@@ -10,8 +10,8 @@
 
 #include <cstddef>
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_barrier.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
@@ -28,9 +28,9 @@ namespace sennit {
 ///
 /// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 template <class Completion = no_completion>
-class barrier : public detail::basic_barrier<detail::wait_queue, Completion> {
+class barrier final : public detail::basic_barrier<detail::any_thread, Completion> {
 public:
-  using detail::basic_barrier<detail::wait_queue, Completion>::basic_barrier;
+  using detail::basic_barrier<detail::any_thread, Completion>::basic_barrier;
 };
 /// Deduces the type of the completion.
 template <class Completion = no_completion>

@@ -14,8 +14,8 @@
 // Source: Dolan 2013, section 5.1 (an Occam-style blocking channel).
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_channel.hpp"
-#include "sennit/detail/sync/shared_waits.hpp"
 
 namespace sennit {
 
@@ -40,9 +40,9 @@ namespace sennit {
 /// - Misuse, asserted in debug builds: to destroy the channel while a fiber or thread waits. Values in it
 ///   are destroyed with it.
 template <class T>
-class channel : public detail::basic_channel<T, detail::shared_waits> {
+class channel final : public detail::basic_channel<T, detail::any_thread> {
 public:
-  using detail::basic_channel<T, detail::shared_waits>::basic_channel;
+  using detail::basic_channel<T, detail::any_thread>::basic_channel;
 };
 
 }  // namespace sennit

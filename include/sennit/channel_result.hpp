@@ -25,7 +25,7 @@ enum class channel_status : unsigned char {
 };
 
 namespace detail {
-template <class T, class Waits>
+template <class T, class Policy>
 class basic_channel;
 }
 

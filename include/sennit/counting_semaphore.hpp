@@ -7,8 +7,8 @@
 //   connections.release();
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
@@ -21,7 +21,7 @@ namespace sennit {
 /// - Misuse: to destroy the semaphore while a fiber or thread waits.
 ///
 /// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
-class counting_semaphore : public detail::basic_counting_semaphore<detail::wait_queue> {
+class counting_semaphore final : public detail::basic_counting_semaphore<detail::any_thread> {
 public:
   using basic_counting_semaphore::basic_counting_semaphore;
 };

@@ -6,8 +6,8 @@
 //   ready.set();   // in one: all resume
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_event.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
@@ -20,6 +20,6 @@ namespace sennit {
 /// - Cancellation: a wait throws sennit::cancelled if a stop_guard ends it. The event is unchanged.
 ///
 /// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
-class event : public detail::basic_event<detail::wait_queue> {};
+class event final : public detail::basic_event<detail::any_thread> {};
 
 }  // namespace sennit

@@ -45,7 +45,7 @@
 #pragma once
 
 #include "sennit/detail/rpc/basic_exception_server.hpp"
-#include "sennit/detail/sync/shared_waits.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit {
@@ -83,7 +83,7 @@ struct killed : detail::forced_unwind {};
 /// Its members are those of detail::basic_exception_server.
 ///
 /// Source: Draves et al. 1991, section 2.5.
-class exception_server : public detail::basic_exception_server<detail::shared_waits> {};
+class exception_server final : public detail::basic_exception_server<detail::any_thread> {};
 
 /// While it lives, the faults of the fiber that made it go to a server: `exception_guard guard(server)`.
 /// Guards of one fiber are nested, and the innermost counts. Fibers that it spawns do not inherit it. Do
@@ -93,7 +93,7 @@ class exception_server : public detail::basic_exception_server<detail::shared_wa
 /// scopes that these make, also if they block without a stack. A fault goes to the fiber's innermost guard,
 /// or else to the server of its scope, or else to that of its runtime. Only one of them is asked.
 /// Destructors of a fiber's function object and of its fiber-local values no longer belong to its scope.
-class exception_guard : public detail::basic_exception_guard<detail::shared_waits> {
+class exception_guard final : public detail::basic_exception_guard<detail::any_thread> {
   using basic_exception_guard::basic_exception_guard;
 };
 
@@ -112,7 +112,7 @@ using detail::guarded;
 /// While it lives, faults of all fibers of the runtime in which it was made go to a server, if a fiber has
 /// no guard of its own and no scope with a server. A runtime has at most one at a time. Fibers of that
 /// runtime make and destroy it.
-class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::shared_waits> {
+class runtime_exception_guard final : public detail::basic_runtime_exception_guard<detail::any_thread> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
 

@@ -14,8 +14,8 @@
 //   sum(std::move(answer), other()).get();  // a fiber, or an OS thread, waits for a coroutine
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_future.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
@@ -41,7 +41,7 @@ namespace sennit {
 ///   runtime ends in such a wait, the coroutine ends as well, and its promise is broken. The call throws
 ///   `std::bad_alloc` if there is no memory.
 template <class T>
-using future = detail::basic_future<T, detail::wait_queue>;
+using future = detail::basic_future<T, detail::any_thread>;
 
 /// Like `std::promise`: the other end of a future. Its members are those of detail::basic_promise.
 ///
@@ -53,6 +53,6 @@ using future = detail::basic_future<T, detail::wait_queue>;
 /// Any thread may fulfil it. If several do so at the same time, one of them succeeds, and the others get an
 /// error.
 template <class T>
-using promise = detail::basic_promise<T, detail::wait_queue>;
+using promise = detail::basic_promise<T, detail::any_thread>;
 
 }  // namespace sennit

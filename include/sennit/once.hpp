@@ -5,15 +5,15 @@
 //   sennit::call_once(opened, [] { open_log(); });  // others wait until it is done
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_once_flag.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
 /// Like `std::once_flag`: the state of call_once(). It has no members except a constexpr constructor.
 ///
 /// To destroy it while a fiber or thread waits for it is misuse.
-class once_flag : public detail::basic_once_flag<detail::wait_queue> {};
+class once_flag final : public detail::basic_once_flag<detail::any_thread> {};
 
 /// detail::call_once(), as `sennit::call_once(flag, function, arguments...)`. Any thread may call it, and
 /// fibers of any runtime. A fiber of a local runtime blocks its thread.

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "sennit/detail/rpc/basic_port.hpp"
-#include "sennit/detail/sync/shared_waits.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
 
 namespace sennit {
 
@@ -37,6 +37,6 @@ namespace sennit {
 ///
 /// Source: Draves et al. 1991, sections 2.4 and 3.
 template <class Request, class Reply>
-class port : public detail::basic_port<Request, Reply, detail::shared_waits> {};
+class port final : public detail::basic_port<Request, Reply, detail::any_thread> {};
 
 }  // namespace sennit

@@ -68,7 +68,7 @@ struct shared_scope {
 /// The owner may also be an OS thread, whose waits end in the same way. A fiber that has released its stack
 /// (become.hpp) cannot own a scope. Do not hold a scope across the yields of a generator or coroutine. If
 /// another fiber or thread than its owner destroys it, the program ends with a message.
-class scope : public detail::basic_scope<detail::shared_scope> {
+class scope final : public detail::basic_scope<detail::shared_scope> {
 public:
   /// A scope without fibers. If the owner is a fiber of a scope that has an exception server, the new scope
   /// has it as well.

@@ -28,17 +28,17 @@ namespace sennit {
 
 namespace detail {
 
-template <class Waits>
+template <class Policy>
 inline constexpr select_case::family family_of =
-    std::is_same_v<Waits, local_waits> ? select_case::family::local : select_case::family::shared;
+    Policy::is_shared ? select_case::family::shared : select_case::family::local;
 
 struct channel_cases {
-  template <class T, class Waits, class Then>
+  template <class T, class Policy, class Then>
   class receive final : public select_case {
-    using channel = basic_channel<T, Waits>;
+    using channel = basic_channel<T, Policy>;
 
   public:
-    static constexpr family among = family_of<Waits>;
+    static constexpr family among = family_of<Policy>;
     receive(channel& from, Then then) : select_case(&from), from_(from), then_(std::move(then)) {}
     receive(receive&& other) noexcept
         : select_case(&other.from_),
@@ -49,7 +49,7 @@ struct channel_cases {
     }
     spin_lock* lock() const noexcept override { return from_.waits_.mutual_exclusion(); }
     bool attempt(later_wake& later) override {
-      return from_.take(value_, keep_for_later<Waits>(later)) || from_.closed_;
+      return from_.take(value_, keep_for_later<Policy>(later)) || from_.closed_;
     }
     void enter() noexcept override {
       word = reinterpret_cast<std::uintptr_t>(&place_);
@@ -72,12 +72,12 @@ struct channel_cases {
   };
 
   // `Kept`: T, or T& of a value that stays with the caller unless it is sent.
-  template <class T, class Waits, class Then, class Kept>
+  template <class T, class Policy, class Then, class Kept>
   class send final : public select_case {
-    using channel = basic_channel<T, Waits>;
+    using channel = basic_channel<T, Policy>;
 
   public:
-    static constexpr family among = family_of<Waits>;
+    static constexpr family among = family_of<Policy>;
     send(channel& to, Kept&& value, Then then)
         : select_case(&to), to_(to), value_(static_cast<Kept&&>(value)), then_(std::move(then)) {}
     send(send&& other) noexcept : send(other.to_, static_cast<Kept&&>(other.value_), std::move(other.then_)) {
@@ -85,14 +85,14 @@ struct channel_cases {
       sent_ = other.sent_;
     }
     // Takes the value over: the caller of selecting() leaves its stack.
-    send(send<T, Waits, Then, T&>&& other) noexcept
+    send(send<T, Policy, Then, T&>&& other) noexcept
       requires(!std::is_reference_v<Kept>)
         : send(other.to_, std::move(other.value_), std::move(other.then_)) {
       static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
     }
     spin_lock* lock() const noexcept override { return to_.waits_.mutual_exclusion(); }
     bool attempt(later_wake& later) override {
-      sent_ = to_.offer(value_, keep_for_later<Waits>(later));
+      sent_ = to_.offer(value_, keep_for_later<Policy>(later));
       return sent_ || to_.closed_;
     }
     void enter() noexcept override {
@@ -125,15 +125,15 @@ struct channel_cases {
   struct kept {
     using type = Case;
   };
-  template <class T, class Waits, class Then, class Kept>
-  struct kept<send<T, Waits, Then, Kept>> {
-    using type = send<T, Waits, Then, T>;
+  template <class T, class Policy, class Then, class Kept>
+  struct kept<send<T, Policy, Then, Kept>> {
+    using type = send<T, Policy, Then, T>;
   };
 
 private:
-  template <class Waits>
+  template <class Policy>
   static auto keep_for_later(later_wake& later) {
-    return [&later](fiber* who) { later = {[](fiber* f) { Waits::wake(f); }, who}; };
+    return [&later](fiber* who) { later = {[](fiber* f) { Policy::deliver(f); }, who}; };
   }
 };
 
@@ -187,9 +187,9 @@ constexpr select_case::family family_of_cases() noexcept {
 
 /// A case that receives a value from a channel, sennit:: or sennit::local::, and calls `then` with a
 /// `std::optional<T>`. It is empty if the channel is closed and nothing is left in it.
-template <class T, class Waits, class Then>
-auto on_receive(detail::basic_channel<T, Waits>& from, Then then) {
-  return detail::channel_cases::receive<T, Waits, Then>(from, std::move(then));
+template <class T, class Policy, class Then>
+auto on_receive(detail::basic_channel<T, Policy>& from, Then then) {
+  return detail::channel_cases::receive<T, Policy, Then>(from, std::move(then));
 }
 
 /// A case that sends a value to a channel, sennit:: or sennit::local::. It calls `then(true)`, or
@@ -198,15 +198,15 @@ auto on_receive(detail::basic_channel<T, Waits>& from, Then then) {
 /// `value` is moved from only if it was sent: it stays with the caller of select() if another case is
 /// chosen or an exception leaves the call. With selecting() the case owns the value, and destroys it if it
 /// was not sent.
-template <class T, class Waits, class Then>
-auto on_send(detail::basic_channel<T, Waits>& to, std::type_identity_t<T>&& value, Then then) {
-  return detail::channel_cases::send<T, Waits, Then, T&>(to, value, std::move(then));
+template <class T, class Policy, class Then>
+auto on_send(detail::basic_channel<T, Policy>& to, std::type_identity_t<T>&& value, Then then) {
+  return detail::channel_cases::send<T, Policy, Then, T&>(to, value, std::move(then));
 }
 /// A case that sends a copy of a value. Otherwise like on_send(to, T&&, then).
-template <class T, class Waits, class Then>
+template <class T, class Policy, class Then>
   requires std::is_copy_constructible_v<T>
-auto on_send(detail::basic_channel<T, Waits>& to, const std::type_identity_t<T>& value, Then then) {
-  return detail::channel_cases::send<T, Waits, Then, T>(to, T(value), std::move(then));
+auto on_send(detail::basic_channel<T, Policy>& to, const std::type_identity_t<T>& value, Then then) {
+  return detail::channel_cases::send<T, Policy, Then, T>(to, T(value), std::move(then));
 }
 
 /// A case that is chosen if no other case could be done by a time. It calls `then()`.
@@ -227,7 +227,7 @@ auto otherwise(Then then) {
   return detail::otherwise_case<Then>{std::move(then)};
 }
 
-/// Waits until one of the cases can be done, does it, and calls its function. If several can be done it
+/// Policy until one of the cases can be done, does it, and calls its function. If several can be done it
 /// does one of them, and prefers none of them permanently. Time-outs are tried last. The function is called
 /// after all other cases have been left, so that it may do anything.
 ///

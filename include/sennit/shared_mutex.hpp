@@ -8,8 +8,8 @@
 //   std::unique_lock writing(mutex);  // exclusively
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
@@ -30,6 +30,6 @@ namespace sennit {
 ///   waits in between. A fiber of a local runtime blocks its thread.
 ///
 /// Source: Dolan 2013, section 5.1 (mutexes).
-class shared_mutex : public detail::basic_shared_mutex<detail::wait_queue> {};
+class shared_mutex final : public detail::basic_shared_mutex<detail::any_thread> {};
 
 }  // namespace sennit

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "sennit/detail/rpc/basic_upcall_pool.hpp"
-#include "sennit/detail/sync/shared_waits.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/fiber.hpp"
 
 namespace sennit {
@@ -31,7 +31,7 @@ namespace sennit {
 /// \endcode
 ///
 /// Source: Draves et al. 1991, section 4.
-class upcall_pool : public detail::basic_upcall_pool<upcall_pool, sennit::fiber, detail::shared_waits> {
+class upcall_pool final : public detail::basic_upcall_pool<upcall_pool, sennit::fiber, detail::any_thread> {
   using basic_upcall_pool::basic_upcall_pool;
 };
 

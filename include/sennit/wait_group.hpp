@@ -9,8 +9,8 @@
 // It has all members of std::latch, and add(), wait_for() and wait_until().
 #pragma once
 
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_wait_group.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
 
 namespace sennit {
 
@@ -24,7 +24,7 @@ namespace sennit {
 ///   that the arrival of arrive_and_wait() is counted.
 ///
 /// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
-class wait_group : public detail::basic_wait_group<detail::wait_queue> {
+class wait_group final : public detail::basic_wait_group<detail::any_thread> {
 public:
   using basic_wait_group::basic_wait_group;
 };

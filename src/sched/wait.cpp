@@ -248,43 +248,36 @@ namespace {
 
 using slot_word = std::atomic<std::uintptr_t>;
 
-bool enter_slot(slot_word& slot, std::uintptr_t expected, waiter& me, std::uintptr_t tag = 0) noexcept {
-  const bool entered = slot_enter(slot, expected, reinterpret_cast<std::uintptr_t>(&me) + tag);
+bool enter_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t me) noexcept {
+  const bool entered = slot_enter(slot, expected, me);
   assert((entered || expected % 2 != 0) && "sennit: two fibers wait where one can: two join one fiber");
   return entered;
 }
 
-bool leave_slot(slot_word& slot, std::uintptr_t left, waiter& me, std::uintptr_t tag = 0) noexcept {
-  return slot_leave(slot, left, reinterpret_cast<std::uintptr_t>(&me) + tag);
-}
-
-bool wait_claimed(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
-                  time_point deadline, std::uintptr_t tag) {
-  claimed_wait wait(why, deadline);
-  if (!enter_slot(slot, expected, wait.node(), tag) || wait.wait())
-    return true;
-  const bool in_time = !leave_slot(slot, left, wait.node(), tag);
-  if (in_time)
-    until_let_go(wait.node());
-  wait.leave_if_told();
-  return in_time;
+std::uintptr_t word_of(const waiter& me, std::uintptr_t claimed_tag) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&me) +
+         (me.flags.kind == waiter_kind::claimed ? claimed_tag : std::uintptr_t{0});
 }
 
 }  // namespace
 
-bool slot_site::withdraw_from_slot(wait_site& site, fiber& f) noexcept {
-  auto& self = static_cast<slot_site&>(site);
-  return leave_slot(*self.slot, self.left, f);
+bool slot_place::leave(waiter& me) const noexcept {
+  return slot_leave(*slot, left, word_of(me, tag));
 }
 
 bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
                   time_point deadline, std::uintptr_t claimed_tag) {
-  parallel_worker* const w = may_file_itself(deadline);
-  if (w == nullptr)
-    return wait_claimed(slot, expected, left, why, deadline, claimed_tag);
-  slot_site site(why, slot, left);
-  parallel_block(*w, site, [&slot, expected](fiber& self) { return enter_slot(slot, expected, self); });
-  return true;
+  const slot_place place{&slot, left, claimed_tag};
+  const auto enter = [place, expected](waiter& me, fiber*&) {
+    return enter_slot(*place.slot, expected, word_of(me, place.tag));
+  };
+  const auto gave_up = [&place](waiter& me) {
+    const bool gone = place.leave(me);
+    if (!gone)
+      until_let_go(me);
+    return gone;
+  };
+  return wait_in(place, why, deadline, enter, gave_up).served;
 }
 
 // Only the waker knows the node, and no lock protects it. If its claim is lost, it exists until it is let go.

@@ -1,24 +1,31 @@
-// The condition variable's waking.
+// The slow paths of condition variables.
 #include "sennit/condition_variable.hpp"
 
-namespace sennit {
+#include "sennit/local/condition_variable.hpp"
 
-void condition_variable::wake_one() {
+namespace sennit::detail {
+
+template <class Mutex>
+void basic_condition_variable<Mutex>::wake_one() {
   const wait_options how = options_;
-  detail::fiber* who = nullptr;
-  detail::wait_queue::guard(queue_).pop(0, who, how.order == wait_order::recent);
+  fiber* who = nullptr;
+  typename queue::guard(queue_).pop(0, who, how.order == wait_order::recent);
   if (how.wake == wake_policy::enter)
-    detail::deliver_and_enter(who);
+    policy::deliver_and_enter(who);
   else
-    detail::deliver(who);
+    policy::deliver(who);
 }
 
-bool condition_variable::notified::file(detail::fiber& f, detail::waiter& me) noexcept {
-  mutex* const held = lock_.release();  // once we are in the queue, this may be gone
-  auto always = [](detail::wait_queue::state&) { return false; };
+template <class Mutex>
+bool basic_condition_variable<Mutex>::notified::file(fiber& f, waiter& me) noexcept {
+  Mutex* const held = lock_.release();  // once we are in the queue, this may be gone
+  auto always = [](state&) { return false; };
   queue_->file(f, me, always, reason);
   held->unlock_behind();
   return true;
 }
 
-}  // namespace sennit
+template class basic_condition_variable<sennit::mutex>;
+template class basic_condition_variable<local::mutex>;
+
+}  // namespace sennit::detail

@@ -2,37 +2,37 @@
 #include <cassert>
 
 #include "sennit/detail/sched/misuse.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
 #include "sennit/detail/sync/basic_event.hpp"
 #include "sennit/detail/sync/basic_once_flag.hpp"
 #include "sennit/detail/sync/basic_wait_group.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::detail {
 
-template <class Queue>
-bool basic_counting_semaphore<Queue>::try_acquire() noexcept {
+template <class Policy>
+bool basic_counting_semaphore<Policy>::try_acquire() noexcept {
   for (state now = queue_.peek(); now != 0 && queue_.quiet(); now = queue_.peek())
     if (queue_.change(now, now - 1, std::memory_order_acquire))
       return true;
-  typename Queue::guard hold(queue_);
+  typename queue::guard hold(queue_);
   if (hold.get() == 0)
     return false;
   hold.set(hold.get() - 1);
   return true;
 }
 
-template <class Queue>
-bool basic_counting_semaphore<Queue>::try_acquire_until(std::chrono::steady_clock::time_point deadline) {
+template <class Policy>
+bool basic_counting_semaphore<Policy>::try_acquire_until(std::chrono::steady_clock::time_point deadline) {
   const state now = queue_.peek();
   if (now != 0 && queue_.change(now, now - 1, std::memory_order_acquire))
     return true;
   return queue_.wait(until_acquired::reason, deadline, until_acquired());
 }
 
-template <class Queue>
-void basic_counting_semaphore<Queue>::release(std::size_t permits) {
+template <class Policy>
+void basic_counting_semaphore<Policy>::release(std::size_t permits) {
   const state now = queue_.peek();
   assert(permits <= max() - now && "sennit: more permits than a semaphore can count");
   if (queue_.change(now, now + permits, std::memory_order_release))
@@ -40,41 +40,41 @@ void basic_counting_semaphore<Queue>::release(std::size_t permits) {
   if (permits == 1) {
     fiber* who = nullptr;
     {
-      typename Queue::guard hold(queue_);
+      typename queue::guard hold(queue_);
       if (!hold.pop(0, who))
         hold.set(hold.get() + 1);
     }
-    Queue::deliver(who);
+    queue::deliver(who);
     return;
   }
   // All are taken before the first is woken: a fiber that has its permit may destroy the semaphore.
   fiber_chain woken;
   {
-    typename Queue::guard hold(queue_);
+    typename queue::guard hold(queue_);
     for (fiber* who = nullptr; permits != 0 && hold.pop(0, who); --permits)
       if (who != nullptr)
         woken(who);
     hold.set(hold.get() + permits);
   }
-  Queue::deliver_all(woken);
+  queue::deliver_all(woken);
 }
 
-template <class Queue>
-bool basic_event<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
+template <class Policy>
+bool basic_event<Policy>::wait_until(std::chrono::steady_clock::time_point deadline) {
   return is_set() || queue_.wait(until_set::reason, deadline, until_set());
 }
 
-template <class Queue>
-void basic_wait_group<Queue>::add(std::size_t count) noexcept {
+template <class Policy>
+void basic_wait_group<Policy>::add(std::size_t count) noexcept {
   const state now = queue_.peek();
   if (queue_.change(now, now + count, std::memory_order_relaxed))
     return;
-  typename Queue::guard hold(queue_);
+  typename queue::guard hold(queue_);
   hold.set(hold.get() + count);
 }
 
-template <class Queue>
-void basic_wait_group<Queue>::done(std::size_t count) noexcept {
+template <class Policy>
+void basic_wait_group<Policy>::done(std::size_t count) noexcept {
   const state now = queue_.peek();
   assert(now >= count && "sennit: more is done than was to do");
   if (queue_.change(now, now - count, std::memory_order_acq_rel))
@@ -85,9 +85,9 @@ void basic_wait_group<Queue>::done(std::size_t count) noexcept {
   });
 }
 
-template <class Queue>
-void basic_wait_group<Queue>::arrive_and_wait(std::size_t count) {
-  if constexpr (!Queue::is_shared) {
+template <class Policy>
+void basic_wait_group<Policy>::arrive_and_wait(std::size_t count) {
+  if constexpr (!Policy::is_shared) {
     done(count);
     return wait();
   }
@@ -102,20 +102,20 @@ void basic_wait_group<Queue>::arrive_and_wait(std::size_t count) {
     done(count);
 }
 
-template <class Queue>
-bool basic_wait_group<Queue>::wait_until(std::chrono::steady_clock::time_point deadline) {
+template <class Policy>
+bool basic_wait_group<Policy>::wait_until(std::chrono::steady_clock::time_point deadline) {
   return try_wait() || queue_.wait(until_done::reason, deadline, until_done());
 }
 
-template <class Queue>
-bool basic_once_flag<Queue>::begin() {
+template <class Policy>
+bool basic_once_flag<Policy>::begin() {
   const state begun = begun_by(caller());
   if (queue_.change(undone, begun, std::memory_order_acquire))
     return true;
   state seen = undone;
   state ended = undone;  // written by end() before it wakes this waiter
   do {
-    queue_.wait("call_once", never, [&seen, &ended, begun](typename Queue::guard& hold, waiter& me) {
+    queue_.wait("call_once", never, [&seen, &ended, begun](typename queue::guard& hold, waiter& me) {
       seen = hold.get();
       if (seen == undone)
         hold.set(begun);
@@ -130,11 +130,11 @@ bool basic_once_flag<Queue>::begin() {
   return seen == undone;
 }
 
-template <class Queue>
-void basic_once_flag<Queue>::end(bool successful) noexcept {
+template <class Policy>
+void basic_once_flag<Policy>::end(bool successful) noexcept {
   fiber_chain woken;
   {
-    typename Queue::guard hold(queue_);
+    typename queue::guard hold(queue_);
     hold.set(successful ? done : undone);
     while (!hold.empty()) {
       state& ended = *reinterpret_cast<state*>(hold.first_word());
@@ -145,16 +145,16 @@ void basic_once_flag<Queue>::end(bool successful) noexcept {
         woken(who);
     }
   }
-  Queue::deliver_all(woken);
+  queue::deliver_all(woken);
 }
 
-template class basic_counting_semaphore<wait_queue>;
-template class basic_counting_semaphore<local_wait_queue>;
-template class basic_event<wait_queue>;
-template class basic_event<local_wait_queue>;
-template class basic_wait_group<wait_queue>;
-template class basic_wait_group<local_wait_queue>;
-template class basic_once_flag<wait_queue>;
-template class basic_once_flag<local_wait_queue>;
+template class basic_counting_semaphore<any_thread>;
+template class basic_counting_semaphore<one_thread>;
+template class basic_event<any_thread>;
+template class basic_event<one_thread>;
+template class basic_wait_group<any_thread>;
+template class basic_wait_group<one_thread>;
+template class basic_once_flag<any_thread>;
+template class basic_once_flag<one_thread>;
 
 }  // namespace sennit::detail

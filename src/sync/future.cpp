@@ -3,57 +3,57 @@
 
 #include <future>
 
-#include "sennit/detail/sync/local_wait_queue.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit::detail {
 
-template <class Queue>
-bool future_state_base<Queue>::wait_until(time_point deadline) {
+template <class Policy>
+bool future_state_base<Policy>::wait_until(time_point deadline) {
   return is_ready() || queue_.wait("future", deadline, need_not_wait);
 }
 
-template <class Queue>
-bool future_state_base<Queue>::file(fiber& f, waiter& me) noexcept {
+template <class Policy>
+bool future_state_base<Policy>::file(fiber& f, waiter& me) noexcept {
   return queue_.file(f, me, need_not_wait, "future");
 }
 
-template <class Queue>
-bool future_state_base<Queue>::await(std::coroutine_handle<> who) noexcept {
-  typename Queue::guard hold(queue_);
+template <class Policy>
+bool future_state_base<Policy>::await(std::coroutine_handle<> who) noexcept {
+  typename queue::guard hold(queue_);
   if ((hold.get() & ready) != 0)
     return false;
   awaiting_ = who;
   return true;
 }
 
-template <class Queue>
-void future_state_base<Queue>::retrieve() {
-  typename Queue::guard hold(queue_);
+template <class Policy>
+void future_state_base<Policy>::retrieve() {
+  typename queue::guard hold(queue_);
   if ((hold.get() & retrieved) != 0)
     throw std::future_error(std::future_errc::future_already_retrieved);
   hold.set(hold.get() | retrieved);
 }
 
-template <class Queue>
-bool future_state_base<Queue>::begin() noexcept {
+template <class Policy>
+bool future_state_base<Policy>::begin() noexcept {
   if ((queue_.peek() & begun) != 0)
     return false;
-  typename Queue::guard hold(queue_);
+  typename queue::guard hold(queue_);
   const bool first = (hold.get() & begun) == 0;
   hold.set(hold.get() | begun);
   return first;
 }
 
-template <class Queue>
-void future_state_base<Queue>::give_up() noexcept {
-  typename Queue::guard hold(queue_);
+template <class Policy>
+void future_state_base<Policy>::give_up() noexcept {
+  typename queue::guard hold(queue_);
   hold.set(hold.get() & ~begun);
 }
 
-template <class Queue>
-std::coroutine_handle<> future_state_base<Queue>::publish() noexcept {
+template <class Policy>
+std::coroutine_handle<> future_state_base<Policy>::publish() noexcept {
   std::coroutine_handle<> awaiting;
   queue_.wake_all_if([&](state& now) {
     now |= ready;
@@ -63,8 +63,8 @@ std::coroutine_handle<> future_state_base<Queue>::publish() noexcept {
   return awaiting;
 }
 
-template class future_state_base<wait_queue>;
-template class future_state_base<local_wait_queue>;
+template class future_state_base<any_thread>;
+template class future_state_base<one_thread>;
 
 void throw_no_state() {
   throw std::future_error(std::future_errc::no_state);

@@ -1,14 +1,17 @@
-// The slow paths of the mutex.
-#include "sennit/mutex.hpp"
+// The slow paths of mutexes.
+#include "sennit/detail/sync/basic_mutex.hpp"
 
 #include "sennit/detail/sched/misuse.hpp"
+#include "sennit/detail/sync/any_thread.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit {
+namespace sennit::detail {
 
-bool mutex::try_lock_slow() noexcept {
+template <class Policy>
+bool basic_mutex<Policy>::try_lock_slow() noexcept {
   {
-    detail::wait_queue::guard hold(queue_);
-    detail::wait_queue::state now = hold.get();
+    typename queue::guard hold(queue_);
+    typename queue::state now = hold.get();
     if (!word::take(now))
       return false;
     hold.set(now);
@@ -18,13 +21,13 @@ bool mutex::try_lock_slow() noexcept {
 }
 
 // (A free mutex is locked without a wait, because a wait could throw.)
-bool mutex::lock_slow(detail::time_point deadline) {
+template <class Policy>
+bool basic_mutex<Policy>::lock_slow(time_point deadline) {
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
-  if (deadline == detail::never && owner_.blocks_caller())
-    detail::fatal_misuse(detail::locks_twice);
-  const detail::wait_reason why(until_locked::reason,
-                                reinterpret_cast<std::uintptr_t>(&owner_) + detail::has_owner);
+  if (deadline == never && owner_.blocks_caller())
+    fatal_misuse(locks_twice);
+  const wait_reason why(until_locked::reason, reinterpret_cast<std::uintptr_t>(&owner_) + has_owner);
   const bool fair = options_.fairness == fairness::fair;
   if (!word::wait_until_taken(fair, [&](auto decide) { return queue_.wait(why, deadline, decide); }))
     return false;
@@ -32,25 +35,30 @@ bool mutex::lock_slow(detail::time_point deadline) {
   return true;
 }
 
-void mutex::lock_again_slow() {
-  detail::wait_in_any_case([this] { lock_slow(detail::never); });
+template <class Policy>
+void basic_mutex<Policy>::lock_again_slow() {
+  wait_in_any_case([this] { lock_slow(never); });
 }
 
-void mutex::unlock_slow(wake_policy wake) {
+template <class Policy>
+void basic_mutex<Policy>::unlock_slow(wake_policy wake) {
   const wait_options how = options_;  // once the queue is let go, the mutex may be destroyed
-  detail::fiber* who = nullptr;
+  fiber* who = nullptr;
   {
-    detail::wait_queue::guard hold(queue_);
+    typename queue::guard hold(queue_);
     assert((hold.get() & word::locked) != 0 && "sennit: unlock of a mutex that is not locked");
     if ((hold.get() & word::noting) != 0)
       owner_.id = 0;
     if (word::pass_on(hold, how.fairness == fairness::fair, how.order == wait_order::recent, who))
-      detail::count_recognition(who);
+      count_recognition(who);
   }
   if (wake == wake_policy::enter)
-    detail::deliver_and_enter(who);
+    Policy::deliver_and_enter(who);
   else
-    detail::deliver(who);
+    Policy::deliver(who);
 }
 
-}  // namespace sennit
+template class basic_mutex<any_thread>;
+template class basic_mutex<one_thread>;
+
+}  // namespace sennit::detail

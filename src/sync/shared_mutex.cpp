@@ -1,13 +1,13 @@
 // The slow paths of the shared mutex. It is handed over under the queue's lock, to the first waiters, so it
 // is never free while there are waiters.
+#include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
-#include "sennit/detail/sync/wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::detail {
 
-template <class Queue>
-bool basic_shared_mutex<Queue>::try_lock_slow(state wanted) noexcept {
+template <class Policy>
+bool basic_shared_mutex<Policy>::try_lock_slow(state wanted) noexcept {
   guard hold(queue_);
   const bool free = hold.empty() && admits(hold.get(), wanted);
   if (free)
@@ -15,8 +15,8 @@ bool basic_shared_mutex<Queue>::try_lock_slow(state wanted) noexcept {
   return free;
 }
 
-template <class Queue>
-bool basic_shared_mutex<Queue>::lock_slow(state wanted, time_point deadline) {
+template <class Policy>
+bool basic_shared_mutex<Policy>::lock_slow(state wanted, time_point deadline) {
   struct leaving {
     basic_shared_mutex& of;
     bool locked = false;
@@ -31,14 +31,14 @@ bool basic_shared_mutex<Queue>::lock_slow(state wanted, time_point deadline) {
 }
 
 // A waiter that leaves may have blocked others, which can now lock the mutex.
-template <class Queue>
-void basic_shared_mutex<Queue>::gave_up() noexcept {
+template <class Policy>
+void basic_shared_mutex<Policy>::gave_up() noexcept {
   guard hold(queue_);
   let_in(hold);
 }
 
-template <class Queue>
-void basic_shared_mutex<Queue>::unlock_slow(state held) {
+template <class Policy>
+void basic_shared_mutex<Policy>::unlock_slow(state held) {
   guard hold(queue_);
   assert((held == exclusive ? hold.get() == exclusive : hold.get() >= one_reader) &&
          "sennit: unlock of a shared mutex that is not locked so");
@@ -47,8 +47,8 @@ void basic_shared_mutex<Queue>::unlock_slow(state held) {
 }
 
 // Hands the mutex to as many of the first waiters as may hold it now, and releases the queue.
-template <class Queue>
-void basic_shared_mutex<Queue>::let_in(guard& hold) noexcept {
+template <class Policy>
+void basic_shared_mutex<Policy>::let_in(guard& hold) noexcept {
   fiber_chain woken;
   while (!hold.empty()) {
     const state wanted = hold.first_word();
@@ -61,10 +61,10 @@ void basic_shared_mutex<Queue>::let_in(guard& hold) noexcept {
       woken(who);
   }
   hold.unlock();
-  Queue::deliver_all(woken);
+  queue::deliver_all(woken);
 }
 
-template class basic_shared_mutex<wait_queue>;
-template class basic_shared_mutex<local_wait_queue>;
+template class basic_shared_mutex<any_thread>;
+template class basic_shared_mutex<one_thread>;
 
 }  // namespace sennit::detail

@@ -23,6 +23,7 @@ public:
     touched_ = touched_ + 1;
     return basic_low_lock_waiters::list();
   }
+  void push(waiter& w) noexcept { list_push_back(list(), w); }
 
 private:
   model::plain<int> touched_{0};
@@ -33,6 +34,7 @@ struct sleeper : fiber {
 };
 
 struct gates {
+  using waiters = watched_waiters;
   static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
     w.word = word;
     who = static_cast<fiber*>(&w);
@@ -48,7 +50,7 @@ struct gates {
 enum class plants { nothing, forgets_waiters, wakes_before_it_lets_go };
 
 // The mutex (mutex_word.hpp) around gates, barging or fair.
-class lock : basic_wait_queue<watched_waiters, gates> {
+class lock : basic_wait_queue<gates> {
   using word = mutex_word<lock>;
   friend word;
 

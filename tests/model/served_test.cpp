@@ -1,8 +1,8 @@
 // A waiter that was served may destroy the object at once, of each kind of waiter.
 //
-// The claim (served_claim.hpp), the list and its lock are real. What src/sched/wait.cpp and wait_queue.hpp do
-// around them is mirrored. The frame of a wait and the object end at the first moment that is allowed: the
-// waiter destroys the object when its wait has ended, or the waker when its call has.
+// The claim (served_claim.hpp), the list and its lock are real. What wait.hpp, src/sched/wait.cpp and
+// basic_wait_queue.hpp do around them is mirrored. The frame of a wait and the object end at the first moment
+// that is allowed: the waiter destroys the object when its wait has ended, or the waker when its call has.
 #include "sennit/detail/sched/served_claim.hpp"
 
 #include <algorithm>
@@ -67,7 +67,26 @@ struct frame {
   std::array<place, 2> places;
 };
 
+class watched_waiters : public basic_low_lock_waiters<model::memory> {
+public:
+  using basic_low_lock_waiters::basic_low_lock_waiters;
+  ~watched_waiters() { touched_ = -1; }
+  waiter_list& list() noexcept {
+    touched_ = touched_ + 1;
+    return basic_low_lock_waiters::list();
+  }
+  void push(waiter& w) noexcept { list_push_back(list(), w); }
+  void unlock(state now, bool changed) noexcept {
+    touched_ = touched_ + 1;
+    basic_low_lock_waiters::unlock(now, changed);
+  }
+
+private:
+  model::plain<int> touched_{0};
+};
+
 struct wakes {
+  using waiters = watched_waiters;
   // Each thread's list.
   static inline std::array<served_claim*, 5> taken;
   static inline model::gate* sleeping = nullptr;  // the kernel's, for the word on which a thread sleeps
@@ -101,25 +120,8 @@ struct wakes {
   static unsigned machine_thread() noexcept { return model::machine::now->running(); }
 };
 
-class watched_waiters : public basic_low_lock_waiters<model::memory> {
-public:
-  using basic_low_lock_waiters::basic_low_lock_waiters;
-  ~watched_waiters() { touched_ = -1; }
-  waiter_list& list() noexcept {
-    touched_ = touched_ + 1;
-    return basic_low_lock_waiters::list();
-  }
-  void unlock(state now) noexcept {
-    touched_ = touched_ + 1;
-    basic_low_lock_waiters::unlock(now);
-  }
-
-private:
-  model::plain<int> touched_{0};
-};
-
 // Counts the grants made while there was no waiter.
-class object : public basic_wait_queue<watched_waiters, wakes> {
+class object : public basic_wait_queue<wakes> {
 public:
   bool enter(waiter& me) {
     const auto decide = [](state& now) { return now != 0 && now-- != 0; };

@@ -13,7 +13,7 @@
 #include <cstddef>
 
 #include "sennit/detail/sync/basic_barrier.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -23,9 +23,9 @@ namespace sennit::local {
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. A fiber whose wait ends
 /// by an exception, because of a stop or because its runtime ends, has still arrived.
 template <class Completion = no_completion>
-class barrier : public detail::basic_barrier<detail::local_wait_queue, Completion> {
+class barrier final : public detail::basic_barrier<detail::one_thread, Completion> {
 public:
-  using detail::basic_barrier<detail::local_wait_queue, Completion>::basic_barrier;
+  using detail::basic_barrier<detail::one_thread, Completion>::basic_barrier;
 };
 /// Deduces the type of the completion.
 template <class Completion = no_completion>

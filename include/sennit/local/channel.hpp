@@ -14,6 +14,7 @@
 #pragma once
 
 #include "sennit/detail/sync/basic_channel.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -21,9 +22,9 @@ namespace sennit::local {
 /// members are those of detail::basic_channel. With capacity 0 a value of a trivial type of at most 8 bytes
 /// passes in the register that the switch hands over; other values are moved once.
 template <class T>
-class channel : public detail::basic_channel<T, detail::local_waits> {
+class channel final : public detail::basic_channel<T, detail::one_thread> {
 public:
-  using detail::basic_channel<T, detail::local_waits>::basic_channel;
+  using detail::basic_channel<T, detail::one_thread>::basic_channel;
 };
 
 }  // namespace sennit::local

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -22,7 +22,7 @@ namespace sennit::local {
 /// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
 /// fiber's runtime ends, no permit is consumed. Misuse: more than max() permits (asserted), and to destroy
 /// it while a fiber waits.
-class counting_semaphore : public detail::basic_counting_semaphore<detail::local_wait_queue> {
+class counting_semaphore final : public detail::basic_counting_semaphore<detail::one_thread> {
 public:
   using basic_counting_semaphore::basic_counting_semaphore;
 };

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "sennit/detail/sync/basic_event.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -19,6 +19,6 @@ namespace sennit::local {
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
 /// fiber's runtime ends, the event is unchanged.
-class event : public detail::basic_event<detail::local_wait_queue> {};
+class event final : public detail::basic_event<detail::one_thread> {};
 
 }  // namespace sennit::local

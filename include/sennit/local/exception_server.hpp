@@ -5,21 +5,21 @@
 // fiber that is killed. The server and all fibers that it serves belong to one local runtime.
 #pragma once
 
-#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 #include "sennit/exception_server.hpp"
 
 namespace sennit::local {
 
 /// Like sennit::exception_server, for the fibers of one local runtime. close() may be called on its thread.
-class exception_server : public detail::basic_exception_server<detail::local_waits> {};
+class exception_server final : public detail::basic_exception_server<detail::one_thread> {};
 
 /// Like sennit::exception_guard, for a fiber of a local runtime.
-class exception_guard : public detail::basic_exception_guard<detail::local_waits> {
+class exception_guard final : public detail::basic_exception_guard<detail::one_thread> {
   using basic_exception_guard::basic_exception_guard;
 };
 
 /// Like sennit::runtime_exception_guard, for all fibers of a local runtime.
-class runtime_exception_guard : public detail::basic_runtime_exception_guard<detail::local_waits> {
+class runtime_exception_guard final : public detail::basic_runtime_exception_guard<detail::one_thread> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
 

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "sennit/detail/sync/basic_future.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -27,10 +27,10 @@ namespace sennit::local {
 /// use them. Outside of fibers they may be used as long as no wait is needed: to wait there ends the
 /// program. `co_await` may be used there, because it suspends the coroutine.
 template <class T>
-using future = detail::basic_future<T, detail::local_wait_queue>;
+using future = detail::basic_future<T, detail::one_thread>;
 
 /// Like sennit::promise, for one thread.
 template <class T>
-using promise = detail::basic_promise<T, detail::local_wait_queue>;
+using promise = detail::basic_promise<T, detail::one_thread>;
 
 }  // namespace sennit::local

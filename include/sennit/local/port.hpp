@@ -11,7 +11,7 @@
 #pragma once
 
 #include "sennit/detail/rpc/basic_port.hpp"
-#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -19,6 +19,6 @@ namespace sennit::local {
 /// are those of detail::basic_port. It belongs to no runtime, and must outlive all calls and all that was
 /// received from it.
 template <class Request, class Reply>
-class port : public detail::basic_port<Request, Reply, detail::local_waits> {};
+class port final : public detail::basic_port<Request, Reply, detail::one_thread> {};
 
 }  // namespace sennit::local

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -20,6 +20,6 @@ namespace sennit::local {
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. A fiber whose wait is cancelled,
 /// or whose runtime ends while it waits, does not hold the mutex.
-class shared_mutex : public detail::basic_shared_mutex<detail::local_wait_queue> {};
+class shared_mutex final : public detail::basic_shared_mutex<detail::one_thread> {};
 
 }  // namespace sennit::local

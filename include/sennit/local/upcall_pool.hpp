@@ -9,6 +9,7 @@
 #pragma once
 
 #include "sennit/detail/rpc/basic_upcall_pool.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 #include "sennit/local/fiber.hpp"
 
 namespace sennit::local {
@@ -16,7 +17,7 @@ namespace sennit::local {
 /// Like sennit::upcall_pool, for the fibers of one local runtime, in which it is made, used and destroyed.
 /// If the runtime ends first, queued events are never handled. Its members are those of
 /// detail::basic_upcall_pool.
-class upcall_pool : public detail::basic_upcall_pool<upcall_pool, local::fiber, detail::local_waits> {
+class upcall_pool final : public detail::basic_upcall_pool<upcall_pool, local::fiber, detail::one_thread> {
   using basic_upcall_pool::basic_upcall_pool;
 };
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "sennit/detail/sync/basic_wait_group.hpp"
-#include "sennit/detail/sync/local_wait_queue.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
 
 namespace sennit::local {
 
@@ -22,7 +22,7 @@ namespace sennit::local {
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
 /// fiber's runtime ends, the count is unchanged.
-class wait_group : public detail::basic_wait_group<detail::local_wait_queue> {
+class wait_group final : public detail::basic_wait_group<detail::one_thread> {
 public:
   using basic_wait_group::basic_wait_group;
 };

@@ -17,9 +17,9 @@
 namespace sennit::detail {
 
 /// The members of sennit::exception_server and sennit::local::exception_server.
-template <class Waits>
+template <class Policy>
 class basic_exception_server {
-  using desk = exception_desk<Waits>;
+  using desk = exception_desk<Policy>;
 
 public:
   /// A fault that was received, and whose fiber waits. While it lives, faults of the fiber that has
@@ -85,7 +85,7 @@ public:
   basic_exception_server(const basic_exception_server&) = delete;
   basic_exception_server& operator=(const basic_exception_server&) = delete;
 
-  /// Waits for a fault. Only fibers may call it. Throws sennit::cancelled if a stop_guard ends the wait.
+  /// Policy for a fault. Only fibers may call it. Throws sennit::cancelled if a stop_guard ends the wait.
   /// The result is empty if the server is closed.
   fault receive() { return receive_until(never); }
   /// Like receive(), but gives up at a deadline. The result is then empty.
@@ -153,23 +153,23 @@ private:
 };
 
 /// The members of sennit::exception_guard and sennit::local::exception_guard.
-template <class Waits>
+template <class Policy>
 class basic_exception_guard {
 public:
   /// Sends the faults of the calling fiber to the server. Makes emergency stacks if there are too few.
-  explicit basic_exception_guard(basic_exception_server<Waits>& server)
+  explicit basic_exception_guard(basic_exception_server<Policy>& server)
       : desk_(server.desk_), hook_(*desk_) {}
 
 private:
-  const std::shared_ptr<exception_desk<Waits>> desk_;
+  const std::shared_ptr<exception_desk<Policy>> desk_;
   const hook_of_fiber hook_;
 };
 
 /// Calls the function, with a guard. See `sennit::guarded`.
-template <class Waits, class Function>
-decltype(auto) guarded(basic_exception_server<Waits>& server, Function&& function) {
+template <class Policy, class Function>
+decltype(auto) guarded(basic_exception_server<Policy>& server, Function&& function) {
   using result = std::invoke_result_t<Function&>;
-  const basic_exception_guard<Waits> guard(server);
+  const basic_exception_guard<Policy> guard(server);
   if constexpr (std::is_void_v<result>) {
     auto run = [&] { function(); };  // which has an address that is no function's
     call_guarded([](void* f) { (*static_cast<decltype(run)*>(f))(); }, &run);
@@ -182,11 +182,11 @@ decltype(auto) guarded(basic_exception_server<Waits>& server, Function&& functio
 }
 
 /// The members of sennit::runtime_exception_guard and sennit::local::runtime_exception_guard.
-template <class Waits>
+template <class Policy>
 class basic_runtime_exception_guard {
 public:
   /// Sends the faults of the calling fiber's runtime to the server.
-  explicit basic_runtime_exception_guard(basic_exception_server<Waits>& server) : hook_(server.desk_) {}
+  explicit basic_runtime_exception_guard(basic_exception_server<Policy>& server) : hook_(server.desk_) {}
 
 private:
   const hook_of_runtime hook_;

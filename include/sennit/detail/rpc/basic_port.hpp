@@ -42,14 +42,14 @@ template <class Reply>
 using reply_kept = std::conditional_t<std::is_void_v<Reply>, std::monostate, Reply>;
 
 /// The members of sennit::port and sennit::local::port.
-template <class Request, class Reply, class Waits>
-class basic_port : public port_calls<Request, reply_kept<Reply>, Waits> {
+template <class Request, class Reply, class Policy>
+class basic_port : public port_calls<Request, reply_kept<Reply>, Policy> {
   static_assert(std::is_object_v<Request> && std::is_nothrow_move_constructible_v<Request>,
                 "a request is moved from the caller to the server, under a lock: that must not throw");
   static_assert(std::is_void_v<Reply> ||
                     (std::is_object_v<Reply> && std::is_nothrow_move_constructible_v<Reply>),
                 "a reply is moved from the server to the caller, under a lock: that must not throw");
-  using calls = port_calls<Request, reply_kept<Reply>, Waits>;
+  using calls = port_calls<Request, reply_kept<Reply>, Policy>;
   using typename calls::record;
   using typename calls::state;
 
@@ -124,7 +124,7 @@ public:
     return sending_result(mine.at.phase()).get();
   }
 
-  /// Waits for the next request, in the order in which they came.
+  /// Policy for the next request, in the order in which they came.
   ///
   /// \returns an empty incoming if the port is closed and no earlier call is left
   incoming receive(receive_options options = {}) { return receive_until(never, options); }
@@ -231,7 +231,7 @@ private:
         : record_(at, wants_answer ? call_phase::asked : call_phase::sent, std::move(request)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {
-      Waits::prepare(f, reason);
+      Policy::prepare(f, reason);
       return calls::file_call(record_, me, wants_answer);
     }
     bool leave(waiter& me) noexcept { return calls::leave_call(record_, me); }
@@ -268,7 +268,7 @@ private:
     receive_wait(basic_port& at, receive_options options) noexcept : next_(at.nothing_yet(options.largest)) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept {
-      Waits::prepare(f, reason);
+      Policy::prepare(f, reason);
       return calls::file_receive(next_, me);
     }
     bool leave(waiter& me) noexcept { return calls::leave_receive(next_, me); }

@@ -19,14 +19,14 @@
 #include <vector>
 
 #include "sennit/become.hpp"
-#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/upcall_options.hpp"
 
 namespace sennit::detail {
 
 /// The members of sennit::upcall_pool and sennit::local::upcall_pool. `Self` is the pool's class, `Fiber`
-/// its kind of handle; for `Waits` see local_waits.hpp.
-template <class Self, class Fiber, class Waits>
+/// its kind of handle; for `Policy` see local_waits.hpp.
+template <class Self, class Fiber, class Policy>
 class basic_upcall_pool {
 public:
   /// Starts the fibers, which have no stack while they are idle.
@@ -73,7 +73,7 @@ public:
       waiter& first = list_pop_front(idle_);
       auto& goes_on = *reinterpret_cast<idle_wait*>(first.word);
       fiber* who = nullptr;
-      if (!Waits::take(first, who)) [[unlikely]]
+      if (!lists::take(first, who)) [[unlikely]]
         continue;
       count_recognition(who);
       goes_on.what = what;
@@ -93,10 +93,10 @@ public:
     closed_ = true;
     fiber_chain all;
     for (fiber* who = nullptr; !idle_.empty();)
-      if (Waits::take(list_pop_front(idle_), who) && who != nullptr)
+      if (lists::take(list_pop_front(idle_), who) && who != nullptr)
         all(who);
     hold.release();
-    Waits::wake_all(all);
+    lists::wake_all(all);
   }
 
   /// For a pool that is destroyed after its runtime has ended: nothing waits for its fibers.
@@ -110,7 +110,8 @@ public:
   continuation idle() { return sennit::become(idle_wait(*this), go_on{}); }
 
 private:
-  using lock = waits_lock<Waits>;
+  using lists = wait_lists<Policy>;
+  using lock = lists_lock<Policy>;
 
   struct event {
     continuation (*handler)(Self& pool, void* state) = nullptr;  // null: none
@@ -127,7 +128,7 @@ private:
     SENNIT_OBJECT_AT(idle_wait, pool)
     explicit idle_wait(basic_upcall_pool& of) noexcept : pool(&of) {}
     bool file(fiber& f) noexcept {
-      Waits::prepare(f, reason);
+      Policy::prepare(f, reason);
       const lock hold(pool->waits_);
       if (pool->take_kept(what) || pool->closed_)
         return false;
@@ -195,7 +196,7 @@ private:
   std::size_t kept_count_ = 0;
   bool closed_ = false;
   std::vector<Fiber> fibers_;
-  [[no_unique_address]] Waits waits_;
+  [[no_unique_address]] lists waits_;
 };
 
 }  // namespace sennit::detail

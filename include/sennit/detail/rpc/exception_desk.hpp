@@ -62,9 +62,9 @@ struct fault_reply {
 bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept;
 fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void* desk, fault_report& about));
 
-template <class Waits>
-class exception_desk : public fault_hook, public port_calls<fault_report, fault_reply, Waits> {
-  using calls = port_calls<fault_report, fault_reply, Waits>;
+template <class Policy>
+class exception_desk : public fault_hook, public port_calls<fault_report, fault_reply, Policy> {
+  using calls = port_calls<fault_report, fault_reply, Policy>;
   using typename calls::record;
 
 public:
@@ -81,7 +81,7 @@ public:
   using calls::leave_receive;
   using calls::nothing_yet;
   bool file_receive(incoming& into, fiber& f, waiter& me) noexcept {
-    Waits::prepare(f, receive_reason);
+    Policy::prepare(f, receive_reason);
     is_received_by(f);
     return calls::file_receive(into, me);
   }
@@ -91,7 +91,7 @@ private:
     receiver_.store(static_cast<std::uint32_t>(fiber_id(server)), std::memory_order_relaxed);
   }
   static bool wants(const fault_hook& self, fault_site& site) noexcept {
-    return fault_may_ask(site, std::is_base_of_v<local_waits, Waits>,
+    return fault_may_ask(site, !Policy::is_shared,
                          static_cast<const exception_desk&>(self).receiver_.load(std::memory_order_relaxed));
   }
   static fault_answer serve(const fault_hook& self, const fault_site& site) {

@@ -1,4 +1,4 @@
-// The calls of a port, on their way from the caller to the server and back. `Waits`: see local_waits.hpp.
+// The calls of a port, on their way from the caller to the server and back. `Policy`: see local_waits.hpp.
 //
 // A call lies in a record, in the caller's frame or in its continuation. The record is in one of three
 // places, which the lock protects:
@@ -37,7 +37,7 @@
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/frame_cleanup.hpp"
 #include "sennit/detail/sched/wait.hpp"
-#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/detail/sync/wait_lists.hpp"
 
 namespace sennit::detail {
 
@@ -57,11 +57,12 @@ std::size_t size_of_request(const Request& request) noexcept {
 inline constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
 // `Reply`: what is kept of one: std::monostate where there is none.
-template <class Request, class Reply, class Waits>
+template <class Request, class Reply, class Policy>
 class port_calls {
 protected:
   using state = call_state<Request, Reply>;
-  using lock = waits_lock<Waits>;
+  using lists = wait_lists<Policy>;
+  using lock = lists_lock<Policy>;
   static constexpr const char* receive_reason = "port receive";
   struct record;
   // Under the lock.
@@ -261,7 +262,7 @@ protected:
     fiber* next = nullptr;
     const bool waits = at.submit(call, me, asked, next);
     if (next != nullptr)
-      Waits::wake(next);
+      lists::wake(next);
     return waits;
   }
   static bool leave_call(record& call, waiter& me) noexcept {
@@ -374,7 +375,7 @@ protected:
     return more;
   }
 
-  // Waits, as a server, until `condition()` holds, which is called under the lock.
+  // Policy, as a server, until `condition()` holds, which is called under the lock.
   template <class Condition>
   void wait_until(Condition condition) {
     for (;;) {
@@ -446,7 +447,7 @@ private:
 
     [[gnu::noinline, gnu::cold]] void refuse(record& call, waiter& w) noexcept {
       fiber* who = nullptr;
-      if (!Waits::take(w, who))
+      if (!lists::take(w, who))
         return;
       call.at.refuse(call_phase::too_large);
       if (who != nullptr)
@@ -456,14 +457,14 @@ private:
     }
     SENNIT_INLINE void wake() noexcept {
       if (sender != nullptr)
-        Waits::wake(sender);
+        lists::wake(sender);
       while (refused != nullptr) {
         fiber* const first = refused;
         refused = static_cast<fiber*>(first->next);
-        Waits::wake(first);
+        lists::wake(first);
       }
       if (let_go) [[unlikely]]
-        Waits::let_go();
+        lists::let_go();
     }
   };
 
@@ -486,7 +487,7 @@ private:
     }
     list_pop_front(servers_);
     fiber* server = nullptr;
-    if (!Waits::take(first, server)) [[unlikely]]
+    if (!lists::take(first, server)) [[unlikely]]
       return submit_again(call, w, asked, next);
     count_recognition(server);
     hand(call, into, asked);
@@ -494,11 +495,11 @@ private:
       stand_alone(call, w);
     waits_.unlock();
     if (server == nullptr) [[unlikely]]
-      Waits::let_go();
-    else if (Waits::direct && asked)
+      lists::let_go();
+    else if (Policy::direct && asked)
       next = server;
     else
-      Waits::wake(server);
+      lists::wake(server);
     return asked;
   }
   [[gnu::noinline, gnu::cold]] bool submit_again(record& call, waiter& w, bool asked, fiber*& next) noexcept {
@@ -518,12 +519,12 @@ private:
                          const bool lets_go = let_go;
                          enter_servers(w, *into);
                          waits_.unlock();
-                         if (Waits::direct)
+                         if (Policy::direct)
                            next = woken;
                          else if (woken != nullptr)
-                           Waits::wake(woken);
+                           lists::wake(woken);
                          if (lets_go) [[unlikely]]
-                           Waits::let_go();
+                           lists::let_go();
                          return true;
                        });
   }
@@ -532,7 +533,7 @@ private:
     lock hold(waits_);
     if (--inside_ == 0 && closed_ && !servers_.empty()) [[unlikely]] {
       fiber* lender = nullptr;
-      Waits::take(list_pop_front(servers_), lender);
+      lists::take(list_pop_front(servers_), lender);
       hold.release_and_wake(lender);
     }
   }
@@ -601,7 +602,7 @@ private:
       const bool asked = call.at.phase() == call_phase::asked;
       if (asked)
         stand_alone(call, first);
-      else if (!Waits::take(first, left.sender))
+      else if (!lists::take(first, left.sender))
         continue;
       else
         left.let_go |= left.sender == nullptr;
@@ -618,7 +619,7 @@ private:
     if (call == nullptr)
       return false;
     waiter& w = *call->filed;
-    if (!Waits::stands(w) || !Waits::take(w, who)) [[unlikely]] {
+    if (!lists::stands(w) || !lists::take(w, who)) [[unlikely]] {
       call->server = nullptr;
       return false;
     }
@@ -633,19 +634,19 @@ private:
     fiber_chain all;
     fiber* who = nullptr;
     while (!servers_.empty())
-      if (Waits::take(list_pop_front(servers_), who) && who != nullptr)
+      if (lists::take(list_pop_front(servers_), who) && who != nullptr)
         all(who);
     while (!callers_.empty()) {
       waiter& first = list_pop_front(callers_);
       auto& call = *reinterpret_cast<record*>(first.word);
-      if (!Waits::take(first, who))
+      if (!lists::take(first, who))
         continue;
       call.at.refuse(call_phase::closed);
       if (who != nullptr)
         all(who);
     }
     hold.release();
-    Waits::wake_all(all);
+    lists::wake_all(all);
   }
 
   waiter_list callers_;
@@ -655,7 +656,7 @@ private:
   unsigned inside_ = 0;        // the callers that run it
   bool closed_ = false;
   bool special_ = false;  // closed, or lent
-  [[no_unique_address]] mutable Waits waits_;
+  [[no_unique_address]] mutable lists waits_;
 };
 
 }  // namespace sennit::detail

@@ -147,6 +147,73 @@ SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
                                                                                                   : nullptr;
 }
 
+// ---- Waiting in a place.
+//
+// Every wait that another fiber or thread ends goes through wait_in(): in wait queues and lists (room sync),
+// and in the slots below. What they pass:
+//
+//   place      where the waiter stands: `place.leave(waiter&)` takes it out, and returns false if a waker has
+//              already taken it
+//   enter      `enter(waiter&, fiber*& next)` puts the waiter there, and returns true. From then on the
+//   waiter
+//              may have been served and be gone, and with it what enter() refers to on the waiter's stack. It
+//              returns false if no wait is needed. `next` is a fiber that it readies, to run next
+//   gave_up    `gave_up(waiter&)` is called in the place of leave() for a waiter whose deadline has passed or
+//              that was stopped. It returns false if the awaited event has come even so
+
+struct wait_result {
+  bool served;  // otherwise the deadline has passed
+  std::uintptr_t word = 0;
+};
+
+template <class Place>
+struct place_site : wait_site {
+  place_site(const wait_reason& why, const Place& at) noexcept : wait_site(why, withdraw_from), place(at) {}
+  static bool withdraw_from(wait_site& site, fiber& f) noexcept {
+    return static_cast<place_site&>(site).place.leave(f);
+  }
+  Place place;
+};
+
+// The fast path. Returns the waker's word.
+template <class Place, class Enter>
+SENNIT_INLINE std::uintptr_t block_in(parallel_worker& w, const Place& place, const wait_reason& why,
+                                      const Enter& enter) {
+  place_site<Place> site(why, place);
+  return parallel_block(w, site, [&enter](fiber& self) {
+    const Enter then = enter;  // the original is on the stack of the waiter
+    fiber* next = nullptr;
+    const bool waits = then(self, next);
+    if (next != nullptr)
+      deliver(next);
+    return waits;
+  });
+}
+
+template <class Enter, class GaveUp>
+[[gnu::noinline]] wait_result wait_with_claim(const wait_reason& why, time_point deadline, const Enter& enter,
+                                              const GaveUp& gave_up) {
+  claimed_wait wait(why, deadline);
+  fiber* next = nullptr;
+  if (!enter(wait.node(), next))
+    return {true};
+  if (next != nullptr)
+    deliver(next);
+  if (wait.wait())
+    return {true, wait.word()};  // the place may be gone
+  const bool in_time = !gave_up(wait.node());
+  wait.leave_if_told();
+  return {in_time};
+}
+
+template <class Place, class Enter, class GaveUp>
+SENNIT_INLINE wait_result wait_in(const Place& place, const wait_reason& why, time_point deadline,
+                                  const Enter& enter, const GaveUp& gave_up) {
+  if (parallel_worker* const w = may_file_itself(deadline)) [[likely]]
+    return {true, block_in(*w, place, why, enter)};
+  return wait_with_claim(why, deadline, enter, gave_up);
+}
+
 // Blocks until the deadline, as this_fiber::sleep_until or the thread's sleep.
 void sleep_until(time_point deadline);
 
@@ -160,12 +227,11 @@ struct park_site : wait_site {
 //
 // Such a word holds its waiter, or a number that is no address. A waker exchanges it first.
 
-struct slot_site : wait_site {
-  slot_site(const wait_reason& why, std::atomic<std::uintptr_t>& word, std::uintptr_t without) noexcept
-      : wait_site{why, withdraw_from_slot}, slot(&word), left(without) {}
-  static bool withdraw_from_slot(wait_site& site, fiber& f) noexcept;
+struct slot_place {
+  bool leave(waiter& me) const noexcept;
   std::atomic<std::uintptr_t>* slot;
-  std::uintptr_t left;  // the word after the waiter has left
+  std::uintptr_t left;     // the word after the waiter has left
+  std::uintptr_t tag = 0;  // added to the address of a waiter whose wait other events may end, too
 };
 
 // Waits in a word that should be `expected`. If it has another value, the awaited event has happened. Fibers
@@ -215,10 +281,10 @@ SENNIT_INLINE void wait_for_end(fiber& f) {
     wait_for_end(f, never);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself, and so would wait for ever");
-    slot_site site({join_reason, &f}, f.ended, ended_not_yet);
-    parallel_block(*w, site, [joined = &f](fiber& self) {
-      return observe_end(*joined, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&self)));
-    });
+    block_in(*w, slot_place{&f.ended, ended_not_yet, ended_claimed}, {join_reason, &f},
+             [joined = &f](waiter& self, fiber*&) {
+               return observe_end(*joined, reinterpret_cast<std::uintptr_t>(&self));
+             });
   }
 }
 

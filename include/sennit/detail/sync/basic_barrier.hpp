@@ -1,4 +1,4 @@
-// Barriers over either wait queue (basic_wait_queue.hpp).
+// Barriers over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <cassert>
@@ -22,9 +22,10 @@ struct no_completion {
 namespace sennit::detail {
 
 /// The members of sennit::barrier and sennit::local::barrier.
-template <class Queue, class Completion>
+template <class Policy, class Completion>
 class basic_barrier {
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
 
 public:
   /// Names the phase in which arrive() was called, for wait().
@@ -54,7 +55,7 @@ public:
   /// Arrives and waits until the phase has ended, in one step: no waiter wakes before the caller waits too,
   /// or has returned.
   SENNIT_INLINE void arrive_and_wait() {
-    if constexpr (!Queue::is_shared)
+    if constexpr (!Policy::is_shared)
       return wait(arrive());
     bool last = false;
     const auto arrives = [this, &last](state&) {
@@ -70,7 +71,7 @@ public:
   }
   /// wait() without a stack, for become(). The function gets no result.
   auto waiting(arrival_token&& token) noexcept {
-    return queue_wait<Queue, until_over>(queue_, until_over(token.phase_));
+    return queue_wait<queue, until_over>(queue_, until_over(token.phase_));
   }
   /// arrive_and_wait() without a stack, for become(). It has arrived when this call returns.
   auto arriving() { return waiting(arrive()); }
@@ -108,7 +109,7 @@ private:
     completion_();
   }
 
-  Queue queue_;           // the state: the phase
+  queue queue_;           // the state: the phase
   std::size_t expected_;  // these under the queue's lock
   std::size_t missing_;
   Completion completion_;

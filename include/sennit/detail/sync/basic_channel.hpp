@@ -1,4 +1,4 @@
-// The parts that local and parallel channels share. `Waits` defines how a fiber waits and wakes others, and
+// The parts that local and parallel channels share. `Policy` defines how a fiber waits and wakes others, and
 // whether there is a lock: local_waits (local_waits.hpp) or shared_waits (shared_waits.hpp).
 #pragma once
 
@@ -17,12 +17,12 @@
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
-#include "sennit/detail/sync/local_waits.hpp"
+#include "sennit/detail/sync/wait_lists.hpp"
 
 namespace sennit::detail {
 
 /// The members of sennit::channel and sennit::local::channel.
-template <class T, class Waits>
+template <class T, class Policy>
 class basic_channel {
   static_assert(std::is_object_v<T> && std::is_move_constructible_v<T>);
   static constexpr bool in_register = fits_word<T>;
@@ -77,7 +77,7 @@ public:
     return send_until(std::move(copy), deadline);
   }
 
-  /// Waits for the next value and takes it.
+  /// Policy for the next value and takes it.
   ///
   /// \returns an empty optional if the channel is closed and nothing is left in it
   SENNIT_INLINE std::optional<T> receive() {
@@ -135,7 +135,7 @@ public:
         if (who != nullptr)
           all(who);
     hold.release();
-    Waits::wake_all_with_words(all);
+    lists::wake_all(all);
   }
   /// \returns whether close() was called
   bool closed() const noexcept {
@@ -160,7 +160,7 @@ public:
     using difference_type = std::ptrdiff_t;
     /// The value that was received last. It may be moved from.
     T& operator*() const { return *value_; }
-    /// Receives the next value. Waits for it, and throws as receive() does.
+    /// Receives the next value. Policy for it, and throws as receive() does.
     iterator& operator++() {
       value_ = from_->receive();
       return *this;
@@ -183,7 +183,8 @@ public:
 
 private:
   friend struct channel_cases;
-  using lock = waits_lock<Waits>;
+  using lists = wait_lists<Policy>;
+  using lock = lists_lock<Policy>;
   using moving = no_switch_here<moves_by_code<T>>;  // under the lock
   // Words with which a peer is woken. (A sender of a closed channel keeps its own word, an address.)
   static constexpr std::uintptr_t taken = 1;  // the sender's value was taken
@@ -195,7 +196,7 @@ private:
     lock& hold;
     SENNIT_INLINE void operator()(fiber* who) const {
       hold.release();
-      Waits::wake(who);
+      lists::wake(who);
     }
   };
 
@@ -203,7 +204,7 @@ private:
   SENNIT_INLINE static waiter* next_of(waiter_list& list, fiber*& who) {
     while (!list.empty()) {
       waiter& first = list_pop_front(list);
-      if (Waits::take(first, who)) [[likely]]
+      if (lists::take(first, who)) [[likely]]
         return &first;
     }
     return nullptr;
@@ -479,7 +480,7 @@ private:
   waiter_list receivers_;
   waiter_list senders_;
   bool closed_ = false;
-  [[no_unique_address]] mutable Waits waits_;
+  [[no_unique_address]] mutable lists waits_;
 };
 
 }  // namespace sennit::detail

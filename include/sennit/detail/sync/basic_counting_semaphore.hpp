@@ -1,4 +1,4 @@
-// Counting semaphores over either wait queue (basic_wait_queue.hpp).
+// Counting semaphores over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <cassert>
@@ -11,9 +11,10 @@
 namespace sennit::detail {
 
 /// The members of sennit::counting_semaphore and sennit::local::counting_semaphore.
-template <class Queue>
+template <class Policy>
 class basic_counting_semaphore {
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
 
 public:
   /// `permits` is the number of permits at the beginning, at most max() (asserted).
@@ -49,7 +50,7 @@ public:
   }
 
   /// acquire() without a stack, for become().
-  auto acquiring() noexcept { return queue_wait<Queue, until_acquired>(queue_); }
+  auto acquiring() noexcept { return queue_wait<queue, until_acquired>(queue_); }
   /// try_acquire_until() without a stack, for become(), whose function gets its result.
   auto acquiring_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(acquiring(), deadline);
@@ -71,7 +72,7 @@ private:
     }
   };
 
-  Queue queue_;  // the state: how many permits are left
+  queue queue_;  // the state: how many permits are left
 };
 
 }  // namespace sennit::detail

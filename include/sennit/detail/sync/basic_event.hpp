@@ -1,4 +1,4 @@
-// Events over either wait queue (basic_wait_queue.hpp).
+// Events over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 namespace sennit::detail {
 
 /// The members of sennit::event and sennit::local::event.
-template <class Queue>
+template <class Policy>
 class basic_event {
 public:
   /// An event that is not set.
@@ -39,7 +39,7 @@ public:
   }
 
   /// wait() without a stack, for become().
-  auto waiting() noexcept { return queue_wait<Queue, until_set>(queue_); }
+  auto waiting() noexcept { return queue_wait<queue, until_set>(queue_); }
   /// wait_until() without a stack, for become(), whose function gets its result.
   auto waiting_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(waiting(), deadline);
@@ -48,16 +48,17 @@ public:
   /// Sets the event: all waiters resume. Does not block. May be called again.
   void set() noexcept { queue_.wake_all(happened); }
   /// Resets the event: later waits wait for the next set(). Does not block.
-  void reset() noexcept { typename Queue::guard(queue_).set(0); }
+  void reset() noexcept { typename queue::guard(queue_).set(0); }
 
 private:
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
   static constexpr state happened = 1;
   struct until_set : queue_rule {
     static constexpr const char* reason = "event";
     bool operator()(state& now) const noexcept { return now == happened; }
   };
-  Queue queue_;
+  queue queue_;
 };
 
 }  // namespace sennit::detail

@@ -1,4 +1,4 @@
-// Futures, promises, and coroutines that return futures, over either wait queue (basic_wait_queue.hpp).
+// Futures, promises, and coroutines that return futures, over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include "sennit/detail/arch/exceptions.hpp"  // before <coroutine>: its own error message is less clear
@@ -24,19 +24,19 @@
 
 namespace sennit::detail {
 
-template <class T, class Queue>
+template <class T, class Policy>
 class basic_promise;
-template <class T, class Queue>
+template <class T, class Policy>
 class future_coroutine_base;
-template <class T, class Queue>
+template <class T, class Policy>
 class future_coroutine;
 
 /// The members of sennit::future and sennit::local::future.
-template <class T, class Queue>
+template <class T, class Policy>
 class [[nodiscard]] basic_future {
 public:
   /// Lets a C++20 coroutine return a future.
-  using promise_type = future_coroutine<T, Queue>;
+  using promise_type = future_coroutine<T, Policy>;
 
   /// An empty future, without a result to wait for.
   basic_future() noexcept = default;
@@ -80,9 +80,9 @@ public:
   T get() {
     wait();
     const auto state = std::move(state_);
-    if (auto* error = std::get_if<future_state<T, Queue>::error>(&state->result))
+    if (auto* error = std::get_if<future_state<T, Policy>::error>(&state->result))
       std::rethrow_exception(std::move(*error));
-    auto* value = std::get_if<future_state<T, Queue>::value>(&state->result);
+    auto* value = std::get_if<future_state<T, Policy>::value>(&state->result);
     if (value == nullptr)
       throw_broken_promise();
     if constexpr (std::is_reference_v<T>)
@@ -112,7 +112,7 @@ public:
   }
 
 private:
-  friend basic_promise<T, Queue>;
+  friend basic_promise<T, Policy>;
   class made_ready : public continuation_wait {
   public:
     static constexpr const char* reason = "future";
@@ -130,19 +130,19 @@ private:
     basic_future awaited_;
   };
 
-  explicit basic_future(future_state<T, Queue>& state) noexcept : state_(&state) { state.add_owner(); }
+  explicit basic_future(future_state<T, Policy>& state) noexcept : state_(&state) { state.add_owner(); }
 
-  future_state_owner<T, Queue> state_;
+  future_state_owner<T, Policy> state_;
 };
 
 /// The members of sennit::promise and sennit::local::promise.
-template <class T, class Queue>
+template <class T, class Policy>
 class basic_promise {
 public:
   /// A promise that is not fulfilled. This makes the only allocation.
   ///
   /// \throws std::bad_alloc if there is no memory
-  basic_promise() : state_(new future_state<T, Queue>) {}
+  basic_promise() : state_(new future_state<T, Policy>) {}
   /// Takes the promise over from `other`, which can no longer be used.
   basic_promise(basic_promise&&) noexcept = default;
   /// Takes the promise over from `other`. The promise that this was is broken if it was not fulfilled.
@@ -162,9 +162,9 @@ public:
   ///
   /// \throws std::future_error if it was called before (future_already_retrieved), or the promise was moved
   ///   from (no_state)
-  basic_future<T, Queue> get_future() {
+  basic_future<T, Policy> get_future() {
     state_of(state_).retrieve();
-    return basic_future<T, Queue>(*state_);
+    return basic_future<T, Policy>(*state_);
   }
 
   /// Fulfils the promise with a value, and wakes waiters. If the value throws when it is copied or moved,
@@ -194,8 +194,8 @@ public:
   }
 
 private:
-  friend future_coroutine_base<T, Queue>;
-  using state = future_state<T, Queue>;
+  friend future_coroutine_base<T, Policy>;
+  using state = future_state<T, Policy>;
 
   template <bool user_code, class Write>
   void fulfil(Write write) {
@@ -217,7 +217,7 @@ private:
       awaiting.resume();
   }
 
-  future_state_owner<T, Queue> state_;
+  future_state_owner<T, Policy> state_;
 };
 
 /// The alignment that a coroutine frame of so many bytes may need. gcc 12 and clang 19 place over-aligned
@@ -251,7 +251,7 @@ inline void coroutine_memory_back(void* frame, std::size_t alignment) noexcept {
 }
 
 // How a coroutine fulfils its promise.
-template <class T, class Queue>
+template <class T, class Policy>
 class future_coroutine_base {
 public:
   static void* operator new(std::size_t bytes) { return coroutine_memory(bytes, coroutine_alignment(bytes)); }
@@ -266,7 +266,7 @@ public:
     coroutine_memory_back(memory, static_cast<std::size_t>(alignment));
   }
 
-  basic_future<T, Queue> get_return_object() { return outcome_.get_future(); }
+  basic_future<T, Policy> get_return_object() { return outcome_.get_future(); }
   std::suspend_never initial_suspend() const noexcept { return {}; }
 
   // The frame is destroyed first. The awaiting coroutine is resumed by a jump, so a chain of coroutines that
@@ -275,8 +275,8 @@ public:
     struct at_end {
       bool await_ready() const noexcept { return false; }
       std::coroutine_handle<> await_suspend(
-          std::coroutine_handle<future_coroutine<T, Queue>> finished) const noexcept {
-        const future_state_owner<T, Queue> state = std::move(finished.promise().outcome_.state_);
+          std::coroutine_handle<future_coroutine<T, Policy>> finished) const noexcept {
+        const future_state_owner<T, Policy> state = std::move(finished.promise().outcome_.state_);
         finished.destroy();
         const std::coroutine_handle<> awaiting = state->publish();
         return awaiting ? awaiting : std::noop_coroutine();
@@ -288,20 +288,20 @@ public:
 
   void unhandled_exception() {
     if (std::exception_ptr error = coroutine_error())
-      state().template write<future_state<T, Queue>::error>(std::move(error));
+      state().template write<future_state<T, Policy>::error>(std::move(error));
     else
-      state().template write<future_state<T, Queue>::nothing>();
+      state().template write<future_state<T, Policy>::nothing>();
   }
 
 protected:
-  future_state<T, Queue>& state() noexcept { return *outcome_.state_; }
+  future_state<T, Policy>& state() noexcept { return *outcome_.state_; }
 
 private:
-  basic_promise<T, Queue> outcome_;  // broken, if the frame is destroyed before its end
+  basic_promise<T, Policy> outcome_;  // broken, if the frame is destroyed before its end
 };
 
-template <class T, class Queue>
-class future_coroutine : public future_coroutine_base<T, Queue> {
+template <class T, class Policy>
+class future_coroutine : public future_coroutine_base<T, Policy> {
 public:
   template <class Value = T>
     requires std::convertible_to<Value, T>
@@ -309,10 +309,10 @@ public:
     this->state().write_value(std::forward<Value>(value));
   }
 };
-template <class Queue>
-class future_coroutine<void, Queue> : public future_coroutine_base<void, Queue> {
+template <class Policy>
+class future_coroutine<void, Policy> : public future_coroutine_base<void, Policy> {
 public:
-  void return_void() { this->state().template write<future_state<void, Queue>::value>(); }
+  void return_void() { this->state().template write<future_state<void, Policy>::value>(); }
 };
 
 }  // namespace sennit::detail

@@ -1,4 +1,4 @@
-// Once flags over either wait queue (basic_wait_queue.hpp).
+// Once flags over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 namespace sennit::detail {
 
 /// The state of call_once().
-template <class Queue>
+template <class Policy>
 class basic_once_flag {
 public:
   /// A flag with which no function was called.
@@ -20,7 +20,8 @@ private:
   template <class Of, class Function, class... Arguments>
   friend void call_once(basic_once_flag<Of>& flag, Function&& function, Arguments&&... arguments);
 
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
   static constexpr state undone = 0;
   static constexpr state done = 2;
   // While the function runs: an odd number made of the address of the fiber, or thread, that runs it.
@@ -31,7 +32,7 @@ private:
   bool begin();
   void end(bool successful) noexcept;
 
-  Queue queue_;
+  queue queue_;
 };
 
 /// Like `std::call_once`: calls `function(arguments...)`, unless a call with this flag has returned before.
@@ -42,12 +43,12 @@ private:
 /// stop_guard ends it; the function of that caller is not called.
 ///
 /// A call with the same flag inside the function is misuse, which is fatal.
-template <class Queue, class Function, class... Arguments>
-void call_once(basic_once_flag<Queue>& flag, Function&& function, Arguments&&... arguments) {
+template <class Policy, class Function, class... Arguments>
+void call_once(basic_once_flag<Policy>& flag, Function&& function, Arguments&&... arguments) {
   if (flag.is_done() || !flag.begin())
     return;
   struct ending {
-    basic_once_flag<Queue>& of;
+    basic_once_flag<Policy>& of;
     bool successful = false;
     ~ending() { of.end(successful); }
   } at_end{flag};

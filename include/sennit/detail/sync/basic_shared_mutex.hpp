@@ -1,4 +1,4 @@
-// Shared mutexes over either wait queue (basic_wait_queue.hpp).
+// Shared mutexes over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <cassert>
@@ -10,10 +10,11 @@
 namespace sennit::detail {
 
 /// The members of sennit::shared_mutex and sennit::local::shared_mutex.
-template <class Queue>
+template <class Policy>
 class basic_shared_mutex {
   // The sum of the holders' shares. A waiter's word holds the share that it wants.
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
   static constexpr state unlocked = 0;
   static constexpr state exclusive = 2;
   static constexpr state one_reader = 4;
@@ -113,7 +114,7 @@ public:
   }
 
 private:
-  using guard = typename Queue::guard;
+  using guard = typename queue::guard;
   static constexpr const char* reason_of(state wanted) noexcept {
     return wanted == exclusive ? "shared mutex, to write" : "shared mutex, to read";
   }
@@ -126,7 +127,7 @@ private:
     void gave_up() const noexcept { of->gave_up(); }
   };
   template <state wanted>
-  using lock_wait = queue_wait<Queue, until_locked<wanted>>;
+  using lock_wait = queue_wait<queue, until_locked<wanted>>;
 
   static bool admits(state now, state wanted) noexcept {
     return now == unlocked || (wanted == one_reader && now != exclusive);
@@ -152,7 +153,7 @@ private:
   void gave_up() noexcept;
   void let_in(guard& hold) noexcept;
 
-  Queue queue_;
+  queue queue_;
 };
 
 }  // namespace sennit::detail

@@ -1,4 +1,4 @@
-// Wait groups over either wait queue (basic_wait_queue.hpp).
+// Wait groups over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 namespace sennit::detail {
 
 /// The members of sennit::wait_group and sennit::local::wait_group.
-template <class Queue>
+template <class Policy>
 class basic_wait_group {
 public:
   /// `count` is the number of tasks to wait for.
@@ -54,20 +54,21 @@ public:
     return wait_until(deadline_after(time));
   }
   /// wait() without a stack, for become().
-  auto waiting() noexcept { return queue_wait<Queue, until_done>(queue_); }
+  auto waiting() noexcept { return queue_wait<queue, until_done>(queue_); }
   /// wait_until() without a stack, for become(), whose function gets its result.
   auto waiting_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return timed_wait(waiting(), deadline);
   }
 
 private:
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
   struct until_done : queue_rule {
     static constexpr const char* reason = "wait group";
     bool operator()(state& left) const noexcept { return left == 0; }
   };
 
-  Queue queue_;  // the state: how many are pending
+  queue queue_;  // the state: how many are pending
 };
 
 }  // namespace sennit::detail

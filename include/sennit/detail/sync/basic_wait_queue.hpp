@@ -1,16 +1,42 @@
 // Wait queues: the waiters of an object, and the object's state, which decides whether a caller must wait.
-// This is the part that both kinds share; each kind adds its way to wait:
 //
-//   wait_queue         for fibers of any worker and OS threads (wait_queue.hpp)
-//   local_wait_queue   for the fibers of one local runtime, without atomics (local_wait_queue.hpp)
+// Synchronization types are templates over a policy, which decides who may wait, so each algorithm is written
+// once:
 //
-// Synchronization types are templates over the kind, so each algorithm is written once. It must be correct
-// for wait_queue: between two calls another thread may change anything. The last access to the object comes
-// before any waiter is made ready, because a woken waiter may destroy the object.
+//   any_thread   fibers of any worker, and OS threads (any_thread.hpp)
+//   one_thread   the fibers of one local runtime, without atomics (one_thread.hpp)
 //
-// `Kept` holds the state and the list of waiters: change, peek and quiet as below; lock() -> state,
-// unlock(state), and list(), which requires the lock. `Wakes` ends waits: `take(waiter, word, who&)`,
-// `deliver(who)` and `deliver_all(chain)`.
+// An algorithm must be correct for any_thread: between two calls another thread may change anything. The last
+// access to the object comes before any waiter is made ready, because a woken waiter may destroy the object.
+//
+// A policy has:
+//
+//   is_shared                     whether other threads may interfere between two calls
+//   waiters                       the state and the list of waiters: change, peek and quiet as below;
+//   deserted;
+//                                 lock() -> state, unlock(state, changed); with the lock list() and
+//                                 push(waiter)
+//   lock                          the lock of an object with more than one list (wait_lists.hpp)
+//   owners                        a count of the owners of an object that lives as long as one of them;
+//                                 initially 1. drop() returns true for the last owner
+//   direct                        a waiter can enter the fiber that it wakes at once (ports)
+//   for_mutex                     the options of a mutex
+//   caller_may_wait(what)         fatal if the caller cannot wait
+//   wait_in, wait_inline_in       wait (wait.hpp). The second one has no deadline and is inlined in the
+//   caller:
+//                                 a call that switches fibers inside makes the processor mispredict its
+//                                 return. It returns false if the caller cannot wait so, and must use the
+//                                 first
+//   prepare(fiber, reason)        the fiber, which has no stack, is about to enter a list
+//   leave(waiter)                 under the lock: takes it off its list; false: a waker has taken it
+//   stands(waiter)                under the lock, of a waiter that was not taken: whether it still waits
+//   take(waiter, word, who&)      under the lock: ends the wait of a waiter that was taken off a list; false:
+//   it
+//                                 had stopped waiting. `who` is the fiber to ready, or null
+//   deliver(who)                  after the lock is released: readies the fiber. Null: lets go of what was
+//   taken let_go()                      the second part of deliver() deliver_all(chain)            readies
+//   fibers in the order in which they waited deliver_and_enter(who)        like deliver(), but the calling
+//   fiber yields to the woken fiber
 #pragma once
 
 #include <atomic>
@@ -19,12 +45,15 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::detail {
 
-template <class Kept, class Wakes>
+template <class Policy>
 class basic_wait_queue {
+  using kept = typename Policy::waiters;
+
 public:
   using state = std::uintptr_t;
 
@@ -60,13 +89,16 @@ public:
     }
     SENNIT_INLINE void unlock() noexcept {
       unlocked_ = true;
-      kept_.unlock(state_);
+      kept_.unlock(state_, changed_);
     }
 
     state get() const noexcept { return state_; }
-    void set(state to) noexcept { state_ = to; }
+    void set(state to) noexcept {
+      changed_ |= to != state_;
+      state_ = to;
+    }
     bool empty() const noexcept { return kept_.list().empty(); }
-    void push(waiter& w) noexcept { list_push_back(kept_.list(), w); }
+    void push(waiter& w) noexcept { kept_.push(w); }
     // Takes the waiter that has waited longest, or that came last, and gives it a word. Returns false if
     // there is no waiter.
     SENNIT_INLINE bool pop(std::uintptr_t word, fiber*& who, bool newest = false) noexcept {
@@ -83,53 +115,63 @@ public:
   private:
     SENNIT_INLINE static bool take(wait_node& node, std::uintptr_t word, fiber*& who) noexcept {
       node.leave_list();
-      return Wakes::take(static_cast<waiter&>(node), word, who);
+      return Policy::take(static_cast<waiter&>(node), word, who);
     }
 
-    Kept& kept_;
+    kept& kept_;
     state state_;
+    bool changed_ = false;
     bool unlocked_ = false;
   };
 
-  // Each kind also has:
-  //
-  //   bool wait(reason, deadline, decide)
-  //   bool wait(reason, deadline, decide, after)
-  //
+  // ---- Waiting.
+
   // Waits, unless `decide(state&)`, called under the lock, returns true. A `decide(guard&, waiter&)` may also
   // look at the queue, and set the waiter's word to an even number. Returns false if the deadline passed
   // first. If the wait is stopped, it throws, and the caller has left the queue; it throws forced_unwind when
-  // the runtime ends. `reason` is a wait_reason; if it names no object, the object is the queue. `after()` is
-  // called when the caller is in the queue, from where it may already have been woken: it is copied, must not
-  // refer to the caller's stack, and must not throw.
-  //
-  //   bool wait_inline(reason, decide)
-  //
-  // Like wait() without a deadline, inlined in the caller. (A call that switches fibers inside makes the
-  // processor mispredict its return.) Returns false if this caller cannot wait so; it must then call wait().
-  //
-  //   bool file(fiber, waiter, decide, reason)
-  //   bool leave(waiter)
-  //
+  // the runtime ends. If `why` names no object, the object is the queue. `after()` is called when the caller
+  // is in the queue, from where it may already have been woken: it is copied, must not refer to the caller's
+  // stack, and must not throw.
+  template <class Decide, class After>
+  SENNIT_INLINE bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
+    const auto gave_up = [this](waiter& me) {
+      leave(me);
+      return true;
+    };
+    return Policy::wait_in(place{this}, why.or_of(this), deadline, entering_by(decide, after), gave_up)
+        .served;
+  }
+  template <class Decide>
+  bool wait(const wait_reason& why, time_point deadline, Decide decide) {
+    Policy::caller_may_wait(why.text);
+    return wait(why, deadline, decide, [] {});
+  }
+  // Like wait() without a deadline, as the policy's wait_inline_in().
+  template <class Decide>
+  SENNIT_INLINE bool wait_inline(const wait_reason& why, Decide decide) {
+    Policy::caller_may_wait(why.text);
+    return Policy::wait_inline_in(place{this}, why.or_of(this), entering_by(decide, [] {}));
+  }
+
   // Like wait() for a fiber without a stack (queue_wait.hpp), represented by itself or by a claimed_waiter.
   // After file() the fiber waits, and the caller must not touch it. leave() takes it out of the queue; it
   // returns false if a waker has already taken it.
-  //
-  //   is_shared
-  //
-  // Whether other threads may interfere between two calls.
-  //
-  //   owners
-  //
-  // A count of the owners of an object that lives as long as one of them; initially 1. It has add() and
-  // drop(); drop() returns true for the last owner.
+  template <class Decide>
+  bool file(fiber& f, waiter& me, Decide& decide, const char* reason) noexcept {
+    Policy::prepare(f, reason);
+    return enter(me, decide);
+  }
+  bool leave(waiter& me) noexcept {
+    const guard hold(*this);
+    return Policy::leave(me);
+  }
 
   // ---- Waking. The queue's lock has been released before.
 
   // Readies the fiber that pop() or pop_first() returned. Does nothing for null.
-  SENNIT_INLINE static void deliver(fiber* who) noexcept { Wakes::deliver(who); }
+  SENNIT_INLINE static void deliver(fiber* who) noexcept { Policy::deliver(who); }
   // In the order in which they waited.
-  static void deliver_all(fiber_chain& woken) noexcept { Wakes::deliver_all(woken); }
+  static void deliver_all(fiber_chain& woken) noexcept { Policy::deliver_all(woken); }
 
   // Changes the state by `change(state&)` under the lock. If that returns true, wakes all waiters. No waiter
   // is made ready before all are taken and the lock is released, because a woken waiter may destroy the
@@ -174,7 +216,24 @@ protected:
   }
 
 private:
-  Kept kept_{};
+  struct place {
+    bool leave(waiter& me) const noexcept { return queue->leave(me); }
+    basic_wait_queue* queue;
+  };
+  // As wait_in() wants it: `decide` may lie on the waiter's stack, which exists until the waiter is in the
+  // queue.
+  template <class Decide, class After>
+  SENNIT_INLINE auto entering_by(Decide& decide, After after) noexcept {
+    return [this, &decide, after](waiter& me, fiber*&) __attribute__((always_inline)) {
+      const After then = after;
+      const bool waits = enter(me, decide);
+      if (waits)
+        then();
+      return waits;
+    };
+  }
+
+  kept kept_{};
 };
 
 }  // namespace sennit::detail

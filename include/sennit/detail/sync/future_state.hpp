@@ -1,5 +1,5 @@
 // The state that a promise and its future share: one allocation, which the last of the two frees. It works
-// over either wait queue (basic_wait_queue.hpp).
+// over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <coroutine>
@@ -16,7 +16,7 @@ namespace sennit::detail {
 
 // The shared state except the result. One writer writes the result between begin() and publish(); readers
 // read it after publish().
-template <class Queue>
+template <class Policy>
 class future_state_base {
 public:
   future_state_base() noexcept = default;
@@ -47,15 +47,16 @@ public:
 
 private:
   // Bits of the queue's state.
-  using state = typename Queue::state;
+  using queue = basic_wait_queue<Policy>;
+  using state = typename queue::state;
   static constexpr state begun = 1;      // the result is being written, or is written
   static constexpr state ready = 2;      // it is there
   static constexpr state retrieved = 4;  // there is, or was, a future
 
   static bool need_not_wait(state& now) noexcept { return (now & ready) != 0; }
 
-  Queue queue_;
-  typename Queue::owners owners_;
+  queue queue_;
+  typename Policy::owners owners_;
   std::coroutine_handle<> awaiting_;  // under the queue's lock
 };
 
@@ -73,8 +74,8 @@ struct future_value<void> {
   using type = std::monostate;
 };
 
-template <class T, class Queue>
-struct future_state : future_state_base<Queue> {
+template <class T, class Policy>
+struct future_state : future_state_base<Policy> {
   enum : std::size_t { nothing, value, error };
 
   template <std::size_t kind, class... Arguments>
@@ -96,22 +97,22 @@ struct future_state : future_state_base<Queue> {
 };
 
 struct future_state_drop {
-  template <class T, class Queue>
-  void operator()(future_state<T, Queue>* state) const noexcept {
+  template <class T, class Policy>
+  void operator()(future_state<T, Policy>* state) const noexcept {
     if (state->drop_owner())
       delete state;
   }
 };
-template <class T, class Queue>
-using future_state_owner = std::unique_ptr<future_state<T, Queue>, future_state_drop>;
+template <class T, class Policy>
+using future_state_owner = std::unique_ptr<future_state<T, Policy>, future_state_drop>;
 
 // Throw std::future_error.
 [[noreturn, gnu::cold]] void throw_no_state();
 [[noreturn, gnu::cold]] void throw_broken_promise();
 [[noreturn, gnu::cold]] void throw_already_satisfied();
 
-template <class T, class Queue>
-future_state<T, Queue>& state_of(const std::unique_ptr<future_state<T, Queue>, future_state_drop>& owner) {
+template <class T, class Policy>
+future_state<T, Policy>& state_of(const std::unique_ptr<future_state<T, Policy>, future_state_drop>& owner) {
   if (owner == nullptr) [[unlikely]]
     throw_no_state();
   return *owner;

@@ -49,11 +49,12 @@ public:
       seen = lock_slow();
     return seen >> state_shift;
   }
-  SENNIT_INLINE void unlock(state now) noexcept {
+  SENNIT_INLINE void unlock(state now, bool) noexcept {
     const std::uintptr_t waited = list_.empty() ? 0 : waited_for;
     word_.store((now << state_shift) | waited, std::memory_order_release);
   }
   waiter_list& list() noexcept { return list_; }
+  void push(waiter& w) noexcept { list_push_back(list_, w); }
 
 private:
   static constexpr unsigned state_shift = 2;

@@ -1,0 +1,45 @@
+// How the two policies wake: what is not inline.
+#include "sennit/detail/sync/any_thread.hpp"
+#include "sennit/detail/sync/one_thread.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+// The caller yields to a fiber that it has readied. Throws nothing, although a yield may throw while the
+// runtime ends or where it gives up the stack: destructors unlock mutexes.
+bool may_yield_to(const fiber* who, const worker* w) noexcept {
+  return who != nullptr && w != nullptr && w->ready.running() && !w->unwinding &&
+         (w->ready.current->flags.unusual & yields_away) == 0;
+}
+
+}  // namespace
+
+void any_thread::deliver_and_enter(fiber* who) {
+  deliver(who);
+  if (parallel_worker* const w = this_parallel(); may_yield_to(who, w))
+    parallel_yield(*w);
+}
+
+void any_thread::deliver_all(fiber_chain& woken) noexcept {
+  while (fiber* f = woken.pop())
+    parallel_ready_in_turn(*f, fiber_status::notified);
+  let_go_of_taken();
+}
+
+void one_thread::deliver_and_enter(fiber* who) {
+  deliver(who);
+  if (may_yield_to(who, this_worker()))
+    yield();
+}
+
+// Each wait returns the word that its waiter has.
+void one_thread::deliver_all(fiber_chain& woken) noexcept {
+  while (fiber* f = woken.pop()) {
+    const std::uintptr_t word = f->word;
+    unpark_in_turn(*f, fiber_status::notified);
+    f->word = word;
+  }
+}
+
+}  // namespace sennit::detail
