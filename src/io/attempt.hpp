@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "sennit/detail/io/epoll_driver.hpp"
+#include "sennit/detail/io/source.hpp"
 
 namespace sennit::detail {
 
@@ -29,7 +29,8 @@ inline bool io_is_shared() noexcept {
 
 // Counts a transfer; false: first source_give_way().
 inline bool io_may_transfer() noexcept {
-  return ++driver_of(*this_worker()).transfers < epoll_driver::transfer_budget;
+  constexpr unsigned budget = 64;
+  return ++this_worker()->driver->transfers < budget;
 }
 
 // A part of an operation that has begun (io_use). `attempt(source, events)` returns its result, or a negated

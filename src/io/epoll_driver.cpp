@@ -27,28 +27,30 @@ timespec to_timespec(nanoseconds time) noexcept {
   return {static_cast<time_t>(time.count() / 1'000'000'000), static_cast<long>(time.count() % 1'000'000'000)};
 }
 
-std::uint64_t next_id() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 // EPOLLPRI: urgent data, after which a short read no longer means an empty buffer.
 constexpr std::uint32_t reading = EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t writing = EPOLLOUT | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t exact_from_now = EPOLLRDHUP | EPOLLPRI | EPOLLHUP | EPOLLERR;
 
+// `at`: the descriptor of any driver of the runtime.
+int epoll_control(int at, int operation, io_source& source) noexcept {
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET, .data = {.ptr = &source}};
+  return ::epoll_ctl(at, operation, source.descriptor, &event) == 0 ? 0 : -errno;
+}
+
 }  // namespace
 
-epoll_driver::epoll_driver(sennit_worker& owner) : id_(next_id()), owner_(owner) {
-  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+epoll_driver::epoll_driver(sennit_worker& owner) : owner_(owner) {
+  descriptor_ = ::epoll_create1(EPOLL_CLOEXEC);
   event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   epoll_event wake{.events = EPOLLIN, .data = {.ptr = &event_}};
   epoll_event time{.events = EPOLLIN, .data = {.ptr = &timer_}};
-  if (epoll_ < 0 || event_ < 0 || timer_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, event_, &wake) != 0 ||
-      ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &time) != 0) {
+  if (descriptor_ < 0 || event_ < 0 || timer_ < 0 ||
+      ::epoll_ctl(descriptor_, EPOLL_CTL_ADD, event_, &wake) != 0 ||
+      ::epoll_ctl(descriptor_, EPOLL_CTL_ADD, timer_, &time) != 0) {
     const int error = errno;
-    for (int descriptor : {epoll_, event_, timer_})
+    for (int descriptor : {descriptor_, event_, timer_})
       if (descriptor >= 0)
         ::close(descriptor);
     throw std::system_error(
@@ -58,21 +60,22 @@ epoll_driver::epoll_driver(sennit_worker& owner) : id_(next_id()), owner_(owner)
 }
 
 epoll_driver::~epoll_driver() {
-  for (int descriptor : {timer_, event_, epoll_})
+  for (int descriptor : {timer_, event_, descriptor_})
     ::close(descriptor);
 }
 
 int epoll_driver::wait_for_events(epoll_event* events, int most, time_point deadline) noexcept {
   if (deadline == time_point::min())
-    return ::epoll_wait(epoll_, events, most, 0);
+    return ::epoll_wait(descriptor_, events, most, 0);
   if (deadline == never)
-    return ::epoll_wait(epoll_, events, most, -1);
+    return ::epoll_wait(descriptor_, events, most, -1);
   const time_point now = clock::now();
   const nanoseconds left = deadline > now ? deadline - now : nanoseconds::zero();
 #if defined(SYS_epoll_pwait2)
   if (precise_) {
     const timespec limit = to_timespec(left);
-    const long count = ::syscall(SYS_epoll_pwait2, epoll_, events, most, &limit, nullptr, std::size_t{0});
+    const long count =
+        ::syscall(SYS_epoll_pwait2, descriptor_, events, most, &limit, nullptr, std::size_t{0});
     if (count >= 0)
       written_unseen(events, static_cast<std::size_t>(count) * sizeof *events);
     if (count >= 0 || (errno != ENOSYS && errno != EPERM))
@@ -83,7 +86,7 @@ int epoll_driver::wait_for_events(epoll_event* events, int most, time_point dead
   // Rounded up: an early return would make the worker ask again, and again.
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   constexpr auto longest = std::numeric_limits<int>::max();
-  return ::epoll_wait(epoll_, events, most,
+  return ::epoll_wait(descriptor_, events, most,
                       milliseconds < longest ? static_cast<int>(milliseconds) : longest);
 }
 
@@ -112,14 +115,14 @@ bool epoll_driver::wait(time_point deadline) noexcept {
 void epoll_driver::serve() noexcept {
   constexpr int batch = 64;
   epoll_event events[batch];
-  const int count = ::epoll_wait(epoll_, events, batch, 0);
+  const int count = ::epoll_wait(descriptor_, events, batch, 0);
   for (int i = 0; i < count; ++i)
     if (void* what = events[i].data.ptr; what != &event_ && what != &timer_)
       tell(*static_cast<io_source*>(what), events[i].events);
 }
 
 void epoll_driver::tell(io_source& source, std::uint32_t events) noexcept {
-  if (source.driver.load(std::memory_order_acquire) != id_) [[unlikely]]
+  if (source.driver.load(std::memory_order_acquire) != id()) [[unlikely]]
     return;  // closed, while a duplicate of its descriptor is open; or moved to another driver
   if ((events & exact_from_now) != 0)
     source.exact.store(true, std::memory_order_relaxed);
@@ -153,17 +156,16 @@ void epoll_driver::arm(time_point deadline) noexcept {
 }
 
 int epoll_driver::control(int operation, io_source& source) noexcept {
-  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET, .data = {.ptr = &source}};
-  return ::epoll_ctl(epoll_, operation, source.descriptor, &event) == 0 ? 0 : -errno;
+  return epoll_control(descriptor_, operation, source);
 }
 
-epoll_driver* epoll_driver::with_id(std::uint64_t id) noexcept {
-  if (id == id_)
+driver* epoll_driver::with_id(std::uint64_t id) noexcept {
+  if (id == this->id())
     return this;
   if (id != 0 && owner_.shared != nullptr)
     for (const auto& each : owner_.shared->workers)
-      if (epoll_driver& other = driver_of(*each); other.id_ == id)
-        return &other;
+      if (each->driver->id() == id)
+        return each->driver.get();
   return nullptr;
 }
 
@@ -182,7 +184,7 @@ int epoll_driver::add_copy(io_source& source) noexcept {
 
 // The number of a source that becomes ours is watched here already.
 int epoll_driver::add_again(io_source& source, std::uint64_t registered) noexcept {
-  if (source.borrowed && !source.copied && registered != id_)
+  if (source.borrowed && !source.copied && registered != id())
     return add_copy(source);
   // It was here before it was in another runtime. Otherwise the number is another object's.
   return registered != 0 ? control(EPOLL_CTL_MOD, source) : -EEXIST;
@@ -197,26 +199,26 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
     if (source.driver.load(std::memory_order_relaxed) != registered)
       return 0;  // that other fiber was quicker
     if (source.closed())
-      return 0;  // forget() was here: the next owner must not find it registered
-    source.driver.store(id_, std::memory_order_release);  // for any worker that serves it
+      return 0;  // unwatch() was here: the next owner must not find it registered
+    source.driver.store(id(), std::memory_order_release);  // for any worker that serves it
     source.strays.store(0, std::memory_order_relaxed);
-    epoll_driver* const former = registered != id_ ? with_id(registered) : nullptr;
+    driver* const former = registered != id() ? with_id(registered) : nullptr;
     const int number = source.descriptor.load(std::memory_order_relaxed);
     error = control(EPOLL_CTL_ADD, source);
     if (error == -EEXIST && former != nullptr && !owner_.unwinding) {
       // Another object watches the number here. The source stays registered with its former driver, and
       // EPOLL_CTL_MOD reports again what it has missed.
       source.driver.store(registered, std::memory_order_release);
-      return former->control(EPOLL_CTL_MOD, source);
+      return epoll_control(former->descriptor(), EPOLL_CTL_MOD, source);
     }
     if (error == -EEXIST)
       error = add_again(source, registered);
     if (former != nullptr) {
-      ::epoll_ctl(former->epoll_, EPOLL_CTL_DEL, number, nullptr);
-      former->watched_.fetch_sub(1, std::memory_order_relaxed);
+      ::epoll_ctl(former->descriptor(), EPOLL_CTL_DEL, number, nullptr);
+      count_unwatched(*former);
     }
     if (error == 0)
-      watched_.fetch_add(1, std::memory_order_relaxed);
+      count_watched(*this);
     else
       source.driver.store(0, std::memory_order_relaxed);
   }
@@ -229,7 +231,7 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
 
 int epoll_driver::watch(io_source& source) noexcept {
   const std::uint64_t registered = source.driver.load(std::memory_order_relaxed);
-  if (registered == id_)
+  if (registered == id())
     return 0;
   // Elsewhere in the runtime its events wake us as well. It moves when its fibers have.
   constexpr unsigned few = 4;
@@ -239,30 +241,30 @@ int epoll_driver::watch(io_source& source) noexcept {
   return add(source, registered);
 }
 
-int epoll_driver::refresh(io_source& source) noexcept {
+int epoll_driver::watch_again(io_source& source) noexcept {
   std::uint64_t registered;
   {
     const std::lock_guard hold(source.registering);  // its registration is complete
     registered = source.driver.load(std::memory_order_relaxed);
-    if (epoll_driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
-      return at->control(EPOLL_CTL_MOD, source);
+    if (driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
+      return epoll_control(at->descriptor(), EPOLL_CTL_MOD, source);
   }
   return add(source, registered);
 }
 
-void epoll_driver::forget(io_source& source, bool stays_open) noexcept {
+void epoll_driver::unwatch(io_source& source, bool stays_open) noexcept {
   const std::lock_guard hold(source.registering);
   const std::uint64_t registered = source.driver.exchange(0, std::memory_order_relaxed);
-  epoll_driver* const at = with_id(registered);
+  driver* const at = with_id(registered);
   if (at == nullptr)
     return;
-  at->watched_.fetch_sub(1, std::memory_order_relaxed);
+  count_unwatched(*at);
   if (stays_open)  // closing the file descriptor takes others out
-    ::epoll_ctl(at->epoll_, EPOLL_CTL_DEL, source.descriptor, nullptr);
+    ::epoll_ctl(at->descriptor(), EPOLL_CTL_DEL, source.descriptor, nullptr);
 }
 
-std::unique_ptr<driver> make_driver(sennit_worker& owner) {
+constinit driver_factory make_driver = [](sennit_worker& owner) -> std::unique_ptr<driver> {
   return std::make_unique<epoll_driver>(owner);
-}
+};
 
 }  // namespace sennit::detail

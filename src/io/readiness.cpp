@@ -15,7 +15,7 @@ using namespace sennit::detail;
 ssize_t wait_for(io_source* source, const io_direction& direction, time_point deadline) {
   running_worker_for("a wait for readiness");
   const ssize_t error = io_whole(source, direction, [&](io_source& s) -> ssize_t {
-    return io_await(s, direction, deadline, [&] { return driver_of(running_worker()).refresh(s); });
+    return io_await(s, direction, deadline, [&] { return running_worker().driver->watch_again(s); });
   });
   return error == -EPERM ? 0 : error;  // a file that is always ready
 }

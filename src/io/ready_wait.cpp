@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "sennit/detail/io/epoll_driver.hpp"
+#include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::detail {
 
@@ -37,7 +37,7 @@ int ready_wait_base::begin(bool shared) noexcept {
 bool ready_wait_base::file(fiber& f, waiter& me) noexcept {
   if (source_ == nullptr || begin(f.home->shared != nullptr) != 0)
     return false;
-  epoll_driver& driver = driver_of(*this_worker());
+  driver& driver = *this_worker()->driver;
   // What cannot be waited for is ready: the operation will say why.
   if ((source_->driver.load(std::memory_order_relaxed) != driver.id() && driver.watch(*source_) != 0) ||
       is_ready() || source_->closed())

@@ -32,7 +32,7 @@ void readiness_case::look() {
 }
 
 bool readiness_case::watch() {
-  epoll_driver& driver = driver_of(*this_worker());
+  driver& driver = *this_worker()->driver;
   shared_ = io_is_shared();
   if (source_->uses.begin(direction(), shared_) != 0) {
     failed_ = !waits_beside();

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "sennit/detail/arch/never_destroyed.hpp"
-#include "sennit/detail/io/epoll_driver.hpp"
 #include "sennit/detail/sched/slot.hpp"
 #include "sennit/detail/sched/wait.hpp"
 
@@ -162,7 +161,7 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
   if (source.closed())  // perhaps before `seen` was noted: then there will be no other event
     return 0;
   worker& w = running_worker_for("I/O");
-  epoll_driver& driver = driver_of(w);
+  driver& driver = *w.driver;
   if (source.driver.load(std::memory_order_relaxed) != driver.id()) [[unlikely]]
     if (const int error = driver.watch(source); error != 0)
       return error;
@@ -178,7 +177,7 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
 
 void source_give_way() {
   worker& w = running_worker_for("I/O");
-  driver_of(w).transfers = 0;
+  w.driver->transfers = 0;
   w.pace.often();
   if (w.shared == nullptr) {
     w.until_poll = 1;
@@ -204,7 +203,7 @@ owned_source::owned_source(int descriptor) {
 // system call for each close.
 void owned_source::cancel_operations(io_source& source, bool shared, bool stays_open) noexcept {
   if (worker* const w = this_worker()) {
-    driver_of(*w).forget(source, stays_open);
+    w->driver->unwatch(source, stays_open);
   } else {
     const std::lock_guard hold(source.registering);
     source.driver.store(0, std::memory_order_relaxed);
