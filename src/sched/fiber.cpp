@@ -214,8 +214,7 @@ std::size_t fiber_count(const worker& home) noexcept {
 }
 
 std::uint32_t fiber_fresh_id() noexcept {
-  static constinit std::atomic<std::uint32_t> given{0};
-  return 1 + given.fetch_add(1, std::memory_order_relaxed);
+  return static_cast<std::uint32_t>(1 + sennit_debug.ids_given.fetch_add(1, std::memory_order_relaxed));
 }
 
 std::uint64_t fiber_id(fiber& f) noexcept {

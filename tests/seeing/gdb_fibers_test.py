@@ -23,22 +23,25 @@ EXPECTED = {
     "in-catch": ("parallel", 64, "parked: channel receive at CHANNEL for LONG", ["waits_in_a_catch"]),
     "reader": ("parallel", 64, "parked: readable of file descriptor 100 for LONG", ["reads_nothing"]),
     "sleeper": ("parallel", 64, "parked: sleep for LONG", ["sleeps_long"]),
-    "joiner": ("parallel", 64, "parked: join of {sleeper} for LONG", ["joins_the_sleeper"]),
+    "joiner": ("parallel", 64, "parked: join of fiber {sleeper} for LONG", ["joins_the_sleeper"]),
     "runner": ("parallel", 64, "running on thread", ["runs_on"]),
     "local-channel": ("local", 64, "parked: channel receive at NOTHING for LONG", ["local_waits_for_the_channel"]),
     "local-stackless": ("local", 0, "parked: channel receive at NOTHING for LONG, without a stack", []),
     "local-generator": ("local", 64, "parked: sleep for LONG", ["local_sleeps_long", "parks_in_a_generator"]),
-    "local-joiner": ("local", 64, "parked: join of {local-generator} for LONG", []),
+    "local-joiner": ("local", 64, "parked: join of fiber {local-generator} for LONG", []),
+    "local-holder": ("local", 64, "parked: sleep for LONG", ["local_sleeps_long"]),
+    "local-at-mutex": ("local", 64, "parked: mutex at LOCK held by fiber {local-holder} for LONG", []),
     "not-begun": ("local", 64, "ready, not begun", []),
     "main": ("local", 64, "running on thread", ["everything_is_parked"]),
 }
-ROW = re.compile(r"^ *(\d+) +(?:\d+|-) (\S+) +\d+ (parallel|local) +(\d+) KiB  (.*)$", re.M)
+ROW = re.compile(r"^ *(\d+) (\S+) +\d+ (parallel|local) +(\d+) KiB  (.*)$", re.M)
 TRACE = re.compile(r'^fiber (\d+) "([^"]*)", (.*)\n((?:(?!fiber \d).*\n)*)', re.M)
 TROUBLE = re.compile(r"Backtrace stopped|corrupt stack|inner to this frame|Cannot access memory|Traceback"
                      r"|Error occurred|sennit: ")
 # A variable that nobody needs after the switch may still be said to be in a register there. Those are of
 # whatever the thread does now.
 UNSAVED = re.compile(r"<error reading variable: Cannot access memory at address \w+>")
+DUMPED = re.compile(r'^fiber (\d+) "([^"]*)": (.*)$', re.M)
 LOOK = ["sennit fibers", "sennit bt all", "echo ONE\\n", "sennit bt sleeper", "echo SELECTED\\n", "bt 1"]
 
 
@@ -70,7 +73,7 @@ def faults_of(output, stripped):
     for name, (runtime, size, state, functions) in EXPECTED.items():
         state = state.format(**numbers)
         shown = re.escape(state).replace("LONG", r"\d+\.\d{3} s")
-        for object_name in ("OBJECT", "CHANNEL", "NOTHING"):  # of one name, at one address
+        for object_name in ("OBJECT", "CHANNEL", "NOTHING", "LOCK"):  # of one name, at one address
             if object_name in state and (found := re.search(r" at (0x[0-9a-f]+)", rows[name][3])):
                 shown = shown.replace(object_name, objects.setdefault(object_name, found[1]))
         if rows[name][1:3] != (runtime, str(size)) or not re.match(shown, rows[name][3]):
@@ -84,13 +87,36 @@ def faults_of(output, stripped):
             faults.append(f"{name}: its backtrace does not end at its beginning:\n{body}")
         if not body.startswith("#0 "):
             faults.append(f"{name}: its backtrace does not begin with #0:\n{body}")
-    if len(set(objects.values())) != 3:
+    if len(set(objects.values())) != 4:
         faults.append(f"different objects are at {objects}")
     if "sleeps_long" not in one or "runs_on" in one:
         faults.append("`sennit bt NAME` does not print that fiber's backtrace")
     if not re.search(r"#0 .*(everything_is_parked|pause|raise|pthread_kill|abort)", selected):
         faults.append("another thread or frame is selected afterwards")
     return faults
+
+
+def faults_of_dump(output):
+    """gdb lists the fibers before the program dumps them, and afterwards: each has one id, and waits for the same."""
+    before, _, rest = output.partition(f"sennit: {len(EXPECTED)} fibers\n")
+    rows = [{name: (number, state) for number, name, _, _, state in ROW.findall(part)} for part in (before, rest)]
+    dumped = {name: (number, state) for number, name, state in DUMPED.findall(rest)}
+    faults = []
+    for name in EXPECTED:
+        seen = [part.get(name, ("none", "")) for part in (*rows, dumped)]
+        if len({number for number, _ in seen}) != 1 or seen[0][0] == "none":
+            faults.append(f"{name}: its id is {seen[0][0]} in gdb, {seen[2][0]} in the dump, then {seen[1][0]} in gdb")
+        waits = {re.match(r"(parked: .*?|[a-z]+[, a-z]*?)(?: for \d| on thread|;|, without|$)", state)[1]
+                 for _, state in seen if state}
+        if len(waits) != 1:
+            faults.append(f"{name}: gdb and the dump differ in what it does: {sorted(waits)}")
+    return faults
+
+
+def look_before_and_after_a_dump(program):
+    # The dump holds the workers by a signal.
+    return gdb(program, "handle all nostop noprint pass", "break everything_is_parked",
+               "break everything_is_dumped", f"source {SCRIPT}", "run", "sennit fibers", "continue", "sennit fibers")
 
 
 def check(what, output, stripped=False):
@@ -143,6 +169,10 @@ def main(programs):
                 print("gdb may not trace programs here")
                 return 77
             good &= check(f"{program} live", live)
+            both = look_before_and_after_a_dump(program)
+            if faults := faults_of_dump(both):
+                print(*(f"{program} and its dump: {each}" for each in faults), both, sep="\n")
+                good = False
             attached = look_at_a_process(program)
             if "ptrace: Operation not permitted" in attached:
                 print("gdb may not attach to processes here")

@@ -1,5 +1,6 @@
 // What sennit_gdb_test.py and the tests of dump look at: fibers of both kinds of runtime, each parked for
-// another reason, in a program that then stops at everything_is_parked(), or stays or aborts there.
+// another reason, in a program that then stops at everything_is_parked(), or stays or aborts there. Where it
+// returns from there, the program dumps its fibers.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "sennit/become.hpp"
 #include "sennit/channel.hpp"
+#include "sennit/dump.hpp"
 #include "sennit/generator.hpp"
 #include "sennit/local/channel.hpp"
 #include "sennit/local/mutex.hpp"
@@ -100,6 +102,9 @@ extern "C" {
   }
   __asm__ volatile("");
 }
+[[gnu::noinline]] void everything_is_dumped() {
+  __asm__ volatile("");
+}
 }
 
 int main(int count, char** words) {
@@ -129,10 +134,20 @@ int main(int count, char** words) {
     auto generating = sennit::local::spawn([] { parks_in_a_generator(); }, {.name = "local-generator"});
     auto local_stackless = sennit::local::spawn(
         [&] { return sennit::become(nothing.receiving(), goes_on_without); }, {.name = "local-stackless"});
+    sennit::local::mutex local_mutex;
+    auto local_holder = sennit::local::spawn(
+        [&] {
+          local_mutex.lock();
+          local_sleeps_long();
+        },
+        {.name = "local-holder"});
+    auto local_at_mutex = sennit::local::spawn([&] { local_mutex.lock(); }, {.name = "local-at-mutex"});
     auto local_joiner = sennit::local::spawn([&] { generating.join(); }, {.name = "local-joiner"});
     sennit::local::this_fiber::sleep_for(200ms);
     auto ready = sennit::local::spawn([] {}, {.name = "not-begun"});
     everything_is_parked(abort, stays);
+    sennit::dump(STDOUT_FILENO);
+    everything_is_dumped();
     stay = false;
     std::_Exit(0);
   });

@@ -1,9 +1,9 @@
 """Sennit's fibers in gdb: on a live process and on a core, with debug information or without.
 
   (gdb) source sennit.py
-  (gdb) sennit fibers        every fiber: its number, id (if it was asked for), name, stack and state: what it
-                             waits for, and how long it has (on a core: until some worker looked at a clock)
-  (gdb) sennit bt N          the backtrace of fiber N, wherever it is suspended or runs
+  (gdb) sennit fibers        every fiber: its id, as in dump(), name, stack and state: what it waits for, and
+                             how long it has (on a core: until some worker looked at a clock)
+  (gdb) sennit bt ID         the backtrace of the fiber with that id, wherever it is suspended or runs
   (gdb) sennit bt NAME       the same, by its name
   (gdb) sennit bt all        of every fiber
 
@@ -17,19 +17,10 @@ import time
 import gdb
 import gdb.unwinder
 
-WORDS = """
-blocks workers record block_fibers block_begun block_first block_older fiber_size registration_worker
-registration_older fiber_context fiber_home fiber_id fiber_reason fiber_frame fiber_object fiber_name
-fiber_status status_parked status_joining status_finished site_reason frame_context frame_memory_low
-frame_memory_size worker_current worker_shared worker_thread worker_index fiber_stackless code_run
-fiber_since worker_now site_object code_object_at fiber_room far_size
-""".split()
-MAGIC = b"sennit 5"
-NAME_SIZE = 32
+MAGIC = b"sennit 6"
 RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
 ASIDE_SIZE = 32  # of what lies between two records of one that was busy: ASIDE in src/arch/switch_x86_64.S
 WORD = 2**64 - 1
-IS_DESCRIPTOR = 1  # what is told by the lowest bits of a wait's object: sched/fiber.hpp
 
 
 class Trouble(gdb.GdbError):
@@ -70,12 +61,15 @@ def symbol_at(address):
 def table():
     try:
         at = int(gdb.parse_and_eval("(unsigned long)&sennit_debug"))
-        known = read(at, 8 + 8 * len(WORDS))
+        head = read(at, 40)
     except (gdb.error, Trouble):
         raise Trouble("sennit: there is no Sennit in this program, or it was not started yet") from None
-    if known[:8] != MAGIC:
+    if head[:8] != MAGIC:
         raise Trouble("sennit: this script and the library in this program are of different versions")
-    return dict(zip(WORDS, struct.unpack(f"<{len(WORDS)}Q", known[8:])))
+    blocks, workers, given, count = struct.unpack("<4Q", head[8:])
+    words = struct.iter_unpack("<24sQ", read(at + 40, 32 * count))
+    return {"blocks": blocks, "workers": workers, "ids_given": given,
+            **{name.rstrip(b"\0").decode(): value for name, value in words}}
 
 
 # ---- Threads, workers, fibers.
@@ -109,15 +103,14 @@ class Selection:
 
 
 class Fiber:
-    def __init__(self, of, number, address):
+    def __init__(self, of, address):
         known = of.table
-        self.number = number
         self.address = address
         self.context = word(address + known["fiber_context"])
         self.home = word(address + known["fiber_home"])
         self.id = struct.unpack("<I", read(address + known["fiber_id"], 4))[0]
         self.stackless = read(address + known["fiber_stackless"], 1)[0] != 0
-        self.name = text(self.context if self.stackless else address + known["fiber_name"], NAME_SIZE)
+        self.name = text(self.context if self.stackless else address + known["fiber_name"], known["fiber_name_size"])
         self.status = read(address + known["fiber_status"], 1)[0]
         self.thread = None
         self.low = self.size = 0
@@ -164,21 +157,26 @@ class Process:
         return max(clocks, default=0)
 
     def find_fibers(self):
+        """In the order of their ids. A fiber without one has the one that dump() would give it now."""
         known = self.table
         homes = set(self.workers)
         found = []
+        given = known["ids_given"]
         block = known["blocks"]
         while block:
             fibers = word(block + known["block_fibers"])
-            first = word(block + known["block_first"]) + 1
             for i in range(word(block + known["block_begun"])):
                 at = fibers + i * known["fiber_size"]
                 status = read(at + known["fiber_status"], 1)[0]
                 home = word(at + known["fiber_home"])
                 if 0 < status < known["status_finished"] and home in homes:
-                    found.append(Fiber(self, first + i, at))
+                    fiber = Fiber(self, at)
+                    if fiber.id == 0:
+                        given += 1
+                        fiber.id = given
+                    found.append(fiber)
             block = word(block + known["block_older"])
-        return sorted(found, key=lambda f: f.number)
+        return sorted(found, key=lambda f: f.id)
 
     def runtime_of(self, worker):
         return word(worker + self.table["worker_shared"]) or worker
@@ -205,34 +203,44 @@ class Process:
         return text(at)
 
     def object(self, fiber):
-        """What it waits for: a fiber, a file descriptor's number, or an address."""
+        """What it waits for: a fiber, a file descriptor's number, or an address and the owner of the lock there."""
         known = self.table
+        tags = known["object_tags"]
         site = word(fiber.address + known["fiber_reason"])
         if fiber.stackless:
             at = word(site + known["code_object_at"])
-            if at == WORD:
+            if at == known["no_object"]:
                 return ""
             far = fiber.context
             place = far + known["far_size"] if far else fiber.address + known["fiber_room"]
-            found = word(place + at - at % 8) + at % 8
+            found = word(place + at - at % tags) + at % tags
         elif word(fiber.home + known["worker_shared"]):
             found = word(site + known["site_object"])
         else:
             found = word(fiber.address + known["fiber_object"])
         if found == 0:
             return ""
-        if found % 8 == IS_DESCRIPTOR:
-            return f" of file descriptor {struct.unpack('<i', read(found - IS_DESCRIPTOR, 4))[0]}"
-        joined = [each.number for each in self.fibers if each.address == found]
-        return f" of {joined[0]}" if joined else f" at {found - found % 8:#x}"
+        address, tag = found - found % tags, found % tags
+        if tag == known["is_descriptor"]:
+            return f" of file descriptor {struct.unpack('<i', read(address, 4))[0]}"
+        joined = [each.id for each in self.fibers if each.address == found]
+        if joined:
+            return f" of fiber {joined[0]}"
+        return f" at {address:#x}" + (self.holder(address) if tag == known["has_owner"] else "")
+
+    def holder(self, lock):
+        owner = struct.unpack("<I", read(lock + self.table["note_id"], 4))[0]
+        return "" if owner in (0, self.table["note_nobody"]) else f" held by fiber {owner}"
 
     def waited(self, fiber):
         """How long; on a core, until some worker last looked at the clock."""
         parked = word(fiber.address + self.table["fiber_since"])
-        units = ((self.now >> 16) - (parked >> 1)) % 2**39  # parked_for, in fiber.hpp
-        if parked % 2 == 0 or units >= 2**38:
+        unit = self.table["park_unit"]
+        times = self.table["park_times"] >> 1
+        units = ((self.now >> unit) - (parked >> 1)) & times  # parked_for, in fiber.hpp
+        if parked % 2 == 0 or units >= (times + 1) // 2:
             return ""
-        return f" for {units * 2**16 / 1e9:.3f} s"
+        return f" for {(units << unit) / 1e9:.3f} s"
 
     def state(self, fiber):
         if fiber.thread is not None:
@@ -251,7 +259,7 @@ class Process:
         return f"{number} parallel" if word(fiber.home + self.table["worker_shared"]) else f"{number} local"
 
     def named(self, what):
-        found = [f for f in self.fibers if what in (str(f.number), f.name)]
+        found = [f for f in self.fibers if what in (str(f.id), f.name)]
         if not found:
             raise Trouble(f"sennit: there is no fiber {what}; see `sennit fibers`")
         return found
@@ -350,7 +358,7 @@ def print_suspended(process, fiber):
 
 def print_backtrace(process, fiber):
     name = f' "{fiber.name}"' if fiber.name else ""
-    print(f"fiber {fiber.number}{name}, {process.state(fiber)}")
+    print(f"fiber {fiber.id}{name}, {process.state(fiber)}")
     if fiber.thread is None:
         print_suspended(process, fiber)
     else:
@@ -361,7 +369,7 @@ def print_backtrace(process, fiber):
 # ---- Commands.
 
 class SennitCommand(gdb.Command):
-    """Sennit's fibers: `sennit fibers`, `sennit bt N`.
+    """Sennit's fibers: `sennit fibers`, `sennit bt ID`.
 
 Cores that the kernel writes have all of them. gdb's generate-core-file (and gcore) leaves memory out behind
 guard pages that the kernel only marks (Linux 6.13 and later): it cannot read them, and gives the mapping up."""
@@ -373,7 +381,8 @@ guard pages that the kernel only marks (Linux 6.13 and later): it cannot read th
 class FibersCommand(gdb.Command):
     """Lists every fiber: sennit fibers
 
-The number is what `sennit bt` takes; the id is what this_fiber::id() gives, where somebody asked for it."""
+The id is what `sennit bt` takes, and what sennit::dump() and this_fiber::id() print. A fiber gets it when the
+program first asks. Until then the id here is the one that dump() would give it at this moment."""
 
     def __init__(self):
         super().__init__("sennit fibers", gdb.COMMAND_STACK, gdb.COMPLETE_NONE)
@@ -381,16 +390,16 @@ The number is what `sennit bt` takes; the id is what this_fiber::id() gives, whe
     def invoke(self, argument, from_tty):
         with Selection():
             process = Process()
-            row = "{:>5} {:>6} {:<16} {:<11} {:>8}  {}"
-            print(row.format("N", "id", "name", "runtime", "stack", "state"))
+            row = "{:>6} {:<16} {:<11} {:>8}  {}"
+            print(row.format("id", "name", "runtime", "stack", "state"))
             for each in process.fibers:
-                print(row.format(each.number, each.id or "-", each.name or "-", process.place(each),
+                print(row.format(each.id, each.name or "-", process.place(each),
                                  f"{each.size // 1024} KiB", process.state(each)))
             print(f"{len(process.fibers)} fibers of {len(process.runtimes)} runtimes")
 
 
 class BacktraceCommand(gdb.Command):
-    """Prints a fiber's backtrace: sennit bt N|NAME|all"""
+    """Prints a fiber's backtrace: sennit bt ID|NAME|all"""
 
     def __init__(self):
         super().__init__("sennit bt", gdb.COMMAND_STACK, gdb.COMPLETE_NONE)
@@ -398,7 +407,7 @@ class BacktraceCommand(gdb.Command):
     def invoke(self, argument, from_tty):
         what = argument.strip()
         if not what:
-            raise Trouble("usage: sennit bt N|NAME|all")
+            raise Trouble("usage: sennit bt ID|NAME|all")
         with Selection():
             process = Process()
             for each in process.fibers if what == "all" else process.named(what):

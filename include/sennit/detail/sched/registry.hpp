@@ -2,6 +2,7 @@
 // debugger (tools/gdb/sennit.py). The table serves programs without debug information, too.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -55,22 +56,22 @@ std::mutex& descriptors_lock() noexcept;
 
 extern "C" {
 
-// In the order that sennit.py reads; all words have 8 bytes. With a change here, also change the magic's last
-// digit.
+// An offset, a size, or a constant of what a debugger reads, by its name. No pointers, so that it is the same
+// in a program that was not started yet.
+struct sennit_debug_word {
+  char name[24];
+  std::uint64_t value;
+};
+
+// A script reads the words by their names: a new one needs no new version. The magic's last digit changes
+// with this struct, or when a word gets another meaning.
 struct sennit_debug_table {
   char magic[8];
   sennit::detail::fiber_block* blocks;  // the newest
   sennit::detail::registration* workers;
-  std::uint64_t record;  // 1: contexts are as drawn in arch/x86_64.h; 0: otherwise
-  std::uint64_t block_fibers, block_begun, block_first, block_older, fiber_size;
-  std::uint64_t registration_worker, registration_older;
-  std::uint64_t fiber_context, fiber_home, fiber_id, fiber_reason, fiber_frame, fiber_object, fiber_name;
-  std::uint64_t fiber_status, status_parked, status_joining, status_finished;
-  std::uint64_t site_reason;
-  std::uint64_t frame_context, frame_memory_low, frame_memory_size;
-  std::uint64_t worker_current, worker_shared, worker_thread, worker_index;
-  std::uint64_t fiber_stackless, code_run;
-  std::uint64_t fiber_since, worker_now, site_object, code_object_at, fiber_room, far_size;
+  std::atomic<std::uint64_t> ids_given;  // the last fiber id
+  std::uint64_t count;                   // of words
+  sennit_debug_word words[42];
 };
 extern sennit_debug_table sennit_debug;
 }
