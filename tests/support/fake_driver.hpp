@@ -148,7 +148,7 @@ private:
     std::deque<std::pair<io_source*, io_side io_source::*>> events;
 
   private:
-    // Unlocks: a fiber that is told may begin to run at once.
+    // Unlocks: a fiber that gets its event may begin to run at once.
     bool tell(std::unique_lock<std::mutex>& hold) noexcept {
       const auto came = std::exchange(events, {});
       hold.unlock();

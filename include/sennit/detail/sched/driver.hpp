@@ -42,8 +42,8 @@ public:
   // For a fiber of the owner, which is going to wait: registers a source here, unless a driver of another
   // worker of the runtime has it and may keep it. If it is ready now, an event will say so. Events are
   // edge-triggered, and count for a source only while its `driver` is this driver's id().
-  // Returns 0, or an errno, negated. Then the source has no driver, and both its sides were told, because a
-  // fiber may rely on this registration for the other side.
+  // Returns 0, or an errno, negated. Then the source has no driver, and both its sides were notified, because
+  // a fiber may rely on this registration for the other side.
   virtual int watch(io_source& source) noexcept = 0;
 
   // Like watch(), and reports again what the source is ready for.
