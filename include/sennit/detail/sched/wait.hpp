@@ -149,17 +149,15 @@ SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
 
 // ---- Waiting in a place.
 //
-// Every wait that another fiber or thread ends goes through wait_in(): in wait queues and lists (room sync),
-// and in the slots below. What they pass:
+// Waits in wait queues and lists (room sync), and in the slots below, go through wait_in(). A fiber's own
+// park, a select, and waits of a local runtime for a join, for I/O and for offload() do not. wait_in() takes:
 //
-//   place      where the waiter stands: `place.leave(waiter&)` takes it out, and returns false if a waker has
-//              already taken it
-//   enter      `enter(waiter&, fiber*& next)` puts the waiter there, and returns true. From then on the
-//   waiter
-//              may have been served and be gone, and with it what enter() refers to on the waiter's stack. It
-//              returns false if no wait is needed. `next` is a fiber that it readies, to run next
-//   gave_up    `gave_up(waiter&)` is called in the place of leave() for a waiter whose deadline has passed or
-//              that was stopped. It returns false if the awaited event has come even so
+//   place     `place.leave(waiter&)` takes the waiter out. It returns false if a waker has already taken it.
+//   enter     `enter(waiter&, fiber*& next)` puts the waiter in, and returns true. From then on the waiter
+//             may be served and gone, with everything on its stack. It returns false if no wait is needed.
+//             `next` is a fiber that the waiter readies, to run next.
+//   gave_up   `gave_up(waiter&)` replaces leave() for a waiter whose deadline has passed, or that was
+//             stopped. It returns false if the awaited event has come at the same time.
 
 struct wait_result {
   bool served;  // otherwise the deadline has passed

@@ -40,6 +40,7 @@ public:
   SENNIT_INLINE void notify_one() {
     if (queue_.quiet())
       return;
+    // Inline only where a wake is a few instructions.
     if constexpr (policy::is_shared)
       return wake_one();
     if (options_.order != wait_order::fifo || options_.wake != wake_policy::queue) [[unlikely]]

@@ -1,7 +1,7 @@
 // Wait queues: the waiters of an object, and the object's state, which decides whether a caller must wait.
 //
-// Synchronization types are templates over a policy, which decides who may wait, so each algorithm is written
-// once:
+// Each synchronization type is a template over a policy. The policy decides which fibers and threads may
+// wait, and the algorithm is written once:
 //
 //   any_thread   fibers of any worker, and OS threads (any_thread.hpp)
 //   one_thread   the fibers of one local runtime, without atomics (one_thread.hpp)
@@ -9,34 +9,30 @@
 // An algorithm must be correct for any_thread: between two calls another thread may change anything. The last
 // access to the object comes before any waiter is made ready, because a woken waiter may destroy the object.
 //
-// A policy has:
+// A policy has these members. "Locked" means: call it with the object's lock held.
 //
-//   is_shared                     whether other threads may interfere between two calls
-//   waiters                       the state and the list of waiters: change, peek and quiet as below;
-//   deserted;
-//                                 lock() -> state, unlock(state, changed); with the lock list() and
-//                                 push(waiter)
-//   lock                          the lock of an object with more than one list (wait_lists.hpp)
-//   owners                        a count of the owners of an object that lives as long as one of them;
-//                                 initially 1. drop() returns true for the last owner
-//   direct                        a waiter can enter the fiber that it wakes at once (ports)
-//   for_mutex                     the options of a mutex
-//   caller_may_wait(what)         fatal if the caller cannot wait
-//   wait_in, wait_inline_in       wait (wait.hpp). The second one has no deadline and is inlined in the
-//   caller:
-//                                 a call that switches fibers inside makes the processor mispredict its
-//                                 return. It returns false if the caller cannot wait so, and must use the
-//                                 first
-//   prepare(fiber, reason)        the fiber, which has no stack, is about to enter a list
-//   leave(waiter)                 under the lock: takes it off its list; false: a waker has taken it
-//   stands(waiter)                under the lock, of a waiter that was not taken: whether it still waits
-//   take(waiter, word, who&)      under the lock: ends the wait of a waiter that was taken off a list; false:
-//   it
-//                                 had stopped waiting. `who` is the fiber to ready, or null
-//   deliver(who)                  after the lock is released: readies the fiber. Null: lets go of what was
-//   taken let_go()                      the second part of deliver() deliver_all(chain)            readies
-//   fibers in the order in which they waited deliver_and_enter(who)        like deliver(), but the calling
-//   fiber yields to the woken fiber
+//   is_shared                other threads may interfere between two calls
+//   direct                   a waiter can enter the fiber that it wakes at once (ports)
+//   for_mutex                the options of a mutex
+//   waiters                  the state and the list: change(), peek() and quiet() as below, lock(), unlock();
+//                            locked: list(), push(waiter)
+//   lock                     the lock of an object with more than one list (wait_lists.hpp)
+//   owners                   counts the owners of an object that lives as long as one of them: begins with 1;
+//                            drop() returns true for the last owner
+//   caller_may_wait(what)    ends the program if the caller cannot wait
+//   wait_in()                waits (sched/wait.hpp)
+//   wait_inline_in()         waits without a deadline, inlined in the caller: a call that switches fibers
+//                            makes the processor mispredict its return. Returns false if the caller cannot
+//                            wait in this way, and must use wait_in()
+//   prepare(fiber, reason)   a fiber without a stack is about to enter a list
+//   leave(waiter)            locked: takes a waiter off its list; returns false if a waker has taken it
+//   stands(waiter)           locked, for a waiter that was not taken: returns whether it still waits
+//   take(waiter, word, who&) locked: ends the wait of a waiter that was taken off a list. Returns false if it
+//                            had stopped waiting. `who` is the fiber to ready, or null
+//   deliver(who)             not locked: readies that fiber; null: let_go()
+//   let_go()                 not locked: lets go of the taken waiters that continue by themselves
+//   deliver_all(chain)       not locked: readies fibers in the order in which they waited
+//   deliver_and_enter(who)   like deliver(), but the calling fiber yields to the woken fiber
 #pragma once
 
 #include <atomic>
@@ -131,7 +127,7 @@ public:
   // first. If the wait is stopped, it throws, and the caller has left the queue; it throws forced_unwind when
   // the runtime ends. If `why` names no object, the object is the queue. `after()` is called when the caller
   // is in the queue, from where it may already have been woken: it is copied, must not refer to the caller's
-  // stack, and must not throw.
+  // stack, and must not throw. (This form is for condition variables. It does not call caller_may_wait().)
   template <class Decide, class After>
   SENNIT_INLINE bool wait(const wait_reason& why, time_point deadline, Decide decide, After after) {
     const auto gave_up = [this](waiter& me) {

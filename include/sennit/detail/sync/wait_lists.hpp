@@ -1,5 +1,5 @@
 // Waiting in lists under a lock, for objects that have more than one list. The policy (basic_wait_queue.hpp)
-// decides who may wait; with one_thread there is no lock.
+// decides which fibers and threads may wait; with one_thread there is no lock.
 #pragma once
 
 #include <cstdint>
