@@ -25,7 +25,7 @@
 namespace sennit::detail {
 
 /// The members of sennit::upcall_pool and sennit::local::upcall_pool. `Self` is the pool's class, `Fiber`
-/// its kind of handle; for `Policy` see local_waits.hpp.
+/// its kind of handle; for `Policy` see basic_wait_queue.hpp.
 template <class Self, class Fiber, class Policy>
 class basic_upcall_pool {
 public:

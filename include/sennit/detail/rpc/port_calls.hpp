@@ -1,4 +1,4 @@
-// The calls of a port, on their way from the caller to the server and back. `Policy`: see local_waits.hpp.
+// The calls of a port, on their way from the caller to the server and back. Its policy: basic_wait_queue.hpp.
 //
 // A call lies in a record, in the caller's frame or in its continuation. The record is in one of three
 // places, which the lock protects:

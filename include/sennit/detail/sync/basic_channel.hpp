@@ -1,5 +1,4 @@
-// The parts that local and parallel channels share. `Policy` defines how a fiber waits and wakes others, and
-// whether there is a lock: local_waits (local_waits.hpp) or shared_waits (shared_waits.hpp).
+// Channels over either policy (basic_wait_queue.hpp).
 #pragma once
 
 #include <cassert>
