@@ -70,9 +70,10 @@ FUNCTION sennit_enter_root
     .cfi_personality 0x9b, sennit_entry_personality_pointer
     .cfi_undefined rip
     LANDING
-    leaq RECORD(%rax), %rsp
     movq 8(%rax), %rbp
-    callq *16(%rax)
+    movq 16(%rax), %r11
+    leaq RECORD(%rax), %rsp // last: a signal handler may write where the record was
+    callq *%r11
     .globl sennit_entered_root
 sennit_entered_root:        // the return address for a jump to a known entry function
     ud2                     // an entry function does not return
@@ -86,10 +87,11 @@ FUNCTION sennit_enter_linked
     .cfi_personality 0x9b, sennit_entry_personality_pointer
     CFI_CALLER_IS_CONTEXT_ABOVE_RAX
     LANDING
-    leaq RECORD(%rax), %rsp
-    CFI_CALLER_IS_CONTEXT_AT_RSP
     movq 8(%rax), %rbp
-    callq *16(%rax)
+    movq 16(%rax), %r11
+    leaq RECORD(%rax), %rsp // last, too
+    CFI_CALLER_IS_CONTEXT_AT_RSP
+    callq *%r11
     ud2
     .cfi_endproc
 END sennit_enter_linked

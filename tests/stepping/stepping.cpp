@@ -209,12 +209,32 @@ void on_crash(int) {
   _exit(1);
 }
 
+#if defined(__x86_64__)
+// A signal handler may write anywhere below the red zone. The kernel aligns its own frame there, and leaves
+// up to 63 bytes. How many depends on the CPU's registers, and this fills them.
+void fill_below_red_zone(const ucontext_t& context, std::uintptr_t sp) {
+  struct {
+    std::uint32_t magic, size;
+  } extended;
+  constexpr std::size_t reserved_at = 464;  // in struct _fpstate: struct _fpx_sw_bytes
+  auto* const registers = reinterpret_cast<char*>(context.uc_mcontext.fpregs);
+  std::memcpy(&extended, registers + reserved_at, sizeof extended);
+  constexpr std::uint32_t has_extended = 0x46505853;  // FP_XSTATE_MAGIC1
+  char* const from = registers + (extended.magic == has_extended ? extended.size : sizeof(_libc_fpstate));
+  const std::uintptr_t to = sp - 128;
+  const auto begin = reinterpret_cast<std::uintptr_t>(from);
+  if (begin < to && to - begin < 64)  // otherwise the frame is on another stack
+    std::memset(from, 0xcc, to - begin);
+}
+#endif
+
 void on_step(int, siginfo_t*, void* argument) {
   const int error = errno;
   auto* const context = static_cast<ucontext_t*>(argument);
 #if defined(__x86_64__)
   const auto pc = static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
   const auto sp = static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
+  fill_below_red_zone(*context, sp);
 #elif defined(__aarch64__)
   const std::uintptr_t pc = context->uc_mcontext.pc, sp = context->uc_mcontext.sp;
 #endif
