@@ -51,7 +51,8 @@ public:
   }
 
 private:
-  [[gnu::noinline, gnu::cold]] bool change_marked(state from, state to) noexcept {
+  // Not gnu::cold: gcc 12 would move the rest of a condition variable's wait into its cold section, too.
+  [[gnu::noinline]] bool change_marked(state from, state to) noexcept {
     const bool may = list_.empty() && word_ >> 1 == from;
     if (may)
       word_ = to << 1;
