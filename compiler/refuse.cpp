@@ -7,9 +7,10 @@
 #include <link.h>
 #include <llvm-c/Core.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/FormatVariadic.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace sennit::compiler {
@@ -17,11 +18,13 @@ namespace sennit::compiler {
 namespace {
 
 [[noreturn]] void refuse(const char* its_file) {
-  std::fprintf(stderr,
-               "sennit: this plugin is for LLVM %d.%d, and was loaded by a program with another one (%s).\n"
-               "sennit: compile with clang-%d and link with lld-%d, or build the plugin for that LLVM.\n",
-               LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR, its_file, LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR);
-  std::exit(1);
+  constexpr unsigned major = LLVM_VERSION_MAJOR, minor = LLVM_VERSION_MINOR;
+  const std::string message = llvm::formatv(
+      "sennit: this plugin is for LLVM {0}.{1}, and was loaded by a program with another one ({2}).\n"
+      "sennit: compile with clang-{0} and link with lld-{0}, or build the plugin for that LLVM.",
+      major, minor, its_file);
+  // The plugin is misused, and LLVM does not crash: no request for a bug report.
+  llvm::report_fatal_error(llvm::StringRef(message), false);
 }
 
 Dl_info object_of(const void* address) {
@@ -36,7 +39,7 @@ const void* ours() {
 }
 
 // As a front-end plugin this library is only opened. The program that opens it has its libLLVM in memory.
-// This runs before any use of that, our options included.
+// This runs before any use of that, our options included. (Reporting the error uses our own libLLVM.)
 [[gnu::constructor(101)]] void refuse_other_libraries() {
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void*) {
