@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "no_yield.hpp"
-#include "polls.hpp"
+#include "polls_options.hpp"
 
 namespace sennit::compiler {
 
@@ -60,7 +60,7 @@ void put_before(llvm::Instruction& at) {
 
 struct ir_polls : llvm::PassInfoMixin<ir_polls> {
   static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (polls_are_wanted()) {
+    if (polls_are_wanted) {
       module.getContext().emitError("-sennit-polls and -sennit-polls-ir: choose one of them");
       return llvm::PreservedAnalyses::all();
     }

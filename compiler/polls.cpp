@@ -1,49 +1,25 @@
 #include "polls.hpp"
 
-#include <llvm/ADT/DenseSet.h>
-#include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/CodeGen/LivePhysRegs.h>
-#include <llvm/CodeGen/MachineBlockFrequencyInfo.h>
-#include <llvm/CodeGen/MachineBranchProbabilityInfo.h>
-#include <llvm/CodeGen/MachineDominators.h>
-#include <llvm/CodeGen/MachineLoopInfo.h>
+#include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
-#include <llvm/CodeGen/TargetInstrInfo.h>
-#include <llvm/CodeGen/TargetLowering.h>
-#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
-#include <llvm/Support/ErrorHandling.h>
-#include <llvm/Support/MathExtras.h>
-#include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <vector>
 
-#include "cycles.hpp"
-#include "diagnose.hpp"
-#include "distance.hpp"
 #include "for_link.hpp"
-#include "legal_places.hpp"
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
 #include "poll_code.hpp"
 #include "poll_page.hpp"
+#include "poll_placement.hpp"
 #include "polls_at_link.hpp"
+#include "polls_options.hpp"
 #include "polls_report.hpp"
-#include "recursion.hpp"
-#include "reservations.hpp"
 #include "strip_mine.hpp"
 #include "trip_counts.hpp"
 #include "unroll.hpp"
@@ -53,324 +29,7 @@ namespace sennit::compiler {
 
 namespace {
 
-using llvm::MachineBasicBlock;
 using llvm::MachineFunction;
-using llvm::MachineInstr;
-
-llvm::cl::opt<bool> wanted("sennit-polls", llvm::cl::desc("Put yield checks into loops and recursion"));
-
-enum class placement : std::uint8_t { min, max, begin, ends };
-link_option<placement> where(
-    "sennit-polls-placement", llvm::cl::init(placement::min), llvm::cl::desc("Where in a loop its check is"),
-    llvm::cl::values(clEnumValN(placement::min, "min", "where the fewest registers must be saved"),
-                     clEnumValN(placement::max, "max", "where the most must be saved, to compare with"),
-                     clEnumValN(placement::begin, "begin", "at the beginning of the loop's entry"),
-                     clEnumValN(placement::ends, "ends", "at a beginning or an end of a block: the best")));
-
-enum class scope : std::uint8_t { cycles, blocks };
-link_option<scope> in("sennit-polls-in", llvm::cl::init(scope::cycles), llvm::cl::desc("What gets a check"),
-                      llvm::cl::values(clEnumValN(scope::cycles, "cycles",
-                                                  "loops, and calls that may come back"),
-                                       clEnumValN(scope::blocks, "blocks",
-                                                  "each block, as Jaaskelainen 2008, to compare with")));
-
-link_option<bool> verified(
-    "sennit-polls-verify",
-    llvm::cl::desc("Prove that no cycle is without a check or a proved bound, or fail"));
-link_option<unsigned> left_out(
-    "sennit-polls-leave-out", llvm::cl::Hidden,
-    llvm::cl::desc("This one of a function's checks, from 1, so that the proof fails"));
-link_option<std::string> report_file(
-    "sennit-polls-report", llvm::cl::value_desc("file"),
-    llvm::cl::desc(
-        "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
-
-constexpr int apart = 1 << 8;  // ranks
-constexpr int on_the_stack = 1 << 16;
-constexpr int no_place = 1 << 20;
-
-blocks without(blocks all, MachineBasicBlock* but) {
-  std::erase(all, but);
-  return all;
-}
-
-// ---- Places.
-
-class function_polls {
-public:
-  function_polls(MachineFunction& function, poll_code& code)
-      : function_(function),
-        instructions_(*function.getSubtarget().getInstrInfo()),
-        registers_(*function.getSubtarget().getRegisterInfo()),
-        labels_(function),
-        no_yield_(function),
-        reserved_(function),
-        distances_(function),
-        dominators_(function),
-        loops_(dominators_),
-        frequencies_(function, probabilities_, loops_),
-        code_(code) {}
-
-  bool run();
-
-private:
-  std::optional<gap> best_in(MachineBasicBlock& block, placement by, bool before_calls);
-  blocks cycle_around(MachineBasicBlock& block) const;
-  void choose_before_calls();
-  void cover(const blocks& loop);
-  void align_strips();
-  MachineBasicBlock* entry_of(const blocks& cycle) const;
-  std::uint64_t frequency_of(const MachineBasicBlock& block) const {
-    return frequencies_.getBlockFreq(&block).getFrequency();
-  }
-  bool needs_none(const blocks& any) const;
-  blocks without_checked(const blocks& all, const MachineBasicBlock* but = nullptr) const;
-  const std::optional<gap>& place_in(MachineBasicBlock& block);
-
-  MachineFunction& function_;
-  const llvm::TargetInstrInfo& instructions_;
-  const llvm::TargetRegisterInfo& registers_;
-  const call_labels labels_;
-  const no_yield_depth no_yield_;
-  const reservations reserved_;
-  const distances distances_;
-  llvm::MachineDominatorTree dominators_;
-  llvm::MachineLoopInfo loops_;
-  llvm::MachineBranchProbabilityInfo probabilities_;
-  const llvm::MachineBlockFrequencyInfo frequencies_;
-  poll_code& code_;
-  blocks all_;
-  llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
-  llvm::DenseMap<MachineBasicBlock*, std::optional<gap>> places_;
-  llvm::DenseMap<MachineBasicBlock*, gap> chosen_;
-};
-
-std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement by, bool before_calls) {
-  if (block.isInlineAsmBrIndirectTarget() && block.empty())
-    return std::nullopt;
-  const std::vector<bool> legal =
-      legal_places(block, instructions_, labels_, no_yield_.at_begin(block), before_calls);
-  llvm::LivePhysRegs live(registers_);
-  live.addLiveOuts(block);
-  std::optional<gap> best;
-  bool last = true;  // the last legal one is looked at first
-  std::optional<gap> first;
-  const auto consider = [&](MachineBasicBlock::iterator at) {
-    std::optional<gap> found = code_.gap_at(at, live);
-    if (!found)
-      return;
-    gap& here = *found;
-    if (by == placement::max)
-      here.rank = 64 - here.rank;
-    if (here.parts_compare)
-      here.rank += apart;
-    if (here.on_stack)
-      here.rank += on_the_stack;
-    const bool at_end = std::exchange(last, false);
-    if (!first || here.rank < on_the_stack || first->rank >= on_the_stack)
-      first = here;
-    if (by == placement::begin || (by == placement::ends && !at_end))
-      return;
-    if (!best || here.rank <= best->rank)
-      best = here;
-  };
-  bool reserved = reserved_.live_out(block);
-  if (legal.back() && !reserved)
-    consider(block.end());
-  std::size_t index = legal.size() - 1;
-  for (auto each = block.rbegin(); each != block.rend(); ++each) {
-    live.stepBackward(*each);
-    reserved = reservations::live_before(*each, reserved);
-    if (legal[--index] && !reserved)
-      consider(each->getIterator());
-  }
-  if (first && (!best || (by == placement::ends && first->rank <= best->rank)))
-    best = first;
-  return best;
-}
-
-const std::optional<gap>& function_polls::place_in(MachineBasicBlock& block) {
-  const auto [known, is_new] = places_.try_emplace(&block);
-  if (is_new)
-    known->second = best_in(block, where, false);
-  return known->second;
-}
-
-// ---- Recursion.
-
-// The innermost cycle around a block; empty: none.
-blocks function_polls::cycle_around(MachineBasicBlock& block) const {
-  blocks found;
-  for (blocks among = all_;;) {
-    const std::vector<blocks> cycles = cycles_among(among);
-    const auto around =
-        llvm::find_if(cycles, [&](const blocks& each) { return llvm::is_contained(each, &block); });
-    if (around == cycles.end())
-      return found;
-    found = *around;
-    if (entry_of(found) == &block)
-      return found;
-    among = without(found, entry_of(found));
-  }
-}
-
-// Checks on all ways to calls that may come back here: one in a block that all of them go through, or one
-// with each of the calls, where these are so much rarer. It may be in a loop if that needs one anyway.
-void function_polls::choose_before_calls() {
-  recursion calls(function_.getFunction());
-  blocks callers;
-  for (MachineBasicBlock* block : all_)
-    if (llvm::any_of(*block, [&](const MachineInstr& each) { return calls.may_begin_at(each); }))
-      callers.push_back(block);
-  if (callers.empty())
-    return;
-  MachineBasicBlock* on_all_ways = callers.front();
-  std::uint64_t frequency = 0;
-  for (MachineBasicBlock* block : callers) {
-    on_all_ways = dominators_.findNearestCommonDominator(on_all_ways, block);
-    frequency += frequency_of(*block);
-  }
-  if (where == placement::min && frequency < frequency_of(*on_all_ways) / 2) {
-    std::vector<std::optional<gap>> places;
-    for (MachineBasicBlock* block : callers)
-      places.push_back(best_in(*block, where, true));
-    if (llvm::all_of(places,
-                     [](const std::optional<gap>& each) { return each && each->rank < on_the_stack; })) {
-      for (std::size_t i = 0; i < callers.size(); ++i)
-        chosen_.try_emplace(callers[i], *places[i]);
-      return;
-    }
-  }
-  for (auto* node = dominators_.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
-    MachineBasicBlock& block = *node->getBlock();
-    const blocks cycle = cycle_around(block);
-    if (!cycle.empty() && !needs_none(without(cycle, &block)))
-      continue;
-    if (const std::optional<gap> place = best_in(block, where, true)) {
-      chosen_.try_emplace(&block, *place);
-      return;
-    }
-  }
-  diagnose(function_.front(), llvm::DS_Warning, "no place for a check before it calls what may call it");
-}
-
-// ---- Which blocks.
-
-MachineBasicBlock* function_polls::entry_of(const blocks& cycle) const {
-  return *std::min_element(cycle.begin(), cycle.end(), [&](MachineBasicBlock* one, MachineBasicBlock* other) {
-    return order_.lookup(one) < order_.lookup(other);
-  });
-}
-
-blocks function_polls::without_checked(const blocks& all, const MachineBasicBlock* but) const {
-  blocks left;
-  for (MachineBasicBlock* each : all)
-    if (each != but && !chosen_.contains(each))
-      left.push_back(each);
-  return left;
-}
-
-// Every cycle among them has a proved bound, and that is near enough.
-bool function_polls::needs_none(const blocks& any) const {
-  return llvm::all_of(cycles_among(any), [&](const blocks& cycle) {
-    const std::optional<std::uint64_t> most = distances_.most_in(cycle);
-    return most && *most <= most_without_check();
-  });
-}
-
-constexpr std::size_t most_tries = 32;  // of blocks that might cut all cycles
-
-void function_polls::cover(const blocks& loop) {
-  if (needs_none(loop))
-    return;
-  MachineBasicBlock* const entry = entry_of(loop);
-  llvm::SmallPtrSet<MachineBasicBlock*, 16> inner;
-  for (const blocks& each : cycles_among(without(loop, entry))) {
-    cover(each);
-    inner.insert(each.begin(), each.end());
-  }
-  if (needs_none(without_checked(loop)))
-    return;
-  const auto rank = [&](MachineBasicBlock* block) {
-    const std::optional<gap>& place = place_in(*block);
-    return place ? place->rank : no_place;
-  };
-  blocks candidates{entry};
-  if (where != placement::begin || rank(entry) == no_place)
-    for (MachineBasicBlock* each : loop)
-      if (each != entry && !inner.contains(each))
-        candidates.push_back(each);
-  // Where few rounds come by: so much rarer, and then where little is saved.
-  const std::uint64_t rounds = frequency_of(*entry);
-  const auto rarity = [&](MachineBasicBlock* block) {
-    const std::uint64_t here = std::max<std::uint64_t>(frequency_of(*block), 1);
-    return where != placement::min || here > rounds / 2 ? 0U : llvm::Log2_64(rounds / here);
-  };
-  llvm::sort(candidates, [&](MachineBasicBlock* one, MachineBasicBlock* other) {
-    return std::tuple(rank(one) == no_place, rarity(other), rank(one), order_.lookup(one)) <
-           std::tuple(rank(other) == no_place, rarity(one), rank(other), order_.lookup(other));
-  });
-  std::size_t tries = 0;
-  for (MachineBasicBlock* each : candidates) {
-    if (rank(each) == no_place)
-      break;
-    if (each != entry && (++tries > most_tries || !needs_none(without_checked(loop, each))))
-      continue;
-    chosen_.try_emplace(each, *place_in(*each));
-    return;
-  }
-  // A prologue's own loop touches the pages of a large frame; loops in Sennit's own code do not wait for
-  // fibers.
-  if (!llvm::all_of(loop, [&](const MachineBasicBlock* block) {
-        return no_yield_.at_begin(*block) != 0 || llvm::any_of(*block, [](const MachineInstr& i) {
-                 return i.getFlag(MachineInstr::FrameSetup);
-               });
-      }))
-    diagnose(*entry, llvm::DS_Warning,
-             "a loop has no place for a check: in all of it something is live that no stub saves");
-}
-
-// Aligns a strip with inner loops as LLVM aligns loops, even if its rounds fall into its first block: LLVM
-// aligns only the block that is laid out first. A strip's end is in a register, and a compare with that is
-// shorter than with a constant, so branches lie elsewhere than without strips. On Zen 5 they were at
-// addresses where a loop takes 1.5 times as long, with checks or without (mispredicted, it seems).
-void function_polls::align_strips() {
-  const llvm::TargetLowering& target = *function_.getSubtarget().getTargetLowering();
-  for (MachineBasicBlock* each : all_) {
-    llvm::MachineLoop* const loop = loops_.getLoopFor(each);
-    if (loop == nullptr || loop->getHeader() != each || loop->isInnermost() || marks_of(*each).empty())
-      continue;
-    // Around it: where a strip begins, and where it ends.
-    const llvm::MachineLoop* const around = loop->getParentLoop();
-    if (around == nullptr || around->getNumBlocks() > loop->getNumBlocks() + 2)
-      continue;
-    if (llvm::any_of(chosen_, [&](const auto& check) {
-          return around->contains(check.first) && !loop->contains(check.first);
-        }))
-      each->setAlignment(std::max(each->getAlignment(), target.getPrefLoopAlignment(loop)));
-  }
-}
-
-bool function_polls::run() {
-  for (MachineBasicBlock* each : llvm::ReversePostOrderTraversal<MachineFunction*>(&function_)) {
-    order_[each] = static_cast<unsigned>(all_.size());
-    all_.push_back(each);
-  }
-  choose_before_calls();
-  if (in == scope::blocks)
-    for (MachineBasicBlock* each : all_)
-      if (const std::optional<gap>& place = place_in(*each))
-        chosen_.try_emplace(each, *place);
-  for (const blocks& loop : cycles_among(all_))
-    cover(loop);
-  align_strips();
-  // In code order, so that the result is the same each time.
-  unsigned number = 0;
-  for (MachineBasicBlock* block : all_)
-    if (const auto place = chosen_.find(block); place != chosen_.end() && ++number != left_out)
-      code_.emit(*block, place->second);
-  return !chosen_.empty();
-}
 
 // ---- Which functions.
 
@@ -397,7 +56,7 @@ bool refuse_target(const llvm::Module& module) {
 }
 
 bool polls_step(MachineFunction& function) {
-  if (!wanted && !gets_checks_at_link(function.getFunction()))
+  if (!polls_are_wanted && !gets_checks_at_link(function.getFunction()))
     return false;
   if (is_left_alone(function.getFunction()) || !function.getRegInfo().tracksLiveness())
     return false;
@@ -406,11 +65,11 @@ bool polls_step(MachineFunction& function) {
     refuse(function.getFunction().getContext());
     return false;
   }
-  bool changed = function_polls(function, *code).run();
-  if (verified)
+  bool changed = place_polls(function, *code);
+  if (polls_are_verified)
     verify_polls(function);
-  if (!report_file.empty())
-    report_polls(function, report_file);
+  if (!polls_report_file.empty())
+    report_polls(function, polls_report_file);
   changed |= remove_marks(function);
   return changed;
 }
@@ -422,7 +81,7 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
     if (gets_checks_at_link(module)) {
       take_over_at_link(module);
-    } else if (!wanted || refuse_target(module)) {
+    } else if (!polls_are_wanted || refuse_target(module)) {
       return llvm::PreservedAnalyses::all();
     } else {
       leave_for_later(module);
@@ -454,15 +113,11 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
 
 }  // namespace
 
-bool polls_are_wanted() {
-  return wanted;
-}
-
 void add_polls(llvm::PassBuilder& passes) {
   add_machine_step(polls_step);
   add_module_step(no_longer_refer_to_missing);
   passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
-    if (wanted)
+    if (polls_are_wanted)
       manager.addPass(mark_no_yield());
     else
       manager.addPass(warn_of_options());

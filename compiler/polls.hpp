@@ -50,6 +50,5 @@ namespace sennit::compiler {
 
 // If they are asked for. To be called when passes are registered.
 void add_polls(llvm::PassBuilder& passes);
-bool polls_are_wanted();
 
 }  // namespace sennit::compiler
