@@ -1,7 +1,6 @@
 #include "ir_polls.hpp"
 
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
@@ -59,17 +58,17 @@ void put_before(llvm::Instruction& at) {
 }
 
 struct ir_polls : llvm::PassInfoMixin<ir_polls> {
-  static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+  static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
     if (polls_are_wanted) {
       module.getContext().emitError("-sennit-polls and -sennit-polls-ir: choose one of them");
       return llvm::PreservedAnalyses::all();
     }
+    auto& functions = analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
     for (llvm::Function& function : module) {
       if (function.isDeclaration() || is_no_yield(function) ||
           function.hasFnAttribute(llvm::Attribute::Naked))
         continue;
-      const llvm::DominatorTree tree(function);
-      const llvm::LoopInfo loops(tree);
+      const auto& loops = functions.getResult<llvm::LoopAnalysis>(function);
       std::vector<llvm::Instruction*> places;
       if (calls(function))
         places.push_back(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());

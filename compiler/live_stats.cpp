@@ -101,7 +101,21 @@ struct counted {
   }
 };
 
-bool count(llvm::MachineFunction& function) {
+class live_stats final : public machine_pass {
+public:
+  static char ID;
+  static constexpr char argument[] = "sennit-count-live";
+  live_stats() : machine_pass(ID, "Sennit: how many registers are live") {}
+
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    machine_pass::getAnalysisUsage(usage);
+    usage.setPreservesAll();
+  }
+  bool runOnMachineFunction(llvm::MachineFunction& function) override;
+};
+char live_stats::ID = 0;
+
+bool live_stats::runOnMachineFunction(llvm::MachineFunction& function) {
   counted all{function};
   for (llvm::MachineBasicBlock& block : function)
     all.add(block);
@@ -120,7 +134,7 @@ bool count(llvm::MachineFunction& function) {
 
 void add_live_stats() {
   if (!file.empty())
-    add_machine_step(count);
+    add_machine_pass<live_stats>();
 }
 
 }  // namespace sennit::compiler

@@ -1,24 +1,38 @@
-// A place for machine passes after register allocation, in a stock LLVM.
+// Machine passes after register allocation, in a stock LLVM.
 //
-// A pass plugin may add passes to the optimizer, but (before LLVM 21) none to the code generator. That one,
-// however, makes its passes by looking their constructors up in the pass registry. So we register in the name
-// of a late pass that changes nothing in most functions, "patchable-function", which follows block placement:
-// registers are assigned, the frame is laid out, live-ins of blocks are right, and branches are not relaxed
-// yet. The pass that is made does ours first, and then what the one in whose place it is would have done.
+// A pass plugin may add passes to the optimizer, but (before LLVM 21) none to the code generator;
+// machine_pass.cpp describes the way around that. The passes run where "patchable-function" does, which
+// follows block placement: registers are assigned, the frame is laid out, live-ins of blocks are right, and
+// branches are not relaxed yet. They are passes of the legacy pass manager, and request analyses from it.
 #pragma once
 
-#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
 
 namespace sennit::compiler {
 
-// Returns true if it has changed the function. Called for each function, on the thread that compiles it.
-using machine_step = bool (*)(llvm::MachineFunction& function);
+class machine_pass : public llvm::MachineFunctionPass {
+public:
+  llvm::StringRef getPassName() const override { return title_; }
+  // A pass that needs analyses calls this first, and then requires them: they are of the function as the
+  // passes before it leave it.
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override;
 
-// Adds a step, after those added before. To be called when passes are registered.
-void add_machine_step(machine_step step);
+protected:
+  machine_pass(char& id, const char* title) : MachineFunctionPass(id), title_(title) {}
 
-// Called when code generation of a module begins; returns whether it changed the module.
-using module_step = bool (*)(llvm::Module& module);
-void add_module_step(module_step step);
+private:
+  const char* title_;
+};
+
+// `argument`: for -print-after= and the like. It may not be the name of an option, which opt would refuse.
+void add_machine_pass(char& id, const char* argument, llvm::Pass* (*make)());
+
+// Adds a pass behind those added before; one that was added stays where it is. To be called when passes are
+// registered. The class has a static `char ID` and a static `const char argument[]`.
+template <class Pass>
+void add_machine_pass() {
+  add_machine_pass(Pass::ID, Pass::argument, []() -> llvm::Pass* { return new Pass; });
+}
 
 }  // namespace sennit::compiler

@@ -3,16 +3,11 @@
 // One shared object serves two loaders. As a front-end plugin (-fplugin=) it is only opened, early enough for
 // its options to be known when -mllvm is read. As a pass plugin (-fpass-plugin=, --load-pass-plugin=) it is
 // asked for its passes. Both use the LLVM that the plugin was built for, or none: refuse.hpp.
-#include <llvm/IR/LLVMContext.h>
 #include <llvm/Passes/PassPlugin.h>
-#include <llvm/Support/CommandLine.h>
-
-#include <mutex>
 
 #include "fiber_tls.hpp"
 #include "ir_polls.hpp"
 #include "live_stats.hpp"
-#include "machine_pass.hpp"
 #include "no_callee_save.hpp"
 #include "polls.hpp"
 #include "refuse.hpp"
@@ -20,22 +15,6 @@
 #include "swapstack.hpp"
 
 namespace {
-
-bool has_passes = false;
-
-// Options for a plugin that was only opened would have no effect. (Code that is left to a link, -flto, is not
-// compiled here, so it gets no report.)
-bool refuse_options_without_passes(llvm::MachineFunction& function) {
-  static std::once_flag looked;
-  if (!has_passes)
-    std::call_once(looked, [&] {
-      for (const auto& [name, option] : llvm::cl::getRegisteredOptions())
-        if (name.starts_with("sennit-") && option->getNumOccurrences() > 0)
-          function.getFunction().getContext().emitError(
-              "-" + name + " does nothing: -fpass-plugin=sennit_compiler.so is missing beside -fplugin");
-    });
-  return false;
-}
 
 void add_passes(llvm::PassBuilder& builder) {
   sennit::compiler::add_swapstack(builder);   // before those that look for switches
@@ -49,13 +28,8 @@ void add_passes(llvm::PassBuilder& builder) {
 
 }  // namespace
 
-// After those that refuse another LLVM (refuse.hpp).
-[[gnu::constructor]] static void when_opened() {
-  sennit::compiler::add_machine_step(refuse_options_without_passes);
-}
-
 extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   sennit::compiler::refuse_other_llvm(__builtin_return_address(0));
-  has_passes = true;
+  sennit::compiler::options_have_passes();
   return {LLVM_PLUGIN_API_VERSION, "sennit", SENNIT_VERSION, add_passes};
 }

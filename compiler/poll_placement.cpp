@@ -5,10 +5,6 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
-#include <llvm/CodeGen/MachineBlockFrequencyInfo.h>
-#include <llvm/CodeGen/MachineBranchProbabilityInfo.h>
-#include <llvm/CodeGen/MachineDominators.h>
-#include <llvm/CodeGen/MachineLoopInfo.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetLowering.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
@@ -52,7 +48,7 @@ blocks without(blocks all, MachineBasicBlock* but) {
 
 class function_polls {
 public:
-  function_polls(MachineFunction& function, poll_code& code)
+  function_polls(MachineFunction& function, poll_code& code, const placement_analyses& analyses)
       : function_(function),
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
@@ -60,9 +56,7 @@ public:
         no_yield_(function),
         reserved_(function),
         distances_(function),
-        dominators_(function),
-        loops_(dominators_),
-        frequencies_(function, probabilities_, loops_),
+        analyses_(analyses),
         code_(code) {}
 
   bool run();
@@ -75,7 +69,7 @@ private:
   void align_strips();
   MachineBasicBlock* entry_of(const blocks& cycle) const;
   std::uint64_t frequency_of(const MachineBasicBlock& block) const {
-    return frequencies_.getBlockFreq(&block).getFrequency();
+    return analyses_.frequencies.getBlockFreq(&block).getFrequency();
   }
   bool needs_none(const blocks& any) const;
   blocks without_checked(const blocks& all, const MachineBasicBlock* but = nullptr) const;
@@ -88,10 +82,7 @@ private:
   const no_yield_depth no_yield_;
   const reservations reserved_;
   const distances distances_;
-  llvm::MachineDominatorTree dominators_;
-  llvm::MachineLoopInfo loops_;
-  llvm::MachineBranchProbabilityInfo probabilities_;
-  const llvm::MachineBlockFrequencyInfo frequencies_;
+  const placement_analyses analyses_;
   poll_code& code_;
   blocks all_;
   llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
@@ -181,7 +172,7 @@ void function_polls::choose_before_calls() {
   MachineBasicBlock* on_all_ways = callers.front();
   std::uint64_t frequency = 0;
   for (MachineBasicBlock* block : callers) {
-    on_all_ways = dominators_.findNearestCommonDominator(on_all_ways, block);
+    on_all_ways = analyses_.dominators.findNearestCommonDominator(on_all_ways, block);
     frequency += frequency_of(*block);
   }
   if (polls_placement == placement::min && frequency < frequency_of(*on_all_ways) / 2) {
@@ -195,7 +186,7 @@ void function_polls::choose_before_calls() {
       return;
     }
   }
-  for (auto* node = dominators_.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
+  for (auto* node = analyses_.dominators.getNode(on_all_ways); node != nullptr; node = node->getIDom()) {
     MachineBasicBlock& block = *node->getBlock();
     const blocks cycle = cycle_around(block);
     if (!cycle.empty() && !needs_none(without(cycle, &block)))
@@ -291,7 +282,7 @@ void function_polls::cover(const blocks& loop) {
 void function_polls::align_strips() {
   const llvm::TargetLowering& target = *function_.getSubtarget().getTargetLowering();
   for (MachineBasicBlock* each : all_) {
-    llvm::MachineLoop* const loop = loops_.getLoopFor(each);
+    llvm::MachineLoop* const loop = analyses_.loops.getLoopFor(each);
     if (loop == nullptr || loop->getHeader() != each || loop->isInnermost() || marks_of(*each).empty())
       continue;
     // Around it: where a strip begins, and where it ends.
@@ -328,8 +319,8 @@ bool function_polls::run() {
 
 }  // namespace
 
-bool place_polls(MachineFunction& function, poll_code& code) {
-  return function_polls(function, code).run();
+bool place_polls(MachineFunction& function, poll_code& code, const placement_analyses& analyses) {
+  return function_polls(function, code, analyses).run();
 }
 
 }  // namespace sennit::compiler

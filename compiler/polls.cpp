@@ -1,6 +1,9 @@
 #include "polls.hpp"
 
+#include <llvm/CodeGen/LazyMachineBlockFrequencyInfo.h>
+#include <llvm/CodeGen/MachineDominators.h>
 #include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/CodeGen/MachineLoopInfo.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
@@ -55,7 +58,25 @@ bool refuse_target(const llvm::Module& module) {
   return true;
 }
 
-bool polls_step(MachineFunction& function) {
+class place_polls_pass final : public machine_pass {
+public:
+  static char ID;
+  static constexpr char argument[] = "sennit-place-polls";
+  place_polls_pass() : machine_pass(ID, "Sennit: checks") {}
+
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    machine_pass::getAnalysisUsage(usage);
+    usage.addRequired<llvm::MachineDominatorTreeWrapperPass>();
+    usage.addRequired<llvm::MachineLoopInfoWrapperPass>();
+    usage.addRequired<llvm::LazyMachineBlockFrequencyInfoPass>();
+  }
+
+  bool doInitialization(llvm::Module& module) override { return no_longer_refer_to_missing(module); }
+  bool runOnMachineFunction(MachineFunction& function) override;
+};
+char place_polls_pass::ID = 0;
+
+bool place_polls_pass::runOnMachineFunction(MachineFunction& function) {
   if (!polls_are_wanted && !gets_checks_at_link(function.getFunction()))
     return false;
   if (is_left_alone(function.getFunction()) || !function.getRegInfo().tracksLiveness())
@@ -65,7 +86,10 @@ bool polls_step(MachineFunction& function) {
     refuse(function.getFunction().getContext());
     return false;
   }
-  bool changed = place_polls(function, *code);
+  bool changed = place_polls(function, *code,
+                             {getAnalysis<llvm::MachineDominatorTreeWrapperPass>().getDomTree(),
+                              getAnalysis<llvm::MachineLoopInfoWrapperPass>().getLI(),
+                              getAnalysis<llvm::LazyMachineBlockFrequencyInfoPass>().getBFI()});
   if (polls_are_verified)
     verify_polls(function);
   if (!polls_report_file.empty())
@@ -114,8 +138,7 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
 }  // namespace
 
 void add_polls(llvm::PassBuilder& passes) {
-  add_machine_step(polls_step);
-  add_module_step(no_longer_refer_to_missing);
+  add_machine_pass<place_polls_pass>();
   passes.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
     if (polls_are_wanted)
       manager.addPass(mark_no_yield());

@@ -7,9 +7,13 @@
 #include <link.h>
 #include <llvm-c/Core.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/FormatVariadic.h>
 
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -38,9 +42,13 @@ const void* ours() {
   return object_of(reinterpret_cast<const void*>(&LLVMGetVersion)).dli_fbase;
 }
 
+bool has_passes = false;
+
+}  // namespace
+
 // As a front-end plugin this library is only opened. The program that opens it has its libLLVM in memory.
-// This runs before any use of that, our options included. (Reporting the error uses our own libLLVM.)
-[[gnu::constructor(101)]] void refuse_other_libraries() {
+// (Reporting the error uses our own libLLVM.)
+void refuse_other_libraries() {
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void*) {
         const std::string_view name = object->dlpi_name;
@@ -53,8 +61,6 @@ const void* ours() {
       nullptr);
 }
 
-}  // namespace
-
 void refuse_other_llvm(const void* caller) {
   unsigned major = 0;
   unsigned minor = 0;
@@ -62,6 +68,24 @@ void refuse_other_llvm(const void* caller) {
   const Dl_info its = object_of(caller);
   if (its.dli_fbase != ours() || major != LLVM_VERSION_MAJOR || minor != LLVM_VERSION_MINOR)
     refuse(its.dli_fname);
+}
+
+void options_have_passes() {
+  has_passes = true;
+}
+
+char refuse_options_without_passes::ID = 0;
+
+bool refuse_options_without_passes::runOnMachineFunction(llvm::MachineFunction& function) {
+  static std::once_flag looked;
+  if (!has_passes)
+    std::call_once(looked, [&] {
+      for (const auto& [name, option] : llvm::cl::getRegisteredOptions())
+        if (name.starts_with("sennit-") && option->getNumOccurrences() > 0)
+          function.getFunction().getContext().emitError(
+              "-" + name + " does nothing: -fpass-plugin=sennit_compiler.so is missing beside -fplugin");
+    });
+  return false;
 }
 
 }  // namespace sennit::compiler

@@ -105,7 +105,7 @@ private:
 
 class switches {
 public:
-  explicit switches(const Module& module) : libc_(Triple(module.getTargetTriple())) {}
+  explicit switches(const TargetLibraryInfo& libc) : libc_(libc) {}
 
   bool may_happen_in(const Function& function) {
     const auto [known, is_new] = known_.try_emplace(&function, false);  // while it is looked at, too
@@ -133,7 +133,7 @@ private:
            });
   }
 
-  TargetLibraryInfoImpl libc_;
+  const TargetLibraryInfo& libc_;
   DenseMap<const Function*, bool> known_;
 };
 
@@ -168,12 +168,12 @@ using holders = std::map<int, kept>;
 
 class followed {
 public:
-  explicit followed(const MachineFunction& function)
+  followed(const MachineFunction& function, const TargetLibraryInfo& libc)
       : function_(function),
         frame_(function.getFrameInfo()),
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
-        switches_(*function.getFunction().getParent()) {
+        switches_(libc) {
     for (bool changed = true; changed;) {
       changed = false;
       for (const MachineBasicBlock& block : function)
@@ -381,11 +381,27 @@ private:
   DenseMap<const MachineBasicBlock*, holders> at_begin_;
 };
 
-bool report(MachineFunction& function) {
-  if (const std::string lines = followed(function).findings(); !lines.empty())
-    append_line(function.getFunction().getContext(), file, lines);
-  return false;
-}
+class tls_report final : public machine_pass {
+public:
+  static char ID;
+  static constexpr char argument[] = "sennit-report-tls";
+  tls_report() : machine_pass(ID, "Sennit: thread-local addresses kept across a switch") {}
+
+  void getAnalysisUsage(AnalysisUsage& usage) const override {
+    machine_pass::getAnalysisUsage(usage);
+    usage.addRequired<TargetLibraryInfoWrapperPass>();
+    usage.setPreservesAll();
+  }
+
+  bool runOnMachineFunction(MachineFunction& function) override {
+    const TargetLibraryInfo& libc =
+        getAnalysis<TargetLibraryInfoWrapperPass>().getTLI(function.getFunction());
+    if (const std::string lines = followed(function, libc).findings(); !lines.empty())
+      append_line(function.getFunction().getContext(), file, lines);
+    return false;
+  }
+};
+char tls_report::ID = 0;
 
 }  // namespace
 
@@ -394,7 +410,7 @@ void add_tls_report(PassBuilder& builder) {
     return;
   builder.registerPipelineStartEPCallback(
       [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(find_askers()); });
-  add_machine_step(report);
+  add_machine_pass<tls_report>();
 }
 
 }  // namespace sennit::compiler

@@ -32,7 +32,6 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <optional>
 #include <string>
 
 #include "machine_pass.hpp"
@@ -73,11 +72,12 @@ std::string without_lines(StringRef text, StringRef mark) {
 
 class function_switches {
 public:
-  explicit function_switches(MachineFunction& function)
+  function_switches(MachineFunction& function, const llvm::MachineDominatorTree& dominators)
       : function_(function),
         instructions_(*function.getSubtarget().getInstrInfo()),
         registers_(*function.getSubtarget().getRegisterInfo()),
-        rules_(function.needsFrameMoves()) {}
+        rules_(function.needsFrameMoves()),
+        dominators_(dominators) {}
 
   bool run();
 
@@ -87,16 +87,16 @@ private:
   bool is_taken(StringRef name) const;
   unsigned number(StringRef name) const;
   MachineInstr* switch_before(MachineBasicBlock& next, MachineBasicBlock& block) const;
-  bool is_round(MachineBasicBlock& entry, MachineBasicBlock& block);
+  bool is_round(MachineBasicBlock& entry, MachineBasicBlock& block) const;
   bool jump_over(MachineBasicBlock& above, MachineBasicBlock& next) const;
-  switches foldable_before(MachineBasicBlock& next);
+  switches foldable_before(MachineBasicBlock& next) const;
   void fold_before(MachineBasicBlock& next);
 
   MachineFunction& function_;
   const llvm::TargetInstrInfo& instructions_;
   const llvm::TargetRegisterInfo& registers_;
-  const bool rules_;                                      // the function has rules for unwinding
-  std::optional<llvm::MachineDominatorTree> dominators_;  // among the blocks that there were
+  const bool rules_;                              // the function has rules for unwinding
+  const llvm::MachineDominatorTree& dominators_;  // among the blocks that there were
 };
 
 // By its name: the target's own header is none of those that are installed.
@@ -128,10 +128,8 @@ MachineInstr* function_switches::switch_before(MachineBasicBlock& next, MachineB
 }
 
 // The block continues with another round of the loop that begins at `entry`.
-bool function_switches::is_round(MachineBasicBlock& entry, MachineBasicBlock& block) {
-  if (!dominators_)
-    dominators_.emplace(function_);
-  return dominators_->dominates(&entry, &block);
+bool function_switches::is_round(MachineBasicBlock& entry, MachineBasicBlock& block) const {
+  return dominators_.dominates(&entry, &block);
 }
 
 // Has the block that falls into the next jump there instead.
@@ -146,7 +144,7 @@ bool function_switches::jump_over(MachineBasicBlock& above, MachineBasicBlock& n
 
 // The switches that are to be resumed just before the block: those that end its predecessors, if there is a
 // place for the landing.
-function_switches::switches function_switches::foldable_before(MachineBasicBlock& next) {
+function_switches::switches function_switches::foldable_before(MachineBasicBlock& next) const {
   switches all;
   if (next.isEHPad() || next.hasAddressTaken() || next.isInlineAsmBrIndirectTarget())
     return all;
@@ -237,15 +235,30 @@ bool function_switches::run() {
   return any;
 }
 
-bool swapstack_step(MachineFunction& function) {
-  return function.getTarget().getTargetTriple().getArch() == llvm::Triple::x86_64 &&
-         function.hasInlineAsm() && function_switches(function).run();
-}
+class swapstack_code final : public machine_pass {
+public:
+  static char ID;
+  static constexpr char argument[] = "sennit-swapstack-code";
+  swapstack_code() : machine_pass(ID, "Sennit: the code of switches") {}
+
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    machine_pass::getAnalysisUsage(usage);
+    usage.addRequired<llvm::MachineDominatorTreeWrapperPass>();
+  }
+
+  bool runOnMachineFunction(MachineFunction& function) override {
+    return function.getTarget().getTargetTriple().getArch() == llvm::Triple::x86_64 &&
+           function.hasInlineAsm() &&
+           function_switches(function, getAnalysis<llvm::MachineDominatorTreeWrapperPass>().getDomTree())
+               .run();
+  }
+};
+char swapstack_code::ID = 0;
 
 }  // namespace
 
 void add_swapstack_code() {
-  add_machine_step(swapstack_step);
+  add_machine_pass<swapstack_code>();
 }
 
 }  // namespace sennit::compiler
