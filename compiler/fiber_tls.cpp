@@ -1,8 +1,10 @@
 #include "fiber_tls.hpp"
 
+#include <llvm/ADT/Statistic.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -15,11 +17,17 @@
 
 #include "for_link.hpp"
 
+#define DEBUG_TYPE "sennit-fiber-tls"
+
 namespace sennit::compiler {
 
 namespace {
 
 using namespace llvm;
+
+ALWAYS_ENABLED_STATISTIC(reads_hoisted, "Number of reads of thread-local addresses moved out of loops");
+ALWAYS_ENABLED_STATISTIC(reads_lowered,
+                         "Number of reads of thread-local addresses made from the thread pointer");
 
 cl::opt<bool> asked_for("sennit-fiber-tls",
                         cl::desc("No thread-local address is kept across a switch (Sennit)"));
@@ -129,7 +137,7 @@ public:
     if (none_of(instructions(function), is_read))
       return PreservedAnalyses::all();
     for (Loop* each : analyses.getResult<LoopAnalysis>(function))
-      hoist(*each);
+      hoist(*each, analyses.getResult<OptimizationRemarkEmitterAnalysis>(function));
     PreservedAnalyses kept;
     kept.preserveSet<CFGAnalyses>();
     return kept;
@@ -151,18 +159,24 @@ private:
            isModSet(call->getMemoryEffects().getModRef(IRMemLocation::InaccessibleMem));
   }
 
-  static void hoist(Loop& loop) {
+  static void hoist(Loop& loop, OptimizationRemarkEmitter& remarks) {
     BasicBlock* before = loop.getLoopPredecessor();
     if (before == nullptr || may_switch(*before->getTerminator()) ||
         any_of(loop.blocks(), [](BasicBlock* each) { return any_of(*each, may_switch); })) {
       for (Loop* each : loop)
-        hoist(*each);
+        hoist(*each, remarks);
       return;
     }
     for (BasicBlock* block : loop.blocks())
       for (Instruction& each : make_early_inc_range(*block))
-        if (is_read(each))
+        if (is_read(each)) {
+          remarks.emit([&] {
+            return OptimizationRemark(DEBUG_TYPE, "Hoisted", &each)
+                   << "moved the read of a thread-local address out of the loop";
+          });
+          ++reads_hoisted;
           each.moveBefore(before->getTerminator());
+        }
   }
 };
 
@@ -212,6 +226,7 @@ private:
         call->replaceAllUsesWith(
             call_assembly(builder, "movq %fs:0, $0\n\tleaq ${1:c}@tpoff($0), $0", "=r,i", &variable, true));
         call->eraseFromParent();
+        ++reads_lowered;
       }
     if (function.hasLocalLinkage() && function.use_empty())
       function.eraseFromParent();

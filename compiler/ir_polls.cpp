@@ -1,5 +1,6 @@
 #include "ir_polls.hpp"
 
+#include <llvm/ADT/Statistic.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IRBuilder.h>
@@ -14,9 +15,13 @@
 #include "no_yield.hpp"
 #include "polls_options.hpp"
 
+#define DEBUG_TYPE "sennit-polls-ir"
+
 namespace sennit::compiler {
 
 namespace {
+
+ALWAYS_ENABLED_STATISTIC(checks_inserted, "Number of checks inserted before optimization");
 
 enum class form : std::uint8_t { none, check, call };
 llvm::cl::opt<form> wanted("sennit-polls-ir", llvm::cl::init(form::none),
@@ -74,6 +79,7 @@ struct ir_polls : llvm::PassInfoMixin<ir_polls> {
         places.push_back(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
       for (const llvm::Loop* each : loops.getLoopsInPreorder())
         places.push_back(&*each->getHeader()->getFirstInsertionPt());
+      checks_inserted += places.size();
       for (llvm::Instruction* each : places)
         put_before(*each);
     }

@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/Statistic.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -13,11 +15,17 @@
 
 #include "for_link.hpp"
 
+#define DEBUG_TYPE "sennit-no-callee-save"
+
 namespace sennit::compiler {
 
 namespace {
 
 using namespace llvm;
+
+ALWAYS_ENABLED_STATISTIC(functions_marked, "Number of functions that save no registers for their callers");
+ALWAYS_ENABLED_STATISTIC(functions_never_left,
+                         "Number of functions that save no registers because they are never left");
 
 cl::opt<bool> asked_for("sennit-no-callee-save",
                         cl::desc("No callee-saved registers in functions that switch (Sennit)"));
@@ -207,6 +215,12 @@ bool is_never_left(Function& function, const function_set& marked) {
                  [](const BasicBlock& block) { return isa<ReturnInst, ResumeInst>(block.getTerminator()); });
 }
 
+void remark(Function& function, FunctionAnalysisManager& analyses) {
+  analyses.getResult<OptimizationRemarkEmitterAnalysis>(function).emit([&] {
+    return OptimizationRemark(DEBUG_TYPE, "NoCalleeSave", &function) << "saves no registers for its callers";
+  });
+}
+
 void mark(Function& function) {
   function.setCallingConv(CallingConv::PreserveNone);
   for (const Use& use : function.uses())
@@ -218,7 +232,7 @@ class no_callee_save : public PassInfoMixin<no_callee_save> {
 public:
   explicit no_callee_save(bool asked) : asked_for(asked) {}
 
-  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
     const bool at_link = any_of(module, [](Function& each) { return each.hasFnAttribute(attribute); });
     if (!(at_link || asked_for) || !has_convention(Triple(module.getTargetTriple())))
       return PreservedAnalyses::all();
@@ -229,16 +243,22 @@ public:
       return PreservedAnalyses::none();
     }
     const function_set marked = functions_to_mark(module, !at_link);
+    auto& functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     bool changed = !marked.empty();
     if (Triple(module.getTargetTriple()).getArch() == Triple::x86_64)
       for (Function& each : module)
         if (!marked.contains(&each) && (!at_link || each.hasFnAttribute(attribute)) &&
             is_never_left(each, marked)) {
           each.addFnAttr("no_callee_saved_registers");
+          ++functions_never_left;
+          remark(each, functions);
           changed = true;
         }
-    for (Function* each : marked)
+    for (Function* each : marked) {
       mark(*each);
+      ++functions_marked;
+      remark(*each, functions);
+    }
     return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 

@@ -1,6 +1,7 @@
 #include "no_yield.hpp"
 
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/Statistic.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -15,9 +16,13 @@
 
 #include "early.hpp"
 
+#define DEBUG_TYPE "sennit-no-yield"
+
 namespace sennit::compiler {
 
 namespace {
+
+ALWAYS_ENABLED_STATISTIC(functions_marked, "Number of functions without checks");
 
 constexpr llvm::StringLiteral attribute = "sennit-no-yield";
 constexpr llvm::StringLiteral entered = "# sennit: no yield from here";
@@ -155,6 +160,7 @@ void mark_as_no_yield(llvm::Function& function) {
       put_before(last != nullptr ? *last : *block.getTerminator(), left);
     }
   function.addFnAttr(attribute);
+  ++functions_marked;
 }
 
 void call_libc_itself(llvm::Function& function) {

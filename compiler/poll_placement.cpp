@@ -3,7 +3,9 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/Statistic.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetLowering.h>
@@ -27,6 +29,8 @@
 #include "reservations.hpp"
 #include "trip_counts.hpp"
 
+#define DEBUG_TYPE "sennit-polls"
+
 namespace sennit::compiler {
 
 namespace {
@@ -34,6 +38,10 @@ namespace {
 using llvm::MachineBasicBlock;
 using llvm::MachineFunction;
 using llvm::MachineInstr;
+
+ALWAYS_ENABLED_STATISTIC(checks_inserted, "Number of checks inserted");
+ALWAYS_ENABLED_STATISTIC(loops_without_check, "Number of loops that are short enough without a check");
+ALWAYS_ENABLED_STATISTIC(loops_without_place, "Number of loops without a place for a check");
 
 constexpr int apart = 1 << 8;  // ranks
 constexpr int on_the_stack = 1 << 16;
@@ -66,6 +74,9 @@ private:
   blocks cycle_around(MachineBasicBlock& block) const;
   void choose_before_calls();
   void cover(const blocks& loop);
+  void diagnose_without_place(const blocks& loop) const;
+  void remark_short(const blocks& loop);
+  void remark_check(MachineBasicBlock& block, const gap& place);
   void align_strips();
   MachineBasicBlock* entry_of(const blocks& cycle) const;
   std::uint64_t frequency_of(const MachineBasicBlock& block) const {
@@ -223,11 +234,31 @@ bool function_polls::needs_none(const blocks& any) const {
   });
 }
 
+void function_polls::remark_short(const blocks& loop) {
+  ++loops_without_check;
+  MachineBasicBlock& entry = *entry_of(loop);
+  analyses_.remarks.emit([&] {
+    return llvm::MachineOptimizationRemarkAnalysis(DEBUG_TYPE, "NoCheck", entry.findDebugLoc(entry.begin()),
+                                                   &entry)
+           << "the loop has no check: it executes at most "
+           << llvm::ore::NV("Instructions", *distances_.most_in(loop)) << " instructions";
+  });
+}
+
+void function_polls::remark_check(MachineBasicBlock& block, const gap& place) {
+  ++checks_inserted;
+  analyses_.remarks.emit([&] {
+    return llvm::MachineOptimizationRemark(DEBUG_TYPE, "Check", block.findDebugLoc(place.at), &block)
+           << "inserted a check; a yield saves " << llvm::ore::NV("Registers", place.saved.count())
+           << " registers";
+  });
+}
+
 constexpr std::size_t most_tries = 32;  // of blocks that might cut all cycles
 
 void function_polls::cover(const blocks& loop) {
   if (needs_none(loop))
-    return;
+    return remark_short(loop);
   MachineBasicBlock* const entry = entry_of(loop);
   llvm::SmallPtrSet<MachineBasicBlock*, 16> inner;
   for (const blocks& each : cycles_among(without(loop, entry))) {
@@ -264,15 +295,21 @@ void function_polls::cover(const blocks& loop) {
     chosen_.try_emplace(each, *place_in(*each));
     return;
   }
+  diagnose_without_place(loop);
+}
+
+void function_polls::diagnose_without_place(const blocks& loop) const {
   // A prologue's own loop touches the pages of a large frame; loops in Sennit's own code do not wait for
   // fibers.
-  if (!llvm::all_of(loop, [&](const MachineBasicBlock* block) {
+  if (llvm::all_of(loop, [&](const MachineBasicBlock* block) {
         return no_yield_.at_begin(*block) != 0 || llvm::any_of(*block, [](const MachineInstr& i) {
                  return i.getFlag(MachineInstr::FrameSetup);
                });
       }))
-    diagnose(*entry, llvm::DS_Warning,
-             "a loop has no place for a check: in all of it something is live that no stub saves");
+    return;
+  ++loops_without_place;
+  diagnose(*entry_of(loop), llvm::DS_Warning,
+           "a loop has no place for a check: in all of it something is live that no stub saves");
 }
 
 // Aligns a strip with inner loops as LLVM aligns loops, even if its rounds fall into its first block: LLVM
@@ -312,8 +349,10 @@ bool function_polls::run() {
   // In code order, so that the result is the same each time.
   unsigned number = 0;
   for (MachineBasicBlock* block : all_)
-    if (const auto place = chosen_.find(block); place != chosen_.end() && ++number != poll_left_out)
+    if (const auto place = chosen_.find(block); place != chosen_.end() && ++number != poll_left_out) {
+      remark_check(*block, place->second);
       code_.emit(*block, place->second);
+    }
   return !chosen_.empty();
 }
 

@@ -5,6 +5,7 @@
 #include <llvm/CodeGen/MachineDominators.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineLoopInfo.h>
+#include <llvm/CodeGen/MachineOptimizationRemarkEmitter.h>
 
 #include "poll_code.hpp"
 
@@ -15,6 +16,7 @@ struct placement_analyses {
   llvm::MachineDominatorTree& dominators;  // its queries are not const
   const llvm::MachineLoopInfo& loops;
   const llvm::MachineBlockFrequencyInfo& frequencies;
+  llvm::MachineOptimizationRemarkEmitter& remarks;
 };
 
 // Inserts the checks. Returns whether it changed the function.

@@ -69,6 +69,7 @@ public:
     usage.addRequired<llvm::MachineDominatorTreeWrapperPass>();
     usage.addRequired<llvm::MachineLoopInfoWrapperPass>();
     usage.addRequired<llvm::LazyMachineBlockFrequencyInfoPass>();
+    usage.addRequired<llvm::MachineOptimizationRemarkEmitterPass>();
   }
 
   bool doInitialization(llvm::Module& module) override { return no_longer_refer_to_missing(module); }
@@ -89,7 +90,8 @@ bool place_polls_pass::runOnMachineFunction(MachineFunction& function) {
   bool changed = place_polls(function, *code,
                              {getAnalysis<llvm::MachineDominatorTreeWrapperPass>().getDomTree(),
                               getAnalysis<llvm::MachineLoopInfoWrapperPass>().getLI(),
-                              getAnalysis<llvm::LazyMachineBlockFrequencyInfoPass>().getBFI()});
+                              getAnalysis<llvm::LazyMachineBlockFrequencyInfoPass>().getBFI(),
+                              getAnalysis<llvm::MachineOptimizationRemarkEmitterPass>().getORE()});
   if (polls_are_verified)
     verify_polls(function);
   if (!polls_report_file.empty())

@@ -1,7 +1,9 @@
 #include "strip_mine.hpp"
 
+#include <llvm/ADT/Statistic.h>
 #include <llvm/Analysis/BlockFrequencyInfo.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -19,9 +21,13 @@
 
 #include "trip_counts.hpp"
 
+#define DEBUG_TYPE "sennit-strip-mine"
+
 namespace sennit::compiler {
 
 namespace {
+
+ALWAYS_ENABLED_STATISTIC(loops_split, "Number of loops that are split into strips");
 
 constexpr std::uint64_t fewest_rounds = 8;  // of a strip: fewer do not pay for it
 
@@ -422,8 +428,15 @@ llvm::PreservedAnalyses strip_mine::run(llvm::Function& function, llvm::Function
   for (counter& each : all)
     if (each.by != nullptr)
       each.steps = steps_of(each, evolution);
-  for (const counter& each : all)
+  auto& remarks = analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function);
+  for (const counter& each : all) {
+    remarks.emit([&] {
+      return llvm::OptimizationRemark(DEBUG_TYPE, "Strips", each.loop->getStartLoc(), each.loop->getHeader())
+             << "split the loop into strips of " << llvm::ore::NV("Rounds", each.rounds) << " iterations";
+    });
     make_strips(each);
+    ++loops_split;
+  }
   return all.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
 }
 

@@ -1,6 +1,8 @@
 #include "swapstack.hpp"
 
+#include <llvm/ADT/Statistic.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IRBuilder.h>
@@ -14,11 +16,16 @@
 #include <optional>
 #include <string>
 
+#define DEBUG_TYPE "sennit-swapstack"
+
 namespace sennit::compiler {
 
 namespace {
 
 using namespace llvm;
+
+ALWAYS_ENABLED_STATISTIC(switches_expanded, "Number of new stacks and switches by the primitive");
+ALWAYS_ENABLED_STATISTIC(switches_direct, "Number of switches that jump to a known function");
 
 cl::opt<bool> direct(
     "sennit-swapstack-direct", cl::init(true), cl::Hidden,
@@ -214,6 +221,7 @@ void expand(CallBase& given, StringRef name, verb asked) {
       result = PoisonValue::get(call->getType());
   } else {
     IRBuilder<> builder(call);
+    ++switches_expanded;
     result = asked == verb::newstack
                  ? expand_newstack(builder, *call)
                  : expand_swapstack(builder, *call, *signature_of(*call), asked == verb::swapstack_raw);
@@ -327,11 +335,18 @@ std::string constraints(unsigned words, bool known) {
   return text + ",~{dirflag},~{fpsr},~{flags},~{memory}";
 }
 
-void lower(CallInst& call, bool raw) {
+void lower(CallInst& call, bool raw, FunctionAnalysisManager& analyses) {
   IRBuilder<> builder(&call);
   Type* pointer = builder.getPtrTy();
   Type* word = builder.getInt64Ty();
   const destination to = destination_of(call);
+  if (to.function != nullptr) {
+    ++switches_direct;
+    analyses.getResult<OptimizationRemarkEmitterAnalysis>(*call.getFunction()).emit([&] {
+      return OptimizationRemark(DEBUG_TYPE, "Direct", &call)
+             << "the switch jumps to " << ore::NV("Function", to.function);
+    });
+  }
   const unsigned words = call.arg_size() - 3;
   SmallVector<Value*, 6> arguments{call.getArgOperand(0)};
   for (unsigned i = 0; i < words; ++i)
@@ -372,7 +387,8 @@ class lower_primitive : public PassInfoMixin<lower_primitive> {
 public:
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
+    auto& functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     bool changed = false;
     for (Function& function : make_early_inc_range(module)) {
       const bool raw = function.getName().starts_with(switching_raw);
@@ -380,7 +396,7 @@ public:
         continue;
       changed = true;
       for (User* user : make_early_inc_range(function.users()))
-        lower(*cast<CallInst>(user), raw);
+        lower(*cast<CallInst>(user), raw, functions);
       function.eraseFromParent();
     }
     return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();

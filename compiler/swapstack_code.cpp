@@ -19,6 +19,7 @@
 //   1:  leaq 152(%rax), %rsp             .Lsennit_resumed_3_7:
 //   .Lnext:                                  leaq 152(%rax), %rsp
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/Statistic.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/CodeGen/LivePhysRegs.h>
 #include <llvm/CodeGen/MachineDominators.h>
@@ -37,6 +38,8 @@
 #include "machine_pass.hpp"
 #include "swapstack.hpp"
 
+#define DEBUG_TYPE "sennit-swapstack"
+
 namespace sennit::compiler {
 
 namespace {
@@ -45,6 +48,8 @@ using llvm::MachineBasicBlock;
 using llvm::MachineFunction;
 using llvm::MachineInstr;
 using llvm::StringRef;
+
+ALWAYS_ENABLED_STATISTIC(landings_folded, "Number of places where several switches are resumed");
 
 llvm::cl::opt<bool> fold("sennit-swapstack-fold", llvm::cl::init(true), llvm::cl::Hidden,
                          llvm::cl::desc("Resume where the code goes on; off: to compare with"));
@@ -172,6 +177,7 @@ void function_switches::fold_before(MachineBasicBlock& next) {
   const switches all = foldable_before(next);
   if (all.empty())
     return;
+  ++landings_folded;
   next.setAlignment(llvm::Align(1));  // it is fallen into, in each round
   MachineBasicBlock& resumed = *function_.CreateMachineBasicBlock();
   function_.insert(next.getIterator(), &resumed);

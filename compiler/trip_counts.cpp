@@ -1,5 +1,6 @@
 #include "trip_counts.hpp"
 
+#include <llvm/ADT/Statistic.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -15,9 +16,13 @@
 
 #include "polls_at_link.hpp"
 
+#define DEBUG_TYPE "sennit-trip-counts"
+
 namespace sennit::compiler {
 
 namespace {
+
+ALWAYS_ENABLED_STATISTIC(loops_bounded, "Number of loops with a proved bound");
 
 // The second seed's player was switched every 7,700 cycles.
 link_option<unsigned> limit(
@@ -105,6 +110,7 @@ std::uint64_t size_of(const llvm::Loop& loop, const llvm::TargetTransformInfo& t
 }
 
 void mark_rounds(llvm::BasicBlock& before_it, llvm::BasicBlock& header, std::uint64_t rounds) {
+  ++loops_bounded;
   unsigned number = 0;
   for (const llvm::Instruction& each : llvm::instructions(*header.getParent()))
     if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&each))

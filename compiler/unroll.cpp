@@ -1,5 +1,6 @@
 #include "unroll.hpp"
 
+#include <llvm/ADT/Statistic.h>
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
@@ -13,9 +14,13 @@
 
 #include "trip_counts.hpp"
 
+#define DEBUG_TYPE "sennit-unroll"
+
 namespace sennit::compiler {
 
 namespace {
+
+ALWAYS_ENABLED_STATISTIC(loops_unrolled, "Number of loops that are unrolled for a common check");
 
 constexpr unsigned copies = 4;
 constexpr std::uint64_t longest_round = 16;  // instructions
@@ -60,8 +65,12 @@ llvm::PreservedAnalyses unroll_unmarked::run(llvm::Function& function,
     llvm::UnrollLoopOptions how{};
     how.Count = copies;
     how.Force = true;
-    changed |= llvm::UnrollLoop(loop, how, &loops, &evolution, &dominators, &assumptions, &target, &remarks,
-                                true) != llvm::LoopUnrollResult::Unmodified;
+    // It emits a remark itself.
+    if (llvm::UnrollLoop(loop, how, &loops, &evolution, &dominators, &assumptions, &target, &remarks, true) ==
+        llvm::LoopUnrollResult::Unmodified)
+      continue;
+    ++loops_unrolled;
+    changed = true;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }

@@ -1,6 +1,8 @@
 ; The address is read before a loop that holds no call which may switch, whatever else it writes; but not before an
 ; invoke that the loop follows at once.
 ; RUN: opt -load-pass-plugin=%plugin -passes=sennit-fiber-tls,sennit-fiber-tls-hoist,verify -S %s | FileCheck %s
+; RUN: opt -load-pass-plugin=%plugin -passes=sennit-fiber-tls,sennit-fiber-tls-hoist -pass-remarks=sennit -disable-output %s 2>&1 | FileCheck %s --check-prefix REMARK
+; REMARK: remark: {{.*}}moved the read of a thread-local address out of the loop
 target triple = "x86_64-unknown-linux-gnu"
 
 @x = internal thread_local global i32 0

@@ -2,6 +2,8 @@
 // that is seen from outside saves them once. (One may still be used, and saved: rbp, which everyone keeps.)
 // RUN: %sennit_clang -O2 -S %s -o - | FileCheck %s --check-prefix SAVED
 // RUN: %sennit_clang -mllvm -sennit-no-callee-save -O2 -S %s -o - | FileCheck %s
+// RUN: %sennit_clang -mllvm -sennit-no-callee-save -O2 -S %s -o /dev/null -Rpass=sennit 2>&1 | FileCheck %s --check-prefix REMARK
+// REMARK: remark: saves no registers for its callers [-Rpass=sennit-no-callee-save]
 // RUN: %sennit_clang --target=aarch64-linux-gnu -mllvm -sennit-no-callee-save -O2 -S %s -o - | FileCheck %s --check-prefix AARCH64
 // RUN: %sennit_clang -mllvm -sennit-no-callee-save -O1 %s -o %t %library && %t
 // RUN: %sennit_clang -mllvm -sennit-no-callee-save -O2 %s -o %t %library && %t

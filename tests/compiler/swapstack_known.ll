@@ -3,6 +3,8 @@
 ; RUN: %sennit_clang %verify -Wno-override-module -O2 -S %s -o - | FileCheck %s
 ; RUN: %sennit_clang %verify -Wno-override-module -O2 -mllvm -sennit-swapstack-direct=0 -S %s -o - | FileCheck %s --check-prefix OFF
 ; OFF-NOT: jmp entry
+; RUN: %sennit_clang -Wno-override-module -O2 -S %s -o /dev/null -Rpass=sennit 2>&1 | FileCheck %s --check-prefix REMARK
+; REMARK: remark: {{.*}}the switch jumps to entry [-Rpass=sennit-swapstack]
 target triple = "x86_64-unknown-linux-gnu"
 
 declare ptr @sennit.newstack(ptr, ptr)
