@@ -6,6 +6,7 @@
 #include <optional>
 #include <semaphore>
 
+#include "../support/bench.hpp"
 #include "../support/distinct.hpp"
 #include "bare_mutex_condition.hpp"
 #include "sennit/condition_variable.hpp"
@@ -20,7 +21,9 @@ enum class second_worker {
   /// Sleeps, as the runtime has it. For workloads that never have a ready fiber besides the running one: had
   /// they, it would come and take it.
   sleeps,
-  /// Is held by a fiber of its own, which is in a system call all the time. For all other workloads.
+  /// Is held by a fiber of its own, which is in a system call all the time. For all other workloads, and
+  /// where
+  /// callgrind counts instructions.
   held,
 };
 
@@ -33,7 +36,7 @@ public:
     sennit::runtime runtime(
         {.workers = workers == 1 ? 2 : workers, .policy = policy, .stack_size = stack_size});
     std::optional<holder> held;
-    if (workers == 1 && second == second_worker::held)
+    if (workers == 1 && (second == second_worker::held || counts_instructions()))
       held.emplace(runtime);
 
     std::binary_semaphore ended(0);

@@ -12,8 +12,14 @@
 #include <fstream>
 #include <iterator>
 
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#endif
+
 namespace bench {
 namespace {
+
+bool callgrind_counts = false;
 
 std::vector<long> parse_list(const char* option, const char* text) {
   std::vector<long> values;
@@ -59,7 +65,7 @@ std::string listed(const params& parameters) {
 void print_usage(const char* name, const std::vector<parameter>& parameters) {
   std::printf(
       "Usage: %s [--quick] [--variant NAME] [--only NAME=VALUE,...|none] [--workers N] [--seconds S | "
-      "--count N]",
+      "--count N [--callgrind]]",
       name);
   for (const parameter& each : parameters)
     std::printf(" [--%s LIST]", each.name);
@@ -93,6 +99,10 @@ void require(bool condition, const char* message) {
   std::exit(1);
 }
 
+bool counts_instructions() {
+  return callgrind_counts;
+}
+
 program::program(int argc, char** argv, const std::string& version, const char* configuration,
                  std::vector<parameter> parameters, const char* flavour)
     : parameters_(std::move(parameters)), flavour_(flavour), memory_at_start_(peak_memory()) {
@@ -105,6 +115,7 @@ program::program(int argc, char** argv, const std::string& version, const char* 
     option_workers,
     option_seconds,
     option_count,
+    option_callgrind,
     first_parameter
   };
   std::vector<option> options = {{"help", no_argument, nullptr, option_help},
@@ -113,7 +124,8 @@ program::program(int argc, char** argv, const std::string& version, const char* 
                                  {"only", required_argument, nullptr, option_only},
                                  {"workers", required_argument, nullptr, option_workers},
                                  {"seconds", required_argument, nullptr, option_seconds},
-                                 {"count", required_argument, nullptr, option_count}};
+                                 {"count", required_argument, nullptr, option_count},
+                                 {"callgrind", no_argument, nullptr, option_callgrind}};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     options.push_back(
         {parameters_[i].name, required_argument, nullptr, first_parameter + static_cast<int>(i)});
@@ -146,6 +158,9 @@ program::program(int argc, char** argv, const std::string& version, const char* 
       case option_count:
         count_ = static_cast<std::uint64_t>(parse_list("count", optarg).front());
         break;
+      case option_callgrind:
+        callgrind_counts = true;
+        break;
       case '?':
         std::exit(2);
       default:
@@ -154,7 +169,7 @@ program::program(int argc, char** argv, const std::string& version, const char* 
         given[index] = true;
     }
   }
-  if (optind != argc || workers_ == 0) {
+  if (optind != argc || workers_ == 0 || (callgrind_counts && count_ == 0)) {
     print_usage(argv[0], parameters_);
     std::exit(2);
   }
@@ -190,6 +205,12 @@ bool program::wants(std::string_view variant) const {
 
 bool program::wants(std::string_view variant, const params& parameters) const {
   return wants(variant) && (only_.empty() || only_ == listed(parameters));
+}
+
+void program::toggle_counting() {
+#if defined(CALLGRIND_TOGGLE_COLLECT)
+  CALLGRIND_TOGGLE_COLLECT;
+#endif
 }
 
 bool program::run_each(const std::vector<std::string>& variants, char** argv) const {

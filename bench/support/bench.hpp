@@ -45,6 +45,9 @@ struct parameter {
 /// number.
 void require(bool condition, const char* message);
 
+/// Whether the options of the program ask for a count by callgrind. Then it must not depend on other threads.
+bool counts_instructions();
+
 class program {
 public:
   /// Reads the options (and ends the program on --help or a wrong one), then prints the first line.
@@ -152,6 +155,13 @@ private:
 
   template <class Run>
   timing time(Run&& run) const {
+    if (counts_instructions()) {
+      run(count_);  // warms up
+      toggle_counting();
+      run(count_);
+      toggle_counting();
+      return {0, 0};
+    }
     if (count_ != 0) {
       const double each = seconds(run, count_) * 1e9 / static_cast<double>(count_);
       return {each, each};
@@ -180,6 +190,9 @@ private:
   }
 
   static timing per(timing all, double operations) { return {all.mean / operations, all.best / operations}; }
+
+  /// Begins or ends what callgrind counts of the calling thread.
+  static void toggle_counting();
 
   void note_memory_with_one();
   std::string begin_line(std::string_view variant, const params& parameters) const;

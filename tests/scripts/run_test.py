@@ -43,6 +43,12 @@ class Run(unittest.TestCase):
     def test_bench_passes_its_arguments_on(self):
         self.assertEqual(self.run_verb("bench", "yield", "--json", "a file")[1][-1], "bench yield --json a file")
 
+    def test_bench_instructions_builds_what_it_counts(self):
+        self.program("bench/instructions/instructions.py",
+                     'import sys\nprint("bench_a bench_b" if "--targets" in sys.argv else ["counts", *sys.argv[1:]])\n')
+        self.assertEqual(self.run_verb("bench", "instructions", "--renew")[1][-3:],
+                         ["== build", "build release --target bench_a bench_b", "['counts', '--renew']"])
+
     def test_bench_builds_the_workloads_named(self):
         self.program("bench/yield/yield.hpp", "")
         self.assertIn("build release --target bench_yield", self.run_verb("bench", "yield", "--quick")[1])
