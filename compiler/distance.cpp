@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "asm_marks.hpp"
 #include "verify_polls.hpp"
 
 namespace sennit::compiler {
@@ -23,7 +24,7 @@ std::uint64_t size_of(const MachineInstr& instruction) {
   if (!instruction.isInlineAsm())
     return 1;
   llvm::SmallVector<llvm::StringRef, 8> statements;
-  llvm::StringRef(instruction.getOperand(0).getSymbolName()).split(statements, '\n', -1, false);
+  assembly_of(instruction).split(statements, '\n', -1, false);
   return static_cast<std::uint64_t>(llvm::count_if(statements, [](llvm::StringRef each) {
     return !each.trim().empty() && !each.trim().starts_with("#");
   }));

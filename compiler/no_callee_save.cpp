@@ -13,6 +13,7 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include "asm_marks.hpp"
 #include "for_link.hpp"
 
 #define DEBUG_TYPE "sennit-no-callee-save"
@@ -67,12 +68,6 @@ bool holds(guard which) {
 }
 
 using function_set = SmallSetVector<Function*, 32>;
-
-bool is_switch(const Instruction& instruction) {
-  const auto* call = dyn_cast<CallBase>(&instruction);
-  const auto* code = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-  return code != nullptr && StringRef(code->getAsmString()).contains(switch_mark);
-}
 
 // The convention exists only on these two targets.
 bool has_convention(const Triple& target) {
@@ -191,7 +186,7 @@ function_set functions_to_mark(Module& module, bool each_was_asked_for) {
   for (Function& each : module) {
     if (!(each_was_asked_for || each.hasFnAttribute(attribute)) || !may_be_marked(each, callers))
       continue;
-    if (any_of(instructions(each), is_switch))
+    if (any_of(instructions(each), [](const Instruction& i) { return is_switch(i); }))
       marked.insert(&each);
     else
       others.push_back(&each);

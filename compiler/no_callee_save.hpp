@@ -17,9 +17,6 @@ class PassBuilder;
 
 namespace sennit::compiler {
 
-// context.h writes it into each of its inline switches, and so does the primitive.
-inline constexpr char switch_mark[] = "sennit: a switch";
-
 // -mllvm -sennit-no-callee-save; in opt, -passes=sennit-no-callee-save.
 void add_no_callee_save(llvm::PassBuilder& builder);
 

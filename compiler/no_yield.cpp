@@ -5,15 +5,14 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <string>
 
+#include "asm_marks.hpp"
 #include "early.hpp"
 
 #define DEBUG_TYPE "sennit-no-yield"
@@ -37,12 +36,6 @@ bool is_in_namespace(llvm::StringRef name) {
   for (const char* qualifier : {"V", "K", "R", "O"})
     name.consume_front(qualifier);
   return name.starts_with("6sennit");
-}
-
-void put_before(llvm::Instruction& at, llvm::StringRef text) {
-  llvm::IRBuilder<> builder(&at);
-  auto* const type = llvm::FunctionType::get(builder.getVoidTy(), false);
-  builder.CreateCall(llvm::InlineAsm::get(type, text, "~{memory}", true));
 }
 
 bool says_no_yield(const llvm::Value* annotation) {
@@ -153,11 +146,11 @@ bool is_no_yield(const llvm::Function& function) {
 void mark_as_no_yield(llvm::Function& function) {
   if (is_no_yield(function) || function.hasFnAttribute(llvm::Attribute::Naked))
     return;
-  put_before(*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), entered);
+  put_mark(*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), entered, "~{memory}");
   for (llvm::BasicBlock& block : function)
     if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
       llvm::Instruction* const last = block.getTerminatingMustTailCall();
-      put_before(last != nullptr ? *last : *block.getTerminator(), left);
+      put_mark(last != nullptr ? *last : *block.getTerminator(), left, "~{memory}");
     }
   function.addFnAttr(attribute);
   ++functions_marked;
@@ -205,9 +198,7 @@ llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAna
 
 unsigned no_yield_depth::after(const llvm::MachineInstr& instruction, unsigned depth) {
   constexpr unsigned most = 15;  // calls of theirs that are inlined into each other
-  if (!instruction.isInlineAsm())
-    return depth;
-  const llvm::StringRef text = instruction.getOperand(0).getSymbolName();
+  const llvm::StringRef text = assembly_of(instruction);
   if (text == entered)
     return std::min(depth + 1, most);
   return text == left && depth != 0 ? depth - 1 : depth;

@@ -22,9 +22,9 @@
 #include <string>
 
 #include "append_line.hpp"
+#include "asm_marks.hpp"
 #include "fiber_tls.hpp"
 #include "machine_pass.hpp"
-#include "no_callee_save.hpp"
 #include "recursion.hpp"
 
 namespace sennit::compiler {
@@ -127,8 +127,8 @@ private:
              const auto* call = dyn_cast<CallBase>(&each);
              if (call == nullptr)
                return false;
-             if (const auto* code = dyn_cast<InlineAsm>(call->getCalledOperand()))
-               return StringRef(code->getAsmString()).contains(switch_mark);
+             if (call->isInlineAsm())
+               return is_switch(each);
              return call->getCalledFunction() == nullptr || may_happen_in(*call->getCalledFunction());
            });
   }
@@ -228,7 +228,7 @@ private:
 
   bool reads_thread_pointer(const MachineInstr& instruction) const {
     if (instruction.isInlineAsm())
-      return StringRef(instruction.getOperand(0).getSymbolName()).contains("%fs:0");
+      return assembly_of(instruction).contains("%fs:0");
     const StringRef opcode = instructions_.getName(instruction.getOpcode());
     if (opcode == "MRS")
       return instruction.getOperand(1).getImm() == 0xde82;  // tpidr_el0
@@ -257,7 +257,7 @@ private:
 
   bool may_switch(const MachineInstr& instruction) {
     if (instruction.isInlineAsm())
-      return StringRef(instruction.getOperand(0).getSymbolName()).contains(switch_mark);
+      return is_switch(instruction);
     if (!instruction.isCall() || reads_thread_pointer(instruction))
       return false;
     if (const Function* callee = callee_of(instruction))

@@ -35,6 +35,7 @@
 
 #include <string>
 
+#include "asm_marks.hpp"
 #include "machine_pass.hpp"
 #include "swapstack.hpp"
 
@@ -54,17 +55,14 @@ ALWAYS_ENABLED_STATISTIC(landings_folded, "Number of places where several switch
 llvm::cl::opt<bool> fold("sennit-swapstack-fold", llvm::cl::init(true), llvm::cl::Hidden,
                          llvm::cl::desc("Resume where the code goes on; off: to compare with"));
 
-StringRef text_of(const MachineInstr& instruction) {
-  return instruction.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName();
-}
-
 void set_text(MachineInstr& instruction, const std::string& text) {
   instruction.getOperand(llvm::InlineAsm::MIOp_AsmString)
       .ChangeToES(instruction.getMF()->createExternalSymbolName(text));
 }
 
 bool is_primitive(const MachineInstr& instruction) {
-  return instruction.getOpcode() == llvm::TargetOpcode::INLINEASM && text_of(instruction).contains(landing);
+  return instruction.getOpcode() == llvm::TargetOpcode::INLINEASM &&
+         assembly_of(instruction).contains(landing);
 }
 
 std::string without_lines(StringRef text, StringRef mark) {
@@ -186,7 +184,7 @@ void function_switches::fold_before(MachineBasicBlock& next) {
   const std::string label = ".Lsennit_resumed_" + std::to_string(function_.getFunctionNumber()) + "_" +
                             std::to_string(resumed.getNumber());
   for (MachineInstr* each : all) {
-    const auto [before, after] = text_of(*each).split(landing);
+    const auto [before, after] = assembly_of(*each).split(landing);
     if (resumed.empty()) {
       const auto [align, mark] = landing.split("1:");
       const std::string text = ((rules_ ? away : "") + align + label + ":" + mark + after).str();
@@ -222,7 +220,7 @@ bool function_switches::run() {
       if (!is_primitive(each))
         continue;
       any = true;
-      std::string text = text_of(each).str();
+      std::string text = assembly_of(each).str();
       if (!rbp)
         text = without_lines(text, keeps_rbp);
       if (!rbx)

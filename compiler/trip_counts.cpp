@@ -4,16 +4,15 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/Support/CommandLine.h>
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "asm_marks.hpp"
 #include "polls_at_link.hpp"
 
 #define DEBUG_TYPE "sennit-trip-counts"
@@ -35,12 +34,10 @@ constexpr llvm::StringLiteral of = " of ";
 constexpr llvm::StringLiteral at_most = " at most";
 
 void put_before(llvm::Instruction& at, const llvm::Twine& text) {
-  llvm::IRBuilder<> builder(&at);
-  auto* const type = llvm::FunctionType::get(builder.getVoidTy(), false);
   // Without "memory": loads and stores may be moved across it.
-  auto* const mark = builder.CreateCall(llvm::InlineAsm::get(type, text.str(), "", true));
-  mark->setDoesNotThrow();
-  mark->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  llvm::CallInst& mark = put_mark(at, text, "");
+  mark.setDoesNotThrow();
+  mark.setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
 }
 
 std::optional<loop_mark> mark_in(llvm::StringRef text) {
@@ -56,14 +53,12 @@ std::optional<loop_mark> mark_in(llvm::StringRef text) {
   return mark;
 }
 
-std::optional<loop_mark> mark_in(const llvm::CallBase& call) {
-  const auto* text = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
-  return text != nullptr ? mark_in(llvm::StringRef(text->getAsmString())) : std::nullopt;
+bool is_mark(const llvm::Instruction& instruction) {
+  return mark_in(assembly_of(instruction)).has_value();
 }
 
 bool is_mark(const llvm::MachineInstr& instruction) {
-  return instruction.isInlineAsm() &&
-         mark_in(llvm::StringRef(instruction.getOperand(0).getSymbolName())).has_value();
+  return mark_in(assembly_of(instruction)).has_value();
 }
 
 }  // namespace
@@ -75,7 +70,7 @@ std::uint64_t most_without_check() {
 bool calls_something(const llvm::BasicBlock& block) {
   return llvm::any_of(block, [](const llvm::Instruction& each) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
-    if (call == nullptr || mark_in(*call))
+    if (call == nullptr || is_mark(*call))
       return false;
     const auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(call);
     return !llvm::isa<llvm::IntrinsicInst>(call) ||
@@ -84,10 +79,7 @@ bool calls_something(const llvm::BasicBlock& block) {
 }
 
 bool is_marked(const llvm::Loop& loop) {
-  return llvm::any_of(*loop.getHeader(), [](const llvm::Instruction& each) {
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
-    return call != nullptr && mark_in(*call).has_value();
-  });
+  return llvm::any_of(*loop.getHeader(), [](const llvm::Instruction& each) { return is_mark(each); });
 }
 
 bool calls_something(const llvm::Loop& loop) {
@@ -113,9 +105,8 @@ void mark_rounds(llvm::BasicBlock& before_it, llvm::BasicBlock& header, std::uin
   ++loops_bounded;
   unsigned number = 0;
   for (const llvm::Instruction& each : llvm::instructions(*header.getParent()))
-    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&each))
-      if (const auto mark = mark_in(*call))
-        number = std::max(number, mark->loop);
+    if (const auto mark = mark_in(assembly_of(each)))
+      number = std::max(number, mark->loop);
   put_before(*before_it.getTerminator(), before + llvm::Twine(++number));
   // Behind the loads and stores of the block: they are scheduled as if there were no mark.
   put_before(*header.getTerminator(), round + llvm::Twine(number) + of + llvm::Twine(rounds) + at_most);
@@ -146,9 +137,8 @@ llvm::PreservedAnalyses mark_trip_counts::run(llvm::Function& function,
 llvm::SmallVector<loop_mark, 2> marks_of(const llvm::MachineBasicBlock& block) {
   llvm::SmallVector<loop_mark, 2> marks;
   for (const llvm::MachineInstr& each : block)
-    if (each.isInlineAsm())
-      if (const auto mark = mark_in(llvm::StringRef(each.getOperand(0).getSymbolName())))
-        marks.push_back(*mark);
+    if (const auto mark = mark_in(assembly_of(each)))
+      marks.push_back(*mark);
   return marks;
 }
 

@@ -22,7 +22,8 @@
 #ifndef SENNIT_DETAIL_ARCH_NATIVE_H
 #define SENNIT_DETAIL_ARCH_NATIVE_H
 
-/* By this the compiler plugin knows the switches of x86-64 and AArch64: it follows the resume label. */
+/* By this the compiler plugin knows the switches of x86-64 and AArch64: it follows the resume label.
+ * compiler/asm_marks.hpp says why it is a comment. */
 #define SENNIT_ASM_MARK "/* sennit: a switch */ "
 
 /* Unwinders must survive a signal at any instruction of a switch. So its assembly has unwind rules where the
