@@ -83,6 +83,7 @@ public:
         dominators_(dominators) {}
 
   bool run();
+  bool has_new_blocks() const { return has_new_blocks_; }
 
 private:
   using switches = llvm::SmallVector<MachineInstr*, 4>;
@@ -100,6 +101,7 @@ private:
   const llvm::TargetRegisterInfo& registers_;
   const bool rules_;                              // the function has rules for unwinding
   const llvm::MachineDominatorTree& dominators_;  // among the blocks that there were
+  bool has_new_blocks_ = false;
 };
 
 // By its name: the target's own header is none of those that are installed.
@@ -176,6 +178,7 @@ void function_switches::fold_before(MachineBasicBlock& next) {
   if (all.empty())
     return;
   ++landings_folded;
+  has_new_blocks_ = true;
   next.setAlignment(llvm::Align(1));  // it is fallen into, in each round
   MachineBasicBlock& resumed = *function_.CreateMachineBasicBlock();
   function_.insert(next.getIterator(), &resumed);
@@ -248,13 +251,18 @@ public:
   void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
     machine_pass::getAnalysisUsage(usage);
     usage.addRequired<llvm::MachineDominatorTreeWrapperPass>();
+    usage.addPreserved<llvm::MachineDominatorTreeWrapperPass>();
   }
 
   bool runOnMachineFunction(MachineFunction& function) override {
-    return function.getTarget().getTargetTriple().getArch() == llvm::Triple::x86_64 &&
-           function.hasInlineAsm() &&
-           function_switches(function, getAnalysis<llvm::MachineDominatorTreeWrapperPass>().getDomTree())
-               .run();
+    if (function.getTarget().getTargetTriple().getArch() != llvm::Triple::x86_64 || !function.hasInlineAsm())
+      return false;
+    auto& dominators = getAnalysis<llvm::MachineDominatorTreeWrapperPass>().getDomTree();
+    function_switches switches(function, dominators);
+    const bool changed = switches.run();
+    if (switches.has_new_blocks())
+      dominators.calculate(function);
+    return changed;
   }
 };
 char swapstack_code::ID = 0;
