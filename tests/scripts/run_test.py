@@ -49,6 +49,11 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_verb("bench", "instructions", "--renew")[1][-3:],
                          ["== build", "build release --target bench_a bench_b", "['counts', '--renew']"])
 
+    def test_bench_headers_builds_nothing(self):
+        self.program("bench/headers/headers.py", 'import sys\nprint("headers", *sys.argv[1:])\n')
+        self.assertEqual(self.run_verb("bench", "headers", "sennit/mutex.hpp"),
+                         (0, ["== packages", "install_packages build", "headers sennit/mutex.hpp"]))
+
     def test_bench_builds_the_workloads_named(self):
         self.program("bench/yield/yield.hpp", "")
         self.assertIn("build release --target bench_yield", self.run_verb("bench", "yield", "--quick")[1])
