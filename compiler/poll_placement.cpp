@@ -339,7 +339,7 @@ bool function_polls::run() {
     all_.push_back(each);
   }
   choose_before_calls();
-  if (polls_scope == scope::blocks)
+  if (polls_scope == scope::each_block)
     for (MachineBasicBlock* each : all_)
       if (const std::optional<gap>& place = place_in(*each))
         chosen_.try_emplace(each, *place);

@@ -15,7 +15,7 @@ link_option<placement> polls_placement(
 link_option<scope> polls_scope(
     "sennit-polls-in", llvm::cl::init(scope::cycles), llvm::cl::desc("What gets a check"),
     llvm::cl::values(clEnumValN(scope::cycles, "cycles", "loops, and calls that may come back"),
-                     clEnumValN(scope::blocks, "blocks",
+                     clEnumValN(scope::each_block, "blocks",
                                 "each block, as Jaaskelainen 2008, to compare with")));
 
 link_option<bool> polls_are_verified(
