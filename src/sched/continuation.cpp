@@ -177,7 +177,7 @@ void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
 sennit_decision stack_for(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = take_frame(w, stack_shape_of(w, f));
   count_stacks(1);
-  frame.round = w.shared == nullptr ? thread_continue : parallel_thread_continue;
+  frame.round = w.operations.resumed;
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 #if defined(SENNIT_SANITIZED)
   w.attached = &frame;

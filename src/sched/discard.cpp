@@ -36,7 +36,7 @@ sennit_decision round_of_left(void* top) noexcept {
   if constexpr (!direct_entry)
     return round_ended(frame, next);
   worker& w = *this_worker();
-  return w.shared == nullptr ? thread_block(w, frame, next) : parallel_thread_block(frame, next);
+  return w.operations.leave_stack(w, frame, next);
 }
 
 #if defined(SENNIT_SANITIZED)

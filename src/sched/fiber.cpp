@@ -113,7 +113,7 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
       count_stacks(-1);
       w.ready.current->flags.status = fiber_status::finished;
     }
-    suspend(w, goes_on ? decider_of_become(w) : decider_of_end(w), &w, false);
+    suspend(w, goes_on ? w.operations.become : w.operations.end, &w, false);
   }
 }
 #else
@@ -141,7 +141,13 @@ void attach_frame(worker& w, fiber& f, const stack_source& stack) {
 
 namespace {
 
-// In a parallel runtime, `made` includes finished fibers that other workers keep.
+std::size_t fibers_of_runtime(const worker& w) {
+  std::size_t count = 0;
+  w.operations.visit_fibers(w, [](void* total, fiber&) { ++*static_cast<std::size_t*>(total); }, &count);
+  return count;
+}
+
+// `made` includes finished fibers, which other workers may keep.
 bool has_too_many(worker& home) noexcept {
   const fiber_limit& limit = *home.limit;
   {
@@ -151,7 +157,7 @@ bool has_too_many(worker& home) noexcept {
   }
   const bool mine = home.shared == nullptr || this_worker() == &home;
   if (!mine || home.idle == nullptr)
-    return home.shared == nullptr || home.shared->fibers() >= limit.most;
+    return fibers_of_runtime(home) >= limit.most;
   fiber* const unused = std::exchange(home.idle, home.idle->next);  // its stack is not the requested one
   frame_drop(*std::exchange(unused->frame, nullptr));
   fiber_free(unused);

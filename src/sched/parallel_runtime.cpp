@@ -104,7 +104,7 @@ dispatching::dispatching(run_policy policy, bool scatters)
       plain(policy == run_policy::fifo && direct) {}
 
 parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, stack_shape usual)
-    : sennit_worker(how, usual, &of),
+    : sennit_worker(how, usual, parallel_operations, &of, of.limit),
       dispatching(how, of.scatters),
       policy(how),
       runtime(of),

@@ -270,6 +270,20 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 
 }  // extern "C"
 
+constinit const worker_operations parallel_operations{
+    .end = sennit_decide_parallel_finish,
+    .become = sennit_decide_parallel_become,
+    .resumed = parallel_thread_continue,
+    .leave_stack = [](worker&, coroutine_frame& frame,
+                      continuation& next) noexcept { return parallel_thread_block(frame, next); },
+    .next = [](worker& w) noexcept { return parallel_next(static_cast<parallel_worker&>(w)); },
+    .visit_fibers =
+        [](const worker& w, void (*visit)(void*, fiber&), void* argument) {
+          for (const auto& each : w.shared->workers)
+            fiber_for_each(*each, visit, argument);
+        },
+};
+
 sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept {
   frame.round = parallel_thread_continue;
   for (;;) {

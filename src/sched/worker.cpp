@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::detail {
@@ -325,7 +325,7 @@ sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
   worker& w = *this_worker();
   count_stacks(-1);
   frame_keep(w, *static_cast<coroutine_frame*>(left));
-  return w.shared != nullptr ? parallel_next(static_cast<parallel_worker&>(w)) : entering(w, *next_fiber(w));
+  return w.operations.next(w);
 }
 
 // Like the function above, if a fiber is current.
@@ -439,7 +439,7 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
 }
 
 [[gnu::noinline]] sennit_decision fiber_finish_slow(worker& w) noexcept {
-  suspend(w, decider_of_end(w), &w, false);
+  suspend(w, w.operations.end, &w, false);
   __builtin_unreachable();
 }
 
@@ -506,6 +506,15 @@ std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
     throw_cancelled();
   return word;
 }
+
+constinit const worker_operations local_operations{
+    .end = sennit_decide_finish,
+    .become = sennit_decide_become,
+    .resumed = thread_continue,
+    .leave_stack = thread_block,
+    .next = [](worker& w) noexcept { return entering(w, *next_fiber(w)); },
+    .visit_fibers = fiber_for_each,
+};
 
 bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline) {
   if (deadline == never) {

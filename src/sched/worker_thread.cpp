@@ -109,11 +109,7 @@ void report_late_end(worker& w) noexcept {
         "(...) must rethrow it), or waits or computes on its way out\n",
         fiber_name(f), what_it_does(f));
   };
-  if (w.shared == nullptr)
-    fiber_for_each(w, say, nullptr);
-  else
-    for (const auto& each : w.shared->workers)
-      fiber_for_each(*each, say, nullptr);
+  w.operations.visit_fibers(w, say, nullptr);
 }
 
 void worker_unwind(worker& w) noexcept {
@@ -144,12 +140,12 @@ void worker_unwind(worker& w) noexcept {
 
 using namespace sennit::detail;
 
-sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, parallel_runtime* of)
-    : ready(policy),
-      shared(of),
-      usual_stack(usual),
-      limit(of != nullptr ? &of->limit : &own_limit),
-      pace(policy) {
+sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual)
+    : sennit_worker(policy, usual, local_operations, nullptr, own_limit) {}
+
+sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual,
+                             const worker_operations& operations, parallel_runtime* of, fiber_limit& limit)
+    : ready(policy), shared(of), operations(operations), usual_stack(usual), limit(&limit), pace(policy) {
   if (of != nullptr)
     ready.refuse();
   watch_locks();

@@ -54,6 +54,8 @@ SENNIT_INLINE parallel_worker& running_parallel_for(const char* what) noexcept {
 
 // ---- Out of line.
 
+extern const worker_operations parallel_operations;
+
 // Returns the next fiber to run, when the worker has none.
 sennit_decision parallel_next(parallel_worker& w) noexcept;
 // A fiber that yields has left its stack: from now on any worker may run it.
@@ -84,14 +86,6 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
 sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_become(sennit_context self, void* argument);
 sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
-}
-
-// The deciders for a fiber that ends, and for one that blocks without a stack.
-SENNIT_INLINE sennit_decider decider_of_end(const worker& w) noexcept {
-  return w.shared == nullptr ? sennit_decide_finish : sennit_decide_parallel_finish;
-}
-SENNIT_INLINE sennit_decider decider_of_become(const worker& w) noexcept {
-  return w.shared == nullptr ? sennit_decide_become : sennit_decide_parallel_become;
 }
 
 // ---- Ready fibers.

@@ -44,6 +44,21 @@ namespace sennit::detail {
 
 struct parallel_runtime;
 
+// What a worker does in another way if others steal from it. The table is set once, when the worker is made:
+// the room parallel has another one.
+struct worker_operations {
+  sennit_decider end;     // for a fiber that ends
+  sennit_decider become;  // for a fiber that blocks without a stack
+  sennit_round resumed;   // the round of a fiber that continues on a stack that it did not leave
+  // For a fiber without frames: it blocks without a stack. Returns what to enter on `frame`.
+  sennit_decision (*leave_stack)(sennit_worker& w, coroutine_frame& frame, continuation& next) noexcept;
+  // Returns what to enter next. No fiber runs.
+  sennit_decision (*next)(sennit_worker& w) noexcept;
+  // Calls `visit` for each fiber of the worker's runtime.
+  void (*visit_fibers)(const sennit_worker& w, void (*visit)(void* argument, fiber& f), void* argument);
+};
+extern const worker_operations local_operations;
+
 // The limit on a runtime's fibers. `made` counts descriptors, under descriptors_lock(). It is compared only
 // if there is no finished fiber for reuse, so spawning pays nothing for the limit.
 struct fiber_limit {
@@ -92,8 +107,9 @@ struct sennit_worker {
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
   // Constant data that other workers read. Two lines apart from changing data, because the processor fetches
   // lines in pairs.
-  alignas(128) sennit::detail::parallel_runtime* shared = nullptr;  // null: a local runtime's worker
-  sennit::detail::stack_shape usual_stack;                          // for fibers that request no other
+  alignas(128) sennit::detail::parallel_runtime* shared;  // null: a local runtime's worker
+  const sennit::detail::worker_operations& operations;
+  sennit::detail::stack_shape usual_stack;  // for fibers that request no other
   sennit::detail::stack_memory stack_memory;
   std::unique_ptr<sennit::detail::driver> driver;
   std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // for fibers that have none
@@ -131,8 +147,12 @@ struct sennit_worker {
   sennit::detail::coroutine_frame* attached = nullptr;  // the entered fiber's stack, until it is attached
 #endif
 
+  // A local runtime's.
+  sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack);
+  // One of several.
   sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack,
-                sennit::detail::parallel_runtime* of = nullptr);
+                const sennit::detail::worker_operations& operations, sennit::detail::parallel_runtime* of,
+                sennit::detail::fiber_limit& limit);
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
   sennit_worker& operator=(const sennit_worker&) = delete;
