@@ -9,8 +9,8 @@ function(sennit_precompile target)
 endfunction()
 
 # For who compiles the library's sources.
-set(sennit_library_headers "${PROJECT_SOURCE_DIR}/include/sennit/detail/sched/parallel.hpp"
-  "${PROJECT_SOURCE_DIR}/include/sennit/detail/sched/wait.hpp" <algorithm> <cerrno> <chrono>
+set(sennit_library_headers "${PROJECT_SOURCE_DIR}/include/sennit/detail/parallel/worker_inline.hpp"
+  "${PROJECT_SOURCE_DIR}/include/sennit/detail/wait/wait.hpp" <algorithm> <cerrno> <chrono>
   <condition_variable> <cstdio> <cstdlib> <cstring> <exception> <memory> <mutex>
   <optional> <string> <system_error> <utility> <vector>)
 

@@ -82,7 +82,7 @@ bool is_thunk_of(const llvm::Function& function, const llvm::SmallPtrSetImpl<con
          });
 }
 
-// src/sched/no_yield_calls.cpp has each of them with sennit_ before its name.
+// src/preempt/no_yield_calls.cpp has each of them with sennit_ before its name.
 constexpr llvm::StringLiteral replaced[] = {"pthread_mutex_lock",
                                             "pthread_mutex_trylock",
                                             "pthread_mutex_timedlock",

@@ -12,7 +12,7 @@
 //
 // Functions of libc that lock and unlock, or call back, and libstdc++'s for the initialisation of static
 // variables, are replaced: sennit_pthread_mutex_lock calls the original, and counts for the fiber
-// (src/sched/no_yield_calls.cpp). Code that takes their addresses gets the replacements, too.
+// (src/preempt/no_yield_calls.cpp). Code that takes their addresses gets the replacements, too.
 #pragma once
 
 #include <llvm/CodeGen/MachineBasicBlock.h>

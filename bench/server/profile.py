@@ -26,7 +26,7 @@ FRONTS = ("fiber", "callback")
 # Files to parts, first match counts. A file is the one where the code stands, wherever it was inlined.
 PARTS = (
     ("sennit: switch (arch)", r"sennit/detail/arch/|src/arch/"),
-    ("sennit: scheduler (sched, coro)", r"sennit/detail/(sched|coro|stack)/|src/(sched|coro|stack)/|local/runtime|local/fiber"),
+    ("sennit: scheduler (sched, coro)", r"(sennit/detail|src)/(stack|coro|timer|sched|parallel|wait|runtime|cont)/|local/runtime|local/fiber"),
     ("sennit: io", r"sennit/detail/io/|src/io/|sennit/local/"),
     ("the front", r"kv_server/fronts/"),
     ("protocol, commands, store", r"examples/kv_server/|c\+\+/12/"),

@@ -3,7 +3,7 @@
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
-#include "sennit/detail/sched/timer_wheel.hpp"
+#include "sennit/detail/timer/timer_wheel.hpp"
 
 namespace {
 

@@ -28,7 +28,7 @@
 #include "sennit/detail/cont/stoppable_wait.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
-#include "sennit/detail/sched/deadline.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit {
 

@@ -1,5 +1,5 @@
 // sennit::dump: lists every fiber of the process, what it waits for, for how long, and its backtrace.
-// room: sched
+// room: observe
 //
 //   sennit::dump_on_signal();  // from now on, kill -QUIT (or Ctrl-\) prints it
 //

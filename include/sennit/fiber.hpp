@@ -1,6 +1,6 @@
 // sennit::fiber: a handle of a fiber of a parallel runtime, and the functions that a fiber calls for
 // itself.
-// room: sched
+// room: runtime
 //
 //   sennit::runtime runtime;
 //   runtime.run([] {
@@ -28,9 +28,9 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/misuse.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit {
 

@@ -1,5 +1,5 @@
 // sennit::no_deadline: a deadline that never passes.
-// room: sched
+// room: timer
 //
 //   const auto until = limit ? std::chrono::steady_clock::now() + *limit : sennit::no_deadline;
 //   stream.write_all(request, until);

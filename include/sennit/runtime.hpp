@@ -1,5 +1,5 @@
 // sennit::runtime: fibers on all cores.
-// room: sched
+// room: runtime
 //
 //   sennit::runtime runtime;  // one worker thread for each CPU that the process may use
 //   long result = runtime.run([] {
@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/run_policy.hpp"
 

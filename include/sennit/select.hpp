@@ -19,10 +19,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/basic_channel.hpp"
 #include "sennit/detail/sync/select_case.hpp"
 #include "sennit/detail/sync/select_wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit {
 

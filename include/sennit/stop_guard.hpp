@@ -1,5 +1,5 @@
 // sennit::stop_guard: ends a fiber's waits when a stop is requested.
-// room: sched
+// room: wait
 //
 //   std::stop_source stop;
 //   auto fiber = sennit::spawn([token = stop.get_token()] {
@@ -18,7 +18,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "sennit/detail/sched/stop.hpp"
+#include "sennit/detail/wait/stop.hpp"
 
 namespace sennit {
 

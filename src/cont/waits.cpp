@@ -1,7 +1,7 @@
 // Waits without a stack that need no object.
 #include "sennit/detail/cont/waits.hpp"
 
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

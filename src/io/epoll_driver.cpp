@@ -14,7 +14,7 @@
 #include <mutex>
 #include <system_error>
 
-#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 
 namespace sennit::detail {

@@ -11,9 +11,9 @@
 #include <optional>
 #include <system_error>
 
-#include "sched/service_thread.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 #include "sennit/stop_guard.hpp"
+#include "system/service_thread.hpp"
 
 namespace sennit {
 namespace detail {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "sennit/detail/arch/never_destroyed.hpp"
-#include "sennit/detail/sched/slot.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/slot.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

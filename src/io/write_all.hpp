@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "sennit/detail/io/socket.hpp"
-#include "sennit/detail/sched/stop.hpp"
+#include "sennit/detail/wait/stop.hpp"
 #include "sennit/stop_guard.hpp"
 #include "sennit/write_error.hpp"
 

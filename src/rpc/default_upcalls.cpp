@@ -4,7 +4,7 @@
 #include <atomic>
 #include <memory>
 
-#include "sennit/detail/sched/parallel.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
 
 namespace sennit::detail {
 

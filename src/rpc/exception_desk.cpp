@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "fault/write_message.hpp"
-#include "sched/pinned_for_now.hpp"
+#include "parallel/pinned_for_now.hpp"
 #include "sennit/detail/fault/unwind.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/sched/frame_cleanup.hpp"
-#include "sennit/detail/sched/parallel.hpp"
-#include "sennit/detail/sched/stop.hpp"
+#include "sennit/detail/wait/stop.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/local/exception_server.hpp"
 

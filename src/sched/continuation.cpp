@@ -10,8 +10,8 @@
 #include <exception>
 #include <thread>
 
-#include "sennit/detail/sched/parallel.hpp"
-#include "sennit/detail/sched/scope_member.hpp"
+#include "sennit/detail/sched/hooks.hpp"
+#include "sennit/detail/sched/spawn.hpp"
 
 namespace sennit::detail {
 
@@ -75,13 +75,7 @@ void continuation_access::keep_values(continuation& made, const fiber& f) {
 void continuation_access::keep_far(continuation& made, const fiber& f) {
   keep_values(made, f);
   if ((f.flags.unusual & is_of_scope) != 0)
-    made.code_ = &scope_member::of(f).lead_to(*made.code_);
-}
-
-void continuation_access::bind(continuation& made, scope_member& to) {
-  make_far(made);
-  made.far_->locals = &to;
-  made.code_ = &to.lead_to(*made.code_);
+    made.code_ = &scope_code(f, *made.code_);
 }
 
 void continuation_access::make_far(continuation& made) {
@@ -127,7 +121,7 @@ fiber& stackless_make(worker& w, continuation&& begins) {
   f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
   f.id = 0;
   if (f.far != nullptr && f.far->locals != nullptr)
-    scope_member::of(f).begin(f);
+    scope_fiber_begins(f);
   return f;
 }
 
@@ -161,14 +155,9 @@ void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far
   std::copy_n(far.name, sizeof f.name, f.name);
 }
 
-void attach_scope(fiber& f) noexcept {
-  if ((f.flags.unusual & is_of_scope) != 0)
-    scope_member::of(f).enter(f);
-}
-
 void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
   if ((f.flags.unusual & is_of_scope) != 0)
-    scope_member::of(f).end_wait();
+    scope_wait_ends(f);
   continuation dropped;
   continuation_access::get(f, dropped);
   stack_attach(f, frame);

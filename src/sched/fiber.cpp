@@ -18,10 +18,10 @@
 
 #include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/fault/hook.hpp"
+#include "sennit/detail/sched/hooks.hpp"
 #include "sennit/detail/sched/misuse.hpp"
-#include "sennit/detail/sched/parallel.hpp"
 #include "sennit/detail/sched/registry.hpp"
-#include "sennit/detail/sched/scope_member.hpp"
+#include "sennit/detail/sched/spawn.hpp"
 
 namespace sennit::detail {
 
@@ -357,7 +357,7 @@ void fiber_fail(fiber& f) noexcept {
     fatal_foreign_unwind();
   f.frame->no_yield = 0;  // it may have left C code with a no-yield section, without a cleanup
   if ((f.flags.unusual & is_of_scope) != 0)
-    return scope_member::of(f).fail(std::current_exception());
+    return scope_fiber_fails(f, std::current_exception());
   if (f.home->unwinding)  // it unwinds: an interrupted wait caused the exception
     return;
   if (!f.flags.owned && f.home->shared == nullptr)

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "sennit/detail/sched/spawn.hpp"
-#include "sennit/detail/sched/stop.hpp"
 
 namespace sennit::detail {
 
@@ -488,22 +487,6 @@ void leave_if_told(const fiber& done) {
 std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word) {
   if (w.ready.current->flags.status == fiber_status::unwinding)
     throw_forced_unwind();
-  return word;
-}
-
-std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
-  fiber& self = *w.ready.current;
-  const local_stop_watch watch;
-  if (watch.told()) {
-    self.flags.status = as;
-    self.object = why.object;
-    stop_waiting(self);
-    self.flags.status = fiber_status::stopped;  // it runs, and has not parked
-    throw_cancelled();
-  }
-  const std::uintptr_t word = park_unstoppable(w, as, why);
-  if (self.flags.status == fiber_status::stopped)
-    throw_cancelled();
   return word;
 }
 

@@ -12,11 +12,9 @@
 #include <utility>
 
 #include "sennit/detail/fault/handler.hpp"
-#include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/sched/hooks.hpp"
 #include "sennit/detail/sched/misuse.hpp"
-#include "sennit/detail/sched/parallel_worker.hpp"
 #include "sennit/detail/sched/spawn.hpp"
-#include "sennit/detail/sched/stopped_workers.hpp"
 
 namespace sennit::detail {
 
@@ -31,14 +29,6 @@ const stack_record* running_fibers_record() noexcept {
 }
 
 }  // namespace
-
-unsigned process_generation() noexcept {
-  static std::atomic<unsigned> forks{0};
-  static const int registered =
-      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(registered);  // if this fails for lack of memory, forks go unnoticed
-  return forks.load(std::memory_order_relaxed);
-}
 
 void host_enters(worker& w) noexcept {
   if (w.process != process_generation()) [[unlikely]] {
@@ -143,9 +133,9 @@ using namespace sennit::detail;
 sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual)
     : sennit_worker(policy, usual, local_operations, nullptr, own_limit) {}
 
-sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual,
-                             const worker_operations& operations, parallel_runtime* of, fiber_limit& limit)
-    : ready(policy), shared(of), operations(operations), usual_stack(usual), limit(&limit), pace(policy) {
+sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, const worker_operations& does,
+                             parallel_runtime* of, fiber_limit& most)
+    : ready(policy), shared(of), operations(does), usual_stack(usual), limit(&most), pace(policy) {
   if (of != nullptr)
     ready.refuse();
   watch_locks();

@@ -1,7 +1,7 @@
 // What the check of owner_path.cpp must not let pass.
 #include <atomic>
 
-#include "sennit/detail/sched/work_ring.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
 #include "sennit/fiber.hpp"
 
 using sennit::detail::fiber;

@@ -1,6 +1,6 @@
 // What a worker does at its own ring, and a fiber that yields to the next: nothing of it is to be an atomic
 // read-modify-write.
-#include "sennit/detail/sched/work_ring.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
 #include "sennit/fiber.hpp"
 
 using sennit::detail::fiber;

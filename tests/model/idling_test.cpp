@@ -3,7 +3,7 @@
 //
 // Left out: posts to a certain worker (inbox_test.cpp); a look outside while fibers run; and that lone
 // fibers are stolen, and stuck workers robbed, only if those have not dispatched.
-#include "sennit/detail/sched/idling.hpp"
+#include "sennit/detail/parallel/idling.hpp"
 
 #include <array>
 #include <functional>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "model.hpp"
-#include "sennit/detail/sched/parallel.hpp"
-#include "sennit/detail/sched/sleepers.hpp"
-#include "sennit/detail/sched/work_ring.hpp"
+#include "sennit/detail/parallel/sleepers.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "model.hpp"
 #include "sennit/detail/io/side.hpp"
 #include "sennit/detail/sched/claim.hpp"
-#include "sennit/detail/sched/slot.hpp"
+#include "sennit/detail/wait/slot.hpp"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // A descriptor is used again while the waker of its former fiber still holds its address.
 //
 // Both fibers wait in a word (slot.hpp), with a claim, at the same addresses. The first has a deadline. What
-// src/sched/wait.cpp does around these is mirrored: wait_with_claim, until_let_go, end_slot_wait and
+// src/wait/wait.cpp does around these is mirrored: wait_with_claim, until_let_go, end_slot_wait and
 // shared_timers::fire_due.
 #include <array>
 
 #include "model.hpp"
 #include "sennit/detail/sched/claim.hpp"
-#include "sennit/detail/sched/slot.hpp"
+#include "sennit/detail/wait/slot.hpp"
 
 namespace {
 

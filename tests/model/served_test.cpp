@@ -1,6 +1,6 @@
 // A waiter that was served may destroy the object at once, of each kind of waiter.
 //
-// The claim (served_claim.hpp), the list and its lock are real. What wait.hpp, src/sched/wait.cpp and
+// The claim (served_claim.hpp), the list and its lock are real. What wait.hpp, src/wait/wait.cpp and
 // basic_wait_queue.hpp do around them is mirrored. The frame of a wait and the object end at the first moment
 // that is allowed: the waiter destroys the object when its wait has ended, or the waker when its call has.
 #include "sennit/detail/sched/served_claim.hpp"

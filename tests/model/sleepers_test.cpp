@@ -1,5 +1,5 @@
 // Workers that sleep when there is no work, and threads that make some.
-#include "sennit/detail/sched/sleepers.hpp"
+#include "sennit/detail/parallel/sleepers.hpp"
 
 #include <tuple>
 

@@ -1,6 +1,6 @@
 // An owner that pushes and pops while others steal: each item is taken once, none is lost, and none is taken
 // before its context is there. If the owner takes only the oldest, they go in order.
-#include "sennit/detail/sched/work_ring.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model.hpp"
-#include "sennit/detail/sched/sleepers.hpp"
+#include "sennit/detail/parallel/sleepers.hpp"
 
 namespace {
 

@@ -50,7 +50,7 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(rows["arch"], ["1", "2"])  # files, lines
         self.assertEqual(rows["stack"], ["2", "3", "-"])
         self.assertEqual(rows["coro"], ["1", "3", "1", "-", "-"])  # includes arch once
-        self.assertEqual(rows["sched"], ["1", "2", "-", "1", "-", "1"])
+        self.assertEqual(rows["sched"], ["1", "2", "-", "1", "-", "1", "-", "-"])
 
     def test_nothing_is_accepted(self):
         self.assertEqual(run_on({})[0], 0)

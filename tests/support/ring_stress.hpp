@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "sennit/detail/sched/work_ring.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
 
 namespace support {
 

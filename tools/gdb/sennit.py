@@ -7,7 +7,7 @@
   (gdb) sennit bt NAME       the same, by its name
   (gdb) sennit bt all        of every fiber
 
-What is where in memory is read from the table sennit_debug in the library (src/sched/registry.cpp). Backtraces
+What is where in memory is read from the table sennit_debug in the library (src/observe/registry.cpp). Backtraces
 go by the tables that exceptions go by, so no frame pointers are needed. x86-64 only, so far.
 """
 import re

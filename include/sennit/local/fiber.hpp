@@ -20,9 +20,9 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::detail {
 struct handle_access;  // capi's

@@ -1,5 +1,5 @@
 // sennit::local::runtime: fibers on one thread, without atomic operations between them.
-// room: sched
+// room: runtime
 //
 //   sennit::local::runtime runtime;
 //   int answer = runtime.run([] {
@@ -21,8 +21,8 @@
 
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/spawn.hpp"
-#include "sennit/detail/sched/stop.hpp"
 #include "sennit/detail/sched/watchdog.hpp"
+#include "sennit/detail/wait/stop.hpp"
 #include "sennit/local/fiber.hpp"
 #include "sennit/run_policy.hpp"
 

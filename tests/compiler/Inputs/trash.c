@@ -94,7 +94,7 @@ void trash_and_count(void* stack) {
   trash_vectors();
 }
 
-// What src/sched/no_yield_calls.cpp calls.
+// What src/preempt/no_yield_calls.cpp calls.
 void sennit_no_yield_begin(void) {}
 void sennit_no_yield_end(void) {}
 

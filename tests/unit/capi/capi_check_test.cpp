@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "check.h"
-#include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/observe/held_locks.hpp"
 #include "support/child.hpp"
 
 int capi_failed_line = 0;

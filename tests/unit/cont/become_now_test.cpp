@@ -14,7 +14,7 @@
 
 #include "sennit/become.hpp"
 #include "sennit/coroutine.hpp"
-#include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/observe/held_locks.hpp"
 #include "sennit/generator.hpp"
 #include "sennit/no_yield_guard.hpp"
 #include "sennit/stop_guard.hpp"

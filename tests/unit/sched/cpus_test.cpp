@@ -1,5 +1,5 @@
 // How many CPUs there are for us: made-up trees of /proc and /sys, and the real affinity.
-#include "sennit/detail/sched/cpus.hpp"
+#include "sennit/detail/parallel/cpus.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 // A fiber that switches with a pthread lock held is reported if the library knows of the lock: in builds with
 // assertions, without a sanitizer. (In a build with a sanitizer, the sanitizer would report these tests.)
-#include "sennit/detail/sched/held_locks.hpp"
+#include "sennit/detail/observe/held_locks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Whether it pays to help: what is remembered of it, and that a runtime goes by it.
-#include "sennit/detail/sched/help.hpp"
+#include "sennit/detail/parallel/help.hpp"
 
 #include <gtest/gtest.h>
 

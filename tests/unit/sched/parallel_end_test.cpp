@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 #include "sennit/runtime.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // The wheel of deadlines: its edges, one by one, and many deadlines.
-#include "sennit/detail/sched/timer_wheel.hpp"
+#include "sennit/detail/timer/timer_wheel.hpp"
 
 #include <gtest/gtest.h>
 

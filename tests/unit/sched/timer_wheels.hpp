@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "sennit/detail/sched/timer_wheel.hpp"
+#include "sennit/detail/timer/timer_wheel.hpp"
 
 namespace timer_wheel_test {
 

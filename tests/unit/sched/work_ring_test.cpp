@@ -1,5 +1,5 @@
 // The ring on real threads: tests/model explores all interleavings; this checks that it works natively, too.
-#include "sennit/detail/sched/work_ring.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
 
 #include <gtest/gtest.h>
 

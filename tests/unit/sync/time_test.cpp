@@ -13,7 +13,7 @@
 
 #include "sennit/become.hpp"
 #include "sennit/condition_variable_any.hpp"
-#include "sennit/detail/sched/deadline.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 #include "sennit/local/condition_variable_any.hpp"
 #include "sennit/select.hpp"
 #include "sennit/stop_guard.hpp"

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "sennit/detail/cont/become.hpp"
-#include "sennit/detail/sched/token_watch.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/token_watch.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

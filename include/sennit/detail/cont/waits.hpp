@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "sennit/detail/cont/become.hpp"
-#include "sennit/detail/sched/parallel.hpp"
-#include "sennit/detail/sched/token_watch.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
+#include "sennit/detail/wait/token_watch.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/local/fiber.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/io/source.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

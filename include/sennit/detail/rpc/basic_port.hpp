@@ -14,7 +14,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/port_calls.hpp"
-#include "sennit/detail/sched/deadline.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit {
 

@@ -36,8 +36,8 @@
 #include "sennit/detail/rpc/call_state.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/frame_cleanup.hpp"
-#include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

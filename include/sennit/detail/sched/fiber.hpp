@@ -11,17 +11,14 @@
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/arch/look.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 #include "sennit/detail/sched/claim.hpp"
-#include "sennit/no_deadline.hpp"
+#include "sennit/detail/timer/clock.hpp"
 
 struct sennit_worker;
 
 namespace sennit::detail {
-
-using clock = std::chrono::steady_clock;
-using time_point = clock::time_point;
-inline constexpr time_point never = no_deadline;
 
 enum class fiber_status : std::uint8_t {
   unused,
@@ -116,12 +113,6 @@ enum class waiter_kind : std::uint8_t {
 
 inline constexpr bool says_parked(fiber_status s) noexcept {
   return s >= fiber_status::parked && s <= fiber_status::joining;
-}
-
-// Reads an object that its owner may be changing, each word in one piece.
-template <class T>
-SENNIT_UNSANITIZED T look(const T& at) noexcept {
-  return *const_cast<const volatile T*>(&at);
 }
 
 inline bool owner_note::blocks_caller() const noexcept {
@@ -219,7 +210,7 @@ struct alignas(128) fiber : waiter {
   };
   union {
     fiber* joiner = nullptr;
-    std::atomic<std::uintptr_t> ended;  // (parallel runtimes) see parallel.hpp
+    std::atomic<std::uintptr_t> ended;  // (parallel runtimes) see parallel/worker_inline.hpp
   };
   union {
     // Local runtimes: the distance to the descriptor of a fiber that ran next after an earlier wait; 0: none

@@ -13,8 +13,6 @@ struct sennit_worker;
 
 namespace sennit::detail {
 
-struct parallel_runtime;
-
 struct idle_stacks {
   static constexpr std::size_t most_idle = 128;
   static constexpr std::size_t at_once = 256;  // few enough that fibers that become ready do not wait long
@@ -24,11 +22,15 @@ struct idle_stacks {
   std::size_t made = 0;  // (worker) if few, there is nothing to give back
   bool taken = false;    // (parallel runtime) a worker has taken one since the last look
   time_point due{};
+
+  // Takes up to at_once finished fibers off a list, and returns them.
+  static fiber* cut(fiber*& list) noexcept;
+  // Gives back the fibers of a list, and their stacks. Returns how many there were.
+  static std::size_t destroy(fiber* list) noexcept;
 };
 
 // Returns until when a worker that may sleep until `until` should sleep. Sets `looked` when there is no more
 // to give back. That holds until a fiber runs.
 time_point trim_idle_stacks(sennit_worker& w, time_point until, bool& looked) noexcept;
-time_point trim_idle_stacks(parallel_runtime& of, time_point until) noexcept;
 
 }  // namespace sennit::detail

@@ -1,7 +1,7 @@
 // A thread that inspects all workers now and then, while a runtime asks for it. Is a worker stuck in a fiber,
 // or do all wait for something that cannot happen?
 //
-// It is a separate thread, although workers watch each other (parallel_work.cpp): there may be only one
+// It is a separate thread, although workers watch each other (parallel/find_work.cpp): there may be only one
 // worker, or all may be stuck. It reads only what is written anyway, so workers pay no cost for it.
 #pragma once
 

@@ -36,9 +36,10 @@
 #include "sennit/detail/sched/look_pace.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
 #include "sennit/detail/sched/time_slice.hpp"
-#include "sennit/detail/sched/timer_wheel.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
+#include "sennit/detail/system/process.hpp"
+#include "sennit/detail/timer/timer_wheel.hpp"
 
 namespace sennit::detail {
 
@@ -65,11 +66,6 @@ struct fiber_limit {
   std::size_t most = 0;  // 0: no limit
   std::size_t made = 0;
 };
-
-// How many forks lie between the program's start and this process. A runtime is unusable in a child: it
-// shares its descriptors with the parent, and fibers that run in both would do everything twice. The child
-// may exec, or make its own runtimes.
-unsigned process_generation() noexcept;
 
 // A post from another thread. The worker's thread runs it. A post that never runs is deleted.
 struct posted {
@@ -151,8 +147,8 @@ struct sennit_worker {
   sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack);
   // One of several.
   sennit_worker(sennit::run_policy policy, sennit::detail::stack_shape usual_stack,
-                const sennit::detail::worker_operations& operations, sennit::detail::parallel_runtime* of,
-                sennit::detail::fiber_limit& limit);
+                const sennit::detail::worker_operations& does, sennit::detail::parallel_runtime* of,
+                sennit::detail::fiber_limit& most);
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
   sennit_worker& operator=(const sennit_worker&) = delete;

@@ -9,8 +9,8 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
-#include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/low_lock_waiters.hpp"
+#include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
 namespace sennit::detail {

@@ -9,8 +9,8 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 #include "sennit/wait_options.hpp"
 
 namespace sennit::detail {

@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <utility>
 
-#include "sennit/detail/sched/deadline.hpp"
-#include "sennit/detail/sched/stop.hpp"
+#include "sennit/detail/timer/deadline.hpp"
+#include "sennit/detail/wait/stop.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit::detail {

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::detail {
 

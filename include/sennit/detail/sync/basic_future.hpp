@@ -18,9 +18,9 @@
 #include <variant>
 
 #include "sennit/detail/cont/timed_wait.hpp"
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/future_state.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::detail {
 

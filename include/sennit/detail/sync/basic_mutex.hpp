@@ -5,9 +5,9 @@
 #include <chrono>
 
 #include "sennit/detail/arch/inline.hpp"
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/mutex_word.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 #include "sennit/wait_options.hpp"
 
 namespace sennit::detail {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

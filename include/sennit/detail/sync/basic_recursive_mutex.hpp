@@ -7,8 +7,8 @@
 #include <concepts>
 #include <cstddef>
 
-#include "sennit/detail/sched/deadline.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
+#include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
 namespace sennit::detail {

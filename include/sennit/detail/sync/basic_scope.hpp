@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/sched/deadline.hpp"
-#include "sennit/detail/sched/scope_member.hpp"
+#include "sennit/detail/timer/deadline.hpp"
+#include "sennit/detail/wait/scope_member.hpp"
 
 namespace sennit::detail {
 

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <chrono>
 
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::detail {
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstddef>
 
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::detail {
 

@@ -41,8 +41,8 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/inline.hpp"
-#include "sennit/detail/sched/deadline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::detail {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/inline.hpp"
-#include "sennit/detail/sched/wait.hpp"
 #include "sennit/detail/sched/worker.hpp"
+#include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
 namespace sennit::detail {

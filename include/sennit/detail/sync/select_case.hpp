@@ -14,7 +14,7 @@
 #include <span>
 
 #include "sennit/detail/arch/spin_lock.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sennit/detail/cont/become.hpp"
-#include "sennit/detail/sched/token_watch.hpp"
 #include "sennit/detail/sync/select_case.hpp"
+#include "sennit/detail/wait/token_watch.hpp"
 
 namespace sennit::detail {
 

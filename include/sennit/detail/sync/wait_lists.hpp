@@ -6,7 +6,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
-#include "sennit/detail/sched/wait.hpp"
+#include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 

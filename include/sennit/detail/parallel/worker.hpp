@@ -1,0 +1,111 @@
+// The data of a parallel runtime's worker, beside that of every worker (worker.hpp), and the data that the
+// workers of a runtime share. For what its fibers do, see worker_inline.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "sennit/detail/arch/countdown.hpp"
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/parallel/help.hpp"
+#include "sennit/detail/parallel/shared_timers.hpp"
+#include "sennit/detail/parallel/sleepers.hpp"
+#include "sennit/detail/parallel/work_ring.hpp"
+#include "sennit/detail/sched/inbox.hpp"
+#include "sennit/detail/sched/registry.hpp"
+#include "sennit/detail/sched/watchdog.hpp"
+#include "sennit/detail/sched/worker.hpp"
+
+namespace sennit::detail {
+
+#if !defined(SENNIT_RING_CAPACITY)  // tests make it small
+#define SENNIT_RING_CAPACITY 256
+#endif
+inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
+
+// For tests. Runtimes made while it is true scatter their fibers. A fiber that becomes ready, or yields,
+// moves to the worker after its last one.
+inline constinit std::atomic<bool> scatter_fibers{false};
+
+// For the policy hybrid, once the slot's budget is spent (policy.cpp). Until it is renewed, `left`
+// more fibers of the ring must run, and `had` have run. The next dispatch notices that none are left.
+struct hybrid_turns {
+  unsigned left = 0;
+  unsigned had = 0;
+};
+
+// The data that a worker touches at every dispatch: in one line, with the ring except its places.
+struct alignas(64) dispatching {
+  dispatching(run_policy policy, bool scatters);
+
+  countdown dispatches;  // until the next poll; other workers read it to see dispatches
+  unsigned slot_left;
+  const bool direct;  // no test, free fences: a fiber that yields enters the next one itself
+  const bool plain;   // and fifo, by going round the ring
+  using ring_type = work_ring<fiber*, ring_capacity>;
+  ring_type ring;
+};
+
+struct parallel_worker final : sennit_worker, dispatching {
+  parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, stack_shape usual_stack);
+
+  const run_policy policy;
+  // Used by the owner, rarely.
+  parallel_runtime& runtime;
+  const unsigned index;
+  std::uint32_t random;  // where it begins to steal
+  hybrid_turns turns;
+  time_point last_watch{};
+  // Used by all workers.
+  detail::inbox<fiber> arrivals;  // fibers that are pinned here and woken elsewhere
+  shared_timers timers;
+  std::atomic<unsigned> seen_dispatches{0};  // for the watcher
+  watched_run watched;
+  detail::help help;
+
+  const registration known{*this};  // the last member
+};
+
+// The data that a runtime's workers share.
+struct parallel_runtime {
+  parallel_runtime(unsigned workers, run_policy policy, stack_shape usual_stack,
+                   const watchdog_wish& watched_for, clock::duration time_slice, std::size_t max_fibers);
+  ~parallel_runtime();
+  parallel_runtime(const parallel_runtime&) = delete;
+  parallel_runtime& operator=(const parallel_runtime&) = delete;
+
+  // Adds ready fibers that no worker has.
+  void inject(const fiber_chain& ready) noexcept;
+  void stop() noexcept;
+  void unwind() noexcept;
+  std::size_t fibers() const noexcept;
+
+  sleepers<> asleep;
+  std::atomic<unsigned> searching{0};  // workers that search; meanwhile no sleeper need be woken
+  std::atomic<bool> watched{false};    // a sleeper checks every millisecond whether a worker is stuck
+  std::atomic<bool> stopping{false};
+  std::atomic<unsigned> guests{0};  // other threads that are making a fiber ready
+
+  // Ready fibers that no worker has: made ready from outside, or too many for a ring.
+  spin_lock injected_lock;
+  fiber_chain injected;
+  std::atomic<bool> any_injected{false};  // for readers without the lock
+
+  // Finished fibers for workers that have none.
+  spin_lock spare_lock;
+  fiber* spare = nullptr;
+  struct idle_stacks idle_stacks;  // under spare_lock
+  fiber_limit limit;               // under descriptors_lock()
+
+  const stack_shape usual_stack;
+  const bool scatters = scatter_fibers.load(std::memory_order_relaxed);
+  const watchdog_use watchdog;
+  std::vector<std::unique_ptr<parallel_worker>> workers;
+  std::vector<std::thread> threads;
+};
+
+}  // namespace sennit::detail

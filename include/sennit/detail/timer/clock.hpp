@@ -1,0 +1,14 @@
+// The clock of all deadlines.
+#pragma once
+
+#include <chrono>
+
+#include "sennit/no_deadline.hpp"
+
+namespace sennit::detail {
+
+using clock = std::chrono::steady_clock;
+using time_point = clock::time_point;
+inline constexpr time_point never = no_deadline;
+
+}  // namespace sennit::detail

@@ -1,0 +1,95 @@
+// The data of a scope's fiber (basic_scope.hpp), from its beginning to its end, with and without a stack. It
+// reports the fiber's end, exceptions and faults to the scope, and lets the scope's stop end the fiber's
+// waits.
+//
+// It is the first of the fiber's fiber-local values. So it moves with the fiber, and is destroyed last: this
+// is how the scope sees the end. Exceptions of the fiber go to it instead of to a joiner.
+//
+//   with a stack      its link is the outermost of the fiber's guards (stop.hpp)
+//   without           the continuation's code is its own, `code_`, which leads to the real one. The lock
+//                     protects whether the fiber waits there. A stop removes the fiber from what it waits
+//                     for, as the runtime's end does. Then the continuation is destroyed, and the fiber ends.
+//
+// Fibers without a scope pay nothing for this: their continuations' code is called directly.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <stop_token>
+
+#include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sched/continuation.hpp"
+#include "sennit/detail/wait/stop.hpp"
+#include "sennit/fiber_local.hpp"
+
+namespace sennit::detail {
+
+class scope_member : public local_value {
+public:
+  static constexpr std::uint64_t its_key = ~std::uint64_t{0};  // reserved
+
+  // For a fiber that has one, on any stack or none.
+  static scope_member& of(const fiber& f) noexcept;
+
+  // The calling fiber owns it from now on.
+  void begin() noexcept;
+  // For a fiber that begins without a stack, with a continuation that bind() has prepared.
+  void begin(fiber& f) noexcept;
+  // Throws std::bad_alloc.
+  void bind(continuation& begins);
+
+  // Returns where the calling fiber's faults go by its scope, or null.
+  static const fault_hook* faults_of_caller() noexcept;
+
+  // Reports the exception with which one of the fiber's functions ended.
+  virtual void fail(std::exception_ptr error) noexcept = 0;
+
+  // The fiber has got a stack: its waits there see the stop, and its faults go to the scope's hook. leave()
+  // ends that, when its function has been left.
+  void enter(fiber& f) noexcept;
+  void leave(fiber& f) noexcept;
+
+  // Returns the code to use instead of `real`.
+  continuation_code& lead_to(continuation_code& real) noexcept;
+  // Called first when the fiber has a stack again. Returns true if a stop has ended the wait.
+  bool end_wait() noexcept;
+
+protected:
+  // Called in a fiber of the same kind of runtime. `faults` may be null. Throws std::bad_alloc.
+  scope_member(std::stop_token token, const fault_hook* faults,
+               void (*destroyed_by)(local_value& self) noexcept);
+  ~scope_member() = default;
+
+private:
+  struct leading_code : continuation_code {
+    scope_member* of = nullptr;
+    continuation_code* real = nullptr;
+  };
+  static leading_code& code_of(fiber& f) noexcept { return static_cast<leading_code&>(continuation_of(f)); }
+  static continuation run(fiber& f, coroutine_frame& frame);
+  static bool file(void* place, void* from, fiber& f) noexcept;
+  static bool woken(void* place, fiber& f) noexcept;
+  static bool withdraw(wait_site& site, fiber& f) noexcept;
+
+  struct tell {
+    scope_member& of;
+    void operator()() const noexcept { of.stop(); }
+  };
+  void stop() noexcept;
+  void arm(fiber& f) noexcept;
+  // Under the lock: removes the stackless fiber from what it waits for. Returns false if a waker has done
+  // that.
+  bool take_out() noexcept;
+
+  std::stop_token token_;
+  const fault_hook* const faults_;
+  stop_link link_;
+  fiber* who_ = nullptr;
+  spin_lock lock_;
+  bool waits_ = false;    // without a stack
+  bool stopped_ = false;  // a stop has ended such a wait
+  leading_code code_;
+  std::optional<std::stop_callback<tell>> callback_;  // destroyed first: then no thread calls stop() any more
+};
+
+}  // namespace sennit::detail

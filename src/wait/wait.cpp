@@ -1,0 +1,321 @@
+// Waits that several events may end, and the ends of fibers.
+#include "sennit/detail/wait/wait.hpp"
+
+#include <poll.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "sennit/detail/sched/hooks.hpp"
+#include "sennit/detail/wait/slot.hpp"
+#include "sennit/detail/wait/token_watch.hpp"
+#include "system/futex.hpp"
+
+namespace sennit::detail {
+
+namespace {
+
+// Sleeps while the word is `expected`, until the deadline at most. May return early.
+#if defined(SENNIT_TSAN)
+// TSan delivers signals only in calls that it knows, and futex is not one of them.
+void sleep_while(std::atomic<claim_state>&, claim_state, time_point) noexcept {
+  ::poll(nullptr, 0, 1);
+}
+#else
+void sleep_while(std::atomic<claim_state>& word, claim_state expected, time_point deadline) noexcept {
+  timespec until{};
+  const auto since = deadline.time_since_epoch();
+  if (deadline != never && since.count() > 0) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+    until = {seconds.count(), (since - seconds).count()};
+  }
+  futex_wait(word, expected, deadline == never ? nullptr : &until);
+}
+#endif
+
+}  // namespace
+
+void wake_thread(std::atomic<claim_state>& word) noexcept {
+  futex_wake(word, 1);
+}
+
+void fiber_timer::arm(fiber& who, wait_claim& claim, time_point deadline) noexcept {
+  if (deadline == never)
+    return;
+  who_ = &who;
+  claim_ = &claim;
+  at_ = &running_parallel().timers;
+  at_->add(*this, deadline);
+}
+
+void shared_timers::note_earliest() noexcept {
+  earliest_.store(wheel_.earliest().time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void shared_timers::add(fiber_timer& timer, time_point when) noexcept {
+  const std::lock_guard hold(lock_);
+  wheel_.add(timer, when);
+  note_earliest();
+}
+
+void shared_timers::cancel(fiber_timer& timer) noexcept {
+  const std::lock_guard hold(lock_);
+  wheel_.remove(timer);
+  note_earliest();
+}
+
+void shared_timers::fire_due(time_point now) noexcept {
+  for (;;) {
+    lock_.lock();
+    auto* due = static_cast<fiber_timer*>(wheel_.take_due(now));
+    fiber* const who = due != nullptr ? due->who_ : nullptr;
+    // Under the lock: once the claim is taken, only the lock keeps the timer alive.
+    const claim_result result =
+        due != nullptr ? due->claim_->take(claim_state::timed_out) : claim_result::lost;
+    if (due == nullptr)
+      note_earliest();
+    lock_.unlock();
+    if (due == nullptr)
+      return;
+    if (result == claim_result::parked && recognize(*who))
+      parallel_ready_in_turn(*who, fiber_status::timed_out);
+  }
+}
+
+namespace {
+
+// The waiters that the calling thread has taken, and has not let go yet.
+constinit thread_local basic_served_claim<>* taken_last = nullptr;
+
+}  // namespace
+
+bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
+  who = nullptr;
+  claimed_wait& of = *w.of;
+  fiber* const waits = of.who_;
+  if (of.local_ && !waits->is_parked())
+    return false;  // its deadline or its runtime's end came first
+  const claim_result result = of.claim_.serve(taken_at(w.number), taken_last);
+  if (result == claim_result::lost)
+    return false;
+  if (result == claim_result::parked)
+    who = waits;
+  for (claimed_waiter* each = w.beside; each != nullptr && each != &w; each = each->beside)
+    leave_list(*each);
+  return true;
+}
+
+void let_go_of_taken() noexcept {
+  basic_served_claim<>::let_go(taken_last, wake_thread);
+}
+
+claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind among) noexcept
+    : site_(why, *this), deadline_(deadline) {
+  const worker* const w = this_worker();
+  if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
+    who_ = w->ready.current;
+    local_ = w->shared == nullptr;
+  } else {
+    claim_.set_sleeps();
+  }
+  own(node_);
+}
+
+claimed_wait::claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept
+    : site_(reason, *this), who_(&who), local_(who.home->shared == nullptr), deadline_(deadline) {
+  own(node_);
+}
+
+bool claimed_wait::withdraw_from(wait_site& site, fiber&) noexcept {
+  return static_cast<site_type&>(site).self->withdraw();
+}
+
+bool claimed_wait::wait() {
+  if (local_) {
+    wait_as_local_fiber();
+  } else {
+    stop_.arm(who_, claim_);
+    if (who_ != nullptr) {
+      wait_as_fiber();
+    } else {
+      // Fibers of local runtimes may hold pthread locks here.
+      if (const worker* const w = this_worker(); w == nullptr || !w->ready.running())
+        sennit_should_hold_no_lock("waits", site_.reason);
+      wait_as_thread();
+    }
+    stopped_ = stop_.end();
+  }
+  return was_served();
+}
+
+bool claimed_wait::file(token_watch* stop) noexcept {
+  if (local_)
+    who_->flags.status = fiber_status::parked;
+  else
+    timer_.arm(*who_, claim_, deadline_);
+  if (stop != nullptr)
+    stop->arm(*who_, &claim_);
+  return claim_.park();
+}
+
+// Everything is on one thread: the fiber is parked, or its wait has ended.
+void claimed_wait::wait_as_local_fiber() {
+  struct ending {
+    wait_claim& claim;
+    ~ending() { claim.take(claim_state::timed_out); }
+  } const however{claim_};
+  if (claim_.park())
+    park_until(running_worker(), fiber_status::parked, {site_.reason, site_.object}, deadline_);
+}
+
+void claimed_wait::wait_as_fiber() noexcept {
+  timer_.arm(*who_, claim_, deadline_);
+  try {
+    parallel_block(running_parallel(), site_, [this](fiber&) { return claim_.park(); });
+  } catch (const forced_unwind&) {
+    claim_.take(claim_state::timed_out);  // unless the runtime's end has taken it
+    told_ = !is_taken(claim_.state());
+    if (!told_)  // it has received something: its next wait throws
+      running_parallel().ready.current->flags.told = telling::due;
+  }
+}
+
+namespace {
+
+// For reports: a fiber of a local runtime blocks its thread, if one runs.
+class blocked_thread {
+public:
+  blocked_thread(const wait_site& site, time_point deadline) noexcept {
+    worker* const w = this_worker();
+    if (w == nullptr || !w->ready.running() || w->ready.current->flags.stackless)
+      return;  // no fiber runs, or its state is being moved, and there is no space for the reason
+    runs_ = w->ready.current;
+    status_ = runs_->flags.status;
+    waits_for(*runs_, {site.reason, site.object});
+    store_in_turn(runs_->flags.status, fiber_status::blocks_thread);  // a reader that sees this also reads
+                                                                      // the other fields
+    if (deadline == never)
+      rest_ = &w->rest;
+    count_rest();
+  }
+  ~blocked_thread() {
+    count_rest();
+    if (runs_ != nullptr)
+      runs_->flags.status = status_;
+  }
+  blocked_thread(const blocked_thread&) = delete;
+  blocked_thread& operator=(const blocked_thread&) = delete;
+
+private:
+  void count_rest() noexcept {
+    if (rest_ != nullptr)
+      rest_->store(rest_->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  fiber* runs_ = nullptr;
+  fiber_status status_{};
+  std::atomic<unsigned>* rest_ = nullptr;
+};
+
+}  // namespace
+
+void claimed_wait::wait_as_thread() noexcept {
+  const int kept = errno;
+  const blocked_thread noted(site_, deadline_);
+  const waiting_thread counted(deadline_);
+  while (claim_.state() == claim_state::open) {
+    if (deadline_ != never && clock::now() >= deadline_)
+      claim_.take(claim_state::timed_out);
+    else
+      sleep_while(claim_.word(), claim_state::open, deadline_);
+  }
+  errno = kept;
+}
+
+void claimed_wait::leave_if_told() const {
+  if (told_)
+    throw_forced_unwind();
+  if (stopped_)
+    throw_cancelled();
+}
+
+void sleep_until(time_point deadline) {
+  claimed_wait nothing_but_time("sleep", deadline);
+  nothing_but_time.wait();
+  nothing_but_time.leave_if_told();
+}
+
+namespace {
+
+using slot_word = std::atomic<std::uintptr_t>;
+
+bool enter_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t me) noexcept {
+  const bool entered = slot_enter(slot, expected, me);
+  assert((entered || expected % 2 != 0) && "sennit: two fibers wait where one can: two join one fiber");
+  return entered;
+}
+
+std::uintptr_t word_of(const waiter& me, std::uintptr_t claimed_tag) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&me) +
+         (me.flags.kind == waiter_kind::claimed ? claimed_tag : std::uintptr_t{0});
+}
+
+}  // namespace
+
+bool slot_place::leave(waiter& me) const noexcept {
+  return slot_leave(*slot, left, word_of(me, tag));
+}
+
+bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
+                  time_point deadline, std::uintptr_t claimed_tag) {
+  const slot_place place{&slot, left, claimed_tag};
+  const auto enter = [place, expected](waiter& me, fiber*&) {
+    return enter_slot(*place.slot, expected, word_of(me, place.tag));
+  };
+  const auto gave_up = [&place](waiter& me) {
+    const bool gone = place.leave(me);
+    if (!gone)
+      until_let_go(me);
+    return gone;
+  };
+  return wait_in(place, why, deadline, enter, gave_up).served;
+}
+
+// Only the waker knows the node, and no lock protects it. If its claim is lost, it exists until it is let go.
+fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
+  fiber* who = nullptr;
+  if (!take_waiter(w, word, who))
+    static_cast<claimed_waiter&>(w).let_go.store(true, std::memory_order_release);
+  else if (who == nullptr)
+    let_go_of_taken();
+  return who;
+}
+
+void until_let_go(const waiter& me) noexcept {
+  if (me.flags.kind != waiter_kind::claimed)
+    return;
+  const auto& claimed = static_cast<const claimed_waiter&>(me);
+  if (claimed.of->was_taken_at(claimed)) {
+    claimed.of->was_served();
+    return;
+  }
+  for (backoff pause; !claimed.let_go.load(std::memory_order_acquire);)
+    pause();
+}
+
+void end_join(waiter& w, std::uintptr_t word) noexcept {
+  deliver(end_slot_wait(w, word));
+}
+
+bool observe_end_no_more(fiber& f, waiter& me) noexcept {
+  const bool left = slot_leave(f.ended, ended_not_yet, ended_word(me));
+  if (!left)
+    until_let_go(me);
+  return left;
+}
+
+bool wait_for_end(fiber& f, time_point deadline) {
+  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, {join_reason, &f}, deadline, ended_claimed);
+}
+
+}  // namespace sennit::detail
