@@ -10,7 +10,7 @@
 
 #include "sennit/become.hpp"
 #include "support/kinds.hpp"
-#include "unit/sched/reports.hpp"
+#include "support/reports.hpp"
 
 [[gnu::noinline]] sennit::continuation dump_test_goes_on(int* to, std::optional<int> value) {
   *to = *value;

@@ -21,7 +21,7 @@
 #include "sennit/offload.hpp"
 #include "sennit/readiness.hpp"
 #include "sennit/runtime.hpp"
-#include "unit/sched/reports.hpp"
+#include "support/reports.hpp"
 
 using namespace std::chrono_literals;
 

@@ -20,7 +20,7 @@
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/wait_group.hpp"
-#include "unit/sched/reports.hpp"
+#include "support/reports.hpp"
 
 using namespace std::chrono_literals;
 

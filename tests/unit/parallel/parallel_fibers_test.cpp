@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "parallel_kinds.hpp"
 #include "sennit/generator.hpp"
 #include "sennit/runtime.hpp"
 #include "support/busy_workers.hpp"
 #include "support/fp_control.hpp"
+#include "unit/runtime/parallel_kinds.hpp"
 // Last.
 #include "sennit/errno.h"
 

@@ -8,7 +8,7 @@
 
 #include "sennit/local/runtime.hpp"
 #include "sennit/runtime.hpp"
-#include "unit/sched/reports.hpp"
+#include "support/reports.hpp"
 
 namespace sennit {
 namespace {

@@ -25,7 +25,7 @@
 #include "sennit/runtime.hpp"
 #include "support/any_runtime.hpp"
 #include "support/child.hpp"
-#include "unit/sched/reports.hpp"
+#include "support/reports.hpp"
 
 using namespace std::chrono_literals;
 using support::outcome;

@@ -13,7 +13,7 @@
 #include "sennit/channel.hpp"
 #include "sennit/offload.hpp"
 #include "sennit/runtime.hpp"
-#include "unit/sched/reports.hpp"
+#include "support/reports.hpp"
 
 using namespace std::chrono_literals;
 
