@@ -1,6 +1,9 @@
 # sennit_warnings(TARGET): the warnings our own code is held to. Never applied to those who use the headers.
 function(sennit_warnings target)
   set(flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    list(APPEND flags -Wthread-safety)  # detail/arch/thread_safety.hpp
+  endif()
   if(SENNIT_WERROR)
     list(APPEND flags -Werror)
   endif()

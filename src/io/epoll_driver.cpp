@@ -195,7 +195,7 @@ int epoll_driver::add_again(io_source& source, std::uint64_t registered) noexcep
 int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
   int error = 0;
   {
-    const std::lock_guard hold(source.registering);
+    const lock_holder hold(source.registering);
     if (source.driver.load(std::memory_order_relaxed) != registered)
       return 0;  // that other fiber was quicker
     if (source.closed())
@@ -244,7 +244,7 @@ int epoll_driver::watch(io_source& source) noexcept {
 int epoll_driver::watch_again(io_source& source) noexcept {
   std::uint64_t registered;
   {
-    const std::lock_guard hold(source.registering);  // its registration is complete
+    const lock_holder hold(source.registering);  // its registration is complete
     registered = source.driver.load(std::memory_order_relaxed);
     if (driver* at = with_id(registered); at != nullptr && !owner_.unwinding)
       return epoll_control(at->descriptor(), EPOLL_CTL_MOD, source);
@@ -253,7 +253,7 @@ int epoll_driver::watch_again(io_source& source) noexcept {
 }
 
 void epoll_driver::unwatch(io_source& source, bool stays_open) noexcept {
-  const std::lock_guard hold(source.registering);
+  const lock_holder hold(source.registering);
   const std::uint64_t registered = source.driver.exchange(0, std::memory_order_relaxed);
   driver* const at = with_id(registered);
   if (at == nullptr)

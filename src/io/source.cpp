@@ -205,7 +205,7 @@ void owned_source::cancel_operations(io_source& source, bool shared, bool stays_
   if (worker* const w = this_worker()) {
     w->driver->unwatch(source, stays_open);
   } else {
-    const std::lock_guard hold(source.registering);
+    const lock_holder hold(source.registering);
     source.driver.store(0, std::memory_order_relaxed);
   }
   source_tell(source.reading, shared);

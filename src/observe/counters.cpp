@@ -49,7 +49,7 @@ struct event_counts {
 class stack_use {
 public:
   void change(int by) noexcept {
-    const std::lock_guard hold(lock_);
+    const lock_holder hold(lock_);
     pass();
     in_use_ += by;
     most_ = std::max(most_, in_use_);
@@ -58,7 +58,7 @@ public:
   }
 
   void write(std::FILE* to) noexcept {
-    const std::lock_guard hold(lock_);
+    const lock_holder hold(lock_);
     pass();
     double all = 0, weighted = 0;
     for (std::size_t n = 0; n < held_.size(); ++n) {
@@ -81,7 +81,7 @@ private:
   static double seconds(clock::duration time) noexcept { return std::chrono::duration<double>(time).count(); }
 
   // Nothing has changed up to now.
-  void pass() noexcept {
+  void pass() noexcept SENNIT_REQUIRES(lock_) {
     const time_point now = clock::now();
     if (since_ == time_point()) {
       since_ = now;
@@ -103,9 +103,9 @@ private:
   }
 
   spin_lock lock_;
-  int in_use_ = 0;
-  int most_ = 0;
-  time_point since_{};
+  int in_use_ SENNIT_GUARDED_BY(lock_) = 0;
+  int most_ SENNIT_GUARDED_BY(lock_) = 0;
+  time_point since_ SENNIT_GUARDED_BY(lock_){};
   std::array<clock::duration, 4096> held_{};  // the last one: this many, or more
   std::array<int, 256> course_{};
   std::size_t slice_ = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <mutex>
 #include <utility>
 
 #include "sennit/detail/parallel/idling.hpp"
@@ -169,16 +168,19 @@ fiber* search(parallel_worker& w) noexcept {
 
 // As the core's, for the finished fibers that the workers share.
 time_point trim_idle_stacks(parallel_runtime& of, time_point until) noexcept {
-  idle_stacks& state = of.idle_stacks;
-  std::unique_lock hold(of.spare_lock);
-  if (of.spare == nullptr)
-    return until;
-  const time_point now = clock::now();
-  if (now < state.due)
-    return std::min(until, state.due);
-  fiber* const gone = std::exchange(state.taken, false) ? nullptr : idle_stacks::cut(of.spare);
-  const time_point due = state.due = now + (gone == nullptr ? idle_stacks::later : idle_stacks::soon);
-  hold.unlock();
+  fiber* gone = nullptr;
+  time_point due;
+  {
+    const lock_holder hold(of.spare_lock);
+    idle_stacks& state = of.idle_stacks;
+    if (of.spare == nullptr)
+      return until;
+    const time_point now = clock::now();
+    if (now < state.due)
+      return std::min(until, state.due);
+    gone = std::exchange(state.taken, false) ? nullptr : idle_stacks::cut(of.spare);
+    due = state.due = now + (gone == nullptr ? idle_stacks::later : idle_stacks::soon);
+  }
   idle_stacks::destroy(gone);
   return std::min(until, due);
 }

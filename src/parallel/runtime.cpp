@@ -58,12 +58,12 @@ void share_idle(parallel_worker& w) noexcept {
   fiber* end = shared;
   while (end->next != nullptr)
     end = end->next;
-  const std::lock_guard hold(w.runtime.spare_lock);
+  const lock_holder hold(w.runtime.spare_lock);
   end->next = std::exchange(w.runtime.spare, shared);
 }
 
 void give_to_all(parallel_runtime& of, fiber& f) noexcept {
-  const std::lock_guard hold(of.spare_lock);
+  const lock_holder hold(of.spare_lock);
   f.next = std::exchange(of.spare, &f);
 }
 
@@ -80,7 +80,7 @@ void destroy_all(fiber* list) noexcept {
 
 // Takes a batch of the shared ones.
 fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
-  const std::lock_guard hold(of.spare_lock);
+  const lock_holder hold(of.spare_lock);
   fiber* const first = of.spare;
   if (first == nullptr)
     return nullptr;

@@ -24,7 +24,7 @@ public:
   all_locks& operator=(const all_locks&) = delete;
   ~all_locks() { release(); }
   // A locked object may be gone once its lock is released, so this reads the next one first.
-  void release() noexcept {
+  void release() noexcept SENNIT_NOT_ANALYZED {
     if (!held_)
       return;
     held_ = false;

@@ -125,7 +125,7 @@ continuation_code& scope_member::lead_to(continuation_code& real) noexcept {
 bool scope_member::file(void* place, void* from, fiber& f) noexcept {
   leading_code& code = code_of(f);
   scope_member& self = *code.of;
-  const std::lock_guard hold(self.lock_);
+  const lock_holder hold(self.lock_);
   if (stop_notice* const notice = self.link_.notice()) {
     notice->watched = true;
     notice->ended = false;
@@ -140,7 +140,7 @@ bool scope_member::file(void* place, void* from, fiber& f) noexcept {
 }
 
 bool scope_member::end_wait() noexcept {
-  const std::lock_guard hold(lock_);
+  const lock_holder hold(lock_);
   waits_ = false;
   if (stop_notice* const notice = link_.notice()) {
     notice->watched = false;
@@ -161,7 +161,7 @@ continuation scope_member::run(fiber& f, coroutine_frame& frame) {
 // wait.
 bool scope_member::woken(void* place, fiber& f) noexcept {
   const leading_code& code = code_of(f);
-  const std::lock_guard hold(code.of->lock_);
+  const lock_holder hold(code.of->lock_);
   if (is_told(code.of->link_)) {
     code.of->stopped_ = true;
     return true;
@@ -171,7 +171,7 @@ bool scope_member::woken(void* place, fiber& f) noexcept {
 
 bool scope_member::withdraw(wait_site& site, fiber& f) noexcept {
   auto& code = static_cast<leading_code&>(site);
-  const std::lock_guard hold(code.of->lock_);
+  const lock_holder hold(code.of->lock_);
   return std::exchange(code.of->waits_, false) && code.real->withdraw(*code.real, f);
 }
 

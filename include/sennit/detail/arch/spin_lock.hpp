@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "sennit/detail/arch/native_memory.hpp"
+#include "sennit/detail/arch/thread_safety.hpp"
 
 namespace sennit::detail {
 
@@ -41,14 +42,18 @@ struct lock_pause {
 template <>
 struct lock_pause<native_memory> : backoff {};
 
-class spin_lock {
+class SENNIT_THREAD_SAFETY(capability("spin lock")) spin_lock {
 public:
-  void lock() noexcept {
+  void lock() noexcept SENNIT_THREAD_SAFETY(acquire_capability()) {
     while (taken_.exchange(true, std::memory_order_acquire)) [[unlikely]]
       wait();
   }
-  bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
-  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+  bool try_lock() noexcept SENNIT_THREAD_SAFETY(try_acquire_capability(true)) {
+    return !taken_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept SENNIT_THREAD_SAFETY(release_capability()) {
+    taken_.store(false, std::memory_order_release);
+  }
 
 private:
   [[gnu::noinline, gnu::cold]] void wait() const noexcept {

@@ -14,7 +14,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
+
+#include "sennit/detail/arch/thread_safety.hpp"
 
 namespace sennit::detail {
 
@@ -34,7 +35,7 @@ void wake_unless_searched(Runtime& of) noexcept {
 
 template <class Runtime, class Chain>
 void put_injected(Runtime& of, const Chain& ready) noexcept {
-  const std::lock_guard hold(of.injected_lock);
+  const lock_holder hold(of.injected_lock);
   of.injected.splice(ready);
   of.any_injected.store(of.injected.size != 0, std::memory_order_relaxed);
 }
@@ -48,7 +49,7 @@ void take_injected(Worker& w) noexcept {
   if (!of.any_injected.load(std::memory_order_relaxed))
     return;
   constexpr std::size_t capacity = Worker::ring_type::capacity;
-  const std::lock_guard hold(of.injected_lock);
+  const lock_holder hold(of.injected_lock);
   const std::size_t all = of.injected.size;
   const std::size_t room = capacity - w.ring.owned();
   for (auto mine = std::min({all / of.workers.size() + 1, all, room, capacity / 2}); mine != 0; --mine)

@@ -40,10 +40,10 @@ public:
   }
 
 private:
-  void note_earliest() noexcept;
+  void note_earliest() noexcept SENNIT_REQUIRES(lock_);
 
   spin_lock lock_;
-  timer_wheel wheel_;
+  timer_wheel wheel_ SENNIT_GUARDED_BY(lock_);
   std::atomic<clock::rep> earliest_{never.time_since_epoch().count()};
 };
 

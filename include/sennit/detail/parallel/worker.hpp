@@ -92,14 +92,14 @@ struct parallel_runtime {
 
   // Ready fibers that no worker has: made ready from outside, or too many for a ring.
   spin_lock injected_lock;
-  fiber_chain injected;
+  fiber_chain injected SENNIT_GUARDED_BY(injected_lock);
   std::atomic<bool> any_injected{false};  // for readers without the lock
 
   // Finished fibers for workers that have none.
   spin_lock spare_lock;
-  fiber* spare = nullptr;
-  struct idle_stacks idle_stacks;  // under spare_lock
-  fiber_limit limit;               // under descriptors_lock()
+  fiber* spare SENNIT_GUARDED_BY(spare_lock) = nullptr;
+  struct idle_stacks idle_stacks SENNIT_GUARDED_BY(spare_lock);
+  fiber_limit limit;  // under descriptors_lock()
 
   const stack_shape usual_stack;
   const bool scatters = scatter_fibers.load(std::memory_order_relaxed);

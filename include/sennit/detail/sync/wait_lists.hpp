@@ -17,8 +17,8 @@ struct nothing_to_do {
 template <class Policy>
 class wait_lists {
 public:
-  SENNIT_INLINE void lock() noexcept { lock_.lock(); }
-  SENNIT_INLINE void unlock() noexcept { lock_.unlock(); }
+  SENNIT_INLINE void lock() noexcept SENNIT_NOT_ANALYZED { lock_.lock(); }
+  SENNIT_INLINE void unlock() noexcept SENNIT_NOT_ANALYZED { lock_.unlock(); }
   // The lock, or null: for select, which waits in several channels at once.
   spin_lock* mutual_exclusion() noexcept {
     if constexpr (Policy::is_shared)

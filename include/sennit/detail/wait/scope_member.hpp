@@ -79,15 +79,15 @@ private:
   void arm(fiber& f) noexcept;
   // Under the lock: removes the stackless fiber from what it waits for. Returns false if a waker has done
   // that.
-  bool take_out() noexcept;
+  bool take_out() noexcept SENNIT_REQUIRES(lock_);
 
   std::stop_token token_;
   const fault_hook* const faults_;
   stop_link link_;
   fiber* who_ = nullptr;
   spin_lock lock_;
-  bool waits_ = false;    // without a stack
-  bool stopped_ = false;  // a stop has ended such a wait
+  bool waits_ SENNIT_GUARDED_BY(lock_) = false;    // without a stack
+  bool stopped_ SENNIT_GUARDED_BY(lock_) = false;  // a stop has ended such a wait
   leading_code code_;
   std::optional<std::stop_callback<tell>> callback_;  // destroyed first: then no thread calls stop() any more
 };
