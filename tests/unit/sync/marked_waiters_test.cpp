@@ -43,5 +43,19 @@ TEST(MarkedWaiters, ChangeAgainOnceTheLastOneHasGivenUp) {
   EXPECT_EQ(kept.peek(any_order), 0U);
 }
 
+TEST(MarkedWaiters, ChangeQuicklyOnceTheStateWasChangedWithoutWaiters) {
+  marked_waiters kept(1);
+  waiter one;
+  kept.push(one);
+  EXPECT_FALSE(kept.change_quickly(1, 2, any_order));
+  one.leave_list();
+  EXPECT_FALSE(kept.change_quickly(1, 2, any_order));
+  kept.unlock(kept.lock(), false);
+  EXPECT_FALSE(kept.change_quickly(1, 2, any_order));
+  kept.unlock(2, true);
+  EXPECT_TRUE(kept.change_quickly(2, 3, any_order));
+  EXPECT_EQ(kept.peek(any_order), 3U);
+}
+
 }  // namespace
 }  // namespace sennit::detail

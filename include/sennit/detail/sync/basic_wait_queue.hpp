@@ -14,8 +14,8 @@
 //   is_shared                other threads may interfere between two calls
 //   direct                   a waiter can enter the fiber that it wakes at once (ports)
 //   for_mutex                the options of a mutex
-//   waiters                  the state and the list: change(), peek() and quiet() as below, lock(), unlock();
-//                            locked: list(), push(waiter)
+//   waiters                  the state and the list: change(), change_quickly(), peek() and quiet() as below,
+//                            lock(), unlock(); locked: list(), push(waiter)
 //   lock                     the lock of an object with more than one list (wait_lists.hpp)
 //   owners                   counts the owners of an object that lives as long as one of them: begins with 1;
 //                            drop() returns true for the last owner
@@ -66,6 +66,10 @@ public:
   // Changes the state, if it is `from` and there are no waiters.
   SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     return kept_.change(from, to, order);
+  }
+  // The same, but it may also fail if there are no waiters any more. Then the caller takes the lock.
+  SENNIT_INLINE bool change_quickly(state from, state to, std::memory_order order) noexcept {
+    return kept_.change_quickly(from, to, order);
   }
   state peek(std::memory_order order = std::memory_order_relaxed) const noexcept { return kept_.peek(order); }
   // Returns true if there are no waiters and no fiber or thread is about to become one.

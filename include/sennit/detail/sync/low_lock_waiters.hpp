@@ -35,6 +35,9 @@ public:
   constexpr basic_low_lock_waiters() noexcept : basic_low_lock_waiters(0) {}
   explicit constexpr basic_low_lock_waiters(state initial) noexcept : word_(initial << state_shift) {}
 
+  SENNIT_INLINE bool change_quickly(state from, state to, std::memory_order order) noexcept {
+    return change(from, to, order);
+  }
   SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     std::uintptr_t expected = from << state_shift;
     return word_.compare_exchange_strong(expected, to << state_shift, order, std::memory_order_relaxed);

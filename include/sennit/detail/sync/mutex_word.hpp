@@ -20,10 +20,10 @@ struct mutex_word {
 
   // The fast paths.
   SENNIT_INLINE static bool quick_lock(Queue& queue) noexcept {
-    return queue.change(unlocked, locked, std::memory_order_acquire);
+    return queue.change_quickly(unlocked, locked, std::memory_order_acquire);
   }
   SENNIT_INLINE static bool quick_unlock(Queue& queue) noexcept {
-    return queue.change(locked, unlocked, std::memory_order_release);
+    return queue.change_quickly(locked, unlocked, std::memory_order_release);
   }
 
   // Under the queue's lock. Returns false if the mutex is not free.

@@ -21,7 +21,7 @@ namespace sennit::detail {
 // The state of a wait queue, and its list. As in low_lock_waiters one word holds all that the fast paths
 // need:
 //
-//   bit 0       marked: there are waiters, or there have been some since change() last failed
+//   bit 0       marked: there are waiters, or the last one has left since the state was changed
 //   bits 1...   the object's state
 class marked_waiters {
 public:
@@ -30,6 +30,12 @@ public:
   constexpr marked_waiters() noexcept = default;
   explicit constexpr marked_waiters(state initial) noexcept : word_(initial << 1) {}
 
+  SENNIT_INLINE bool change_quickly(state from, state to, std::memory_order) noexcept {
+    if (word_ != from << 1) [[unlikely]]
+      return false;
+    word_ = to << 1;
+    return true;
+  }
   SENNIT_INLINE bool change(state from, state to, std::memory_order) noexcept {
     if (word_ != from << 1) [[unlikely]]
       return change_marked(from, to);
@@ -42,7 +48,7 @@ public:
   state lock() const noexcept { return word_ >> 1; }
   SENNIT_INLINE void unlock(state now, bool changed) noexcept {
     if (changed)
-      word_ = now << 1 | word_ % 2;
+      word_ = now << 1 | (list_.empty() ? 0 : 1);
   }
   waiter_list& list() noexcept { return list_; }
   void push(waiter& w) noexcept {
