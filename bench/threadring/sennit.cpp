@@ -7,6 +7,7 @@
 // but the tops of all stacks lie at one offset of their pages (docs/stacks.md).
 #include "threadring.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>

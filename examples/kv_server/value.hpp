@@ -7,6 +7,7 @@
 #include <deque>
 #include <ext/pb_ds/assoc_container.hpp>
 #include <ext/pb_ds/tree_policy.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>

@@ -20,11 +20,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/cont/invoke.hpp"
 #include "sennit/detail/cont/stoppable_wait.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
@@ -225,7 +225,7 @@ continuation become(Wait wait, Function function) {
 template <class WaitOf, class Function, class State>
   requires detail::is_continuation_wait<std::invoke_result_t<WaitOf, State&>>
 continuation become(WaitOf wait_of, Function function, State state) {
-  auto wait = std::invoke(std::move(wait_of), state);
+  auto wait = detail::invoke(std::move(wait_of), state);
   return detail::block(std::move(wait), std::move(function), std::move(state));
 }
 

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -53,19 +52,19 @@ std::invoke_result_t<Function> on_large_stack(Function&& function) {
                                 &run);
   };
   if constexpr (std::is_void_v<result>) {
-    auto run = [&] { std::invoke(std::forward<Function>(function)); };
+    auto run = [&] { std::forward<Function>(function)(); };
     call(run);
   } else if constexpr (std::is_reference_v<result>) {
     std::remove_reference_t<result>* at = nullptr;
     auto run = [&] {
-      result&& found = std::invoke(std::forward<Function>(function));
+      result&& found = std::forward<Function>(function)();
       at = std::addressof(found);
     };
     call(run);
     return static_cast<result>(*at);
   } else {
     std::optional<result> value;
-    auto run = [&] { value.emplace(std::invoke(std::forward<Function>(function))); };
+    auto run = [&] { value.emplace(std::forward<Function>(function)()); };
     call(run);
     return result(std::move(*value));
   }

@@ -14,7 +14,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -152,7 +151,7 @@ public:
   detail::fiber_result<Function> run(Function&& function) {
     using result = detail::fiber_result<Function>;
     if constexpr (std::is_void_v<result>) {
-      wait_for(spawn(std::ref(function), {.name = "main"}));
+      wait_for(spawn([&]() -> decltype(auto) { return function(); }, {.name = "main"}));
     } else {
       std::optional<result> value;
       wait_for(spawn([&] { value.emplace(function()); }, {.name = "main"}));

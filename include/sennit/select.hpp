@@ -9,7 +9,6 @@
 // Cases that wait for file descriptors are in select_io.hpp.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -248,8 +247,9 @@ std::size_t select(Cases&&... cases) {
   constexpr bool waits = !(false || ... || detail::is_otherwise<std::remove_cvref_t<Cases>>);
   constexpr std::size_t count = sizeof...(Cases) - (waits ? 0 : 1);
   static_assert(count > 0, "a select has a case to wait for");
-  static_assert(waits || (std::ranges::count(otherwise_at, true) == 1 && otherwise_at[count]),
-                "otherwise() is the last case");
+  static_assert(
+      waits || ((... + int{detail::is_otherwise<std::remove_cvref_t<Cases>>}) == 1 && otherwise_at[count]),
+      "otherwise() is the last case");
 
   std::array<detail::select_case*, count> all{};
   std::size_t added = 0;

@@ -5,6 +5,7 @@
 //   fake.event(7, &io_source::reading);  // it is
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <system_error>

@@ -2,6 +2,7 @@
 // also if the awaited thing comes at the same time.
 #include "support/consumed.hpp"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>

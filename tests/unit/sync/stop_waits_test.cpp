@@ -1,5 +1,6 @@
 // Every kind of wait ends because a stop was requested: of fibers of parallel runtimes and of OS threads.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -38,12 +38,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/cont/invoke.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
@@ -111,8 +111,8 @@ struct no_state {};
 template <class Function, class State, class... Result>
 continuation thread_syscall_return(Function& function, State& state, Result&&... result) {
   const auto call = [&](auto&&... state_if_any) -> decltype(auto) {
-    return std::invoke(function, std::forward<decltype(state_if_any)>(state_if_any)...,
-                       std::forward<Result>(result)...);
+    return detail::invoke(function, std::forward<decltype(state_if_any)>(state_if_any)...,
+                          std::forward<Result>(result)...);
   };
   const auto finish = [&](auto&&... state_if_any) -> continuation {
     using returned = std::invoke_result_t<Function&, decltype(state_if_any)..., Result...>;

@@ -2,7 +2,6 @@
 // thread uses a pool at a time. A block may come from another pool, and return to another one.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <new>
@@ -29,7 +28,9 @@ public:
   }
   // The number of blocks of one size that the pool keeps.
   static constexpr unsigned most_of(std::size_t size) noexcept {
-    return size < steps ? 32 : static_cast<unsigned>(std::max<std::size_t>(16 * 1024 / bytes_of(size), 2));
+    if (size < steps)
+      return 32;
+    return bytes_of(size) < 8 * 1024 ? static_cast<unsigned>(16 * 1024 / bytes_of(size)) : 2;
   }
 
   block_pool() = default;

@@ -1,7 +1,6 @@
 // How often a busy worker polls for external events.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sennit/run_policy.hpp"
@@ -46,7 +45,7 @@ public:
       often();
     if (what != look_result::rested) {
       if (passed > longest_look_period)
-        dispatches_ = std::max(std::min(dispatches_, poll_interval) / 2, fewest_);
+        speed_up();
       else if (passed < shortest_look_period)
         slow_down();
     }
@@ -54,15 +53,22 @@ public:
   }
   // Polls at least as often as at first: polls in vain say nothing about the events to come.
   void often() noexcept {
-    dispatches_ = std::min(dispatches_, poll_interval);
+    limit(poll_interval);
     in_vain_ = 0;
   }
 
 private:
+  void limit(unsigned most) noexcept { dispatches_ = dispatches_ < most ? dispatches_ : most; }
+  // Dispatches are slow, so polls must be more frequent.
+  void speed_up() noexcept {
+    limit(poll_interval);
+    dispatches_ = dispatches_ / 2 > fewest_ ? dispatches_ / 2 : fewest_;
+  }
   // Dispatches are quick, so polls can be rarer.
   void slow_down() noexcept {
     if (dispatches_ < poll_interval) {
-      dispatches_ = std::min(2 * dispatches_, poll_interval);
+      dispatches_ *= 2;
+      limit(poll_interval);
     } else if (dispatches_ < longest_poll_interval && ++in_vain_ > patience) {
       dispatches_ *= 2;
       in_vain_ = 0;

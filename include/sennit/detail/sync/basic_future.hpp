@@ -3,7 +3,6 @@
 
 #include "sennit/detail/arch/exceptions.hpp"  // before <coroutine>: its own error message is less clear
 
-#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <chrono>
@@ -231,7 +230,7 @@ constexpr std::size_t coroutine_alignment(std::size_t bytes) noexcept {
 #else
   const std::size_t largest = bytes & -bytes;  // the size is a multiple of the alignment
 #endif
-  return std::min<std::size_t>(largest, 4096);
+  return largest < 4096 ? largest : 4096;
 }
 /// The word before the frame holds its offset in its memory. (Aligned operator new takes 300 instructions
 /// more, in glibc 2.36.)

@@ -1,9 +1,9 @@
 // Once flags over either policy (basic_wait_queue.hpp).
 #pragma once
 
-#include <functional>
 #include <utility>
 
+#include "sennit/detail/cont/invoke.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
@@ -52,7 +52,7 @@ void call_once(basic_once_flag<Policy>& flag, Function&& function, Arguments&&..
     bool successful = false;
     ~ending() { of.end(successful); }
   } at_end{flag};
-  std::invoke(std::forward<Function>(function), std::forward<Arguments>(arguments)...);
+  detail::invoke(std::forward<Function>(function), std::forward<Arguments>(arguments)...);
   at_end.successful = true;
 }
 
