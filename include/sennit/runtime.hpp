@@ -151,7 +151,7 @@ public:
   detail::fiber_result<Function> run(Function&& function) {
     using result = detail::fiber_result<Function>;
     if constexpr (std::is_void_v<result>) {
-      wait_for(spawn([&]() -> decltype(auto) { return function(); }, {.name = "main"}));
+      wait_for(spawn(detail::callers_function{function}, {.name = "main"}));
     } else {
       std::optional<result> value;
       wait_for(spawn([&] { value.emplace(function()); }, {.name = "main"}));

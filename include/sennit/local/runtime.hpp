@@ -98,7 +98,7 @@ public:
     using result = detail::fiber_result<Function>;
     prepare_thread();  // before the fiber exists, which refers to the caller's variables
     if constexpr (std::is_void_v<result>) {
-      finish(spawn([&]() -> decltype(auto) { return function(); }, {.name = "main"}));
+      finish(spawn(detail::callers_function{function}, {.name = "main"}));
     } else {
       std::optional<result> value;
       finish(spawn([&] { value.emplace(function()); }, {.name = "main"}));

@@ -13,7 +13,7 @@ namespace sennit::detail {
 template <class Function, class... Arguments>
 SENNIT_INLINE constexpr std::invoke_result_t<Function, Arguments...> invoke(Function&& function,
                                                                             Arguments&&... arguments) {
-  if constexpr (std::is_member_pointer_v<std::remove_cvref_t<Function>>)
+  if constexpr (std::is_member_pointer_v<std::remove_reference_t<Function>>)
     return std::apply(function, std::forward_as_tuple(std::forward<Arguments>(arguments)...));
   else
     return std::forward<Function>(function)(std::forward<Arguments>(arguments)...);

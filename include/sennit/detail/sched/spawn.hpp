@@ -94,6 +94,17 @@ template <class Body>
                 "sennit: a fiber's function is called without arguments: capture what it needs in a lambda");
 }
 
+// A fiber's function that stays where its caller has it.
+template <class Function>
+struct callers_function {
+  Function& function;
+  decltype(auto) operator()() const
+    requires std::is_invocable_v<Function&>
+  {
+    return function();
+  }
+};
+
 // The result type of a function, or void if it cannot be called.
 template <class Function>
 struct called : std::conditional_t<std::is_invocable_v<Function&>, std::invoke_result<Function&>,
