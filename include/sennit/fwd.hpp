@@ -7,10 +7,12 @@
 //     sennit::mutex* lock_;
 //   };
 //
-// It includes nothing, and compiles in a hundredth of the time of sennit/mutex.hpp. A member, a base class
-// and a call of a member function need the class's own header. The alias templates sennit::future and
+// It declares classes only, and compiles in a hundredth of the time of sennit/mutex.hpp. A member, a base
+// class and a call of a member function need the class's own header. The alias templates sennit::future and
 // sennit::promise cannot be declared without their headers.
 #pragma once
+
+#include "sennit/detail/arch/exceptions.hpp"
 
 namespace sennit {
 
