@@ -32,6 +32,7 @@
 //   deliver(who)             not locked: readies that fiber; null: let_go()
 //   let_go()                 not locked: lets go of the taken waiters that continue by themselves
 //   deliver_all(chain)       not locked: readies fibers in the order in which they waited
+//   wake_in_turn(fiber)      (if not is_shared) readies a taken fiber, after all others that are ready
 //   deliver_and_enter(who)   like deliver(), but the calling fiber yields to the woken fiber
 #pragma once
 
@@ -178,17 +179,22 @@ public:
   // queue.
   template <class Change>
   void wake_all_if(Change change) noexcept {
-    fiber_chain woken;
+    [[maybe_unused]] fiber_chain woken;
     {
       guard hold(*this);
       state now = hold.get();
       const bool all = change(now);
       hold.set(now);
       for (fiber* who = nullptr; all && hold.pop(0, who);)
-        if (who != nullptr)
-          woken(who);
+        if (who != nullptr) {
+          if constexpr (Policy::is_shared)
+            woken(who);
+          else
+            Policy::wake_in_turn(*who);  // it runs after this function
+        }
     }
-    deliver_all(woken);
+    if constexpr (Policy::is_shared)
+      deliver_all(woken);
   }
   void wake_all(state to) noexcept {
     wake_all_if([to](state& now) {

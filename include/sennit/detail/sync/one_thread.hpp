@@ -134,6 +134,7 @@ struct one_thread {
       unpark(*who);
   }
   static void let_go() noexcept {}
+  static void wake_in_turn(fiber& who) { unpark_in_turn(who, fiber_status::notified); }
   static void deliver_all(fiber_chain& woken) noexcept;
   static void deliver_and_enter(fiber* who);
 };
