@@ -127,7 +127,8 @@ int main(int count, char** words) {
   auto reader = runtime.spawn([] { outer([] { reads_nothing(); }); }, {.name = "reader"});
   auto joiner = runtime.spawn([&] { outer([&] { joins_the_sleeper(sleeper); }); }, {.name = "joiner"});
   auto runner = runtime.spawn([] { runs_on(); }, {.name = "runner"});
-  sennit::local::runtime().run([&] {
+  // Mutexes note their holder while a runtime reports deadlocks: by default, only without NDEBUG.
+  sennit::local::runtime({.report_deadlock = true}).run([&] {
     sennit::local::channel<int> nothing;
     auto local_channel =
         sennit::local::spawn([&] { local_waits_for_the_channel(nothing); }, {.name = "local-channel"});
