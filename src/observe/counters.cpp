@@ -95,7 +95,7 @@ private:
       course_[++slice_] = in_use_;
     }
   }
-  void halve() noexcept {
+  void halve() noexcept SENNIT_REQUIRES(lock_) {
     for (std::size_t i = 0; i < course_.size() / 2; ++i)
       course_[i] = std::max(course_[2 * i], course_[2 * i + 1]);
     slice_ = course_.size() / 2 - 1;
@@ -106,11 +106,11 @@ private:
   int in_use_ SENNIT_GUARDED_BY(lock_) = 0;
   int most_ SENNIT_GUARDED_BY(lock_) = 0;
   time_point since_ SENNIT_GUARDED_BY(lock_){};
-  std::array<clock::duration, 4096> held_{};  // the last one: this many, or more
-  std::array<int, 256> course_{};
-  std::size_t slice_ = 0;
-  clock::duration length_ = std::chrono::milliseconds(1);
-  time_point slice_ends_{};
+  std::array<clock::duration, 4096> held_ SENNIT_GUARDED_BY(lock_){};  // the last one: this many, or more
+  std::array<int, 256> course_ SENNIT_GUARDED_BY(lock_){};
+  std::size_t slice_ SENNIT_GUARDED_BY(lock_) = 0;
+  clock::duration length_ SENNIT_GUARDED_BY(lock_) = std::chrono::milliseconds(1);
+  time_point slice_ends_ SENNIT_GUARDED_BY(lock_){};
 };
 
 // Never destroyed: threads may end after everything else.
