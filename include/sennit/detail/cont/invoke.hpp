@@ -1,4 +1,4 @@
-// std::invoke, without <functional>, which would take a fifth of the time that a header takes to compile.
+// std::invoke, without <functional>, which takes a tenth of the time in which mutex.hpp compiles.
 #pragma once
 
 #include <tuple>

@@ -68,7 +68,8 @@ public:
   SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     return kept_.change(from, to, order);
   }
-  // The same, but it may also fail if there are no waiters any more. Then the caller takes the lock.
+  // Like change(), but after a waiter has given up it may fail until the state is changed under the lock. So
+  // a caller for whom it fails takes the lock.
   SENNIT_INLINE bool change_quickly(state from, state to, std::memory_order order) noexcept {
     return kept_.change_quickly(from, to, order);
   }
@@ -179,7 +180,7 @@ public:
   // queue.
   template <class Change>
   void wake_all_if(Change change) noexcept {
-    [[maybe_unused]] fiber_chain woken;
+    fiber_chain woken;
     {
       guard hold(*this);
       state now = hold.get();
@@ -193,8 +194,7 @@ public:
             Policy::wake_in_turn(*who);  // it runs after this function
         }
     }
-    if constexpr (Policy::is_shared)
-      deliver_all(woken);
+    deliver_all(woken);
   }
   void wake_all(state to) noexcept {
     wake_all_if([to](state& now) {
