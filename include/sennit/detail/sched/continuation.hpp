@@ -26,6 +26,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/counters.hpp"
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/sched/hooks.hpp"
 #include "sennit/fiber_local.hpp"
 
 namespace sennit {
@@ -227,10 +228,8 @@ inline void stack_detach(fiber& f, continuation& next) noexcept {
 // Disposes of the running fiber, which has left its stack for good at `self`. Its continuation, the payload,
 // moves to its descriptor, and the worker gets the stack. The fiber is not filed yet.
 void thread_dispatch(sennit_worker& w, fiber& f, sennit_context self) noexcept;
-// Called before and after a stack is attached. They restore the fiber's values, and the faults and stops of
-// its scope.
+// Called before a stack is attached. Restores the fiber's values.
 [[gnu::cold]] void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far) noexcept;
-[[gnu::cold]] void attach_scope(fiber& f) noexcept;
 // Gives a stack to a running fiber whose continuation has been taken out of its place.
 inline void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
   const continuation_far* const far = f.far;
@@ -267,8 +266,6 @@ continuation continuation_of_yield(const fiber& self);
 // Sets it for the running fiber, which takes ownership of `made`.
 void set_yield_continuation(yield_continuation* made) noexcept;
 void clear_yield_continuation(const char* what) noexcept;
-// Called before the frames are destroyed, because destructors may yield.
-void forget_yield_continuation() noexcept;
 
 // The running fiber continues with `next`. Its frames are given up: only guards and shields in them are
 // destroyed. Throws std::bad_alloc, before any change. become.hpp says when it may be called.

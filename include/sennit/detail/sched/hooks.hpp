@@ -1,19 +1,37 @@
 // What the core and the workers of parallel runtimes call of later rooms. The functions are declared here,
-// and defined there: so no room includes a later one.
+// and defined there: so no room includes a later one. Classes with members that later rooms define have
+// headers of their own in this room: driver (io), registration and watchdog_use (observe), time_slice
+// (preempt).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 
+struct sennit_worker;
+
 namespace sennit::detail {
 
 struct continuation_code;
+struct coroutine_frame;
 struct fiber;
 struct waiter;
+struct wait_reason;
+enum class fiber_status : std::uint8_t;
 
-// ---- wait: scopes' fibers (src/wait/scope_member.cpp). The fiber has the flag is_of_scope.
+// ---- wait: parks of fibers with guards (src/wait/stop.cpp).
 
+// As park(). Also throws sennit::cancelled.
+[[gnu::cold]] std::uintptr_t park_stoppable(sennit_worker& w, fiber_status as, wait_reason why);
+
+// ---- wait: scopes' fibers (src/wait/scope_member.cpp).
+
+// A fiber with fiber-local values has left its function, or (again) all frames above it. From now on, what
+// ended its waits must not end the waits of destructors.
+[[gnu::cold]] void function_left(fiber& self) noexcept;
+// A stack was attached to a fiber. Restores the faults and stops of its scope, if it has one.
+[[gnu::cold]] void attach_scope(fiber& f) noexcept;
+// The rest is for fibers with the flag is_of_scope.
 // A fiber begins without a stack; its scope's data are among its values.
 void scope_fiber_begins(fiber& f) noexcept;
 // Returns the code to use instead of `real`, for a fiber that blocks without a stack.
@@ -27,6 +45,14 @@ void scope_fiber_fails(fiber& f, std::exception_ptr error) noexcept;
 
 // Ends the wait for a fiber's end, whose waiter was taken out of fiber::ended.
 void end_join(waiter& w, std::uintptr_t word) noexcept;
+
+// ---- cont: yields with a continuation (src/cont/yield_continuation.cpp).
+
+// forced_unwind has left a fiber's function. If a yield with a continuation caused it, this does not return.
+[[gnu::cold]] void body_unwound(coroutine_frame& frame, fiber& self,
+                                void (*destroy)(coroutine_frame& frame)) noexcept;
+// Called before the frames are destroyed, because destructors may yield.
+void forget_yield_continuation() noexcept;
 
 // ---- observe.
 

@@ -31,8 +31,6 @@ fiber* fiber_make_with_stack(worker& w, const stack_source& stack);
 using body_destroyer = void (*)(coroutine_frame& frame);
 // Continues a round that began anew, deep on a fiber's stack, to destroy the function object.
 [[noreturn, gnu::cold]] void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept;
-// forced_unwind has left a fiber's function. If a yield with a continuation caused it, this does not return.
-[[gnu::cold]] void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept;
 
 // Fatal, at the end of a runtime: a fiber has not ended, and cannot.
 [[noreturn, gnu::cold]] void fiber_would_not_end(const fiber& f, const char* reason) noexcept;
@@ -80,9 +78,6 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept;
 // Its slow path. It never returns. It is not declared noreturn, so that callers can tail-call it.
 [[gnu::cold]] sennit_decision fiber_finish_slow(worker& w) noexcept;
 
-// A fiber with fiber-local values has left its function, or (again) all frames above it. From now on, what
-// ended its waits (scope_member.hpp) must not end the waits of destructors.
-[[gnu::cold]] void function_left(fiber& self) noexcept;
 // Destroys the fiber's fiber-local values, if any. Defined beside fiber_local.
 [[gnu::cold]] void destroy_locals(coroutine_frame& frame) noexcept;
 

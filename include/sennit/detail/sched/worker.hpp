@@ -454,9 +454,6 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
                     to.target != nullptr ? switch_context(*self, to) : suspend(w, sennit_decide_park, &w));
 }
 
-// For a fiber with guards. Also throws sennit::cancelled.
-[[gnu::cold]] std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why);
-
 // Blocks the running fiber until unpark() or the runtime's end, which throws forced_unwind. The caller has
 // put the fiber where its waker finds it (in a list: `as` is waiting). Keeps errno. `why`: for dumps and
 // debuggers. `woken`: a fiber to make ready, which runs next, or null. Returns the waker's word. The fiber's
