@@ -68,8 +68,8 @@ public:
   SENNIT_INLINE bool change(state from, state to, std::memory_order order) noexcept {
     return kept_.change(from, to, order);
   }
-  // Like change(), but after a waiter has given up it may fail until the state is changed under the lock. So
-  // a caller for whom it fails takes the lock.
+  // Like change(), but after a waiter has given up it may fail until the state is changed under the lock. If
+  // it fails, the caller takes the lock.
   SENNIT_INLINE bool change_quickly(state from, state to, std::memory_order order) noexcept {
     return kept_.change_quickly(from, to, order);
   }
