@@ -6,7 +6,7 @@
 // not, or passes to a call. Functions that other code uses as well keep their checks: the resolver gets a
 // copy without. Locks of libc are not counted there either, as the count is thread-local.
 //
-// Functions of other units are out of sight, except at a full link (-flto): docs/compiler.md.
+// Functions of other units are out of sight, except at a full link (-flto): docs/explanation/preemption.md.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -6,7 +6,7 @@ Run by ./run bench context-bytes. Prints a line of JSON for each site:
   record   what the switch itself writes, whoever uses it
   stock    the whole stack of a context (sites.c) and of a fiber (fibers.cpp), by clang 19; `gcc`: by gcc 12
   plugin   the same, with -sennit-no-callee-save
-  primitive, primitive-plugin   the same two, of sites.c, whose switch is the plugin's (docs/swapstack.md)
+  primitive, primitive-plugin   the same two, of sites.c, whose switch is the plugin's (docs/papers/swapstack_primitive.md)
   checks   what a check's stub saves, with the return address and rbp, on the average of all checks of a program;
            save-all: where it saves all that a call does not keep
 """

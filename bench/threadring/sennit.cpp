@@ -4,7 +4,7 @@
 // (actor.hpp). `raw` is no runtime: a ring of bare contexts on the same stacks, each of which switches to the
 // next, whose context lies in its node; in `raw-apart` it lies where a runtime has it, in a descriptor apart
 // from what the fiber works on. What the others cost above that is scheduling. `uncoloured`: as `condvar`,
-// but the tops of all stacks lie at one offset of their pages (docs/stacks.md).
+// but the tops of all stacks lie at one offset of their pages (docs/explanation/stacks.md).
 #include "threadring.hpp"
 
 #include <algorithm>

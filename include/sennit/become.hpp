@@ -85,11 +85,11 @@ detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
 ///
 /// It applies to this_fiber::yield() of both kinds of runtime, to sennit_self_yield(), and to the yields of
 /// I/O that never had to wait. It does not apply to waits, nor to a hand-off by an unlock. It applies to a
-/// yield at a check in compiled code (docs/compiler.md) only under conditions, because nothing can be
-/// thrown there: the frames are discarded as they are. So none of them may have anything to destroy, as far
-/// as their exception tables say (those of C code say nothing), no exception may be handled, and the code
-/// must not be in a generator or coroutine. Otherwise that yield returns normally. Put code that must not
-/// be interrupted under a no_yield_guard.
+/// yield at a check in compiled code (docs/explanation/preemption.md) only under conditions, because nothing
+/// can be thrown there: the frames are discarded as they are. So none of them may have anything to destroy,
+/// as far as their exception tables say (those of C code say nothing), no exception may be handled, and the
+/// code must not be in a generator or coroutine. Otherwise that yield returns normally. Put code that must
+/// not be interrupted under a no_yield_guard.
 ///
 /// The frames are unwound before the fiber yields, as at their runtime's end: destructors run, and locks
 /// are released. To discard them would be quicker, but wrong, because code deep in a library does not know

@@ -12,8 +12,9 @@
 // A fiber moves from worker to worker: after a call that may block, yield or spawn_now, it may be on
 // another thread. Do not keep what is bound to a thread across such a call: thread_local variables, pthread
 // locks, std::this_thread::get_id(). errno, exceptions that are being handled, and Sennit's own state move
-// with the fiber. Pin a fiber to a worker (spawn_options) if it needs a fixed thread. docs/migration.md
-// says more. Debug builds report a fiber that waits while it holds a pthread lock.
+// with the fiber. Pin a fiber to a worker (spawn_options) if it needs a fixed thread.
+// docs/explanation/migration.md says more. Debug builds report a fiber that waits while it holds a pthread
+// lock.
 //
 // Source: Dolan 2013, section 5 (fibers); Mohr, Kranz, Halstead 1991, by way of Dolan (spawn_now).
 #pragma once
@@ -45,7 +46,7 @@ struct spawn_options {
   std::size_t stack_size = 0;
   /// The size of the guard below the stack in bytes, rounded up to pages. 0 means the runtime's default. A
   /// stack overflow ends the program with a report if no frame is larger than the guard, or if the code is
-  /// compiled with -fstack-clash-protection. See docs/stacks.md.
+  /// compiled with -fstack-clash-protection. See docs/explanation/stacks.md.
   std::size_t guard_size = 0;
   /// Memory to use as the stack: 16-aligned, at least 1 KiB, without a guard. `stack_size` is then ignored.
   /// The memory is in use until a join of the fiber has returned. If the fiber was detached, it is in use

@@ -18,7 +18,7 @@
  *   sennit_mctx_switch(&home, &worker);             // prints 7
  *
  * It behaves identically on every CPU; the backend of context.h implements create and switch
- * (docs/portability.md). Link as described in sennit.h, from C11 or C++. In strict C11, define
+ * (docs/platforms.md). Link as described in sennit.h, from C11 or C++. In strict C11, define
  * _POSIX_C_SOURCE as 200809L, or more, before the first header.
  *
  * A context is running, or suspended (by create or switch) and resumed once, or saved (by save) and resumed

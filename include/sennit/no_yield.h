@@ -5,8 +5,8 @@
  *   ++count, sum += value;  // no other fiber of this worker sees one without the other
  *   sennit_no_yield_end();
  *
- * Only code that is compiled with checks can be made to yield (docs/compiler.md), and only if its runtime
- * has a time slice. In C++ there is sennit::no_yield_guard, which ends with its scope.
+ * Only code that is compiled with checks can be made to yield (docs/explanation/preemption.md), and only if
+ * its runtime has a time slice. In C++ there is sennit::no_yield_guard, which ends with its scope.
  */
 #ifndef SENNIT_NO_YIELD_H
 #define SENNIT_NO_YIELD_H

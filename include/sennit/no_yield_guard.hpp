@@ -6,8 +6,8 @@
 //     ++count, sum += value;  // no other fiber of this worker sees one without the other
 //   }
 //
-// Only code that is compiled with checks can be made to yield (docs/compiler.md), and only if its runtime
-// has a time slice. For single functions there is SENNIT_NO_YIELD.
+// Only code that is compiled with checks can be made to yield (docs/explanation/preemption.md), and only if
+// its runtime has a time slice. For single functions there is SENNIT_NO_YIELD.
 #pragma once
 
 #include <atomic>

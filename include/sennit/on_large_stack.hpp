@@ -7,7 +7,7 @@
 //   }, {.stack_size = 16 * 1024});
 //
 // Use it for code that needs more stack than its fiber has: TLS handshakes, getaddrinfo, std::regex,
-// parsers, printf of long doubles. docs/stacks.md has a table of what some of these need.
+// parsers, printf of long doubles. docs/explanation/stacks.md has a table of what some of these need.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ void call_on_large_stack(void (*function)(void*), void* argument);
 }
 
 /// Calls a function on a stack of 1 MiB and returns its result. Exceptions pass through. The call costs
-/// little more than two switches (docs/stacks.md).
+/// little more than two switches (docs/explanation/stacks.md).
 ///
 /// The function runs in the calling fiber, on a stack that the worker lends: it may block, yield and resume
 /// on another worker. The stack is lent until the function has returned. A worker keeps up to four idle

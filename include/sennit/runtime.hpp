@@ -39,8 +39,8 @@ struct runtime_options {
   std::size_t guard_size = 64 * 1024;
 
   /// How long a fiber may run while others are ready. After that it yields at its next check, and later
-  /// resumes on the same worker. Checks exist only in code that is compiled with them (docs/compiler.md);
-  /// other code is not interrupted.
+  /// resumes on the same worker. Checks exist only in code that is compiled with them
+  /// (docs/explanation/preemption.md); other code is not interrupted.
   ///
   /// 0 means no limit. Values below 100 us count as 100 us. The constructor throws `std::system_error`
   /// (EINVAL) for a negative value. 10 ms is short enough for interactive programs. While a worker of such

@@ -104,8 +104,8 @@ struct sennit_runtime_options {
   /** Bytes, for fibers that do not set one; 0 means 64 KiB. */
   size_t stack_size;
   /** Nanoseconds, at least 100,000, after which a fiber yields that is compiled with checks
-   * (docs/compiler.md). 0 means never. The thread that runs the runtime must then stay the same. For
-   * exceptions see sennit/no_yield.h.
+   * (docs/explanation/preemption.md). 0 means never. The thread that runs the runtime must then stay the
+   * same. For exceptions see sennit/no_yield.h.
    */
   int64_t time_slice;
   /** Bytes, below the stacks of fibers that do not set it; 0 means 64 KiB. */

@@ -8,7 +8,7 @@
 //   for (const sennit::stack_usage& each : sennit::stack_usages())
 //     std::puts(each.advice().c_str());
 //
-// docs/stacks.md says more.
+// docs/explanation/stacks.md says more.
 //
 // Source: Dolan 2013, section 3.5 (a minimum stack size of a few kilobytes is most of what a context
 // takes).

@@ -36,7 +36,7 @@ struct cancelled : detail::forced_unwind {};
 /// - It ends waits that are in progress, on any worker, and waits that begin later. A call that need not
 ///   wait (a free mutex, bytes that have arrived) does not throw. A yield is not a wait.
 /// - A wait that was cancelled has consumed nothing. A condition variable's lock is held again.
-///   docs/waits.md has a table.
+///   docs/explanation/waits.md has a table.
 /// - Waits in destructors that run because of an exception do not throw. Two cases need a stop_shield:
 ///   other destructors that wait, where the exception would call std::terminate() as in any noexcept
 ///   function, and waits of a generator or coroutine that a destructor resumes.

@@ -40,7 +40,7 @@
  * An entry function must not return nor let an exception out. `top`: see sennit_newstack, in
  * sennit/detail/arch/native.h; the contexts are the same.
  *
- * If they are compiled with the plugin for clang (docs/swapstack.md), which defines
+ * If they are compiled with the plugin for clang (docs/papers/swapstack_primitive.md), which defines
  * SENNIT_COMPILER_SWAPSTACK, these are the primitive sennit.swapstack: a frame pointer or a base pointer is
  * saved only where there is one, and a new context whose function is known is entered by a direct jump.
  * Otherwise they are the library's inline switch, with the same meaning. Thus they work for other targets

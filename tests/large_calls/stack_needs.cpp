@@ -1,4 +1,5 @@
-// Prints the smallest stack, a power of two, that each call runs on, as a table of docs/stacks.md.
+// Prints the smallest stack, a power of two, that each call runs on, as a table of
+// docs/explanation/stacks.md.
 #include <sys/wait.h>
 #include <unistd.h>
 

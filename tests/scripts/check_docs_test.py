@@ -105,8 +105,8 @@ class CheckDocs(unittest.TestCase):
     def test_rows_of_waits_and_their_tests_are_compared(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "README.md").write_text("", encoding="utf-8")
-            (Path(folder) / "docs").mkdir()
-            (Path(folder) / "docs" / "waits.md").write_text(
+            (Path(folder) / "docs" / "explanation").mkdir(parents=True)
+            (Path(folder) / "docs" / "explanation" / "waits.md").write_text(
                 "| wait | cancelled | deadline |\n|---|---|---|\n| knot | Nothing. | Nothing. |\n"
                 "| splice | Nothing. | |\n", encoding="utf-8")
             tests = Path(folder) / "tests" / "unit" / "sync"

@@ -1,5 +1,5 @@
 // What a wait has consumed when it was cancelled or timed out: the tests of the rows of the table in
-// docs/waits.md. scripts/check_docs compares the rows' names with that table.
+// docs/explanation/waits.md. scripts/check_docs compares the rows' names with that table.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,10 +1,11 @@
 // What takes commands long, apart from all else: it sees no store, no client and no reply.
 //
-// Where the plugin for clang compiles it (docs/compiler.md), only the loops here have checks: a fiber that
-// computes yields to others in the middle, and they may do to the store and to other sessions what they like.
-// So nothing here, nor what it calls, may touch those. It must not share a function with code that does, not
-// even a template's, of which the linker keeps one for all: each must be inlined, or have to do with a type
-// of this unit. tests/preempted.py checks that. Compiled without the plugin it computes in portions.
+// Where the plugin for clang compiles it (docs/explanation/preemption.md), only the loops here have checks: a
+// fiber that computes yields to others in the middle, and they may do to the store and to other sessions what
+// they like. So nothing here, nor what it calls, may touch those. It must not share a function with code that
+// does, not even a template's, of which the linker keeps one for all: each must be inlined, or have to do
+// with a type of this unit. tests/preempted.py checks that. Compiled without the plugin it computes in
+// portions.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ struct spawn_options {
   std::size_t stack_size = 0;
   /// The size of the guard below the stack in bytes, rounded up to pages. 0 means the runtime's default. A
   /// stack overflow ends the program with a report if no frame is larger than the guard, or if the code is
-  /// compiled with -fstack-clash-protection. See docs/stacks.md.
+  /// compiled with -fstack-clash-protection. See docs/explanation/stacks.md.
   std::size_t guard_size = 0;
   /// Memory to use as the stack: 16-aligned, at least 1 KiB, without a guard. `stack_size` is then ignored.
   /// The memory is in use until a join of the fiber has returned. If the fiber was detached, it is in use

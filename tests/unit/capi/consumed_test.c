@@ -1,4 +1,4 @@
-/* Waits of C that time out have consumed what docs/waits.md specifies. */
+/* Waits of C that time out have consumed what docs/explanation/waits.md specifies. */
 #include <signal.h>
 #include <stdlib.h>
 

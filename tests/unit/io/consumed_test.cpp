@@ -1,4 +1,4 @@
-// What I/O has consumed when it was cancelled or timed out: rows of docs/waits.md. (look_up:
+// What I/O has consumed when it was cancelled or timed out: rows of docs/explanation/waits.md. (look_up:
 // resolver_test.cpp)
 #include "support/consumed.hpp"
 

@@ -193,7 +193,7 @@ KIND_TEST(Resolver, AnAddressThatRefusesLeavesItsShareToTheOthers) {
   });
 }
 
-// A row of docs/waits.md.
+// A row of docs/explanation/waits.md.
 KIND_TEST(Resolver, ALookUpThatGivesUpLosesItsResult) {
   using row = sennit::consumed_row<Kind>;
   const auto make = [] {

@@ -1,5 +1,5 @@
-// What a wait in a port has consumed when it was cancelled or timed out: rows of docs/waits.md, also if the
-// awaited thing comes at the same time.
+// What a wait in a port has consumed when it was cancelled or timed out: rows of docs/explanation/waits.md,
+// also if the awaited thing comes at the same time.
 #include "support/consumed.hpp"
 
 #include <functional>

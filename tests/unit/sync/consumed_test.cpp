@@ -1,5 +1,5 @@
-// What a wait has consumed when it was cancelled or timed out: the rows of docs/waits.md except those of I/O,
-// also if the awaited thing comes at the same time.
+// What a wait has consumed when it was cancelled or timed out: the rows of docs/explanation/waits.md except
+// those of I/O, also if the awaited thing comes at the same time.
 #include "support/consumed.hpp"
 
 #include <functional>

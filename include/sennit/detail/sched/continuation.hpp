@@ -14,7 +14,7 @@
 //
 // Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6. Functions that begin with stack_ or thread_, and
 // call_continuation, are those of its Figures 3 and 4. The threads of that paper are our fibers.
-// docs/continuations.md lists the differences.
+// docs/explanation/continuations.md lists the differences.
 #pragma once
 
 #include <atomic>

@@ -24,7 +24,7 @@
 // the user brought (stack_adopt) has a seal, too, because the memory below it is unknown.
 //
 // Rejected: a mapping per stack (4-10 us each, and the map count again); malloc'ed stacks (no guard);
-// MAP_GROWSDOWN; a red zone that code checks. docs/stacks.md gives the reasons.
+// MAP_GROWSDOWN; a red zone that code checks. docs/explanation/stacks.md gives the reasons.
 #pragma once
 
 #include <atomic>
