@@ -42,7 +42,7 @@ public:
       first.leave_list();
       sennit::detail::take_waiter(first, 0, woken);
     }
-    sennit::detail::deliver(woken);
+    sennit::detail::make_ready(woken);
   }
 
 private:

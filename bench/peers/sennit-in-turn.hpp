@@ -9,18 +9,18 @@ namespace bench {
 
 struct local_in_turn : sennit::detail::one_thread {
   static constexpr bool direct = false;
-  static void deliver(sennit::detail::fiber* who) {
+  static void make_ready(sennit::detail::fiber* who) {
     if (who != nullptr)
-      sennit::detail::unpark_in_turn(*who, sennit::detail::fiber_status::notified);
+      sennit::detail::unpark_back(*who, sennit::detail::fiber_status::notified);
   }
 };
 struct in_turn : sennit::detail::any_thread {
   static constexpr bool direct = false;
-  static void deliver(sennit::detail::fiber* who) {
+  static void make_ready(sennit::detail::fiber* who) {
     if (who != nullptr)
-      sennit::detail::parallel_ready_in_turn(*who, sennit::detail::fiber_status::notified);
+      sennit::detail::parallel_ready_back(*who, sennit::detail::fiber_status::notified);
     else
-      let_go();
+      release_taken();
   }
 };
 

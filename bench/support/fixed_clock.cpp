@@ -8,7 +8,7 @@
 namespace {
 
 // Each reading is so much later than the one before. A worker that polls at this distance neither polls more
-// often nor less often (sennit/detail/sched/look_pace.hpp).
+// often nor less often (sennit/detail/sched/adaptive_poll_interval.hpp).
 constexpr std::int64_t step = 40'000;
 constexpr std::int64_t second = 1'000'000'000;
 

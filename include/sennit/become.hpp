@@ -178,7 +178,7 @@ inline auto joining_until(local::fiber joined, std::chrono::steady_clock::time_p
 template <class Wait>
   requires detail::is_continuation_wait<Wait> && detail::may_be_stopped<Wait>
 auto stoppable(Wait wait, std::stop_token token) {
-  return detail::stoppable_wait(detail::claimed_form(std::move(wait)), std::move(token));
+  return detail::stoppable_wait(detail::multi_wait_form(std::move(wait)), std::move(token));
 }
 
 /// Makes the continuation that a fiber's function returns in order to block. The fiber waits, and resumes

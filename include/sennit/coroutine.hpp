@@ -100,7 +100,7 @@ public:
   /// \throws std::system_error if memory or mappings are exhausted
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, coroutine>)
-  explicit coroutine(Body&& body, detail::stack_wish stack = detail::default_stack_size)
+  explicit coroutine(Body&& body, detail::stack_request stack = detail::default_stack_size)
       : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;
     try {

@@ -81,7 +81,7 @@ public:
   /// Detaches the fiber if it was not joined.
   SENNIT_INLINE ~fiber() {
     if (fiber_ != nullptr)
-      let_go(*fiber_);
+      release(*fiber_);
   }
 
   /// \returns false if the handle is empty: joined, detached or moved from
@@ -121,7 +121,7 @@ public:
 
   /// Makes the handle empty; the fiber continues. Fatal if the handle is empty.
   void detach() noexcept {
-    let_go(some());
+    release(some());
     fiber_ = nullptr;
   }
 
@@ -151,13 +151,13 @@ private:
   explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
   SENNIT_INLINE void collect() {
     detail::fiber& done = *std::exchange(fiber_, nullptr);
-    if (done.flags.unusual) [[unlikely]]
-      collect_unusual(done);
+    if (done.flags.slow_path) [[unlikely]]
+      collect_slow(done);
     else
-      detail::parallel_give_here(done);
+      detail::recycle_local(done);
   }
-  [[gnu::cold]] static void collect_unusual(detail::fiber& done);
-  static void let_go(detail::fiber& f) noexcept;
+  [[gnu::cold]] static void collect_slow(detail::fiber& done);
+  static void release(detail::fiber& f) noexcept;
   detail::fiber& some() const noexcept {
     if (fiber_ == nullptr) [[unlikely]]
       detail::fatal_empty_handle("use");
@@ -187,7 +187,7 @@ SENNIT_INLINE fiber spawn(Function&& function) {
   detail::fiber& f = detail::parallel_make(of, w, std::forward<Function>(function), {}, true);
   if constexpr (detail::may_block_to_copy<Function>)
     w = detail::this_parallel();
-  if (!of.scatters) [[likely]]
+  if (!of.forces_migration) [[likely]]
     detail::parallel_push(*w, f);
   else
     detail::parallel_begin_as(of, w, f, {});  // constructed only where they are used
@@ -203,10 +203,10 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   if (options.pinned) [[unlikely]]
     detail::parallel_must_have(of, *options.pinned);
   detail::fiber& f =
-      detail::parallel_make(of, w, std::forward<Function>(function), detail::stack_wish_of(options), true);
+      detail::parallel_make(of, w, std::forward<Function>(function), detail::stack_request_of(options), true);
   if constexpr (detail::may_block_to_copy<Function>)
     w = detail::this_parallel();
-  if (options.name.empty() && !options.pinned && !options.near && !of.scatters) [[likely]]
+  if (options.name.empty() && !options.pinned && !options.near && !of.forces_migration) [[likely]]
     detail::parallel_push(*w, f);
   else
     detail::parallel_begin_as(of, w, f, options);

@@ -200,7 +200,7 @@ public:
   template <class Body>
     requires(!std::same_as<std::remove_cvref_t<Body>, generator>) &&
             std::invocable<std::decay_t<Body>&, yielder&>
-  SENNIT_INLINE explicit generator(Body&& body, detail::stack_wish stack = detail::default_stack_size)
+  SENNIT_INLINE explicit generator(Body&& body, detail::stack_request stack = detail::default_stack_size)
       : frame_(&detail::coroutine_take(stack)) {
     using body_type = std::decay_t<Body>;
     frame_->action = run<body_type>;

@@ -167,7 +167,7 @@ public:
     if (options.pinned)
       detail::parallel_must_have(shared_, *options.pinned);
     detail::fiber& f = detail::parallel_make(shared_, worker_here(), std::forward<Function>(function),
-                                             detail::stack_wish_of(options), true);
+                                             detail::stack_request_of(options), true);
     detail::parallel_begin_as(shared_, worker_here(), f, options);  // to copy `function` may have blocked
     return fiber(f);
   }

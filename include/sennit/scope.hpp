@@ -27,7 +27,7 @@ class exception_server;
 
 namespace detail {
 struct shared_scope {
-  static constexpr auto tells = stop_link::thread::any;
+  static constexpr auto notifier = stop_link::thread::any;
   using spawn_options = sennit::spawn_options;
   using wait_group = sennit::wait_group;
   template <class Function>

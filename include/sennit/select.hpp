@@ -132,7 +132,7 @@ struct channel_cases {
 private:
   template <class Policy>
   static auto keep_for_later(later_wake& later) {
-    return [&later](fiber* who) { later = {[](fiber* f) { Policy::deliver(f); }, who}; };
+    return [&later](fiber* who) { later = {[](fiber* f) { Policy::make_ready(f); }, who}; };
   }
 };
 

@@ -55,7 +55,7 @@ public:
 private:
   struct notify {
     detail::stop_link& link;
-    void operator()() const noexcept { link.tell(); }
+    void operator()() const noexcept { link.notify(); }
   };
 
   detail::stop_link link_;

@@ -4,9 +4,9 @@
 
 #include <exception>
 
-// The personality of the frames below entry functions and deciders. An exception gets here only if no frame
-// above catches it. It must not propagate into the frames of a resumer, which belong to another context.
-// Called in the search phase, before any frame is unwound, so that a core dump shows the throw.
+// The personality of the frames below entry functions and scheduler steps. An exception gets here only if no
+// frame above catches it. It must not propagate into the frames of a resumer, which belong to another
+// context. Called in the search phase, before any frame is unwound, so that a core dump shows the throw.
 #if defined(__ARM_EABI_UNWINDER__)
 extern "C" _Unwind_Reason_Code __gnu_unwind_frame(_Unwind_Control_Block*, _Unwind_Context*);
 

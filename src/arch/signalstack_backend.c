@@ -62,7 +62,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sennit/detail/arch/aside.h"
+#include "sennit/detail/arch/slow_state.h"
 
 /* In the frame of the function that switches. Whoever resumes us fills in the transfer. */
 struct record {
@@ -301,18 +301,18 @@ SENNIT_UNSANITIZED static void swap(struct record* self, sennit_context target, 
     siglongjmp(to->place, 1);
 }
 
-/* Stores our context at `place` unless that is null. `told`: whether the target gets our context. */
+/* Stores our context at `place` unless that is null. `passes_self`: whether the target gets our context. */
 SENNIT_UNSANITIZED static sennit_transfer4 swap_with_exceptions(sennit_context target,
                                                                 sennit_transfer4 transfer,
-                                                                sennit_context* place, int told) {
+                                                                sennit_context* place, int passes_self) {
   struct record self;
-  struct sennit_aside aside;
+  struct sennit_slow_state saved;
   if (place != NULL)
     *place = handle_of(&self);
-  sennit_aside_put(&aside);
-  transfer.from = told ? handle_of(&self) : NULL;
+  sennit_slow_state_save(&saved);
+  transfer.from = passes_self ? handle_of(&self) : NULL;
   swap(&self, target, transfer);
-  sennit_aside_take(&aside);
+  sennit_slow_state_restore(&saved);
   return self.transfer;
 }
 

@@ -3,7 +3,7 @@
 
 #define RECORD 32           // SENNIT_RECORD_SIZE
 #define RESUME 0
-#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
+#define SLOW_STATE 32       // struct sennit_slow_state, and the alignment of stacks
 #define FRAME 0
 #define WORD 8
 

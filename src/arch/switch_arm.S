@@ -3,7 +3,7 @@
 
 #define RECORD 16           // SENNIT_RECORD_SIZE
 #define RESUME 12
-#define ASIDE 16            // struct sennit_aside
+#define SLOW_STATE 16       // struct sennit_slow_state
 #define FRAME 8             // a fifth argument, or a result
 #define WORD 4
 

@@ -3,7 +3,7 @@
 
 #define RECORD 320          // SENNIT_RECORD_SIZE
 #define RESUME 0
-#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
+#define SLOW_STATE 32       // struct sennit_slow_state, and the alignment of stacks
 #define FRAME 32            // back chain, and room for cr, lr and r2
 #define WORD 8
 

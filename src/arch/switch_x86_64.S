@@ -1,10 +1,10 @@
 // The parts of the x86-64 switch that cannot be inline: a stack's first frame, the out-of-line switch, the slow
-// path for non-zero exception globals, and the decider's call. include/sennit/detail/arch/x86_64.h draws the
-// record and lists the registers.
+// path for non-zero exception globals, and the call of a scheduler step. include/sennit/detail/arch/x86_64.h draws
+// the record and lists the registers.
 
 #define RECORD 152          // SENNIT_RECORD_SIZE
 #define RED_ZONE 128
-#define ASIDE 32            // struct sennit_aside, and the alignment of stacks
+#define SLOW_STATE 32       // struct sennit_slow_state, and the alignment of stacks
 
 #if defined(__CET__) && (__CET__ & 1)
 #define LANDING endbr64
@@ -141,14 +141,14 @@ sennit_served:              // or returns
     .cfi_endproc
 END sennit_serve
 
-// Decides which context runs next. In: rsp = the leaver's record, rax = decider, rsi = its argument, rdx = the stack
-// to decide on. The decider's call and return are balanced; the way into the next context is a jump.
-FUNCTION sennit_suspend_decide
+// A scheduler step chooses the next context. In: rsp = the leaver's record, rax = the step, rsi = its argument,
+// rdx = the step's stack. The step's call and return are balanced; the way into the next context is a jump.
+FUNCTION sennit_suspend_dispatch
     .cfi_startproc
     .cfi_signal_frame
     .cfi_personality 0x9b, sennit_entry_personality_pointer
     .cfi_def_cfa rsp, RECORD
-    CFI_CALLER_IN_RECORD    // the leaver, until we stand on the decider's stack
+    CFI_CALLER_IN_RECORD    // the leaver, until we stand on the scheduler step's stack
     LANDING
     movq sennit_thread@gottpoff(%rip), %r10
     movq %fs:(%r10), %r10
@@ -162,14 +162,14 @@ FUNCTION sennit_suspend_decide
     xorl %edi, %edi         // the leaver is filed somewhere: the target gets no context to resume
     ENTER
     .cfi_endproc
-END sennit_suspend_decide
+END sennit_suspend_dispatch
 
 // The exception globals are not zero, or this thread's address of them is not known yet, or we have control state
 // of our own. In: rsp = our record, all registers but rax, rsi, rdx, rcx, r8 free. What is put aside and a second
 // record go below the first one, unless it is nothing:
 //
-//      | first record                | <- rsp + ASIDE    its resume address is the user's
-//      | struct sennit_aside         | <- rsp = second handle + 152
+//      | first record                | <- rsp + SLOW_STATE    its resume address is the user's
+//      | struct sennit_slow_state    | <- rsp = second handle + 152
 //      | ... red zone, unused        |
 //      | rbx, rbp: not used          |
 //      | resume address: label 3     | <- second handle
@@ -187,14 +187,14 @@ FUNCTION \name
     movq %r8, %rbx
     movq %rsp, %rbp
     .cfi_def_cfa_register rbp
-    leaq -ASIDE(%rsp), %rsp
+    leaq -SLOW_STATE(%rsp), %rsp
     movq %rsp, %rdi
     andq $-16, %rsp
-    callq sennit_aside_put@PLT
+    callq sennit_slow_state_save@PLT
     movq %rbp, %rsp
     testq %rax, %rax
     jz 2f
-    leaq -RECORD - ASIDE(%rsp), %rsp
+    leaq -RECORD - SLOW_STATE(%rsp), %rsp
     leaq 3f(%rip), %r9
     movq %r9, (%rsp)
 2:  movq %r12, %rax
@@ -205,10 +205,10 @@ FUNCTION \name
     \leave
     // Resumed: this restores what was put aside into the thread that we run on now; the values pass through. The
     // handle is in rax, while suspended, too.
-    .cfi_def_cfa rax, 2 * RECORD + ASIDE
+    .cfi_def_cfa rax, 2 * RECORD + SLOW_STATE
 3:  LANDING
     leaq RECORD(%rax), %rsp
-    .cfi_def_cfa rsp, RECORD + ASIDE
+    .cfi_def_cfa rsp, RECORD + SLOW_STATE
     movq %rdi, %r12
     movq %rsi, %r13
     movq %rdx, %r14
@@ -218,8 +218,8 @@ FUNCTION \name
     .cfi_def_cfa_register rbp
     movq %rsp, %rdi
     andq $-16, %rsp
-    callq sennit_aside_take@PLT
-    leaq ASIDE(%rbp), %rax
+    callq sennit_slow_state_restore@PLT
+    leaq SLOW_STATE(%rbp), %rax
     movq %r12, %rdi
     movq %r13, %rsi
     movq %r14, %rdx
@@ -249,7 +249,7 @@ END \name
 
 .macro LEAVE_FOR_DECIDER
     movq %rsp, %rdi
-    jmp sennit_suspend_decide@PLT
+    jmp sennit_suspend_dispatch@PLT
 .endm
 
 BUSY sennit_swapstack_busy, LEAVE_FOR_TARGET

@@ -58,7 +58,8 @@ static_assert(offsetof(sennit_thread_block, exceptions) == 0, "the switches' ass
 static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, worker) == 8,
               "sennit_thread_worker reads it there");
 
-static_assert(sizeof(sennit_aside) <= (sizeof(void*) == 8 ? 32 : 16), "ASIDE of the switches' assembly");
+static_assert(sizeof(sennit_slow_state) <= (sizeof(void*) == 8 ? 32 : 16),
+              "SLOW_STATE of the switches' assembly");
 static_assert(offsetof(sennit_fp_keeper, looks_busy) == 0);
 
 struct thread_state {
@@ -103,30 +104,30 @@ extern __thread sennit_thread_block thread_of_any_build __asm__("sennit_thread")
     __attribute__((alias(SENNIT_THREAD)));
 #endif
 
-[[gnu::noinline]] SENNIT_UNSANITIZED uintptr_t sennit_aside_put(sennit_aside* aside) {
+[[gnu::noinline]] SENNIT_UNSANITIZED uintptr_t sennit_slow_state_save(sennit_slow_state* saved) {
   const thread_state here = look_up();
-  aside->exceptions = *here.globals;
-  aside->keeper = here.keeper;
+  saved->exceptions = *here.globals;
+  saved->keeper = here.keeper;
   *here.globals = {};
   if (here.keeper != nullptr) {
     here.keeper->own = sennit_fp_control_get();
     sennit_fp_control_set(here.keeper->found);
   }
-  return here.keeper != nullptr || is_busy(aside->exceptions);
+  return here.keeper != nullptr || is_busy(saved->exceptions);
 }
 
-[[gnu::noinline]] SENNIT_UNSANITIZED void sennit_aside_take(sennit_aside* aside) {
-  *look_up().globals = aside->exceptions;
-  if (sennit_fp_keeper* const keeper = aside->keeper) {
+[[gnu::noinline]] SENNIT_UNSANITIZED void sennit_slow_state_restore(sennit_slow_state* saved) {
+  *look_up().globals = saved->exceptions;
+  if (sennit_fp_keeper* const keeper = saved->keeper) {
     keeper->found = sennit_fp_control_get();
     sennit_fp_control_set(keeper->own);
     sennit_thread_self()->exceptions = &keeper->looks_busy;
   }
 }
 
-void sennit_aside_forget() {
-  sennit_aside aside;
-  sennit_aside_put(&aside);
+void sennit_slow_state_discard() {
+  sennit_slow_state saved;
+  sennit_slow_state_save(&saved);
 }
 
 void sennit_fp_control_keep(sennit_fp_keeper* keeper) {

@@ -69,24 +69,25 @@ sennit_context make(char* lowest, void* top, sennit_entry entry) noexcept {
 }
 
 SENNIT_UNSANITIZED const sennit_transfer4& swap(record& self, sennit_context target,
-                                                const uintptr_t (&value)[4], bool told = true) {
+                                                const uintptr_t (&value)[4], bool passes_self = true) {
   record* const to = record_of(target);
-  to->transfer = {told ? handle_of(&self) : nullptr, {value[0], value[1], value[2], value[3]}};
+  to->transfer = {passes_self ? handle_of(&self) : nullptr, {value[0], value[1], value[2], value[3]}};
   if (swapcontext(&self.context, &to->context) != 0)
     std::abort();
   return self.transfer;
 }
 
-// Stores our context at `place` unless that is null. `told`: whether the target gets our context.
+// Stores our context at `place` unless that is null. `passes_self`: whether the target gets our context.
 SENNIT_UNSANITIZED sennit_transfer4 swap_with_exceptions(sennit_context target, const uintptr_t (&value)[4],
-                                                         sennit_context* place = nullptr, bool told = true) {
+                                                         sennit_context* place = nullptr,
+                                                         bool passes_self = true) {
   record self;
   if (place)
     *place = handle_of(&self);
-  sennit_aside aside;
-  sennit_aside_put(&aside);
-  swap(self, target, value, told);
-  sennit_aside_take(&aside);
+  sennit_slow_state saved;
+  sennit_slow_state_save(&saved);
+  swap(self, target, value, passes_self);
+  sennit_slow_state_restore(&saved);
   return self.transfer;
 }
 

@@ -12,7 +12,7 @@ namespace sennit::detail {
 struct run_queue_layout {
   static_assert(offsetof(run_queue, current) == offsetof(sennit_worker_front, current));
   static_assert(offsetof(run_queue, tail_) == offsetof(sennit_worker_front, tail));
-  static_assert(offsetof(run_queue, slot_) == offsetof(sennit_worker_front, slot));
+  static_assert(offsetof(run_queue, next_slot_) == offsetof(sennit_worker_front, next_slot));
 };
 static_assert(offsetof(worker, ready) == 0);
 static_assert(offsetof(worker, until_poll) == offsetof(sennit_worker_front, until_poll));
@@ -20,7 +20,8 @@ static_assert(offsetof(fiber, context) == offsetof(sennit_fiber_front, context))
 static_assert(offsetof(fiber, word) == offsetof(sennit_fiber_front, word));
 static_assert(offsetof(fiber, flags) == offsetof(sennit_fiber_front, flags));
 static_assert(offsetof(fiber_flags, stackless) == SENNIT_FLAG_STACKLESS);
-static_assert(offsetof(fiber_flags, unusual) == SENNIT_FLAG_UNUSUAL && yields_away == SENNIT_YIELDS_AWAY);
+static_assert(offsetof(fiber_flags, slow_path) == SENNIT_FLAG_SLOW_PATH &&
+              has_yield_continuation == SENNIT_HAS_YIELD_CONTINUATION);
 static_assert(offsetof(fiber, next) == offsetof(sennit_fiber_front, next));
 
 }  // namespace sennit::detail
@@ -46,13 +47,13 @@ int sennit_self_yield_call(void) {
 }
 
 int sennit_self_yield_quiet(sennit_worker* worker) {
-  return sennit::detail::quiet_outside(*worker);
+  return sennit::detail::no_external_events(*worker);
 }
 
-int sennit_self_yield_decide(sennit_worker* worker) {
-  if (const std::uintptr_t told =
-          sennit::detail::suspend(*worker, sennit::detail::sennit_decide_yield, worker))
-    return with_memory([told] { sennit::detail::leave_by_yield(told); });
+int sennit_self_yield_slow(sennit_worker* worker) {
+  if (const std::uintptr_t word =
+          sennit::detail::suspend(*worker, sennit::detail::sennit_dispatch_yield, worker))
+    return with_memory([word] { sennit::detail::finish_interrupted_yield(word); });
   return 0;
 }
 

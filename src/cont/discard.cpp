@@ -25,7 +25,7 @@ void forget_frames_of(coroutine_frame& frame) noexcept {
   give_up_all_frames();
   frame.record.hook = nullptr;
   frame.no_yield = 0;
-  sennit_aside_forget();
+  sennit_slow_state_discard();
 }
 
 // The first round on a stack whose frames were left. The continuation is the payload.
@@ -40,7 +40,7 @@ sennit_decision round_of_left(void* top) noexcept {
 }
 
 #if defined(SENNIT_SANITIZED)
-sennit_decision decide_base(sennit_context, void* left) noexcept {
+sennit_decision dispatch_base(sennit_context, void* left) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(left);
   frame.active_identity = &frame.identity;
   forget_frames(frame.record.memory.low, frame.record.memory.size);
@@ -54,7 +54,7 @@ sennit_decision decide_base(sennit_context, void* left) noexcept {
   ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
   frame.round = round_of_left;
 #if defined(SENNIT_SANITIZED)
-  suspend(*this_worker(), decide_base, &frame, false);
+  suspend(*this_worker(), dispatch_base, &frame, false);
   __builtin_unreachable();
 #else
   sennit_leave(sennit_newrounds(&frame), 0);
@@ -64,7 +64,7 @@ sennit_decision decide_base(sennit_context, void* left) noexcept {
 // leave_frames passes this to leave_body by frame.error, which a fiber does not use otherwise.
 struct leaving {
   continuation next;
-  telling told;
+  shutdown_state shutdown;
 };
 
 // Returns whether its function object is gone already: it has continued without one.
@@ -189,9 +189,9 @@ void fiber_discard() noexcept {
   worker& w = running_worker();
   fiber& self = *w.ready.current;
   coroutine_frame& frame = *self.frame;
-  self.flags.told = telling::due;
-  self.flags.unusual |= is_unusual;
-  frame.record.memory.size = 0;    // frame_drop does not free it
+  self.flags.shutdown = shutdown_state::pending;
+  self.flags.slow_path |= needs_slow_path;
+  frame.record.memory.size = 0;    // destroy_stack does not free it
   frame.record.memory.shape = {};  // unlike any other shape: it is not kept
   forget_frames_of(frame);
   const sennit_decision next = frame.round(&frame);
@@ -205,7 +205,7 @@ void leave_frames(continuation&& next) {
   forget_frames_of(frame);
   if (has_no_body(frame))
     go_to_base(frame, std::move(next));
-  leaving how{std::move(next), std::exchange(self.flags.told, telling::due)};
+  leaving how{std::move(next), std::exchange(self.flags.shutdown, shutdown_state::pending)};
   frame.error = &how;
   frame.round(&frame);
   __builtin_unreachable();
@@ -219,7 +219,7 @@ void leave_unwound(coroutine_frame& frame, body_destroyer destroy, continuation&
 
 void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
   auto& how = *static_cast<leaving*>(std::exchange(frame.error, nullptr));
-  self.flags.told = how.told;
+  self.flags.shutdown = how.shutdown;
   destroy(frame);
   go_to_base(frame, std::move(how.next));
 }

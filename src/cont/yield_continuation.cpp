@@ -22,11 +22,11 @@ local_value** link_of_yield_continuation(const fiber& self) noexcept {
 }  // namespace
 
 void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) noexcept {
-  self.flags.unusual |= is_unusual;
+  self.flags.slow_path |= needs_slow_path;
   // Frames may have been given up whose destructors would have reset these.
   frame.record.hook = nullptr;
   frame.no_yield = 0;
-  if ((self.flags.unusual & yields_away) == 0)
+  if ((self.flags.slow_path & has_yield_continuation) == 0)
     return;
   function_left(self);
   auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
@@ -41,14 +41,14 @@ continuation continuation_of_yield(const fiber& self) {
   return static_cast<yield_continuation&>(**link_of_yield_continuation(self)).make();
 }
 
-void leave_by_yield(std::uintptr_t told) {
+void finish_interrupted_yield(std::uintptr_t word) {
   fiber& self = *running_worker().ready.current;
-  if (told != told_to_go_on)
+  if (word != resume_via_continuation)
     throw_forced_unwind();
   if (std::uncaught_exceptions() != 0 || stop_link::is_shielded()) {
-    self.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+    self.flags.slow_path &= static_cast<std::uint8_t>(~has_yield_continuation);
     self.home->shared == nullptr ? yield() : parallel_yield(running_parallel());
-    self.flags.unusual |= yields_away;
+    self.flags.slow_path |= has_yield_continuation;
     return;
   }
   auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
@@ -61,13 +61,13 @@ void set_yield_continuation(yield_continuation* made) noexcept {
   fiber& self = *running_worker().ready.current;
   clear_yield_continuation("set_yield_continuation");
   made->next = std::exchange(self.frame->own.locals, made);
-  self.flags.unusual |= yields_away;
+  self.flags.slow_path |= has_yield_continuation;
 }
 
 void forget_yield_continuation() noexcept {
   worker* const w = this_worker();
   if (w != nullptr && w->ready.running())
-    w->ready.current->flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+    w->ready.current->flags.slow_path &= static_cast<std::uint8_t>(~has_yield_continuation);
 }
 
 void clear_yield_continuation(const char* what) noexcept {

@@ -1,7 +1,7 @@
 // Backtraces by libgcc's unwinder.
 //
 // The unwinder starts only from its own caller. To walk a suspended context, it is called on a stack whose
-// first frame names that context as its caller, as in backtraces of deciders.
+// first frame names that context as its caller, as in backtraces of scheduler steps.
 #include "sennit/detail/fault/backtrace.hpp"
 
 #include <cxxabi.h>

@@ -168,7 +168,7 @@ void on_fault(int signal, siginfo_t* info, void* context) noexcept {
     if (fault_redirect(signal, info->si_addr, at.stack, context, refused))
       return;
     if (end)
-      stack_say_if_overrun();  // first: even the name of the overrun fiber may be destroyed
+      stack_report_if_overrun();  // first: even the name of the overrun fiber may be destroyed
     if (at.stack.guard)
       report_overflow(at, fault, interrupted_stack_pointer(context), refused);
     else if (end && at.stack.record != nullptr)

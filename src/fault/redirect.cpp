@@ -40,13 +40,13 @@ constinit std::atomic<std::uint32_t> taken{1};
 constinit std::atomic<std::uint32_t> filled_after{0};
 
 // The hook of a context whose faults no hook serves.
-constinit const fault_hook nobody{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
+constinit const fault_hook no_hook{[](const fault_hook&, fault_site&) noexcept { return false; }, nullptr};
 
 emergency_stack* make_emergency() noexcept {
   try {
     const stack_memory memory = stack_take(emergency_size);
     auto* const made = ::new (memory.high() - sizeof(emergency_stack))
-        emergency_stack{{.kind = "an emergency stack", .hook = &nobody, .memory = memory}};
+        emergency_stack{{.kind = "an emergency stack", .hook = &no_hook, .memory = memory}};
     stack_name(memory, &made->record);
     return made;
   } catch (const std::exception&) {

@@ -27,7 +27,7 @@ inline bool io_is_shared() noexcept {
   return (w != nullptr ? *w : running_worker_for("I/O")).shared != nullptr;
 }
 
-// Counts a transfer; false: first source_give_way().
+// Counts a transfer; false: first source_yield().
 inline bool io_may_transfer() noexcept {
   constexpr unsigned budget = 64;
   return ++this_worker()->driver->transfers < budget;
@@ -41,18 +41,18 @@ template <class Attempt>
 [[gnu::always_inline]] inline ssize_t io_step(io_source& source, const io_direction& direction,
                                               time_point deadline, Attempt attempt) {
   if (!io_may_transfer()) [[unlikely]] {
-    source_give_way();
+    source_yield();
     if (source.closed())
       return -ECANCELED;
   }
   io_side& side = source.*direction.side;
   for (bool last = false;;) {
     const std::uintptr_t events = side.look();
-    if (events != side.seen || last) {
+    if (events != side.last_seen_event || last) {
       const ssize_t result = attempt(source, events);
       if (result != -EAGAIN)
         return result;
-      side.seen = events;
+      side.last_seen_event = events;
     }
     if (last)
       return -ETIMEDOUT;
@@ -87,10 +87,10 @@ template <class Attempt>
 template <class Ready>
 int io_await(io_source& source, const io_direction& direction, time_point deadline, Ready ready) {
   io_side& side = source.*direction.side;
-  side.seen = side.look();
+  side.last_seen_event = side.look();
   int error = ready();
   if (error != 0)
-    side.seen = 0;  // no attempt was made
+    side.last_seen_event = 0;  // no attempt was made
   else
     error = source_wait(source, direction.side, direction.reason, deadline);
   return source.closed() ? -ECANCELED : error;

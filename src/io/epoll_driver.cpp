@@ -102,7 +102,7 @@ bool epoll_driver::wait(time_point deadline) noexcept {
       drain(timer_);
       armed_ = never;
     } else {
-      tell(*static_cast<io_source*>(what), events[i].events);
+      notify(*static_cast<io_source*>(what), events[i].events);
       // The other events proceed meanwhile. The fibers then do it for each other.
       if (i == 0)
         prefetch_successor(*this_worker());
@@ -118,19 +118,19 @@ void epoll_driver::serve() noexcept {
   const int count = ::epoll_wait(descriptor_, events, batch, 0);
   for (int i = 0; i < count; ++i)
     if (void* what = events[i].data.ptr; what != &event_ && what != &timer_)
-      tell(*static_cast<io_source*>(what), events[i].events);
+      notify(*static_cast<io_source*>(what), events[i].events);
 }
 
-void epoll_driver::tell(io_source& source, std::uint32_t events) noexcept {
+void epoll_driver::notify(io_source& source, std::uint32_t events) noexcept {
   if (source.driver.load(std::memory_order_acquire) != id()) [[unlikely]]
     return;  // closed, while a duplicate of its descriptor is open; or moved to another driver
   if ((events & exact_from_now) != 0)
     source.exact.store(true, std::memory_order_relaxed);
   const bool shared = owner_.shared != nullptr;
   if ((events & reading) != 0)
-    source_tell(source.reading, shared);
+    source_notify(source.reading, shared);
   if ((events & writing) != 0)
-    source_tell(source.writing, shared);
+    source_notify(source.writing, shared);
 }
 
 void epoll_driver::drain(int descriptor) noexcept {
@@ -223,8 +223,8 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
       source.driver.store(0, std::memory_order_relaxed);
   }
   if (error != 0) {
-    source_tell(source.reading, owner_.shared != nullptr);
-    source_tell(source.writing, owner_.shared != nullptr);
+    source_notify(source.reading, owner_.shared != nullptr);
+    source_notify(source.writing, owner_.shared != nullptr);
   }
   return error;
 }

@@ -91,7 +91,7 @@ void run_one(thread_pool& in, std::unique_lock<std::mutex>& held) noexcept {
     worker_post(*job.home, &job);
   else if (auto* const waits = reinterpret_cast<waiter*>(job.done.exchange(1, std::memory_order_acq_rel)))
     if (fiber* const who = end_slot_wait(*waits, 0))
-      parallel_ready_in_turn(*who, fiber_status::notified);
+      parallel_ready_back(*who, fiber_status::notified);
 }
 
 extern "C" void* sennit_offload_thread(void* pool) {
@@ -145,7 +145,7 @@ offload_state give_up(offload_job& job, bool may_abandon) noexcept {
 
 struct outcome {
   offload_state state = offload_state::returned;
-  std::exception_ptr told;  // what the wait threw: the fiber is to leave
+  std::exception_ptr interruption;  // what the wait threw: the fiber is to leave
 };
 
 // Calls `wait`. What it throws (the runtime's end, a stop, the error of a scope's fiber) is kept, and no stop
@@ -153,12 +153,12 @@ struct outcome {
 template <class Wait>
 void wait_once(outcome& result, Wait wait) {
   std::optional<stop_shield> shield;
-  if (result.told)
+  if (result.interruption)
     shield.emplace();
   try {
     wait();
   } catch (...) {
-    result.told = std::current_exception();
+    result.interruption = std::current_exception();
   }
 }
 
@@ -166,18 +166,18 @@ outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point
   job.home = &w;
   job.waiter = w.ready.current;
   start(job);
-  ++w.awaited_outside;
+  ++w.pending_offloads;
   outcome result;
   while (!job.seen) {
     wait_once(result, [&] { park_until(w, fiber_status::parked, offload_reason, deadline); });
-    if (job.seen || (!result.told && clock::now() < deadline))
+    if (job.seen || (!result.interruption && clock::now() < deadline))
       continue;
     result.state = give_up(job, may_abandon);
     if (result.state == offload_state::withdrawn || result.state == offload_state::abandoned)
       break;
     deadline = never;  // it must be waited for
   }
-  --w.awaited_outside;
+  --w.pending_offloads;
   if (job.seen) {
     const std::lock_guard who_posted_it_has_let_go(pool_of(job.pool).lock);
     result.state = offload_state::returned;
@@ -195,10 +195,10 @@ outcome wait_for_parallel(parallel_runtime& of, offload_job& job, bool may_aband
   result.state = give_up(job, may_abandon);
   if (result.state != offload_state::running)
     return result;
-  of.guests.fetch_add(1, std::memory_order_relaxed);  // the runtime's end waits for it, too
+  of.external_wakers.fetch_add(1, std::memory_order_relaxed);  // the runtime's end waits for it, too
   while (job.done.load(std::memory_order_acquire) == 0)
     wait_once(result, [&] { wait_in_slot(job.done, 0, 0, offload_reason, never); });
-  of.guests.fetch_sub(1, std::memory_order_release);
+  of.external_wakers.fetch_sub(1, std::memory_order_release);
   result.state = offload_state::returned;
   return result;
 }
@@ -214,7 +214,7 @@ outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
 bool offload_job::run() {
   seen = true;
   if (waiter->is_parked())
-    unpark_in_turn(*waiter, fiber_status::notified);
+    unpark_back(*waiter, fiber_status::notified);
   return true;
 }
 
@@ -224,16 +224,16 @@ bool in_fiber() noexcept {
 }
 
 void offload_run(offload_job& job) {
-  if (const outcome result = wait_for(job, false, never); result.told)
-    std::rethrow_exception(result.told);
+  if (const outcome result = wait_for(job, false, never); result.interruption)
+    std::rethrow_exception(result.interruption);
 }
 
 bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline) {
   const outcome result = wait_for(*job, true, deadline);
   if (result.state == offload_state::abandoned)
     static_cast<void>(job.release());
-  if (result.told)
-    std::rethrow_exception(result.told);
+  if (result.interruption)
+    std::rethrow_exception(result.interruption);
   return result.state == offload_state::returned;
 }
 

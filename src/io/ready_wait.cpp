@@ -13,7 +13,7 @@ namespace sennit::detail {
 bool ready_wait_base::is_ready() const noexcept {
   io_side& in = side();
   const std::uintptr_t events = in.look();
-  if (events == in.seen)
+  if (events == in.last_seen_event)
     return false;
   pollfd wanted{source_->descriptor.load(std::memory_order_relaxed),
                 static_cast<short>(reads_ ? POLLIN : POLLOUT), 0};
@@ -21,7 +21,7 @@ bool ready_wait_base::is_ready() const noexcept {
   const bool ready = ::poll(&wanted, 1, 0) != 0;
   errno = kept;
   if (!ready)
-    in.seen = events;
+    in.last_seen_event = events;
   return ready;
 }
 
@@ -52,7 +52,7 @@ bool ready_wait_base::file(fiber& f, waiter& me) noexcept {
 bool ready_wait_base::leave(waiter& me) noexcept {
   const bool left = source_leave(side(), me);
   if (!left)
-    until_let_go(me);
+    wait_for_release(me);
   came_ = !left || is_ready();
   return left;
 }

@@ -40,7 +40,7 @@ bool readiness_case::watch() {
   }
   if (source_->driver.load(std::memory_order_relaxed) != driver.id())
     failed_ = driver.watch(*source_) != 0;
-  side().seen = events_seen_;
+  side().last_seen_event = events_seen_;
   entered_ = !failed_ && source_enter(side(), *this);
   if (!entered_)
     end_watch();
@@ -49,7 +49,7 @@ bool readiness_case::watch() {
 
 // Whether another case of the select waits for the same side. After an event all cases look again.
 bool readiness_case::waits_beside() const noexcept {
-  for (const claimed_waiter* each = beside; each != nullptr && each != this; each = each->beside)
+  for (const multi_wait_node* each = beside; each != nullptr && each != this; each = each->beside)
     if (static_cast<const readiness_case*>(each)->entered_)
       return true;
   return false;
@@ -59,7 +59,7 @@ void readiness_case::leave() noexcept {
   if (!entered_)
     return;
   if (!source_leave(side(), *this))
-    until_let_go(*this);
+    wait_for_release(*this);
   served();
 }
 

@@ -12,7 +12,7 @@
 #include "attempt.hpp"
 #include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/io/socket.hpp"
-#include "sennit/detail/stack/growing_list.hpp"
+#include "sennit/detail/stack/append_only_list.hpp"
 
 namespace sennit::detail {
 
@@ -21,7 +21,7 @@ namespace {
 constexpr io_direction signal_direction = reading_for("signal");
 constexpr int most_signals = 64;
 
-constinit growing_list<signal_node> nodes;
+constinit append_only_list<signal_node> nodes;
 
 struct installation {
   unsigned users = 0;
@@ -47,7 +47,7 @@ constexpr std::uint64_t bit_of(int signal) noexcept {
 extern "C" void sennit_on_signal(int signal) {
   const int kept = errno;
   for (signal_node* node = nodes.newest(); node != nullptr; node = node->next)
-    node->tell(bit_of(signal), [](int event) {
+    node->deliver(bit_of(signal), [](int event) {
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto put = ::write(event, &one, sizeof one);
     });

@@ -43,10 +43,10 @@ template <class Call>
 }
 
 // A transfer that was short has used its side's events up: see source.hpp.
-[[gnu::always_inline]] inline void note_short(const io_source& source, io_side& side, std::uintptr_t events,
-                                              ssize_t moved, std::size_t size) noexcept {
+[[gnu::always_inline]] inline void mark_drained(const io_source& source, io_side& side, std::uintptr_t events,
+                                                ssize_t moved, std::size_t size) noexcept {
   if (moved > 0 && static_cast<std::size_t>(moved) < size && !source.exact.load(std::memory_order_relaxed))
-    side.seen = events;
+    side.last_seen_event = events;
 }
 
 [[gnu::always_inline]] inline ssize_t receive(io_source& source, std::uintptr_t events, void* to,
@@ -54,7 +54,7 @@ template <class Call>
   const int descriptor = source.descriptor.load(std::memory_order_relaxed);
   const ssize_t got = call([&] { return ::recv(descriptor, to, size, 0); });
   prefetch_successor(*this_worker());
-  note_short(source, source.reading, events, got, size);
+  mark_drained(source, source.reading, events, got, size);
   return got;
 }
 
@@ -62,7 +62,7 @@ template <class Call>
                                            std::size_t size) noexcept {
   const int descriptor = source.descriptor.load(std::memory_order_relaxed);
   const ssize_t put = call([&] { return ::send(descriptor, from, size, MSG_NOSIGNAL); });
-  note_short(source, source.writing, events, put, size);
+  mark_drained(source, source.writing, events, put, size);
   return put;
 }
 
@@ -186,12 +186,12 @@ std::error_code socket_write_all_reported(io_source* source, const void* from, s
 bool transfer_wait_base::attempt() noexcept {
   io_source& from = *source();
   const std::uintptr_t events = side().look();
-  if (events == side().seen)
+  if (events == side().last_seen_event)
     return false;
   const std::size_t rest = size_ - moved_;
   const ssize_t result = reads() ? receive(from, events, at_, rest) : send(from, events, at_ + moved_, rest);
   if (result == -EAGAIN) {
-    side().seen = events;
+    side().last_seen_event = events;
     return false;
   }
   if (result < 0)
@@ -212,7 +212,7 @@ bool transfer_wait_base::woken(fiber& f) noexcept {
       count_recognition(&f);
       return done_ = true;
     }
-    if (side().seen == 0)
+    if (side().last_seen_event == 0)
       continue;
     if (source()->driver.load(std::memory_order_relaxed) ==
         0)  // it could not be registered: there are no events

@@ -63,7 +63,7 @@ void wake_local(std::uintptr_t word) noexcept {
          "sennit: I/O of a local runtime is used on another thread");
   if (who != nullptr && who->is_parked() &&
       recognize(*who))  // else its deadline or its runtime's end came first
-    unpark_in_turn(*who, fiber_status::notified);
+    unpark_back(*who, fiber_status::notified);
 }
 
 // Leaves its side when the wait ends, however it ends.
@@ -93,8 +93,8 @@ bool wait_local(worker& w, io_source& source, io_side& side, const wait_reason& 
   }
   // The closed object often belonged to a fiber that has ended, and so has its runtime. Then we return no
   // result that the caller must see, and unwind as if we had still been parked.
-  if (source.closed() && self.flags.told == telling::due) {
-    self.flags.told = telling::done;
+  if (source.closed() && self.flags.shutdown == shutdown_state::pending) {
+    self.flags.shutdown = shutdown_state::delivered;
     throw_forced_unwind();
   }
   return self.flags.status != fiber_status::timed_out;
@@ -103,7 +103,7 @@ bool wait_local(worker& w, io_source& source, io_side& side, const wait_reason& 
 }  // namespace
 
 bool source_enter(io_side& side, waiter& me) noexcept {
-  std::uintptr_t seen = std::exchange(side.seen, 0);
+  std::uintptr_t seen = std::exchange(side.last_seen_event, 0);
   return slot_enter(side.word, seen, word_of(me));
 }
 
@@ -128,7 +128,7 @@ io_source* source_take(int descriptor, bool borrowed) {
   source->borrowed = borrowed;
   source->copied = false;
   source->exact.store(false, std::memory_order_relaxed);
-  source->reading.seen = source->writing.seen = 0;
+  source->reading.last_seen_event = source->writing.last_seen_event = 0;
   source->uses.renew();
   return source;
 }
@@ -137,12 +137,12 @@ void io_use::end_last() noexcept {
   source_.uses.end_last(what_, shared_, [this] { close_descriptor(source_); }, [this] { give(source_); });
 }
 
-void source_tell(io_side& side, bool shared) noexcept {
+void source_notify(io_side& side, bool shared) noexcept {
   std::uintptr_t was;
   if (shared) {
     // Ignored is what a worker met before its source was closed, given back and taken by a local runtime's.
     const auto late = [](std::uintptr_t word) { return is_local(word) && this_worker() != nullptr; };
-    was = side.tell(late);
+    was = side.record_event(late);
     if (late(was)) [[unlikely]]
       return;
   } else {
@@ -154,7 +154,7 @@ void source_tell(io_side& side, bool shared) noexcept {
   if (is_local(was))
     wake_local(was);
   else if (fiber* who = end_slot_wait(*reinterpret_cast<waiter*>(was), 0); who != nullptr && recognize(*who))
-    parallel_ready_in_turn(*who, fiber_status::notified);
+    parallel_ready_back(*who, fiber_status::notified);
 }
 
 int source_wait(io_source& source, io_side io_source::* which, const char* reason, time_point deadline) {
@@ -168,23 +168,23 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
   driver.transfers = 0;
   io_side& side = source.*which;
   // However the wait ends: the event that ended it may be gone from the word.
-  const std::uintptr_t seen = std::exchange(side.seen, 0);
+  const std::uintptr_t seen = std::exchange(side.last_seen_event, 0);
   const wait_reason why(reason, reinterpret_cast<std::uintptr_t>(&source.descriptor) + is_descriptor);
   const bool in_time = w.shared == nullptr ? wait_local(w, source, side, why, deadline)
                                            : wait_in_slot(side.word, seen, io_side::first, why, deadline);
   return in_time ? 0 : -ETIMEDOUT;
 }
 
-void source_give_way() {
+void source_yield() {
   worker& w = running_worker_for("I/O");
   w.driver->transfers = 0;
-  w.pace.often();
+  w.polling.often();
   if (w.shared == nullptr) {
     w.until_poll = 1;
     yield();
   } else {
     auto& here = static_cast<parallel_worker&>(w);
-    here.dispatches.let_go_on(1);
+    here.dispatches.restart(1);
     parallel_yield(here);
   }
 }
@@ -208,8 +208,8 @@ void owned_source::cancel_operations(io_source& source, bool shared, bool stays_
     const lock_holder hold(source.registering);
     source.driver.store(0, std::memory_order_relaxed);
   }
-  source_tell(source.reading, shared);
-  source_tell(source.writing, shared);
+  source_notify(source.reading, shared);
+  source_notify(source.writing, shared);
 }
 
 void owned_source::end(std::uint32_t how) noexcept {

@@ -17,7 +17,7 @@
 #include "dump_text.hpp"
 #include "fault/write_message.hpp"
 #include "sennit/detail/observe/dump.hpp"
-#include "sennit/detail/observe/stopped_workers.hpp"
+#include "sennit/detail/observe/stop_the_world.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
@@ -44,7 +44,7 @@ public:
   }
 
   // Returns space for a fiber with the longest backtrace, or null if there is no memory.
-  seen_fiber* room() noexcept {
+  fiber_snapshot* room() noexcept {
     if (newest_ == nullptr || piece_size - newest_->used < most) {
       void* const memory =
           ::mmap(nullptr, piece_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,15 +52,15 @@ public:
         return nullptr;
       newest_ = ::new (memory) piece{newest_};
     }
-    return ::new (reinterpret_cast<char*>(newest_) + newest_->used) seen_fiber{};
+    return ::new (reinterpret_cast<char*>(newest_) + newest_->used) fiber_snapshot{};
   }
-  void keep(const seen_fiber& f) noexcept { newest_->used += f.bytes(); }
+  void keep(const fiber_snapshot& f) noexcept { newest_->used += f.bytes(); }
 
-  std::vector<seen_fiber*> all() const {
-    std::vector<seen_fiber*> found;
+  std::vector<fiber_snapshot*> all() const {
+    std::vector<fiber_snapshot*> found;
     for (piece* each = newest_; each != nullptr; each = each->older)
       for (std::size_t at = sizeof(piece); at < each->used; at += found.back()->bytes())
-        found.push_back(reinterpret_cast<seen_fiber*>(reinterpret_cast<char*>(each) + at));
+        found.push_back(reinterpret_cast<fiber_snapshot*>(reinterpret_cast<char*>(each) + at));
     return found;
   }
 
@@ -70,18 +70,18 @@ private:
     std::size_t used = sizeof(piece);
   };
   static constexpr std::size_t piece_size = std::size_t{1} << 20;
-  static constexpr std::size_t most = sizeof(seen_fiber) + backtrace_depth * sizeof(std::uintptr_t);
+  static constexpr std::size_t most = sizeof(fiber_snapshot) + backtrace_depth * sizeof(std::uintptr_t);
 
   piece* newest_ = nullptr;
 };
 
-class look_round {
+class snapshot_builder {
 public:
-  look_round(std::vector<seen_worker>& workers, arena& to, const stack_memory& scratch) noexcept
+  snapshot_builder(std::vector<worker_snapshot>& workers, arena& to, const stack_memory& scratch) noexcept
       : workers_(workers), to_(to), scratch_(scratch) {}
 
   // Takes the snapshot, while all workers are held.
-  SENNIT_UNSANITIZED void see(const stopped_workers& held) noexcept {
+  SENNIT_UNSANITIZED void see(const stop_the_world& held) noexcept {
     see_workers(held);
     for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
       for (fiber& each : block->used())
@@ -91,11 +91,12 @@ public:
   bool whole() const noexcept { return whole_; }
 
 private:
-  SENNIT_UNSANITIZED void see_workers(const stopped_workers& held) noexcept {
+  SENNIT_UNSANITIZED void see_workers(const stop_the_world& held) noexcept {
     for (registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
       worker& w = *each->worker;
-      seen_worker seen{&w, w.shared, 0, held.holds(w), w.thread != 0, held.place_of(w), look(w.ready.current),
-                       0,  false};
+      worker_snapshot seen{
+          &w, w.shared, 0, held.is_stopped(w), w.thread != 0, held.place_of(w), look(w.ready.current),
+          0,  false};
       if (seen.shared != nullptr)
         seen.index = static_cast<const parallel_worker&>(w).index;
       if (workers_.size() < workers_.capacity())
@@ -104,9 +105,9 @@ private:
         whole_ = false;
     }
     // A runtime's fibers stay unchanged only if all its workers are held.
-    for (seen_worker& each : workers_)
+    for (worker_snapshot& each : workers_)
       if (each.shared != nullptr && !each.held)
-        for (seen_worker& other : workers_)
+        for (worker_snapshot& other : workers_)
           if (other.shared == each.shared)
             other.held = false;
   }
@@ -116,8 +117,8 @@ private:
     const worker* const home = look(f.home);
     if (status == fiber_status::unused || status == fiber_status::finished || home == nullptr)
       return;
-    const auto place = std::ranges::find(workers_, home, &seen_worker::at);
-    seen_fiber* const seen = place != workers_.end() ? to_.room() : nullptr;
+    const auto place = std::ranges::find(workers_, home, &worker_snapshot::at);
+    fiber_snapshot* const seen = place != workers_.end() ? to_.room() : nullptr;
     whole_ &= place == workers_.end() || seen != nullptr;
     if (seen == nullptr)
       return;
@@ -145,7 +146,7 @@ private:
                : known;
   }
 
-  SENNIT_UNSANITIZED void see_held(seen_fiber& seen, fiber& f, fiber_status status) noexcept {
+  SENNIT_UNSANITIZED void see_held(fiber_snapshot& seen, fiber& f, fiber_status status) noexcept {
     seen.id = id_of(f);
     if (look(f.flags.stackless))
       return see_stackless(seen, f, status);
@@ -155,7 +156,7 @@ private:
     }
     const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
     seen.state = parked ? seen_state::parked : seen_state::ready;
-    if (seen_worker* const runner = runner_of(seen)) {
+    if (worker_snapshot* const runner = runner_of(seen)) {
       seen.state = seen_state::running;
       if (runner->place != nullptr)
         copy(seen, runner->place->backtrace());
@@ -176,7 +177,7 @@ private:
       seen.depth = backtrace_of(f.context, scratch_, {seen.addresses(), backtrace_depth});
   }
 
-  SENNIT_UNSANITIZED void see_stackless(seen_fiber& seen, fiber& f, fiber_status status) const noexcept {
+  SENNIT_UNSANITIZED void see_stackless(fiber_snapshot& seen, fiber& f, fiber_status status) const noexcept {
     const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
     seen.state = parked ? seen_state::parked : seen_state::ready;
     const continuation_code& code = continuation_of(f);
@@ -191,22 +192,22 @@ private:
   }
 
   // For a parked fiber. The awaited object exists as long as the fiber is parked.
-  SENNIT_UNSANITIZED void see_wait(seen_fiber& seen, const fiber& f, const char* reason,
+  SENNIT_UNSANITIZED void see_wait(fiber_snapshot& seen, const fiber& f, const char* reason,
                                    std::uintptr_t object) const noexcept {
     seen.reason = reason;
     seen.object = object - object % word_size;
     if (object % word_size == is_descriptor)
       seen.descriptor = look(*reinterpret_cast<const int*>(seen.object));
     else if (object % word_size == has_owner)
-      seen.holder = look(reinterpret_cast<const owner_note*>(seen.object)->id);
+      seen.holder = look(reinterpret_cast<const lock_owner*>(seen.object)->id);
     seen.waited = parked_for(look(f.since), now_);  // -1: it is about to be made ready
   }
 
   // Returns the worker whose thread stands on the fiber's stack. If a thread stands on no fiber's stack, it
   // is in a coroutine or in the scheduler: then the worker's current fiber counts. A worker that stands on
   // another fiber's stack is about to enter its current one.
-  SENNIT_UNSANITIZED seen_worker* runner_of(const seen_fiber& seen) noexcept {
-    for (seen_worker& each : workers_) {
+  SENNIT_UNSANITIZED worker_snapshot* runner_of(const fiber_snapshot& seen) noexcept {
+    for (worker_snapshot& each : workers_) {
       const std::uintptr_t sp = each.place != nullptr ? each.place->stack_pointer : 0;
       const bool on_it = sp >= seen.low && sp < seen.high;
       const bool named = each.current == seen.at && each.place != nullptr && !stands_on_a_fiber(sp);
@@ -234,7 +235,7 @@ private:
 #endif
   }
 
-  SENNIT_UNSANITIZED static void copy(seen_fiber& to, std::span<const std::uintptr_t> from) noexcept {
+  SENNIT_UNSANITIZED static void copy(fiber_snapshot& to, std::span<const std::uintptr_t> from) noexcept {
     to.depth = std::min(from.size(), backtrace_depth);
     for (std::size_t i = 0; i < to.depth; ++i)
       to.addresses()[i] = from[i];
@@ -242,7 +243,7 @@ private:
 
   static constexpr std::size_t word_size = sizeof(std::uintptr_t);  // lower bits of an address are tags
 
-  std::vector<seen_worker>& workers_;
+  std::vector<worker_snapshot>& workers_;
   arena& to_;
   const stack_memory& scratch_;
   const time_point until_ = clock::now() + patience;
@@ -255,39 +256,39 @@ struct scratch_stack {
   ~scratch_stack() { stack_give(memory); }
 };
 
-struct sight {
-  std::vector<seen_worker> workers;
+struct snapshot {
+  std::vector<worker_snapshot> workers;
   arena fibers;
   bool whole = false;  // nothing was omitted for lack of memory
 };
 
-// `frame`: as for stopped_workers. Calls `wanted()` while all workers are held, and returns its result.
+// `frame`: as for stop_the_world. Calls `wanted()` while all workers are held, and returns its result.
 template <class Wanted>
-bool look_around(sight& to, const void* frame, Wanted wanted) {
+bool take_snapshot(snapshot& to, const void* frame, Wanted wanted) {
   const scratch_stack scratch;
   to.workers.reserve(1024);
-  stopped_workers held(frame);
+  stop_the_world held(frame);
   if (!wanted())
     return false;
-  look_round round(to.workers, to.fibers, scratch.memory);
+  snapshot_builder round(to.workers, to.fibers, scratch.memory);
   round.see(held);
   to.whole = round.whole();
   return true;
 }
 
 void dump_from(int fd, const void* frame) {
-  sight seen;
-  look_around(seen, frame, [] { return true; });
+  snapshot seen;
+  take_snapshot(seen, frame, [] { return true; });
   report(fd, seen.workers, seen.fibers.all()).print(seen.whole);
 }
 
 }  // namespace
 
 bool report_deadlock(bool only_cycles, bool (*rests)(void*) noexcept, void* argument) {
-  sight seen;
-  if (!look_around(seen, __builtin_dwarf_cfa(), [&] { return rests(argument); }))
+  snapshot seen;
+  if (!take_snapshot(seen, __builtin_dwarf_cfa(), [&] { return rests(argument); }))
     return false;
-  if (std::ranges::any_of(seen.workers, [](const seen_worker& each) { return !each.held; }))
+  if (std::ranges::any_of(seen.workers, [](const worker_snapshot& each) { return !each.held; }))
     return false;
   report text(STDERR_FILENO, seen.workers, seen.fibers.all());
   if (text.all_wait_for_each_other() && (!only_cycles || text.has_cycle())) {

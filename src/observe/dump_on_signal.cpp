@@ -7,7 +7,7 @@
 #include <mutex>
 #include <system_error>
 
-#include "sennit/detail/observe/stopped_workers.hpp"
+#include "sennit/detail/observe/stop_the_world.hpp"
 #include "sennit/dump.hpp"
 #include "system/service_thread.hpp"
 
@@ -40,7 +40,7 @@ void dump_on_signal(int signal) {
   static constinit bool started = false;
   const std::lock_guard hold(one_at_a_time);
   const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
-  int error = fault || signal == detail::stopped_workers::signal ? EINVAL : 0;
+  int error = fault || signal == detail::stop_the_world::signal ? EINVAL : 0;
   if (error == 0 && !started)
     error = start_dumper();
   if (error == 0) {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "fault/write_message.hpp"
-#include "sennit/detail/observe/stopped_workers.hpp"
+#include "sennit/detail/observe/stop_the_world.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::detail {
 
-struct seen_worker {
+struct worker_snapshot {
   const worker* at;
   const parallel_runtime* shared;
   unsigned index;
@@ -34,7 +34,7 @@ struct seen_worker {
 enum class seen_state : std::uint8_t { parked, ready, not_begun, running, blocks_thread, unknown };
 
 // One fiber, followed by its backtrace.
-struct seen_fiber {
+struct fiber_snapshot {
   const fiber* at;
   std::size_t worker;  // its home's index in the list
   std::uint64_t id;    // 0: not known
@@ -55,10 +55,10 @@ struct seen_fiber {
 
 class report {
 public:
-  report(int fd, const std::vector<seen_worker>& workers, std::vector<seen_fiber*> fibers)
+  report(int fd, const std::vector<worker_snapshot>& workers, std::vector<fiber_snapshot*> fibers)
       : fd_(fd), workers_(workers), fibers_(std::move(fibers)) {
-    std::ranges::sort(fibers_, {}, [](const seen_fiber* f) { return std::pair(f->id, f->at); });
-    for (const seen_fiber* each : fibers_)
+    std::ranges::sort(fibers_, {}, [](const fiber_snapshot* f) { return std::pair(f->id, f->at); });
+    for (const fiber_snapshot* each : fibers_)
       by_address_.emplace(reinterpret_cast<std::uintptr_t>(each->at), each);
   }
 
@@ -66,7 +66,7 @@ public:
   // blocked its thread. None waits for a call on a pool thread. None belongs to a runtime that an outside
   // thread runs at times of its own choice.
   bool all_wait_for_each_other() const {
-    return !fibers_.empty() && std::ranges::all_of(fibers_, [this](const seen_fiber* f) {
+    return !fibers_.empty() && std::ranges::all_of(fibers_, [this](const fiber_snapshot* f) {
       return (waits(*f) || workers_[f->worker].blocked) && workers_[f->worker].has_thread &&
              (f->reason == nullptr || std::strcmp(f->reason, "offload") != 0);
     });
@@ -74,14 +74,14 @@ public:
 
   void print_deadlock() {
     text_ += "sennit: deadlock: all fibers wait, and nothing that could wake one is known to come\n";
-    for (const seen_fiber* each : fibers_)
+    for (const fiber_snapshot* each : fibers_)
       if (each->state == seen_state::blocks_thread && has_others(*each)) {
         print_number(*each);
         text_ += std::string(" has its thread wait (") + each->reason +
                  " of namespace sennit), so that no other fiber of its local runtime can run: take what is "
                  "called the same in namespace sennit::local, which blocks only the fiber\n";
       }
-    for (const seen_fiber* each : cycles())
+    for (const fiber_snapshot* each : cycles())
       print_cycle(each);
   }
 
@@ -98,7 +98,7 @@ public:
     }
     for (std::size_t i = 0; i < runtimes.size(); ++i) {
       print_runtime(i + 1, runtimes[i]);
-      for (seen_fiber* each : fibers_)
+      for (fiber_snapshot* each : fibers_)
         if (runtime_of(workers_[each->worker]) == runtimes[i])
           print_fiber(*each);
     }
@@ -108,27 +108,27 @@ public:
   }
 
 private:
-  static bool waits(const seen_fiber& f) {
+  static bool waits(const fiber_snapshot& f) {
     return f.state == seen_state::parked || f.state == seen_state::blocks_thread;
   }
-  bool has_others(const seen_fiber& f) const {
+  bool has_others(const fiber_snapshot& f) const {
     return std::ranges::any_of(
-        fibers_, [&](const seen_fiber* each) { return each != &f && each->worker == f.worker; });
+        fibers_, [&](const fiber_snapshot* each) { return each != &f && each->worker == f.worker; });
   }
 
-  static const void* runtime_of(const seen_worker& w) {
+  static const void* runtime_of(const worker_snapshot& w) {
     return w.shared != nullptr ? static_cast<const void*>(w.shared) : w.at;
   }
 
   void print_runtime(std::size_t number, const void* runtime) {
     text_ += "runtime " + std::to_string(number);
-    std::vector<const seen_worker*> its;
-    for (const seen_worker& each : workers_)
+    std::vector<const worker_snapshot*> its;
+    for (const worker_snapshot& each : workers_)
       if (runtime_of(each) == runtime)
         its.insert(its.begin(), &each);
     const bool local = its.front()->shared == nullptr;
     text_ += local ? " (local):" : ": " + std::to_string(its.size()) + " workers:";
-    for (const seen_worker* each : its) {
+    for (const worker_snapshot* each : its) {
       text_ += each == its.front() ? "" : ";";
       if (!local)
         text_ += " worker " + std::to_string(each->index);
@@ -140,7 +140,7 @@ private:
     text_ += "\n";
   }
 
-  void print_fiber(seen_fiber& f) {
+  void print_fiber(fiber_snapshot& f) {
     print_number(f);
     text_ += ": ";
     switch (f.state) {
@@ -181,26 +181,26 @@ private:
   }
 
   // Returns the fiber that it joins, or null.
-  const seen_fiber* joined_by(const seen_fiber& f) const {
+  const fiber_snapshot* joined_by(const fiber_snapshot& f) const {
     if (!waits(f) || std::strcmp(f.reason, join_reason) != 0)
       return nullptr;
     const auto found = by_address_.find(f.object);
     return found != by_address_.end() ? found->second : nullptr;
   }
   // Returns the owner of the lock for which it waits, or null if unknown.
-  const seen_fiber* holder_for(const seen_fiber& f) const {
-    const auto found = std::ranges::lower_bound(fibers_, f.holder, {}, &seen_fiber::id);
+  const fiber_snapshot* holder_for(const fiber_snapshot& f) const {
+    const auto found = std::ranges::lower_bound(fibers_, f.holder, {}, &fiber_snapshot::id);
     return f.holder != 0 && found != fibers_.end() && (*found)->id == f.holder ? *found : nullptr;
   }
   // Returns the one fiber that must run before it can continue, or null.
-  const seen_fiber* awaited_by(const seen_fiber& f) const {
-    const seen_fiber* const joined = joined_by(f);
+  const fiber_snapshot* awaited_by(const fiber_snapshot& f) const {
+    const fiber_snapshot* const joined = joined_by(f);
     return joined != nullptr ? joined : holder_for(f);
   }
 
-  void print_object(const seen_fiber& f) {
+  void print_object(const fiber_snapshot& f) {
     char text[64] = "";
-    if (const seen_fiber* joined = joined_by(f))
+    if (const fiber_snapshot* joined = joined_by(f))
       std::snprintf(text, sizeof text, " of fiber %" PRIu64, joined->id);
     else if (f.descriptor >= 0)
       std::snprintf(text, sizeof text, " of file descriptor %d", f.descriptor);
@@ -209,15 +209,15 @@ private:
     text_ += text;
   }
 
-  void print_holder(const seen_fiber& f) {
-    if (f.holder == 0 || f.holder == owner_note::nobody)
+  void print_holder(const fiber_snapshot& f) {
+    if (f.holder == 0 || f.holder == lock_owner::no_fiber)
       return;
     text_ += " held by fiber " + std::to_string(f.holder);
     if (holder_for(f) == nullptr)
       text_ += " (not in this report: it ended without unlocking, or belongs to another runtime)";
   }
 
-  void print_time(const seen_fiber& f) {
+  void print_time(const fiber_snapshot& f) {
     if (f.waited < 0)
       return;
     char text[64];
@@ -227,18 +227,18 @@ private:
     text_ += text;
   }
 
-  void print_number(const seen_fiber& f) {
+  void print_number(const fiber_snapshot& f) {
     text_ += "fiber " + (f.id != 0 ? std::to_string(f.id) : "?");
     if (f.name[0] != 0)
       text_ += std::string(" \"") + f.name + "\"";
   }
 
   // Returns one fiber of each cycle.
-  std::vector<const seen_fiber*> cycles() const {
-    std::vector<const seen_fiber*> found;
-    std::unordered_map<const seen_fiber*, const seen_fiber*> passed;  // by which fiber it was reached
-    for (const seen_fiber* from : fibers_) {
-      const seen_fiber* at = from;
+  std::vector<const fiber_snapshot*> cycles() const {
+    std::vector<const fiber_snapshot*> found;
+    std::unordered_map<const fiber_snapshot*, const fiber_snapshot*> passed;  // by which fiber it was reached
+    for (const fiber_snapshot* from : fibers_) {
+      const fiber_snapshot* at = from;
       while (at != nullptr && passed.try_emplace(at, from).second)
         at = awaited_by(*at);
       if (at != nullptr && passed[at] == from)
@@ -247,9 +247,9 @@ private:
     return found;
   }
 
-  void print_cycle(const seen_fiber* begin) {
+  void print_cycle(const fiber_snapshot* begin) {
     text_ += "cycle: ";
-    const seen_fiber* at = begin;
+    const fiber_snapshot* at = begin;
     do {
       print_number(*at);
       if (joined_by(*at) != nullptr) {
@@ -270,9 +270,9 @@ private:
   }
 
   const int fd_;
-  const std::vector<seen_worker>& workers_;
-  std::vector<seen_fiber*> fibers_;
-  std::unordered_map<std::uintptr_t, const seen_fiber*> by_address_;  // of descriptors
+  const std::vector<worker_snapshot>& workers_;
+  std::vector<fiber_snapshot*> fibers_;
+  std::unordered_map<std::uintptr_t, const fiber_snapshot*> by_address_;  // of descriptors
   std::string text_;
 };
 

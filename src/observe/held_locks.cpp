@@ -108,7 +108,7 @@ bool is_new(std::span<const std::uintptr_t> backtrace) noexcept {
   return false;  // enough
 }
 
-struct held_sight {
+struct held_locks_snapshot {
   fiber* who;
   const char* does;
   const char* reason;
@@ -118,7 +118,7 @@ struct held_sight {
   std::uintptr_t backtrace[backtrace_depth];
 };
 
-std::string text_of(const held_sight& seen) {
+std::string text_of(const held_locks_snapshot& seen) {
   std::string text = "sennit: fiber " + std::to_string(fiber_id(*seen.who));
   if (seen.who->name[0] != 0)
     text += std::string(" \"") + seen.who->name + "\"";
@@ -144,7 +144,7 @@ std::string text_of(const held_sight& seen) {
   return text;
 }
 
-void print(const held_sight& seen) noexcept {
+void print(const held_locks_snapshot& seen) noexcept {
   try {
     write_message(STDERR_FILENO, text_of(seen));
   } catch (const std::exception&) {
@@ -152,8 +152,8 @@ void print(const held_sight& seen) noexcept {
   }
 }
 
-void print_on_another_stack(held_sight& seen) noexcept {
-  if (on_large_stack([](void* what) { print(*static_cast<const held_sight*>(what)); }, &seen))
+void print_on_another_stack(held_locks_snapshot& seen) noexcept {
+  if (on_large_stack([](void* what) { print(*static_cast<const held_locks_snapshot*>(what)); }, &seen))
     return;
   seen.depth = 0;
   print(seen);
@@ -162,7 +162,7 @@ void print_on_another_stack(held_sight& seen) noexcept {
 // Forgets the locks first: locks that the report itself takes are noted in their place.
 [[gnu::noinline]] void report_locks(const char* does, const char* reason) noexcept {
   const int kept = errno;
-  held_sight seen{held_here.who, does, reason, held_here.count, {}, 0, {}};
+  held_locks_snapshot seen{held_here.who, does, reason, held_here.count, {}, 0, {}};
   std::ranges::copy(held_here.held, seen.held);
   held_here.forget_all();
   if (seen.who == this_worker()->ready.current) {

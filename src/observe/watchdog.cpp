@@ -21,7 +21,7 @@
 
 #include "fault/write_message.hpp"
 #include "sennit/detail/observe/dump.hpp"
-#include "sennit/detail/observe/stopped_workers.hpp"
+#include "sennit/detail/observe/stop_the_world.hpp"
 #include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/sched/registry.hpp"
 #include "system/service_thread.hpp"
@@ -67,15 +67,15 @@ std::vector<run_of_fiber> find_stuck() {
   const std::lock_guard hold(registry_lock());
   const time_point now = clock::now();
   each_parallel_worker([&](parallel_worker& w) {
-    const watchdog_wish& wish = w.runtime.watchdog.wish;
-    if (!wish.watches_stuck())
+    const watchdog_options& options = w.runtime.watchdog.options;
+    if (!options.watches_stuck())
       return;
     watched_run& seen = w.watched;
     const unsigned dispatches = w.dispatches.value();
     const fiber* const runs = look(w.ready.current);
     if (seen.dispatches != dispatches || seen.runs != runs) {
       seen = {dispatches, runs, now, false};
-    } else if (runs != nullptr && !seen.reported && now - seen.since >= wish.stuck_after) {
+    } else if (runs != nullptr && !seen.reported && now - seen.since >= options.stuck_after) {
       found.push_back({&w, dispatches, runs, seen.since});
       seen.reported = true;
     }
@@ -119,7 +119,7 @@ std::size_t number_of(const parallel_runtime& of) noexcept {
 }
 
 SENNIT_UNSANITIZED bool see_stuck(const run_of_fiber& run, stuck_worker& seen) noexcept {
-  const stopped_workers held(__builtin_dwarf_cfa(), run.at);
+  const stop_the_world held(__builtin_dwarf_cfa(), run.at);
   if (!is_registered(run.at) || !run.goes_on())
     return false;
   seen.runtime = number_of(run.at->runtime);
@@ -178,7 +178,7 @@ bool rests(const parallel_worker& w) noexcept {
   const parallel_runtime& of = w.runtime;
   return of.asleep.sleeps(w.index) && w.timers.earliest() == never && !w.driver->watching() &&
          w.arrivals.empty() && !of.any_injected.load(std::memory_order_relaxed) &&
-         of.guests.load(std::memory_order_relaxed) == 0;
+         of.external_wakers.load(std::memory_order_relaxed) == 0;
 }
 
 // Requires the registry's lock. A thread outside must wait for fibers: otherwise it continues, and may wake
@@ -284,9 +284,9 @@ namespace {
 clock::duration period_of(const watchdog& of) noexcept {
   clock::duration shortest = 1s;
   for (const watchdog_use* each = of.uses; each != nullptr; each = each->next) {
-    if (each->wish.watches_stuck())
-      shortest = std::min(shortest, each->wish.stuck_after / 8);
-    if (each->wish.watches_deadlock())
+    if (each->options.watches_stuck())
+      shortest = std::min(shortest, each->options.stuck_after / 8);
+    if (each->options.watches_deadlock())
       shortest = std::min(shortest, rest_period);
   }
   return std::max<clock::duration>(shortest, 1ms);
@@ -296,7 +296,7 @@ clock::duration period_of(const watchdog& of) noexcept {
 deadlock_reports deadlocks_wanted(const watchdog& of) noexcept {
   deadlock_reports most = deadlock_reports::none;
   for (const watchdog_use* each = of.uses; each != nullptr; each = each->next)
-    most = std::max(most, each->wish.deadlock);
+    most = std::max(most, each->options.deadlock);
   return most;
 }
 
@@ -338,8 +338,8 @@ int start_thread(watchdog& of) noexcept {
 
 }  // namespace
 
-watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
-  if (!wish.watches())
+watchdog_use::watchdog_use(const watchdog_options& wanted) : options(wanted) {
+  if (!options.watches())
     return;
   watchdog& mine = of_this_process<watchdog>();
   const std::lock_guard hold(mine.lock);
@@ -351,8 +351,8 @@ watchdog_use::watchdog_use(const watchdog_wish& wanted) : wish(wanted) {
     next->previous = this;
   mine.uses = this;
   mine.has_new_use = true;
-  if (wish.watches_deadlock())
-    owner_note::wanted.fetch_add(1, std::memory_order_relaxed);
+  if (options.watches_deadlock())
+    lock_owner::wanted.fetch_add(1, std::memory_order_relaxed);
   mine.changed.notify_all();
 }
 
@@ -363,8 +363,8 @@ watchdog_use::~watchdog_use() {
   if (next != nullptr)
     next->previous = previous;
   (previous != nullptr ? previous->next : by->uses) = next;
-  if (wish.watches_deadlock())
-    owner_note::wanted.fetch_sub(1, std::memory_order_relaxed);
+  if (options.watches_deadlock())
+    lock_owner::wanted.fetch_sub(1, std::memory_order_relaxed);
   const bool is_last = by->uses == nullptr;
   const pthread_t thread = by->thread;
   if (is_last)

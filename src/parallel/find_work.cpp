@@ -60,13 +60,13 @@ parallel_worker* find_other(parallel_worker& w, Predicate that) noexcept {
 }
 
 fiber* steal(parallel_worker& w) noexcept {
-  if (w.runtime.scatters || !w.help.due())  // scattered fibers stay where they were sent
+  if (w.runtime.forces_migration || !w.stealing.may_steal())  // migrating fibers stay where they were sent
     return nullptr;
   fiber* found = nullptr;
   find_other(w, [&](parallel_worker& other) {
     fiber_chain stolen;
     if (const std::size_t count = other.ring.steal_half(stolen); count != 0)
-      w.help.gives(other.help, count);
+      w.stealing.note_theft(other.stealing, count);
     return (found = keep(w, stolen)) != nullptr;
   });
   return found;
@@ -74,10 +74,10 @@ fiber* steal(parallel_worker& w) noexcept {
 
 // A worker with one fiber beside the running one. That worker will run it itself, unless it has not
 // dispatched by the time that this worker has searched everywhere.
-class lone_fiber {
+class last_runnable_probe {
 public:
-  explicit lone_fiber(parallel_worker& w) noexcept {
-    if (w.runtime.scatters)
+  explicit last_runnable_probe(parallel_worker& w) noexcept {
+    if (w.runtime.forces_migration)
       return;
     at_ = find_other(w, [](const parallel_worker& other) { return other.ring.might_have() == 1; });
     if (at_ != nullptr)
@@ -91,7 +91,7 @@ public:
     at_->ring.steal_lone(stolen);
     fiber* const f = keep(w, stolen);
     if (f != nullptr)
-      at_->help.with_lone.paid();
+      at_->stealing.wake_for_lone.paid();
     return f;
   }
 
@@ -101,7 +101,7 @@ private:
 };
 
 // Does the work of other workers that have not dispatched since the last check.
-fiber* serve_stuck(parallel_worker& w) noexcept {
+fiber* service_stalled_worker(parallel_worker& w) noexcept {
   fiber* found = nullptr;
   const time_point late = clock::now() - stuck_after;
   for (const auto& each : w.runtime.workers) {
@@ -145,15 +145,15 @@ bool look_around(parallel_worker& w) noexcept {
   return found;
 }
 
-// While no worker sleeps that could watch, busy ones do. Called right after renew_poll().
-void watch_beside(parallel_worker& w) noexcept {
+// While no worker sleeps that could watch, busy ones do. Called right after reset_poll_countdown().
+void monitor_tick(parallel_worker& w) noexcept {
   if (w.runtime.workers.size() == 1)
     return;
   const time_point now{std::chrono::nanoseconds(w.now)};
   if (now - w.last_watch < stuck_after)
     return;
   w.last_watch = now;
-  if (fiber* f = serve_stuck(w))
+  if (fiber* f = service_stalled_worker(w))
     parallel_push(w, *f);
 }
 
@@ -186,11 +186,11 @@ time_point trim_idle_stacks(parallel_runtime& of, time_point until) noexcept {
 }
 
 // The description of workers for idling.hpp.
-struct ways {
+struct idle_policy {
   using worker = parallel_worker;
   using work = fiber*;
   using duration = clock::duration;
-  using lone = lone_fiber;
+  using lone = last_runnable_probe;
   // How often a worker that found nothing searches again before it sleeps.
   static constexpr unsigned search_rounds = 16;
   static constexpr duration stuck_after = detail::stuck_after;
@@ -199,7 +199,9 @@ struct ways {
 
   static time_point now() noexcept { return clock::now(); }
   static fiber* search(parallel_worker& w) noexcept { return detail::search(w); }
-  static fiber* serve_stuck(parallel_worker& w) noexcept { return detail::serve_stuck(w); }
+  static fiber* service_stalled_worker(parallel_worker& w) noexcept {
+    return detail::service_stalled_worker(w);
+  }
   static void pause() noexcept {
     for (unsigned i = 0; i < 8; ++i)
       relax();
@@ -213,11 +215,13 @@ struct ways {
 
 // For the end of a runtime, when no fiber is ready. Returns whether another thread has ended a fiber's wait,
 // but has not made it ready yet. Such a fiber has not run since: otherwise its wait would have thrown.
-bool any_owed(const parallel_runtime& of) noexcept {
+bool has_pending_wakeups(const parallel_runtime& of) noexcept {
   bool found = false;
   for (const auto& each : of.workers)
     fiber_for_each(
-        *each, [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.told == telling::due; }, &found);
+        *each,
+        [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.shutdown == shutdown_state::pending; },
+        &found);
   return found;
 }
 
@@ -226,40 +230,40 @@ fiber* idle_at_the_end(parallel_worker& w) noexcept {
   for (;;) {
     if (fiber* f = search(w))
       return f;
-    if (w.timers.earliest() == never && w.runtime.guests.load(std::memory_order_acquire) == 0 &&
-        !any_owed(w.runtime))
-      return search(w) == nullptr ? &w.host : nullptr;
+    if (w.timers.earliest() == never && w.runtime.external_wakers.load(std::memory_order_acquire) == 0 &&
+        !has_pending_wakeups(w.runtime))
+      return search(w) == nullptr ? &w.main_fiber : nullptr;
     w.driver->wait(std::min(w.timers.earliest(), clock::now() + 1ms));
     report_late_end(w);
   }
 }
 
-void renew_poll(parallel_worker& w, look_result what) noexcept {
-  const unsigned dispatches = until_next_look(w, what);
-  w.dispatches.let_go_on(w.runtime.scatters ? 1 : dispatches);
+void reset_poll_countdown(parallel_worker& w, poll_result what) noexcept {
+  const unsigned dispatches = until_next_poll(w, what);
+  w.dispatches.restart(w.runtime.forces_migration ? 1 : dispatches);
 }
 
 }  // namespace
 
-fiber* parallel_look_outside(parallel_worker& w) noexcept {
-  renew_poll(w, look_around(w) ? look_result::found : look_result::in_vain);
+fiber* parallel_poll_external_events(parallel_worker& w) noexcept {
+  reset_poll_countdown(w, look_around(w) ? poll_result::found : poll_result::nothing);
   if (w.runtime.asleep.any())
     call_watcher(w);
   else
-    watch_beside(w);
-  return w.runtime.stopping.load(std::memory_order_relaxed) && !w.unwinding ? &w.host : nullptr;
+    monitor_tick(w);
+  return w.runtime.stopping.load(std::memory_order_relaxed) && !w.unwinding ? &w.main_fiber : nullptr;
 }
 
 fiber* parallel_idle(parallel_worker& w) noexcept {
   clock::duration period = stuck_after;
-  w.help.falls_short();
+  w.stealing.became_idle();
   for (;;) {
-    renew_poll(w, look_result::rested);
+    reset_poll_countdown(w, poll_result::rested);
     if (w.unwinding)
       return idle_at_the_end(w);
     if (w.runtime.stopping.load(std::memory_order_acquire))
-      return &w.host;
-    if (fiber* f = idling<ways>::find_or_sleep(w, period))
+      return &w.main_fiber;
+    if (fiber* f = idling<idle_policy>::find_or_sleep(w, period))
       return f;
   }
 }

@@ -41,10 +41,10 @@ void run_worker(parallel_worker& w, beginning& report) noexcept {
   report.begun.fetch_add(1, std::memory_order_release);
   if (error != 0)
     return;
-  host_enters(w);
-  w.arrivals.say_awake();  // it may find work, and not sleep for long
-  host_leaves(w, sennit_decide_parallel_host);
-  host_goes(w);
+  bind_thread(w);
+  w.arrivals.mark_awake();  // it may find work, and not sleep for long
+  run_fibers(w, sennit_dispatch_parallel_main);
+  unbind_thread(w);
 }
 
 // Shares the half that was used longest ago: all after the first idle_limit / 2.
@@ -70,7 +70,7 @@ void give_to_all(parallel_runtime& of, fiber& f) noexcept {
 
 void destroy(fiber& f) noexcept {
   if (coroutine_frame* frame = std::exchange(f.frame, nullptr))
-    frame_drop(*frame);
+    destroy_stack(*frame);
   fiber_free(&f);
 }
 
@@ -98,22 +98,23 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 }  // namespace
 
-dispatching::dispatching(run_policy policy, bool scatters)
-    : dispatches(scatters ? 1 : poll_interval),  // 1: no direct entry, deciders make every switch
-      slot_left(policy == run_policy::hybrid ? hybrid_adds : slot_budget),
-      direct(!scatters && native_memory::prepare()),
+dispatching::dispatching(run_policy policy, bool forces_migration)
+    : dispatches(forces_migration ? 1
+                                  : poll_interval),  // 1: no direct entry, scheduler steps make every switch
+      next_slot_left(policy == run_policy::hybrid ? hybrid_adds : next_slot_budget),
+      direct(!forces_migration && native_memory::prepare()),
       plain(policy == run_policy::fifo && direct) {}
 
 parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_policy how, stack_shape usual)
     : sennit_worker(how, usual, parallel_operations, &of, of.limit),
-      dispatching(how, of.scatters),
+      dispatching(how, of.forces_migration),
       policy(how),
       runtime(of),
       index(number),
       random(2463534242u + number) {}
 
 parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shape usual,
-                                   const watchdog_wish& watched_for, clock::duration time_slice,
+                                   const watchdog_options& watched_for, clock::duration time_slice,
                                    std::size_t max_fibers)
     : limit{max_fibers}, usual_stack(usual), watchdog(watched_for) {
   if (count == 0 || count > sleepers<>::most_workers)
@@ -127,7 +128,7 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shap
   beginning report;
   const auto await = [&] {
     while (report.begun.load(std::memory_order_acquire) != threads.size())
-      native_memory::give_way();
+      native_memory::yield_thread();
   };
   threads.reserve(count);
   try {
@@ -158,8 +159,8 @@ parallel_runtime::~parallel_runtime() {
   }
   stop();
   unwind();
-  while (guests.load(std::memory_order_acquire) != 0)
-    native_memory::give_way();
+  while (external_wakers.load(std::memory_order_acquire) != 0)
+    native_memory::yield_thread();
   for (const auto& each : workers)
     destroy_all(std::exchange(each->idle, nullptr));
   destroy_all(spare);
@@ -191,7 +192,7 @@ void parallel_runtime::unwind() noexcept {
   fiber_chain left;
   for (const auto& each : workers) {
     note_end_begins(*each);
-    while (fiber* f = each->ring.take_slot())
+    while (fiber* f = each->ring.take_next_slot())
       left(f);
     while (fiber* f = each->ring.pop())
       left(f);
@@ -201,7 +202,7 @@ void parallel_runtime::unwind() noexcept {
         *each,
         [](void* all, fiber& f) {
           const bool parked = parallel_is_parked(f) && f.site->withdraw(*f.site, f);
-          f.flags.told = parked ? telling::done : telling::due;
+          f.flags.shutdown = parked ? shutdown_state::delivered : shutdown_state::pending;
           if (parked) {
             f.flags.status = fiber_status::unwinding;
             (*static_cast<fiber_chain*>(all))(&f);
@@ -210,12 +211,12 @@ void parallel_runtime::unwind() noexcept {
         &left);
   }
   inject(left);
-  w.dispatches.let_go_on(1);
+  w.dispatches.restart(1);
   if (fibers() == 0)
     return;
-  host_enters(w);
-  host_leaves(w, sennit_decide_parallel_host);
-  host_goes(w);
+  bind_thread(w);
+  run_fibers(w, sennit_dispatch_parallel_main);
+  unbind_thread(w);
   for (const auto& each : workers)
     fiber_for_each(
         *each, [](void*, fiber& f) { fiber_would_not_end(f, f.is_parked() ? f.site->reason : "lost"); },
@@ -229,15 +230,15 @@ void parallel_wake_one(parallel_runtime& of) noexcept {
 void parallel_send(parallel_worker& to, fiber& f) noexcept {
   if (to.unwinding)  // one worker runs the rest
     return inject_one(to.runtime, f);
-  to.runtime.guests.fetch_add(1, std::memory_order_relaxed);
+  to.runtime.external_wakers.fetch_add(1, std::memory_order_relaxed);
   if (to.arrivals.push(&f))
     to.driver->wake();
-  to.runtime.guests.fetch_sub(1, std::memory_order_release);
+  to.runtime.external_wakers.fetch_sub(1, std::memory_order_release);
 }
 
 namespace {
 
-void scatter(const parallel_worker& last, fiber& f) noexcept {
+void migrate(const parallel_worker& last, fiber& f) noexcept {
   const auto& all = last.runtime.workers;
   parallel_worker& next = *all[(last.index + 1) % all.size()];
   f.home = &next;
@@ -254,7 +255,7 @@ void scatter(const parallel_worker& last, fiber& f) noexcept {
   std::abort();
 }
 
-// The runtime cannot end while it has guests: the fiber may be its last one, and run at once.
+// The runtime cannot end while it has external wakers: the fiber may be its last one, and run at once.
 void parallel_inject(fiber& f) noexcept {
   auto& home = static_cast<parallel_worker&>(*f.home);
   parallel_runtime& of = home.runtime;
@@ -262,16 +263,16 @@ void parallel_inject(fiber& f) noexcept {
     die_in_child();
   if (f.flags.kind == waiter_kind::pinned_fiber && !home.unwinding)
     return this_worker() == &home ? parallel_push_woken(home, f) : parallel_send(home, f);
-  if (f.flags.kind == waiter_kind::scattered_fiber && !home.unwinding)
-    return scatter(home, f);
-  of.guests.fetch_add(1, std::memory_order_relaxed);
+  if (f.flags.kind == waiter_kind::migrating_fiber && !home.unwinding)
+    return migrate(home, f);
+  of.external_wakers.fetch_add(1, std::memory_order_relaxed);
   inject_one(of, f);
   wake_a_sleeper(of);
-  of.guests.fetch_sub(1, std::memory_order_release);
+  of.external_wakers.fetch_sub(1, std::memory_order_release);
 }
 
-fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t size, std::byte* memory,
-                          std::size_t guard) {
+fiber* parallel_allocate_fiber_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
+                                    std::byte* memory, std::size_t guard) {
   parallel_worker& home = w != nullptr ? *w : *of.workers.front();
   const stack_source source({size, memory, guard}, of.usual_stack);
   if (source.shape == of.usual_stack) {
@@ -286,7 +287,7 @@ fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t 
   return fiber_make_with_stack(home, source);
 }
 
-void parallel_give(fiber& f) noexcept {
+void parallel_recycle(fiber& f) noexcept {
   parallel_runtime& of = *f.home->shared;
   if (f.frame != nullptr)
     stack_user_ended(f.frame->record);
@@ -298,7 +299,7 @@ void parallel_give(fiber& f) noexcept {
   parallel_worker* w = this_parallel();
   if (w == nullptr || &w->runtime != &of)
     return give_to_all(of, f);
-  parallel_keep(*w, f);
+  cache_idle(*w, f);
   if (f.id > idle_limit)
     share_idle(*w);
 }

@@ -43,8 +43,8 @@ void shared_timers::fire_due(time_point now) noexcept {
     lock_.unlock();
     if (due == nullptr)
       return;
-    if (result == claim_result::parked && recognize(*who))
-      parallel_ready_in_turn(*who, fiber_status::timed_out);
+    if (result == claim_result::won && recognize(*who))
+      parallel_ready_back(*who, fiber_status::timed_out);
   }
 }
 

@@ -1,4 +1,4 @@
-// The deciders of a parallel runtime's workers: they choose the next fiber.
+// The scheduler steps of a parallel runtime's workers: they choose the next fiber.
 #include <cerrno>
 
 #include "find_work.hpp"
@@ -9,7 +9,7 @@ namespace sennit::detail {
 namespace {
 
 sennit_decision enter(worker& w, fiber* next) noexcept {
-  w.ready.current = next == &w.host ? nullptr : next;
+  w.ready.current = next == &w.main_fiber ? nullptr : next;
   return entering(w, *next);
 }
 
@@ -17,13 +17,13 @@ sennit_decision enter(worker& w, fiber* next) noexcept {
 // that waits for its turn, not for its child.
 fiber* take_other(parallel_worker& w) noexcept {
   fiber* const oldest = direct_entry ? w.ring.oldest() : nullptr;
-  return oldest != nullptr && !parallel_is_entering(*oldest) ? w.ring.pop() : nullptr;
+  return oldest != nullptr && !is_entering(*oldest) ? w.ring.pop() : nullptr;
 }
 
 // Enters a fiber that the worker has already, unless others are due.
 sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   if (!parallel_dispatch(w)) [[unlikely]] {
-    fiber* other = parallel_look_outside(w);
+    fiber* other = parallel_poll_external_events(w);
     if (other == nullptr)
       other = take_other(w);
     if (other != nullptr) {
@@ -34,22 +34,22 @@ sennit_decision dispatch(parallel_worker& w, fiber& next) noexcept {
   return enter(w, &next);
 }
 
-// A yield in a decider: a poll is due, a fiber is in the slot, or the runtime is unusual. Or the fiber must
-// give up its stack, and does not yield yet.
+// A yield in a scheduler step: a poll is due, a fiber is in the next slot, or the runtime is unusual. Or the
+// fiber must give up its stack, and does not yield yet.
 sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
-  f.word = w.unwinding && parallel_told(f);
+  f.word = w.unwinding && deliver_shutdown(f);
   if (f.word != 0)
     return {f.context, std::exchange(f.word, 0)};
-  if ((f.flags.unusual & yields_away) != 0)
-    return {f.context, told_to_go_on};
+  if ((f.flags.slow_path & has_yield_continuation) != 0)
+    return {f.context, resume_via_continuation};
   w.ready.current = nullptr;
-  if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding) [[unlikely]] {
+  if (f.flags.kind == waiter_kind::migrating_fiber && !w.unwinding) [[unlikely]] {
     count_block(yield_reason);
     parallel_requeue(w, f);
     return parallel_next(w);
   }
   const bool poll = !parallel_dispatch(w);
-  fiber* next = poll ? parallel_look_outside(w) : nullptr;
+  fiber* next = poll ? parallel_poll_external_events(w) : nullptr;
   if (next == nullptr)
     next = parallel_take_own(w);  // before other workers may take the yielding one
   if (next == nullptr)
@@ -63,14 +63,14 @@ sennit_decision yield_slow(parallel_worker& w, fiber& f) noexcept {
 // that, so no other thread can refer to either of the two.
 [[gnu::always_inline]] inline fiber* joiner_of(parallel_worker& w, fiber& ends) noexcept {
   const std::uintptr_t observer = ends.ended.load(std::memory_order_acquire);
-  if (!direct_entry || observer <= ended_unobserved || (observer & ended_claimed) != 0 || w.slot_left == 0)
+  if (!direct_entry || observer <= ended_unobserved || (observer & ended_multi) != 0 || w.next_slot_left == 0)
     return nullptr;
   auto* const joiner = static_cast<fiber*>(reinterpret_cast<waiter*>(observer));
   if (joiner->flags.kind != waiter_kind::fiber || joiner->home->shared != &w.runtime ||
       !parallel_may_dispatch(w)) [[unlikely]]
     return nullptr;
   parallel_dispatch(w);
-  --w.slot_left;
+  --w.next_slot_left;
   return joiner;
 }
 
@@ -97,7 +97,7 @@ sennit_decision parallel_finish(coroutine_frame& frame) noexcept {
   count_stacks(-1);
   self.flags.status = fiber_status::finished;
   if (fiber* const parent = direct_entry ? w.ring.newest() : nullptr;
-      parent != nullptr && parallel_is_entering(*parent, self))
+      parent != nullptr && is_entering(*parent, self))
     return finish_call(w, self, frame);
   fiber* const joiner = joiner_of(w, self);
   if (joiner == nullptr) [[unlikely]]
@@ -120,9 +120,9 @@ namespace {
   return enter(w, next != nullptr ? next : parallel_idle(w));
 }
 
-[[gnu::noinline, gnu::cold]] sennit_decision look_outside_for_next(parallel_worker& w) noexcept {
-  fiber* const host = parallel_look_outside(w);
-  return host != nullptr ? enter(w, host) : next_or_idle(w);
+[[gnu::noinline, gnu::cold]] sennit_decision poll_for_next(parallel_worker& w) noexcept {
+  fiber* const main_fiber = parallel_poll_external_events(w);
+  return main_fiber != nullptr ? enter(w, main_fiber) : next_or_idle(w);
 }
 
 }  // namespace
@@ -130,10 +130,10 @@ namespace {
 // Tail-calls other functions by a jump, so it need not save registers.
 sennit_decision parallel_next(parallel_worker& w) noexcept {
   if (!parallel_dispatch(w)) [[unlikely]]
-    return look_outside_for_next(w);
-  if (!w.plain || w.ring.slot_taken()) [[unlikely]]
+    return poll_for_next(w);
+  if (!w.plain || w.ring.next_slot_taken()) [[unlikely]]
     return next_or_idle(w);
-  w.slot_left = slot_budget;
+  w.next_slot_left = next_slot_budget;
   fiber* const next = w.ring.pop();
   if (next == nullptr) [[unlikely]]
     return next_or_idle(w);
@@ -162,38 +162,38 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
 }
 
 void parallel_requeue(parallel_worker& w, fiber& f) noexcept {
-  parallel_say_ready(f, fiber_status::notified);
-  if (f.flags.kind == waiter_kind::scattered_fiber && !w.unwinding)
+  set_ready(f, fiber_status::notified);
+  if (f.flags.kind == waiter_kind::migrating_fiber && !w.unwinding)
     parallel_inject(f);
   else
     parallel_push(w, f);
 }
 
-bool parallel_told(fiber& f) noexcept {
-  if (std::exchange(f.flags.told, telling::done) == telling::done)
+bool deliver_shutdown(fiber& f) noexcept {
+  if (std::exchange(f.flags.shutdown, shutdown_state::delivered) == shutdown_state::delivered)
     return false;
   f.flags.status = fiber_status::unwinding;
   return true;
 }
 
-sennit_decision parallel_decide_at_end(parallel_worker& w, bool (*file)(void*, fiber&),
-                                       void* argument) noexcept {
+sennit_decision parallel_dispatch_at_end(parallel_worker& w, bool (*file)(void*, fiber&),
+                                         void* argument) noexcept {
   fiber& self = *w.ready.current;
-  if (parallel_told(self))
+  if (deliver_shutdown(self))
     return {self.context, 0};
-  return parallel_decide_filing(w, self, [file, argument](fiber& f) { return file(argument, f); });
+  return parallel_dispatch_filing(w, self, [file, argument](fiber& f) { return file(argument, f); });
 }
 
 extern "C" {
 
-sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_parallel_main(sennit_context self, void* argument) {
   auto& w = *static_cast<parallel_worker*>(argument);
-  w.host.context = self;
+  w.main_fiber.context = self;
   *static_cast<sennit_context*>(w.stack) = self;
   return parallel_next(w);
 }
 
-sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_parallel_yield(sennit_context self, void* argument) {
   auto& w = *static_cast<parallel_worker*>(argument);
   fiber& f = *w.ready.current;
   f.context = self;
@@ -201,11 +201,11 @@ sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument
 }
 
 // The running fiber blocks without a stack.
-sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
+sennit_decision sennit_dispatch_parallel_become(sennit_context self, void*) {
   parallel_worker& w = running_parallel();
   fiber& f = *std::exchange(w.ready.current, nullptr);
   thread_dispatch(w, f, self);
-  if (w.unwinding && parallel_told(f)) [[unlikely]]
+  if (w.unwinding && deliver_shutdown(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
   if (file_stackless(f, w.parks_at))
@@ -215,48 +215,48 @@ sennit_decision sennit_decide_parallel_become(sennit_context self, void*) {
 }
 
 // The running fiber has ended. Once others know that, they may reuse its descriptor and stack.
-sennit_decision sennit_decide_parallel_finish([[maybe_unused]] sennit_context self, void*) {
+sennit_decision sennit_dispatch_parallel_finish([[maybe_unused]] sennit_context self, void*) {
   parallel_worker& w = running_parallel();
   fiber& done = *std::exchange(w.ready.current, nullptr);
   done.context = direct_entry ? done.frame->context : self;
   fiber* const newest = direct_entry ? w.ring.newest() : nullptr;
-  const bool was_entered = newest != nullptr && parallel_is_entering(*newest, done);
+  const bool was_entered = newest != nullptr && is_entering(*newest, done);
   // A join may come much later, and fibers block without a stack in order to need fewer.
-  if (done.flags.unusual && done.ended.load(std::memory_order_relaxed) == ended_not_yet)
+  if (done.flags.slow_path && done.ended.load(std::memory_order_relaxed) == ended_not_yet)
     fiber_detach_frame(w, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
   if (observer == ended_unobserved) {
     if (const std::exception_ptr* error = fiber_error(done))
       fiber_terminate(done, *error);
-    parallel_give(done);
+    parallel_recycle(done);
   } else if (observer != ended_not_yet) {
-    end_join(*reinterpret_cast<waiter*>(observer & ~ended_claimed), reinterpret_cast<std::uintptr_t>(&done));
+    end_join(*reinterpret_cast<waiter*>(observer & ~ended_multi), reinterpret_cast<std::uintptr_t>(&done));
   }
   fiber* const parent = was_entered ? w.ring.pop_newest() : nullptr;
   return parent != nullptr ? dispatch(w, *parent) : parallel_next(w);
 }
 
 // The running fiber has made a child, which runs now. The parent runs next, unless another worker takes it.
-sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child) {
+sennit_decision sennit_dispatch_parallel_enter_new(sennit_context self, void* child) {
   parallel_worker& w = running_parallel();
   fiber& parent = *std::exchange(w.ready.current, nullptr);
   auto& entered = *static_cast<fiber*>(child);
   parent.context = self;
-  if (w.unwinding && parallel_told(parent)) {
+  if (w.unwinding && deliver_shutdown(parent)) {
     w.ready.current = &parent;
     parallel_push(w, entered);
     return {parent.context, 1};
   }
-  if (w.runtime.scatters) {
-    entered.flags.kind = waiter_kind::scattered_fiber;
+  if (w.runtime.forces_migration) {
+    entered.flags.kind = waiter_kind::migrating_fiber;
     parallel_push_woken(w, entered);
     parallel_inject(parent);
     return parallel_next(w);
   }
-  parallel_say_entering(parent, entered);
+  mark_entering(parent, entered);
   fiber* other = nullptr;
   if (!parallel_dispatch(w)) {
-    other = parallel_look_outside(w);
+    other = parallel_poll_external_events(w);
     if (other == nullptr)
       other = take_other(w);
   }
@@ -270,8 +270,8 @@ sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* chil
 }  // extern "C"
 
 constinit const worker_operations parallel_operations{
-    .end = sennit_decide_parallel_finish,
-    .become = sennit_decide_parallel_become,
+    .end = sennit_dispatch_parallel_finish,
+    .become = sennit_dispatch_parallel_become,
     .resumed = parallel_thread_continue,
     .leave_stack = [](worker&, coroutine_frame& frame,
                       continuation& next) noexcept { return parallel_thread_block(frame, next); },
@@ -289,7 +289,7 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
     parallel_worker& w = running_parallel();
     if (w.unwinding || !parallel_may_dispatch(w) || !is_of_usual_size(w, frame)) [[unlikely]] {
       round_ended(frame, next);
-      suspend(w, sennit_decide_parallel_become, &w, false);
+      suspend(w, sennit_dispatch_parallel_become, &w, false);
     }
     parallel_dispatch(w);
     fiber& f = *std::exchange(w.ready.current, nullptr);
@@ -302,7 +302,7 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
     else
       f.flags.status = fiber_status::notified;
     if (entered == nullptr)
-      suspend(w, sennit_decide_after_handoff, &frame, false);
+      suspend(w, sennit_dispatch_after_handoff, &frame, false);
     w.ready.current = entered;
     if (!may_have(w, *entered, frame))
       return switch_context(w, frame, *entered);

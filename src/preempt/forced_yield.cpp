@@ -22,11 +22,14 @@ namespace {
 class undisturbed {
 public:
   undisturbed(worker& w, fiber& f) noexcept
-      : fiber_(f), pinned_(w, f), yields_(f.flags.unusual & yields_away), error_(*w.error_number) {
-    f.flags.unusual &= static_cast<std::uint8_t>(~yields_away);
+      : fiber_(f),
+        pinned_(w, f),
+        yields_(f.flags.slow_path & has_yield_continuation),
+        error_(*w.error_number) {
+    f.flags.slow_path &= static_cast<std::uint8_t>(~has_yield_continuation);
   }
   ~undisturbed() {
-    fiber_.flags.unusual |= yields_;
+    fiber_.flags.slow_path |= yields_;
     *this_worker()->error_number = error_;
   }
   undisturbed(const undisturbed&) = delete;
@@ -43,8 +46,8 @@ bool runs_on(const stack_memory& stack) noexcept {
   return stack.holds(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
 }
 
-// Returns false in the middle of the scheduler's work: on a decider's stack, or when about to leave its own
-// stack.
+// Returns false in the middle of the scheduler's work: on a scheduler step's stack, or when about to leave
+// its own stack.
 bool runs_own_code(const worker& w) noexcept {
   return w.ready.running() && !w.ready.current->is_parked() && !runs_on(w.stack_memory);
 }
@@ -98,18 +101,18 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   sennit_should_hold_no_lock("is made to yield", nullptr);  // code without checks did not notice
   stack_should_be_whole(*w->ready.current);
   count_forced(true);  // with or without its stack
-  if ((w->ready.current->flags.unusual & yields_away) != 0) [[unlikely]]
+  if ((w->ready.current->flags.slow_path & has_yield_continuation) != 0) [[unlikely]]
     leave_by_forced_yield(*w->ready.current, __builtin_dwarf_cfa());
   const undisturbed as_if_nothing(*w, *w->ready.current);
   // The next dispatch polls, too: it may be long until another one would.
-  w->pace.often();
+  w->polling.often();
   if (w->shared == nullptr) {
     w->until_poll = 0;
-    suspend(*w, sennit_decide_yield, w);
+    suspend(*w, sennit_dispatch_yield, w);
   } else {
-    static_cast<parallel_worker&>(*w).dispatches.let_go_on(1);
-    suspend(*w, sennit_decide_parallel_yield, w);
-    has_arrived();
+    static_cast<parallel_worker&>(*w).dispatches.restart(1);
+    suspend(*w, sennit_dispatch_parallel_yield, w);
+    finish_switch();
   }
   count_forced(false);  // in case no other fiber could run
 }

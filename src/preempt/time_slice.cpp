@@ -37,7 +37,7 @@ SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
             (!w.inbox.empty() || !w.deadlines.seems_empty() || w.driver->watching()));
   const auto& parallel = static_cast<const parallel_worker&>(w);
   return look(w.ready.current) != nullptr &&
-         (parallel.ring.owned() != 0 || parallel.ring.slot_taken() || !parallel.arrivals.empty() ||
+         (parallel.ring.owned() != 0 || parallel.ring.next_slot_taken() || !parallel.arrivals.empty() ||
           parallel.runtime.any_injected.load(std::memory_order_relaxed) ||
           parallel.timers.earliest() != never || w.driver->watching());
 }

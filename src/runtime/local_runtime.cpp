@@ -8,22 +8,22 @@
 
 namespace sennit::local {
 
-void fiber::let_go(detail::fiber& f) noexcept {
+void fiber::release(detail::fiber& f) noexcept {
   f.joiner = nullptr;
   f.flags.owned = false;
   if (f.flags.status != detail::fiber_status::finished)
     return;
   if (const std::exception_ptr* error = detail::fiber_error(f))
     detail::fiber_terminate(f, *error);
-  detail::fiber_give(*f.home, f);
+  detail::recycle_fiber(*f.home, f);
 }
 
-void fiber::collect_unusual(detail::fiber& f) {
+void fiber::collect_slow(detail::fiber& f) {
   std::exception_ptr error = detail::fiber_take_error(f);
-  detail::fiber_give(*f.home, f);
+  detail::recycle_fiber(*f.home, f);
   if (error != nullptr)
     detail::fiber_rethrow(std::move(error));
-  detail::leave_if_due();
+  detail::throw_if_shutdown_pending();
 }
 
 fiber spawn(continuation begins) {
@@ -31,7 +31,7 @@ fiber spawn(continuation begins) {
   detail::fiber& f = detail::stackless_make(w, std::move(begins));
   f.joiner = nullptr;
   if (w.unwinding) [[unlikely]] {
-    f.flags.told = detail::telling::done;
+    f.flags.shutdown = detail::shutdown_state::delivered;
     f.flags.status = detail::fiber_status::unwinding;
     w.ready.add(&f);
   } else if (!detail::file_new_stackless(f, w.parks_at)) {
@@ -69,8 +69,8 @@ void set_name(std::string_view name) noexcept {
 }  // namespace this_fiber
 
 void runtime::finish(fiber main) {
-  worker_.host_waits_for = main.fiber_;
-  detail::host_run(worker_);
+  worker_.main_waits_for = main.fiber_;
+  detail::bind_and_run(worker_);
   main.collect(*main.fiber_);
 }
 
@@ -80,8 +80,8 @@ void runtime::prepare_thread() {
 
 bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {
   prepare_thread();
-  worker_.host_deadline = deadline;
-  detail::host_run(worker_);
+  worker_.main_deadline = deadline;
+  detail::bind_and_run(worker_);
   const bool more = !worker_.ready.empty() || !worker_.inbox.still_empty();  // host_run has marked it asleep
   worker_.driver->arm(more ? detail::time_point::min()
                            : std::min(worker_.deadlines.earliest(), detail::next_try_of_posts(worker_)));

@@ -43,12 +43,12 @@ bool fiber::join_until(std::chrono::steady_clock::time_point deadline) {
   return true;
 }
 
-void fiber::let_go(detail::fiber& f) noexcept {
+void fiber::release(detail::fiber& f) noexcept {
   if (f.ended.exchange(detail::ended_unobserved, std::memory_order_acq_rel) != detail::ended_already)
     return;
   if (const std::exception_ptr* error = detail::fiber_error(f))
     detail::fiber_terminate(f, *error);
-  detail::parallel_give(f);
+  detail::parallel_recycle(f);
 }
 
 void fiber::unpark() noexcept {
@@ -59,23 +59,23 @@ void fiber::unpark() noexcept {
 fiber spawn(continuation begins) {
   detail::parallel_worker& w = detail::running_parallel_for("spawn");
   detail::fiber& f = detail::stackless_make(w, std::move(begins));
-  if (w.runtime.scatters)
-    f.flags.kind = detail::waiter_kind::scattered_fiber;
+  if (w.runtime.forces_migration)
+    f.flags.kind = detail::waiter_kind::migrating_fiber;
   ::new (&f.permit) detail::wait_claim;
   f.ended.store(detail::ended_not_yet, std::memory_order_relaxed);
-  if (w.unwinding && detail::parallel_told(f)) [[unlikely]]
+  if (w.unwinding && detail::deliver_shutdown(f)) [[unlikely]]
     detail::parallel_push(w, f);
   else if (!detail::file_new_stackless(f, w.parks_at))
     detail::parallel_requeue(w, f);
   return fiber(f);
 }
 
-void fiber::collect_unusual(detail::fiber& done) {
+void fiber::collect_slow(detail::fiber& done) {
   std::exception_ptr error = detail::fiber_take_error(done);
-  detail::parallel_give(done);
+  detail::parallel_recycle(done);
   if (error != nullptr)
     detail::fiber_rethrow(std::move(error));
-  detail::leave_if_due();
+  detail::throw_if_shutdown_pending();
 }
 
 namespace detail {
@@ -95,9 +95,9 @@ void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
   if (options.pinned) {
     f.home = of.workers[*options.pinned].get();
     f.flags.kind = waiter_kind::pinned_fiber;
-    f.flags.unusual = true;
-  } else if (of.scatters) {
-    f.flags.kind = waiter_kind::scattered_fiber;
+    f.flags.slow_path = true;
+  } else if (of.forces_migration) {
+    f.flags.kind = waiter_kind::migrating_fiber;
   }
   if (w != nullptr && (!options.pinned || f.home == w) && !options.near)
     parallel_push(*w, f);

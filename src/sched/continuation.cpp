@@ -42,54 +42,54 @@ bool keep_or_fail(continuation& next, fiber& self) noexcept {
   return false;
 }
 
-continuation_far* continuation_far::make(std::size_t size) {
-  const std::size_t bytes = sizeof(continuation_far) + size;
+continuation_overflow* continuation_overflow::make(std::size_t size) {
+  const std::size_t bytes = sizeof(continuation_overflow) + size;
   const std::size_t wanted = std::min<std::size_t>(block_pool::size_for(bytes), block_pool::sizes);
   block_pool* const pool = pool_for(wanted);
   void* block = pool != nullptr ? pool->take(wanted) : nullptr;
   if (block == nullptr)
     block = ::operator new(keeps_blocks && wanted < block_pool::sizes ? block_pool::bytes_of(wanted) : bytes);
-  auto* const made = ::new (block) continuation_far;
+  auto* const made = ::new (block) continuation_overflow;
   made->block_size = wanted;
   return made;
 }
 
-void continuation_far::destroy(continuation_far* far) noexcept {
-  block_pool* const pool = pool_for(far->block_size);
-  if (pool == nullptr || !pool->keep(far, far->block_size))
-    ::operator delete(far);
+void continuation_overflow::destroy(continuation_overflow* overflow) noexcept {
+  block_pool* const pool = pool_for(overflow->block_size);
+  if (pool == nullptr || !pool->keep(overflow, overflow->block_size))
+    ::operator delete(overflow);
 }
 
 void continuation_access::keep_values(continuation& made, const fiber& f) {
   const coroutine_frame& frame = *f.frame;
-  make_far(made);
-  std::copy_n(f.name, sizeof f.name, made.far_->name);
-  made.far_->locals = frame.own.locals;
+  make_overflow(made);
+  std::copy_n(f.name, sizeof f.name, made.overflow_->name);
+  made.overflow_->locals = frame.own.locals;
   const stack_memory& memory = frame.record.memory;
-  made.far_->stack = stack_is_adopted(memory)
-                         ? stack_shape_of(std::min(memory.size, maximum_stack_size) | small_stack_mark, 0,
-                                          f.home->usual_stack)
-                         : memory.shape;
+  made.overflow_->stack = stack_is_adopted(memory)
+                              ? stack_shape_of(std::min(memory.size, maximum_stack_size) | small_stack_mark,
+                                               0, f.home->usual_stack)
+                              : memory.shape;
 }
 
-void continuation_access::keep_far(continuation& made, const fiber& f) {
+void continuation_access::keep_overflow(continuation& made, const fiber& f) {
   keep_values(made, f);
-  if ((f.flags.unusual & is_of_scope) != 0)
+  if ((f.flags.slow_path & is_of_scope) != 0)
     made.code_ = &scope_code(f, *made.code_);
 }
 
-void continuation_access::make_far(continuation& made) {
-  if (made.far_ != nullptr)
+void continuation_access::make_overflow(continuation& made) {
+  if (made.overflow_ != nullptr)
     return;
-  continuation_far* const far = continuation_far::make(continuation_room);
-  made.code_->move(made.room_, far->room());
-  made.far_ = far;
+  continuation_overflow* const overflow = continuation_overflow::make(continuation_room);
+  made.code_->move(made.room_, overflow->room());
+  made.overflow_ = overflow;
 }
 
 void continuation_access::get(fiber& f, continuation& empty) noexcept {
-  empty.far_ = f.far;
+  empty.overflow_ = f.overflow;
   empty.code_ = &continuation_of(f);
-  if (f.far == nullptr)
+  if (f.overflow == nullptr)
     empty.code_->move(f.room(), empty.room_);
 }
 
@@ -102,7 +102,7 @@ void thread_dispatch(worker& w, fiber& f, [[maybe_unused]] sennit_context self) 
   stack_detach(f, next);
   payload_destroy<continuation>(frame);
   count_stacks(-1);
-  frame_keep(w, frame);
+  cache_stack(w, frame);
 }
 
 void is_of_other_kind(bool parallel, const char* reason) noexcept {
@@ -115,12 +115,12 @@ void is_of_other_kind(bool parallel, const char* reason) noexcept {
 fiber& stackless_make(worker& w, continuation&& begins) {
   assert(begins && "sennit: a fiber is to begin with an empty continuation");
   if (w.spare_frame_count == 0 && this_worker() == &w)  // the fiber will need one
-    frame_keep(w, frame_take(w, w.usual_stack, 0));
+    cache_stack(w, acquire_stack(w, w.usual_stack, 0));
   fiber& f = *fiber_make(w);
   continuation_access::put(begins, f);
   f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
   f.id = 0;
-  if (f.far != nullptr && f.far->locals != nullptr)
+  if (f.overflow != nullptr && f.overflow->locals != nullptr)
     scope_fiber_begins(f);
   return f;
 }
@@ -140,7 +140,7 @@ coroutine_frame& take_frame(worker& w, stack_shape stack) noexcept {
   constexpr int most_tries = 1000;
   for (int tries = 1;; ++tries)
     try {
-      return frame_take(w, stack, 0);
+      return acquire_stack(w, stack, 0);
     } catch (const std::exception& error) {
       if (tries == most_tries)
         no_stack(error.what());
@@ -150,13 +150,13 @@ coroutine_frame& take_frame(worker& w, stack_shape stack) noexcept {
 
 }  // namespace
 
-void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far) noexcept {
-  frame.own.locals = far.locals;
-  std::copy_n(far.name, sizeof f.name, f.name);
+void attach_values(fiber& f, coroutine_frame& frame, const continuation_overflow& overflow) noexcept {
+  frame.own.locals = overflow.locals;
+  std::copy_n(overflow.name, sizeof f.name, f.name);
 }
 
 void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
-  if ((f.flags.unusual & is_of_scope) != 0)
+  if ((f.flags.slow_path & is_of_scope) != 0)
     scope_wait_ends(f);
   continuation dropped;
   continuation_access::get(f, dropped);

@@ -43,7 +43,7 @@ descriptor_source& source() noexcept {
 
 // Returns zeroed memory for so many descriptors, or null.
 fiber* map_descriptors(std::size_t count) noexcept {
-  // fiber::follower may lead this far beyond the last descriptor.
+  // fiber::successor may lead this far beyond the last descriptor.
   constexpr auto behind = static_cast<std::size_t>(parked_for_grant);
   const std::size_t bytes = (count + behind) * sizeof(fiber);
 #if defined(SENNIT_SANITIZED)
@@ -105,7 +105,7 @@ SENNIT_UNSANITIZED void fiber_loop(sennit_context from, std::uintptr_t value, st
                                    std::uintptr_t) noexcept {
   auto& frame = *reinterpret_cast<coroutine_frame*>(value);
   entered_new_stack(from);
-  this_worker()->host_context = from;
+  this_worker()->main_context = from;
   for (;;) {
     const bool goes_on = frame.round(&frame).value != 0;
     worker& w = *this_worker();
@@ -122,7 +122,7 @@ constexpr sennit_entry fiber_loop = nullptr;
 
 // For a descriptor without a stack.
 void attach_frame(worker& w, fiber& f, const stack_source& stack) {
-  coroutine_frame& frame = frame_take(w, stack);
+  coroutine_frame& frame = acquire_stack(w, stack);
   frame.record.name = f.name;
   f.frame = &frame;
   f.context = frame.context;
@@ -159,7 +159,7 @@ bool has_too_many(worker& home) noexcept {
   if (!mine || home.idle == nullptr)
     return fibers_of_runtime(home) >= limit.most;
   fiber* const unused = std::exchange(home.idle, home.idle->next);  // its stack is not the requested one
-  frame_drop(*std::exchange(unused->frame, nullptr));
+  destroy_stack(*std::exchange(unused->frame, nullptr));
   fiber_free(unused);
   return false;
 }
@@ -182,7 +182,7 @@ fiber* fiber_make(worker& home) {
   ++taken_beside(*f);
   ++home.limit->made;
   f->home = &home;
-  f->follower = 0;
+  f->successor = 0;
   return f;
 }
 
@@ -234,7 +234,7 @@ std::uint64_t fiber_id(fiber& f) noexcept {
   return known;
 }
 
-fiber* fiber_take_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard) {
+fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard) {
   const stack_source source({size, memory, guard}, w.usual_stack);
   if (source.shape == w.usual_stack && w.idle != nullptr)
     return std::exchange(w.idle, w.idle->next);
@@ -247,7 +247,7 @@ fiber* fiber_make_with_stack(worker& w, const stack_source& stack) {
     ++w.idle_stacks.made;
   try {
     attach_frame(w, *f, stack);
-    f->flags.unusual = f->frame->record.memory.shape != w.usual_stack;
+    f->flags.slow_path = f->frame->record.memory.shape != w.usual_stack;
   } catch (...) {
     fiber_free(f);
     throw;
@@ -262,7 +262,7 @@ void frame_restart(coroutine_frame& frame) noexcept {
 }
 #endif
 
-coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t leave) {
+coroutine_frame& acquire_stack(worker& w, const stack_source& stack, std::size_t leave) {
   // Another thread must not touch the worker's data.
   const bool mine = !stack.is_provided() && (w.shared == nullptr || this_worker() == &w);
   coroutine_frame* frame = mine && w.spare_frame_count > leave ? w.spare_frames : nullptr;
@@ -281,14 +281,14 @@ coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t le
   return *frame;
 }
 
-void frame_keep(worker& w, coroutine_frame& frame) noexcept {
+void cache_stack(worker& w, coroutine_frame& frame) noexcept {
   if (!may_keep(w, frame))
-    return frame_drop(frame);
+    return destroy_stack(frame);
   frame.next = std::exchange(w.spare_frames, &frame);
   ++w.spare_frame_count;
 }
 
-void frame_drop(coroutine_frame& frame) noexcept {
+void destroy_stack(coroutine_frame& frame) noexcept {
   if (frame.record.memory.size == 0)
     return;  // a fiber was discarded there
   if (frame.record.emergency != nullptr)
@@ -312,19 +312,19 @@ void fiber_set_name(fiber& f, std::string_view name) noexcept {
   const std::size_t length = std::min(name.size(), sizeof f.name - 1);
   std::copy_n(name.data(), length, f.name);
   f.name[length] = 0;
-  f.flags.unusual |= is_unusual;
+  f.flags.slow_path |= needs_slow_path;
 }
 
 void fiber_detach_frame(worker& w, fiber& f) noexcept {
   coroutine_frame& frame = *std::exchange(f.frame, nullptr);
   stack_user_ended(frame.record);
   frame.record.name = nullptr;  // another fiber will get the descriptor
-  f.flags.unusual |= is_unusual;
+  f.flags.slow_path |= needs_slow_path;
   frame.context = f.context;
-  frame_keep(w, frame);
+  cache_stack(w, frame);
 }
 
-void fiber_give_slow(worker& w, fiber& f) noexcept {
+void recycle_fiber_slow(worker& w, fiber& f) noexcept {
   if (f.frame != nullptr)
     stack_user_ended(f.frame->record);
   f.name[0] = 0;
@@ -336,12 +336,13 @@ void fiber_give_slow(worker& w, fiber& f) noexcept {
     f.next = std::exchange(w.idle, &f);
 }
 
-void owner_note::take() noexcept {
+void lock_owner::take() noexcept {
   const worker* const w = this_worker();
-  id = w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : nobody;
+  id =
+      w != nullptr && w->ready.running() ? static_cast<std::uint32_t>(fiber_id(*w->ready.current)) : no_fiber;
 }
 
-bool owner_note::is_of_caller(std::uint32_t holder) noexcept {
+bool lock_owner::is_of_caller(std::uint32_t holder) noexcept {
   const worker* const w = this_worker();
   return w != nullptr && w->ready.running() && holder == look(w->ready.current->id) &&
          !w->ready.current->flags.stoppable;
@@ -356,17 +357,17 @@ void fiber_fail(fiber& f) noexcept {
   if (std::current_exception() == nullptr)
     fatal_foreign_unwind();
   f.frame->no_yield = 0;  // it may have left C code with a no-yield section, without a cleanup
-  if ((f.flags.unusual & is_of_scope) != 0)
+  if ((f.flags.slow_path & is_of_scope) != 0)
     return scope_fiber_fails(f, std::current_exception());
   if (f.home->unwinding)  // it unwinds: an interrupted wait caused the exception
     return;
   if (!f.flags.owned && f.home->shared == nullptr)
     fiber_terminate(f, std::current_exception());
   ::new (&f.error) std::exception_ptr(std::current_exception());
-  f.flags.unusual |= is_unusual | has_error;
+  f.flags.slow_path |= needs_slow_path | has_error;
 }
 
-static void say_lost(const fiber& f, const char* colon, const char* what) noexcept {
+static void print_lost(const fiber& f, const char* colon, const char* what) noexcept {
   std::fprintf(
       stderr,
       "sennit: fiber \"%s\" ended by an exception that no join can rethrow%s%s (catch it in the fiber's "
@@ -378,10 +379,10 @@ void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept {
   try {
     std::rethrow_exception(std::move(error));
   } catch (const std::exception& exception) {
-    say_lost(f, ": ", exception.what());
+    print_lost(f, ": ", exception.what());
     std::terminate();  // inside the handler: terminate handlers see it, and libstdc++'s prints its type
   } catch (...) {
-    say_lost(f, "", "");
+    print_lost(f, "", "");
     std::terminate();
   }
 }

@@ -55,7 +55,7 @@ void end_fiber_locals() noexcept {
 
 void destroy_locals(coroutine_frame& frame) noexcept {
   forget_yield_continuation();
-  const error_aside meanwhile(current_fiber());
+  const saved_error meanwhile(current_fiber());
   destroy_all(frame.own.locals);
 }
 

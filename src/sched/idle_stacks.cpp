@@ -19,7 +19,7 @@ std::size_t idle_stacks::destroy(fiber* list) noexcept {
   std::size_t count = 0;
   for (; list != nullptr; ++count) {
     fiber* const f = std::exchange(list, list->next);
-    frame_drop(*std::exchange(f->frame, nullptr));
+    destroy_stack(*std::exchange(f->frame, nullptr));
     fiber_free(f);
   }
   return count;

@@ -1,4 +1,4 @@
-// The run queue's slower paths: those in deciders, and the policies that are not fifo.
+// The run queue's slower paths: those in scheduler steps, and the policies that are not fifo.
 #include "sennit/detail/sched/run_queue.hpp"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ fiber run_queue::by_policy_;
 fiber run_queue::elsewhere_;
 
 run_queue::run_queue(run_policy policy)
-    : slot_(policy == run_policy::fifo ? nullptr : &by_policy_),
-      none_(slot_),
+    : next_slot_(policy == run_policy::fifo ? nullptr : &by_policy_),
+      none_(next_slot_),
       policy_(policy),
       add_costs_(policy == run_policy::hybrid ? 1 : 0) {}
 
 void run_queue::refuse() noexcept {
-  slot_ = none_ = &elsewhere_;
+  next_slot_ = none_ = &elsewhere_;
   policy_ = run_policy::lifo;
 }
 
@@ -45,7 +45,7 @@ namespace {
 }
 
 std::size_t run_queue::size() const {
-  std::size_t count = slot_taken() ? 1 : 0;
+  std::size_t count = next_slot_taken() ? 1 : 0;
   if (const fiber* f = tail_)
     do {
       ++count;
@@ -54,7 +54,7 @@ std::size_t run_queue::size() const {
   return count;
 }
 
-// Returns whether one more fiber may be put into the slot, and counts it. Not for fifo.
+// Returns whether one more fiber may be put into the next slot, and counts it. Not for fifo.
 [[gnu::always_inline]] inline bool run_queue::may_go_first() {
   if (adds_left_ == 0)
     return false;
@@ -80,48 +80,48 @@ std::size_t run_queue::size() const {
   }
 }
 
-// add_woken() when the slot is taken, or the policy is not fifo.
-void run_queue::make_way(fiber* f) {
-  if (!slot_taken()) {
+// add_woken() when the next slot is taken, or the policy is not fifo.
+void run_queue::displace_next_slot(fiber* f) {
+  if (!next_slot_taken()) {
     should_be_local();
     if (!may_go_first())
       return push_tail(f);
     budget_ = 1;
   } else if (policy_ == run_policy::lifo) {
-    push_head(slot_);
+    push_head(next_slot_);
   } else {  // hybrid: f takes over the place that was counted
-    push_tail(slot_);
+    push_tail(next_slot_);
   }
-  slot_ = f;
+  next_slot_ = f;
 }
 
 // The fiber woken last enters the ring, which is not empty: at its head, or, if the budget is spent, at its
 // tail.
-void run_queue::empty_slot() {
-  fiber* woken = std::exchange(slot_, nullptr);
+void run_queue::empty_next_slot() {
+  fiber* woken = std::exchange(next_slot_, nullptr);
   if (budget_ > 0) {
     --budget_;
     push_head(woken);
   } else {
-    budget_ = slot_budget;
+    budget_ = next_slot_budget;
     push_tail(woken);
   }
 }
 
 fiber* run_queue::rotate_slow() {
   if (policy_ == run_policy::fifo) {
-    empty_slot();
+    empty_next_slot();
     return rotate();
   }
   should_be_local();
   fiber* const self = current;
-  if (slot_taken()) {
-    fiber* const first = slot_;
+  if (next_slot_taken()) {
+    fiber* const first = next_slot_;
     if (may_go_first()) {
-      slot_ = self;
+      next_slot_ = self;
       replace(*self, *first);
     } else {
-      slot_ = none_;
+      next_slot_ = none_;
       first->next = std::exchange(self->next, first);
       tail_ = std::exchange(current, first);
     }
@@ -130,7 +130,7 @@ fiber* run_queue::rotate_slow() {
   if (self->next == self)
     return self;
   if (may_go_first()) {
-    slot_ = self;
+    next_slot_ = self;
     budget_ = 1;
     return tail_->next = current = self->next;
   }
@@ -140,10 +140,10 @@ fiber* run_queue::rotate_slow() {
   return current;
 }
 
-fiber* run_queue::step_off_slow(fiber& self) {
-  if (policy_ == run_policy::fifo) {           // the budget is spent
-    push_tail(std::exchange(slot_, nullptr));  // and plain again
-    return step_off(self);
+fiber* run_queue::pop_current_slow(fiber& self) {
+  if (policy_ == run_policy::fifo) {                // the budget is spent
+    push_tail(std::exchange(next_slot_, nullptr));  // and plain again
+    return pop_current(self);
   }
   should_be_local();
   if (self.next == &self)
@@ -154,17 +154,17 @@ fiber* run_queue::step_off_slow(fiber& self) {
   return current;
 }
 
-fiber* run_queue::step_off_to_slow(fiber& self, fiber& woken) {
+fiber* run_queue::pop_current_to_slow(fiber& self, fiber& woken) {
   add_woken(&woken);
-  return step_off(self);
+  return pop_current(self);
 }
 
 fiber* run_queue::next_slow() {
   if (policy_ == run_policy::fifo) {
-    if (slot_taken())  // the budget is spent
-      empty_slot();
+    if (next_slot_taken())  // the budget is spent
+      empty_next_slot();
     else
-      budget_ = slot_budget;
+      budget_ = next_slot_budget;
   }
   if (tail_ == nullptr)
     return nullptr;

@@ -1,5 +1,5 @@
-// The choice of the next fiber: how a fiber leaves, the deciders, and how a worker waits when no fiber can
-// run.
+// The choice of the next fiber: how a fiber leaves, the scheduler steps, and how a worker waits when no fiber
+// can run.
 #include "sennit/detail/sched/worker.hpp"
 
 #include <algorithm>
@@ -46,22 +46,22 @@ void wake_due(worker& w) noexcept {
     if (!recognize(f))
       continue;
     stop_waiting(f);
-    unpark_in_turn(f, fiber_status::timed_out);
+    unpark_back(f, fiber_status::timed_out);
   }
 }
 
-void renew_poll(worker& w, look_result what) noexcept {
-  w.until_poll = until_next_look(w, what);
+void reset_poll_countdown(worker& w, poll_result what) noexcept {
+  w.until_poll = until_next_poll(w, what);
 }
 
-// Counts a dispatch in a decider, which polls itself when none is left.
+// Counts a dispatch in a scheduler step, which polls itself when none is left.
 void count_dispatch(worker& w) noexcept {
   if (w.until_poll > 0)
     --w.until_poll;
 }
 
-// Polls: when due, or after a rest. Returns the host if it should run, otherwise null.
-[[gnu::noinline, gnu::cold]] fiber* look_outside(worker& w, bool rested = false) noexcept {
+// Polls: when due, or after a rest. Returns the main fiber if it should run, otherwise null.
+[[gnu::noinline, gnu::cold]] fiber* poll_external_events(worker& w, bool rested = false) noexcept {
   bool found = has_posts(w);
   if (found)
     run_posts(w);
@@ -71,8 +71,8 @@ void count_dispatch(worker& w) noexcept {
     found |= w.driver->wait(time_point::min());
     errno = kept;
   }
-  renew_poll(w, rested ? look_result::rested : found ? look_result::found : look_result::in_vain);
-  return w.host_wanted ? &w.host : nullptr;
+  reset_poll_countdown(w, rested ? poll_result::rested : found ? poll_result::found : poll_result::nothing);
+  return w.main_wanted ? &w.main_fiber : nullptr;
 }
 
 }  // namespace
@@ -95,102 +95,104 @@ worker& running_worker_for(const char* what) noexcept {
 }
 
 void unpark_from_outside(fiber& f) {
-  awaken(f, fiber_status::notified);
+  mark_ready(f, fiber_status::notified);
   f.home->ready.add_woken(&f);
 }
 
-unsigned until_next_look(worker& w, look_result what) noexcept {
+unsigned until_next_poll(worker& w, poll_result what) noexcept {
   const std::uint64_t last = std::exchange(w.now, monotonic_now());
   w.parks_at = parked_at(w.now);
-  const unsigned dispatches = w.pace.next(w.now - last, what);
+  const unsigned dispatches = w.polling.next(w.now - last, what);
   if (!w.unwinding) [[likely]]
     return dispatches;
   report_late_end(w);
   return 1;
 }
 
-bool quiet_outside(worker& w) noexcept {
+bool no_external_events(worker& w) noexcept {
   const bool quiet =
-      !has_posts(w) && w.deadlines.empty() && !w.host_wanted && !w.unwinding && !w.driver->watching();
+      !has_posts(w) && w.deadlines.empty() && !w.main_wanted && !w.unwinding && !w.driver->watching();
   if (quiet)
-    renew_poll(w, look_result::in_vain);
+    reset_poll_countdown(w, poll_result::nothing);
   return quiet;
 }
 
 namespace {
 
-// A poll is due, or deciders make every switch.
-[[gnu::cold, gnu::noinline]] sennit_decision leave_polling(worker& w, fiber& self, fiber_status as) noexcept {
+// A poll is due, or scheduler steps make every switch.
+[[gnu::cold, gnu::noinline]] sennit_decision prepare_block_polling(worker& w, fiber& self,
+                                                                   fiber_status as) noexcept {
   if (w.shared != nullptr) [[unlikely]]
-    w.ready.step_off(self);  // ends the program
-  const bool may_enter = w.until_poll != 0 || quiet_outside(w);
-  return left_for(w, self, as, may_enter && direct_entry ? w.ready.step_off(self) : nullptr);
+    w.ready.pop_current(self);  // ends the program
+  const bool may_enter = w.until_poll != 0 || no_external_events(w);
+  return finish_block(w, self, as, may_enter && direct_entry ? w.ready.pop_current(self) : nullptr);
 }
 
-// Separate, so that leave_for_next need not save a register: it ends with a jump there.
-[[gnu::noinline]] sennit_decision leave_otherwise(worker& w, fiber& self, fiber_status as) noexcept {
-  return left_for(w, self, as, w.ready.step_off_otherwise(self));
+// Separate, so that prepare_block need not save a register: it ends with a jump there.
+[[gnu::noinline]] sennit_decision prepare_block_slow(worker& w, fiber& self, fiber_status as) noexcept {
+  return finish_block(w, self, as, w.ready.pop_current_fallback(self));
 }
 
 }  // namespace
 
-sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept {
+sennit_decision prepare_block(worker& w, fiber_status as, wait_reason why) noexcept {
   fiber& self = *w.ready.current;
-  waits_for(self, why);
+  set_wait_reason(self, why);
   if (--w.until_poll == 0 || !direct_entry) [[unlikely]]
-    return leave_polling(w, self, as);
-  fiber* const next = w.ready.step_off_quickly(self);
+    return prepare_block_polling(w, self, as);
+  fiber* const next = w.ready.try_pop_current_fast(self);
   if (next == nullptr) [[unlikely]]
-    return leave_otherwise(w, self, as);
-  fetch_followers(self, *next);
-  return left_for(w, self, as, next);
+    return prepare_block_slow(w, self, as);
+  prefetch_successors(self, *next);
+  return finish_block(w, self, as, next);
 }
 
-std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept {
+std::uintptr_t park_slow(worker& w, fiber_status as) noexcept {
   fiber& self = *w.ready.current;
-  const sennit_decision to = w.until_poll == 0 ? leave_polling(w, self, as) : leave_otherwise(w, self, as);
-  return to.target != nullptr ? switch_context(self, to) : suspend(w, sennit_decide_park, &w);
+  const sennit_decision to =
+      w.until_poll == 0 ? prepare_block_polling(w, self, as) : prepare_block_slow(w, self, as);
+  return to.target != nullptr ? switch_context(self, to) : suspend(w, sennit_dispatch_park, &w);
 }
 
-sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept {
+sennit_decision prepare_block_waking(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept {
   fiber& self = *w.ready.current;
-  waits_for(self, why);
+  set_wait_reason(self, why);
   woken.word = 0;
-  awaken(woken, fiber_status::notified);
+  mark_ready(woken, fiber_status::notified);
   if (may_enter_directly(w)) [[likely]]
-    return left_for(w, self, as, w.ready.step_off_to(self, woken));
+    return finish_block(w, self, as, w.ready.pop_current_to(self, woken));
   w.ready.add_woken(&woken);
-  return left_for(w, self, as, nullptr);
+  return finish_block(w, self, as, nullptr);
 }
 
 namespace {
 
-// For run_once(): the fibers that are ready now may run, and those that join one of them. Then the host
+// For run_once(): the fibers that are ready now may run, and those that join one of them. Then the main fiber
 // continues.
-void limit_run(worker& w) noexcept {
-  w.host_wanted = true;
-  w.pace.often();  // its polls are the host's
+void set_run_once_budget(worker& w) noexcept {
+  w.main_wanted = true;
+  w.polling.often();  // its polls are the main fiber's
   w.until_poll = static_cast<unsigned>(w.ready.size());
 }
 
 time_point idle_until(const worker& w, bool once) noexcept {
   const time_point due = w.deadlines.earliest();
   if (w.unwinding)
-    return due == never && w.awaited_outside == 0 ? time_point::min() : std::min(due, w.end_is_late_at);
-  return once ? std::min(due, w.host_deadline) : due;
+    return due == never && w.pending_offloads == 0 ? time_point::min() : std::min(due, w.end_is_late_at);
+  return once ? std::min(due, w.main_deadline) : due;
 }
 
 // Marks a wait that no event is certain to end. The watchdog distinguishes such waits by the count.
-class resting {
+class idle_marker {
 public:
-  resting(worker& w, bool once) noexcept : word_(w.rest), since_(word_.load(std::memory_order_relaxed)) {
-    rests_ = !once && !w.unwinding && w.deadlines.empty() && w.awaited_outside == 0 &&
+  idle_marker(worker& w, bool once) noexcept : word_(w.rest), since_(word_.load(std::memory_order_relaxed)) {
+    rests_ = !once && !w.unwinding && w.deadlines.empty() && w.pending_offloads == 0 &&
              !w.driver->watching() && w.delayed.first == nullptr;
     word_.store(since_ + rests_, std::memory_order_relaxed);
   }
-  ~resting() { word_.store(since_, std::memory_order_relaxed); }
-  resting(const resting&) = delete;
-  resting& operator=(const resting&) = delete;
+  ~idle_marker() { word_.store(since_, std::memory_order_relaxed); }
+  idle_marker(const idle_marker&) = delete;
+  idle_marker& operator=(const idle_marker&) = delete;
 
 private:
   std::atomic<unsigned>& word_;
@@ -198,41 +200,41 @@ private:
   bool rests_;
 };
 
-// No fiber can run: waits until one can. Returns the host if it need not wait, or will not wait longer. Does
-// not poll the driver before it waits: that would be a system call for nothing. But a fiber whose deadlines
-// have always passed must not prevent all polls.
+// No fiber can run: waits until one can. Returns the main fiber if it need not wait, or will not wait longer.
+// Does not poll the driver before it waits: that would be a system call for nothing. But a fiber whose
+// deadlines have always passed must not prevent all polls.
 [[gnu::noinline, gnu::cold]] fiber* idle(worker& w) noexcept {
-  const bool once = w.host_waits_for == nullptr;
+  const bool once = w.main_waits_for == nullptr;
   bool trimmed = false;
   for (bool waited = false;; waited = true) {
     if (has_posts(w))
       run_posts(w);
     wake_due(w);
-    if (w.host_wanted)
-      return &w.host;
+    if (w.main_wanted)
+      return &w.main_fiber;
     if (!w.ready.empty()) {
       if (waited)
-        renew_poll(w, look_result::rested);
+        reset_poll_countdown(w, poll_result::rested);
       else if (w.until_poll > 1)
         --w.until_poll;
-      else if (look_outside(w) != nullptr)
-        return &w.host;
+      else if (poll_external_events(w) != nullptr)
+        return &w.main_fiber;
       if (once && !w.unwinding)
-        limit_run(w);
+        set_run_once_budget(w);
       w.rest.store(w.rest.load(std::memory_order_relaxed) + 2, std::memory_order_relaxed);
       return w.ready.next();
     }
     if (waited && once &&
-        (w.unwinding ? idle_until(w, once) == time_point::min() : clock::now() >= w.host_deadline))
-      return &w.host;
-    w.inbox.say_asleep();
+        (w.unwinding ? idle_until(w, once) == time_point::min() : clock::now() >= w.main_deadline))
+      return &w.main_fiber;
+    w.inbox.mark_asleep();
     if (w.inbox.still_empty()) {
-      const resting note(w, once);
+      const idle_marker note(w, once);
       w.slice.rest();
       w.driver->wait(trim_idle_stacks(w, std::min(idle_until(w, once), next_try_of_posts(w)), trimmed));
       w.slice.go_on();
     }
-    w.inbox.say_awake();
+    w.inbox.mark_awake();
     if (w.unwinding)
       report_late_end(w);
   }
@@ -240,8 +242,8 @@ private:
 
 [[gnu::always_inline]] inline fiber* next_fiber(worker& w) noexcept {
   if (w.until_poll == 0) [[unlikely]]
-    if (fiber* host = look_outside(w))
-      return host;
+    if (fiber* main_fiber = poll_external_events(w))
+      return main_fiber;
   if (fiber* f = w.ready.next()) [[likely]]
     return f;
   return idle(w);
@@ -249,38 +251,38 @@ private:
 
 // Returns whether a fiber that parks or yields must unwind now, because the runtime ends. Fibers spawned
 // since then are treated like those that were ready.
-bool tell_now(const worker& w, fiber& f) noexcept {
+bool deliver_shutdown(const worker& w, fiber& f) noexcept {
   if (!w.unwinding) [[likely]]
     return false;
-  return std::exchange(f.flags.told, telling::done) != telling::done;
+  return std::exchange(f.flags.shutdown, shutdown_state::delivered) != shutdown_state::delivered;
 }
 
 }  // namespace
 
 extern "C" {
 
-sennit_decision sennit_decide_host(sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_main(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
-  w.host.context = self;
+  w.main_fiber.context = self;
   *static_cast<sennit_context*>(w.stack) = self;
-  look_outside(w, true);
-  if (w.host_waits_for == nullptr && !w.unwinding && !w.ready.empty())
-    limit_run(w);
+  poll_external_events(w, true);
+  if (w.main_waits_for == nullptr && !w.unwinding && !w.ready.empty())
+    set_run_once_budget(w);
   return entering(w, *next_fiber(w));
 }
 
-sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_yield(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber* running = w.ready.current;
   running->context = self;
-  running->word = tell_now(w, *running);
-  if (running->word == 0 && (running->flags.unusual & yields_away) != 0) [[unlikely]]
-    return {self, told_to_go_on};
+  running->word = deliver_shutdown(w, *running);
+  if (running->word == 0 && (running->flags.slow_path & has_yield_continuation) != 0) [[unlikely]]
+    return {self, resume_via_continuation};
   if (w.until_poll == 0) [[unlikely]] {
-    if (fiber* host = look_outside(w)) {
+    if (fiber* main_fiber = poll_external_events(w)) {
       count_block(yield_reason);
       w.ready.put_back();
-      return entering(w, *host);
+      return entering(w, *main_fiber);
     }
   }
   fiber& next = *w.ready.rotate();
@@ -289,27 +291,27 @@ sennit_decision sennit_decide_yield(sennit_context self, void* argument) {
   return entering(w, next);
 }
 
-sennit_decision sennit_decide_park(sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_park(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber* running = w.ready.current;
   running->context = self;
   w.ready.remove_running();
   running->since = w.parks_at;
-  if (tell_now(w, *running)) [[unlikely]] {
+  if (deliver_shutdown(w, *running)) [[unlikely]] {
     stop_waiting(*running);
-    unpark_in_turn(*running, fiber_status::unwinding);
+    unpark_back(*running, fiber_status::unwinding);
   }
   return entering(w, *next_fiber(w));
 }
 
 // The running fiber blocks without a stack. It has left its stack at `self`. Its continuation is the payload.
-sennit_decision sennit_decide_become(sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_become(sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& f = *w.ready.current;
   thread_dispatch(w, f, self);
   w.ready.remove_running();
   count_dispatch(w);
-  if (tell_now(w, f)) [[unlikely]] {
+  if (deliver_shutdown(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);
   } else if (!file_stackless(f, w.parks_at)) {
@@ -320,24 +322,24 @@ sennit_decision sennit_decide_become(sennit_context self, void* argument) {
 }
 
 // A stack was left that no fiber has. No fiber runs.
-sennit_decision sennit_decide_after_handoff(sennit_context, void* left) {
+sennit_decision sennit_dispatch_after_handoff(sennit_context, void* left) {
   worker& w = *this_worker();
   count_stacks(-1);
-  frame_keep(w, *static_cast<coroutine_frame*>(left));
+  cache_stack(w, *static_cast<coroutine_frame*>(left));
   return w.operations.next(w);
 }
 
 // Like the function above, if a fiber is current.
-sennit_decision sennit_decide_for_current(sennit_context, void* left) {
+sennit_decision sennit_dispatch_for_current(sennit_context, void* left) {
   worker& w = *this_worker();
   count_stacks(-1);
-  frame_keep(w, *static_cast<coroutine_frame*>(left));
+  cache_stack(w, *static_cast<coroutine_frame*>(left));
   return entering(w, *w.ready.current);
 }
 
 // The running fiber has ended and been filed, except for the steps that must wait until its stack is left.
 // With direct entry, it is not resumed here: its suspended context is dropped.
-sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void* argument) {
+sennit_decision sennit_dispatch_finish([[maybe_unused]] sennit_context self, void* argument) {
   worker& w = *static_cast<worker*>(argument);
   fiber& done = *w.ready.current;
   done.context = direct_entry ? done.frame->context : self;
@@ -348,10 +350,10 @@ sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void*
   if (done.joiner != nullptr)
     unpark(*done.joiner, reinterpret_cast<std::uintptr_t>(&done));
   if (!done.flags.owned)
-    fiber_give(w, done);
-  if (&done == w.host_waits_for) [[unlikely]] {
-    w.host_waits_for = nullptr;
-    return entering(w, w.host);
+    recycle_fiber(w, done);
+  if (&done == w.main_waits_for) [[unlikely]] {
+    w.main_waits_for = nullptr;
+    return entering(w, w.main_fiber);
   }
   return entering(w, *next_fiber(w));
 }
@@ -362,18 +364,18 @@ sennit_decision sennit_decide_finish([[maybe_unused]] sennit_context self, void*
 
 namespace {
 struct decision_request {
-  sennit_decider decide;
+  sennit_scheduler_step step;
   void* argument;
 };
 }  // namespace
 
-[[gnu::noinline]] SENNIT_UNSANITIZED std::uintptr_t suspend_to_host(worker& w, sennit_decider decide,
+[[gnu::noinline]] SENNIT_UNSANITIZED std::uintptr_t suspend_to_main(worker& w, sennit_scheduler_step step,
                                                                     void* argument, bool keep) noexcept {
-  decision_request wanted{decide, argument};
+  decision_request wanted{step, argument};
   w.ready.current->frame->active_identity = current_identity();  // a coroutine's, if the fiber runs one
   const sennit_transfer transfer =
-      swap(w.host_context, reinterpret_cast<std::uintptr_t>(&wanted), w.host_identity, keep);
-  this_worker()->host_context = transfer.from;
+      swap(w.main_context, reinterpret_cast<std::uintptr_t>(&wanted), w.main_identity, keep);
+  this_worker()->main_context = transfer.from;
   return transfer.value;
 }
 
@@ -382,34 +384,34 @@ SENNIT_UNSANITIZED static coroutine_frame& entered_stack(worker& w) noexcept {
   return attached != nullptr ? *attached : *w.ready.current->frame;
 }
 
-// Runs fibers until a decider names the host.
-SENNIT_UNSANITIZED void host_leaves(worker& w, sennit_decider decide) noexcept {
-  sennit_context marker = reinterpret_cast<sennit_context>(&w.host);
-  w.host_identity = current_identity();
-  sennit_decision decision = decide(marker, &w);
+// Runs fibers until a scheduler step names the main fiber.
+SENNIT_UNSANITIZED void run_fibers(worker& w, sennit_scheduler_step step) noexcept {
+  sennit_context marker = reinterpret_cast<sennit_context>(&w.main_fiber);
+  w.main_identity = current_identity();
+  sennit_decision decision = step(marker, &w);
   while (decision.target != marker) {
     const sennit_transfer transfer = swap(decision.target, decision.value, entered_stack(w).active_identity);
     const auto* wanted = reinterpret_cast<const decision_request*>(transfer.value);
-    decision = wanted->decide(transfer.from, wanted->argument);
+    decision = wanted->step(transfer.from, wanted->argument);
   }
 }
 
 #else
 
-void host_leaves(worker& w, sennit_decider decide) noexcept {
-  sennit_end_backtraces(w.stack);  // until the decider has stored our context there
-  suspend(w, decide, &w);
+void run_fibers(worker& w, sennit_scheduler_step step) noexcept {
+  sennit_end_backtraces(w.stack);  // until the scheduler step has stored our context there
+  suspend(w, step, &w);
 }
 
 #endif
 
 // Its stack may be reused, but not before it is left.
 [[gnu::noinline]] static sennit_decision finish_unjoined(worker& w, fiber& self) noexcept {
-  // The host does not wait for it, either. (The stack of an unusual fiber may be freed at once.)
-  if (!self.flags.owned && !self.flags.unusual && may_enter_directly(w)) {
-    if (fiber* next = w.ready.step_off(self)) {
+  // The main fiber does not wait for it, either. (The stack of an unusual fiber may be freed at once.)
+  if (!self.flags.owned && !self.flags.slow_path && may_enter_directly(w)) {
+    if (fiber* next = w.ready.pop_current(self)) {
       const sennit_decision decision = entering(w, *next);  // before our stack can be taken for that fiber
-      fiber_give(w, self);
+      recycle_fiber(w, self);
       return sennit_round_leave(decision);
     }
   }
@@ -429,7 +431,7 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
   if (joiner == nullptr) [[unlikely]]
     return finish_unjoined(w, self);
   w.ready.replace(self, *joiner);
-  store_in_turn(joiner->flags.status, fiber_status::notified);
+  store_in_order(joiner->flags.status, fiber_status::notified);
   const auto word = reinterpret_cast<std::uintptr_t>(&self);
   if (!joiner->flags.stackless) [[likely]]
     return sennit_round_leave({joiner->context, word});
@@ -456,7 +458,7 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
     }
     fiber* const entered = w.ready.next();
     if (entered == nullptr)
-      suspend(w, sennit_decide_after_handoff, &frame, false);
+      suspend(w, sennit_dispatch_after_handoff, &frame, false);
     if (!may_have(w, *entered, frame))
       return switch_context(w, frame, *entered);
     if (waits)
@@ -465,34 +467,35 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
       return fiber_finish(w, frame);
   }
   round_ended(frame, next);
-  suspend(w, sennit_decide_become, &w, false);
+  suspend(w, sennit_dispatch_become, &w, false);
   __builtin_unreachable();
 }
 
-void leave_if_due() {
+void throw_if_shutdown_pending() {
   const worker* const w = this_worker();
-  if (w == nullptr || !w->unwinding || !w->ready.running() || w->ready.current->flags.told != telling::due)
+  if (w == nullptr || !w->unwinding || !w->ready.running() ||
+      w->ready.current->flags.shutdown != shutdown_state::pending)
     return;
-  w->ready.current->flags.told = telling::done;
+  w->ready.current->flags.shutdown = shutdown_state::delivered;
   throw_forced_unwind();
 }
 
-constinit nobody_done nobody;
+constinit shutdown_sentinel_fiber shutdown_sentinel;
 
-void leave_if_told(const fiber& done) {
-  if (&done == &nobody)
+void throw_if_shutting_down(const fiber& done) {
+  if (&done == &shutdown_sentinel)
     throw_forced_unwind();
 }
 
-std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word) {
+std::uintptr_t throw_if_shutting_down(const worker& w, std::uintptr_t word) {
   if (w.ready.current->flags.status == fiber_status::unwinding)
     throw_forced_unwind();
   return word;
 }
 
 constinit const worker_operations local_operations{
-    .end = sennit_decide_finish,
-    .become = sennit_decide_become,
+    .end = sennit_dispatch_finish,
+    .become = sennit_dispatch_become,
     .resumed = thread_continue,
     .leave_stack = thread_block,
     .next = [](worker& w) noexcept { return entering(w, *next_fiber(w)); },

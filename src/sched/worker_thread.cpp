@@ -30,7 +30,7 @@ const stack_record* running_fibers_record() noexcept {
 
 }  // namespace
 
-void host_enters(worker& w) noexcept {
+void bind_thread(worker& w) noexcept {
   if (w.process != process_generation()) [[unlikely]] {
     std::fputs(
         "sennit: a runtime is run in a child of the process that made it; after fork(), the child may only "
@@ -52,24 +52,24 @@ void host_enters(worker& w) noexcept {
   if (number == 0)
     number = ::gettid();
   w.thread.exchange(number, std::memory_order_seq_cst);  // then look, like the thread that holds workers
-  if (workers_are_held.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-    wait_until_let_go();
+  if (world_is_stopped.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+    wait_until_resumed();
 }
 
-void host_goes(worker& w) noexcept {
+void unbind_thread(worker& w) noexcept {
   w.slice.end();
   w.thread.store(0, std::memory_order_relaxed);
   sennit_thread_self()->worker = nullptr;
 }
 
-void host_run(worker& w) noexcept {
-  host_enters(w);
-  w.host_wanted = false;
-  w.inbox.say_awake();
-  host_leaves(w, sennit_decide_host);
-  w.inbox.say_asleep();  // the host may poll our descriptor: posts must wake it
-  w.host_wanted = false;
-  host_goes(w);
+void bind_and_run(worker& w) noexcept {
+  bind_thread(w);
+  w.main_wanted = false;
+  w.inbox.mark_awake();
+  run_fibers(w, sennit_dispatch_main);
+  w.inbox.mark_asleep();  // the main fiber may poll our descriptor: posts must wake it
+  w.main_wanted = false;
+  unbind_thread(w);
 }
 
 void worker_post(worker& w, posted* post) noexcept {
@@ -112,16 +112,16 @@ void worker_unwind(worker& w) noexcept {
         // Its joiner is unwound, too, and must not be woken any more.
         f.joiner = nullptr;
         // A ready fiber unwinds at its next park or yield: it may have received something.
-        f.flags.told = f.is_parked() ? telling::done : telling::due;
-        if (f.flags.told == telling::due)
+        f.flags.shutdown = f.is_parked() ? shutdown_state::delivered : shutdown_state::pending;
+        if (f.flags.shutdown == shutdown_state::pending)
           return;
         stop_waiting(f);
-        unpark_in_turn(f, fiber_status::unwinding);
+        unpark_back(f, fiber_status::unwinding);
       },
       nullptr);
   while (fiber_count(w) > 0) {
-    host_run(w);
-    if (w.ready.empty() && w.deadlines.empty() && w.awaited_outside == 0)
+    bind_and_run(w);
+    if (w.ready.empty() && w.deadlines.empty() && w.pending_offloads == 0)
       fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, what_it_does(f)); }, nullptr);
   }
 }
@@ -135,7 +135,7 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual)
 
 sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, const worker_operations& does,
                              parallel_runtime* of, fiber_limit& most)
-    : ready(policy), shared(of), operations(does), usual_stack(usual), limit(&most), pace(policy) {
+    : ready(policy), shared(of), operations(does), usual_stack(usual), limit(&most), polling(policy) {
   if (of != nullptr)
     ready.refuse();
   watch_locks();
@@ -159,11 +159,11 @@ sennit_worker::~sennit_worker() {
     delete std::exchange(post, post->next);
   while (idle != nullptr) {
     fiber* f = std::exchange(idle, idle->next);
-    frame_drop(*std::exchange(f->frame, nullptr));
+    destroy_stack(*std::exchange(f->frame, nullptr));
     fiber_free(f);
   }
   while (spare_frames != nullptr)
-    frame_drop(*std::exchange(spare_frames, spare_frames->next));
+    destroy_stack(*std::exchange(spare_frames, spare_frames->next));
   drop_large_stacks(*this);
   stack_give(stack_memory);
 }

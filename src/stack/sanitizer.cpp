@@ -72,7 +72,7 @@ struct leak_root {
   bool operator==(const leak_root&) const = default;
 };
 struct leak_roots {
-  std::vector<leak_root> told;
+  std::vector<leak_root> reported;
 };
 #endif
 
@@ -85,9 +85,9 @@ thread_local switch_identity* current = nullptr;
 void unreach(switch_identity& identity) noexcept {
   if (identity.reached == nullptr)
     return;
-  for (const leak_root& root : identity.reached->told)
+  for (const leak_root& root : identity.reached->reported)
     __lsan_unregister_root_region(root.begin, root.size);
-  identity.reached->told.clear();
+  identity.reached->reported.clear();
 }
 
 // For a thread that ends. A thread that ends the process inside a fiber stays suspended.
@@ -190,14 +190,14 @@ void for_each_root(const switch_identity& identity, sennit_context context, Visi
 // `identity` is suspended at `context`.
 void reach(switch_identity& identity, sennit_context context) {
   if (identity.reached != nullptr) {
-    const std::vector<leak_root>& told = identity.reached->told;
+    const std::vector<leak_root>& reported = identity.reached->reported;
     std::size_t same = 0;
     std::size_t count = 0;
     for_each_root(identity, context, [&](const leak_root& root) {
-      same += count < told.size() && told[count] == root;
+      same += count < reported.size() && reported[count] == root;
       ++count;
     });
-    if (same == count && count == told.size())
+    if (same == count && count == reported.size())
       return;
   }
   unreach(identity);
@@ -206,7 +206,7 @@ void reach(switch_identity& identity, sennit_context context) {
     identity.reached = new leak_roots;
   for_each_root(identity, context, [&](const leak_root& root) {
     __lsan_register_root_region(root.begin, root.size);
-    identity.reached->told.push_back(root);
+    identity.reached->reported.push_back(root);
   });
   __lsan_enable();
 }
@@ -326,7 +326,7 @@ SENNIT_UNSANITIZED stack_visit::~stack_visit() {
 // They use AddressSanitizer's only callback, set before main. A program that sets it, too, replaces ours.
 namespace {
 
-void say_stack(const char* what, const stack_place& place) noexcept {
+void print_stack(const char* what, const stack_place& place) noexcept {
   const stack_title who = stack_title_of(place.record);
   const auto put = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
   std::fprintf(stderr, "sennit: %s the %s of ", what, place.guard ? "guard below the stack" : "stack");
@@ -339,12 +339,12 @@ void say_stack(const char* what, const stack_place& place) noexcept {
 SENNIT_UNSANITIZED void name_fibers(const char*) noexcept {
   const stack_place here = stack_find(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
   if (here.record != nullptr)
-    say_stack("that was on", here);
+    print_stack("that was on", here);
   if (__asan_report_present() == 0)
     return;
   const stack_place there = stack_find(reinterpret_cast<std::uintptr_t>(__asan_get_report_address()));
   if (there.record != nullptr && there.record != here.record)
-    say_stack("its address is in", there);
+    print_stack("its address is in", there);
 }
 
 [[gnu::constructor]] void take_callback() noexcept {

@@ -25,7 +25,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/never_destroyed.hpp"
-#include "sennit/detail/stack/growing_list.hpp"
+#include "sennit/detail/stack/append_only_list.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "stack/guard.hpp"
 #include "stack/valgrind.hpp"
@@ -104,9 +104,9 @@ constexpr std::size_t largest_slab_bytes = std::size_t{1} << (sizeof(void*) == 8
 
 constexpr std::uint64_t seal = 0x5ea1'0f'57ac'4eed;  // a stack's lowest word, where it has no guard
 
-constinit growing_list<stack_slab> slabs;
+constinit append_only_list<stack_slab> slabs;
 
-constinit growing_list<size_class> classes;
+constinit append_only_list<size_class> classes;
 
 // Classes are never destroyed: fibers may still run while static objects are. Throws std::bad_alloc.
 size_class& class_of(stack_shape shape) {
@@ -373,7 +373,7 @@ std::size_t stack_told_size(const stack_memory& memory) noexcept {
   return stack_is_adopted(memory) ? memory.slab->brought : memory.size;
 }
 
-void stack_say_overrun(const stack_memory& memory, const stack_record* record) noexcept {
+void stack_report_overrun(const stack_memory& memory, const stack_record* record) noexcept {
   char digits[20];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), stack_told_size(memory)).ptr;
   const stack_title who = stack_title_of(record);
@@ -390,7 +390,7 @@ void stack_say_overrun(const stack_memory& memory, const stack_record* record) n
 void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept {
   if (stack_is_whole(memory)) [[likely]]
     return;
-  stack_say_overrun(memory, record);
+  stack_report_overrun(memory, record);
   // First of all without abort(), which takes some 400 bytes more.
   ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), SIGABRT);
   std::abort();
@@ -461,14 +461,14 @@ stack_place stack_find(std::uintptr_t address) noexcept {
 
 // From the highest one down: the overrunning stack is intact unless the one above it was overrun, too.
 // Adopted memory is skipped: its owner may be unmapping it.
-void stack_say_if_overrun() noexcept {
+void stack_report_if_overrun() noexcept {
   for (stack_slab* slab = slabs.newest(); slab != nullptr; slab = slab->next) {
     if (slab->guard != 0 || slab->adopted)
       continue;
     for (std::size_t i = slab->count; i-- > 0;) {
       const stack_record* const record = slab->record(i);
       if (record != nullptr && !stack_is_whole(slab->memory(i)))
-        return stack_say_overrun(slab->memory(i), record);
+        return stack_report_overrun(slab->memory(i), record);
     }
   }
 }

@@ -11,9 +11,9 @@ void basic_condition_variable<Mutex>::wake_one() {
   fiber* who = nullptr;
   typename queue::guard(queue_).pop(0, who, how.order == wait_order::recent);
   if (how.wake == wake_policy::enter)
-    policy::deliver_and_enter(who);
+    policy::make_ready_and_enter(who);
   else
-    policy::deliver(who);
+    policy::make_ready(who);
 }
 
 template <class Mutex>

@@ -44,7 +44,7 @@ void basic_counting_semaphore<Policy>::release(std::size_t permits) {
       if (!hold.pop(0, who))
         hold.set(hold.get() + 1);
     }
-    queue::deliver(who);
+    queue::make_ready(who);
     return;
   }
   // All are taken before the first is woken: a fiber that has its permit may destroy the semaphore.
@@ -56,7 +56,7 @@ void basic_counting_semaphore<Policy>::release(std::size_t permits) {
         woken(who);
     hold.set(hold.get() + permits);
   }
-  queue::deliver_all(woken);
+  queue::make_all_ready(woken);
 }
 
 template <class Policy>
@@ -145,7 +145,7 @@ void basic_once_flag<Policy>::end(bool successful) noexcept {
         woken(who);
     }
   }
-  queue::deliver_all(woken);
+  queue::make_all_ready(woken);
 }
 
 template class basic_counting_semaphore<any_thread>;

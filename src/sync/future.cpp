@@ -85,7 +85,7 @@ std::exception_ptr coroutine_error() {
     const worker* w = this_worker();
     if (w == nullptr || !w->ready.running() || !w->unwinding)
       throw;  // of a generator that is destroyed early, in the middle of the coroutine
-    w->ready.current->flags.told = telling::due;
+    w->ready.current->flags.shutdown = shutdown_state::pending;
     return nullptr;
   } catch (...) {
     return std::current_exception();

@@ -37,7 +37,7 @@ bool basic_mutex<Policy>::lock_slow(time_point deadline) {
 
 template <class Policy>
 void basic_mutex<Policy>::lock_again_slow() {
-  wait_in_any_case([this] { lock_slow(never); });
+  wait_uninterruptible([this] { lock_slow(never); });
 }
 
 template <class Policy>
@@ -53,9 +53,9 @@ void basic_mutex<Policy>::unlock_slow(wake_policy wake) {
       count_recognition(who);
   }
   if (wake == wake_policy::enter)
-    Policy::deliver_and_enter(who);
+    Policy::make_ready_and_enter(who);
   else
-    Policy::deliver(who);
+    Policy::make_ready(who);
 }
 
 template class basic_mutex<any_thread>;

@@ -10,34 +10,34 @@ namespace {
 // runtime ends or where it gives up the stack: destructors unlock mutexes.
 bool may_yield_to(const fiber* who, const worker* w) noexcept {
   return who != nullptr && w != nullptr && w->ready.running() && !w->unwinding &&
-         (w->ready.current->flags.unusual & yields_away) == 0;
+         (w->ready.current->flags.slow_path & has_yield_continuation) == 0;
 }
 
 }  // namespace
 
-void any_thread::deliver_and_enter(fiber* who) {
-  deliver(who);
+void any_thread::make_ready_and_enter(fiber* who) {
+  make_ready(who);
   if (parallel_worker* const w = this_parallel(); may_yield_to(who, w))
     parallel_yield(*w);
 }
 
-void any_thread::deliver_all(fiber_chain& woken) noexcept {
+void any_thread::make_all_ready(fiber_chain& woken) noexcept {
   while (fiber* f = woken.pop())
-    parallel_ready_in_turn(*f, fiber_status::notified);
-  let_go_of_taken();
+    parallel_ready_back(*f, fiber_status::notified);
+  release_taken();
 }
 
-void one_thread::deliver_and_enter(fiber* who) {
-  deliver(who);
+void one_thread::make_ready_and_enter(fiber* who) {
+  make_ready(who);
   if (may_yield_to(who, this_worker()))
     yield();
 }
 
 // Each wait returns the word that its waiter has.
-void one_thread::deliver_all(fiber_chain& woken) noexcept {
+void one_thread::make_all_ready(fiber_chain& woken) noexcept {
   while (fiber* f = woken.pop()) {
     const std::uintptr_t word = f->word;
-    unpark_in_turn(*f, fiber_status::notified);
+    unpark_back(*f, fiber_status::notified);
     f->word = word;
   }
 }

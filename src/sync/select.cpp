@@ -99,7 +99,7 @@ void join_beside(case_list earlier, select_case& joins) noexcept {
 
 // Does one of the cases, if one can be done now, and returns its number. Otherwise it enters all of them for
 // `wait`, if there is one.
-std::size_t attempt_or_enter(case_list cases, claimed_wait* wait) {
+std::size_t attempt_or_enter(case_list cases, multi_wait* wait) {
   later_wake woken;
   struct wake_at_end {  // after the locks are released, also where an attempt throws
     later_wake& woken;
@@ -141,11 +141,11 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
   assert((among != select_case::family::local || in_local) &&
          "sennit: a select over local channels outside of a local runtime's fiber");
   const auto kind =
-      in_local && among != select_case::family::shared ? claimed_wait::kind::local : claimed_wait::kind::any;
+      in_local && among != select_case::family::shared ? multi_wait::kind::local : multi_wait::kind::any;
   for (;;) {
     for (select_case* each : cases)
       each->look();
-    claimed_wait wait("select", earliest(cases), kind);
+    multi_wait wait("select", earliest(cases), kind);
     if (const std::size_t done = attempt_or_enter(cases, otherwise ? nullptr : &wait); done != none)
       return done;
     if (otherwise)
@@ -155,7 +155,7 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
     {
       struct entered {
         case_list cases;
-        const claimed_wait& wait;
+        const multi_wait& wait;
         ~entered() { leave_each(cases, wait.was_served() ? wait.place() : none); }
       } const however{cases, wait};
       watched = watch_each(cases);
@@ -165,7 +165,7 @@ std::size_t select_one(case_list cases, select_case::family among, bool otherwis
       return wait.place();
     if (taken || !watched)
       continue;
-    wait.leave_if_told();
+    wait.throw_if_interrupted();
     return due(cases);
   }
 }
@@ -177,7 +177,7 @@ bool select_wait_base::file(fiber& f, case_list cases, token_watch* stop) noexce
     for (select_case* each : cases)
       each->look();
     const time_point deadline = earliest(cases);
-    claimed_wait& wait = claim_.emplace(reason, deadline, f);
+    multi_wait& wait = claim_.emplace(reason, deadline, f);
     chosen_ = attempt_or_enter(cases, &wait);
     if (chosen_ != none) {
       claim_.reset();

@@ -61,7 +61,7 @@ void basic_shared_mutex<Policy>::let_in(guard& hold) noexcept {
       woken(who);
   }
   hold.unlock();
-  queue::deliver_all(woken);
+  queue::make_all_ready(woken);
 }
 
 template class basic_shared_mutex<any_thread>;

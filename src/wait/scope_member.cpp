@@ -17,24 +17,24 @@ scope_member::scope_member(std::stop_token token, const fault_hook* faults,
 
 const fault_hook* scope_member::faults_of_caller() noexcept {
   const worker* const w = this_worker();
-  if (w == nullptr || !w->ready.running() || (w->ready.current->flags.unusual & is_of_scope) == 0)
+  if (w == nullptr || !w->ready.running() || (w->ready.current->flags.slow_path & is_of_scope) == 0)
     return nullptr;
   return of(*w->ready.current).faults_;
 }
 
 scope_member& scope_member::of(const fiber& f) noexcept {
-  local_value* value = f.flags.stackless ? f.far->locals : f.frame->own.locals;
+  local_value* value = f.flags.stackless ? f.overflow->locals : f.frame->own.locals;
   while (value->key != its_key)
     value = value->next;
   return static_cast<scope_member&>(*value);
 }
 
 void scope_member::arm(fiber& f) noexcept {
-  f.flags.unusual |= is_of_scope;
+  f.flags.slow_path |= is_of_scope;
   who_ = &f;
   if (link_.notice() != nullptr)
     link_.notice()->who = &f;
-  callback_.emplace(std::move(token_), tell{*this});
+  callback_.emplace(std::move(token_), on_stop{*this});
 }
 
 void scope_member::begin() noexcept {
@@ -53,8 +53,8 @@ void scope_member::bind(continuation& begins) {
   continuation_access::bind(begins, *this);
 }
 void continuation_access::bind(continuation& made, scope_member& to) {
-  make_far(made);
-  made.far_->locals = &to;
+  make_overflow(made);
+  made.overflow_->locals = &to;
   made.code_ = &to.lead_to(*made.code_);
 }
 
@@ -71,7 +71,7 @@ void scope_member::leave(fiber& f) noexcept {
 // ---- The hooks.
 
 void attach_scope(fiber& f) noexcept {
-  if ((f.flags.unusual & is_of_scope) != 0)
+  if ((f.flags.slow_path & is_of_scope) != 0)
     scope_member::of(f).enter(f);
 }
 
@@ -92,7 +92,7 @@ void scope_fiber_fails(fiber& f, std::exception_ptr error) noexcept {
 }
 
 void function_left(fiber& self) noexcept {
-  if ((self.flags.unusual & is_of_scope) != 0)
+  if ((self.flags.slow_path & is_of_scope) != 0)
     scope_member::of(self).leave(self);
 }
 
@@ -104,8 +104,8 @@ void function_left(fiber& self) noexcept {
 namespace {
 
 // In a local runtime, a stop requested elsewhere reaches the thread as a post, after link_ was notified.
-bool is_told(const stop_link& link) noexcept {
-  return link.notice() != nullptr ? link.notice()->came : link.is_told();
+bool is_requested(const stop_link& link) noexcept {
+  return link.notice() != nullptr ? link.notice()->came : link.is_requested();
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ bool scope_member::file(void* place, void* from, fiber& f) noexcept {
     notice->ended = false;
   }
   bool waits = code.real->file(place, from, f);
-  if (waits && is_told(self.link_) && self.take_out()) {
+  if (waits && is_requested(self.link_) && self.take_out()) {
     self.stopped_ = true;
     waits = false;
   }
@@ -162,7 +162,7 @@ continuation scope_member::run(fiber& f, coroutine_frame& frame) {
 bool scope_member::woken(void* place, fiber& f) noexcept {
   const leading_code& code = code_of(f);
   const lock_holder hold(code.of->lock_);
-  if (is_told(code.of->link_)) {
+  if (is_requested(code.of->link_)) {
     code.of->stopped_ = true;
     return true;
   }
@@ -180,7 +180,7 @@ bool scope_member::take_out() noexcept {
 }
 
 void scope_member::stop() noexcept {
-  link_.tell();
+  link_.notify();
   if (link_.notice() != nullptr)
     return;
   lock_.lock();
@@ -191,7 +191,7 @@ void scope_member::stop() noexcept {
   }
   lock_.unlock();
   if (ended)
-    parallel_ready_in_turn(*who_, fiber_status::stopped);
+    parallel_ready_back(*who_, fiber_status::stopped);
 }
 
 }  // namespace sennit::detail

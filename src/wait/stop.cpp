@@ -50,7 +50,7 @@ bool take_out_parked(fiber& f) noexcept {
   return true;
 }
 
-void stop_notice::tell() noexcept {
+void stop_notice::notify() noexcept {
   worker& home = *who->home;
   if (this_worker() == &home) {
     run();
@@ -65,7 +65,7 @@ bool stop_notice::run() {
   came = true;
   if (watched && take_out_parked(*who)) {
     ended = true;
-    unpark_in_turn(*who, fiber_status::stopped);
+    unpark_back(*who, fiber_status::stopped);
   }
   if (!owned)
     delete this;
@@ -78,13 +78,13 @@ void stop_notice::release() noexcept {
     delete this;
 }
 
-stop_link::stop_link(kind what, const std::exception_ptr* error, thread tells)
+stop_link::stop_link(kind what, const std::exception_ptr* error, thread notifier)
     : outer_(innermost(running_fiber())),
       exceptions_(std::uncaught_exceptions()),
       kind_(what),
       error_(error) {
   fiber* const me = running_fiber();
-  if (what != kind::shield && tells == thread::any && me != nullptr && me->home->shared == nullptr) {
+  if (what != kind::shield && notifier == thread::any && me != nullptr && me->home->shared == nullptr) {
     notice_ = new stop_notice;
     notice_->who = me;
   }
@@ -147,7 +147,7 @@ void stop_link::connect(fiber* me, stop_link* inner, stop_link* to) noexcept {
 void stop_link::leave_owner() noexcept {
   if (is_out_)
     return;
-  aside(*this).stay();
+  ignored(*this).stay();
   if (!is_out_)
     fatal_misuse(
         "destroys a sennit::scope that was made elsewhere: a scope is destroyed by the fiber, or OS thread, "
@@ -156,7 +156,7 @@ void stop_link::leave_owner() noexcept {
         "to it and spawn there");
 }
 
-void stop_link::aside::take(stop_link& link) noexcept {
+void stop_link::ignored::take(stop_link& link) noexcept {
   me_ = running_fiber();
   stop_link* each = innermost(me_);
   for (; each != nullptr && each != &link; each = each->outer_)
@@ -167,23 +167,23 @@ void stop_link::aside::take(stop_link& link) noexcept {
   connect(me_, inner_, link.outer_);
 }
 
-void stop_link::tell() noexcept {
+void stop_link::notify() noexcept {
   fiber* wake = nullptr;
-  if (const std::uintptr_t who = word_.begin_telling()) {
+  if (const std::uintptr_t who = word_.begin_delivery()) {
     const auto& wait = *reinterpret_cast<const stop_watch*>(who);
     const claim_result result = wait.claim_->take(claim_state::timed_out);
-    if (result == claim_result::parked)
+    if (result == claim_result::won)
       wake = wait.who_;
-    else if (result == claim_result::early && wait.who_ == nullptr)
+    else if (result == claim_result::won_before_park && wait.who_ == nullptr)
       wake_thread(wait.claim_->word());
   }
   if (notice_ != nullptr)
-    notice_->tell();
+    notice_->notify();
   else if (waiter_ != nullptr && take_out_parked(*waiter_))
-    unpark_in_turn(*waiter_, fiber_status::stopped);
-  word_.end_telling();
+    unpark_back(*waiter_, fiber_status::stopped);
+  word_.end_delivery();
   if (wake != nullptr)
-    parallel_ready_in_turn(*wake, fiber_status::timed_out);
+    parallel_ready_back(*wake, fiber_status::timed_out);
 }
 
 stop_link* stop_link::seen(stop_link* link) noexcept {
@@ -192,32 +192,32 @@ stop_link* stop_link::seen(stop_link* link) noexcept {
              : nullptr;
 }
 
-stop_link* stop_link::first_told() noexcept {
-  stop_link* told = first_seen();
-  while (told != nullptr && !told->is_told())
-    told = told->next_seen();
-  return told;
+stop_link* stop_link::first_requested() noexcept {
+  stop_link* requested = first_seen();
+  while (requested != nullptr && !requested->is_requested())
+    requested = requested->next_seen();
+  return requested;
 }
 
 bool stop_link::note_reported() noexcept {
-  stop_link* const told = first_told();
-  if (told == nullptr || told->thrown_ == never_yet)
+  stop_link* const requested = first_requested();
+  if (requested == nullptr || requested->thrown_ == never_yet)
     return false;
-  if (told->thrown_ == once)
-    told->thrown_ = never_yet;
+  if (requested->thrown_ == once)
+    requested->thrown_ = never_yet;
   return true;
 }
 
 std::exception_ptr stop_link::note_thrown() noexcept {
-  stop_link* const told = first_told();
-  if (told == nullptr || told->thrown_ == often)
+  stop_link* const requested = first_requested();
+  if (requested == nullptr || requested->thrown_ == often)
     return nullptr;
   // A handler may wait before it rethrows.
-  if (told->thrown_ == once && std::current_exception() == nullptr) {
-    told->thrown_ = often;
-    if (owner_note::wanted.load(std::memory_order_relaxed) != 0)
+  if (requested->thrown_ == once && std::current_exception() == nullptr) {
+    requested->thrown_ = often;
+    if (lock_owner::wanted.load(std::memory_order_relaxed) != 0)
       report_misuse(
-          told->kind_ == kind::owner
+          requested->kind_ == kind::owner
               ? "has caught the error of a fiber of its scope and waits again: this wait throws "
                 "sennit::cancelled, as all that follow will. A handler inside of the scope's block must "
                 "rethrow, or join() the scope; what must be finished waits under a sennit::stop_shield"
@@ -226,8 +226,8 @@ std::exception_ptr stop_link::note_thrown() noexcept {
                 "sennit::stop_shield");
     return nullptr;
   }
-  told->thrown_ = once;
-  return told->error_ != nullptr ? *told->error_ : nullptr;
+  requested->thrown_ = once;
+  return requested->error_ != nullptr ? *requested->error_ : nullptr;
 }
 
 stop_link* stop_link::first_seen() noexcept {
@@ -241,7 +241,7 @@ void stop_watch::watch(fiber* who, wait_claim& claim) noexcept {
   for (stop_link* each = entered_; each != nullptr; each = each->next_seen()) {
     left_ = each;
     if (!each->word_.enter(reinterpret_cast<std::uintptr_t>(this))) {
-      told_ = true;
+      requested_ = true;
       claim.take(claim_state::timed_out);
       return;
     }
@@ -251,7 +251,7 @@ void stop_watch::watch(fiber* who, wait_claim& claim) noexcept {
 
 void stop_watch::leave() noexcept {
   for (; entered_ != left_; entered_ = entered_->outer_)
-    told_ |= !entered_->word_.leave(reinterpret_cast<std::uintptr_t>(this));
+    requested_ |= !entered_->word_.leave(reinterpret_cast<std::uintptr_t>(this));
 }
 
 local_stop_watch::local_stop_watch() noexcept : first_(stop_link::first_seen()) {
@@ -260,7 +260,7 @@ local_stop_watch::local_stop_watch() noexcept : first_(stop_link::first_seen()) 
       each->notice_->watched = true;
     else
       each->waiter_ = running_fiber();
-    told_ |= each->is_told();
+    requested_ |= each->is_requested();
   }
 }
 
@@ -287,19 +287,19 @@ void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
     notice_->who = &who;
     notice_->watched = true;
   }
-  callback_.emplace(token_, tell{*this});
+  callback_.emplace(token_, on_stop{*this});
 }
 
 void token_watch::stop() noexcept {
   if (claim_ == nullptr) {  // the claim may have made the fiber ready already, so this does not look at it
-    notice_->tell();
+    notice_->notify();
     return;
   }
   const claim_result result = claim_->take(claim_state::timed_out);
   ended_ =
       result != claim_result::lost;  // no other thread makes it ready, and it looks after this call has ended
-  if (result == claim_result::parked)
-    parallel_ready_in_turn(*who_, fiber_status::timed_out);
+  if (result == claim_result::won)
+    parallel_ready_back(*who_, fiber_status::timed_out);
 }
 
 bool token_watch::end() noexcept {
@@ -318,7 +318,7 @@ void throw_cancelled() {
 std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
   fiber& self = *w.ready.current;
   const local_stop_watch watch;
-  if (watch.told()) {
+  if (watch.is_requested()) {
     self.flags.status = as;
     self.object = why.object;
     stop_waiting(self);
@@ -331,9 +331,9 @@ std::uintptr_t park_stoppable(worker& w, fiber_status as, wait_reason why) {
   return word;
 }
 
-void tell_again() noexcept {
+void rearm_shutdown() noexcept {
   if (fiber* const me = running_fiber())
-    me->flags.told = telling::due;
+    me->flags.shutdown = shutdown_state::pending;
 }
 
 }  // namespace sennit::detail
@@ -342,7 +342,7 @@ namespace sennit {
 
 bool stop_requested() noexcept {
   for (const auto* each = detail::stop_link::first_seen(); each != nullptr; each = each->next_seen())
-    if (each->is_told())
+    if (each->is_requested())
       return true;
   return false;
 }

@@ -8,9 +8,9 @@ namespace sennit::detail {
 // Belongs to its owner, but outlives it while it is posted.
 struct stop_notice final : posted {
   // Once; any thread, while it has its owner.
-  void tell() noexcept;
+  void notify() noexcept;
   bool run() override;
-  // The owner is destroyed: no thread calls tell() any more.
+  // The owner is destroyed: no thread calls notify() any more.
   void release() noexcept;
 
   fiber* who = nullptr;

@@ -41,32 +41,32 @@ void wake_thread(std::atomic<claim_state>& word) noexcept {
 
 namespace {
 
-// The waiters that the calling thread has taken, and has not let go yet.
+// The waiters that the calling thread has taken, and has not released yet.
 constinit thread_local basic_served_claim<>* taken_last = nullptr;
 
 }  // namespace
 
-bool take_claimed(claimed_waiter& w, fiber*& who) noexcept {
+bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept {
   who = nullptr;
-  claimed_wait& of = *w.of;
+  multi_wait& of = *w.of;
   fiber* const waits = of.who_;
   if (of.local_ && !waits->is_parked())
     return false;  // its deadline or its runtime's end came first
   const claim_result result = of.claim_.serve(taken_at(w.number), taken_last);
   if (result == claim_result::lost)
     return false;
-  if (result == claim_result::parked)
+  if (result == claim_result::won)
     who = waits;
-  for (claimed_waiter* each = w.beside; each != nullptr && each != &w; each = each->beside)
+  for (multi_wait_node* each = w.beside; each != nullptr && each != &w; each = each->beside)
     leave_list(*each);
   return true;
 }
 
-void let_go_of_taken() noexcept {
-  basic_served_claim<>::let_go(taken_last, wake_thread);
+void release_taken() noexcept {
+  basic_served_claim<>::release(taken_last, wake_thread);
 }
 
-claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind among) noexcept
+multi_wait::multi_wait(const wait_reason& why, time_point deadline, kind among) noexcept
     : site_(why, *this), deadline_(deadline) {
   const worker* const w = this_worker();
   if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
@@ -78,16 +78,16 @@ claimed_wait::claimed_wait(const wait_reason& why, time_point deadline, kind amo
   own(node_);
 }
 
-claimed_wait::claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept
+multi_wait::multi_wait(const char* reason, time_point deadline, fiber& who) noexcept
     : site_(reason, *this), who_(&who), local_(who.home->shared == nullptr), deadline_(deadline) {
   own(node_);
 }
 
-bool claimed_wait::withdraw_from(wait_site& site, fiber&) noexcept {
+bool multi_wait::withdraw_from(wait_site& site, fiber&) noexcept {
   return static_cast<site_type&>(site).self->withdraw();
 }
 
-bool claimed_wait::wait() {
+bool multi_wait::wait() {
   if (local_) {
     wait_as_local_fiber();
   } else {
@@ -105,7 +105,7 @@ bool claimed_wait::wait() {
   return was_served();
 }
 
-bool claimed_wait::file(token_watch* stop) noexcept {
+bool multi_wait::file(token_watch* stop) noexcept {
   if (local_)
     who_->flags.status = fiber_status::parked;
   else
@@ -116,7 +116,7 @@ bool claimed_wait::file(token_watch* stop) noexcept {
 }
 
 // Everything is on one thread: the fiber is parked, or its wait has ended.
-void claimed_wait::wait_as_local_fiber() {
+void multi_wait::wait_as_local_fiber() {
   struct ending {
     wait_claim& claim;
     ~ending() { claim.take(claim_state::timed_out); }
@@ -125,15 +125,15 @@ void claimed_wait::wait_as_local_fiber() {
     park_until(running_worker(), fiber_status::parked, {site_.reason, site_.object}, deadline_);
 }
 
-void claimed_wait::wait_as_fiber() noexcept {
+void multi_wait::wait_as_fiber() noexcept {
   timer_.arm(*who_, claim_, deadline_);
   try {
     parallel_block(running_parallel(), site_, [this](fiber&) { return claim_.park(); });
   } catch (const forced_unwind&) {
     claim_.take(claim_state::timed_out);  // unless the runtime's end has taken it
-    told_ = !is_taken(claim_.state());
-    if (!told_)  // it has received something: its next wait throws
-      running_parallel().ready.current->flags.told = telling::due;
+    shutting_down_ = !is_taken(claim_.state());
+    if (!shutting_down_)  // it has received something: its next wait throws
+      running_parallel().ready.current->flags.shutdown = shutdown_state::pending;
   }
 }
 
@@ -148,9 +148,9 @@ public:
       return;  // no fiber runs, or its state is being moved, and there is no space for the reason
     runs_ = w->ready.current;
     status_ = runs_->flags.status;
-    waits_for(*runs_, {site.reason, site.object});
-    store_in_turn(runs_->flags.status, fiber_status::blocks_thread);  // a reader that sees this also reads
-                                                                      // the other fields
+    set_wait_reason(*runs_, {site.reason, site.object});
+    store_in_order(runs_->flags.status, fiber_status::blocks_thread);  // a reader that sees this also reads
+                                                                       // the other fields
     if (deadline == never)
       rest_ = &w->rest;
     count_rest();
@@ -176,7 +176,7 @@ private:
 
 }  // namespace
 
-void claimed_wait::wait_as_thread() noexcept {
+void multi_wait::wait_as_thread() noexcept {
   const int kept = errno;
   const blocked_thread noted(site_, deadline_);
   const waiting_thread counted(deadline_);
@@ -189,17 +189,17 @@ void claimed_wait::wait_as_thread() noexcept {
   errno = kept;
 }
 
-void claimed_wait::leave_if_told() const {
-  if (told_)
+void multi_wait::throw_if_interrupted() const {
+  if (shutting_down_)
     throw_forced_unwind();
   if (stopped_)
     throw_cancelled();
 }
 
 void sleep_until(time_point deadline) {
-  claimed_wait nothing_but_time("sleep", deadline);
+  multi_wait nothing_but_time("sleep", deadline);
   nothing_but_time.wait();
-  nothing_but_time.leave_if_told();
+  nothing_but_time.throw_if_interrupted();
 }
 
 namespace {
@@ -212,9 +212,9 @@ bool enter_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t me) noe
   return entered;
 }
 
-std::uintptr_t word_of(const waiter& me, std::uintptr_t claimed_tag) noexcept {
+std::uintptr_t word_of(const waiter& me, std::uintptr_t multi_tag) noexcept {
   return reinterpret_cast<std::uintptr_t>(&me) +
-         (me.flags.kind == waiter_kind::claimed ? claimed_tag : std::uintptr_t{0});
+         (me.flags.kind == waiter_kind::multi ? multi_tag : std::uintptr_t{0});
 }
 
 }  // namespace
@@ -224,55 +224,56 @@ bool slot_place::leave(waiter& me) const noexcept {
 }
 
 bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
-                  time_point deadline, std::uintptr_t claimed_tag) {
-  const slot_place place{&slot, left, claimed_tag};
+                  time_point deadline, std::uintptr_t multi_tag) {
+  const slot_place place{&slot, left, multi_tag};
   const auto enter = [place, expected](waiter& me, fiber*&) {
     return enter_slot(*place.slot, expected, word_of(me, place.tag));
   };
   const auto gave_up = [&place](waiter& me) {
     const bool gone = place.leave(me);
     if (!gone)
-      until_let_go(me);
+      wait_for_release(me);
     return gone;
   };
   return wait_in(place, why, deadline, enter, gave_up).served;
 }
 
-// Only the waker knows the node, and no lock protects it. If its claim is lost, it exists until it is let go.
+// Only the waker knows the node, and no lock protects it. If its claim is lost, it exists until it is
+// released.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   fiber* who = nullptr;
   if (!take_waiter(w, word, who))
-    static_cast<claimed_waiter&>(w).let_go.store(true, std::memory_order_release);
+    static_cast<multi_wait_node&>(w).released.store(true, std::memory_order_release);
   else if (who == nullptr)
-    let_go_of_taken();
+    release_taken();
   return who;
 }
 
-void until_let_go(const waiter& me) noexcept {
-  if (me.flags.kind != waiter_kind::claimed)
+void wait_for_release(const waiter& me) noexcept {
+  if (me.flags.kind != waiter_kind::multi)
     return;
-  const auto& claimed = static_cast<const claimed_waiter&>(me);
+  const auto& claimed = static_cast<const multi_wait_node&>(me);
   if (claimed.of->was_taken_at(claimed)) {
     claimed.of->was_served();
     return;
   }
-  for (backoff pause; !claimed.let_go.load(std::memory_order_acquire);)
+  for (backoff pause; !claimed.released.load(std::memory_order_acquire);)
     pause();
 }
 
 void end_join(waiter& w, std::uintptr_t word) noexcept {
-  deliver(end_slot_wait(w, word));
+  make_ready(end_slot_wait(w, word));
 }
 
 bool observe_end_no_more(fiber& f, waiter& me) noexcept {
   const bool left = slot_leave(f.ended, ended_not_yet, ended_word(me));
   if (!left)
-    until_let_go(me);
+    wait_for_release(me);
   return left;
 }
 
 bool wait_for_end(fiber& f, time_point deadline) {
-  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, {join_reason, &f}, deadline, ended_claimed);
+  return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, {join_reason, &f}, deadline, ended_multi);
 }
 
 }  // namespace sennit::detail

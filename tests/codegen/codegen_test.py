@@ -133,7 +133,7 @@ class Loops(unittest.TestCase):
         # Now and then a yield looks outside; one beside a woken fiber, or under another policy than fifo, asks who
         # is next; one to a fiber that blocked without a stack finds one for it; one of a fiber with a yield
         # continuation goes on there. All are declared cold or unlikely, and stand outside of the straight way.
-        cold = ("quiet_outside", "rotate_slow", "stack_for", "leave_by_yield")
+        cold = ("no_external_events", "rotate_slow", "stack_for", "finish_interrupted_yield")
         for compiler in COMPILERS:
             found = compile(compiler, "loops.cpp")
             for name in wanted:
@@ -170,7 +170,7 @@ class OwnerPath(unittest.TestCase):
     """A worker works at its own ring, and a fiber yields to the next, without an atomic read-modify-write."""
 
     # What only a rare branch goes to: see Loops, work_ring.hpp for a thief that came between; or the program's end.
-    RARE = r"parallel_give_way|no_fiber_here|stack_for|leave_by_yield|_contended|keeps_|_busy|sennit_suspend_decide|\.text\.unlikely"
+    RARE = r"parallel_try_yield|no_fiber_here|stack_for|finish_interrupted_yield|_contended|keeps_|_busy|sennit_suspend_dispatch|\.text\.unlikely"
 
     def faults(self, function):
         usual = function.usual_way()
@@ -184,7 +184,7 @@ class OwnerPath(unittest.TestCase):
 
     def test_has_no_read_modify_write(self):
         # Those with a light fence look whether it is free; a rotation has it for nothing.
-        with_fence = ("ring_pop", "ring_pop_newest", "ring_put_slot", "ring_take_slot")
+        with_fence = ("ring_pop", "ring_pop_newest", "ring_put_next_slot", "ring_take_next_slot")
         for compiler in COMPILERS:
             found = compile(compiler, "owner_path.cpp")
             for name in (*with_fence, "ring_push", "ring_rotate", "parallel_yield_often"):

@@ -2,7 +2,7 @@
 
 A switch is where the header's inline assembly begins to suspend:
 
-    lea RESUME(%rip),%r9 ; lea -0x98(%rsp),%rdi ; ... ; jmp *(%rax)  or  jmp sennit_suspend_decide
+    lea RESUME(%rip),%r9 ; lea -0x98(%rsp),%rdi ; ... ; jmp *(%rax)  or  jmp sennit_suspend_dispatch
 
 Its successor is RESUME: whoever resumes us enters there. On the way it may go to sennit_*_busy, which comes back to
 RESUME too and is no part of a loop. The hot loop of a switch is what lies on a path from the switch to itself.

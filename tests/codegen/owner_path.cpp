@@ -18,11 +18,11 @@ fiber* ring_pop_newest(ring& own) {
 fiber* ring_rotate(ring& own, fiber* item) {
   return own.rotate(item);
 }
-fiber* ring_put_slot(ring& own, fiber* item) {
-  return own.put_slot(item);
+fiber* ring_put_next_slot(ring& own, fiber* item) {
+  return own.put_next_slot(item);
 }
-fiber* ring_take_slot(ring& own) {
-  return own.take_slot();
+fiber* ring_take_next_slot(ring& own) {
+  return own.take_next_slot();
 }
 
 void parallel_yield_often(long count) {

@@ -324,7 +324,7 @@ void run_beside_other(void (*test)()) {
 
 // It waits in an initialisation, and goes on on another thread: only itself is held, and all the time.
 void moves() {
-  sennit::detail::scatter_fibers = true;
+  sennit::detail::force_migration = true;
   sennit::runtime runtime({.workers = 2});
   runtime.run([] {
     static std::atomic<bool> made;

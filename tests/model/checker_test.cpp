@@ -38,7 +38,7 @@ TEST(checker, finds_no_race_where_a_lock_orders) {
       run.thread([&] {
         while (locked.exchange(true, acquire))
           while (locked.load(relaxed))
-            model::memory::give_way();
+            model::memory::yield_thread();
         x = x + 1;
         locked.store(false, release);
       });
@@ -174,7 +174,7 @@ TEST(checker, finds_deadlock_between_locks) {
   const auto take = [](atomic<bool>& lock) {
     while (lock.exchange(true, acquire))
       while (lock.load(relaxed))
-        model::memory::give_way();
+        model::memory::yield_thread();
   };
   const model::report r = model::explore("two locks", {}, [&](model::run& run) {
     atomic<bool> one{false};

@@ -28,7 +28,7 @@ auto waker_and_deadline(parks how) {
       const claim_result result = wait.take(as);
       if (result != claim_result::lost)
         won.fetch_add(1, std::memory_order_relaxed);
-      if (result == claim_result::parked) {
+      if (result == claim_result::won) {
         MODEL_CHECK(context == 1);
         ready.signal();
       }

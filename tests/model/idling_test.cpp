@@ -29,7 +29,7 @@ struct nothing {
   using count = model::atomic<unsigned>;
   using asleep = detail::sleepers<memory>;
   static constexpr bool puts_first = true;
-  struct help {
+  struct steal_throttle {
     struct calls {
       bool pay;
       template <class Count>
@@ -37,22 +37,22 @@ struct nothing {
         return pay;
       }
     };
-    calls with_lone{false};
-    calls with_several{true};
+    calls wake_for_lone{false};
+    calls wake_for_several{true};
     static bool pays() { return true; }
-    static bool due() { return true; }
+    static bool may_steal() { return true; }
     static void slept() {}
   };
 };
 
 // No theft pays, nor any call.
 struct does_not_pay : nothing {
-  struct help {
-    nothing::help::calls with_lone{false};
-    nothing::help::calls with_several{false};
+  struct steal_throttle {
+    nothing::steal_throttle::calls wake_for_lone{false};
+    nothing::steal_throttle::calls wake_for_several{false};
     bool has_slept = false;
     static bool pays() { return false; }
-    bool due() const { return has_slept; }
+    bool may_steal() const { return has_slept; }
     void slept() { has_slept = true; }
   };
 };
@@ -104,7 +104,7 @@ struct turn {
   void lock() {
     while (taken.exchange(true, std::memory_order_acquire))
       while (taken.load(std::memory_order_relaxed))
-        model::memory::give_way();
+        model::memory::yield_thread();
   }
   void unlock() { taken.store(false, std::memory_order_release); }
 };
@@ -140,10 +140,10 @@ struct player {
   };
   struct no_arrivals {
     static bool still_empty() { return true; }
-    static void say_asleep() {}
-    static void say_awake() {}
+    static void mark_asleep() {}
+    static void mark_awake() {}
   };
-  using help_type = typename Plant::help;
+  using throttle_type = typename Plant::steal_throttle;
   struct driver_type {
     void wake() {
       ++wakes;
@@ -159,7 +159,7 @@ struct player {
   ring_type ring;
   no_arrivals arrivals;
   timers_type timers;
-  help_type help;
+  throttle_type stealing;
   std::unique_ptr<driver_type> driver = std::make_unique<driver_type>();
 };
 
@@ -204,7 +204,7 @@ struct stage {
   item_queue injected;
   model::atomic<bool> any_injected{false};
   std::vector<std::unique_ptr<player<Plant>>> workers;
-  static constexpr bool scatters = false;
+  static constexpr bool forces_migration = false;
 
   passing time_passes;
   static inline time_point now;
@@ -222,12 +222,12 @@ void parallel_wake_one(stage<Plant>& of) {
 template <class Plant>
 void push(player<Plant>& w, int item) {
   MODEL_CHECK(w.ring.push(item));
-  detail::parallel_share(w);
+  detail::maybe_wake_worker(w);
 }
 
 template <class Plant>
 int take_own(player<Plant>& w) {
-  const int woken = w.ring.take_slot();
+  const int woken = w.ring.take_next_slot();
   return woken != 0 ? woken : w.ring.pop();
 }
 
@@ -248,7 +248,7 @@ int rob_others(player<Plant>& w, Steal steal) {
 }
 
 template <class Plant>
-struct ways {
+struct idle_policy {
   using worker = player<Plant>;
   using work = int;
   using duration = int;
@@ -279,7 +279,7 @@ struct ways {
       return found;
     return rob_others(w, [](auto& ring, auto take) { ring.steal_half(take); });
   }
-  static int serve_stuck(worker& w) {
+  static int service_stalled_worker(worker& w) {
     return rob_others(w, [](auto& ring, auto take) { ring.steal_late(take); });
   }
   static void pause() {}
@@ -300,10 +300,10 @@ void work(player<Plant>& w, int running = 0) {
   for (;;) {
     if (running == 0)
       running = take_own(w);
-    for (int period = ways<Plant>::stuck_after; running == 0;) {
+    for (int period = idle_policy<Plant>::stuck_after; running == 0;) {
       if (w.runtime.stopping.load(std::memory_order_acquire))
         return;
-      running = detail::idling<ways<Plant>>::find_or_sleep(w, period);
+      running = detail::idling<idle_policy<Plant>>::find_or_sleep(w, period);
     }
     w.runtime.run(w, std::exchange(running, 0));
   }
@@ -356,7 +356,7 @@ auto gets_stuck(passing how) {
     stage<Plant> all(2, how);
     model::gate second_ran;
     all.add([&](auto& w) {
-      w.ring.put_slot(2);
+      w.ring.put_next_slot(2);
       second_ran.wait();
     });
     all.add([&](auto&) { second_ran.signal(); });

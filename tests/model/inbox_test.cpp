@@ -25,7 +25,7 @@ auto posters(int threads, int posts_each, worker_does what = worker_does::all_of
     run.thread([&, total = threads * posts_each] {
       int last[3] = {};
       int got = 0;
-      in.say_awake();
+      in.mark_awake();
       for (;;) {
         if (!in.empty()) {
           for (post* p = in.take(); p != nullptr;) {
@@ -42,10 +42,10 @@ auto posters(int threads, int posts_each, worker_does what = worker_does::all_of
         if (got == total)
           return;
         const bool early = what != worker_does::look_too_early || in.still_empty();
-        in.say_asleep();
+        in.mark_asleep();
         if (what == worker_does::all_of_it ? in.still_empty() : early)
           driver.wait();
-        in.say_awake();
+        in.mark_awake();
       }
     });
     for (int t = 0; t < threads; ++t)

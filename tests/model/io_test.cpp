@@ -30,25 +30,25 @@ enum class plants {
   releases_at_once,  // while another thread reads
 };
 
-// A wait, as claimed_wait and end_slot_wait have it.
+// A wait, as multi_wait and end_slot_wait have it.
 struct node {
   sennit::detail::basic_claim<model::memory> claim;
   model::gate ready;
-  model::atomic<bool> let_go{false};
+  model::atomic<bool> released{false};
   model::plain<int> memory{0};  // the waiter; then the word that it is woken with; then later contents
 
   void end_by(claim_state how) {
-    if (claim.take(how) == claim_result::parked)
+    if (claim.take(how) == claim_result::won)
       ready.signal();
   }
   void end_by_event() {
     MODEL_CHECK(memory == 1);
     memory = 2;
     const claim_result result = claim.take(claim_state::taken);
-    if (result == claim_result::parked)
+    if (result == claim_result::won)
       ready.signal();
     else if (result == claim_result::lost)
-      let_go.store(true, std::memory_order_release);
+      released.store(true, std::memory_order_release);
   }
 };
 
@@ -68,7 +68,7 @@ struct source {
   static std::uintptr_t word_of(unsigned wait) { return 4 * (wait + 1); }
 
   void event() {
-    const std::uintptr_t was = reading.tell([](std::uintptr_t) { return false; });
+    const std::uintptr_t was = reading.record_event([](std::uintptr_t) { return false; });
     if (was % 2 == 0)
       nodes[was / 4 - 1].end_by_event();
   }
@@ -90,8 +90,8 @@ struct source {
     if (!in_time) {
       in_time = !slot_leave(reading.word, side::first, word_of(number));
       if (in_time && plant != plants::leaves_too_soon)
-        while (!mine.let_go.load(std::memory_order_acquire))
-          model::memory::give_way();
+        while (!mine.released.load(std::memory_order_acquire))
+          model::memory::yield_thread();
     }
     mine.memory = 3;
     return in_time;
@@ -102,17 +102,17 @@ struct source {
   void read(int goal, unsigned waits = 0) {
     for (;;) {
       const std::uintptr_t events = reading.look();
-      if (events != reading.seen) {
+      if (events != reading.last_seen_event) {
         MODEL_CHECK(open);
         if (data.load(std::memory_order_relaxed) >= goal)
           return;
-        reading.seen = plant == plants::notes_after ? reading.look() : events;
+        reading.last_seen_event = plant == plants::notes_after ? reading.look() : events;
       }
       if (plant != plants::looks_not && counted.is_closed())
         return;
-      const std::uintptr_t seen = reading.seen;
+      const std::uintptr_t seen = reading.last_seen_event;
       if (plant != plants::keeps_seen)
-        reading.seen = 0;
+        reading.last_seen_event = 0;
       wait(waits++, seen);
       if (counted.is_closed())
         return;
@@ -135,7 +135,7 @@ struct source {
     if (counted.begin_end(uses::closed, true)) {
       event();
       while (plant != plants::releases_at_once && !counted.is_only())
-        model::memory::give_way();
+        model::memory::yield_thread();
       close_descriptor();
     }
     end();

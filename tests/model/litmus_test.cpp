@@ -307,7 +307,7 @@ model::report double_checked(const char* name, std::memory_order store, std::mem
           int expected = 0;
           while (!lock.compare_exchange_strong(expected, 1, acquire, relaxed)) {
             expected = 0;
-            model::memory::give_way();
+            model::memory::yield_thread();
           }
           if (made.load(relaxed) == 0) {
             object = 42;

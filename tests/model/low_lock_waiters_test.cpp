@@ -40,11 +40,11 @@ struct gates {
     who = static_cast<fiber*>(&w);
     return true;
   }
-  static void deliver(fiber* who) noexcept {
+  static void make_ready(fiber* who) noexcept {
     if (who != nullptr)
       static_cast<sleeper*>(who)->woken.signal();
   }
-  static void deliver_all(fiber_chain&) noexcept {}
+  static void make_all_ready(fiber_chain&) noexcept {}
 };
 
 enum class plants { nothing, forgets_waiters, wakes_before_it_lets_go };
@@ -80,9 +80,9 @@ public:
       else
         word::pass_on(hold, fair, false, who);
       if (plants_ == plants::wakes_before_it_lets_go)
-        deliver(std::exchange(who, nullptr));
+        make_ready(std::exchange(who, nullptr));
     }
-    deliver(who);
+    make_ready(who);
   }
 
 private:

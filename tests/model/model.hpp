@@ -32,7 +32,7 @@
 //
 // The checker finds: a MODEL_CHECK that does not hold; data races on model::plain, by happens-before, in any
 // order of the accesses; deadlock, including a lost wake (no thread can continue, and some wait at a
-// model::gate or spin with memory::give_way on a location that no thread changes); an atomic that is used
+// model::gate or spin with memory::yield_thread on a location that no thread changes); an atomic that is used
 // after it was destroyed; livelock (an execution of more steps than `most_steps`).
 //
 // What is not covered:
@@ -230,7 +230,7 @@ struct memory {
   static void light_fence(here where = here::current()) { model::light_fence(where); }
   static void free_fence(here where = here::current()) { model::light_fence(where); }
   static void heavy_fence(here where = here::current()) { model::heavy_fence(where); }
-  static void give_way(here where = here::current()) { machine::now->pause(where); }
+  static void yield_thread(here where = here::current()) { machine::now->pause(where); }
 };
 
 }  // namespace model

@@ -1,7 +1,7 @@
 // A descriptor is used again while the waker of its former fiber still holds its address.
 //
 // Both fibers wait in a word (slot.hpp), with a claim, at the same addresses. The first has a deadline. What
-// src/wait/wait.cpp does around these is mirrored: wait_with_claim, until_let_go, end_slot_wait and
+// src/wait/wait.cpp does around these is mirrored: wait_with_claim, wait_for_release, end_slot_wait and
 // shared_timers::fire_due.
 #include <array>
 
@@ -36,7 +36,7 @@ struct slot {
 struct descriptor {
   static constexpr std::uintptr_t address = 64;
   sennit::detail::basic_claim<model::memory> claim;
-  model::atomic<bool> let_go{false};
+  model::atomic<bool> released{false};
   model::plain<int> word{0};
   model::gate ready;
   int parked = 0;
@@ -58,7 +58,7 @@ public:
     const claim_result result = due ? of.claim.take(claim_state::timed_out) : claim_result::lost;
     armed_ = false;
     unlock();
-    if (result == claim_result::parked)
+    if (result == claim_result::won)
       of.make_ready();
   }
 
@@ -71,7 +71,7 @@ private:
   void lock() {
     while (taken_.exchange(true, std::memory_order_acquire))
       while (taken_.load(std::memory_order_relaxed))
-        model::memory::give_way();
+        model::memory::yield_thread();
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
   model::atomic<bool> taken_{false};
@@ -97,8 +97,8 @@ void wait(descriptor& me, slot& in, timer* deadline, plants what) {
   if (what == plants::compares_not)
     in.word.store(nobody, std::memory_order_release);
   else if (!slot_leave(in.word, nobody, descriptor::address) && what != plants::waits_not)
-    while (!me.let_go.load(std::memory_order_acquire))
-      model::memory::give_way();
+    while (!me.released.load(std::memory_order_acquire))
+      model::memory::yield_thread();
 }
 
 void wake(descriptor& it, slot& out_of, int word, plants what) {
@@ -106,10 +106,10 @@ void wake(descriptor& it, slot& out_of, int word, plants what) {
     return;
   it.word = word;
   const claim_result result = it.claim.take(claim_state::taken);
-  if (result == claim_result::parked || what == plants::takes_blindly)
+  if (result == claim_result::won || what == plants::takes_blindly)
     it.make_ready();
   if (result == claim_result::lost)
-    it.let_go.store(true, std::memory_order_release);
+    it.released.store(true, std::memory_order_release);
 }
 
 auto two_lives(plants what) {
@@ -121,7 +121,7 @@ auto two_lives(plants what) {
       wait(one, slots[0], &deadline, what);
       // The first ends, and the second begins.
       one.claim.reopen();
-      one.let_go.store(false, std::memory_order_relaxed);
+      one.released.store(false, std::memory_order_relaxed);
       one.word = 0;
       wait(one, slots[1], nullptr, what);
       MODEL_CHECK(one.claim.state() != claim_state::timed_out);

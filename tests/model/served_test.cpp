@@ -46,7 +46,7 @@ using served_claim = basic_served_claim<model::memory>;
 struct descriptor : fiber {
   model::gate woken;
 };
-// Like a claimed_wait.
+// Like a multi_wait.
 struct frame;
 struct place : waiter {
   frame* of = nullptr;
@@ -57,7 +57,7 @@ struct frame {
     if (thread)
       claim.set_sleeps();
     for (place& each : places) {
-      each.flags.kind = waiter_kind::claimed;
+      each.flags.kind = waiter_kind::multi;
       each.of = this;
       each.number = static_cast<std::uint32_t>(&each - places.data());
     }
@@ -95,28 +95,28 @@ struct wakes {
   static bool take(waiter& w, std::uintptr_t, fiber*& who) noexcept {
     who = nullptr;
     w.next = nullptr;
-    if (w.flags.kind != waiter_kind::claimed) {
+    if (w.flags.kind != waiter_kind::multi) {
       who = static_cast<fiber*>(&w);
       return true;
     }
     const auto& at = static_cast<const place&>(w);
     descriptor& waits = at.of->who;
     const claim_result result = at.of->claim.serve(taken_at(at.number), taken[machine_thread()]);
-    if (result == claim_result::parked)
+    if (result == claim_result::won)
       who = &waits;
     return result != claim_result::lost;
   }
-  static void deliver(fiber* who) noexcept {
+  static void make_ready(fiber* who) noexcept {
     if (who != nullptr) {
       static_cast<descriptor*>(who)->woken.signal();
       return;
     }
     served_claim* const last = taken[machine_thread()];
-    served_claim::let_go(taken[machine_thread()], [](auto&) { sleeping->signal(); });
+    served_claim::release(taken[machine_thread()], [](auto&) { sleeping->signal(); });
     if (what == plants::looks_back && last != nullptr)
       static_cast<void>(last->state());
   }
-  static void deliver_all(fiber_chain&) noexcept {}
+  static void make_all_ready(fiber_chain&) noexcept {}
   static unsigned machine_thread() noexcept { return model::machine::now->running(); }
 };
 
@@ -137,9 +137,9 @@ public:
       if (!served)
         hold.set(hold.get() + 1);
       if (what == plants::delivers_under_lock)
-        deliver(std::exchange(who, nullptr));
+        make_ready(std::exchange(who, nullptr));
     }
-    deliver(who);
+    make_ready(who);
     return served;
   }
   bool leave(waiter& me) noexcept {
@@ -164,7 +164,7 @@ public:
     descriptor* const who = due != nullptr ? &due->who : nullptr;
     const claim_result result = due != nullptr ? due->claim.take(claim_state::timed_out) : claim_result::lost;
     unlock();
-    if (result == claim_result::parked)
+    if (result == claim_result::won)
       who->woken.signal();
   }
 
@@ -176,7 +176,7 @@ private:
   }
   void lock() {
     while (taken_.exchange(true, std::memory_order_acquire))
-      model::memory::give_way();
+      model::memory::yield_thread();
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
   model::atomic<bool> taken_{false};

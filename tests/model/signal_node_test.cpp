@@ -18,7 +18,7 @@ auto subscriptions(unsigned handlers, ends how) {
     n.publish(0, 1);
     for (unsigned h = 0; h < handlers; ++h)
       run.thread([&] {
-        n.tell(1, [&](int event) {
+        n.deliver(1, [&](int event) {
           MODEL_CHECK(event == 0 || event == 1);
           MODEL_CHECK(open[event]);
         });

@@ -23,10 +23,10 @@ auto workers_and_makers(unsigned workers, unsigned makers, looks how) {
             if (work.compare_exchange_weak(pieces, pieces - 1, std::memory_order_acquire,
                                            std::memory_order_relaxed))
               return;
-          s.say_asleep(w);
+          s.mark_asleep(w);
           if (how == looks::not_again || work.load(std::memory_order_relaxed) == 0)
             drivers[w].wait();
-          s.say_awake(w);
+          s.mark_awake(w);
         }
       });
     for (unsigned m = 0; m < makers; ++m)

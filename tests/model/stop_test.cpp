@@ -25,9 +25,9 @@ auto waker_and_stop(leaves how, bool waker) {
     model::plain<int> frame{0};
     model::plain<int> stopped{0};
     constexpr std::uintptr_t me = 64;
-    const auto end = [&](claim_state as) { return wait.take(as) == claim_result::parked; };
+    const auto end = [&](claim_state as) { return wait.take(as) == claim_result::won; };
     run.thread([&] {
-      if (word.is_told())
+      if (word.is_requested())
         MODEL_CHECK(stopped == 1);
       frame = 1;
       bool told = !word.enter(me);
@@ -42,7 +42,7 @@ auto waker_and_stop(leaves how, bool waker) {
         MODEL_CHECK(wait.state() == claim_state::timed_out);
         if (how == leaves::when_told) {
           MODEL_CHECK(told);
-          MODEL_CHECK(word.is_told());
+          MODEL_CHECK(word.is_requested());
         }
       }
       if (told)
@@ -51,12 +51,12 @@ auto waker_and_stop(leaves how, bool waker) {
     run.thread([&] {
       stopped = 1;
       bool wake = false;
-      if (word.begin_telling() == me) {
+      if (word.begin_delivery() == me) {
         MODEL_CHECK(frame == 1);
         wake = end(claim_state::timed_out);
         MODEL_CHECK(frame == 1);
       }
-      word.end_telling();
+      word.end_delivery();
       if (wake)
         ready.signal();
     });
@@ -66,7 +66,7 @@ auto waker_and_stop(leaves how, bool waker) {
           ready.signal();
       });
     run.join();
-    MODEL_CHECK(word.is_told());
+    MODEL_CHECK(word.is_requested());
   };
 }
 

@@ -14,11 +14,11 @@
 namespace {
 
 // An owner, one letter an operation (at the end it takes the rest):
-//   +  pushes an item               s  puts one into the slot; pushes the one that this displaces
-//   -  pops the oldest              t  takes the slot's occupant
+//   +  pushes an item               s  puts one into the next slot; pushes the one that this displaces
+//   -  pops the oldest              t  takes the next slot's occupant
 //   <  pops the newest              y  pushes one that is leaving, leaves it, and marks that
 //   r  goes round by one, with a new one: takes the oldest, leaves the new one, and marks that
-//   z  puts one into the slot that is leaving, leaves it, and marks that
+//   z  puts one into the next slot that is leaving, leaves it, and marks that
 // A thief, one letter a theft:
 //   h  half                         l  late          (in capitals: without a look before)
 //   o  the only one
@@ -26,7 +26,7 @@ struct cast {
   const char* owner;
   std::initializer_list<const char*> thieves;
   int before;         // items pushed before
-  bool slot = false;  // and one in the slot
+  bool slot = false;  // and one in the next slot
 };
 
 template <class Memory>
@@ -51,8 +51,8 @@ public:
       act(*what);
     while (take(ring_.pop(), last_)) {
     }
-    take(ring_.take_slot(), last_);
-    MODEL_CHECK(ring_.owned() == 0 && ring_.newest() == 0 && !ring_.slot_taken());
+    take(ring_.take_next_slot(), last_);
+    MODEL_CHECK(ring_.owned() == 0 && ring_.newest() == 0 && !ring_.next_slot_taken());
   }
 
   void steal(const char* what) {
@@ -74,7 +74,7 @@ public:
 
   void end() {
     MODEL_CHECK(in_all_ == made_);
-    MODEL_CHECK(ring_.pop() == 0 && ring_.pop_newest() == 0 && ring_.take_slot() == 0);
+    MODEL_CHECK(ring_.pop() == 0 && ring_.pop_newest() == 0 && ring_.take_next_slot() == 0);
   }
 
 private:
@@ -95,27 +95,27 @@ private:
       }
       case 's':
         contexts_[++made_] = 1;
-        if (const int displaced = ring_.put_slot(made_))
+        if (const int displaced = ring_.put_next_slot(made_))
           MODEL_CHECK(ring_.push(displaced));
         break;
       case 'z':
-        ring_.say_leaving(made_ + 1);
-        if (const int displaced = ring_.put_slot(made_ + 1))
+        ring_.mark_leaving(made_ + 1);
+        if (const int displaced = ring_.put_next_slot(made_ + 1))
           MODEL_CHECK(ring_.push(displaced));
         contexts_[++made_] = 1;
-        ring_.say_left();
+        ring_.clear_leaving();
         break;
       case 't':
-        take(ring_.take_slot(), last_);
+        take(ring_.take_next_slot(), last_);
         break;
       case 'r':
         rotate();
         break;
       case 'y':
-        ring_.say_leaving(made_ + 1);
+        ring_.mark_leaving(made_ + 1);
         if (ring_.push(made_ + 1))
           contexts_[++made_] = 1;
-        ring_.say_left();
+        ring_.clear_leaving();
         break;
     }
   }
@@ -131,7 +131,7 @@ private:
     if (oldest == made_ + 1)
       return;
     contexts_[++made_] = 1;
-    ring_.say_left();
+    ring_.clear_leaving();
     MODEL_CHECK(take(oldest, last_));
   }
 
@@ -258,10 +258,10 @@ TEST(work_ring, no_push_is_slept_through) {
         });
         run.thread([&] {
           while (queue.steal_half([](int) {}) == 0) {
-            asleep.say_asleep(0);
+            asleep.mark_asleep(0);
             if (queue.might_have() < 2)
               driver.wait();
-            asleep.say_awake(0);
+            asleep.mark_awake(0);
           }
         });
         run.join();

@@ -86,7 +86,7 @@ void linked() {
   end_steps();
 }
 
-sennit_decision decide(sennit_context self, void*) {
+sennit_decision step(sennit_context self, void*) {
   *static_cast<sennit_context*>(top_of_stack<1>()) = self;
   const sennit_context next = other;
   other = self;
@@ -95,17 +95,17 @@ sennit_decision decide(sennit_context self, void*) {
 
 void suspend_thrice(sennit_context, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t) {
   for (;;)
-    sennit_suspend(top_of_stack<1>(), decide, nullptr);
+    sennit_suspend(top_of_stack<1>(), step, nullptr);
 }
 
-void deciders() {
+void scheduler_steps() {
   sennit_end_backtraces(top_of_stack<1>());
   other = sennit_newstack(top_of_stack<0>(), suspend_thrice);
   begin_steps();
-  sennit_suspend(top_of_stack<1>(), decide, nullptr);
+  sennit_suspend(top_of_stack<1>(), step, nullptr);
   {
     const sennit::fp_control_guard keeps;
-    sennit_suspend(top_of_stack<1>(), decide, nullptr);
+    sennit_suspend(top_of_stack<1>(), step, nullptr);
   }
   end_steps();
 }
@@ -206,7 +206,7 @@ struct local_kind {
 const scenario scenarios[] = {
     {"verbs", verbs},
     {"linked contexts", linked},
-    {"deciders", deciders},
+    {"scheduler steps", scheduler_steps},
     {"coroutines", generators},
     {"local runtime", fibers<local_kind>},
     {"parallel runtime", fibers<parallel_kind>},

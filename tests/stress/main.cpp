@@ -65,7 +65,7 @@ void run_episode(const settings& is) {
   }
   random_source random(is.seed + 1);
   {
-    sennit::detail::scatter_fibers = is.scattered;
+    sennit::detail::force_migration = is.scattered;
     sennit::runtime runtime({.workers = is.workers, .policy = is.policy, .stack_size = 128 * 1024});
     e.runtime = &runtime;
     std::vector<std::thread> threads;

@@ -188,9 +188,9 @@ void go_round(traveller& who) {
 // Where errno was before a fiber went to another worker is another thread's then: whatever remembers the
 // address, as compilers do without sennit/errno.h, is wrong. So the test below has something to find.
 TEST(MigrationOfErrno, AnAddressThatWasKeptIsAnotherThreads) {
-  detail::scatter_fibers = true;
+  detail::force_migration = true;
   runtime rt({.workers = 2});
-  detail::scatter_fibers = false;
+  detail::force_migration = false;
   int stale = 0;
   int moved = 0;
   rt.spawn([&] {
@@ -210,9 +210,9 @@ class Migration : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, Migration, testing::Values(2u, 4u));
 
 TEST_P(Migration, KeepsExceptionsAndErrno) {
-  detail::scatter_fibers = true;
+  detail::force_migration = true;
   runtime rt({.workers = GetParam()});
-  detail::scatter_fibers = false;
+  detail::force_migration = false;
   all_of_them all;
   std::vector<traveller> travellers;
   for (int i = 0; i < fibers; ++i)

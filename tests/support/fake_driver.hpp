@@ -93,11 +93,11 @@ private:
         --all_.asleep_;
       }
       const bool woken = std::exchange(woken_, false);
-      return tell(hold) || woken;
+      return notify_sources(hold) || woken;
     }
     void serve() noexcept override {
       std::unique_lock hold(all_.lock_);
-      tell(hold);
+      notify_sources(hold);
     }
     void wake() noexcept override {
       const std::lock_guard hold(all_.lock_);
@@ -128,8 +128,8 @@ private:
         }
       }
       if (error != 0) {
-        source_tell(source.reading, owner_.shared != nullptr);
-        source_tell(source.writing, owner_.shared != nullptr);
+        source_notify(source.reading, owner_.shared != nullptr);
+        source_notify(source.writing, owner_.shared != nullptr);
       }
       return -error;
     }
@@ -150,12 +150,12 @@ private:
 
   private:
     // Unlocks: a fiber that gets its event may begin to run at once.
-    bool tell(std::unique_lock<std::mutex>& hold) noexcept {
+    bool notify_sources(std::unique_lock<std::mutex>& hold) noexcept {
       const auto came = std::exchange(events, {});
       hold.unlock();
       for (const auto& [source, side] : came)
         if (source->driver.load(std::memory_order_acquire) == id())
-          source_tell(source->*side, owner_.shared != nullptr);
+          source_notify(source->*side, owner_.shared != nullptr);
       return !came.empty();
     }
 

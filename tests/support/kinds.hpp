@@ -56,7 +56,7 @@
 namespace sennit {
 
 // A runtime as a test is to have it.
-struct kind_wish {
+struct runtime_param {
   const char* name;
   run_policy policy = run_policy::fifo;
   unsigned workers = 0;
@@ -64,7 +64,7 @@ struct kind_wish {
 
 // A runtime with some workers. What runs here, or was started, runs on one of them.
 struct parallel_kind {
-  static constexpr kind_wish wishes[] = {{"Workers1", {}, 1}, {"Workers2", {}, 2}, {"Workers4", {}, 4}};
+  static constexpr runtime_param params[] = {{"Workers1", {}, 1}, {"Workers2", {}, 2}, {"Workers4", {}, 4}};
   using fiber = sennit::fiber;
   using barrier = sennit::barrier<>;
   using condition_variable = sennit::condition_variable;
@@ -122,12 +122,12 @@ struct parallel_kind {
       std::this_thread::sleep_for(time);
   }
 
-  static inline kind_wish wish = wishes[0];  // of the test that runs
-  runtime rt{{.workers = wish.workers}};
+  static inline runtime_param param = params[0];  // of the test that runs
+  runtime rt{{.workers = param.workers}};
 };
 
 struct local_kind {
-  static constexpr kind_wish wishes[] = {
+  static constexpr runtime_param params[] = {
       {"LocalFifo", run_policy::fifo}, {"LocalLifo", run_policy::lifo}, {"LocalHybrid", run_policy::hybrid}};
   using fiber = local::fiber;
   using barrier = local::barrier<>;
@@ -176,12 +176,12 @@ struct local_kind {
   static void yield() { local::this_fiber::yield(); }
   static void sleep_for(std::chrono::microseconds time) { local::this_fiber::sleep_for(time); }
 
-  static inline kind_wish wish = wishes[0];
+  static inline runtime_param param = params[0];
   // qemu-user cannot start a thread, as the watchdog's, in a child of a process that has others.
 #if defined(__aarch64__)
-  local::runtime rt{{.policy = wish.policy, .report_deadlock = false}};
+  local::runtime rt{{.policy = param.policy, .report_deadlock = false}};
 #else
-  local::runtime rt{{.policy = wish.policy}};
+  local::runtime rt{{.policy = param.policy}};
 #endif
 };
 
@@ -261,11 +261,11 @@ protected:
 // Registers a test with GoogleTest: once for each way to make a runtime of the kind.
 template <class Fixture, class Test, class Kind>
 void add_kind_test(unsigned workers, const std::string& suite, const char* name, const char* file, int line) {
-  for (const kind_wish& wish : Kind::wishes)
-    if (wish.workers <= workers)
-      testing::RegisterTest((suite + "/" + wish.name).c_str(), name, nullptr, nullptr, file, line,
-                            [&wish]() -> Fixture* {
-                              Kind::wish = wish;
+  for (const runtime_param& param : Kind::params)
+    if (param.workers <= workers)
+      testing::RegisterTest((suite + "/" + param.name).c_str(), name, nullptr, nullptr, file, line,
+                            [&param]() -> Fixture* {
+                              Kind::param = param;
                               return new Test;
                             });
 }

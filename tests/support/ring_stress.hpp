@@ -20,8 +20,8 @@ public:
   using item = std::uint32_t;
   sennit::detail::work_ring<item, 16> ring;
 
-  // `step(next)` is the owner's, with the number of the next item; true: that is in the ring, or the slot.
-  // `steal(thief, take)`: how many it took.
+  // `step(next)` is the owner's, with the number of the next item; true: that is in the ring, or the next
+  // slot. `steal(thief, take)`: how many it took.
   template <class Step, class Steal>
   void run(Step&& step, Steal&& steal) {
     std::vector<std::thread> thieves;
@@ -41,7 +41,7 @@ public:
       t.join();
     while (const item i = ring.pop())
       take(i);
-    if (const item i = ring.take_slot())
+    if (const item i = ring.take_next_slot())
       take(i);
     EXPECT_GE(stolen_.load(), enough);
     EXPECT_EQ(too_early_.load(), 0);
@@ -122,12 +122,12 @@ inline void steal_from_the_slot() {
   s.run(
       [&](std::uint32_t next) {
         s.make_context(next);
-        if (const auto displaced = s.ring.put_slot(next); displaced != 0 && !s.ring.push(displaced))
+        if (const auto displaced = s.ring.put_next_slot(next); displaced != 0 && !s.ring.push(displaced))
           s.take(displaced);
         if (next % 3 == 0)
           s.take_if(s.ring.pop());
         if (next % 2 == 0)
-          s.take_if(s.ring.take_slot());
+          s.take_if(s.ring.take_next_slot());
         return true;
       },
       [&](int, auto take) { return s.ring.steal_late(take); });
@@ -138,10 +138,10 @@ inline void steal_while_leaving() {
   ring_stress s;
   s.run(
       [&](std::uint32_t next) {
-        s.ring.say_leaving(next);
+        s.ring.mark_leaving(next);
         const bool pushed = s.ring.push(next);
         s.make_context(next);
-        s.ring.say_left();
+        s.ring.clear_leaving();
         if (!pushed || next % 3 == 0)
           s.take_if(next % 2 == 0 ? s.ring.pop() : s.ring.pop_newest());
         return pushed;

@@ -106,7 +106,7 @@ SENNIT_UNSANITIZED void relay_entry(sennit_context from, uintptr_t place, uintpt
 
 struct stacks {
   char* guest;
-  char* decider;
+  char* scheduler_step;
   session* current;  // the relay's
   sennit_context relay;
 };
@@ -124,7 +124,7 @@ bool run_pair(stacks& memory, const char* name, function host_run, uint64_t host
   session s = {};
   s.seed[host] = host_seed;
   s.seed[guest] = guest_seed;
-  s.decider_top = memory.decider + stack_size - 64;
+  s.step_top = memory.scheduler_step + stack_size - 64;
   s.relay = memory.relay;
   memory.current = &s;
   s.stack_bottom = memory.guest;

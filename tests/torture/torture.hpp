@@ -28,7 +28,7 @@ struct session {
   uint64_t wrong_words;
   sennit_context relay;  // suspended in main.cpp's relay; resumes `relay_to` with the word it gets plus one
   sennit_context relay_to;
-  void* decider_top;
+  void* step_top;
   char* stack_bottom;  // the guest's
   uint64_t stack_size;
   void* sanitizer[2];  // hooks.cpp's
@@ -64,7 +64,7 @@ template <side me>
   ++s.received[me];
 }
 
-inline sennit_decision decide_relay(sennit_context self, void* argument) {
+inline sennit_decision relay_step(sennit_context self, void* argument) {
   auto& s = *static_cast<session*>(argument);
   s.relay_to = self;
   return {s.relay, static_cast<uintptr_t>(s.received[0])};
@@ -85,8 +85,8 @@ struct channel {
         return;
       }
       if (round % 4 == 3) {
-        *static_cast<sennit_context*>(s.decider_top) = s.at[1 - me];
-        s.wrong_words += sennit_suspend(s.decider_top, decide_relay, &s) != s.received[0] + 1;
+        *static_cast<sennit_context*>(s.step_top) = s.at[1 - me];
+        s.wrong_words += sennit_suspend(s.step_top, relay_step, &s) != s.received[0] + 1;
         return;
       }
     }

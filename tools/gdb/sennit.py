@@ -19,7 +19,7 @@ import gdb.unwinder
 
 MAGIC = b"sennit 6"
 RECORD_SIZE = 152  # of a suspended context, with the red zone: arch/x86_64.h
-ASIDE_SIZE = 32  # of what lies between two records of one that was busy: ASIDE in src/arch/switch_x86_64.S
+SLOW_STATE_SIZE = 32  # of what lies between two records of one that was busy: SLOW_STATE in src/arch/switch_x86_64.S
 WORD = 2**64 - 1
 
 
@@ -211,8 +211,8 @@ class Process:
             at = word(site + known["code_object_at"])
             if at == known["no_object"]:
                 return ""
-            far = fiber.context
-            place = far + known["far_size"] if far else fiber.address + known["fiber_room"]
+            overflow = fiber.context
+            place = overflow + known["overflow_size"] if overflow else fiber.address + known["fiber_room"]
             found = word(place + at - at % tags) + at % tags
         elif word(fiber.home + known["worker_shared"]):
             found = word(site + known["site_object"])
@@ -229,8 +229,8 @@ class Process:
         return f" at {address:#x}" + (self.holder(address) if tag == known["has_owner"] else "")
 
     def holder(self, lock):
-        owner = struct.unpack("<I", read(lock + self.table["note_id"], 4))[0]
-        return "" if owner in (0, self.table["note_nobody"]) else f" held by fiber {owner}"
+        owner = struct.unpack("<I", read(lock + self.table["lock_owner_id"], 4))[0]
+        return "" if owner in (0, self.table["lock_owner_none"]) else f" held by fiber {owner}"
 
     def waited(self, fiber):
         """How long; on a core, until some worker last looked at the clock."""
@@ -287,7 +287,7 @@ def registers_of(context):
         if not re.match(r"sennit_\w+_busy\b", symbol):
             # A landing's unwind rules tell by rax that its context is suspended.
             return {"rip": pc, "rsp": sp, "rbp": rbp, "rbx": rbx, "rax": at}
-        at = sp + ASIDE_SIZE  # its first record
+        at = sp + SLOW_STATE_SIZE  # its first record
 
 
 class FiberUnwinder(gdb.unwinder.Unwinder):

@@ -69,7 +69,7 @@ public:
   /// Detaches the fiber if it was not joined.
   SENNIT_INLINE ~fiber() {
     if (fiber_ != nullptr)
-      let_go(*fiber_);
+      release(*fiber_);
   }
 
   /// \returns false if the handle is empty: joined, detached or moved from
@@ -122,7 +122,7 @@ public:
 
   /// Makes the handle empty; the fiber continues. Fatal if the handle is empty.
   void detach() noexcept {
-    let_go(some());
+    release(some());
     fiber_ = nullptr;
   }
 
@@ -150,9 +150,9 @@ private:
   friend fiber spawn(continuation begins);
 
   SENNIT_INLINE explicit fiber(detail::fiber& f) noexcept : fiber_(&f) {}
-  /// Returns the fiber when it has ended, null when the deadline has passed, and `detail::nobody` when the
-  /// caller is to be unwound. The fiber passes its own address to its joiner in the register that the
-  /// switch hands over, so that nothing waits for the joiner's stack to be read.
+  /// Returns the fiber when it has ended, null when the deadline has passed, and `detail::shutdown_sentinel`
+  /// when the caller is to be unwound. The fiber passes its own address to its joiner in the register that
+  /// the switch hands over, so that nothing waits for the joiner's stack to be read.
   SENNIT_INLINE detail::fiber* wait(detail::time_point deadline) {
     detail::worker& w = detail::running_worker(detail::join_reason);
     assert(fiber_->joiner == nullptr && "sennit: two fibers join one");
@@ -165,17 +165,17 @@ private:
   }
   /// `done` is the result of wait().
   SENNIT_INLINE void collect(detail::fiber& done) {
-    if (done.flags.unusual) [[unlikely]] {
-      detail::leave_if_told(done);
+    if (done.flags.slow_path) [[unlikely]] {
+      detail::throw_if_shutting_down(done);
       fiber_ = nullptr;
-      collect_unusual(done);
+      collect_slow(done);
     } else {
       fiber_ = nullptr;
-      detail::fiber_give(*detail::this_worker(), done);
+      detail::recycle_fiber(*detail::this_worker(), done);
     }
   }
-  [[gnu::cold]] static void collect_unusual(detail::fiber& done);
-  static void let_go(detail::fiber& f) noexcept;
+  [[gnu::cold]] static void collect_slow(detail::fiber& done);
+  static void release(detail::fiber& f) noexcept;
 
   detail::fiber& some() const noexcept {
     if (fiber_ == nullptr) [[unlikely]]
@@ -199,7 +199,7 @@ SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   assert(w->ready.running() &&
          "sennit: a spawn where no fiber runs, as in the destructor of what was posted");
   detail::fiber& f =
-      detail::fiber_begin(*w, std::forward<Function>(function), detail::stack_wish_of(options), true);
+      detail::fiber_begin(*w, std::forward<Function>(function), detail::stack_request_of(options), true);
   w->ready.add_by_running(&f);
   if (!options.name.empty()) [[unlikely]]
     detail::fiber_set_name(f, options.name);

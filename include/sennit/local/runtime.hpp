@@ -112,8 +112,8 @@ public:
   /// Throws as sennit::local::spawn.
   template <class Function>
   fiber spawn(Function&& function, const spawn_options& options = {}) {
-    detail::fiber& f =
-        detail::fiber_spawn(worker_, std::forward<Function>(function), detail::stack_wish_of(options), true);
+    detail::fiber& f = detail::fiber_spawn(worker_, std::forward<Function>(function),
+                                           detail::stack_request_of(options), true);
     detail::fiber_set_name(f, options.name);
     return fiber(f);
   }

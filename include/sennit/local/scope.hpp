@@ -16,7 +16,7 @@
 
 namespace sennit::detail {
 struct local_scope {
-  static constexpr auto tells = stop_link::thread::own;
+  static constexpr auto notifier = stop_link::thread::own;
   using spawn_options = local::spawn_options;
   using wait_group = local::wait_group;
   template <class Function>

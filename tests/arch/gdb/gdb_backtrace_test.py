@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Backtraces in gdb: usage: gdb_backtrace_test.py PROGRAM... (builds of backtrace_program.cpp)
 
-A root context's ends at its first frame, a linked context's and a decider's go on into the context that was
+A root context's ends at its first frame, a linked context's and a scheduler step's go on into the context that was
 left, up to main; and gdb never says that a stack is corrupt. Exit status 77 where gdb cannot trace here.
 """
 import pathlib

@@ -5,7 +5,8 @@
 //     backtrace_here < inner_second < inner_first < entry < (first frame) [ < (switch) < outer_second <
 //     outer_first ]
 //
-// the bracket only where the context is linked to its resumer, or the decider to the context that left.
+// the bracket only where the context is linked to its resumer, or the scheduler step to the context that
+// left.
 #pragma once
 
 #include <cstring>
@@ -43,7 +44,7 @@ inline void entry(sennit_context from, uintptr_t keep_link, uintptr_t, uintptr_t
   }
 }
 
-inline sennit_decision decider_entry(sennit_context self, void*) {
+inline sennit_decision step_entry(sennit_context self, void*) {
   *link_place = self;
   inner_first();
   return {self, 0};
@@ -104,17 +105,17 @@ inline void linked_from_odd_frame(support::stack& s) {
   aligned[1] = aligned[0];
 }
 
-inline void decider(support::stack& s) {
+inline void scheduler_step(support::stack& s) {
   link_place = static_cast<sennit_context*>(s.top());
-  sennit_suspend(s.top(), decider_entry, nullptr);
-  sennit_suspend(s.top(), decider_entry, nullptr);
+  sennit_suspend(s.top(), step_entry, nullptr);
+  sennit_suspend(s.top(), step_entry, nullptr);
 }
 
-inline void decider_in_handler(support::stack& s) {
+inline void step_in_handler(support::stack& s) {
   try {
     throw 1;
   } catch (int) {
-    decider(s);
+    scheduler_step(s);
   }
 }
 
@@ -132,8 +133,8 @@ inline constexpr named all[] = {
     {"linked_in_handler", linked_in_handler, true},
     {"linked_by_call_in_handler", linked_by_call_in_handler, true},
     {"linked_from_odd_frame", linked_from_odd_frame, true},
-    {"decider", decider, true},
-    {"decider_in_handler", decider_in_handler, true},
+    {"scheduler_step", scheduler_step, true},
+    {"step_in_handler", step_in_handler, true},
 };
 
 extern "C" {

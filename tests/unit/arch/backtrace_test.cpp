@@ -1,5 +1,5 @@
 // Backtraces by _Unwind_Backtrace. They end at a root context's first frame. From a linked context, and from
-// a decider, they continue into the context that was left, up to main.
+// a scheduler step, they continue into the context that was left, up to main.
 #include "sennit/detail/arch/context.h"
 
 #if !defined(SENNIT_BACKEND_PORTABLE)

@@ -16,7 +16,7 @@ static void body(sennit_context from, uintptr_t a, uintptr_t b, uintptr_t c, uin
   sennit_leave(out.from, out.value + 3);
 }
 
-static sennit_decision decide(sennit_context self, void* argument) {
+static sennit_decision step(sennit_context self, void* argument) {
   sennit_decision decision;
   decision.target = self;
   decision.value = *(uintptr_t*)argument + 1;
@@ -77,7 +77,7 @@ int c11_first_wrong_step(void) {
   if (one.value != 33 || one.from != NULL)
     return 5;
   *(sennit_context*)TOP(base) = NULL;
-  if (sennit_suspend(TOP(base), decide, &word) != 42)
+  if (sennit_suspend(TOP(base), step, &word) != 42)
     return 6;
   if (sennit_thread_self() == NULL)
     return 7;

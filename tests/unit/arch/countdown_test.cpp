@@ -26,7 +26,7 @@ TEST(Countdown, CountsOnOverEachLast) {
   for (std::uint32_t times = 1; times < 100; ++times) {
     EXPECT_TRUE(c.count());
     EXPECT_EQ(c.value(), ++counted);
-    c.let_go_on(times);
+    c.restart(times);
     EXPECT_EQ(c.value(), counted);
     for (std::uint32_t i = 1; i < times; ++i) {
       EXPECT_FALSE(c.count());
@@ -48,7 +48,7 @@ TEST(Countdown, TakesBackTheLast) {
 TEST(Countdown, MayBeMadeToEndSooner) {
   countdown c(61);
   EXPECT_FALSE(c.count());
-  c.let_go_on(1);
+  c.restart(1);
   EXPECT_EQ(c.value(), 1u);
   EXPECT_TRUE(c.count());
   EXPECT_EQ(c.value(), 2u);
@@ -68,7 +68,7 @@ TEST(Countdown, IsSeenToGrowOneByOneByOthers) {
   });
   for (std::uint32_t i = 0; i < 2'000'000; ++i)
     if (c.count())
-      c.let_go_on(1 + i % 7);
+      c.restart(1 + i % 7);
   over = true;
   other.join();
   EXPECT_EQ(steps_back, 0u);

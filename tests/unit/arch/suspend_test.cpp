@@ -1,4 +1,4 @@
-// sennit_suspend: a decider on its own stack picks the next context.
+// sennit_suspend: a scheduler step on its own stack picks the next context.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,19 +15,19 @@ using support::stack;
 
 // A toy scheduler: a queue of suspended contexts with the words they get.
 struct toy {
-  stack decider_stack;
+  stack step_stack;
   std::deque<sennit_decision> queue;
   std::vector<int> trace;
-  int deciders_on_their_stack = 0;
-  int deciders = 0;
+  int steps_on_their_stack = 0;
+  int scheduler_steps = 0;
 };
 
 toy* the_toy;
 
 sennit_decision next(sennit_context self, void* argument) {
   toy& t = *the_toy;
-  ++t.deciders;
-  t.deciders_on_their_stack += t.decider_stack.contains(__builtin_frame_address(0));
+  ++t.scheduler_steps;
+  t.steps_on_their_stack += t.step_stack.contains(__builtin_frame_address(0));
   t.queue.push_back({self, reinterpret_cast<uintptr_t>(argument) * 10});
   const sennit_decision d = t.queue.front();
   t.queue.pop_front();
@@ -45,11 +45,10 @@ void fiber(sennit_context, uintptr_t id, uintptr_t rounds, uintptr_t, uintptr_t)
   for (uintptr_t i = 1; i <= rounds; ++i) {
     the_toy->trace.push_back(static_cast<int>(id));
     const uintptr_t argument = id * 100 + i;
-    const uintptr_t back =
-        sennit_suspend(the_toy->decider_stack.top(), next, reinterpret_cast<void*>(argument));
+    const uintptr_t back = sennit_suspend(the_toy->step_stack.top(), next, reinterpret_cast<void*>(argument));
     EXPECT_EQ(back, argument * 10);
   }
-  sennit_suspend(the_toy->decider_stack.top(), last, nullptr);
+  sennit_suspend(the_toy->step_stack.top(), last, nullptr);
   FAIL();
 }
 
@@ -61,7 +60,7 @@ void first_run(sennit_context from, uintptr_t id, uintptr_t, uintptr_t, uintptr_
 TEST(Suspend, DeciderChoosesAmongContexts) {
   toy t;
   the_toy = &t;
-  *static_cast<sennit_context*>(t.decider_stack.top()) = nullptr;
+  *static_cast<sennit_context*>(t.step_stack.top()) = nullptr;
   std::array<stack, 5> stacks;
   for (uintptr_t i = 0; i < stacks.size(); ++i) {
     sennit_context c = sennit_newstack(stacks[i].top(), first_run);
@@ -69,15 +68,15 @@ TEST(Suspend, DeciderChoosesAmongContexts) {
     t.queue.push_back({c, 3});
   }
   // We are one of them: we come back when all that were before us have run.
-  const uintptr_t back = sennit_suspend(t.decider_stack.top(), next, reinterpret_cast<void*>(uintptr_t{7}));
+  const uintptr_t back = sennit_suspend(t.step_stack.top(), next, reinterpret_cast<void*>(uintptr_t{7}));
   EXPECT_EQ(back, 70u);
   EXPECT_EQ(t.trace, (std::vector<int>{1, 2, 3, 4, 5}));
   while (!t.queue.empty()) {
-    EXPECT_EQ(sennit_suspend(t.decider_stack.top(), next, nullptr), 0u);
+    EXPECT_EQ(sennit_suspend(t.step_stack.top(), next, nullptr), 0u);
   }
   EXPECT_EQ(t.trace, (std::vector<int>{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}));
-  EXPECT_GT(t.deciders, 15);
-  EXPECT_EQ(t.deciders_on_their_stack, t.deciders);
+  EXPECT_GT(t.scheduler_steps, 15);
+  EXPECT_EQ(t.steps_on_their_stack, t.scheduler_steps);
 }
 
 sennit_decision same(sennit_context self, void* argument) {
@@ -85,10 +84,10 @@ sennit_decision same(sennit_context self, void* argument) {
 }
 
 TEST(Suspend, DeciderMayChooseTheOneThatLeft) {
-  stack decider_stack;
-  *static_cast<sennit_context*>(decider_stack.top()) = nullptr;
+  stack step_stack;
+  *static_cast<sennit_context*>(step_stack.top()) = nullptr;
   for (uintptr_t i = 0; i < 1000; ++i) {
-    ASSERT_EQ(sennit_suspend(decider_stack.top(), same, reinterpret_cast<void*>(i)), i + 1);
+    ASSERT_EQ(sennit_suspend(step_stack.top(), same, reinterpret_cast<void*>(i)), i + 1);
   }
 }
 
@@ -106,14 +105,15 @@ sennit_decision enter_fresh(sennit_context self, void* argument) {
 }
 
 TEST(Suspend, AFreshContextMayBeChosenAndSeesNobodyToResume) {
-  stack decider_stack;
+  stack step_stack;
   stack s;
-  *static_cast<sennit_context*>(decider_stack.top()) = nullptr;
+  *static_cast<sennit_context*>(step_stack.top()) = nullptr;
   pair p = {sennit_newstack(s.top(), tell_from)};
-  EXPECT_EQ(sennit_suspend(decider_stack.top(), enter_fresh, &p), 99u);
+  EXPECT_EQ(sennit_suspend(step_stack.top(), enter_fresh, &p), 99u);
 }
 
-// Each side stays where it was left; the fiber's deciders run on the stack of the thread, below that place.
+// Each side stays where it was left; the fiber's scheduler steps run on the stack of the thread, below that
+// place.
 sennit_context scheduler;
 sennit_context parked;
 
@@ -160,14 +160,14 @@ sennit_decision no_exception_here(sennit_context self, void* argument) {
 }
 
 TEST(Suspend, TheDeciderSeesNoExceptionOfTheLeaver) {
-  stack decider_stack;
-  *static_cast<sennit_context*>(decider_stack.top()) = nullptr;
+  stack step_stack;
+  *static_cast<sennit_context*>(step_stack.top()) = nullptr;
   for (uintptr_t i = 0; i < 100; ++i) {
     try {
       try {
         throw i;
       } catch (uintptr_t) {
-        EXPECT_EQ(sennit_suspend(decider_stack.top(), no_exception_here, reinterpret_cast<void*>(i)), i + 1);
+        EXPECT_EQ(sennit_suspend(step_stack.top(), no_exception_here, reinterpret_cast<void*>(i)), i + 1);
         throw;
       }
       FAIL();

@@ -104,12 +104,12 @@ KIND_TEST(Dump, SaysWhoHasWaitedLonger) {
       Kind::yield();
       dump = dumped();
     }
-    const auto look_outside_and_wait = [&] {
+    const auto poll_and_wait = [&] {
       for (unsigned i = 0; i < 2 * detail::longest_poll_interval; ++i)
         Kind::yield();
       channel.receive();
     };
-    auto young = Kind::spawn(look_outside_and_wait, {.name = "young"});
+    auto young = Kind::spawn(poll_and_wait, {.name = "young"});
     while (milliseconds_of(dump = dumped(), "young") < 0)
       Kind::yield();
     EXPECT_GT(milliseconds_of(dump, "old"), milliseconds_of(dump, "young")) << dump;

@@ -43,7 +43,7 @@ struct one_read {
 
 // What an event is to a driver.
 void tell_reader(const tcp_stream& stream) {
-  detail::source_tell(detail::source_access::of(stream)->reading, detail::io_may_be_shared());
+  detail::source_notify(detail::source_access::of(stream)->reading, detail::io_may_be_shared());
 }
 
 // An event brings "hello", though the fiber does not run. It can be seen if no other worker serves the driver

@@ -251,7 +251,7 @@ TEST(Source, AFormerDriversEventLeavesALocalFiberAlone) {
     local::this_fiber::yield();
     const std::uintptr_t waits = source.get()->reading.word;
     EXPECT_EQ(waits % 2, 0u);
-    elsewhere.run([&] { detail::source_tell(source.get()->reading, true); });
+    elsewhere.run([&] { detail::source_notify(source.get()->reading, true); });
     EXPECT_EQ(source.get()->reading.word, waits);
     EXPECT_EQ(::send(ends[1], "x", 1, MSG_NOSIGNAL), 1);
     reader.join();

@@ -57,7 +57,7 @@ KIND_TEST(TcpStreamFailure, DataThatComesTogetherWithTheDeadlineIsRead) {
     });
     client.write_all("both");
     // Another worker serves the deadline as well.
-    const bool in_time = Kind::wish.workers < 2 || steady::now() < deadline;
+    const bool in_time = Kind::param.workers < 2 || steady::now() < deadline;
     while (steady::now() < deadline + 1ms) {
     }
     reader.join();
@@ -240,7 +240,7 @@ KIND_TEST(TcpStreamFailure, AReaderThatWasWokenDoesNotReadFromTheNextStream) {
     closer.join();
     reader.join();
     // If the last woken fiber may run first, the reader may have been in time.
-    const bool in_order = Kind::wish.policy != sennit::run_policy::lifo && Kind::wish.workers < 2;
+    const bool in_order = Kind::param.policy != sennit::run_policy::lifo && Kind::param.workers < 2;
     EXPECT_TRUE(error == std::errc::operation_canceled || (!in_order && !error && got[0] == '1'))
         << error.message();
     third->client.close();
@@ -267,7 +267,7 @@ KIND_TEST(TcpStreamFailure, AReaderThatGaveWayDoesNotReadFromTheNextStream) {
     while (stream->read_some(one, error, generous()) == 1)
       ++reads;
     EXPECT_EQ(error, std::errc::operation_canceled);
-    EXPECT_TRUE(reads <= 64 || Kind::wish.workers > 1) << reads;  // a thief may hold the closer meanwhile
+    EXPECT_TRUE(reads <= 64 || Kind::param.workers > 1) << reads;  // a thief may hold the closer meanwhile
     closer.join();
     second->client.close();
     EXPECT_EQ(read_to_end(second->server), "secret");

@@ -362,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(Runtimes, HeldLocks, testing::Values(0u, 1u, 2u), suppo
 // Unlocked on another thread than the one that locked: neither is taken for a holder after that.
 TEST(HeldLocksOfParallelRuntimes, UnlockedElsewhere) {
   const outcome said = support::in_child([] {
-    sennit::detail::scatter_fibers = true;
+    sennit::detail::force_migration = true;
     sennit::runtime({.workers = 2}).run([] {
       std::mutex mutex;
       mutex.lock();

@@ -102,9 +102,9 @@ struct moves {
 };
 
 TEST(ParallelCorner, SpawnsAreOfTheWorkerThatTheirFunctionWasCopiedOn) {
-  detail::scatter_fibers = true;
+  detail::force_migration = true;
   runtime rt({.workers = 2});
-  detail::scatter_fibers = false;
+  detail::force_migration = false;
   rt.run([] {
     std::vector<fiber> all;
     std::atomic<bool> done{false};
@@ -168,7 +168,7 @@ struct spawns_at_its_end {
 // One worker runs all that is left, wherever it was to run.
 TEST(ParallelCorner, FibersStartedWhileARuntimeEndsRun) {
   for (const bool scattered : {false, true}) {
-    detail::scatter_fibers = scattered;
+    detail::force_migration = scattered;
     std::atomic<int> begun{0};
     std::atomic<bool> parked{false};
     {
@@ -182,7 +182,7 @@ TEST(ParallelCorner, FibersStartedWhileARuntimeEndsRun) {
         std::this_thread::yield();
     }
     EXPECT_EQ(begun, 6);
-    detail::scatter_fibers = false;
+    detail::force_migration = false;
   }
 }
 

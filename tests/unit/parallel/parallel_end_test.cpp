@@ -39,7 +39,7 @@ TEST(ParallelEndAndWakers, WaitsForWhoIsBeingWoken) {
         auto* const waits = reinterpret_cast<detail::waiter*>(word.exchange(1));
         std::this_thread::sleep_for(20ms);
         if (detail::fiber* const who = detail::end_slot_wait(*waits, 0))
-          detail::parallel_ready_in_turn(*who, detail::fiber_status::notified);
+          detail::parallel_ready_back(*who, detail::fiber_status::notified);
       });
       while (word != 1)
         std::this_thread::yield();

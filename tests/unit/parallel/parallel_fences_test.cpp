@@ -111,7 +111,7 @@ void expect_full_fences() {
   EXPECT_FALSE(detail::native_memory::prepare());
   rt.run([] {
     const detail::parallel_worker& here = detail::running_parallel();
-    EXPECT_FALSE(here.direct || here.plain);  // whoever gives way asks a decider
+    EXPECT_FALSE(here.direct || here.plain);  // whoever gives way asks a scheduler step
   });
   compute(rt);
   contend(rt);

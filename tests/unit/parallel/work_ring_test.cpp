@@ -53,7 +53,7 @@ TEST(work_ring, goes_round) {
   EXPECT_TRUE(ring.full());
   EXPECT_EQ(ring.steal_late([](int) {}), 3U);  // one is leaving
   EXPECT_EQ(ring.rotate(13), 12);
-  ring.say_left();
+  ring.clear_leaving();
   EXPECT_EQ(ring.steal_late([](int) {}), 1U);
   EXPECT_EQ(ring.rotate(14), 14);
   EXPECT_EQ(ring.owned(), 0U);
@@ -62,12 +62,12 @@ TEST(work_ring, goes_round) {
 TEST(work_ring, who_is_leaving_is_not_stolen_from_the_slot) {
   sennit::detail::work_ring<int, 4> ring;
   ring.push(1);
-  ring.say_leaving(2);
-  ring.put_slot(2);
+  ring.mark_leaving(2);
+  ring.put_next_slot(2);
   EXPECT_EQ(ring.steal_late([](int item) { EXPECT_EQ(item, 1); }), 1U);
-  ring.say_left();
+  ring.clear_leaving();
   EXPECT_EQ(ring.steal_late([](int item) { EXPECT_EQ(item, 2); }), 1U);
-  EXPECT_EQ(ring.take_slot(), 0);
+  EXPECT_EQ(ring.take_next_slot(), 0);
 }
 
 TEST(work_ring, half_is_stolen_of_two_or_more) {
@@ -96,12 +96,12 @@ TEST(work_ring, the_only_one_is_stolen_unless_it_is_leaving) {
   std::vector<int> loot;
   const auto take = [&](int item) { loot.push_back(item); };
   EXPECT_EQ(ring.steal_lone(take), 0U);
-  ring.put_slot(9);
+  ring.put_next_slot(9);
   EXPECT_EQ(ring.steal_lone(take), 0U);
-  ring.say_leaving(1);
+  ring.mark_leaving(1);
   ring.push(1);
   EXPECT_EQ(ring.steal_lone(take), 0U);
-  ring.say_left();
+  ring.clear_leaving();
   EXPECT_EQ(ring.steal_lone(take), 1U);
   EXPECT_EQ(ring.pop_newest(), 0);
   for (int i = 2; i <= 5; ++i)
@@ -109,18 +109,18 @@ TEST(work_ring, the_only_one_is_stolen_unless_it_is_leaving) {
   EXPECT_EQ(ring.steal_lone(take), 2U);  // of several as any thief
   EXPECT_EQ(loot, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(ring.pop(), 4);
-  EXPECT_EQ(ring.take_slot(), 9);
+  EXPECT_EQ(ring.take_next_slot(), 9);
 }
 
 TEST(work_ring, slot_holds_one) {
   sennit::detail::work_ring<int, 4> ring;
-  EXPECT_EQ(ring.take_slot(), 0);
-  EXPECT_EQ(ring.put_slot(1), 0);
-  EXPECT_TRUE(ring.slot_taken());
-  EXPECT_EQ(ring.put_slot(2), 1);
+  EXPECT_EQ(ring.take_next_slot(), 0);
+  EXPECT_EQ(ring.put_next_slot(1), 0);
+  EXPECT_TRUE(ring.next_slot_taken());
+  EXPECT_EQ(ring.put_next_slot(2), 1);
   EXPECT_EQ(ring.steal_half([](int) {}), 0U);
-  EXPECT_EQ(ring.take_slot(), 2);
-  EXPECT_FALSE(ring.slot_taken());
+  EXPECT_EQ(ring.take_next_slot(), 2);
+  EXPECT_FALSE(ring.next_slot_taken());
 }
 
 TEST(work_ring, late_thieves_take_all_but_who_is_leaving) {
@@ -128,21 +128,21 @@ TEST(work_ring, late_thieves_take_all_but_who_is_leaving) {
   std::vector<int> loot;
   const auto take = [&](int item) { loot.push_back(item); };
   EXPECT_EQ(ring.steal_late(take), 0U);
-  ring.put_slot(1);
+  ring.put_next_slot(1);
   EXPECT_EQ(ring.steal_late(take), 1U);
   EXPECT_EQ(ring.steal_late(take), 0U);
   ring.push(2);
-  ring.say_leaving(3);
+  ring.mark_leaving(3);
   ring.push(3);
   EXPECT_EQ(ring.steal_late(take), 1U);
   EXPECT_EQ(ring.steal_late(take), 0U);
-  ring.say_left();
+  ring.clear_leaving();
   EXPECT_EQ(ring.steal_late(take), 1U);
   EXPECT_EQ(loot, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(ring.newest(), 3);  // by the owner's count
   EXPECT_EQ(ring.pop_newest(), 0);
-  EXPECT_EQ(ring.put_slot(4), 0);
-  EXPECT_EQ(ring.take_slot(), 4);
+  EXPECT_EQ(ring.put_next_slot(4), 0);
+  EXPECT_EQ(ring.take_next_slot(), 4);
 }
 
 // ---- On threads, with what fences there are here; tests/unit/arch has them with full ones.

@@ -251,8 +251,8 @@ KIND_TEST(ExceptionServerLocks, FaultsAfterItAreServed) {
 }
 
 // Values without code of their own take no part in it.
-static_assert(!detail::moves_by_code<int> && !detail::moves_by_code<std::pair<int, int>>);
-static_assert(detail::moves_by_code<bomb> && detail::moves_by_code<last_bomb>);
+static_assert(!detail::has_nontrivial_move<int> && !detail::has_nontrivial_move<std::pair<int, int>>);
+static_assert(detail::has_nontrivial_move<bomb> && detail::has_nontrivial_move<last_bomb>);
 
 }  // namespace
 }  // namespace sennit

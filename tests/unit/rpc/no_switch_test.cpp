@@ -130,7 +130,7 @@ void expect_refused(void (*misuse)(), const std::string& message) {
 template <class Kind>
 void expect_all_refused() {
   using misuse = refused<Kind>;
-  Kind::wish = Kind::wishes[0];
+  Kind::param = Kind::params[0];
   for (void (*each)() : {misuse::into_a_buffer, misuse::out_of_a_buffer, misuse::to_a_receiver,
                          misuse::by_a_select, misuse::of_a_request, misuse::of_a_reply})
     expect_refused<Kind>(each, "blocks or yields while a value is moved into or out of a channel or a port");

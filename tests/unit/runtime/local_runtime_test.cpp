@@ -183,7 +183,7 @@ TEST_P(LocalRuntime, ErrnoSurvivesAPark) {
   });
 }
 
-// A decider says who runs next, and the driver waits meanwhile.
+// A scheduler step says who runs next, and the driver waits meanwhile.
 TEST_P(LocalRuntime, ErrnoSurvivesAParkWhileNobodyCanRun) {
   rt.run([] {
     errno = EDOM;

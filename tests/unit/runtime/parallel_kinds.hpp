@@ -19,12 +19,12 @@ struct kind {
 
 class parallel_runtime : public testing::TestWithParam<kind> {
 public:
-  parallel_runtime() { detail::scatter_fibers = false; }
+  parallel_runtime() { detail::force_migration = false; }
 
 protected:
   const unsigned workers = GetParam().workers;
   runtime rt{
-      {.workers = (detail::scatter_fibers = GetParam().scattered, workers), .policy = GetParam().policy}};
+      {.workers = (detail::force_migration = GetParam().scattered, workers), .policy = GetParam().policy}};
 };
 
 inline const auto kinds =

@@ -27,10 +27,10 @@ struct model {
 
   // fifo: woken last, and not in `ready`; how many more times in a row that may go before those who are.
   std::optional<int> slot;
-  int budget = slot_budget;
+  int budget = next_slot_budget;
 
-  // hybrid: how many may still go first, by the slot; none: the fibers that must run before the next may, and
-  // those that have. The seed has it so (Dolan 2013, section 5.2): "the first few tasks added to the
+  // hybrid: how many may still go first, by the next slot; none: the fibers that must run before the next
+  // may, and those that have. The seed has it so (Dolan 2013, section 5.2): "the first few tasks added to the
   // run-queue will be added to its head in a LIFO fashion. After this, future add operations will add to the
   // tail, until the run-queue has cycled completely (every fiber initially on the queue has run). Then, the
   // LIFO count will be reset." Ours are not so few: twice as many as had to wait, the last time; but only one
@@ -77,7 +77,7 @@ struct model {
       running = *std::exchange(slot, std::nullopt);
       return;
     }
-    budget = slot_budget;
+    budget = next_slot_budget;
     if (slot)
       ready.push_back(*std::exchange(slot, std::nullopt));
     if (ready.empty())
@@ -177,9 +177,9 @@ public:
   void park() {
     asleep_.push_back(running_one());
     fiber& self = *queue_.current;
-    fiber* next = queue_.step_off_quickly(self);
+    fiber* next = queue_.try_pop_current_fast(self);
     if (next == nullptr)
-      next = queue_.step_off_otherwise(self);
+      next = queue_.pop_current_fallback(self);
     if (next != nullptr) {
       EXPECT_EQ(next, queue_.current);
     } else {
@@ -189,7 +189,7 @@ public:
     model_.leave();
     model_.dispatch();
   }
-  // As sennit_decide_park.
+  // As sennit_dispatch_park.
   void decided_park() {
     asleep_.push_back(running_one());
     queue_.remove_running();
@@ -201,7 +201,7 @@ public:
   // The running one has woken another, and blocks.
   void hand_over(int f) {
     asleep_.push_back(running_one());
-    EXPECT_EQ(queue_.step_off_to(*queue_.current, *at(f)), queue_.current);
+    EXPECT_EQ(queue_.pop_current_to(*queue_.current, *at(f)), queue_.current);
     model_.add_woken(f);
     model_.leave();
     model_.dispatch();

@@ -156,7 +156,7 @@ void expect_nobody_starves(run_policy policy, unsigned seed, std::size_t limit) 
 TEST(RunQueueFifo, NobodyStarves) {
   // Before one in the ring come at most all others, each after the slot was used as often as it may be.
   for (unsigned seed = 0; seed < 100; ++seed)
-    expect_nobody_starves(run_policy::fifo, seed, 11 * (slot_budget + 1));
+    expect_nobody_starves(run_policy::fifo, seed, 11 * (next_slot_budget + 1));
 }
 
 TEST(RunQueueHybrid, NobodyStarves) {

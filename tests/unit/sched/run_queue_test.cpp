@@ -52,16 +52,16 @@ TEST(RunQueueFifo, TwoThatWakeEachOtherLetOthersRunWhenTheBudgetIsSpent) {
   both.wake_up_this(0);
   both.add(0);
   both.next();
-  for (int alone = 0; alone < 2 * slot_budget; ++alone)  // no other fiber waits, so that does not count
+  for (int alone = 0; alone < 2 * next_slot_budget; ++alone)  // no other fiber waits, so that does not count
     wake_the_other();
   both.wake_up_this(2);
   both.add(2);
   int wakes = 0;
   while (both.running_one() != 2) {
     wake_the_other();
-    ASSERT_LE(++wakes, slot_budget + 1);
+    ASSERT_LE(++wakes, next_slot_budget + 1);
   }
-  EXPECT_EQ(wakes, slot_budget + 1);
+  EXPECT_EQ(wakes, next_slot_budget + 1);
 }
 
 TEST(RunQueueLifo, RunsTheOneThatBecameReadyLast) {

@@ -32,7 +32,7 @@ namespace {
 using support::in_child;
 using support::resident_bytes;
 
-struct local_kind {
+struct local_stacks {
   using fiber = local::fiber;
   using options = local::spawn_options;
   static void run(auto function, std::size_t stack_size = 64 * 1024, std::size_t guard_size = 0) {
@@ -43,7 +43,7 @@ struct local_kind {
   static void yield() { local::this_fiber::yield(); }
   static void sleep() { local::this_fiber::sleep_for(std::chrono::milliseconds(2)); }
 };
-struct parallel_kind {
+struct parallel_stacks {
   using fiber = sennit::fiber;
   using options = sennit::spawn_options;
   static void run(auto function, std::size_t stack_size = 64 * 1024, std::size_t guard_size = 0) {
@@ -57,7 +57,7 @@ struct parallel_kind {
 
 template <class Kind>
 class Stacks : public testing::Test {};
-using kinds = testing::Types<local_kind, parallel_kind>;
+using kinds = testing::Types<local_stacks, parallel_stacks>;
 TYPED_TEST_SUITE(Stacks, kinds);
 
 // What a fiber that waits lives on; frames of code that is not optimised are larger, sanitizers' larger

@@ -119,7 +119,7 @@ KIND_TEST(Counted, EventsWakeInOrder) {
     this->join(all);
   });
   // They are made ready in order. Which of the ready runs first is the policy's, and that of thieves.
-  if (Kind::wish.policy != run_policy::fifo || Kind::wish.workers > 1)
+  if (Kind::param.policy != run_policy::fifo || Kind::param.workers > 1)
     std::sort(order.begin(), order.end());
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
 }

@@ -16,7 +16,7 @@ template <class Kind>
 class WaitOptions : public kind_test<Kind> {
 protected:
   // No fiber except the caller runs before the caller yields.
-  static constexpr bool alone() { return Kind::wish.workers <= 1; }
+  static constexpr bool alone() { return Kind::param.workers <= 1; }
 
   // The order in which three waiters that have come one after the other take the lock.
   template <class Lock>

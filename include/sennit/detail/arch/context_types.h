@@ -1,4 +1,4 @@
-/* The types of the verbs of every backend: handles, words of a switch, entry functions, deciders. */
+/* The types of the verbs of every backend: handles, words of a switch, entry functions, scheduler steps. */
 #ifndef SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
 #define SENNIT_DETAIL_ARCH_CONTEXT_TYPES_H
 
@@ -53,7 +53,7 @@ typedef struct {
 typedef void (*sennit_entry)(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2,
                              uintptr_t value3);
 
-/* A decider's answer: the context to enter, and the word for it. */
+/* A scheduler step's answer: the context to enter, and the word for it. */
 typedef struct {
   sennit_context target;
   uintptr_t value;
@@ -61,7 +61,7 @@ typedef struct {
 
 /* Decides, on the stack given to sennit_suspend, which context runs next. `self` is the context that just
  * left; from here on it may be published. Must not throw. */
-typedef sennit_decision (*sennit_decider)(sennit_context self, void* argument);
+typedef sennit_decision (*sennit_scheduler_step)(sennit_context self, void* argument);
 
 /* The function that a context of rounds runs each time it is entered. Returns the context to enter. Must not
  * throw.

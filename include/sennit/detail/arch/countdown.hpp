@@ -52,7 +52,7 @@ public:
     word_.store(word_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   // So often from now on: 1 or more.
-  void let_go_on(std::uint32_t times) noexcept {
+  void restart(std::uint32_t times) noexcept {
     word_.store(pack(value() + times, times), std::memory_order_relaxed);
   }
 

@@ -17,7 +17,7 @@ namespace sennit::detail {
 // on the path of every switch, stores to one line are adjacent. (It also keeps gcc from merging two
 // neighbours into a vector store, whose data cannot be loaded for 7 cycles.)
 template <class T, class Value>
-SENNIT_INLINE void store_in_turn(T& to, Value value) noexcept {
+SENNIT_INLINE void store_in_order(T& to, Value value) noexcept {
   const_cast<volatile T&>(to) = value;
 }
 

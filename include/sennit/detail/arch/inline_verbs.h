@@ -103,13 +103,13 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
 SENNIT_DEFINE_SAVING(sennit_swapstack_linking, "")
 SENNIT_DEFINE_SAVING(sennit_swapstack_filed, SENNIT_ASM_TELL_NOBODY)
 
-SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
+SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_scheduler_step step, void* argument) {
   register uintptr_t value0 __asm__(SENNIT_VALUE0) = (uintptr_t)argument;
   register void* place __asm__(SENNIT_VALUE1) = stack;
-  register sennit_decider decider __asm__(SENNIT_TARGET) = decide;
-  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_JUMP("sennit_suspend_decide")
+  register sennit_scheduler_step scheduler_step __asm__(SENNIT_TARGET) = step;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_JUMP("sennit_suspend_dispatch")
                        SENNIT_ASM_BUSY("sennit_suspend_busy") SENNIT_ASM_RESUMED
-                   : "+r"(value0), "+r"(place), "+r"(decider)
+                   : "+r"(value0), "+r"(place), "+r"(scheduler_step)
                    :
                    : SENNIT_FROM, SENNIT_VALUE2, SENNIT_VALUE3, SENNIT_CLOBBERS);
   return value0;

@@ -11,9 +11,9 @@
  *       can read *self before we have left.
  *   sennit_transfer  sennit_swapstack_filed(target, value, self)
  *       like sennit_swapstack_linking, and the target does not get our context: `from` is null there.
- *   uintptr_t        sennit_suspend(stack, decide, argument)
- *       suspends us and calls decide(self, argument) on `stack` (16-aligned, growing down; *stack holds the
- *       context in which backtraces of the decider continue), then enters the context that it returns.
+ *   uintptr_t        sennit_suspend(stack, step, argument)
+ *       suspends us and calls step(self, argument) on `stack` (16-aligned, growing down; *stack holds the
+ *       context in which backtraces of the scheduler step continue), then enters the context that it returns.
  *       Returns our resumer's word.
  *   void             sennit_leave(target, value)
  *       leaves for good: our stack is not kept, and the target gets no context to resume. The C++ exception
@@ -102,8 +102,8 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entr
   return sennit_make_context(top, entry, sennit_enter_root);
 }
 
-/* Ends the backtraces that would continue in the context at `top`, until one is stored there. A decider's
- * stack needs this before its first use, and again when the context there was resumed. */
+/* Ends the backtraces that would continue in the context at `top`, until one is stored there. A scheduler
+ * step's stack needs this before its first use, and again when the context there was resumed. */
 SENNIT_ALWAYS_INLINE void sennit_end_backtraces(void* top) {
   *(sennit_context*)top = (sennit_context)(uintptr_t)sennit_no_resumer;
 }

@@ -6,7 +6,7 @@
 //   light_fence, heavy_fence, free_fence
 //               a store, one of them, a load: if two threads do so, and one fence at least is not light, one
 //               thread sees the other's store. They neither acquire nor release.
-//   give_way    in each round of a loop that waits for another thread
+//   yield_thread    in each round of a loop that waits for another thread
 //
 // A light fence costs only a test of a flag, a heavy one a system call: membarrier(2), which makes every
 // thread of the process pass a full fence. Both are full fences where membarrier is not available (an old
@@ -65,7 +65,7 @@ struct native_memory {
 #endif
   }
   static void heavy_fence() noexcept;
-  static void give_way() noexcept { ::sched_yield(); }
+  static void yield_thread() noexcept { ::sched_yield(); }
 
 private:
   enum class fences : std::uint8_t { undecided, full, by_membarrier };

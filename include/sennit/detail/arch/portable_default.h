@@ -76,8 +76,8 @@ SENNIT_ALWAYS_INLINE __attribute__((noreturn)) void sennit_leave(sennit_context 
   SENNIT_BACKEND_VERB(leave)(target, value);
 }
 
-SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
-  return SENNIT_BACKEND_VERB(suspend)(stack, decide, argument);
+SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_scheduler_step step, void* argument) {
+  return SENNIT_BACKEND_VERB(suspend)(stack, step, argument);
 }
 
 #endif

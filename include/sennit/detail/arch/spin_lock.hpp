@@ -26,7 +26,7 @@ public:
       ++rounds_;
       relax();
     } else {
-      native_memory::give_way();
+      native_memory::yield_thread();
     }
   }
 
@@ -37,7 +37,7 @@ private:
 // The pause between two looks at what another thread is about to change.
 template <class Memory>
 struct lock_pause {
-  void operator()() noexcept { Memory::give_way(); }
+  void operator()() noexcept { Memory::yield_thread(); }
 };
 template <>
 struct lock_pause<native_memory> : backoff {};

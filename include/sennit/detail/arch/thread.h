@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "sennit/detail/arch/aside.h"
 #include "sennit/detail/arch/build.h"
+#include "sennit/detail/arch/slow_state.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -189,10 +189,10 @@ SENNIT_DEFINE_SAVING(sennit_swapstack_filed, "sennit_swapstack_filed_busy", "xor
                      SENNIT_ASM_RESUMED)
 #define SENNIT_HAS_SWAPSTACK_SCHEDULING 1
 
-SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_decider decide, void* argument) {
+SENNIT_ALWAYS_INLINE uintptr_t sennit_suspend(void* stack, sennit_scheduler_step step, void* argument) {
   uintptr_t value = (uintptr_t)argument;
-  __asm__ volatile(SENNIT_ASM_SAVE "jmp sennit_suspend_decide@PLT\n\t" SENNIT_ASM_RESUMED_BY_SCHEDULER
-                   : "+a"(decide), "+d"(stack), "+S"(value)
+  __asm__ volatile(SENNIT_ASM_SAVE "jmp sennit_suspend_dispatch@PLT\n\t" SENNIT_ASM_RESUMED_BY_SCHEDULER
+                   : "+a"(step), "+d"(stack), "+S"(value)
                    :
                    : "rdi", "rcx", "r8", SENNIT_CLOBBERS);
   return value;

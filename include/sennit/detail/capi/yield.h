@@ -30,13 +30,13 @@ struct __attribute__((may_alias)) sennit_fiber_front {
 };
 
 #define SENNIT_FLAG_STACKLESS 2 /* not 0: there is no context to enter yet */
-#define SENNIT_FLAG_UNUSUAL 5
-#define SENNIT_YIELDS_AWAY 2 /* a bit of that one */
+#define SENNIT_FLAG_SLOW_PATH 5
+#define SENNIT_HAS_YIELD_CONTINUATION 2 /* a bit of that one */
 
 struct __attribute__((may_alias)) sennit_worker_front {
   struct sennit_fiber_front* current;
   struct sennit_fiber_front* tail;
-  struct sennit_fiber_front* slot; /* if not null, the next in the ring does not run next */
+  struct sennit_fiber_front* next_slot; /* if not null, the next in the ring does not run next */
   uintptr_t rest_of_queue[4];
   unsigned until_poll; /* while the runtime ends it is 1 */
 };
@@ -45,8 +45,8 @@ struct __attribute__((may_alias)) sennit_worker_front {
 int sennit_self_yield_call(void);
 /* Its rare steps. Whether nothing outside needs to be looked at. */
 int sennit_self_yield_quiet(struct sennit_worker* worker);
-/* Else: a decider looks, and makes the switch. */
-int sennit_self_yield_decide(struct sennit_worker* worker);
+/* Else: a scheduler step looks, and makes the switch. */
+int sennit_self_yield_slow(struct sennit_worker* worker);
 /* Returns the next fiber if it is not the next one in the ring, and makes it current. */
 struct sennit_fiber_front* sennit_self_yield_rotate(struct sennit_worker* worker);
 /* Where one that has no stack is to be entered. */
@@ -64,18 +64,18 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
     return sennit_self_yield_call();
   sennit_should_hold_no_lock("yields", NULL);
   self = worker->current;
-  if (__builtin_expect((self->flags[SENNIT_FLAG_UNUSUAL] & SENNIT_YIELDS_AWAY) != 0, 0))
-    return sennit_self_yield_decide(running);
+  if (__builtin_expect((self->flags[SENNIT_FLAG_SLOW_PATH] & SENNIT_HAS_YIELD_CONTINUATION) != 0, 0))
+    return sennit_self_yield_slow(running);
   if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_quiet(running))
-    return sennit_self_yield_decide(running);
-  if (__builtin_expect(worker->slot == NULL, 1)) {
+    return sennit_self_yield_slow(running);
+  if (__builtin_expect(worker->next_slot == NULL, 1)) {
     worker->tail = self;
     next = self->next;
     worker->current = next;
   } else {
     next = sennit_self_yield_rotate(running);
   }
-  /* An earlier word resumes us: only a decider makes a yielding fiber unwind. */
+  /* An earlier word resumes us: only a scheduler step makes a yielding fiber unwind. */
   if (next != self) {
     sennit_context to = next->context;
     if (__builtin_expect(next->flags[SENNIT_FLAG_STACKLESS] != 0, 0))

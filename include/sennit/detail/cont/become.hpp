@@ -109,7 +109,7 @@ struct no_state {};
 // with the wait's result. (In the seed, threads return to user space in this way, with a system call's
 // result.)
 template <class Function, class State, class... Result>
-continuation thread_syscall_return(Function& function, State& state, Result&&... result) {
+continuation invoke_continuation(Function& function, State& state, Result&&... result) {
   const auto call = [&](auto&&... state_if_any) -> decltype(auto) {
     return detail::invoke(function, std::forward<decltype(state_if_any)>(state_if_any)...,
                           std::forward<Result>(result)...);
@@ -165,7 +165,7 @@ struct blocked {
     if constexpr (brings_in_place<Wait>) {
       auto brought = kept.wait.bring(why);
       leave_place(self, frame, kept);
-      return thread_syscall_return(function, state, brought.get());
+      return invoke_continuation(function, state, brought.get());
     } else {
       [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
       const auto end = [&] {
@@ -182,23 +182,23 @@ struct blocked {
         if constexpr (may_wait_again<Wait>)
           if (again)
             return again;
-        return thread_syscall_return(function, state);
+        return invoke_continuation(function, state);
       } else {
         auto result = end();
         if constexpr (may_wait_again<Wait>)
           if (again)
             return again;
-        return thread_syscall_return(function, state, std::move(result));
+        return invoke_continuation(function, state, std::move(result));
       }
     }
   }
   // The continuation leaves its place: the fiber has a stack.
   static void leave_place(fiber& self, coroutine_frame& frame, blocked& kept) noexcept {
-    continuation_far* const far = self.far;
+    continuation_overflow* const overflow = self.overflow;
     kept.~blocked();
     stack_attach(self, frame);
-    if (far != nullptr) [[unlikely]]
-      continuation_far::destroy(far);
+    if (overflow != nullptr) [[unlikely]]
+      continuation_overflow::destroy(overflow);
   }
   // Returns an empty continuation if there is no memory. Then the fiber waits with its stack.
   static continuation block_again(Wait& wait, Function& function, State& state) noexcept;
@@ -215,7 +215,8 @@ struct blocked {
   }
   static bool withdraw(wait_site&, fiber& f) noexcept { return at(continuation_place(f)).wait.withdraw(f); }
   static void move(void* from, void* to) noexcept {
-    const switches_refused<moves_by_code<State> || moves_by_code<Function>, switch_in::state> meanwhile;
+    const switches_refused<has_nontrivial_move<State> || has_nontrivial_move<Function>, switch_in::state>
+        meanwhile;
     ::new (to) blocked(std::move(at(from)));
     at(from).~blocked();
   }

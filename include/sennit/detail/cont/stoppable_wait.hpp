@@ -24,18 +24,18 @@ concept may_have_claim = requires(Wait& wait, fiber& f, waiter& me) {
 };
 
 template <has_claim Wait>
-Wait claimed_form(Wait&& wait) noexcept {
+Wait multi_wait_form(Wait&& wait) noexcept {
   return std::move(wait);
 }
 template <may_have_claim Wait>
-auto claimed_form(Wait&& wait) noexcept {
+auto multi_wait_form(Wait&& wait) noexcept {
   return timed_wait(std::move(wait), never);
 }
-inline timed_park_wait claimed_form(park_wait&&) noexcept {
+inline timed_park_wait multi_wait_form(park_wait&&) noexcept {
   return timed_park_wait(never);
 }
 template <class Wait>
-concept may_be_stopped = requires(Wait&& wait) { claimed_form(std::move(wait)); };
+concept may_be_stopped = requires(Wait&& wait) { multi_wait_form(std::move(wait)); };
 
 // `Wait` has a claim. It is filed with a token_watch, and may have
 //

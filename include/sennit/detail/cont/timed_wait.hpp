@@ -14,7 +14,7 @@ namespace sennit::detail {
 // `Wait` is the wait without a deadline, and lets another waiter stand for the fiber. In a parallel runtime a
 // deadline and a waker may come at the same time, and the claim decides which came first.
 //
-//   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a claimed_waiter of its wait
+//   bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a multi_wait_node of its wait
 //   bool leave(waiter& me) noexcept;           // gives up; returns false if it was taken out before
 //   result end_by(time_point deadline, bool in_time);  // replaces end(), if the result depends on that
 //   void settle(time_point deadline);  // if it may have to wait for more after a wake
@@ -37,21 +37,21 @@ public:
         stop->arm(f, nullptr);
       return true;
     }
-    auto& claim = known_.template emplace<claimed_wait>(reason, deadline_, f);
+    auto& claim = known_.template emplace<multi_wait>(reason, deadline_, f);
     if (wait_.file(f, claim.node()))
       return claim.file(stop);
     known_.template emplace<std::monostate>();
     return false;
   }
   bool withdraw(fiber&) noexcept {
-    claimed_wait& claim = *std::get_if<claimed_wait>(&known_);
+    multi_wait& claim = *std::get_if<multi_wait>(&known_);
     const bool withdrawn = claim.withdraw();
     if (withdrawn)
       wait_.leave(claim.node());
     return withdrawn;
   }
   void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept {
-    if (auto* claim = std::get_if<claimed_wait>(&known_)) {
+    if (auto* claim = std::get_if<multi_wait>(&known_)) {
       const bool served = claim->was_served();
       if (!served)
         wait_.leave(claim->node());
@@ -87,7 +87,7 @@ public:
 private:
   Wait wait_;
   time_point deadline_;
-  std::variant<std::monostate, local_timer, claimed_wait> known_;
+  std::variant<std::monostate, local_timer, multi_wait> known_;
 };
 
 }  // namespace sennit::detail

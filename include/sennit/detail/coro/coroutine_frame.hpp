@@ -113,7 +113,7 @@ SENNIT_INLINE coroutine_frame* coroutine_of(sennit_idle* idle) noexcept {
 }
 
 // Returns an idle coroutine. Throws std::system_error if memory or mappings run out.
-SENNIT_INLINE coroutine_frame& coroutine_take(stack_wish stack) {
+SENNIT_INLINE coroutine_frame& coroutine_take(stack_request stack) {
   sennit_pool& pool = sennit_thread_self()->pool;
   sennit_idle* const first = pool.first;
   sennit_idle* const next = first->next;

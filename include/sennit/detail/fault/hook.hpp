@@ -8,8 +8,8 @@
 //   on that stack: hook->serve(): resume, or pass: the fault happens again, and no hook is called
 //
 // A hook is called for a fault that the running instruction caused, on one of our stacks in use. It is not
-// called for a signal sent by kill() and the like, nor for faults on stacks of OS threads, deciders, signal
-// handlers, or on emergency stacks. Those are fatal as before.
+// called for a signal sent by kill() and the like, nor for faults on stacks of OS threads, scheduler steps,
+// signal handlers, or on emergency stacks. Those are fatal as before.
 //
 // If too little of the stack is left, above all after an overflow, the hook runs on an emergency stack
 // instead. It comes from a reserve, because a signal handler cannot allocate one. It stays with the stack

@@ -33,7 +33,7 @@ private:
   int add_copy(io_source& source) noexcept;
   int add_again(io_source& source, std::uint64_t registered) noexcept;
   int wait_for_events(epoll_event* events, int most, time_point deadline) noexcept;
-  void tell(io_source& source, std::uint32_t events) noexcept;
+  void notify(io_source& source, std::uint32_t events) noexcept;
   void drain(int descriptor) noexcept;
   // The driver of the runtime that has this number, or null.
   driver* with_id(std::uint64_t id) noexcept;

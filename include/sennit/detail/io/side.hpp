@@ -15,7 +15,7 @@ struct basic_io_side {
 
   typename Memory::template atomic<std::uintptr_t> word{first};
   // Never a word that the driver writes: an attempt is worthwhile.
-  typename Memory::template plain<std::uintptr_t> seen = 0;
+  typename Memory::template plain<std::uintptr_t> last_seen_event = 0;
 
   // Before an attempt.
   std::uintptr_t look() const noexcept { return word.load(std::memory_order_acquire); }
@@ -24,7 +24,7 @@ struct basic_io_side {
 
   // Records an event, unless it is to be ignored. Returns the former word: the waiter, if even.
   template <class Ignored>
-  std::uintptr_t tell(Ignored ignored) noexcept {
+  std::uintptr_t record_event(Ignored ignored) noexcept {
     std::uintptr_t was = word.load(std::memory_order_relaxed);
     while (!ignored(was) && !word.compare_exchange_weak(was, after_event(was), std::memory_order_acq_rel,
                                                         std::memory_order_relaxed)) {

@@ -27,7 +27,7 @@ struct basic_signal_node {
 
   // The handler. `notify` is called with the eventfd if the signal is wanted.
   template <class Notify>
-  void tell(std::uint64_t bit, Notify&& notify) noexcept {
+  void deliver(std::uint64_t bit, Notify&& notify) noexcept {
     inside.fetch_add(1, std::memory_order_seq_cst);
     if ((wanted.load(std::memory_order_seq_cst) & bit) != 0) {
       pending.fetch_or(bit, std::memory_order_release);
@@ -47,7 +47,7 @@ struct basic_signal_node {
   void unpublish() noexcept {
     wanted.exchange(0, std::memory_order_seq_cst);
     while (inside.load(std::memory_order_seq_cst) != 0)
-      Memory::give_way();
+      Memory::yield_thread();
   }
 };
 

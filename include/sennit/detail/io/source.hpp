@@ -128,23 +128,22 @@ io_source* source_take(int descriptor, bool borrowed = false);
 
 // An event for a side: wakes its waiter; an operation that does not wait yet retries. `shared`: other threads
 // may do so at the same time; otherwise it runs on the thread of the local runtime that uses the source.
-void source_tell(io_side& side, bool shared) noexcept;
+void source_notify(io_side& side, bool shared) noexcept;
 
-// Blocks until an event for a side since `side.seen`, or the deadline. Called by the operation that has the
-// direction.
-// Returns 0, or an errno, negated: ETIMEDOUT; what registering it met. 0 is a reason to try again, not a
-// promise; the source may have been closed.
+// Blocks until an event for a side since `side.last_seen_event`, or the deadline. Called by the operation
+// that has the direction. Returns 0, or an errno, negated: ETIMEDOUT; what registering it met. 0 is a reason
+// to try again, not a promise; the source may have been closed.
 int source_wait(io_source& source, io_side io_source::* side, const char* reason, time_point deadline);
 
 // For waits that other things may end as well (select): enter and leave a side, by the operation that has the
-// direction. `source_enter`: false: an event came since `side.seen`. `source_leave`: false: an event has
-// taken the waiter out, and ends its wait.
+// direction. `source_enter`: false: an event came since `side.last_seen_event`. `source_leave`: false: an
+// event has taken the waiter out, and ends its wait.
 bool source_enter(io_side& side, waiter& me) noexcept;
 bool source_leave(io_side& side, waiter& me) noexcept;
 
 // A fiber that has made many transfers without waiting gives way to the others once, and has the worker look
 // for events.
-void source_give_way();
+void source_yield();
 
 struct source_access;  // select_io.hpp
 

@@ -8,7 +8,7 @@
 // While some workers are awake and others sleep, one sleeper is the watcher, which checks whether a worker is
 // stuck. A worker that returns with work makes sure that there is a watcher.
 //
-// Ways describes the workers, so that the model checker runs this same code.
+// IdlePolicy describes the workers, so that the model checker runs this same code.
 #pragma once
 
 #include <algorithm>
@@ -65,17 +65,17 @@ void call_watcher(Worker& w) noexcept {
 }
 
 // The idle loop of one worker.
-template <class Ways>
+template <class IdlePolicy>
 class idling {
-  using worker = typename Ways::worker;
-  using work = typename Ways::work;
-  using duration = typename Ways::duration;
-  using time_point = decltype(Ways::now());
+  using worker = typename IdlePolicy::worker;
+  using work = typename IdlePolicy::work;
+  using duration = typename IdlePolicy::duration;
+  using time_point = decltype(IdlePolicy::now());
 
 public:
-  // Searches, and sleeps once if it finds nothing. `period`: Ways::stuck_after on the first call.
+  // Searches, and sleeps once if it finds nothing. `period`: IdlePolicy::stuck_after on the first call.
   static work find_or_sleep(worker& w, duration& period) noexcept {
-    const typename Ways::lone lone(w);
+    const typename IdlePolicy::lone lone(w);
     work found = search_for_a_while(w, lone);
     if (found == work())  // look again at a fiber that came meanwhile, but not at fibers that come and go
       found = sleep_and_watch(w, period, lone.seen() ? 2 : 1);
@@ -91,9 +91,9 @@ private:
     if (!w.arrivals.still_empty() || of.any_injected.load(std::memory_order_relaxed) ||
         of.stopping.load(std::memory_order_relaxed))
       return false;
-    return of.scatters || !w.help.due() || std::ranges::none_of(of.workers, [worth](const auto& each) {
-             return each->ring.might_have() >= worth;
-           });
+    return of.forces_migration || !w.stealing.may_steal() ||
+           std::ranges::none_of(of.workers,
+                                [worth](const auto& each) { return each->ring.might_have() >= worth; });
   }
 
   // Sleeps until something comes, or until `deadline`. A worker that does not watch sleeps only while another
@@ -102,15 +102,15 @@ private:
   // again.
   static void sleep(worker& w, time_point deadline, bool watches, std::size_t worth) noexcept {
     auto& of = w.runtime;
-    of.asleep.say_asleep(w.index);
-    w.arrivals.say_asleep();
+    of.asleep.mark_asleep(w.index);
+    w.arrivals.mark_asleep();
     if (nothing_to_do(w, worth) &&
         (watches || of.watched.load(std::memory_order_relaxed) || of.asleep.count() == of.workers.size())) {
-      Ways::wait(w, deadline);
-      w.help.slept();
+      IdlePolicy::wait(w, deadline);
+      w.stealing.slept();
     }
-    w.arrivals.say_awake();
-    of.asleep.say_awake(w.index);
+    w.arrivals.mark_awake();
+    of.asleep.mark_awake(w.index);
   }
 
   // Sleeps. One of the sleepers is the watcher, which checks every millisecond whether a worker is stuck.
@@ -118,35 +118,35 @@ private:
   static work sleep_and_watch(worker& w, duration& period, std::size_t worth) noexcept {
     auto& of = w.runtime;
     const time_point deadline = w.timers.earliest();
-    const bool unwatched = period > Ways::longest_watch;
+    const bool unwatched = period > IdlePolicy::longest_watch;
     if (of.workers.size() == 1 || unwatched || of.watched.exchange(true, std::memory_order_relaxed)) {
       sleep(w, deadline, false, worth);
-      period = Ways::stuck_after;
+      period = IdlePolicy::stuck_after;
       return work();
     }
-    const time_point watch = Ways::now() + period;
+    const time_point watch = IdlePolicy::now() + period;
     sleep(w, std::min(deadline, watch), true, worth);
-    const bool in_peace = Ways::now() >= watch;
+    const bool in_peace = IdlePolicy::now() >= watch;
     const bool all_asleep = of.asleep.count() + 1 == of.workers.size();
-    period = in_peace && all_asleep ? 2 * period : Ways::stuck_after;
-    const work found = in_peace ? Ways::serve_stuck(w) : work();
+    period = in_peace && all_asleep ? 2 * period : IdlePolicy::stuck_after;
+    const work found = in_peace ? IdlePolicy::service_stalled_worker(w) : work();
     of.watched.store(false, std::memory_order_relaxed);
     return found;
   }
 
-  static work search_for_a_while(worker& w, const typename Ways::lone& lone) noexcept {
+  static work search_for_a_while(worker& w, const typename IdlePolicy::lone& lone) noexcept {
     auto& of = w.runtime;
     of.searching.fetch_add(1, std::memory_order_relaxed);
     work found = work();
-    for (unsigned round = 0; found == work() && round < Ways::search_rounds; ++round) {
-      found = Ways::search(w);
+    for (unsigned round = 0; found == work() && round < IdlePolicy::search_rounds; ++round) {
+      found = IdlePolicy::search(w);
       if (found == work())
-        Ways::pause();
+        IdlePolicy::pause();
     }
     if (found == work())
       found = lone.take(w);
     // The last worker that stops searching wakes the next: there may be more work than it takes.
-    if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != work() && w.help.pays() &&
+    if (of.searching.fetch_sub(1, std::memory_order_seq_cst) == 1 && found != work() && w.stealing.pays() &&
         of.asleep.any() && !nothing_to_do(w, 2))
       wake_unless_searched(of);
     return found;

@@ -22,11 +22,11 @@ public:
   static constexpr unsigned none = most_workers;
 
   // Called by the worker. Between the two calls it looks at every queue, and sleeps only if all are empty.
-  void say_asleep(unsigned number) noexcept {
+  void mark_asleep(unsigned number) noexcept {
     asleep_.fetch_or(bit(number), std::memory_order_relaxed);
     Memory::heavy_fence();
   }
-  void say_awake(unsigned number) noexcept { asleep_.fetch_and(~bit(number), std::memory_order_relaxed); }
+  void mark_awake(unsigned number) noexcept { asleep_.fetch_and(~bit(number), std::memory_order_relaxed); }
 
   // Called by any thread after it has published work. Returns whether choose() may find a sleeper.
   bool any() const noexcept {

@@ -1,4 +1,4 @@
-// The run queue of a worker from which others steal: a bounded ring, and a slot for the fiber that runs
+// The run queue of a worker from which others steal: a bounded ring, and a next slot for the fiber that runs
 // first.
 //
 //        head_ (the owner's next)            tail_          slot_
@@ -7,10 +7,10 @@
 //          \_____ a thief's _____/           indices only grow; an index's place = index % capacity
 //
 // The owner pushes and pops without an atomic read-modify-write. To pop, it claims an entry by a plain store,
-// then looks at the steal word. (The oldest: head_ + 1; the newest: tail_ - 1; the slot's: null.) A thief
-// takes the steal word, then looks at the claim. Between its two steps, each has a fence, the owner's light,
-// the thief's heavy. So one of the two sees the other. A thief that sees the claim does not take that entry.
-// An owner that sees the thief waits until the thief has recorded what it took.
+// then looks at the steal word. (The oldest: head_ + 1; the newest: tail_ - 1; the next slot's: null.) A
+// thief takes the steal word, then looks at the claim. Between its two steps, each has a fence, the owner's
+// light, the thief's heavy. So one of the two sees the other. A thief that sees the claim does not take that
+// entry. An owner that sees the thief waits until the thief has recorded what it took.
 //
 // The steal word:
 //   idle   no theft since the owner last looked                set by the owner
@@ -21,21 +21,21 @@
 //
 // So the loot is always one range. It begins at the entry that the owner had claimed, or behind it, and the
 // owner does not advance while it grows. If the claimed entry is in the loot, the owner has lost it. The loot
-// may be empty, if a thief took only the slot's occupant.
+// may be empty, if a thief took only the next slot's occupant.
 //
 // There are three kinds of theft:
 //   steal_half   never takes the newest entry: a quick owner is about to return to it
 //   steal_lone   for an owner that has not dispatched for a moment: also takes an only entry
 //   steal_late   for an owner that has not dispatched for long: takes everything, because the fiber that it
-//                needs to continue may be in its slot, or its newest entry
+//                needs to continue may be in its next slot, or its newest entry
 //
 // The newest fiber may still be on its stack: an owner may push the fiber that it is about to leave, or put
-// it into the slot. So the owner marks the fiber as leaving before that, and clears the mark after it has
-// left.
+// it into the next slot. So the owner marks the fiber as leaving before that, and clears the mark after it
+// has left.
 //
 // Rejected: a head that owner and thieves advance by compare-and-swap (a locked instruction in every
-// dispatch). A thief that only sets its word and leaves: either could then own the claimed entry. A slot that
-// thieves empty by a store: an owner that has claimed it could not tell from what it reads.
+// dispatch). A thief that only sets its word and leaves: either could then own the claimed entry. A next slot
+// that thieves empty by a store: an owner that has claimed it could not tell from what it reads.
 #pragma once
 
 #include <cstddef>
@@ -93,7 +93,7 @@ public:
     const T oldest = place(mine);
     if (oldest == item)
       __builtin_unreachable();  // the running fiber is not in the ring: saves a test
-    say_leaving(item);
+    mark_leaving(item);
     append(end, item);
     return oldest;
   }
@@ -117,43 +117,43 @@ public:
   // Grows by one with each push, and falls by one with each pop_newest.
   std::uint32_t end() const noexcept { return tail(); }
 
-  // Puts an item into the slot. Returns the former occupant, or none.
-  T put_slot(T item) noexcept {
-    const T displaced = take_slot();
-    slot_.store(item, std::memory_order_release);
+  // Puts an item into the next slot. Returns the former occupant, or none.
+  T put_next_slot(T item) noexcept {
+    const T displaced = take_next_slot();
+    next_slot_.store(item, std::memory_order_release);
     return displaced;
   }
 
-  // Returns the slot's occupant, or none.
-  T take_slot() noexcept {
-    const T mine = slot_.load(std::memory_order_relaxed);
+  // Returns the next slot's occupant, or none.
+  T take_next_slot() noexcept {
+    const T mine = next_slot_.load(std::memory_order_relaxed);
     if (mine == T())
       return mine;
-    slot_.store(T(), std::memory_order_relaxed);
+    next_slot_.store(T(), std::memory_order_relaxed);
     Memory::light_fence();
     if (steal_.load(std::memory_order_relaxed) == idle) [[likely]]
       return mine;
-    return keeps_slot() ? mine : T();
+    return keeps_next_slot() ? mine : T();
   }
 
   bool full() const noexcept { return owned() == Capacity; }
-  // Returns the item that is probably next: the slot's occupant, or the oldest.
+  // Returns the item that is probably next: the next slot's occupant, or the oldest.
   T seems_next() const noexcept {
-    const T first = slot_.load(std::memory_order_relaxed);
+    const T first = next_slot_.load(std::memory_order_relaxed);
     return first != T() ? first : oldest();
   }
-  // Returns whether the slot is occupied, by the owner's count: the occupant may have been stolen.
-  bool slot_taken() const noexcept { return slot_.load(std::memory_order_relaxed) != T(); }
+  // Returns whether the next slot is occupied, by the owner's count: the occupant may have been stolen.
+  bool next_slot_taken() const noexcept { return next_slot_.load(std::memory_order_relaxed) != T(); }
 
-  // say_leaving() marks an item that others must not take yet, before it is pushed or put into the slot.
-  // say_left() clears the mark.
-  void say_leaving(T item) noexcept { leaving_.store(item, std::memory_order_release); }
-  void say_left() noexcept { leaving_.store(T(), std::memory_order_release); }
+  // mark_leaving() marks an item that others must not take yet, before it is pushed or put into the next
+  // slot. clear_leaving() clears the mark.
+  void mark_leaving(T item) noexcept { leaving_.store(item, std::memory_order_release); }
+  void clear_leaving() noexcept { leaving_.store(T(), std::memory_order_release); }
 
   // ---- Any other worker. A thief passes what it takes to `take`. The owner may be waiting meanwhile.
 
-  // Returns how many entries the ring may have, without the slot's: a cheap check before a theft. After a
-  // heavy fence, it sees each push that the owner followed by an earlier light fence (sleepers.hpp).
+  // Returns how many entries the ring may have, without the next slot's: a cheap check before a theft. After
+  // a heavy fence, it sees each push that the owner followed by an earlier light fence (sleepers.hpp).
   std::size_t might_have() const noexcept {
     const index end = tail();
     const index from =
@@ -176,11 +176,11 @@ public:
     return might_have() == 0 ? 0 : take_half(take, true);
   }
 
-  // Takes the slot's occupant, then all entries of the ring, the oldest first, except one that is leaving.
-  // Returns how many. Also returns 0 while another thief is at work.
+  // Takes the next slot's occupant, then all entries of the ring, the oldest first, except one that is
+  // leaving. Returns how many. Also returns 0 while another thief is at work.
   template <class Take>
   std::size_t steal_late(Take&& take) noexcept {
-    return might_have() == 0 && !slot_taken() ? 0 : take_late(take);
+    return might_have() == 0 && !next_slot_taken() ? 0 : take_late(take);
   }
 
 protected:
@@ -193,7 +193,7 @@ protected:
       return 0;
     loot seen = see(found);
     if (lone && seen.count == 1)
-      leave_who_is_leaving(seen);
+      exclude_leaving(seen);
     const index count = lone && seen.count == 1 ? 1 : seen.count / 2;
     for (index i = seen.from; i != seen.from + count; ++i)
       take(T{place(i)});
@@ -206,13 +206,13 @@ protected:
     std::uint8_t found;
     if (!begin_theft(found))
       return 0;
-    const T occupant = slot_.load(std::memory_order_acquire);
+    const T occupant = next_slot_.load(std::memory_order_acquire);
     const bool from_slot =
-        occupant != T() && !loot_slot_ && leaving_.load(std::memory_order_acquire) != occupant;
+        occupant != T() && !loot_next_slot_ && leaving_.load(std::memory_order_acquire) != occupant;
     if (from_slot)
       take(occupant);
     loot seen = see(found);
-    leave_who_is_leaving(seen);
+    exclude_leaving(seen);
     for (index i = seen.from; i != seen.from + seen.count; ++i)
       take(T{place(i)});
     end_theft(found, seen.from, seen.count, from_slot);
@@ -262,7 +262,7 @@ private:
   }
 
   // A fiber that is not leaving now has left: it was marked before it was pushed.
-  void leave_who_is_leaving(loot& seen) const noexcept {
+  void exclude_leaving(loot& seen) const noexcept {
     if (seen.count != 0 && leaving_.load(std::memory_order_acquire) == place(seen.from + seen.count - 1))
       --seen.count;
   }
@@ -277,7 +277,7 @@ private:
       loot_begin_ = from;
     loot_end_.store(from + count, std::memory_order_relaxed);
     if (from_slot)
-      loot_slot_ = true;
+      loot_next_slot_ = true;
     steal_.store(left, std::memory_order_release);
   }
 
@@ -288,7 +288,7 @@ private:
       return true;
     const index loot_end = loot_end_.load(std::memory_order_relaxed);
     const bool own = !is_loot(mine);
-    go_round(loot_end != mine ? loot_end : mine + 1);
+    skip_loot(loot_end != mine ? loot_end : mine + 1);
     return own;
   }
 
@@ -301,7 +301,7 @@ private:
     const T oldest = pop_contended(head() - 1);
     if (oldest == T())
       return item;
-    say_leaving(item);
+    mark_leaving(item);
     append(tail(), item);
     return oldest;
   }
@@ -312,15 +312,15 @@ private:
     const bool own = !is_loot(mine);
     if (!own)  // nothing is left
       tail_.store(mine + 1, std::memory_order_relaxed);
-    go_round(loot_end_.load(std::memory_order_relaxed));
+    skip_loot(loot_end_.load(std::memory_order_relaxed));
     return own;
   }
 
-  [[gnu::noinline, gnu::cold]] bool keeps_slot() noexcept {
+  [[gnu::noinline, gnu::cold]] bool keeps_next_slot() noexcept {
     if (!catch_up())
       return true;
-    const bool own = !loot_slot_;
-    go_round(loot_end_.load(std::memory_order_relaxed));
+    const bool own = !loot_next_slot_;
+    skip_loot(loot_end_.load(std::memory_order_relaxed));
     return own;
   }
 
@@ -334,7 +334,7 @@ private:
       if (found == left &&
           steal_.compare_exchange_strong(found, busy, std::memory_order_acquire, std::memory_order_relaxed))
         return true;
-      Memory::give_way();
+      Memory::yield_thread();
     }
   }
 
@@ -343,11 +343,11 @@ private:
     return i - begin < loot_end_.load(std::memory_order_relaxed) - begin;
   }
 
-  void go_round(index begin) noexcept {
+  void skip_loot(index begin) noexcept {
     head_.store(begin, std::memory_order_relaxed);
-    if (loot_slot_) {
-      slot_.store(T(), std::memory_order_relaxed);
-      loot_slot_ = false;
+    if (loot_next_slot_) {
+      next_slot_.store(T(), std::memory_order_relaxed);
+      loot_next_slot_ = false;
     }
     steal_.store(idle, std::memory_order_release);
   }
@@ -355,12 +355,12 @@ private:
   // Written by the owner, read by thieves.
   typename Memory::template atomic<index> head_{0};
   typename Memory::template atomic<index> tail_{0};
-  typename Memory::template atomic<T> slot_{T()};
+  typename Memory::template atomic<T> next_slot_{T()};
   typename Memory::template atomic<T> leaving_{T()};
   // Written by thieves.
   typename Memory::template atomic<std::uint8_t> steal_{idle};
   // Accessed by the holder of the steal word.
-  typename Memory::template plain<bool> loot_slot_ = false;
+  typename Memory::template plain<bool> loot_next_slot_ = false;
   typename Memory::template plain<index> loot_begin_ = 0;
   typename Memory::template atomic<index> loot_end_{0};  // might_have also reads it
   place_type places_[Capacity] = {};

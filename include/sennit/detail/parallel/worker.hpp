@@ -11,9 +11,9 @@
 
 #include "sennit/detail/arch/countdown.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
-#include "sennit/detail/parallel/help.hpp"
 #include "sennit/detail/parallel/shared_timers.hpp"
 #include "sennit/detail/parallel/sleepers.hpp"
+#include "sennit/detail/parallel/steal_throttle.hpp"
 #include "sennit/detail/parallel/work_ring.hpp"
 #include "sennit/detail/sched/inbox.hpp"
 #include "sennit/detail/sched/registry.hpp"
@@ -27,11 +27,11 @@ namespace sennit::detail {
 #endif
 inline constexpr std::size_t ring_capacity = SENNIT_RING_CAPACITY;
 
-// For tests. Runtimes made while it is true scatter their fibers. A fiber that becomes ready, or yields,
-// moves to the worker after its last one.
-inline constinit std::atomic<bool> scatter_fibers{false};
+// For tests. In runtimes made while it is true, fibers migrate all the time. A fiber that becomes ready, or
+// yields, moves to the worker after its last one.
+inline constinit std::atomic<bool> force_migration{false};
 
-// For the policy hybrid, once the slot's budget is spent (policy.cpp). Until it is renewed, `left`
+// For the policy hybrid, once the next slot's budget is spent (policy.cpp). Until it is renewed, `left`
 // more fibers of the ring must run, and `had` have run. The next dispatch notices that none are left.
 struct hybrid_turns {
   unsigned left = 0;
@@ -40,10 +40,10 @@ struct hybrid_turns {
 
 // The data that a worker touches at every dispatch: in one line, with the ring except its places.
 struct alignas(64) dispatching {
-  dispatching(run_policy policy, bool scatters);
+  dispatching(run_policy policy, bool forces_migration);
 
   countdown dispatches;  // until the next poll; other workers read it to see dispatches
-  unsigned slot_left;
+  unsigned next_slot_left;
   const bool direct;  // no test, free fences: a fiber that yields enters the next one itself
   const bool plain;   // and fifo, by going round the ring
   using ring_type = work_ring<fiber*, ring_capacity>;
@@ -65,7 +65,7 @@ struct parallel_worker final : sennit_worker, dispatching {
   shared_timers timers;
   std::atomic<unsigned> seen_dispatches{0};  // for the watcher
   watched_run watched;
-  detail::help help;
+  detail::steal_throttle stealing;
 
   const registration known{*this};  // the last member
 };
@@ -73,7 +73,7 @@ struct parallel_worker final : sennit_worker, dispatching {
 // The data that a runtime's workers share.
 struct parallel_runtime {
   parallel_runtime(unsigned workers, run_policy policy, stack_shape usual_stack,
-                   const watchdog_wish& watched_for, clock::duration time_slice, std::size_t max_fibers);
+                   const watchdog_options& watched_for, clock::duration time_slice, std::size_t max_fibers);
   ~parallel_runtime();
   parallel_runtime(const parallel_runtime&) = delete;
   parallel_runtime& operator=(const parallel_runtime&) = delete;
@@ -88,7 +88,7 @@ struct parallel_runtime {
   std::atomic<unsigned> searching{0};  // workers that search; meanwhile no sleeper need be woken
   std::atomic<bool> watched{false};    // a sleeper checks every millisecond whether a worker is stuck
   std::atomic<bool> stopping{false};
-  std::atomic<unsigned> guests{0};  // other threads that are making a fiber ready
+  std::atomic<unsigned> external_wakers{0};  // other threads that are making a fiber ready
 
   // Ready fibers that no worker has: made ready from outside, or too many for a ring.
   spin_lock injected_lock;
@@ -102,7 +102,7 @@ struct parallel_runtime {
   fiber_limit limit;  // under descriptors_lock()
 
   const stack_shape usual_stack;
-  const bool scatters = scatter_fibers.load(std::memory_order_relaxed);
+  const bool forces_migration = force_migration.load(std::memory_order_relaxed);
   const watchdog_use watchdog;
   std::vector<std::unique_ptr<parallel_worker>> workers;
   std::vector<std::thread> threads;

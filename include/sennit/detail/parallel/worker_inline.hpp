@@ -1,16 +1,17 @@
 // A worker of a parallel runtime, and what its fibers do: yield, block, begin, end.
 //
 // Like a local runtime's worker (worker.hpp), except that other workers steal from it. So its ready fibers
-// are in a ring and a slot of their own (work_ring.hpp). Other workers must not see a fiber before it has
-// left its stack. Two rules ensure that:
+// are in a ring and a next slot of their own (work_ring.hpp). Other workers must not see a fiber before it
+// has left its stack. Two rules ensure that:
 //
-//   A fiber that blocks or ends does so in a decider, on the worker's stack. Only there it is put where its
-//   waker, its joiner or a thief finds it. From then on it may run elsewhere, and its stack may be gone.
+//   A fiber that blocks or ends does so in a scheduler step, on the worker's stack. Only there it is put
+//   where its waker, its joiner or a thief finds it. From then on it may run elsewhere, and its stack may be
+//   gone.
 //
 //   A fiber that yields, or calls another one (spawn_now), enters that one directly. Before, it marks itself
-//   as leaving, and pushes itself onto the ring or into the slot (hybrid). No worker steals a fiber that is
-//   leaving until the switch is over. The entered fiber clears the mark: has_arrived(). (If it did not, a
-//   fiber that is the only one could not be stolen until its worker dispatches again. That is harmless.)
+//   as leaving, and pushes itself onto the ring or into the next slot (hybrid). No worker steals a fiber that
+//   is leaving until the switch is over. The entered fiber clears the mark: finish_switch(). (If it did not,
+//   a fiber that is the only one could not be stolen until its worker dispatches again. That is harmless.)
 //
 // After a switch, everything that was read of a worker before is stale: the fiber may have moved.
 //
@@ -27,8 +28,8 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/parallel/worker.hpp"
 #include "sennit/detail/sched/claim.hpp"
-#include "sennit/detail/sched/followers.hpp"
 #include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/sched/successor_prefetch.hpp"
 
 namespace sennit::detail {
 
@@ -68,34 +69,34 @@ void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 [[gnu::cold]] void parallel_inject(fiber& f) noexcept;
 // Makes a fiber ready at a given worker, where others may take it.
 [[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
-// The running fiber yields without a decider, if it may: it is marked as leaving, and queued. Returns the
-// fiber to enter, or itself if there is no other one, or null if a decider is needed.
-fiber* parallel_give_way(parallel_worker& w, fiber& self) noexcept;
+// The running fiber yields without a scheduler step, if it may: it is marked as leaving, and queued. Returns
+// the fiber to enter, or itself if there is no other one, or null if a scheduler step is needed.
+fiber* parallel_try_yield(parallel_worker& w, fiber& self) noexcept;
 // Returns a finished fiber for a new one. `w`: null from outside. Throws as fiber_spawn.
-[[gnu::cold]] fiber* parallel_take_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
-                                        std::byte* memory, std::size_t guard);
+[[gnu::cold]] fiber* parallel_allocate_fiber_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
+                                                  std::byte* memory, std::size_t guard);
 // Takes back a finished fiber that no handle refers to.
-void parallel_give(fiber& f) noexcept;
+void parallel_recycle(fiber& f) noexcept;
 inline constexpr std::uint32_t idle_limit = 256;  // a worker keeps this many; then half become shared
 // A fiber that is about to block learns that its runtime ends. Returns true only the first time.
-[[gnu::cold]] bool parallel_told(fiber& f) noexcept;
+[[gnu::cold]] bool deliver_shutdown(fiber& f) noexcept;
 
 extern "C" {
-sennit_decision sennit_decide_parallel_host(sennit_context self, void* argument);
-sennit_decision sennit_decide_parallel_yield(sennit_context self, void* argument);
-sennit_decision sennit_decide_parallel_finish(sennit_context self, void* argument);
-sennit_decision sennit_decide_parallel_become(sennit_context self, void* argument);
-sennit_decision sennit_decide_parallel_enter_new(sennit_context self, void* child);
+sennit_decision sennit_dispatch_parallel_main(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_parallel_yield(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_parallel_finish(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_parallel_become(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_parallel_enter_new(sennit_context self, void* child);
 }
 
 // ---- Ready fibers.
 
 // Lets other workers take fibers that this one cannot run at once. Also used by the model checker's workers.
 template <class Worker>
-SENNIT_INLINE void parallel_share(Worker& w) noexcept {
+SENNIT_INLINE void maybe_wake_worker(Worker& w) noexcept {
   const bool several = w.ring.owned() >= 2;
   if (several ? w.runtime.asleep.any() : w.runtime.asleep.seem_any()) [[unlikely]]
-    if ((several ? w.help.with_several : w.help.with_lone).due(w.runtime.searching))
+    if ((several ? w.stealing.wake_for_several : w.stealing.wake_for_lone).due(w.runtime.searching))
       parallel_wake_one(w.runtime);
 }
 
@@ -103,19 +104,19 @@ SENNIT_INLINE void parallel_share(Worker& w) noexcept {
 SENNIT_INLINE void parallel_push(parallel_worker& w, fiber& f) noexcept {
   if (!w.ring.push(&f)) [[unlikely]]
     parallel_overflow(w, f);
-  parallel_share(w);
+  maybe_wake_worker(w);
 }
 
 // Queues a fiber that the running one has woken. It runs first, because it is likely to use the data that its
 // waker just touched. No worker is woken: others could take the fiber only if this worker did not dispatch
 // for long.
 SENNIT_INLINE void parallel_push_woken(parallel_worker& w, fiber& f) noexcept {
-  if (fiber* displaced = w.ring.put_slot(&f)) [[unlikely]]
+  if (fiber* displaced = w.ring.put_next_slot(&f)) [[unlikely]]
     parallel_push(w, *displaced);
 }
 
 // The status is read at the runtime's end, while other threads may wake the fiber.
-SENNIT_INLINE void parallel_say_ready(fiber& f, fiber_status why) noexcept {
+SENNIT_INLINE void set_ready(fiber& f, fiber_status why) noexcept {
   std::atomic_ref(f.flags.status).store(why, std::memory_order_relaxed);
 }
 inline bool parallel_is_parked(fiber& f) noexcept {
@@ -124,7 +125,7 @@ inline bool parallel_is_parked(fiber& f) noexcept {
 
 // Makes a parked fiber ready. Its word is set. Any thread.
 SENNIT_INLINE void parallel_ready(fiber& f, fiber_status why) noexcept {
-  parallel_say_ready(f, why);
+  set_ready(f, why);
   worker* here = this_worker();
   if (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber) [[likely]]
     parallel_push_woken(static_cast<parallel_worker&>(*here), f);
@@ -133,8 +134,8 @@ SENNIT_INLINE void parallel_ready(fiber& f, fiber_status why) noexcept {
 }
 
 // Like parallel_ready(), at the end of the queue: events from outside keep their order.
-inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
-  parallel_say_ready(f, why);
+inline void parallel_ready_back(fiber& f, fiber_status why) noexcept {
+  set_ready(f, why);
   worker* here = this_worker();
   const bool stays = f.flags.kind == waiter_kind::pinned_fiber && f.home == here;
   if (stays || (here != nullptr && here->shared == f.home->shared && f.flags.kind == waiter_kind::fiber))
@@ -144,31 +145,31 @@ inline void parallel_ready_in_turn(fiber& f, fiber_status why) noexcept {
 }
 
 // Keeps a finished fiber for the worker's next one. An idle fiber's id is the number of idle fibers up to it.
-SENNIT_INLINE void parallel_keep(parallel_worker& w, fiber& f) noexcept {
+SENNIT_INLINE void cache_idle(parallel_worker& w, fiber& f) noexcept {
   f.id = w.idle == nullptr ? 1 : w.idle->id + 1;
   f.next = w.idle;
   w.idle = &f;
 }
 
-// Takes back a usual fiber. A worker of its runtime keeps it, up to idle_limit; otherwise, parallel_give.
-SENNIT_INLINE void parallel_give_here(fiber& f) noexcept {
+// Takes back a usual fiber. A worker of its runtime keeps it, up to idle_limit; otherwise, parallel_recycle.
+SENNIT_INLINE void recycle_local(fiber& f) noexcept {
   parallel_worker* w = this_parallel();
   if (w == nullptr || f.home->shared != &w->runtime || (w->idle != nullptr && w->idle->id >= idle_limit))
       [[unlikely]]
-    parallel_give(f);
+    parallel_recycle(f);
   else
-    parallel_keep(*w, f);
+    cache_idle(*w, f);
 }
 
 // ---- Switches.
 
-// Counts a dispatch. Returns false if it is time to poll for external events, which a decider does.
+// Counts a dispatch. Returns false if it is time to poll for external events, which a scheduler step does.
 SENNIT_INLINE bool parallel_dispatch(parallel_worker& w) noexcept {
   return !w.dispatches.count();
 }
 
 // Like parallel_dispatch, but counts nothing when it returns false.
-SENNIT_INLINE bool parallel_dispatch_if_quiet(dispatching& w) noexcept {
+SENNIT_INLINE bool parallel_dispatch_unless_poll_due(dispatching& w) noexcept {
   if (!w.dispatches.count()) [[likely]]
     return true;
   w.dispatches.take_back();
@@ -181,14 +182,14 @@ SENNIT_INLINE bool parallel_may_dispatch(const parallel_worker& w) noexcept {
 }
 
 // The first action of a fiber after another one has entered it.
-SENNIT_INLINE parallel_worker& has_arrived() noexcept {
+SENNIT_INLINE parallel_worker& finish_switch() noexcept {
   parallel_worker& here = running_parallel();
-  here.ring.say_left();
+  here.ring.clear_leaving();
   return here;
 }
 
 // For a conjunction of conditions: a mere hint that each is likely does not suffice for the compiler.
-SENNIT_INLINE bool surely(bool condition) noexcept {
+SENNIT_INLINE bool likely_always(bool condition) noexcept {
   return __builtin_expect_with_probability(condition, 1, 1.0) != 0;
 }
 
@@ -204,16 +205,17 @@ SENNIT_INLINE void parallel_yield(parallel_worker& w) {
   dispatching* here = &w;
   asm("" : "+r"(here));
   fiber* next;
-  if (direct_entry && surely(here->plain) && surely(!here->ring.slot_taken()) &&
-      surely((self->flags.unusual & yields_away) == 0) && surely(parallel_dispatch_if_quiet(*here))) {
+  if (direct_entry && likely_always(here->plain) && likely_always(!here->ring.next_slot_taken()) &&
+      likely_always((self->flags.slow_path & has_yield_continuation) == 0) &&
+      likely_always(parallel_dispatch_unless_poll_due(*here))) {
     next = here->ring.rotate(self);
   } else {
-    next = parallel_give_way(w, *self);
+    next = parallel_try_yield(w, *self);
     if (next == nullptr) {
-      const std::uintptr_t told = suspend(w, sennit_decide_parallel_yield, &w);
-      has_arrived();
-      if (told != 0) [[unlikely]]
-        leave_by_yield(told);
+      const std::uintptr_t word = suspend(w, sennit_dispatch_parallel_yield, &w);
+      finish_switch();
+      if (word != 0) [[unlikely]]
+        finish_interrupted_yield(word);
       return;
     }
   }
@@ -222,16 +224,16 @@ SENNIT_INLINE void parallel_yield(parallel_worker& w) {
   count_block(yield_reason);
   w.ready.current = next;
   switch_context(*self, entering(w, *next));
-  has_arrived();
+  finish_switch();
 }
 
-// Like parallel_next. The usual case, the fiber in the slot, is inline.
+// Like parallel_next. The usual case, the fiber in the next slot, is inline.
 SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept {
-  if (parallel_may_dispatch(w) && (w.slot_left != 0 || w.ring.owned() == 0)) [[likely]] {
-    if (fiber* const woken = w.ring.take_slot()) [[likely]] {
+  if (parallel_may_dispatch(w) && (w.next_slot_left != 0 || w.ring.owned() == 0)) [[likely]] {
+    if (fiber* const woken = w.ring.take_next_slot()) [[likely]] {
       parallel_dispatch(w);
       if (w.ring.owned() != 0)  // otherwise no fiber waits
-        --w.slot_left;
+        --w.next_slot_left;
       w.ready.current = woken;
       return entering(w, *woken);
     }
@@ -241,17 +243,17 @@ SENNIT_INLINE sennit_decision parallel_next_quickly(parallel_worker& w) noexcept
 
 // The scheduler step for an ordinary block, when the fiber need not leave.
 template <class File>
-SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& f, File&& file) {
+SENNIT_INLINE sennit_decision parallel_dispatch_filing(parallel_worker& w, fiber& f, File&& file) {
   w.ready.current = nullptr;
   f.since = w.parks_at;
-  const fiber* behind_next = nullptr;
+  const fiber* after_next = nullptr;
   if (many_fibers.load(std::memory_order_relaxed)) [[unlikely]]
-    behind_next = note_follower(f, w.ring.seems_next());
+    after_next = note_successor(f, w.ring.seems_next());
   const char* const reason = counting ? f.site->reason : nullptr;
   if (file(f)) [[likely]] {
     count_block(reason);
-    if (behind_next != nullptr) [[unlikely]]
-      fetch_followers(behind_next);
+    if (after_next != nullptr) [[unlikely]]
+      prefetch_successors(after_next);
     return parallel_next_quickly(w);
   }
   w.ready.current = &f;
@@ -259,18 +261,18 @@ SENNIT_INLINE sennit_decision parallel_decide_filing(parallel_worker& w, fiber& 
   return {f.context, f.word};
 }
 // Replaces that step while the runtime ends: the fiber may have to unwind instead of waiting.
-[[gnu::cold]] sennit_decision parallel_decide_at_end(parallel_worker& w,
-                                                     bool (*file)(void* argument, fiber& f),
-                                                     void* argument) noexcept;
+[[gnu::cold]] sennit_decision parallel_dispatch_at_end(parallel_worker& w,
+                                                       bool (*file)(void* argument, fiber& f),
+                                                       void* argument) noexcept;
 template <class File>
-sennit_decision parallel_decide_block(sennit_context self, void* argument) {
+sennit_decision parallel_dispatch_block(sennit_context self, void* argument) {
   parallel_worker& w = running_parallel();
   fiber& f = *w.ready.current;
   f.context = self;
   if (w.unwinding) [[unlikely]]
-    return parallel_decide_at_end(
+    return parallel_dispatch_at_end(
         w, [](void* at, fiber& blocks) { return (*static_cast<File*>(at))(blocks); }, argument);
-  return parallel_decide_filing(w, f, *static_cast<File*>(argument));
+  return parallel_dispatch_filing(w, f, *static_cast<File*>(argument));
 }
 
 // Blocks the running fiber. `file(fiber)` is called after it has left its stack, and puts it where its waker
@@ -285,12 +287,12 @@ SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site,
   self->site = &site;
   self->flags.status = fiber_status::parked;
   count_site();
-  const std::uintptr_t word = suspend(w, parallel_decide_block<File>, &file);
-  parallel_worker& here = has_arrived();
+  const std::uintptr_t word = suspend(w, parallel_dispatch_block<File>, &file);
+  parallel_worker& here = finish_switch();
   here.ready.current->word = 0;  // it was arbitrary; a yield returns it, or a fiber is entered with it
   *here.error_number = kept;
   if (here.unwinding) [[unlikely]]
-    return leave_if_told(here, word);
+    return throw_if_shutting_down(here, word);
   return word;
 }
 
@@ -300,23 +302,23 @@ SENNIT_INLINE std::uintptr_t parallel_block(parallel_worker& w, wait_site& site,
 inline constexpr std::uintptr_t ended_not_yet = 0;
 inline constexpr std::uintptr_t ended_already = 1;
 inline constexpr std::uintptr_t ended_unobserved = 2;  // not yet, and no joiner will come
-// Set if the waiter is a claimed_waiter. It may give up, and be gone, until it is taken out of the word.
-inline constexpr std::uintptr_t ended_claimed = 4;
+// Set if the waiter is a multi_wait_node. It may give up, and be gone, until it is taken out of the word.
+inline constexpr std::uintptr_t ended_multi = 4;
 
 // A fiber's word names the child that it has entered by spawn_now, until it resumes. Another worker may own
 // the fiber by now, and write there: taking the fiber off the ring confirms what was read. (ThreadSanitizer
 // would report this read, but has no direct entry.) The lowest bit distinguishes it from older contents: the
 // place of an offer, or a joined fiber.
-SENNIT_INLINE void parallel_say_entering(fiber& parent, const fiber& child) noexcept {
+SENNIT_INLINE void mark_entering(fiber& parent, const fiber& child) noexcept {
   std::atomic_ref(parent.word).store(reinterpret_cast<std::uintptr_t>(&child) + 1, std::memory_order_relaxed);
 }
-SENNIT_INLINE void parallel_say_entered(fiber& parent) noexcept {
+SENNIT_INLINE void clear_entering(fiber& parent) noexcept {
   std::atomic_ref(parent.word).store(0, std::memory_order_relaxed);
 }
-SENNIT_INLINE bool parallel_is_entering(fiber& parent) noexcept {
+SENNIT_INLINE bool is_entering(fiber& parent) noexcept {
   return (std::atomic_ref(parent.word).load(std::memory_order_relaxed) & 1) != 0;
 }
-SENNIT_INLINE bool parallel_is_entering(fiber& parent, const fiber& child) noexcept {
+SENNIT_INLINE bool is_entering(fiber& parent, const fiber& child) noexcept {
   return std::atomic_ref(parent.word).load(std::memory_order_relaxed) ==
          reinterpret_cast<std::uintptr_t>(&child) + 1;
 }
@@ -330,7 +332,7 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
 template <class Body>
 sennit_decision parallel_round(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
-  parallel_worker& w = has_arrived();
+  parallel_worker& w = finish_switch();
   if constexpr (!direct_entry && !std::is_same_v<Body, resumed>)
     w.ready.current->word = 0;  // set by fiber_loop
   what_is_left<Body> next = run_body<Body>(frame);
@@ -350,12 +352,12 @@ inline constexpr bool may_block_to_copy = !std::is_trivially_copyable_v<std::dec
 // Makes a new fiber with a function, not begun yet. `w`: null if the caller is no worker of the runtime.
 template <class Function>
 SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Function&& function,
-                                   stack_wish stack, bool owned) {
+                                   stack_request stack, bool owned) {
   using body = std::decay_t<Function>;
   must_be_callable<body>();
   fiber* f = w != nullptr ? w->idle : nullptr;
   if (f == nullptr || !stack.is_usual()) [[unlikely]]
-    f = parallel_take_slow(of, w, stack.size, stack.memory, stack.guard);
+    f = parallel_allocate_fiber_slow(of, w, stack.size, stack.memory, stack.guard);
   else
     w->idle = f->next;
   coroutine_frame& frame = *f->frame;
@@ -365,13 +367,13 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
     try {
       payload_store<body>(frame, std::forward<Function>(function));
     } catch (...) {
-      parallel_give(*f);
+      parallel_recycle(*f);
       throw;
     }
   }
   fiber_reset(*f, frame, parallel_round<body>, owned);
   if (!stack.is_usual()) [[unlikely]]
-    f->flags.unusual = frame.record.memory.shape != of.usual_stack;
+    f->flags.slow_path = frame.record.memory.shape != of.usual_stack;
   ::new (&f->permit) wait_claim;
   f->ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);
   return *f;
@@ -383,22 +385,22 @@ SENNIT_INLINE void parallel_enter_new(parallel_worker& w, fiber& child) {
   sennit_should_hold_no_lock("calls spawn_now", nullptr);
   fiber* const self = w.ready.current;
   if (direct_entry && parallel_may_dispatch(w)) [[likely]] {
-    w.ring.say_leaving(self);
-    parallel_say_entering(*self, child);
+    w.ring.mark_leaving(self);
+    mark_entering(*self, child);
     if (w.ring.push(self)) [[likely]] {
       parallel_dispatch(w);
       w.ready.current = &child;
-      parallel_share(w);
+      maybe_wake_worker(w);
       switch_context(*self, entering(w, child));
-      parallel_say_entered(*has_arrived().ready.current);
+      clear_entering(*finish_switch().ready.current);
       return;
     }
-    parallel_say_entered(*self);
-    w.ring.say_left();
+    clear_entering(*self);
+    w.ring.clear_leaving();
   }
-  if (suspend(w, sennit_decide_parallel_enter_new, &child) == 1) [[unlikely]]  // the runtime ends
+  if (suspend(w, sennit_dispatch_parallel_enter_new, &child) == 1) [[unlikely]]  // the runtime ends
     throw_forced_unwind();
-  parallel_say_entered(*has_arrived().ready.current);
+  clear_entering(*finish_switch().ready.current);
 }
 
 }  // namespace sennit::detail

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sennit/detail/cont/timed_wait.hpp"
-#include "sennit/detail/rpc/exception_desk.hpp"
+#include "sennit/detail/rpc/fault_dispatcher.hpp"
 #include "sennit/local/scope.hpp"
 #include "sennit/scope.hpp"
 
@@ -19,7 +19,7 @@ namespace sennit::detail {
 /// The members of sennit::exception_server and sennit::local::exception_server.
 template <class Policy>
 class basic_exception_server {
-  using desk = exception_desk<Policy>;
+  using dispatcher = fault_dispatcher<Policy>;
 
 public:
   /// A fault that was received, and whose fiber waits. While it lives, faults of the fiber that has
@@ -52,13 +52,13 @@ public:
 
   private:
     friend basic_exception_server;
-    fault(const std::shared_ptr<desk>& of, time_point deadline) : of_(of), call_(of_->nothing_yet()) {
+    fault(const std::shared_ptr<dispatcher>& of, time_point deadline) : of_(of), call_(of_->nothing_yet()) {
       fault_fill_reserve();
       of_->receive(call_, deadline);
       note();
     }
     // For a receiver that waited without a stack.
-    fault(std::shared_ptr<desk>&& of, typename desk::incoming&& call) noexcept
+    fault(std::shared_ptr<dispatcher>&& of, typename dispatcher::incoming&& call) noexcept
         : of_(std::move(of)), call_(std::move(call)) {
       note();
     }
@@ -70,15 +70,15 @@ public:
         report_ = {};
     }
 
-    const std::shared_ptr<desk> of_;
-    typename desk::incoming call_;
+    const std::shared_ptr<dispatcher> of_;
+    typename dispatcher::incoming call_;
     bool received_;
     fault_report report_;
-    const hook_of_fiber nobody_{unserved};
+    const hook_of_fiber unserved_hook_{unserved};
   };
 
   /// Makes a server without guards.
-  basic_exception_server() : desk_(std::make_shared<desk>()) {}
+  basic_exception_server() : dispatcher_(std::make_shared<dispatcher>()) {}
   /// Closes the server. Fibers may still be returning from receive(), and fibers that it serves may
   /// continue to exist.
   ~basic_exception_server() { close(); }
@@ -89,7 +89,7 @@ public:
   /// The result is empty if the server is closed.
   fault receive() { return receive_until(never); }
   /// Like receive(), but gives up at a deadline. The result is then empty.
-  fault receive_until(std::chrono::steady_clock::time_point deadline) { return fault(desk_, deadline); }
+  fault receive_until(std::chrono::steady_clock::time_point deadline) { return fault(dispatcher_, deadline); }
   /// receive() without a stack, for become(). The fault belongs to the function's call and cannot be kept,
   /// so that the function takes a reference:
   ///
@@ -103,7 +103,7 @@ public:
   /// \endcode
   auto receiving() noexcept {
     fault_fill_reserve();
-    return receive_wait(desk_);
+    return receive_wait(dispatcher_);
   }
   /// receive_until() without a stack, for become(). Otherwise like receiving().
   auto receiving_until(std::chrono::steady_clock::time_point deadline) noexcept {
@@ -112,7 +112,7 @@ public:
   /// Closes the server: waiting and later faults are passed on, and receivers get an empty fault. Faults
   /// that were received may still be answered. May be called again, by any fiber or thread; for a local
   /// server, on its thread.
-  void close() noexcept { desk_->close(); }
+  void close() noexcept { dispatcher_->close(); }
 
 private:
   template <class>
@@ -123,16 +123,17 @@ private:
   friend local::scope;
   std::shared_ptr<const fault_hook> for_scope() const {
     prepare_to_serve();
-    return desk_;
+    return dispatcher_;
   }
 
   class receive_wait : public continuation_wait {
   public:
-    static constexpr const char* reason = desk::receive_reason;
-    explicit receive_wait(const std::shared_ptr<desk>& of) noexcept : of_(of), next_(of->nothing_yet()) {}
+    static constexpr const char* reason = dispatcher::receive_reason;
+    explicit receive_wait(const std::shared_ptr<dispatcher>& of) noexcept
+        : of_(of), next_(of->nothing_yet()) {}
     bool file(fiber& f) noexcept { return file(f, f); }
     bool file(fiber& f, waiter& me) noexcept { return of_->file_receive(next_, f, me); }
-    bool leave(waiter& me) noexcept { return desk::leave_receive(next_, me); }
+    bool leave(waiter& me) noexcept { return dispatcher::leave_receive(next_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
     auto bring(fiber_status) noexcept { return brought{std::move(of_), std::move(next_)}; }
     fault end(fiber&, std::uintptr_t, fiber_status) noexcept {
@@ -141,15 +142,15 @@ private:
 
   private:
     struct brought {
-      std::shared_ptr<desk> of;
-      typename desk::incoming next;
+      std::shared_ptr<dispatcher> of;
+      typename dispatcher::incoming next;
       fault get() noexcept { return fault(std::move(of), std::move(next)); }
     };
-    std::shared_ptr<desk> of_;
-    typename desk::incoming next_;
+    std::shared_ptr<dispatcher> of_;
+    typename dispatcher::incoming next_;
   };
 
-  const std::shared_ptr<desk> desk_;
+  const std::shared_ptr<dispatcher> dispatcher_;
 };
 
 /// The members of sennit::exception_guard and sennit::local::exception_guard.
@@ -158,10 +159,10 @@ class basic_exception_guard {
 public:
   /// Sends the faults of the calling fiber to the server. Makes emergency stacks if there are too few.
   explicit basic_exception_guard(basic_exception_server<Policy>& server)
-      : desk_(server.desk_), hook_(*desk_) {}
+      : dispatcher_(server.dispatcher_), hook_(*dispatcher_) {}
 
 private:
-  const std::shared_ptr<exception_desk<Policy>> desk_;
+  const std::shared_ptr<fault_dispatcher<Policy>> dispatcher_;
   const hook_of_fiber hook_;
 };
 
@@ -186,7 +187,8 @@ template <class Policy>
 class basic_runtime_exception_guard {
 public:
   /// Sends the faults of the calling fiber's runtime to the server.
-  explicit basic_runtime_exception_guard(basic_exception_server<Policy>& server) : hook_(server.desk_) {}
+  explicit basic_runtime_exception_guard(basic_exception_server<Policy>& server)
+      : hook_(server.dispatcher_) {}
 
 private:
   const hook_of_runtime hook_;

@@ -44,7 +44,7 @@ public:
   ~basic_upcall_pool() {
     close();
     for (Fiber& each : fibers_)
-      wait_in_any_case([&each] {
+      wait_uninterruptible([&each] {
         if (each.joinable())
           each.join();
       });

@@ -48,7 +48,7 @@ std::size_t size_of_request(const Request& request) noexcept {
     const no_switch_here<true, switch_in::message_size> meanwhile;
     return message_size(request);
   } else if constexpr (std::ranges::sized_range<const Request>) {
-    const no_switch_here<moves_by_code<Request>, switch_in::message_size> meanwhile;
+    const no_switch_here<has_nontrivial_move<Request>, switch_in::message_size> meanwhile;
     return std::ranges::size(request) * sizeof(std::ranges::range_value_t<const Request>);
   } else {
     return sizeof(Request);
@@ -66,10 +66,10 @@ protected:
   static constexpr const char* receive_reason = "port receive";
   struct record;
   // Under the lock.
-  using moving_request = no_switch_here<moves_by_code<Request>>;
-  using moving_reply = no_switch_here<moves_by_code<Reply>>;
+  using moving_request = no_switch_here<has_nontrivial_move<Request>>;
+  using moving_reply = no_switch_here<has_nontrivial_move<Reply>>;
   // Without it, with a call that the server's side does not know how to answer.
-  using moving_unknown_request = faults_are_fatal<moves_by_code<Request>>;
+  using moving_unknown_request = faults_are_fatal<has_nontrivial_move<Request>>;
 
 public:
   /// A request that a server has received, whose caller waits for the answer. It is empty if the port is
@@ -304,7 +304,7 @@ protected:
   SENNIT_INLINE void receive_by(incoming& next, time_point deadline, const char* reason = receive_reason) {
     for (;;) {
       lock hold(waits_);
-      if (nobody_calls()) [[likely]] {
+      if (no_callers()) [[likely]] {
         hold.pass_on();
         return wait_for_call(next, deadline, nullptr, reason);
       }
@@ -326,11 +326,11 @@ protected:
     lock hold(waits_);
     fiber* caller = nullptr;
     const bool answered = answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
-    const bool let_go = answered && caller == nullptr;
+    const bool release_others = answered && caller == nullptr;
     served.largest_ = largest;
-    if (nobody_calls()) [[likely]] {
+    if (no_callers()) [[likely]] {
       hold.pass_on();
-      wait_for_call(served, never, caller, receive_reason, let_go);
+      wait_for_call(served, never, caller, receive_reason, release_others);
       return bool(served);
     }
     left_behind left;
@@ -345,7 +345,7 @@ protected:
   static bool file_receive(incoming& next, waiter& me) noexcept {
     port_calls& at = *next.port_;
     lock hold(at.waits_);
-    if (at.nobody_calls()) [[likely]] {
+    if (at.no_callers()) [[likely]] {
       at.enter_servers(me, next);
       return true;  // it may be gone once the lock is let go
     }
@@ -426,7 +426,7 @@ protected:
     // Returns when the last call that runs it has ended.
     ~lending() {
       port.close();
-      wait_in_any_case([this] { port.wait_until([this] { return port.inside_ == 0; }); });
+      wait_uninterruptible([this] { port.wait_until([this] { return port.inside_ == 0; }); });
       port.lent_ = nullptr;
     }
     lending(const lending&) = delete;
@@ -441,9 +441,9 @@ protected:
 private:
   // Callers whose waits a receiver ended. wake() readies them after the lock is released.
   struct left_behind {
-    fiber* sender = nullptr;   // its one-way request was received
-    fiber* refused = nullptr;  // the first of the refused callers, linked by `next`
-    bool let_go = false;       // some refused waiters continue by themselves
+    fiber* sender = nullptr;      // its one-way request was received
+    fiber* refused = nullptr;     // the first of the refused callers, linked by `next`
+    bool release_others = false;  // some refused waiters continue by themselves
 
     [[gnu::noinline, gnu::cold]] void refuse(record& call, waiter& w) noexcept {
       fiber* who = nullptr;
@@ -453,7 +453,7 @@ private:
       if (who != nullptr)
         who->next = std::exchange(refused, who);
       else
-        let_go = true;
+        release_others = true;
     }
     SENNIT_INLINE void wake() noexcept {
       if (sender != nullptr)
@@ -463,8 +463,8 @@ private:
         refused = static_cast<fiber*>(first->next);
         lists::wake(first);
       }
-      if (let_go) [[unlikely]]
-        lists::let_go();
+      if (release_others) [[unlikely]]
+        lists::release_taken();
     }
   };
 
@@ -495,7 +495,7 @@ private:
       stand_alone(call, w);
     waits_.unlock();
     if (server == nullptr) [[unlikely]]
-      lists::let_go();
+      lists::release_taken();
     else if (Policy::direct && asked)
       next = server;
     else
@@ -508,23 +508,23 @@ private:
     next = server;
     return waits;
   }
-  // With the lock held, which it releases. `caller`: the fiber that is made ready then, or null. `let_go`:
-  // the caller was taken, and continues by itself.
+  // With the lock held, which it releases. `caller`: the fiber that is made ready then, or null.
+  // `release_others`: the caller was taken, and continues by itself.
   SENNIT_INLINE void wait_for_call(incoming& into, time_point deadline, fiber* caller, const char* reason,
-                                   bool let_go = false) {
+                                   bool release_others = false) {
     waits_.wait_by({reason, this}, deadline,
-                   [this, caller, let_go, into = &into](waiter& w, fiber*& next)
+                   [this, caller, release_others, into = &into](waiter& w, fiber*& next)
                        __attribute__((always_inline)) {
                          fiber* const woken = caller;  // this lambda is on the waiter's stack
-                         const bool lets_go = let_go;
+                         const bool releases_others = release_others;
                          enter_servers(w, *into);
                          waits_.unlock();
                          if (Policy::direct)
                            next = woken;
                          else if (woken != nullptr)
                            lists::wake(woken);
-                         if (lets_go) [[unlikely]]
-                           lists::let_go();
+                         if (releases_others) [[unlikely]]
+                           lists::release_taken();
                          return true;
                        });
   }
@@ -554,7 +554,7 @@ private:
   // ---- With the lock held.
 
   // Returns true if a server must wait for a caller.
-  bool nobody_calls() const noexcept { return callers_.empty() && !closed_; }
+  bool no_callers() const noexcept { return callers_.empty() && !closed_; }
   // A caller must not wait for a server: the port is closed, or callers run the served function.
   bool is_special() const noexcept { return special_; }
   void enter_special(record& call) noexcept {
@@ -605,7 +605,7 @@ private:
       else if (!lists::take(first, left.sender))
         continue;
       else
-        left.let_go |= left.sender == nullptr;
+        left.release_others |= left.sender == nullptr;
       hand(call, into, asked);
       return true;
     }

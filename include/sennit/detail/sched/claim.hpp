@@ -31,9 +31,9 @@ inline constexpr std::uint32_t place_of(claim_state s) noexcept {
 inline constexpr claim_state parked_for_grant{4 + static_cast<std::uint32_t>(claim_state::parked)};
 
 enum class claim_result : std::uint8_t {
-  lost,   // another event has ended the wait
-  early,  // won; the waiter has not parked, and continues by itself
-  parked  // won; the caller must make the waiter ready
+  lost,             // another event has ended the wait
+  won_before_park,  // the waiter has not parked, and continues by itself
+  won               // the caller must make the waiter ready
 };
 
 template <class Memory = native_memory>
@@ -44,12 +44,12 @@ public:
     claim_state seen = state_.load(std::memory_order_relaxed);
     while (seen == claim_state::open || seen == claim_state::parked || seen == parked_for_grant)
       if (state_.compare_exchange_weak(seen, as, std::memory_order_acq_rel, std::memory_order_relaxed))
-        return seen == claim_state::open ? claim_result::early : claim_result::parked;
+        return seen == claim_state::open ? claim_result::won_before_park : claim_result::won;
     return claim_result::lost;
   }
 
   // Ends the wait of a waiter that cannot continue by itself. Returns false if another event makes it ready.
-  bool withdraw() noexcept { return take(claim_state::timed_out) == claim_result::parked; }
+  bool withdraw() noexcept { return take(claim_state::timed_out) == claim_result::won; }
 
   // Called when the waiter has left its stack. Returns false if the wait has ended; state() says how.
   bool park(claim_state as = claim_state::parked) noexcept {

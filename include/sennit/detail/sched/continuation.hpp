@@ -9,8 +9,8 @@
 //     -> the next fiber has no stack, either: call_continuation, stack_attach, right here (handoff)
 //     or entering: stack_for -> round, of a `resumed`: call_continuation
 //
-// A separate block, continuation_far, holds larger data. It also holds the fiber's name, fiber-local values
-// and stack size. Workers keep some of these blocks for reuse.
+// A separate block, continuation_overflow, holds larger data. It also holds the fiber's name, fiber-local
+// values and stack size. Workers keep some of these blocks for reuse.
 //
 // Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6. Functions that begin with stack_ or thread_, and
 // call_continuation, are those of its Figures 3 and 4. The threads of that paper are our fibers.
@@ -39,7 +39,7 @@ namespace detail {
 // not const, so that no linker folds it with an equal one.
 struct continuation_code : wait_site {
   // Runs on the stack that the fiber gets. Takes the data out of its place, attaches the stack, destroys the
-  // continuation_far if there is one, and continues with the function. If the wait, the function and the
+  // continuation_overflow if there is one, and continues with the function. If the wait, the function and the
   // state are trivially destructible, nothing on the stack needs destruction then: leave_frames may leave the
   // frames permanently.
   continuation (*run)(fiber& f, coroutine_frame& frame);
@@ -60,18 +60,18 @@ struct continuation_code : wait_site {
   static constexpr std::size_t no_object = ~std::size_t{0};
 };
 
-struct alignas(16) continuation_far {
+struct alignas(16) continuation_overflow {
   char name[32] = {};
   local_value* locals = nullptr;
   stack_shape stack;           // empty: its worker's
   std::size_t block_size = 0;  // a size of block_pool.hpp
 
   // Makes one with `size` bytes behind it, from the calling worker's pool if possible. Throws std::bad_alloc.
-  static continuation_far* make(std::size_t size);
-  static void destroy(continuation_far* far) noexcept;
+  static continuation_overflow* make(std::size_t size);
+  static void destroy(continuation_overflow* overflow) noexcept;
   void* room() noexcept { return this + 1; }
 };
-static_assert(sizeof(continuation_far) % 16 == 0);
+static_assert(sizeof(continuation_overflow) % 16 == 0);
 
 struct continuation_access;
 class scope_member;
@@ -99,24 +99,24 @@ public:
 private:
   friend struct detail::continuation_access;
 
-  void* at() noexcept { return far_ != nullptr ? far_->room() : room_; }
+  void* at() noexcept { return overflow_ != nullptr ? overflow_->room() : room_; }
   void take(continuation& other) noexcept {
     code_ = std::exchange(other.code_, nullptr);
-    far_ = std::exchange(other.far_, nullptr);
-    if (code_ != nullptr && far_ == nullptr)
+    overflow_ = std::exchange(other.overflow_, nullptr);
+    if (code_ != nullptr && overflow_ == nullptr)
       code_->move(other.room_, room_);
   }
   void drop() noexcept {
     if (code_ != nullptr)
       code_->drop(at());
-    if (far_ != nullptr)
-      detail::continuation_far::destroy(far_);
+    if (overflow_ != nullptr)
+      detail::continuation_overflow::destroy(overflow_);
     code_ = nullptr;
-    far_ = nullptr;
+    overflow_ = nullptr;
   }
 
   detail::continuation_code* code_ = nullptr;
-  detail::continuation_far* far_ = nullptr;
+  detail::continuation_overflow* overflow_ = nullptr;
   alignas(16) std::byte room_[detail::continuation_room];
 };
 
@@ -124,7 +124,7 @@ namespace detail {
 
 // A dump may stop this thread between any two instructions. It follows pointers in a descriptor that is
 // marked stackless or names a frame. So these marks are set after the pointers, and cleared before them.
-inline void say_stackless(fiber& f, bool is) noexcept {
+inline void set_stackless(fiber& f, bool is) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.flags.stackless = is;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -136,7 +136,7 @@ struct continuation_access {
   template <std::size_t size>
   static void* begin(continuation& made) {
     if constexpr (size > continuation_room)
-      return (made.far_ = continuation_far::make(size))->room();
+      return (made.overflow_ = continuation_overflow::make(size))->room();
     else
       return made.room_;
   }
@@ -145,8 +145,8 @@ struct continuation_access {
   // Keeps the fiber's values (name, locals, stack size), if it has any. Throws std::bad_alloc.
   static void keep(continuation& made, const fiber& f);
   SENNIT_INLINE static bool has_values(const fiber& f, const coroutine_frame& frame) noexcept;
-  static void keep_far(continuation& made, const fiber& f);
-  // Like keep_far, but without the scope: for a continuation that the fiber might not use.
+  static void keep_overflow(continuation& made, const fiber& f);
+  // Like keep_overflow, but without the scope: for a continuation that the fiber might not use.
   static void keep_values(continuation& made, const fiber& f);
   // For a fiber of a scope that begins with this continuation. Throws std::bad_alloc.
   static void bind(continuation& made, scope_member& to);
@@ -158,22 +158,22 @@ struct continuation_access {
   static void get(fiber& f, continuation& empty) noexcept;
 
 private:
-  static void make_far(continuation& made);
+  static void make_overflow(continuation& made);
 };
 
 inline void* continuation_access::give(continuation& made, fiber& f) noexcept {
-  continuation_far* const far = std::exchange(made.far_, nullptr);
+  continuation_overflow* const overflow = std::exchange(made.overflow_, nullptr);
   f.frame = nullptr;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.far = far;
+  f.overflow = overflow;
   f.site = std::exchange(made.code_, nullptr);
-  say_stackless(f, true);
-  return far == nullptr ? made.room_ : nullptr;
+  set_stackless(f, true);
+  return overflow == nullptr ? made.room_ : nullptr;
 }
 
 // The place of the code's data.
 inline void* continuation_place(fiber& f) noexcept {
-  return f.far != nullptr ? f.far->room() : f.room();
+  return f.overflow != nullptr ? f.overflow->room() : f.room();
 }
 inline continuation_code& continuation_of(fiber& f) noexcept {
   return static_cast<continuation_code&>(*f.site);
@@ -229,23 +229,24 @@ inline void stack_detach(fiber& f, continuation& next) noexcept {
 // moves to its descriptor, and the worker gets the stack. The fiber is not filed yet.
 void thread_dispatch(sennit_worker& w, fiber& f, sennit_context self) noexcept;
 // Called before a stack is attached. Restores the fiber's values.
-[[gnu::cold]] void attach_values(fiber& f, coroutine_frame& frame, const continuation_far& far) noexcept;
+[[gnu::cold]] void attach_values(fiber& f, coroutine_frame& frame,
+                                 const continuation_overflow& overflow) noexcept;
 // Gives a stack to a running fiber whose continuation has been taken out of its place.
 inline void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
-  const continuation_far* const far = f.far;
+  const continuation_overflow* const overflow = f.overflow;
   f.frame = nullptr;
   f.name[0] = 0;
   frame.own.locals = nullptr;
-  if (far != nullptr) [[unlikely]]
-    attach_values(f, frame, *far);
-  say_stackless(f, false);
+  if (overflow != nullptr) [[unlikely]]
+    attach_values(f, frame, *overflow);
+  set_stackless(f, false);
   f.context = frame.context;
   frame.record.name = f.name;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.frame = &frame;
-  f.flags.unusual |= is_unusual;  // it does not keep this stack
+  f.flags.slow_path |= needs_slow_path;  // it does not keep this stack
   f.word = 0;
-  if (far != nullptr) [[unlikely]]
+  if (overflow != nullptr) [[unlikely]]
     attach_scope(f);
 }
 
@@ -311,7 +312,7 @@ inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) n
 
 // For diagnostics. Called by any thread that may look at the fiber.
 SENNIT_UNSANITIZED inline const char* fiber_name(const fiber& f) noexcept {
-  return !f.flags.stackless ? f.name : f.far != nullptr ? f.far->name : "";
+  return !f.flags.stackless ? f.name : f.overflow != nullptr ? f.overflow->name : "";
 }
 
 }  // namespace detail

@@ -15,7 +15,7 @@ namespace sennit::detail {
 
 // Whether moving and destroying a T runs user code.
 template <class T>
-inline constexpr bool moves_by_code =
+inline constexpr bool has_nontrivial_move =
     !(std::is_trivially_move_constructible_v<T> && std::is_trivially_destructible_v<T>);
 
 // The yield that was requested meanwhile happens at the next check, not now, with the lock held.

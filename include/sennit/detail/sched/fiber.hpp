@@ -67,16 +67,16 @@ struct wait_reason {
 
   const char* text;  // a literal
   // The object's address; 0 if there is none, or more than one. With is_descriptor, the address of a file
-  // descriptor's number; with has_owner, of an object that begins with an owner_note.
+  // descriptor's number; with has_owner, of an object that begins with a lock_owner.
   std::uintptr_t object = 0;
 };
 inline constexpr std::uintptr_t is_descriptor = 1;  // these addresses are aligned to more
 inline constexpr std::uintptr_t has_owner = 2;
 
 // The owner of a lock, for deadlock reports. The owner writes it.
-struct owner_note {
-  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
-  std::uint32_t id = 0;  // the owner's fiber id; 0: the lock keeps none; `nobody`: no fiber is the owner
+struct lock_owner {
+  static constexpr std::uint32_t no_fiber = ~std::uint32_t{0};
+  std::uint32_t id = 0;  // the owner's fiber id; 0: the lock keeps none; `no_fiber`: no fiber is the owner
   void take() noexcept;  // the calling fiber or thread becomes the owner
   // Returns whether the calling fiber holds the lock and no stop can end its waits. Returns false outside of
   // fibers, and if the lock keeps no owner.
@@ -97,25 +97,25 @@ inline constexpr char fiber_kind[] = "fiber";
 inline constexpr const char* join_reason = "join";
 inline constexpr const char* yield_reason = "yield";
 
-// The notification of a fiber that its runtime ends.
-enum class telling : std::uint8_t {
-  nothing,
-  due,  // it must leave at its next wait
-  done  // it was notified, and is not notified again
+// Whether a fiber has been notified that its runtime ends.
+enum class shutdown_state : std::uint8_t {
+  none,
+  pending,   // it must leave at its next wait
+  delivered  // it was notified, and is not notified again
 };
 
 enum class waiter_kind : std::uint8_t {
   fiber,
-  claimed,         // a claimed_waiter (wait.hpp): several events may end the wait
+  multi,           // a multi_wait_node (wait.hpp): several events may end the wait
   pinned_fiber,    // (parallel runtimes) runs on one worker only
-  scattered_fiber  // (tests) moves to another worker whenever it becomes ready
+  migrating_fiber  // (tests) moves to another worker whenever it becomes ready
 };
 
 inline constexpr bool says_parked(fiber_status s) noexcept {
   return s >= fiber_status::parked && s <= fiber_status::joining;
 }
 
-inline bool owner_note::blocks_caller() const noexcept {
+inline bool lock_owner::blocks_caller() const noexcept {
   // It is read once, since the holder may unlock meanwhile. Then it is 0, and so may be the caller's number.
   const std::uint32_t holder = look(id);
   return holder != 0 && is_of_caller(holder);
@@ -123,10 +123,10 @@ inline bool owner_note::blocks_caller() const noexcept {
 
 // Bits of fiber_flags::unusual.
 enum : std::uint8_t {
-  is_unusual = 1,   // has a name, an error, no stack or one of another size, or was made to leave
-  yields_away = 2,  // has a yield continuation (continuation.hpp), which its yields must use
-  is_of_scope = 4,  // has a scope_member among its fiber-local values
-  has_error = 8,    // ended with an exception
+  needs_slow_path = 1,         // has a name, an error, no stack or one of another size, or was made to leave
+  has_yield_continuation = 2,  // has a yield continuation (continuation.hpp), which its yields must use
+  is_of_scope = 4,             // has a scope_member among its fiber-local values
+  has_error = 8,               // ended with an exception
 };
 
 // A spawn resets these in one store.
@@ -136,8 +136,8 @@ struct fiber_flags {
   bool stackless = false;       // has blocked with a continuation (continuation.hpp)
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool stoppable = false;       // has guards or shields (stop.hpp)
-  std::uint8_t unusual = 0;     // not 0: not reusable as it is
-  telling told = telling::nothing;
+  std::uint8_t slow_path = 0;   // not 0: not reusable as it is
+  shutdown_state shutdown = shutdown_state::none;
   waiter_kind kind = waiter_kind::fiber;
 };
 static_assert(sizeof(fiber_flags) == 8);
@@ -170,24 +170,24 @@ struct wait_site {
   bool (*withdraw)(wait_site& site, fiber& f) noexcept = nullptr;
 };
 
-struct continuation_far;
+struct continuation_overflow;
 
 // When a fiber parked, and, in a parallel runtime, which fiber ran next, in one word. The lowest bit is 1,
 // which distinguishes the word from an address. Above it, there is a time in units of 65,536 ns (unambiguous
-// for 208 days), then the signed distance to the follower's descriptor. Distance 0: no follower yet, or one
+// for 208 days), then the signed distance to the successor's descriptor. Distance 0: no successor yet, or one
 // that is too far away.
 inline constexpr unsigned park_unit = 16;  // log2, ns
-inline constexpr unsigned park_bits = 40;  // below the follower
+inline constexpr unsigned park_bits = 40;  // below the successor
 inline constexpr std::uint64_t park_times = (std::uint64_t{1} << park_bits) - 1;
 constexpr std::uint64_t parked_at(std::uint64_t monotonic) noexcept {
   return ((monotonic >> park_unit << 1) | 1) & park_times;
 }
-constexpr std::ptrdiff_t follower_in(std::uint64_t parked) noexcept {
+constexpr std::ptrdiff_t successor_in(std::uint64_t parked) noexcept {
   return parked % 2 != 0 ? static_cast<std::ptrdiff_t>(static_cast<std::int64_t>(parked) >> park_bits) : 0;
 }
-constexpr std::uint64_t with_follower(std::uint64_t parked, std::ptrdiff_t apart) noexcept {
+constexpr std::uint64_t with_successor(std::uint64_t parked, std::ptrdiff_t apart) noexcept {
   const std::uint64_t both = parked | static_cast<std::uint64_t>(apart) << park_bits;
-  return follower_in(both) == apart ? both : parked;
+  return successor_in(both) == apart ? both : parked;
 }
 // Returns how long ago that was, in ns. Returns -1 if the word holds no time, or the caller's clock is
 // behind.
@@ -202,7 +202,7 @@ struct alignas(128) fiber : waiter {
   // First line: written when a fiber begins, blocks, wakes, or is switched to. A resume passes the word.
   union {
     sennit_context context = nullptr;  // where it is suspended
-    continuation_far* far;             // stackless: separate data, or null
+    continuation_overflow* overflow;   // stackless: separate data, or null
   };
   union {
     fiber* next = nullptr;  // in the ring, or among idle fibers
@@ -216,7 +216,7 @@ struct alignas(128) fiber : waiter {
     // Local runtimes: the distance to the descriptor of a fiber that ran next after an earlier wait; 0: none
     // yet, or too far away. That fiber may be gone. A descriptor, or zeroes, still lie there. That holds even
     // if this was read from a fiber of a parallel runtime, whose permit is at most parked_for_grant.
-    std::int32_t follower = 0;
+    std::int32_t successor = 0;
     wait_claim permit;  // (parallel runtimes) this_fiber::park and unpark
   };
   std::uint32_t id = 0;  // 0: not assigned yet
@@ -244,8 +244,8 @@ static_assert(sizeof(fiber) == 128);
 // Returns the exception with which it ended, or null.
 static_assert(sizeof(std::exception_ptr) == sizeof(void*), "it is kept where a pointer lies");
 inline std::exception_ptr* fiber_error(fiber& f) noexcept {
-  return (f.flags.unusual & has_error) != 0 ? std::launder(reinterpret_cast<std::exception_ptr*>(&f.error))
-                                            : nullptr;
+  return (f.flags.slow_path & has_error) != 0 ? std::launder(reinterpret_cast<std::exception_ptr*>(&f.error))
+                                              : nullptr;
 }
 // Returns that exception, and removes it from the fiber.
 inline std::exception_ptr fiber_take_error(fiber& f) noexcept {
@@ -260,26 +260,26 @@ inline std::exception_ptr fiber_take_error(fiber& f) noexcept {
 // Nanoseconds of the monotonic clock. Always odd, to distinguish it from an address.
 std::uint64_t monotonic_now() noexcept;
 
-// Returns its stack. Returns null for a host, and for a fiber without a stack (moves of its state run before
-// one is attached).
+// Returns its stack. Returns null for a main fiber, and for a fiber without a stack (moves of its state run
+// before one is attached).
 inline coroutine_frame* fiber_frame(const fiber& f) noexcept {
   return f.flags.stackless ? nullptr : f.frame;
 }
 
 SENNIT_INLINE void list_push_back(waiter_list& list, waiter& w) {
   wait_node* last = list.previous;
-  store_in_turn(w.previous, last);
-  store_in_turn(w.next, &list);
-  store_in_turn(list.previous, &w);
-  store_in_turn(last->next, &w);
+  store_in_order(w.previous, last);
+  store_in_order(w.next, &list);
+  store_in_order(list.previous, &w);
+  store_in_order(last->next, &w);
 }
 
 inline void list_push_front(waiter_list& list, waiter& w) {
   wait_node* first = list.next;
-  store_in_turn(w.next, first);
-  store_in_turn(w.previous, &list);
-  store_in_turn(list.next, &w);
-  store_in_turn(first->previous, &w);
+  store_in_order(w.next, first);
+  store_in_order(w.previous, &list);
+  store_in_order(list.next, &w);
+  store_in_order(first->previous, &w);
 }
 
 SENNIT_INLINE waiter& list_pop_front(waiter_list& list) {

@@ -56,9 +56,9 @@ void forget_yield_continuation() noexcept;
 
 // ---- observe.
 
-// A thread that begins to be a worker waits while workers are held (src/observe/stopped_workers.cpp).
-inline constinit std::atomic<int> workers_are_held{0};
-[[gnu::cold]] void wait_until_let_go() noexcept;
+// A thread that begins to be a worker waits while workers are held (src/observe/stop_the_world.cpp).
+inline constinit std::atomic<int> world_is_stopped{0};
+[[gnu::cold]] void wait_until_resumed() noexcept;
 
 // Makes the linker include the functions that note pthread locks, where they exist: it takes only referenced
 // objects from an archive (src/observe/held_locks.cpp).

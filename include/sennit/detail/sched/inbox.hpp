@@ -48,9 +48,9 @@ public:
   // ---- Only the worker.
 
   // From now on posts wake the worker. still_empty() sees the ones that came before.
-  void say_asleep() noexcept { sleeping_.exchange(true, std::memory_order_seq_cst); }
+  void mark_asleep() noexcept { sleeping_.exchange(true, std::memory_order_seq_cst); }
   bool still_empty() const noexcept { return newest_.load(std::memory_order_seq_cst) == nullptr; }
-  void say_awake() noexcept { sleeping_.store(false, std::memory_order_relaxed); }
+  void mark_awake() noexcept { sleeping_.store(false, std::memory_order_relaxed); }
 
 private:
   typename Memory::template atomic<Node*> newest_{nullptr};

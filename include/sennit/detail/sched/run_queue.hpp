@@ -9,14 +9,15 @@
 // running fiber leaves, so one link per fiber is enough.
 //
 //   fifo    Ready fibers go to the tail, except the one woken last, which probably uses the data that its
-//           waker just touched. It waits beside the ring, in the slot, and runs first. When its waker blocks,
-//           it takes the waker's place. While others wait in the ring, the slot is used at most slot_budget
-//           times in a row, so that two fibers that wake each other cannot keep them waiting.
-//   lifo    Ready fibers go to the head. The first one is in the slot, if it is new.
+//           waker just touched. It waits beside the ring, in the next slot, and runs first. When its waker
+//           blocks, it takes the waker's place. While others wait in the ring, the next slot is used at most
+//           next_slot_budget times in a row, so that two fibers that wake each other cannot keep them
+//           waiting.
+//   lifo    Ready fibers go to the head. The first one is in the next slot, if it is new.
 //   hybrid  The fiber woken last runs first, as with fifo. So does a fiber that has yielded, by way of the
-//           slot. After a limited number of such uses, all fibers become ready in the ring, until every fiber
-//           queued there has run. Then it starts again. The limit is twice the number of fibers that had to
-//           wait, but at least hybrid_adds.
+//           next slot. After a limited number of such uses, all fibers become ready in the ring, until every
+//           fiber queued there has run. Then it starts again. The limit is twice the number of fibers that
+//           had to wait, but at least hybrid_adds.
 //
 // Measured against a ring buffer of pointers: a yield costs 6 to 7 cycles here, 8 to 12 there. In the buffer,
 // the next yield loads what one has stored, through two indices that are themselves stored and loaded.
@@ -34,7 +35,7 @@
 
 namespace sennit::detail {
 
-inline constexpr int slot_budget = 16;
+inline constexpr int next_slot_budget = 16;
 inline constexpr unsigned hybrid_adds = 128;
 inline constexpr unsigned hybrid_adds_each = 2;  // for each fiber that had to wait
 
@@ -56,7 +57,7 @@ public:
   // For other threads; the answer may be wrong. Returns whether one fiber runs and another is ready.
   SENNIT_UNSANITIZED bool seems_to_have_others() const noexcept {
     const fiber* const runs = look(current);
-    const fiber* const woken = look(slot_);
+    const fiber* const woken = look(next_slot_);
     return runs != nullptr && (look(runs->next) != runs || (woken != nullptr && woken != look(none_)));
   }
   // Returns the next fiber in the ring, or null.
@@ -66,16 +67,16 @@ public:
   }
 
   // Returns the ready fiber that is not in the ring, or null.
-  const fiber* beside() const { return slot_taken() ? slot_ : nullptr; }
+  const fiber* beside() const { return next_slot_taken() ? next_slot_ : nullptr; }
 
   // All ready fibers are in the ring, in the order in which they became ready: a yield is one step. (Such a
-  // step does not renew the slot's budget. Woken fibers may have to wait a little earlier.)
-  bool plain() const { return slot_ == nullptr; }
+  // step does not renew the next slot's budget. Woken fibers may have to wait a little earlier.)
+  bool plain() const { return next_slot_ == nullptr; }
 
   // Adds a fiber that became ready by itself, or in its turn.
   SENNIT_INLINE void add(fiber* f) {
     if (policy_ == run_policy::lifo) [[unlikely]]
-      make_way(f);
+      displace_next_slot(f);
     else
       push_tail(f);
   }
@@ -83,7 +84,7 @@ public:
   // Like add(), for a caller that runs in a fiber: the ring then has a tail.
   SENNIT_INLINE void add_by_running(fiber* f) {
     if (policy_ == run_policy::lifo) [[unlikely]]
-      make_way(f);
+      displace_next_slot(f);
     else
       push_behind(tail_, f);
   }
@@ -93,10 +94,10 @@ public:
 
   // Adds a fiber that the running one has woken.
   SENNIT_INLINE void add_woken(fiber* f) {
-    if (slot_ != nullptr) [[unlikely]]
-      make_way(f);
+    if (next_slot_ != nullptr) [[unlikely]]
+      displace_next_slot(f);
     else
-      slot_ = f;
+      next_slot_ = f;
   }
 
   // The running fiber yields. Returns the next fiber, already current: itself if there is no other one.
@@ -109,20 +110,22 @@ public:
 
   // The running fiber, `self`, leaves the ring. Returns the next fiber, already current. Returns null without
   // a change if next() must decide.
-  SENNIT_INLINE fiber* step_off(fiber& self) {
-    fiber* const next = step_off_quickly(self);
-    return next != nullptr ? next : step_off_otherwise(self);
+  SENNIT_INLINE fiber* pop_current(fiber& self) {
+    fiber* const next = try_pop_current_fast(self);
+    return next != nullptr ? next : pop_current_fallback(self);
   }
-  fiber* step_off_otherwise(fiber& self) { return slot_ == nullptr ? nullptr : step_off_slow(self); }
+  fiber* pop_current_fallback(fiber& self) {
+    return next_slot_ == nullptr ? nullptr : pop_current_slow(self);
+  }
 
-  // The inline part of step_off(). Returns null if step_off_otherwise() must decide.
-  SENNIT_INLINE fiber* step_off_quickly(fiber& self) {
-    if (fiber* const woken = slot_; woken != nullptr) {
+  // The inline part of pop_current(). Returns null if pop_current_fallback() must decide.
+  SENNIT_INLINE fiber* try_pop_current_fast(fiber& self) {
+    if (fiber* const woken = next_slot_; woken != nullptr) {
       fiber* const none = none_;
       fiber* const next = self.next;  // read here, so that it is read only once
       if (woken == none || !may_pass(self, next)) [[unlikely]]
         return nullptr;
-      store_in_turn(slot_, none);
+      store_in_order(next_slot_, none);
       replace(self, next, *woken);
       return woken;
     }
@@ -131,19 +134,19 @@ public:
       return nullptr;
     if (next == nullptr)
       __builtin_unreachable();
-    if (budget_ != slot_budget) [[unlikely]]  // a read costs less than a store
-      budget_ = slot_budget;
+    if (budget_ != next_slot_budget) [[unlikely]]  // a read costs less than a store
+      budget_ = next_slot_budget;
     fiber* const tail = tail_;
-    store_in_turn(current, next);
-    store_in_turn(tail->next, next);
+    store_in_order(current, next);
+    store_in_order(tail->next, next);
     return next;
   }
 
-  // Like step_off(), when the running fiber has woken another one that runs next.
-  SENNIT_INLINE fiber* step_off_to(fiber& self, fiber& woken) {
+  // Like pop_current(), when the running fiber has woken another one that runs next.
+  SENNIT_INLINE fiber* pop_current_to(fiber& self, fiber& woken) {
     fiber* const next = self.next;
-    if (slot_ != nullptr || !may_pass(self, next)) [[unlikely]]
-      return step_off_to_slow(self, woken);
+    if (next_slot_ != nullptr || !may_pass(self, next)) [[unlikely]]
+      return pop_current_to_slow(self, woken);
     replace(self, next, woken);
     return &woken;
   }
@@ -165,7 +168,7 @@ public:
 
   // When no fiber runs: returns the next one, already current, or null if none is ready.
   SENNIT_INLINE fiber* next() {
-    fiber* const woken = slot_;
+    fiber* const woken = next_slot_;
     if (woken == none_) [[unlikely]]
       return next_slow();
     if (fiber* const tail = tail_; tail == nullptr) {
@@ -175,7 +178,7 @@ public:
         return next_slow();
       woken->next = std::exchange(tail->next, woken);
     }
-    slot_ = none_;
+    next_slot_ = none_;
     return current = woken;
   }
 
@@ -187,13 +190,13 @@ private:
 
   SENNIT_INLINE void replace(fiber& self, fiber* next, fiber& f) {
     if (next == &self) [[likely]] {
-      store_in_turn(tail_, &f);
+      store_in_order(tail_, &f);
       next = &f;
     } else {
-      store_in_turn(tail_->next, &f);
+      store_in_order(tail_->next, &f);
     }
-    store_in_turn(current, &f);
-    store_in_turn(f.next, next);
+    store_in_order(current, &f);
+    store_in_order(f.next, next);
   }
 
   // Returns whether a fiber outside of the ring may take the place of the running one, whose next is `next`.
@@ -216,27 +219,27 @@ private:
   }
 
   void push_head(fiber* f);
-  bool slot_taken() const { return slot_ != none_; }
+  bool next_slot_taken() const { return next_slot_ != none_; }
   void should_be_local() const noexcept;
-  void make_way(fiber* f);
-  void empty_slot();
+  void displace_next_slot(fiber* f);
+  void empty_next_slot();
   bool may_go_first();
   void begin_turns();
   void had_turn();
   fiber* rotate_slow();
-  fiber* step_off_slow(fiber& self);
-  fiber* step_off_to_slow(fiber& self, fiber& woken);
+  fiber* pop_current_slow(fiber& self);
+  fiber* pop_current_to_slow(fiber& self, fiber& woken);
   fiber* next_slow();
 
   static fiber by_policy_;
   static fiber elsewhere_;
 
   fiber* tail_ = nullptr;
-  fiber* slot_;  // the fiber that runs first, which is not in the ring; or none_
-  fiber* none_;  // null for fifo; &by_policy_ for other policies, so that the slot is never null, and one
-                 // test detects all that is not plain; &elsewhere_ after refuse()
-  int budget_ = slot_budget;  // how often the slot's fiber may still pass the ring; at least once if the
-                              // policy is not fifo, which counts by itself
+  fiber* next_slot_;  // the fiber that runs first, which is not in the ring; or none_
+  fiber* none_;  // null for fifo; &by_policy_ for other policies, so that the next slot is never null, and
+                 // one test detects all that is not plain; &elsewhere_ after refuse()
+  int budget_ = next_slot_budget;  // how often the next slot's fiber may still pass the ring; at least once
+                                   // if the policy is not fifo, which counts by itself
   run_policy policy_;
   std::uint8_t add_costs_;            // subtracted from adds_left_ for each use
   unsigned adds_left_ = hybrid_adds;  // hybrid: how many may still run first

@@ -18,7 +18,7 @@ namespace sennit::detail {
 [[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr error);
 
 // Returns a finished fiber with a stack for a new one. Throws as fiber_spawn.
-[[gnu::cold]] fiber* fiber_take_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard);
+[[gnu::cold]] fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard);
 
 // Makes a new descriptor with a stack for a worker.
 fiber* fiber_make_with_stack(worker& w, const stack_source& stack);
@@ -36,10 +36,10 @@ using body_destroyer = void (*)(coroutine_frame& frame);
 [[noreturn, gnu::cold]] void fiber_would_not_end(const fiber& f, const char* reason) noexcept;
 
 // Take back a fiber to which no handle refers.
-[[gnu::cold]] void fiber_give_slow(worker& w, fiber& f) noexcept;
-SENNIT_INLINE void fiber_give(worker& w, fiber& f) noexcept {
-  if (f.flags.unusual) [[unlikely]] {
-    fiber_give_slow(w, f);
+[[gnu::cold]] void recycle_fiber_slow(worker& w, fiber& f) noexcept;
+SENNIT_INLINE void recycle_fiber(worker& w, fiber& f) noexcept {
+  if (f.flags.slow_path) [[unlikely]] {
+    recycle_fiber_slow(w, f);
     return;
   }
   f.next = w.idle;
@@ -50,14 +50,14 @@ SENNIT_INLINE void fiber_give(worker& w, fiber& f) noexcept {
 void fiber_detach_frame(worker& w, fiber& f) noexcept;
 // Returns a stack with a fiber's run loop: an idle one, or a new one. Throws as fiber_spawn. Fibers that
 // begin with a stack leave `leave` idle ones for stackless fibers, which could not handle a lack of memory.
-coroutine_frame& frame_take(worker& w, const stack_source& stack, std::size_t leave = 1);
+coroutine_frame& acquire_stack(worker& w, const stack_source& stack, std::size_t leave = 1);
 #if defined(SENNIT_SANITIZED)
 // The frames on the stack were left: its run loop must begin anew. Not called on that stack.
 void frame_restart(coroutine_frame& frame) noexcept;
 #endif
-// frame_keep(): the worker keeps a stack that no fiber uses, or it goes back to the stack room.
-void frame_keep(worker& w, coroutine_frame& frame) noexcept;
-void frame_drop(coroutine_frame& frame) noexcept;
+// cache_stack(): the worker keeps a stack that no fiber uses, or it goes back to the stack room.
+void cache_stack(worker& w, coroutine_frame& frame) noexcept;
+void destroy_stack(coroutine_frame& frame) noexcept;
 
 // Ends the fiber's park, or its next one.
 SENNIT_INLINE void fiber_unpark(fiber& f) noexcept {
@@ -66,8 +66,8 @@ SENNIT_INLINE void fiber_unpark(fiber& f) noexcept {
     unpark(f, 0);
 }
 
-// Runs the worker on the calling thread until the host may continue.
-void host_run(worker& w) noexcept;
+// Runs the worker on the calling thread until the main fiber may continue.
+void bind_and_run(worker& w) noexcept;
 void worker_post(worker& w, posted* post) noexcept;
 void worker_unwind(worker& w) noexcept;
 // Keeps at most the first 31 bytes.
@@ -120,16 +120,16 @@ template <class Function>
 using fiber_result = std::conditional_t<may_become<Function>, void, result_if_callable<Function>>;
 
 // Sets the fiber's exception aside while destructors run. They may wait, and waits use the same place.
-class error_aside {
+class saved_error {
 public:
-  explicit error_aside(fiber& f) noexcept
+  explicit saved_error(fiber& f) noexcept
       : fiber_(f), error_(fiber_error(f) != nullptr ? f.error : nullptr) {}
-  ~error_aside() {
+  ~saved_error() {
     if (error_ != nullptr)
       fiber_.error = error_;
   }
-  error_aside(const error_aside&) = delete;
-  error_aside& operator=(const error_aside&) = delete;
+  saved_error(const saved_error&) = delete;
+  saved_error& operator=(const saved_error&) = delete;
 
 private:
   fiber& fiber_;
@@ -141,7 +141,7 @@ template <class Body>
   if constexpr (fits_payload<Body> && std::is_trivially_destructible_v<Body>) {
     payload_destroy<Body>(frame);
   } else {
-    const error_aside meanwhile(current_fiber());
+    const saved_error meanwhile(current_fiber());
     payload_destroy<Body>(frame);
   }
 }
@@ -179,11 +179,11 @@ template <class Body>
 template <class Body>
 [[gnu::always_inline]] inline what_is_left<Body> begin_body(coroutine_frame& frame) noexcept {
   fiber& self = current_fiber();
-  if (std::is_same_v<Body, resumed> || self.flags.told != telling::due) [[likely]]
+  if (std::is_same_v<Body, resumed> || self.flags.shutdown != shutdown_state::pending) [[likely]]
     return try_body<Body>(frame);
   if (frame.error != nullptr)
     leave_body(frame, self, destroy_body<Body>);
-  self.flags.unusual |= is_unusual;  // the runtime ends
+  self.flags.slow_path |= needs_slow_path;  // the runtime ends
   return {};
 }
 
@@ -245,7 +245,7 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
 inline bool is_of_usual_size(const worker& w, const coroutine_frame& frame) noexcept {
   return frame.record.memory.shape == w.usual_stack;
 }
-// Returns whether frame_keep() would keep it. A fiber must not give back a stack on which it still stands.
+// Returns whether cache_stack() would keep it. A fiber must not give back a stack on which it still stands.
 inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
   return is_of_usual_size(w, frame) && w.spare_frame_count != most_spare_frames;
 }
@@ -253,9 +253,9 @@ inline bool may_keep(const worker& w, const coroutine_frame& frame) noexcept {
 // Nothing is saved, and the worker gets the stack. The round that ends there enters the result.
 SENNIT_INLINE sennit_decision switch_context(worker& w, coroutine_frame& left, fiber& next) {
   if (!may_keep(w, left))
-    suspend(w, sennit_decide_for_current, &left, false);
+    suspend(w, sennit_dispatch_for_current, &left, false);
   count_stacks(-1);
-  frame_keep(w, left);
+  cache_stack(w, left);
   return entering(w, next);
 }
 
@@ -288,12 +288,12 @@ SENNIT_INLINE void fiber_reset(fiber& f, coroutine_frame& frame, sennit_round ro
 // the worker's size. Throws std::system_error or std::bad_alloc if memory or mappings run out, and what
 // copying the function throws.
 template <class Function>
-SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stack, bool owned) {
+SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_request stack, bool owned) {
   using body = std::decay_t<Function>;
   must_be_callable<body>();
   fiber* f = w.idle;
   if (f == nullptr || !stack.is_usual()) [[unlikely]]
-    f = fiber_take_slow(w, stack.size, stack.memory, stack.guard);
+    f = allocate_fiber_slow(w, stack.size, stack.memory, stack.guard);
   else
     w.idle = f->next;
   coroutine_frame& frame = *f->frame;
@@ -303,20 +303,20 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_wish stac
     try {
       payload_store<body>(frame, std::forward<Function>(function));
     } catch (...) {
-      fiber_give(w, *f);
+      recycle_fiber(w, *f);
       throw;
     }
   }
   fiber_reset(*f, frame, fiber_round<body>, owned);
   if (!stack.is_usual()) [[unlikely]]
-    f->flags.unusual = frame.record.memory.shape != w.usual_stack;
+    f->flags.slow_path = frame.record.memory.shape != w.usual_stack;
   f->joiner = nullptr;
   return *f;
 }
 
 // Makes a new fiber, and queues it in its turn.
 template <class Function>
-SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_wish stack, bool owned) {
+SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_request stack, bool owned) {
   fiber& f = fiber_begin(w, std::forward<Function>(function), stack, owned);
   w.ready.add(&f);
   return f;

@@ -19,28 +19,28 @@ class basic_stop_word {
 public:
   // Returns false if a stop was requested before.
   bool enter(std::uintptr_t who) noexcept {
-    std::uintptr_t expected = nobody;
+    std::uintptr_t expected = no_waiter;
     return word_.compare_exchange_strong(expected, who, std::memory_order_release, std::memory_order_acquire);
   }
   // Returns false if a stop was requested meanwhile. Then the requester does not touch the waiter any more.
   bool leave(std::uintptr_t who) noexcept {
-    if (word_.compare_exchange_strong(who, nobody, std::memory_order_relaxed, std::memory_order_relaxed))
+    if (word_.compare_exchange_strong(who, no_waiter, std::memory_order_relaxed, std::memory_order_relaxed))
       return true;
-    while (word_.load(std::memory_order_acquire) != told)
-      Memory::give_way();
+    while (word_.load(std::memory_order_acquire) != delivered)
+      Memory::yield_thread();
     return false;
   }
-  bool is_told() const noexcept { return word_.load(std::memory_order_acquire) - 1 < told; }
+  bool is_requested() const noexcept { return word_.load(std::memory_order_acquire) - 1 < delivered; }
 
   // Returns the waiter, or 0.
-  std::uintptr_t begin_telling() noexcept { return word_.exchange(telling, std::memory_order_acq_rel); }
-  void end_telling() noexcept { word_.store(told, std::memory_order_release); }
+  std::uintptr_t begin_delivery() noexcept { return word_.exchange(delivering, std::memory_order_acq_rel); }
+  void end_delivery() noexcept { word_.store(delivered, std::memory_order_release); }
 
 private:
-  static constexpr std::uintptr_t nobody = 0;
-  static constexpr std::uintptr_t telling = 1;
-  static constexpr std::uintptr_t told = 2;
-  typename Memory::template atomic<std::uintptr_t> word_{nobody};
+  static constexpr std::uintptr_t no_waiter = 0;
+  static constexpr std::uintptr_t delivering = 1;
+  static constexpr std::uintptr_t delivered = 2;
+  typename Memory::template atomic<std::uintptr_t> word_{no_waiter};
 };
 
 }  // namespace sennit::detail

@@ -31,7 +31,7 @@ enum class deadlock_reports : unsigned char {
   return *wanted ? deadlock_reports::likely : deadlock_reports::none;
 }
 
-struct watchdog_wish {
+struct watchdog_options {
   clock::duration stuck_after{0};  // 0, or below: stuck workers are not reported
   deadlock_reports deadlock = deadlock_reports::none;
 
@@ -47,12 +47,12 @@ struct watchdog;  // in watchdog.cpp
 // A request for the watchdog, for its lifetime. Throws std::system_error if no thread can be started.
 class watchdog_use {
 public:
-  explicit watchdog_use(const watchdog_wish& wish);
+  explicit watchdog_use(const watchdog_options& options);
   ~watchdog_use();
   watchdog_use(const watchdog_use&) = delete;
   watchdog_use& operator=(const watchdog_use&) = delete;
 
-  const watchdog_wish wish;
+  const watchdog_options options;
   watchdog* by = nullptr;
   watchdog_use* next = nullptr;
   watchdog_use* previous = nullptr;

@@ -1,5 +1,5 @@
 // A worker runs fibers, one after another, on the thread that entered it. This thread counts as a fiber, too:
-// the host.
+// the main fiber.
 //
 // A fiber that yields, blocks or ends enters its successor directly, without a trip through a scheduler's
 // context. To yield, inline code takes the successor from the queue and switches, without a call and a
@@ -9,9 +9,9 @@
 // left its stack.)
 //
 // If there is no successor, or it is time to poll for external events, the fiber leaves by suspend(). Its
-// context is saved, and a decider runs on the worker's own stack, where it may wait. It ends with a jump into
-// the successor. Sanitizers must see every switch: with them, deciders run in the host's context, and every
-// switch goes through one.
+// context is saved, and a scheduler step runs on the worker's own stack, where it may wait. It ends with a
+// jump into the successor. Sanitizers must see every switch: with them, scheduler steps run in the main
+// fiber's context, and every switch goes through one.
 //
 // Source: Dolan 2013, section 5: "the blocking fiber selects the next fiber to run via a simple subroutine
 // call, and then context switches directly into it".
@@ -26,15 +26,15 @@
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/thread.h"
+#include "sennit/detail/sched/adaptive_poll_interval.hpp"
 #include "sennit/detail/sched/block_pool.hpp"
 #include "sennit/detail/sched/continuation.hpp"
 #include "sennit/detail/sched/driver.hpp"
 #include "sennit/detail/sched/fiber.hpp"
-#include "sennit/detail/sched/followers.hpp"
 #include "sennit/detail/sched/idle_stacks.hpp"
 #include "sennit/detail/sched/inbox.hpp"
-#include "sennit/detail/sched/look_pace.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
+#include "sennit/detail/sched/successor_prefetch.hpp"
 #include "sennit/detail/sched/time_slice.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
@@ -48,9 +48,9 @@ struct parallel_runtime;
 // What a worker does in another way if others steal from it. The table is set once, when the worker is made:
 // the room parallel has another one.
 struct worker_operations {
-  sennit_decider end;     // for a fiber that ends
-  sennit_decider become;  // for a fiber that blocks without a stack
-  sennit_round resumed;   // the round of a fiber that continues on a stack that it did not leave
+  sennit_scheduler_step end;     // for a fiber that ends
+  sennit_scheduler_step become;  // for a fiber that blocks without a stack
+  sennit_round resumed;          // the round of a fiber that continues on a stack that it did not leave
   // For a fiber without frames: it blocks without a stack. Returns what to enter on `frame`.
   sennit_decision (*leave_stack)(sennit_worker& w, coroutine_frame& frame, continuation& next) noexcept;
   // Returns what to enter next. No fiber runs.
@@ -94,7 +94,8 @@ struct sennit_worker {
   sennit::detail::run_queue ready;
   unsigned until_poll = sennit::detail::poll_interval;
   bool unwinding = false;  // the runtime ends
-  void* stack;  // the deciders'; the word at it is the host's context (backtraces of deciders continue there)
+  void* stack;  // the scheduler steps'; the word at it is the main fiber's context (backtraces of scheduler
+                // steps continue there)
   int* error_number = nullptr;  // the errno of the thread that runs it
   std::uint64_t now = 0;        // monotonic_now() at the last poll
   std::uint64_t parks_at = 1;   // parked_at() of that time, for fibers that park before the next poll
@@ -123,22 +124,23 @@ struct sennit_worker {
   sennit::detail::fiber_limit* limit;     // the runtime's
   sennit::detail::block_pool blocks;      // for continuations
   std::atomic<int> thread{0};             // gettid() of the thread that runs it; 0: none does
-  sennit::detail::fiber host;
-  sennit::detail::fiber* host_waits_for = nullptr;  // run(): the host continues when this fiber has finished
-  sennit::detail::time_point host_deadline;         // run_once(): until when to wait for a first event
-  bool host_wanted = false;                         // the host continues at the next dispatch
-  std::atomic<unsigned> rest{0};    // odd: run() waits, and only a post can end that, or a fiber blocks the
-                                    // whole thread; otherwise a count of such waits
-  std::size_t awaited_outside = 0;  // fibers that another thread will certainly wake by a post
+  sennit::detail::fiber main_fiber;
+  sennit::detail::fiber* main_waits_for =
+      nullptr;                               // run(): the main fiber continues when this fiber has finished
+  sennit::detail::time_point main_deadline;  // run_once(): until when to wait for a first event
+  bool main_wanted = false;                  // the main fiber continues at the next dispatch
+  std::atomic<unsigned> rest{0};     // odd: run() waits, and only a post can end that, or a fiber blocks the
+                                     // whole thread; otherwise a count of such waits
+  std::size_t pending_offloads = 0;  // fibers that another thread will certainly wake by a post
   // When to report what keeps the runtime from ending; never: it is not ending, or was reported.
   sennit::detail::time_point end_is_late_at = sennit::detail::never;
   sennit::detail::inbox<sennit::detail::posted> inbox;  // a sleeping worker is woken through its driver
   sennit::detail::delayed_posts delayed;
-  sennit::detail::look_pace pace;
+  sennit::detail::adaptive_poll_interval polling;
   bool yield_deferred = false;  // a forced yield was not possible when requested, and happens later
   sennit::detail::time_slice slice;
-  sennit_context host_context = nullptr;                     // the context of deciders that need one
-  sennit::detail::switch_identity* host_identity = nullptr;  // and its identity for sanitizers
+  sennit_context main_context = nullptr;                     // the context of scheduler steps that need one
+  sennit::detail::switch_identity* main_identity = nullptr;  // and its identity for sanitizers
 #if defined(SENNIT_SANITIZED)
   sennit::detail::coroutine_frame* attached = nullptr;  // the entered fiber's stack, until it is attached
 #endif
@@ -163,7 +165,7 @@ inline constexpr unsigned most_large_stacks = 4;
 void drop_large_stacks(worker& w) noexcept;
 
 inline stack_shape stack_shape_of(const worker& w, const fiber& f) noexcept {
-  return f.far != nullptr && f.far->stack != stack_shape{} ? f.far->stack : w.usual_stack;
+  return f.overflow != nullptr && f.overflow->stack != stack_shape{} ? f.overflow->stack : w.usual_stack;
 }
 inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept {
   if ((f.home->shared != nullptr) != parallel) [[unlikely]]
@@ -174,7 +176,7 @@ inline bool continuation_access::has_values(const fiber& f, const coroutine_fram
 }
 inline void continuation_access::keep(continuation& made, const fiber& f) {
   if (has_values(f, *f.frame)) [[unlikely]]
-    keep_far(made, f);
+    keep_overflow(made, f);
 }
 
 // How many idle stacks a worker keeps.
@@ -239,29 +241,29 @@ SENNIT_INLINE fiber& current_fiber() noexcept {
 }
 
 #if defined(SENNIT_SANITIZED)
-std::uintptr_t suspend_to_host(worker& w, sennit_decider decide, void* argument, bool keep) noexcept;
+std::uintptr_t suspend_to_main(worker& w, sennit_scheduler_step step, void* argument, bool keep) noexcept;
 #endif
 
-// Leaves the running fiber; `decide(context, argument)` returns what to enter. Returns the word of the
+// Leaves the running fiber; `step(context, argument)` returns what to enter. Returns the word of the
 // resume.
-SENNIT_INLINE std::uintptr_t suspend(worker& w, sennit_decider decide, void* argument,
+SENNIT_INLINE std::uintptr_t suspend(worker& w, sennit_scheduler_step step, void* argument,
                                      [[maybe_unused]] bool keep = true) {
 #if defined(SENNIT_SANITIZED)
-  return suspend_to_host(w, decide, argument, keep);
+  return suspend_to_main(w, step, argument, keep);
 #else
-  return sennit_suspend(w.stack, decide, argument);
+  return sennit_suspend(w.stack, step, argument);
 #endif
 }
 
 // Deciders. The argument is the worker.
 extern "C" {
-sennit_decision sennit_decide_host(sennit_context self, void* argument);
-sennit_decision sennit_decide_yield(sennit_context self, void* argument);
-sennit_decision sennit_decide_park(sennit_context self, void* argument);
-sennit_decision sennit_decide_finish(sennit_context self, void* argument);
-sennit_decision sennit_decide_become(sennit_context self, void* argument);
-sennit_decision sennit_decide_after_handoff(sennit_context self, void* left);
-sennit_decision sennit_decide_for_current(sennit_context self, void* left);
+sennit_decision sennit_dispatch_main(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_yield(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_park(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_finish(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_become(sennit_context self, void* argument);
+sennit_decision sennit_dispatch_after_handoff(sennit_context self, void* left);
+sennit_decision sennit_dispatch_for_current(sennit_context self, void* left);
 }
 
 // Returns how to enter a fiber that is already current. A stackless one gets a stack. This must not be the
@@ -273,8 +275,8 @@ SENNIT_INLINE sennit_decision entering(worker& w, fiber& next) noexcept {
 }
 
 // Called when a poll is due. Returns true if there is nothing to poll: the poll then counts as done. Returns
-// false, without a change, if a decider must poll.
-[[gnu::cold]] bool quiet_outside(worker& w) noexcept;
+// false, without a change, if a scheduler step must poll.
+[[gnu::cold]] bool no_external_events(worker& w) noexcept;
 
 #if defined(SENNIT_SANITIZED)
 inline constexpr bool direct_entry = false;
@@ -305,24 +307,25 @@ void note_end_begins(worker& w) noexcept;
 [[gnu::cold]] void report_late_end(worker& w) noexcept;
 
 // Records a poll. Returns the number of dispatches until the next one. This is 1 while the runtime ends, so
-// that no entry is direct, and a decider sees every park and yield.
-unsigned until_next_look(worker& w, look_result what) noexcept;
+// that no entry is direct, and a scheduler step sees every park and yield.
+unsigned until_next_poll(worker& w, poll_result what) noexcept;
 
-// Counts a dispatch. Returns false if a decider must poll before it, or if deciders make every switch here.
+// Counts a dispatch. Returns false if a scheduler step must poll before it, or if scheduler steps make every
+// switch here.
 SENNIT_INLINE bool may_enter_directly(worker& w) noexcept {
   if (--w.until_poll == 0) [[unlikely]]
-    if (!quiet_outside(w))
+    if (!no_external_events(w))
       return false;
   return direct_entry;
 }
 
-// The word that a decider passes to a yielding fiber with a yield continuation: the fiber must leave its
-// frames and continue with that. (Other words: 0, or 1 to unwind.)
-inline constexpr std::uintptr_t told_to_go_on = 2;
+// The word that a scheduler step passes to a yielding fiber with a yield continuation: the fiber must leave
+// its frames and continue with that. (Other words: 0, or 1 to unwind.)
+inline constexpr std::uintptr_t resume_via_continuation = 2;
 
 // The rest of a yield that received a word. Throws forced_unwind, so that the frames are left. The
 // continuation is then kept for try_body. If nothing may be thrown at this moment, yields normally.
-[[gnu::cold]] void leave_by_yield(std::uintptr_t told);
+[[gnu::cold]] void finish_interrupted_yield(std::uintptr_t word);
 
 // In builds with assertions, checks the stack of a fiber that waits or yields: other fibers run next, perhaps
 // on memory that it has overrun.
@@ -341,9 +344,9 @@ SENNIT_INLINE void yield() {
   count_site();
   if (may_enter_directly(w)) [[likely]] {
     fiber* self = w.ready.current;
-    if ((self->flags.unusual & yields_away) == 0) [[likely]] {
+    if ((self->flags.slow_path & has_yield_continuation) == 0) [[likely]] {
       fiber* next = w.ready.rotate();
-      // The word that resumes us is an old one: only a decider makes a yielding fiber unwind.
+      // The word that resumes us is an old one: only a scheduler step makes a yielding fiber unwind.
       if (next != self) {
         count_block(yield_reason);
         switch_context(*self, entering(w, *next));
@@ -351,33 +354,34 @@ SENNIT_INLINE void yield() {
       return;
     }
   }
-  if (const std::uintptr_t told = suspend(w, sennit_decide_yield, &w)) [[unlikely]]
-    leave_by_yield(told);
+  if (const std::uintptr_t word = suspend(w, sennit_dispatch_yield, &w)) [[unlikely]]
+    finish_interrupted_yield(word);
 }
 
-// Leaves the thread's own code (the host) until a decider names the host. `decide`: the first decider.
-void host_leaves(worker& w, sennit_decider decide) noexcept;
+// Runs fibers on the calling thread until a scheduler step returns the main fiber. `step`: the first one.
+void run_fibers(worker& w, sennit_scheduler_step step) noexcept;
 
-// host_enters(): the thread becomes the worker, until host_goes(). Fatal if it cannot.
-void host_enters(worker& w) noexcept;
-void host_goes(worker& w) noexcept;
+// bind_thread(): the thread becomes the worker, until unbind_thread(). Fatal if it cannot.
+void bind_thread(worker& w) noexcept;
+void unbind_thread(worker& w) noexcept;
 
 // The rest of a park while the runtime ends. Returns the word, so that callers need not keep it.
-[[gnu::cold]] std::uintptr_t leave_if_told(const worker& w, std::uintptr_t word);
-// A joiner that must unwind receives `nobody` in place of the ended fiber. It is marked unusual, so that a
-// check for unusual fibers covers it. leave_if_told() throws if `done` is `nobody`.
-struct nobody_done : fiber {
-  constexpr nobody_done() noexcept { flags.unusual = is_unusual; }
+[[gnu::cold]] std::uintptr_t throw_if_shutting_down(const worker& w, std::uintptr_t word);
+// A joiner that must unwind receives `shutdown_sentinel` in place of the ended fiber. It is marked unusual,
+// so that a check for unusual fibers covers it. throw_if_shutting_down() throws if `done` is
+// `shutdown_sentinel`.
+struct shutdown_sentinel_fiber : fiber {
+  constexpr shutdown_sentinel_fiber() noexcept { flags.slow_path = needs_slow_path; }
 };
-extern nobody_done nobody;
-[[gnu::cold]] void leave_if_told(const fiber& done);
+extern shutdown_sentinel_fiber shutdown_sentinel;
+[[gnu::cold]] void throw_if_shutting_down(const fiber& done);
 
 // Called when the awaited action did not happen because its performer has left. Throws at once if the fiber
 // would have to unwind at its next wait.
-[[gnu::cold]] void leave_if_due();
+[[gnu::cold]] void throw_if_shutdown_pending();
 
 // A parked fiber that is in no list any more becomes ready, with the word that is stored in it.
-SENNIT_INLINE void awaken(fiber& f, fiber_status why) {
+SENNIT_INLINE void mark_ready(fiber& f, fiber_status why) {
   assert(f.is_parked());
   f.flags.status = why;
 }
@@ -391,7 +395,7 @@ SENNIT_INLINE void unpark(fiber& f) {
   worker* const w = this_worker();
   if (w != f.home) [[unlikely]]
     return unpark_from_outside(f);
-  awaken(f, fiber_status::notified);
+  mark_ready(f, fiber_status::notified);
   w->ready.add_woken(&f);
 }
 SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
@@ -399,28 +403,28 @@ SENNIT_INLINE void unpark(fiber& f, std::uintptr_t word) {
   unpark(f);
 }
 
-[[gnu::always_inline]] inline void waits_for(fiber& self, const wait_reason& why) noexcept {
-  store_in_turn(self.reason, why.text);
-  store_in_turn(self.object, why.object);
+[[gnu::always_inline]] inline void set_wait_reason(fiber& self, const wait_reason& why) noexcept {
+  store_in_order(self.reason, why.text);
+  store_in_order(self.object, why.object);
 }
-// `self` has left the ring, and `next` is current. If `next` is null, a decider must choose.
-[[gnu::always_inline]] inline sennit_decision left_for(worker& w, fiber& self, fiber_status as,
-                                                       fiber* next) noexcept {
-  store_in_turn(self.flags.status, as);
+// `self` has left the ring, and `next` is current. If `next` is null, a scheduler step must choose.
+[[gnu::always_inline]] inline sennit_decision finish_block(worker& w, fiber& self, fiber_status as,
+                                                           fiber* next) noexcept {
+  store_in_order(self.flags.status, as);
   if (next == nullptr)
     return {};
-  store_in_turn(self.since, w.parks_at);
+  store_in_order(self.since, w.parks_at);
   return entering(w, *next);
 }
 
 // The part of a wait before the switch: the running fiber is marked as waiting, and the next fiber becomes
-// current. Returns where to enter that one; null if a decider must choose. Not inline: a program has many
-// waits, and each inlined copy occupies the cache. In a ring of 503 fibers, that was half of a hop. The
+// current. Returns where to enter that one; null if a scheduler step must choose. Not inline: a program has
+// many waits, and each inlined copy occupies the cache. In a ring of 503 fibers, that was half of a hop. The
 // switch itself is outside: a call that returns after a switch costs more than the switch.
-sennit_decision leave_for_next(worker& w, fiber_status as, wait_reason why) noexcept;
+sennit_decision prepare_block(worker& w, fiber_status as, wait_reason why) noexcept;
 // For a fiber that has woken another one, and may have done its work (a port's caller, to the server). The
-// woken fiber becomes ready and runs next, past the queue, as often as the policy allows for the slot.
-sennit_decision leave_for(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
+// woken fiber becomes ready and runs next, past the queue, as often as the policy allows for the next slot.
+sennit_decision prepare_block_waking(worker& w, fiber_status as, wait_reason why, fiber& woken) noexcept;
 
 // The first steps of every wait. Returns the errno to keep.
 SENNIT_INLINE int park_begins(const worker& w, const char* reason) {
@@ -441,7 +445,7 @@ SENNIT_INLINE const worker& keep_errno(int kept) {
 SENNIT_INLINE std::uintptr_t park_ended(int kept, std::uintptr_t word) {
   const worker& here = keep_errno(kept);
   if (here.unwinding) [[unlikely]]
-    return leave_if_told(here, word);
+    return throw_if_shutting_down(here, word);
   return word;
 }
 
@@ -449,9 +453,10 @@ SENNIT_INLINE std::uintptr_t park_unstoppable(worker& w, fiber_status as, wait_r
                                               fiber* woken = nullptr) {
   fiber* const self = w.ready.current;
   const int kept = park_begins(w, why.text);
-  const sennit_decision to = woken != nullptr ? leave_for(w, as, why, *woken) : leave_for_next(w, as, why);
+  const sennit_decision to =
+      woken != nullptr ? prepare_block_waking(w, as, why, *woken) : prepare_block(w, as, why);
   return park_ended(kept,
-                    to.target != nullptr ? switch_context(*self, to) : suspend(w, sennit_decide_park, &w));
+                    to.target != nullptr ? switch_context(*self, to) : suspend(w, sennit_dispatch_park, &w));
 }
 
 // Blocks the running fiber until unpark() or the runtime's end, which throws forced_unwind. The caller has
@@ -469,9 +474,9 @@ SENNIT_INLINE std::uintptr_t park(worker& w, fiber_status as, wait_reason why, f
 }
 
 // The slow path of park_joining(): the next fiber must be chosen in another way, or a poll is due.
-[[gnu::cold]] std::uintptr_t park_otherwise(worker& w, fiber_status as) noexcept;
+[[gnu::cold]] std::uintptr_t park_slow(worker& w, fiber_status as) noexcept;
 // Like park(), until a child has ended. It is inlined completely, and prefetches nothing for later fibers: a
-// program has few such waits. Returns the child, or `nobody`.
+// program has few such waits. Returns the child, or `shutdown_sentinel`.
 SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
   constexpr fiber_status as = fiber_status::joining;
   const wait_reason why(join_reason, &child);
@@ -483,10 +488,10 @@ SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
   } else {
     assert(w.ready.running());
     const int kept = park_begins(w, why.text);
-    waits_for(self, why);
-    fiber* const next = --w.until_poll != 0 ? w.ready.step_off_quickly(self) : nullptr;
-    store_in_turn(child.joiner, &self);  // here, because it follows another store into that line
-    done = next != nullptr ? switch_context(self, left_for(w, self, as, next)) : park_otherwise(w, as);
+    set_wait_reason(self, why);
+    fiber* const next = --w.until_poll != 0 ? w.ready.try_pop_current_fast(self) : nullptr;
+    store_in_order(child.joiner, &self);  // here, because it follows another store into that line
+    done = next != nullptr ? switch_context(self, finish_block(w, self, as, next)) : park_slow(w, as);
     keep_errno(kept);
   }
   return *reinterpret_cast<fiber*>(done);
@@ -516,11 +521,12 @@ inline void prefetch_successor(const worker& w) noexcept {
 
 // Like unpark(), at the end of the queue: events from outside keep their order. (When the runtime ends, the
 // word is for joiners: an exception takes all other fibers out of their waits before they read it.)
-SENNIT_INLINE void unpark_in_turn(fiber& f, fiber_status why) {
+SENNIT_INLINE void unpark_back(fiber& f, fiber_status why) {
   worker& w = *f.home;
-  f.word =
-      why == fiber_status::unwinding ? reinterpret_cast<std::uintptr_t>(static_cast<fiber*>(&nobody)) : 0;
-  awaken(f, why);
+  f.word = why == fiber_status::unwinding
+               ? reinterpret_cast<std::uintptr_t>(static_cast<fiber*>(&shutdown_sentinel))
+               : 0;
+  mark_ready(f, why);
   w.ready.add(&f);
 }
 

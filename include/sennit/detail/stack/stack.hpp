@@ -99,11 +99,12 @@ struct stack_memory {
 // The stack that a user asks for: of `size` bytes above a guard of `guard` bytes (0: the usual ones); or the
 // user's memory of that size. Functions that are called where nothing idle is left take its three words one
 // by one: the ABI passes the whole in memory, which compilers would write on the fast path, too.
-struct stack_wish {
-  constexpr stack_wish(std::size_t bytes = 0, std::byte* its_memory = nullptr,
-                       std::size_t guard_bytes = 0) noexcept
+struct stack_request {
+  constexpr stack_request(std::size_t bytes = 0, std::byte* its_memory = nullptr,
+                          std::size_t guard_bytes = 0) noexcept
       : size(bytes), memory(its_memory), guard(guard_bytes) {}
-  constexpr stack_wish(std::span<std::byte> brought) noexcept : size(brought.size()), memory(brought.data()) {
+  constexpr stack_request(std::span<std::byte> brought) noexcept
+      : size(brought.size()), memory(brought.data()) {
     assert(memory != nullptr && "sennit: a stack that is brought is null");
   }
   constexpr bool is_usual() const noexcept { return (size | guard) == 0; }
@@ -115,9 +116,9 @@ struct stack_wish {
 
 // Of options with `stack_size`, `guard_size` and `stack`.
 template <class Options>
-constexpr stack_wish stack_wish_of(const Options& options) noexcept {
-  return options.stack.empty() ? stack_wish(options.stack_size, nullptr, options.guard_size)
-                               : stack_wish(options.stack);
+constexpr stack_request stack_request_of(const Options& options) noexcept {
+  return options.stack.empty() ? stack_request(options.stack_size, nullptr, options.guard_size)
+                               : stack_request(options.stack);
 }
 
 // The size of the stack that a request for `size` gets; it may carry small_stack_mark.
@@ -130,10 +131,10 @@ stack_shape stack_shape_of(std::size_t size, std::size_t guard, stack_shape usua
 struct stack_source {
   constexpr stack_source(stack_shape of) noexcept : shape(of) {}
   // `wish` asks for memory, or for a shape. Throws as stack_shape_of.
-  stack_source(const stack_wish& wish, stack_shape usual)
-      : memory(wish.memory, wish.memory != nullptr ? wish.size : 0) {
-    if (wish.memory == nullptr)
-      shape = stack_shape_of(wish.size, wish.guard, usual);
+  stack_source(const stack_request& request, stack_shape usual)
+      : memory(request.memory, request.memory != nullptr ? request.size : 0) {
+    if (request.memory == nullptr)
+      shape = stack_shape_of(request.size, request.guard, usual);
   }
   bool is_provided() const noexcept { return memory.data() != nullptr; }
 
@@ -218,7 +219,7 @@ constexpr std::size_t most_warm_stacks(std::size_t size) noexcept {
 // Returns false if the stack has no guard, and the memory below it was written to.
 bool stack_is_whole(const stack_memory& memory) noexcept;
 // Reports that, and names the user that needs a larger stack, if it is known. Async-signal-safe.
-void stack_say_overrun(const stack_memory& memory, const stack_record* record) noexcept;
+void stack_report_overrun(const stack_memory& memory, const stack_record* record) noexcept;
 // Reports an overrun of a stack that is not whole, and ends the program.
 void stack_must_be_whole(const stack_memory& memory, const stack_record* record) noexcept;
 // Like stack_must_be_whole(), but only in builds with assertions.
@@ -276,6 +277,6 @@ struct stack_place {
 };
 stack_place stack_find(std::uintptr_t address) noexcept;
 // Reports an overrun of a stack in use, if there is any: it probably causes other faults. Async-signal-safe.
-void stack_say_if_overrun() noexcept;
+void stack_report_if_overrun() noexcept;
 
 }  // namespace sennit::detail

@@ -42,7 +42,7 @@ struct any_thread {
   }
   template <class Place, class Enter>
   SENNIT_INLINE static bool wait_inline_in(const Place& place, const wait_reason& why, const Enter& enter) {
-    parallel_worker* const w = may_file_itself(never);
+    parallel_worker* const w = can_enqueue_directly(never);
     if (w == nullptr) [[unlikely]]
       return false;
     block_in(*w, place, why, enter);
@@ -55,10 +55,10 @@ struct any_thread {
   SENNIT_INLINE static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
     return take_waiter(w, word, who);
   }
-  SENNIT_INLINE static void deliver(fiber* who) noexcept { detail::deliver(who); }
-  static void let_go() noexcept { let_go_of_taken(); }
-  static void deliver_all(fiber_chain& woken) noexcept;
-  static void deliver_and_enter(fiber* who);
+  SENNIT_INLINE static void make_ready(fiber* who) noexcept { detail::make_ready(who); }
+  static void release_taken() noexcept { detail::release_taken(); }
+  static void make_all_ready(fiber_chain& woken) noexcept;
+  static void make_ready_and_enter(fiber* who);
 };
 
 }  // namespace sennit::detail

@@ -184,7 +184,7 @@ private:
   friend struct channel_cases;
   using lists = wait_lists<Policy>;
   using lock = lists_lock<Policy>;
-  using moving = no_switch_here<moves_by_code<T>>;  // under the lock
+  using moving = no_switch_here<has_nontrivial_move<T>>;  // under the lock
   // Words with which a peer is woken. (A sender of a closed channel keeps its own word, an address.)
   static constexpr std::uintptr_t taken = 1;  // the sender's value was taken
   static constexpr std::uintptr_t again = 2;  // moving the value threw: wait again

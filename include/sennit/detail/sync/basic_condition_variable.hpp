@@ -47,7 +47,7 @@ public:
       return wake_one();
     fiber* who = nullptr;
     typename queue::guard(queue_).pop(0, who);
-    policy::deliver(who);
+    policy::make_ready(who);
   }
   /// Wakes all waiters. Does not block. Any thread, with or without the mutex locked.
   void notify_all() {

@@ -124,7 +124,7 @@ private:
   // A notification cannot be cancelled.
   struct own_lock {
     explicit own_lock(Mutex& mutex) : held(mutex) {
-      wait_in_any_case([&] { held.lock(); });
+      wait_uninterruptible([&] { held.lock(); });
     }
     ~own_lock() { held.unlock(); }
     own_lock(const own_lock&) = delete;
@@ -135,7 +135,7 @@ private:
   struct relock {
     explicit relock(Lock& lock) : held(lock) { held.unlock(); }
     ~relock() noexcept(false) {
-      wait_in_any_case([&] { held.lock(); });
+      wait_uninterruptible([&] { held.lock(); });
     }
     relock(const relock&) = delete;
     relock& operator=(const relock&) = delete;

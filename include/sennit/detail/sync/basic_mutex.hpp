@@ -118,7 +118,7 @@ private:
       unlock_slow(wake_policy::queue);
   }
 
-  owner_note owner_;  // first: waits know it by the mutex's address
+  lock_owner owner_;  // first: waits know it by the mutex's address
   wait_options options_ = Policy::for_mutex;
   queue queue_{word::fresh};
 };

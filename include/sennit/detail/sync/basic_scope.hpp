@@ -77,7 +77,7 @@ public:
   ///
   /// \returns false if the deadline passed first
   bool join_until(std::chrono::steady_clock::time_point deadline) {
-    stop_link::aside until_all_have_ended(failure_);
+    stop_link::ignored until_all_have_ended(failure_);
     if (!running_.wait_until(deadline))
       return false;
     if (error_ == nullptr)
@@ -158,12 +158,12 @@ private:
       error_ = std::move(error);  // before the owner can see the stop or the end of the child
     request_stop();
     if (first)
-      failure_.tell();  // after the owner's own guards by get_token(), which are the inner ones
+      failure_.notify();  // after the owner's own guards by get_token(), which are the inner ones
   }
 
   void end() noexcept {
     request_stop();
-    wait_in_any_case([this] { running_.wait(); });
+    wait_uninterruptible([this] { running_.wait(); });
   }
 
   const std::shared_ptr<const fault_hook> faults_;  // owned, or of the scope around it
@@ -171,7 +171,7 @@ private:
   typename Kind::wait_group running_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
-  stop_link failure_{&error_, Kind::tells};  // the owner's waits end by it
+  stop_link failure_{&error_, Kind::notifier};  // the owner's waits end by it
 };
 
 }  // namespace sennit::detail

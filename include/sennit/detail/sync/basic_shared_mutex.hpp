@@ -132,7 +132,7 @@ private:
   static bool admits(state now, state wanted) noexcept {
     return now == unlocked || (wanted == one_reader && now != exclusive);
   }
-  /// The decider of a wait queue. Returns whether the waiter has locked the mutex; otherwise it waits.
+  /// The predicate of a wait queue. Returns whether the waiter has locked the mutex; otherwise it waits.
   static bool enters(guard& hold, waiter& me, state wanted) noexcept {
     me.word = wanted;
     const bool may = hold.empty() && admits(hold.get(), wanted);

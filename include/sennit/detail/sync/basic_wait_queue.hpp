@@ -29,11 +29,11 @@
 //   stands(waiter)           locked, for a waiter that was not taken: returns whether it still waits
 //   take(waiter, word, who&) locked: ends the wait of a waiter that was taken off a list. Returns false if it
 //                            had stopped waiting. `who` is the fiber to ready, or null
-//   deliver(who)             not locked: readies that fiber; null: let_go()
-//   let_go()                 not locked: lets go of the taken waiters that continue by themselves
-//   deliver_all(chain)       not locked: readies fibers in the order in which they waited
+//   make_ready(who)          not locked: readies that fiber; null: release_taken()
+//   release_taken()          not locked: releases the taken waiters that continue by themselves
+//   make_all_ready(chain)       not locked: readies fibers in the order in which they waited
 //   wake_in_turn(fiber)      (if not is_shared) readies a taken fiber, after all others that are ready
-//   deliver_and_enter(who)   like deliver(), but the calling fiber yields to the woken fiber
+//   make_ready_and_enter(who)   like make_ready(), but the calling fiber yields to the woken fiber
 #pragma once
 
 #include <atomic>
@@ -155,7 +155,7 @@ public:
     return Policy::wait_inline_in(place{this}, why.or_of(this), entering_by(decide, [] {}));
   }
 
-  // Like wait() for a fiber without a stack (queue_wait.hpp), represented by itself or by a claimed_waiter.
+  // Like wait() for a fiber without a stack (queue_wait.hpp), represented by itself or by a multi_wait_node.
   // After file() the fiber waits, and the caller must not touch it. leave() takes it out of the queue; it
   // returns false if a waker has already taken it.
   template <class Decide>
@@ -171,9 +171,9 @@ public:
   // ---- Waking. The queue's lock has been released before.
 
   // Readies the fiber that pop() or pop_first() returned. Does nothing for null.
-  SENNIT_INLINE static void deliver(fiber* who) noexcept { Policy::deliver(who); }
+  SENNIT_INLINE static void make_ready(fiber* who) noexcept { Policy::make_ready(who); }
   // In the order in which they waited.
-  static void deliver_all(fiber_chain& woken) noexcept { Policy::deliver_all(woken); }
+  static void make_all_ready(fiber_chain& woken) noexcept { Policy::make_all_ready(woken); }
 
   // Changes the state by `change(state&)` under the lock. If that returns true, wakes all waiters. No waiter
   // is made ready before all are taken and the lock is released, because a woken waiter may destroy the
@@ -194,7 +194,7 @@ public:
             Policy::wake_in_turn(*who);  // it runs after this function
         }
     }
-    deliver_all(woken);
+    make_all_ready(woken);
   }
   void wake_all(state to) noexcept {
     wake_all_if([to](state& now) {

@@ -15,7 +15,7 @@ struct mutex_word {
   // The fast paths know two states: unlocked, and locked without other bits.
   static constexpr state unlocked = 0;
   static constexpr state locked = 1;
-  static constexpr state noting = 2;  // never cleared: each owner writes an owner_note
+  static constexpr state noting = 2;  // never cleared: each owner writes a lock_owner
   static constexpr state fresh = 4;   // it was never locked
 
   // The fast paths.
@@ -31,7 +31,7 @@ struct mutex_word {
     if ((now & locked) != 0)
       return false;
     if (now == fresh)
-      now = owner_note::wanted.load(std::memory_order_relaxed) != 0 ? noting : unlocked;
+      now = lock_owner::wanted.load(std::memory_order_relaxed) != 0 ? noting : unlocked;
     now |= locked;
     return true;
   }

@@ -129,14 +129,14 @@ struct one_thread {
     who = static_cast<fiber*>(&w);
     return true;
   }
-  SENNIT_INLINE static void deliver(fiber* who) {
+  SENNIT_INLINE static void make_ready(fiber* who) {
     if (who != nullptr) [[likely]]
       unpark(*who);
   }
-  static void let_go() noexcept {}
-  static void wake_in_turn(fiber& who) { unpark_in_turn(who, fiber_status::notified); }
-  static void deliver_all(fiber_chain& woken) noexcept;
-  static void deliver_and_enter(fiber* who);
+  static void release_taken() noexcept {}
+  static void wake_in_turn(fiber& who) { unpark_back(who, fiber_status::notified); }
+  static void make_all_ready(fiber_chain& woken) noexcept;
+  static void make_ready_and_enter(fiber* who);
 };
 
 }  // namespace sennit::detail

@@ -26,7 +26,7 @@ struct later_wake {
 
 // The case is the waiter of its object. A waker that takes it takes the select's other cases out of the same
 // object, too: the object may be gone once the select has been served.
-class select_case : public claimed_waiter {
+class select_case : public multi_wait_node {
 public:
   // Where the peers may be.
   enum class family : std::uint8_t { any, shared, local };
@@ -66,11 +66,11 @@ protected:
 // what they hold before that, so the function may use them.
 template <class... Cases>
 void finish_chosen(std::size_t chosen, Cases&... cases) {
-  const auto let_go = []<class Case>(Case& each) {
+  const auto release = []<class Case>(Case& each) {
     if constexpr (requires { each.let_go_of_source(); })
       each.let_go_of_source();
   };
-  (let_go(cases), ...);
+  (release(cases), ...);
   std::size_t number = 0;
   ((number++ == chosen ? cases.finish() : void()), ...);
 }

@@ -38,7 +38,7 @@ private:
   select_case::family among_;
   std::size_t chosen_ = select_case::none;
   std::optional<local_timer> timer_;  // of a local runtime
-  std::optional<claimed_wait> claim_;
+  std::optional<multi_wait> claim_;
 };
 
 template <class... Cases>

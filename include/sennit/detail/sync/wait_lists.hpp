@@ -31,11 +31,11 @@ public:
   // stopped waiting. `who`: the fiber to ready, or null.
   SENNIT_INLINE static bool take(waiter& w, fiber*& who) noexcept { return Policy::take(w, w.word, who); }
   // Readies a fiber with the word in its descriptor, after the lock is released.
-  SENNIT_INLINE static void wake(fiber* who) { Policy::deliver(who); }
+  SENNIT_INLINE static void wake(fiber* who) { Policy::make_ready(who); }
   // In the order in which they waited.
-  static void wake_all(fiber_chain& woken) noexcept { Policy::deliver_all(woken); }
+  static void wake_all(fiber_chain& woken) noexcept { Policy::make_all_ready(woken); }
   // Replaces wake() if a waiter was taken and there is no fiber to wake.
-  static void let_go() noexcept { Policy::let_go(); }
+  static void release_taken() noexcept { Policy::release_taken(); }
 
   // With the lock held: enters the list with a pointer as its word, releases the lock and waits. Returns the
   // word of the wake-up, or 0 if the deadline has passed.
@@ -61,7 +61,7 @@ public:
         .word;
   }
 
-  // With the lock held: enters a fiber without a stack, as itself or as a claimed_waiter. Do not touch it
+  // With the lock held: enters a fiber without a stack, as itself or as a multi_wait_node. Do not touch it
   // once the lock is released.
   static void enter(waiter_list& list, fiber& f, waiter& me) noexcept {
     prepare(f, "channel");
@@ -111,9 +111,9 @@ public:
   SENNIT_INLINE void release_and_wake(fiber* who) {
     release();
     if (who != nullptr)
-      Policy::deliver(who);
+      Policy::make_ready(who);
     else
-      Policy::let_go();
+      Policy::release_taken();
   }
 
 private:

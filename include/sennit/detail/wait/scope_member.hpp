@@ -71,7 +71,7 @@ private:
   static bool woken(void* place, fiber& f) noexcept;
   static bool withdraw(wait_site& site, fiber& f) noexcept;
 
-  struct tell {
+  struct on_stop {
     scope_member& of;
     void operator()() const noexcept { of.stop(); }
   };
@@ -89,7 +89,8 @@ private:
   bool waits_ SENNIT_GUARDED_BY(lock_) = false;    // without a stack
   bool stopped_ SENNIT_GUARDED_BY(lock_) = false;  // a stop has ended such a wait
   leading_code code_;
-  std::optional<std::stop_callback<tell>> callback_;  // destroyed first: then no thread calls stop() any more
+  std::optional<std::stop_callback<on_stop>>
+      callback_;  // destroyed first: then no thread calls stop() any more
 };
 
 }  // namespace sennit::detail

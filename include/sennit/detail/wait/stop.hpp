@@ -32,11 +32,11 @@ public:
   // Becomes the innermost link of the calling fiber or OS thread, until its destruction there. A guard in a
   // fiber of a local runtime may throw std::bad_alloc.
   explicit stop_link(kind what) : stop_link(what, nullptr, thread::any) {}
-  // Kind `owner`, for a scope: waits throw `*error` once tell() was called. Like a guard, but it may be
-  // destroyed while newer links exist. `thread`: the threads that may call tell(); with `own`, nothing is
+  // Kind `owner`, for a scope: waits throw `*error` once notify() was called. Like a guard, but it may be
+  // destroyed while newer links exist. `thread`: the threads that may call notify(); with `own`, nothing is
   // allocated.
   enum class thread : std::uint8_t { any, own };
-  stop_link(const std::exception_ptr* error, thread tells) : stop_link(kind::owner, error, tells) {}
+  stop_link(const std::exception_ptr* error, thread notifier) : stop_link(kind::owner, error, notifier) {}
   // The number of exceptions in flight when it was made.
   int exceptions() const noexcept { return exceptions_; }
   // Takes an owner's link out of the chain permanently; may be called again. Ends the program if the link is
@@ -60,12 +60,12 @@ public:
   static bool is_shielded() noexcept;
 
   // Notifies the link that a stop is requested. Once; any thread, while the link is there.
-  void tell() noexcept;
+  void notify() noexcept;
 
   // The links that the caller's wait sees, from the innermost on; null at the end.
   static stop_link* first_seen() noexcept;
   stop_link* next_seen() const noexcept { return seen(outer_); }
-  bool is_told() const noexcept { return word_.is_told(); }
+  bool is_requested() const noexcept { return word_.is_requested(); }
 
   // Called when the caller's wait throws because of a link. Returns the exception; null means
   // sennit::cancelled. If runtimes report deadlocks, reports a second throw for the same link: the first
@@ -76,18 +76,18 @@ public:
   static bool note_reported() noexcept;
 
   // During its lifetime, the calling fiber's waits ignore this link, but see all others.
-  class aside {
+  class ignored {
   public:
-    explicit aside(stop_link& link) noexcept {
+    explicit ignored(stop_link& link) noexcept {
       if (!link.is_out_)
         take(link);
     }
-    ~aside() {
+    ~ignored() {
       if (link_ != nullptr)
         connect(me_, inner_, link_);
     }
-    aside(const aside&) = delete;
-    aside& operator=(const aside&) = delete;
+    ignored(const ignored&) = delete;
+    ignored& operator=(const ignored&) = delete;
     // The link stays out of the chain.
     void stay() noexcept {
       if (link_ != nullptr)
@@ -106,10 +106,10 @@ public:
 private:
   friend class stop_watch;
   friend class local_stop_watch;
-  stop_link(kind what, const std::exception_ptr* error, thread tells);
+  stop_link(kind what, const std::exception_ptr* error, thread notifier);
   static stop_link* seen(stop_link* link) noexcept;
   static void connect(fiber* me, stop_link* inner, stop_link* to) noexcept;
-  static stop_link* first_told() noexcept;
+  static stop_link* first_requested() noexcept;
 
   stop_link* outer_;
   const int exceptions_;  // in flight when it was made: while there are more, waits do not see it
@@ -117,7 +117,7 @@ private:
   bool is_out_ = false;  // an owner's that has left the chain permanently
   enum : std::uint8_t { never_yet, once, often } thrown_ = never_yet;  // because of this link
   const std::exception_ptr* const error_ = nullptr;                    // an owner's
-  stop_notice* notice_ = nullptr;  // in a fiber of a local runtime, if any thread may call tell()
+  stop_notice* notice_ = nullptr;  // in a fiber of a local runtime, if any thread may call notify()
   fiber* waiter_ = nullptr;        // the waiting fiber of a local runtime, if there is no notice
   basic_stop_word<> word_;
 };
@@ -139,7 +139,7 @@ public:
   bool end() noexcept {
     if (entered_ != left_) [[unlikely]]
       leave();
-    return told_;
+    return requested_;
   }
 
 private:
@@ -151,7 +151,7 @@ private:
   wait_claim* claim_ = nullptr;
   stop_link* entered_ = nullptr;  // the links from this one on,
   stop_link* left_ = nullptr;     // up to this one
-  bool told_ = false;
+  bool requested_ = false;
 };
 
 // For a wait of a local runtime: during its lifetime, the fiber's links know that they may end its wait.
@@ -162,11 +162,11 @@ public:
   local_stop_watch(const local_stop_watch&) = delete;
   local_stop_watch& operator=(const local_stop_watch&) = delete;
   // Before the wait: returns whether a stop was requested.
-  bool told() const noexcept { return told_; }
+  bool is_requested() const noexcept { return requested_; }
 
 private:
   stop_link* const first_;
-  bool told_ = false;
+  bool requested_ = false;
 };
 
 // Wakes an OS thread that waits on its claim's word.
@@ -176,18 +176,18 @@ void wake_thread(std::atomic<claim_state>& word) noexcept;
 [[noreturn, gnu::cold]] void throw_cancelled();
 
 // The calling fiber received its runtime's end, but must continue: its next wait throws again.
-void tell_again() noexcept;
+void rearm_shutdown() noexcept;
 
 // Calls `wait`, and calls it once more if the runtime's end interrupts it, which happens once. For waits that
 // must complete, mainly in destructors.
 template <class Wait>
-void wait_in_any_case(Wait wait) {
+void wait_uninterruptible(Wait wait) {
   const stop_link shield(stop_link::kind::shield);
   try {
     wait();
   } catch (const forced_unwind&) {
     wait();
-    tell_again();
+    rearm_shutdown();
   }
 }
 

@@ -34,7 +34,7 @@ public:
   const std::stop_token& token() const noexcept { return token_; }
 
 private:
-  struct tell {
+  struct on_stop {
     token_watch& of;
     void operator()() const noexcept { of.stop(); }
   };
@@ -45,7 +45,8 @@ private:
   fiber* who_ = nullptr;
   wait_claim* claim_ = nullptr;  // (parallel runtimes)
   bool ended_ = false;
-  std::optional<std::stop_callback<tell>> callback_;  // destroyed first: then no thread calls stop() any more
+  std::optional<std::stop_callback<on_stop>>
+      callback_;  // destroyed first: then no thread calls stop() any more
 };
 
 }  // namespace sennit::detail

@@ -1,14 +1,14 @@
 // Waiting and waking: for fibers of parallel runtimes and for OS threads, with or without a deadline.
 //
 // A fiber that only one event can wake is itself the node in that object's list. This is the fast path,
-// parallel_block(). All other waiters wait through a claimed_wait in their own frame. There a deadline, a
+// parallel_block(). All other waiters wait through a multi_wait in their own frame. There a deadline, a
 // second list or another thread may come at any moment, and the claim decides which came first.
 //
 // The rule of lifetimes: a waiter that was served does not touch the object again. The waker does not touch
-// the object, or the waiter's frame, after it has let the waiter go. A served waiter was taken out of its
+// the object, or the waiter's frame, after it has released the waiter. A served waiter was taken out of its
 // list under the object's lock. If it had parked, it is made ready after the lock was released. If it had not
 // parked, or is an OS thread, it could continue at once. So it waits until the waker has released the lock
-// and lets it go. A waiter that gives up, because of a deadline or a stop, leaves the list under the lock.
+// and releases it. A waiter that gives up, because of a deadline or a stop, leaves the list under the lock.
 // The object must outlive that.
 #pragma once
 
@@ -22,37 +22,37 @@
 
 namespace sennit::detail {
 
-class claimed_wait;
+class multi_wait;
 class token_watch;
 
-// A place in which a claimed_wait waits: in a list, or in a word.
-struct claimed_waiter : waiter {
-  claimed_wait* of = nullptr;
+// A place in which a multi_wait waits: in a list, or in a word.
+struct multi_wait_node : waiter {
+  multi_wait* of = nullptr;
   std::uint32_t number = 0;  // of the place within that wait
   // The next place of that wait in the same object, as a ring, or null.
-  claimed_waiter* beside = nullptr;
-  std::atomic<bool> let_go{false};  // set by a waker that lost the claim, where there is no lock
+  multi_wait_node* beside = nullptr;
+  std::atomic<bool> released{false};  // set by a waker that lost the claim, where there is no lock
 };
 
 // Ends the wait of a waiter that was taken out of a list, under the list's lock. Returns false if it had
-// stopped waiting. After the lock was released, the same thread passes `who` to deliver(): the fiber to make
-// ready, or null. Null: the waiter continues by itself once deliver() has let it go.
-bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
+// stopped waiting. After the lock was released, the same thread passes `who` to make_ready(): the fiber to
+// make ready, or null. Null: the waiter continues by itself once make_ready() has released it.
+bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept;
 SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
   w.next = nullptr;
   w.word = word;
-  if (w.flags.kind == waiter_kind::claimed) [[unlikely]]
-    return take_claimed(static_cast<claimed_waiter&>(w), who);
+  if (w.flags.kind == waiter_kind::multi) [[unlikely]]
+    return take_multi_wait(static_cast<multi_wait_node&>(w), who);
   who = static_cast<fiber*>(&w);
   return true;
 }
-// Lets go of the waiters that the calling thread has taken, and that continue by themselves.
-[[gnu::cold]] void let_go_of_taken() noexcept;
-SENNIT_INLINE void deliver(fiber* who) noexcept {
+// Releases the waiters that the calling thread has taken, and that continue by themselves.
+[[gnu::cold]] void release_taken() noexcept;
+SENNIT_INLINE void make_ready(fiber* who) noexcept {
   if (who != nullptr) [[likely]]
     parallel_ready(*who, fiber_status::notified);
   else
-    let_go_of_taken();
+    release_taken();
 }
 
 // Takes a waiter out of its list, under the list's lock. Returns false if it was taken out before.
@@ -67,26 +67,26 @@ inline bool leave_list(waiter& w) noexcept {
 // A wait of the calling fiber or thread that several events may end. Construct it, enter node(), or other
 // places that belong to it, into lists, call wait(), then leave the lists. A fiber of a local runtime blocks
 // its thread, unless it uses kind::local. Then only its own thread may end the wait, and wait() may throw.
-class claimed_wait {
+class multi_wait {
 public:
   enum class kind : bool { any, local };
-  claimed_wait(const wait_reason& why, time_point deadline, kind among = kind::any) noexcept;
+  multi_wait(const wait_reason& why, time_point deadline, kind among = kind::any) noexcept;
   // For a fiber without a stack.
-  claimed_wait(const char* reason, time_point deadline, fiber& who) noexcept;
-  claimed_wait(const claimed_wait&) = delete;
-  claimed_wait& operator=(const claimed_wait&) = delete;
+  multi_wait(const char* reason, time_point deadline, fiber& who) noexcept;
+  multi_wait(const multi_wait&) = delete;
+  multi_wait& operator=(const multi_wait&) = delete;
 
-  claimed_waiter& node() noexcept { return node_; }
+  multi_wait_node& node() noexcept { return node_; }
   // Makes `place` one of this wait's.
-  void own(claimed_waiter& place, std::uint32_t number = 0) noexcept {
-    place.flags.kind = waiter_kind::claimed;
+  void own(multi_wait_node& place, std::uint32_t number = 0) noexcept {
+    place.flags.kind = waiter_kind::multi;
     place.of = this;
     place.number = number;
     place.beside = nullptr;
-    place.let_go.store(false, std::memory_order_relaxed);
+    place.released.store(false, std::memory_order_relaxed);
   }
   // Returns true if it was served: it has left the list that served it. Returns false if the deadline passed
-  // first, or the caller must leave. Then leave the lists, and call leave_if_told(). Keeps errno.
+  // first, or the caller must leave. Then leave the lists, and call throw_if_interrupted(). Keeps errno.
   bool wait();
   // Replaces wait() for a fiber without a stack. Returns false if the wait has ended; otherwise the wait may
   // be gone already. (For a local runtime, the caller adds the deadline.) `stop`: may end the wait, too; or
@@ -94,39 +94,39 @@ public:
   bool file(token_watch* stop) noexcept;
   // Ends a wait begun by file(). Returns false if another event has ended it, and makes the fiber ready.
   bool withdraw() noexcept { return claim_.withdraw(); }
-  // For a wait that has ended: returns whether a waker ended it, once the waker has let it go.
+  // For a wait that has ended: returns whether a waker ended it, once the waker has released it.
   bool was_served() const noexcept { return claim_.was_served(); }
   // Gives up, before wait() or instead of it. Returns false if the wait has ended.
   bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
   std::uintptr_t word() const noexcept { return node_.word; }
   // The place where it was taken, if it was.
   std::uint32_t place() const noexcept { return place_of(claim_.state()); }
-  bool was_taken_at(const claimed_waiter& place) const noexcept {
+  bool was_taken_at(const multi_wait_node& place) const noexcept {
     return claim_.state() == taken_at(place.number);
   }
   // Throws forced_unwind if the runtime ends, or cancelled if a stop was requested.
-  void leave_if_told() const;
+  void throw_if_interrupted() const;
 
 private:
-  friend bool take_claimed(claimed_waiter& w, fiber*& who) noexcept;
+  friend bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept;
   void wait_as_fiber() noexcept;
   void wait_as_local_fiber();
   void wait_as_thread() noexcept;
   static bool withdraw_from(wait_site& site, fiber& f) noexcept;
 
   struct site_type : wait_site {
-    site_type(const wait_reason& why, claimed_wait& of) noexcept : wait_site(why, withdraw_from), self(&of) {}
-    claimed_wait* self;
+    site_type(const wait_reason& why, multi_wait& of) noexcept : wait_site(why, withdraw_from), self(&of) {}
+    multi_wait* self;
   };
   site_type site_;
   fiber* who_ = nullptr;  // null: an OS thread
   bool local_ = false;    // the fiber is parked on the thread of the waker
   basic_served_claim<> claim_;
-  claimed_waiter node_;
+  multi_wait_node node_;
   fiber_timer timer_;
   stop_watch stop_;
   time_point deadline_;
-  bool told_ = false;
+  bool shutting_down_ = false;
   bool stopped_ = false;
 };
 
@@ -141,7 +141,7 @@ inline const void* caller() noexcept {
 // Returns the caller's worker if the caller may use the fast path, or null. A fiber that a stop may interrupt
 // may not. Nor may any fiber while its runtime ends. It might have to unwind before it has filed itself, and
 // would not finish the filing, such as releasing a lock.
-SENNIT_INLINE parallel_worker* may_file_itself(time_point deadline) noexcept {
+SENNIT_INLINE parallel_worker* can_enqueue_directly(time_point deadline) noexcept {
   parallel_worker* w = this_parallel();
   return w != nullptr && deadline == never && !w->unwinding && !w->ready.current->flags.stoppable ? w
                                                                                                   : nullptr;
@@ -183,7 +183,7 @@ SENNIT_INLINE std::uintptr_t block_in(parallel_worker& w, const Place& place, co
     fiber* next = nullptr;
     const bool waits = then(self, next);
     if (next != nullptr)
-      deliver(next);
+      make_ready(next);
     return waits;
   });
 }
@@ -191,23 +191,23 @@ SENNIT_INLINE std::uintptr_t block_in(parallel_worker& w, const Place& place, co
 template <class Enter, class GaveUp>
 [[gnu::noinline]] wait_result wait_with_claim(const wait_reason& why, time_point deadline, const Enter& enter,
                                               const GaveUp& gave_up) {
-  claimed_wait wait(why, deadline);
+  multi_wait wait(why, deadline);
   fiber* next = nullptr;
   if (!enter(wait.node(), next))
     return {true};
   if (next != nullptr)
-    deliver(next);
+    make_ready(next);
   if (wait.wait())
     return {true, wait.word()};  // the place may be gone
   const bool in_time = !gave_up(wait.node());
-  wait.leave_if_told();
+  wait.throw_if_interrupted();
   return {in_time};
 }
 
 template <class Place, class Enter, class GaveUp>
 SENNIT_INLINE wait_result wait_in(const Place& place, const wait_reason& why, time_point deadline,
                                   const Enter& enter, const GaveUp& gave_up) {
-  if (parallel_worker* const w = may_file_itself(deadline)) [[likely]]
+  if (parallel_worker* const w = can_enqueue_directly(deadline)) [[likely]]
     return {true, block_in(*w, place, why, enter)};
   return wait_with_claim(why, deadline, enter, gave_up);
 }
@@ -234,14 +234,14 @@ struct slot_place {
 
 // Waits in a word that should be `expected`. If it has another value, the awaited event has happened. Fibers
 // and threads may call it. Returns false if the deadline passed first: the word is `left`, unless it changed
-// at the same time. Throws forced_unwind, too, with no waiter left in the word. `claimed_tag`: added to the
+// at the same time. Throws forced_unwind, too, with no waiter left in the word. `multi_tag`: added to the
 // waiter's address if other events may end its wait, too.
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
-                  const wait_reason& why, time_point deadline, std::uintptr_t claimed_tag = 0);
+                  const wait_reason& why, time_point deadline, std::uintptr_t multi_tag = 0);
 
-// For a waiter that was taken out of such a word: waits until the waker lets it go, which is very soon.
+// For a waiter that was taken out of such a word: waits until the waker releases it, which is very soon.
 // Returns at once for a waiter without a claim.
-void until_let_go(const waiter& me) noexcept;
+void wait_for_release(const waiter& me) noexcept;
 
 // Ends the wait of a waiter that was taken out of such a word. Returns the fiber to make ready, or null.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
@@ -251,7 +251,7 @@ fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
 // The value of fiber::ended for a waiter.
 inline std::uintptr_t ended_word(waiter& me) noexcept {
   return reinterpret_cast<std::uintptr_t>(&me) +
-         (me.flags.kind == waiter_kind::claimed ? ended_claimed : std::uintptr_t{0});
+         (me.flags.kind == waiter_kind::multi ? ended_multi : std::uintptr_t{0});
 }
 // Enters a waiter's value into fiber::ended, so that the end wakes it. Returns false if the fiber has ended.
 inline bool observe_end(fiber& f, std::uintptr_t who) noexcept {
@@ -279,7 +279,7 @@ SENNIT_INLINE void wait_for_end(fiber& f) {
     wait_for_end(f, never);
   } else {
     assert(&f != w->ready.current && "sennit: a fiber joins itself, and so would wait for ever");
-    block_in(*w, slot_place{&f.ended, ended_not_yet, ended_claimed}, {join_reason, &f},
+    block_in(*w, slot_place{&f.ended, ended_not_yet, ended_multi}, {join_reason, &f},
              [joined = &f](waiter& self, fiber*&) {
                return observe_end(*joined, reinterpret_cast<std::uintptr_t>(&self));
              });

@@ -1,5 +1,5 @@
 // Whether it pays to help: what is remembered of it, and that a runtime goes by it.
-#include "sennit/detail/parallel/help.hpp"
+#include "sennit/detail/parallel/steal_throttle.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,21 +15,21 @@ namespace {
 
 using namespace sennit;
 using namespace std::chrono_literals;
-using detail::calls_for_help;
-using detail::help;
+using detail::steal_throttle;
+using detail::wake_throttle;
 using steady = std::chrono::steady_clock;
 
 constexpr std::atomic<unsigned> nobody_searches{0};
 
-TEST(CallsForHelp, AreAlwaysDueAtFirstWhereTheyMayBe) {
+TEST(WakeThrottle, AreAlwaysDueAtFirstWhereTheyMayBe) {
   for (int i = 0; i < 100; ++i) {
-    calls_for_help calls(0);
+    wake_throttle calls(0);
     EXPECT_TRUE(calls.due(nobody_searches));
   }
 }
 
-TEST(CallsForHelp, GrowSeldomWhileTheyDoNotPay) {
-  calls_for_help calls(0);
+TEST(WakeThrottle, GrowSeldomWhileTheyDoNotPay) {
+  wake_throttle calls(0);
   unsigned called = 0;
   const auto begin = steady::now();
   while (steady::now() < begin + 20ms)
@@ -39,9 +39,9 @@ TEST(CallsForHelp, GrowSeldomWhileTheyDoNotPay) {
   EXPECT_GE(called, 2u);
 }
 
-TEST(CallsForHelp, AreDueAtOnceAfterOneThatPaid) {
+TEST(WakeThrottle, AreDueAtOnceAfterOneThatPaid) {
   for (int round = 0; round < 100; ++round) {
-    calls_for_help calls(0);
+    wake_throttle calls(0);
     for (int i = 0; i < 1000; ++i)
       (void)calls.due(nobody_searches);
     calls.paid();
@@ -52,80 +52,80 @@ TEST(CallsForHelp, AreDueAtOnceAfterOneThatPaid) {
   }
 }
 
-TEST(CallsForHelp, AreNotMadeNorCountedWhileSomebodySearches) {
+TEST(WakeThrottle, AreNotMadeNorCountedWhileSomebodySearches) {
   const std::atomic<unsigned> somebody{1};
-  calls_for_help calls(0);
+  wake_throttle calls(0);
   for (int i = 0; i < 1000; ++i)
     EXPECT_FALSE(calls.due(somebody));
   EXPECT_TRUE(calls.due(nobody_searches));
 }
 
-TEST(Help, IsDueUntilItDidNotPay) {
-  help thief;
-  help victim;
-  EXPECT_TRUE(thief.due());
-  thief.falls_short();  // of what it had anyway
-  EXPECT_TRUE(thief.due());
+TEST(StealThrottle, IsDueUntilItDidNotPay) {
+  steal_throttle thief;
+  steal_throttle victim;
+  EXPECT_TRUE(thief.may_steal());
+  thief.became_idle();  // of what it had anyway
+  EXPECT_TRUE(thief.may_steal());
   EXPECT_TRUE(thief.pays());
-  thief.gives(victim, 1'000'000);  // so many must keep both busy for half a second
-  thief.falls_short();
-  EXPECT_FALSE(thief.due());
+  thief.note_theft(victim, 1'000'000);  // so many must keep both busy for half a second
+  thief.became_idle();
+  EXPECT_FALSE(thief.may_steal());
   EXPECT_FALSE(thief.pays());
-  EXPECT_TRUE(victim.due());
+  EXPECT_TRUE(victim.may_steal());
 }
 
-TEST(Help, IsDueAgainWhenItHasSlept) {
-  help thief;
-  help victim;
-  thief.gives(victim, 1'000'000);
-  thief.falls_short();
+TEST(StealThrottle, IsDueAgainWhenItHasSlept) {
+  steal_throttle thief;
+  steal_throttle victim;
+  thief.note_theft(victim, 1'000'000);
+  thief.became_idle();
   thief.slept();
-  EXPECT_TRUE(thief.due());
+  EXPECT_TRUE(thief.may_steal());
   EXPECT_FALSE(thief.pays());
-  thief.gives(victim, 1'000'000);
-  thief.falls_short();
-  EXPECT_FALSE(thief.due());
+  thief.note_theft(victim, 1'000'000);
+  thief.became_idle();
+  EXPECT_FALSE(thief.may_steal());
 }
 
-TEST(Help, PaysWhereBothAreBusyForLong) {
-  help thief;
-  help victim;
-  thief.gives(victim, 1);
+TEST(StealThrottle, PaysWhereBothAreBusyForLong) {
+  steal_throttle thief;
+  steal_throttle victim;
+  thief.note_theft(victim, 1);
   std::this_thread::sleep_for(1ms);
-  thief.falls_short();
+  thief.became_idle();
   EXPECT_TRUE(thief.pays());
-  victim.falls_short();
-  thief.falls_short();  // once more, and nothing was stolen
+  victim.became_idle();
+  thief.became_idle();  // once more, and nothing was stolen
   EXPECT_TRUE(thief.pays());
 }
 
 // The stolen fiber runs for long, but was the only one: the two workers have only changed places.
-TEST(Help, DoesNotPayWhereTheOtherFallsShortInstead) {
-  help thief;
-  help victim;
-  thief.gives(victim, 1'000'000);
-  victim.falls_short();
+TEST(StealThrottle, DoesNotPayWhereTheOtherFallsShortInstead) {
+  steal_throttle thief;
+  steal_throttle victim;
+  thief.note_theft(victim, 1'000'000);
+  victim.became_idle();
   std::this_thread::sleep_for(600ms);
-  victim.falls_short();  // only the first time counts
-  thief.falls_short();
+  victim.became_idle();  // only the first time counts
+  thief.became_idle();
   EXPECT_FALSE(thief.pays());
 }
 
-TEST(Help, MayPayAgainAfterItDidNot) {
-  help thief;
-  help victim;
-  thief.gives(victim, 1'000'000);
-  thief.falls_short();
+TEST(StealThrottle, MayPayAgainAfterItDidNot) {
+  steal_throttle thief;
+  steal_throttle victim;
+  thief.note_theft(victim, 1'000'000);
+  thief.became_idle();
   thief.slept();
-  thief.gives(victim, 1);
+  thief.note_theft(victim, 1);
   std::this_thread::sleep_for(1ms);
-  thief.falls_short();
+  thief.became_idle();
   EXPECT_TRUE(thief.pays());
-  EXPECT_TRUE(thief.due());
+  EXPECT_TRUE(thief.may_steal());
 }
 
 // Fibers that are not worth a theft keep others from stealing only as long as there are no others.
-TEST(Help, LongFibersAreSharedAfterShortOnes) {
+TEST(StealThrottle, LongFibersAreSharedAfterShortOnes) {
   runtime rt({.workers = 2});
   rt.spawn([] {
       for (int round = 0; round < 10; ++round) {

@@ -8,8 +8,8 @@
 namespace sennit::detail {
 
 // A busy worker polls for external events (posts, deadlines, I/O) after this many dispatches. If dispatches
-// take so long that polls would be more than longest_look_period apart, it polls after fewer. While nothing
-// comes, and polls would follow each other within shortest_look_period, it polls after up to
+// take so long that polls would be more than longest_poll_period apart, it polls after fewer. While nothing
+// comes, and polls would follow each other within shortest_poll_period, it polls after up to
 // longest_poll_interval dispatches. A poll takes 30 ns, because the processor mispredicts what comes after
 // it, and with I/O a system call. (When quick turns suddenly become slow, one poll is late.)
 #if !defined(SENNIT_POLL_INTERVAL)  // tests make it small
@@ -20,33 +20,33 @@ namespace sennit::detail {
 #endif
 inline constexpr unsigned poll_interval = SENNIT_POLL_INTERVAL;
 inline constexpr unsigned longest_poll_interval = SENNIT_LONGEST_POLL_INTERVAL;
-inline constexpr std::uint64_t shortest_look_period = 16'000;  // ns
-inline constexpr std::uint64_t longest_look_period = 16 * shortest_look_period;
+inline constexpr std::uint64_t shortest_poll_period = 16'000;  // ns
+inline constexpr std::uint64_t longest_poll_period = 16 * shortest_poll_period;
 
 // The result of a poll: nothing; posts or I/O; or it was made after a rest, whose length says nothing about
 // dispatches. A passed deadline counts as nothing, because it does not mean that others follow.
-enum class look_result : std::uint8_t { in_vain, found, rested };
+enum class poll_result : std::uint8_t { nothing, found, rested };
 
 // How many dispatches pass until the next poll.
-class look_pace {
+class adaptive_poll_interval {
 public:
   // After this many polls in vain, polls become half as frequent.
   static constexpr unsigned patience = 16;
 
   // With lifo, fibers that a poll makes ready run first. If polls became ever more frequent, fibers with
   // short deadlines would keep all others from running.
-  explicit constexpr look_pace(run_policy policy) noexcept
+  explicit constexpr adaptive_poll_interval(run_policy policy) noexcept
       : fewest_(policy == run_policy::lifo ? poll_interval : 1) {}
 
   // Called after a poll, `passed` nanoseconds after the last one. Returns the number of dispatches until the
   // next.
-  unsigned next(std::uint64_t passed, look_result what) noexcept {
-    if (what != look_result::in_vain)
+  unsigned next(std::uint64_t passed, poll_result what) noexcept {
+    if (what != poll_result::nothing)
       often();
-    if (what != look_result::rested) {
-      if (passed > longest_look_period)
+    if (what != poll_result::rested) {
+      if (passed > longest_poll_period)
         speed_up();
-      else if (passed < shortest_look_period)
+      else if (passed < shortest_poll_period)
         slow_down();
     }
     return dispatches_;
@@ -54,7 +54,7 @@ public:
   // Polls at least as often as at first: polls in vain say nothing about the events to come.
   void often() noexcept {
     limit(poll_interval);
-    in_vain_ = 0;
+    empty_polls_ = 0;
   }
 
 private:
@@ -69,15 +69,15 @@ private:
     if (dispatches_ < poll_interval) {
       dispatches_ *= 2;
       limit(poll_interval);
-    } else if (dispatches_ < longest_poll_interval && ++in_vain_ > patience) {
+    } else if (dispatches_ < longest_poll_interval && ++empty_polls_ > patience) {
       dispatches_ *= 2;
-      in_vain_ = 0;
+      empty_polls_ = 0;
     }
   }
 
   unsigned fewest_;
   unsigned dispatches_ = poll_interval;
-  unsigned in_vain_ = 0;
+  unsigned empty_polls_ = 0;
 };
 
 }  // namespace sennit::detail

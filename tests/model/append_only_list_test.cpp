@@ -1,5 +1,5 @@
 // The list of stack slabs, and that of signal nodes: walked while others add to it.
-#include "sennit/detail/stack/growing_list.hpp"
+#include "sennit/detail/stack/append_only_list.hpp"
 
 #include "model.hpp"
 
@@ -11,7 +11,7 @@ struct node {
 };
 
 void add_and_walk(model::run& run) {
-  sennit::detail::growing_list<node, model::memory> list;
+  sennit::detail::append_only_list<node, model::memory> list;
   node nodes[3];
   const auto length = [&] {
     int n = 0;
@@ -40,8 +40,8 @@ void add_and_walk(model::run& run) {
   MODEL_CHECK(length() == 3);
 }
 
-TEST(growing_list, is_whole_whenever_it_is_walked) {
-  const model::weakened w = model::weaken_each("growing list", "growing_list.hpp", {}, add_and_walk);
+TEST(append_only_list, is_whole_whenever_it_is_walked) {
+  const model::weakened w = model::weaken_each("append-only list", "append_only_list.hpp", {}, add_and_walk);
   EXPECT_FALSE(w.correct.failed) << w.correct;
   EXPECT_EQ(w.tried, 2U);
   EXPECT_EQ(w.survivors, std::vector<std::string>{});

@@ -1,5 +1,5 @@
 // The signal that stops workers, its handler, and the wait for their answers.
-#include "sennit/detail/observe/stopped_workers.hpp"
+#include "sennit/detail/observe/stop_the_world.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,10 +28,10 @@ constexpr clock::duration patience_to_stop = 200ms;
 //   asked -> stopping     by the thread asked, which then fills in its place
 //   stopping -> stopped   by the thread asked
 //   asked -> given_up     by the requester, after a timeout
-//   stopped -> let_go     by the requester
-//   let_go -> unused      by the thread asked, at its last look
+//   stopped -> resuming   by the requester
+//   resuming -> unused    by the thread asked, at its last look
 //   given_up -> unused    by the requester
-enum request_state : int { unused, asked, stopping, stopped, given_up, let_go_on };
+enum request_state : int { unused, asked, stopping, stopped, given_up, resuming };
 
 struct alignas(64) request {
   std::atomic<int> state{unused};
@@ -95,34 +95,34 @@ void install_handler() noexcept {
   ::sigfillset(&action.sa_mask);
   ::sigdelset(&action.sa_mask, SIGSEGV);  // see fault_survived
   ::sigdelset(&action.sa_mask, SIGBUS);
-  ::sigaction(stopped_workers::signal, &action, &former);
+  ::sigaction(stop_the_world::signal, &action, &former);
 }
 
 bool send_signal(int thread) noexcept {
   siginfo_t info{};
-  info.si_signo = stopped_workers::signal;
+  info.si_signo = stop_the_world::signal;
   info.si_code = SI_QUEUE;
   info.si_pid = ::getpid();
   info.si_uid = ::getuid();
   info.si_value.sival_ptr = requests;
-  return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, stopped_workers::signal, &info) == 0;
+  return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, stop_the_world::signal, &info) == 0;
 }
 
 }  // namespace
 
-stopped_workers::stopped_workers(const void* frame, const worker* only) noexcept
+stop_the_world::stop_the_world(const void* frame, const worker* only) noexcept
     : registered_(registry_lock()), described_(descriptors_lock()) {
   fault_watch_thread();
   static std::once_flag installed;
   std::call_once(installed, install_handler);
-  workers_are_held.exchange(1, std::memory_order_seq_cst);
+  world_is_stopped.exchange(1, std::memory_order_seq_cst);
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
     if (only == nullptr || each->worker == only)
       ask(*each->worker, frame);
   await_answers();
 }
 
-void stopped_workers::ask(const worker& w, const void* frame) noexcept {
+void stop_the_world::ask(const worker& w, const void* frame) noexcept {
   const int thread = w.thread.load(std::memory_order_seq_cst);
   if (thread == 0)
     return;
@@ -143,7 +143,7 @@ void stopped_workers::ask(const worker& w, const void* frame) noexcept {
     mine->state.store(given_up, std::memory_order_relaxed);
 }
 
-void stopped_workers::await_answers() noexcept {
+void stop_the_world::await_answers() noexcept {
   const time_point limit = clock::now() + patience_to_stop;
   for (request& each : requests) {
     for (int state = each.state.load(std::memory_order_acquire); state == asked || state == stopping;
@@ -158,24 +158,24 @@ void stopped_workers::await_answers() noexcept {
   }
 }
 
-void stopped_workers::let_go() noexcept {
+void stop_the_world::resume() noexcept {
   if (!std::exchange(held_, false))
     return;
   for (request& each : requests) {
     if (each.thread.exchange(0, std::memory_order_relaxed) == 0)
       continue;
     const int stays = each.state.load(std::memory_order_relaxed);
-    each.state.store(stays == stopped ? let_go_on : unused, std::memory_order_release);
+    each.state.store(stays == stopped ? resuming : unused, std::memory_order_release);
     if (stays == stopped)
       futex_wake(each.state, INT_MAX);
   }
-  workers_are_held.store(0, std::memory_order_release);
-  futex_wake(workers_are_held, INT_MAX);
+  world_is_stopped.store(0, std::memory_order_release);
+  futex_wake(world_is_stopped, INT_MAX);
   described_.unlock();
   registered_.unlock();
 }
 
-const stopped_thread* stopped_workers::place_of(const worker& w) const noexcept {
+const stopped_thread* stop_the_world::place_of(const worker& w) const noexcept {
   if (&w == this_worker())
     return &own_;
   const int thread = w.thread.load(std::memory_order_relaxed);
@@ -187,7 +187,7 @@ const stopped_thread* stopped_workers::place_of(const worker& w) const noexcept 
 }
 
 // A thread that became the worker after the search waits where it begins.
-bool stopped_workers::holds(const worker& w) const noexcept {
+bool stop_the_world::is_stopped(const worker& w) const noexcept {
   if (place_of(w) != nullptr)
     return true;
   const int thread = w.thread.load(std::memory_order_relaxed);
@@ -196,9 +196,9 @@ bool stopped_workers::holds(const worker& w) const noexcept {
                          }));
 }
 
-void wait_until_let_go() noexcept {
-  while (workers_are_held.load(std::memory_order_acquire) != 0)
-    futex_wait(workers_are_held, 1);
+void wait_until_resumed() noexcept {
+  while (world_is_stopped.load(std::memory_order_acquire) != 0)
+    futex_wait(world_is_stopped, 1);
 }
 
 }  // namespace sennit::detail

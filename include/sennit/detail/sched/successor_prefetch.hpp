@@ -7,7 +7,7 @@
 // parallel runtime, it takes half (./run bench threadring). With 503 fibers it makes no difference whether
 // one looks one, three or five ahead. With a million, five is no better.
 //
-// Descriptors note their followers, as the distance between descriptors. What is read of other fibers is a
+// Descriptors note their successors, as the distance between descriptors. What is read of other fibers is a
 // guess: they may be gone, or belong to another thread.
 #pragma once
 
@@ -26,41 +26,41 @@ SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcep
 }
 
 // If two fibers take turns, there is no fiber behind them.
-template <class FollowerOf>
-SENNIT_INLINE void fetch_third_behind(const fiber* later, FollowerOf follower_of) noexcept {
+template <class SuccessorOf>
+SENNIT_INLINE void prefetch_third_successor(const fiber* later, SuccessorOf successor_of) noexcept {
   constexpr std::ptrdiff_t frame = 160;  // where the frame of a waiting fiber begins, above its context
                                          // (x86-64)
-  later += follower_of(*later);
-  later += follower_of(*later);
+  later += successor_of(*later);
+  later += successor_of(*later);
   prefetch_stack(*later, 0);
   prefetch_stack(*later, frame);
-  __builtin_prefetch(later + follower_of(*later));
+  __builtin_prefetch(later + successor_of(*later));
 }
 
 // For a local runtime.
-SENNIT_INLINE void fetch_followers(fiber& self, const fiber& next) noexcept {
+SENNIT_INLINE void prefetch_successors(fiber& self, const fiber& next) noexcept {
   const std::ptrdiff_t apart = &next - &self;
   const auto noted = static_cast<std::int32_t>(apart);
-  const std::ptrdiff_t ahead = next.follower;
-  self.follower = noted == apart ? noted : 0;
+  const std::ptrdiff_t ahead = next.successor;
+  self.successor = noted == apart ? noted : 0;
   if (apart + ahead != 0)
-    fetch_third_behind(&next + ahead, [](const fiber& of) { return look(of.follower); });
+    prefetch_third_successor(&next + ahead, [](const fiber& of) { return look(of.successor); });
 }
 
 // For a parallel runtime, in two steps. First, before others may find `self`, it notes when it parks and its
-// follower. The prefetches come after it has been filed: filing is an atomic read-modify-write, which waits
+// successor. The prefetches come after it has been filed: filing is an atomic read-modify-write, which waits
 // for each read before it. Returns the fiber after `next`, or null if there is none, or it is unknown. Used
 // only with so many fibers that a switch waits for memory: otherwise those instructions do not hide the cost.
-inline const fiber* note_follower(fiber& self, const fiber* next) noexcept {
+inline const fiber* note_successor(fiber& self, const fiber* next) noexcept {
   if (next == nullptr)
     return nullptr;
   const std::ptrdiff_t apart = next - &self;
-  const std::ptrdiff_t ahead = follower_in(look(next->since));
-  self.since = with_follower(self.since, apart);
+  const std::ptrdiff_t ahead = successor_in(look(next->since));
+  self.since = with_successor(self.since, apart);
   return apart + ahead != 0 ? next + ahead : nullptr;
 }
-inline void fetch_followers(const fiber* behind_next) noexcept {
-  fetch_third_behind(behind_next, [](const fiber& of) { return follower_in(look(of.since)); });
+inline void prefetch_successors(const fiber* after_next) noexcept {
+  prefetch_third_successor(after_next, [](const fiber& of) { return successor_in(look(of.since)); });
 }
 
 }  // namespace sennit::detail

@@ -1,7 +1,7 @@
 /* What a context puts aside while it is suspended. Without assembly: the signal stack backend is made of it.
  */
-#ifndef SENNIT_DETAIL_ARCH_ASIDE_H
-#define SENNIT_DETAIL_ARCH_ASIDE_H
+#ifndef SENNIT_DETAIL_ARCH_SLOW_STATE_H
+#define SENNIT_DETAIL_ARCH_SLOW_STATE_H
 
 #include <stdint.h>
 
@@ -21,17 +21,17 @@ struct sennit_exception_state {
 struct sennit_fp_keeper; /* sennit/fp_control.h */
 
 /* What is a context's own and yet its thread's while it runs; kept in its stack while it is suspended. */
-struct sennit_aside {
+struct sennit_slow_state {
   struct sennit_exception_state exceptions;
   struct sennit_fp_keeper* keeper; /* null: it did not ask to keep its floating-point control state */
 };
 
 /* The slow path for non-zero exception globals begins and ends with these. The first takes the calling
  * thread's globals, and returns 0 if they were empty; the second puts them into the thread that calls it. */
-uintptr_t sennit_aside_put(struct sennit_aside* aside);
-void sennit_aside_take(struct sennit_aside* aside);
-/* Like sennit_aside_put(), for frames that will never resume. */
-void sennit_aside_forget(void);
+uintptr_t sennit_slow_state_save(struct sennit_slow_state* saved);
+void sennit_slow_state_restore(struct sennit_slow_state* saved);
+/* Like sennit_slow_state_save(), for frames that will never resume. */
+void sennit_slow_state_discard(void);
 
 #ifdef __cplusplus
 }

@@ -33,7 +33,7 @@ struct stopped_thread {
   std::span<const std::uintptr_t> backtrace() const noexcept { return {at, depth}; }
 };
 
-class stopped_workers {
+class stop_the_world {
 public:
   // Ignored by default, so an extra or late one does no harm.
   static constexpr int signal = SIGURG;
@@ -42,16 +42,16 @@ public:
   // one stop at a time: other callers wait here. `frame`: the caller's __builtin_dwarf_cfa(), where its own
   // backtrace begins. `only`: stops just this worker, if it is registered. Then the others may resume any
   // fibers.
-  explicit stopped_workers(const void* frame, const worker* only = nullptr) noexcept;
-  ~stopped_workers() { let_go(); }
-  stopped_workers(const stopped_workers&) = delete;
-  stopped_workers& operator=(const stopped_workers&) = delete;
+  explicit stop_the_world(const void* frame, const worker* only = nullptr) noexcept;
+  ~stop_the_world() { resume(); }
+  stop_the_world(const stop_the_world&) = delete;
+  stop_the_world& operator=(const stop_the_world&) = delete;
 
   // Releases the workers early; once.
-  void let_go() noexcept;
+  void resume() noexcept;
 
   // Returns whether the worker cannot resume any fiber.
-  bool holds(const worker& w) const noexcept;
+  bool is_stopped(const worker& w) const noexcept;
   // Returns where it is, or null if it has no thread, or its thread runs.
   const stopped_thread* place_of(const worker& w) const noexcept;
 

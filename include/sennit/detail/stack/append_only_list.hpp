@@ -8,7 +8,7 @@ namespace sennit::detail {
 
 // Node has a member `next` for us: Memory's plain<Node*>.
 template <class Node, class Memory = native_memory>
-class growing_list {
+class append_only_list {
 public:
   // Any thread.
   void add(Node* node) noexcept {

@@ -60,10 +60,11 @@ struct fault_reply {
 // unless it is the one of that number; and to `ask`, and do what the verdict is. In the report are the
 // reply's registers then.
 bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept;
-fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void* desk, fault_report& about));
+fault_answer fault_ask(const fault_site& site, void* dispatcher,
+                       verdict (*ask)(void* dispatcher, fault_report& about));
 
 template <class Policy>
-class exception_desk : public fault_hook, public port_calls<fault_report, fault_reply, Policy> {
+class fault_dispatcher : public fault_hook, public port_calls<fault_report, fault_reply, Policy> {
   using calls = port_calls<fault_report, fault_reply, Policy>;
   using typename calls::record;
 
@@ -71,7 +72,7 @@ public:
   using typename calls::incoming;
   static constexpr const char* receive_reason = "exception receive";
 
-  exception_desk() noexcept : fault_hook{wants, serve} {}
+  fault_dispatcher() noexcept : fault_hook{wants, serve} {}
 
   // The server's. Nothing is received if the deadline has passed, or it is closed.
   void receive(incoming& into, time_point deadline) {
@@ -91,17 +92,18 @@ private:
     receiver_.store(static_cast<std::uint32_t>(fiber_id(server)), std::memory_order_relaxed);
   }
   static bool wants(const fault_hook& self, fault_site& site) noexcept {
-    return fault_may_ask(site, !Policy::is_shared,
-                         static_cast<const exception_desk&>(self).receiver_.load(std::memory_order_relaxed));
+    return fault_may_ask(
+        site, !Policy::is_shared,
+        static_cast<const fault_dispatcher&>(self).receiver_.load(std::memory_order_relaxed));
   }
   static fault_answer serve(const fault_hook& self, const fault_site& site) {
-    return fault_ask(site, &const_cast<exception_desk&>(static_cast<const exception_desk&>(self)), ask);
+    return fault_ask(site, &const_cast<fault_dispatcher&>(static_cast<const fault_dispatcher&>(self)), ask);
   }
   static verdict ask(void* self, fault_report& about) {
-    auto& desk = *static_cast<exception_desk*>(self);
+    auto& dispatcher = *static_cast<fault_dispatcher*>(self);
     const char* const reason = about.kind == fault_kind::memory ? "page fault" : "exception";
-    record mine(desk, call_phase::asked, std::move(about));
-    desk.transact(mine, never, reason);
+    record mine(dispatcher, call_phase::asked, std::move(about));
+    dispatcher.transact(mine, never, reason);
     if (mine.at.phase() != call_phase::replied)
       return verdict::pass;
     about.registers = mine.at.reply().registers;

@@ -1,5 +1,5 @@
-// Faults of fibers on their way to a server: see include/sennit/detail/rpc/exception_desk.hpp.
-#include "sennit/detail/rpc/exception_desk.hpp"
+// Faults of fibers on their way to a server: see include/sennit/detail/rpc/fault_dispatcher.hpp.
+#include "sennit/detail/rpc/fault_dispatcher.hpp"
 
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ constinit const fault_hook of_any_stack{
 
 // ---- The end of a fiber.
 
-void say_given_up(const fiber& f, const char* why) noexcept {
+void print_given_up(const fiber& f, const char* why) noexcept {
   char text[256];  // `why` has some 100 characters at most, the name 31
   const int length = std::snprintf(
       text, sizeof text,
@@ -118,7 +118,7 @@ fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
                            reinterpret_cast<const void*>(call_guarded), thrower))
     left_whole = "a fault killed it, and no sennit::guarded function is there to leave";
   if (left_whole != nullptr) {
-    say_given_up(f, left_whole);
+    print_given_up(f, left_whole);
     fiber_discard();
   }
   give_up_frames_below(stack_pointer(*site.registers));
@@ -127,18 +127,18 @@ fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
 
 fault_answer unwind(const fault_site& site, const fiber& f) {
   if (!fault_in_known_code(*site.registers, stack_of(site))) {
-    say_given_up(f, "no exception can leave where it is");
+    print_given_up(f, "no exception can leave where it is");
     fiber_discard();
   }
   switch (fault_throws_from(*site.registers, site.emergency ? lowest_to_throw(site) : 0, throw_killed)) {
     case throws_from::here:
       throw killed{};
     case throws_from::outside:
-      say_given_up(f, "no exception can leave its innermost functions");
+      print_given_up(f, "no exception can leave its innermost functions");
       give_up_frames_below(stack_pointer(*site.registers));
       return fault_answer::resume;
     default:
-      say_given_up(f, "no exception can leave its function");
+      print_given_up(f, "no exception can leave its function");
       fiber_discard();
   }
 }
@@ -180,7 +180,7 @@ bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcep
   return f != nullptr && (this_worker()->shared == nullptr) == local && (f->id == 0 || f->id != receiver);
 }
 
-fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void*, fault_report&)) {
+fault_answer fault_ask(const fault_site& site, void* dispatcher, verdict (*ask)(void*, fault_report&)) {
   fiber& f = *running_worker().ready.current;
   fault_report about;
   about.kind = site.kind;
@@ -192,7 +192,7 @@ fault_answer fault_ask(const fault_site& site, void* desk, verdict (*ask)(void*,
   {
     const undisturbed while_it_waits(f);
     try {
-      what = ask(desk, about);
+      what = ask(dispatcher, about);
     } catch (const forced_unwind&) {
       thrower = throw_left;  // the fiber has been stopped once by the end of its runtime: it leaves
     }

@@ -19,10 +19,10 @@
 namespace sennit::detail {
 
 // A worker's calls to sleepers. While they do not pay, it reads the clock less often the more work it makes.
-class calls_for_help {
+class wake_throttle {
 public:
   // The nanoseconds between two calls, after a call that paid. Each call doubles the pause.
-  explicit calls_for_help(std::int64_t at_first) : at_first_(at_first) {}
+  explicit wake_throttle(std::int64_t at_first) : at_first_(at_first) {}
 
   // Called by the owner, which has work for others and sees a sleeper. If any worker searches, no sleeper is
   // called.
@@ -47,36 +47,36 @@ private:
 };
 
 // A worker's record of the help that it gives and gets.
-class help {
+class steal_throttle {
 public:
-  calls_for_help with_lone{50'000};  // for a ring with one fiber, which its owner would soon run itself
-  calls_for_help with_several{0};
+  wake_throttle wake_for_lone{50'000};  // for a ring with one fiber, which its owner would soon run itself
+  wake_throttle wake_for_several{0};
 
   // pays(): whether its last theft of several fibers paid. due(): whether another theft is due.
   bool pays() const noexcept { return pays_; }
-  bool due() const noexcept { return pays_ || slept_; }
+  bool may_steal() const noexcept { return pays_ || slept_; }
   void slept() noexcept { slept_ = true; }
 
   // Called after it has stolen `stolen` fibers from `victim`.
-  void gives(help& victim, std::size_t stolen) noexcept;
+  void note_theft(steal_throttle& victim, std::size_t stolen) noexcept;
   // Called when it runs out of work.
-  SENNIT_INLINE void falls_short() noexcept {
-    if (to_ != nullptr || !is_short_.load(std::memory_order_relaxed)) [[unlikely]]
-      note_that_it_is_short();
+  SENNIT_INLINE void became_idle() noexcept {
+    if (last_victim_ != nullptr || !is_idle_.load(std::memory_order_relaxed)) [[unlikely]]
+      note_idle();
   }
 
 private:
   static constexpr clock::duration theft_costs = std::chrono::microseconds(10);
   static constexpr clock::duration each_costs = std::chrono::nanoseconds(500);
-  [[gnu::noinline]] void note_that_it_is_short() noexcept;
+  [[gnu::noinline]] void note_idle() noexcept;
 
   bool pays_ = true;
-  bool slept_ = false;  // since the last theft
-  help* to_ = nullptr;  // the last victim, until this worker runs out of work
+  bool slept_ = false;                     // since the last theft
+  steal_throttle* last_victim_ = nullptr;  // the last victim, until this worker runs out of work
   time_point pays_from_{};
   // As a victim: whether it has run out of work since the last theft, and when it first did.
-  std::atomic<bool> is_short_{true};
-  std::atomic<clock::rep> short_since_{0};
+  std::atomic<bool> is_idle_{true};
+  std::atomic<clock::rep> idle_since_{0};
 };
 
 }  // namespace sennit::detail

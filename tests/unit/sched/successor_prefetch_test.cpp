@@ -1,5 +1,5 @@
 // The notes of a fiber when it parks: the time, and the fiber that ran next.
-#include "sennit/detail/sched/followers.hpp"
+#include "sennit/detail/sched/successor_prefetch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,31 +15,31 @@
 namespace sennit {
 namespace {
 
-using detail::follower_in;
 using detail::parked_at;
 using detail::parked_for;
-using detail::with_follower;
+using detail::successor_in;
+using detail::with_successor;
 
 constexpr std::uint64_t hour = 3'600'000'000'000;  // ns
 constexpr std::ptrdiff_t farthest = (std::ptrdiff_t{1} << 23) - 1;
 
-TEST(ParkNote, HoldsWhoFollowsUnlessThatIsTooFarAway) {
+TEST(ParkNote, HoldsTheSuccessorUnlessThatIsTooFarAway) {
   const std::uint64_t parked = parked_at(500 * 24 * hour);
-  EXPECT_EQ(follower_in(parked), 0);
+  EXPECT_EQ(successor_in(parked), 0);
   for (const std::ptrdiff_t apart : {std::ptrdiff_t{0}, std::ptrdiff_t{1}, std::ptrdiff_t{-1},
                                      std::ptrdiff_t{1'000'000}, farthest, -farthest - 1})
-    EXPECT_EQ(follower_in(with_follower(parked, apart)), apart);
+    EXPECT_EQ(successor_in(with_successor(parked, apart)), apart);
   for (const std::ptrdiff_t apart : {farthest + 1, -farthest - 2})
-    EXPECT_EQ(with_follower(parked, apart), parked) << apart;
+    EXPECT_EQ(with_successor(parked, apart), parked) << apart;
 }
 
-TEST(ParkNote, TellsHowLongAgoWhoeverFollows) {
+TEST(ParkNote, HoldsTheTimeWithAnySuccessor) {
   constexpr std::int64_t unit = std::int64_t{1} << detail::park_unit;
   for (const std::uint64_t then : {std::uint64_t{1}, hour, 416 * 24 * hour, 1000 * 24 * hour})
     for (const std::int64_t passed : {std::int64_t{0}, 10 * unit, std::int64_t(100 * 24 * hour)})
       for (const std::ptrdiff_t apart : {std::ptrdiff_t{0}, std::ptrdiff_t{-7}, farthest}) {
         const std::int64_t told =
-            parked_for(with_follower(parked_at(then), apart), then + static_cast<std::uint64_t>(passed));
+            parked_for(with_successor(parked_at(then), apart), then + static_cast<std::uint64_t>(passed));
         EXPECT_LE(std::abs(told - passed), unit) << then << " " << passed << " " << apart;
       }
 }
@@ -47,7 +47,7 @@ TEST(ParkNote, TellsHowLongAgoWhoeverFollows) {
 TEST(ParkNote, IsNoneInAnAddressNorOfTheFuture) {
   const int here = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(&here);
-  EXPECT_EQ(follower_in(address), 0);
+  EXPECT_EQ(successor_in(address), 0);
   EXPECT_EQ(parked_for(address, hour), -1);
   EXPECT_EQ(parked_for(0, hour), -1);
   EXPECT_EQ(parked_for(parked_at(hour), hour / 2), -1);
@@ -56,9 +56,9 @@ TEST(ParkNote, IsNoneInAnAddressNorOfTheFuture) {
 // More fibers than make a switch look ahead. A token goes round them, in an order that they have never had;
 // then every second one ends, so that those who are read of are gone, or have begun anew.
 template <class Kind>
-class Followers : public kind_test<Kind> {};
+class Successors : public kind_test<Kind> {};
 
-KIND_TEST(Followers, ThatHaveEndedOrChangedDoNoHarm) {
+KIND_TEST(Successors, ThatHaveEndedOrChangedDoNoHarm) {
   constexpr std::size_t count = detail::fiber_block::least + 1000;
   struct seat {
     typename Kind::fiber sits;
