@@ -101,5 +101,32 @@ private:
         self.assertIn("Member pull() (function) of class sennit::strand is not documented", output)
 
 
+class Page(unittest.TestCase):
+    def run_on(self, page: str, write: bool) -> tuple[int, str]:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
+            root = Path(folder)
+            (root / "include" / "sennit" / "local").mkdir(parents=True)
+            (root / "include" / "sennit" / "mutex.hpp").write_text(HEADER, encoding="utf-8")
+            (root / "include" / "sennit" / "local" / "mutex.hpp").write_text(
+                HEADER.replace("namespace sennit", "namespace sennit::local").replace("void pull", "void push"), encoding="utf-8")
+            (root / "docs").mkdir()
+            shutil.copy(SCRIPT.parent.parent / "docs" / "Doxyfile", root / "docs")
+            (root / "docs" / "reference.md").write_text(page, encoding="utf-8")
+            with mock.patch.multiple(REFERENCE, ROOT=root, OUTPUT=root / "build" / "reference"):
+                status = REFERENCE.main(write)
+            self.written = (root / "docs" / "reference.md").read_text(encoding="utf-8")
+            return status, output.getvalue()
+
+    def test_tables_are_those_of_the_headers(self):
+        status, output = self.run_on("# Ropes\n", False)
+        self.assertEqual(status, 1)
+        self.assertIn("run scripts/reference --write", output)
+        self.assertEqual(self.run_on("# Ropes\n", True)[0], 0)
+        self.assertIn("# Ropes\n", self.written)
+        self.assertIn("| strands & <ends> | **`strand`**: `length`, `pull`. Only in `local/`: **`strand`**: `push`. "
+                      "Not in `local/`: **`strand`**: `pull` |", self.written)
+        self.assertEqual(self.run_on(self.written, False)[0], 0)
+
+
 if __name__ == "__main__":
     unittest.main()
