@@ -18,10 +18,11 @@
  * through a pointer is set only on success. These errors are possible everywhere; comments name the other
  * ones:
  *
- *   -EINVAL     cheaply detected misuse: a null pointer, or a function that blocks called outside of a fiber
- *   -ENOMEM     from functions that make or start something, as well as -EMFILE, -ENFILE (file descriptors)
- * and -EAGAIN (threads), and other errors of the system if mappings are exhausted -ETIMEDOUT  from functions
- * with a deadline
+ * - -EINVAL: cheaply detected misuse, such as a null pointer, or a function that blocks called outside of a
+ *   fiber
+ * - -ENOMEM, -EMFILE, -ENFILE (file descriptors), -EAGAIN (threads) and other errors of the system if
+ *   mappings are exhausted: from functions that make or start something
+ * - -ETIMEDOUT: from functions with a deadline
  *
  * Other misuse is undefined; debug builds of the library assert.
  *
