@@ -5,8 +5,8 @@
 //          if (outcome == session::outcome::compute) session.compute(); }
 //     while (outcome is more or compute);  leave both loops at outcome::close
 //
-// If is_in_company() holds, other clients may cause output at any time. The front then calls process() when
-// it is woken (state.hpp), still receives, so that it notices the end of the connection, and calls
+// If awaits_other_clients() holds, other clients may cause output at any time. The front then calls process()
+// when it is woken (state.hpp), still receives, so that it notices the end of the connection, and calls
 // time_out() at deadline().
 //
 // Memory. An idle session holds none. Bytes are received into a block that all sessions of a thread share;
@@ -14,7 +14,7 @@
 // the block between the read and the return of process(). Sessions share an output block the same way.
 //
 // Threads. With several threads, each has a workspace, and a lock must be held around the constructor, the
-// destructor, process(), is_in_company(), has_news(), deadline() and time_out().
+// destructor, process(), awaits_other_clients(), has_news(), deadline() and time_out().
 //
 // Bounds. process() stops after flush_size bytes of replies, and after commands that have used many elements,
 // so that other clients have their turn. Memory beyond own_allowance counts against
@@ -63,7 +63,7 @@ public:
     }
   }
 
-  bool is_in_company() const { return client_.waiting != nullptr || !client_.channels.empty(); }
+  bool awaits_other_clients() const { return client_.waiting != nullptr || !client_.channels.empty(); }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // call process()
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none
   void time_out();  // ends the wait of a blocked client; call process() next

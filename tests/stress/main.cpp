@@ -43,7 +43,7 @@ settings draw(std::uint64_t seed) {
   drawn.seed = seed;
   drawn.workers = workers[random.below(4)];
   drawn.policy = policies[random.below(4)];
-  drawn.scattered = random.one_in(3);
+  drawn.migrating = random.one_in(3);
   drawn.abrupt = random.one_in(3);
   drawn.budget = random.one_in(3) ? largest_budget : largest_budget / 20;
   return drawn;
@@ -65,7 +65,7 @@ void run_episode(const settings& is) {
   }
   random_source random(is.seed + 1);
   {
-    sennit::detail::force_migration = is.scattered;
+    sennit::detail::force_migration = is.migrating;
     sennit::runtime runtime({.workers = is.workers, .policy = is.policy, .stack_size = 128 * 1024});
     e.runtime = &runtime;
     std::vector<std::thread> threads;

@@ -271,7 +271,7 @@ void act(episode& e, std::uint64_t seed, unsigned depth) {
     else if (kind == 3)
       throw_some(e, random);
     else if (kind == 4)
-      talk(e, random);
+      stress_io(e, random);
     else if (kind < 9)
       start_some(e, random, depth - 1);
     else if (kind < 11)
@@ -279,9 +279,9 @@ void act(episode& e, std::uint64_t seed, unsigned depth) {
     else if (kind < 14)
       unpark_one(e, random);
     else if (kind < 16)
-      hold_market(e, random);
+      stress_channels(e, random);
     else if (kind < 18)
-      hold_relay(e, random);
+      stress_continuations(e, random);
     else
       pin_one(e, random);
   }

@@ -47,14 +47,14 @@ struct settings {
   std::uint64_t seed = 0;
   unsigned workers = 1;
   sennit::run_policy policy = sennit::run_policy::fifo;
-  bool scattered = false;
+  bool migrating = false;
   bool abrupt = false;  // the runtime ends while fibers wait for what never comes
   int budget = 0;       // of fibers
 
   void print(std::FILE* to) const {
     static const char* const names[] = {"fifo", "lifo", "hybrid"};
     std::fprintf(to, "--episode %llu: %u workers, %s%s%s\n", static_cast<unsigned long long>(seed), workers,
-                 names[static_cast<unsigned>(policy)], scattered ? ", scattered" : "",
+                 names[static_cast<unsigned>(policy)], migrating ? ", migrating" : "",
                  abrupt ? ", ends abruptly" : "");
   }
 };
@@ -123,11 +123,11 @@ bool may_start(episode& e, int count);
 // Resumes elsewhere, or later.
 void hop(const episode& e, random_source& random);
 // Fibers at both ends of a connection, which another fiber may close meanwhile.
-void talk(episode& e, random_source& random);
+void stress_io(episode& e, random_source& random);
 // Fibers that wait for each other in every way, and are stopped.
-void hold_market(episode& e, random_source& random);
+void stress_channels(episode& e, random_source& random);
 // Fibers that wait for each other without a stack.
-void hold_relay(episode& e, random_source& random);
+void stress_continuations(episode& e, random_source& random);
 // Waits for messages that are never sent.
 void listen_in_vain(bool with_deadline);
 // Some random operations of a fiber; deeper ones start fewer others.

@@ -150,7 +150,8 @@ private:
   }
   void close() { all_.connections.erase(place_); }  // destroys this connection
   void set_deadline() {
-    const time_point wanted = session_.is_in_company() && !sending_ ? session_.deadline() : time_point::max();
+    const time_point wanted =
+        session_.awaits_other_clients() && !sending_ ? session_.deadline() : time_point::max();
     if (wanted != deadline_) {
       all_.deadlines.erase({deadline_, this});
       deadline_ = wanted;

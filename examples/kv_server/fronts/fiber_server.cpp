@@ -252,8 +252,8 @@ private:
       its->session_.use(its->space_.take());
       outcome = its->session_.process();
     });
-    // A client that is not in company remains so while it sends, so the lock is not needed to look again.
-    const bool look_again = its->session_.has_news() || its->session_.is_in_company();
+    // A client that awaits no others begins nothing while it sends, so the lock is not needed to look again.
+    const bool look_again = its->session_.has_news() || its->session_.awaits_other_clients();
     its->of_.guard_.unlock();
     sent = sent && is_done([&] {
              if (!its->session_.output().empty()) {

@@ -86,8 +86,8 @@ public:
 private:
   // Returns false if the connection is to be closed, true if there may be something to process.
   bool receive(std::unique_lock<std::mutex>& hold) {
-    const bool in_company = session_.is_in_company();
-    if (in_company && news_.get() < 0) {
+    const bool awaits_others = session_.awaits_other_clients();
+    if (awaits_others && news_.get() < 0) {
       news_ = descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
       if (news_.get() < 0) {
         return false;
@@ -98,17 +98,17 @@ private:
     hold.unlock();
     pollfd waits[] = {{socket_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}};
     int ready = 1;
-    if (in_company) {
+    if (awaits_others) {
       ready = ::poll(waits, 2, milliseconds_until(deadline));
     }
     ssize_t count = -1;
     errno = EAGAIN;
-    if (ready > 0 && (waits[0].revents != 0 || !in_company)) {
-      count = ::recv(socket_.get(), space.data(), space.size(), in_company ? MSG_DONTWAIT : 0);
+    if (ready > 0 && (waits[0].revents != 0 || !awaits_others)) {
+      count = ::recv(socket_.get(), space.data(), space.size(), awaits_others ? MSG_DONTWAIT : 0);
     }
     const bool again = errno == EAGAIN || errno == EINTR;
     std::uint64_t ignored;
-    [[maybe_unused]] const auto got = in_company ? ::read(news_.get(), &ignored, sizeof ignored) : 0;
+    [[maybe_unused]] const auto got = awaits_others ? ::read(news_.get(), &ignored, sizeof ignored) : 0;
     hold.lock();
     if (count > 0) {
       session_.received(static_cast<std::size_t>(count));

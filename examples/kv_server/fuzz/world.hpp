@@ -28,7 +28,7 @@ public:
 
   bool closed() const { return closed_ || broken_off_; }
   bool is_blocked() const { return session_.deadline() != std::chrono::steady_clock::time_point::max(); }
-  bool is_in_company() const { return session_.is_in_company(); }
+  bool awaits_other_clients() const { return session_.awaits_other_clients(); }
   std::string take_received() { return std::exchange(received_, {}); }
 
 private:

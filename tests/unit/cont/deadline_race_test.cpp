@@ -12,7 +12,7 @@
 
 #include "sennit/become.hpp"
 #include "support/kinds.hpp"
-#include "things.hpp"
+#include "wait_kinds.hpp"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include "sennit/fiber_local.hpp"
 #include "sennit/select.hpp"
 #include "support/kinds.hpp"
-#include "things.hpp"
+#include "wait_kinds.hpp"
 
 namespace {
 
@@ -32,8 +32,8 @@ using sennit::generous;
 using sennit::request;
 using sennit::steady;
 using sennit::stoppable;
-using sennit::things;
 using sennit::until_stackless;
+using sennit::wait_kinds;
 namespace this_fiber = sennit::this_fiber;
 
 template <class Kind>
@@ -146,7 +146,7 @@ KIND_TEST(ScopeWithoutStack, TheFirstErrorOfAnyFunctionComesOut) {
 
 // A fiber for each wait that there is; how many.
 template <class Kind, class Waits>
-int wait_for_each(things<Kind>& of, Waits waits) {
+int wait_for_each(wait_kinds<Kind>& of, Waits waits) {
   int count = 0;
   const auto one = [&](auto make) {
     ++count;
@@ -181,7 +181,7 @@ int wait_for_each(things<Kind>& of, Waits waits) {
 
 template <class Kind>
 void expect_all_ended(bool elsewhere, bool before) {
-  things<Kind> of;
+  wait_kinds<Kind> of;
   of.lock_all();
   const owned all = make_owned();
   std::atomic<int> went_on = 0;

@@ -17,7 +17,7 @@
 #include "sennit/become.hpp"
 #include "sennit/select.hpp"
 #include "support/kinds.hpp"
-#include "things.hpp"
+#include "wait_kinds.hpp"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "sennit/become.hpp"
 #include "sennit/select.hpp"
 #include "support/kinds.hpp"
-#include "things.hpp"
+#include "wait_kinds.hpp"
 
 namespace {
 
@@ -32,8 +32,8 @@ using sennit::running;
 using sennit::soon;
 using sennit::steady;
 using sennit::stoppable;
-using sennit::things;
 using sennit::until_stackless;
+using sennit::wait_kinds;
 
 template <class Kind>
 class BecomeStoppable : public sennit::kind_test<Kind> {};
@@ -44,7 +44,7 @@ auto by(std::stop_token token) {
 
 template <class Kind>
 void expect_all_stopped(bool elsewhere, bool before, bool with_deadline) {
-  things<Kind> of;
+  wait_kinds<Kind> of;
   of.lock_all();
   std::stop_source stop;
   if (before)
@@ -77,7 +77,7 @@ KIND_TEST(BecomeStoppable, AStopEndsEachWait) {
 KIND_TEST(BecomeStoppable, WokenBeforeAnyStop) {
   this->run([] {
     for (const bool with_deadline : {false, true}) {
-      things<Kind> of;
+      wait_kinds<Kind> of;
       of.lock_all();
       std::stop_source stop;
       std::atomic<int> results[of.count] = {};
@@ -98,7 +98,7 @@ KIND_TEST(BecomeStoppable, WokenBeforeAnyStop) {
 
 KIND_TEST(BecomeStoppable, TheDeadlinePassesBeforeAnyStop) {
   this->run([] {
-    things<Kind> of;
+    wait_kinds<Kind> of;
     of.lock_all();
     std::stop_source stop;
     std::atomic<int> results[of.count] = {};
@@ -128,7 +128,7 @@ KIND_TEST(BecomeStoppable, ATokenWithoutASource) {
 
 KIND_TEST(BecomeStoppable, WhatIsThereIsHadAfterTheStop) {
   this->run([] {
-    things<Kind> of;
+    wait_kinds<Kind> of;
     of.event.set();
     of.semaphore.release();
     of.group.done();
@@ -439,7 +439,7 @@ KIND_TEST(BecomeStoppable, Ports) {
 // Its runtime ends while it waits: it just ends. A stop that comes then, or later, finds no waiter.
 KIND_TEST(BecomeStoppable, TheRuntimesEnd) {
   for (int round = 0; round < 50; ++round) {
-    things<Kind> of;
+    wait_kinds<Kind> of;
     std::stop_source stop;
     std::atomic<int> results[of.count] = {};
     std::atomic<int> went_on = 0;

@@ -15,7 +15,7 @@
 
 #include "sennit/become.hpp"
 #include "support/kinds.hpp"
-#include "things.hpp"
+#include "wait_kinds.hpp"
 
 namespace {
 
@@ -28,15 +28,15 @@ using sennit::past;
 using sennit::running;
 using sennit::soon;
 using sennit::steady;
-using sennit::things;
 using sennit::until_stackless;
+using sennit::wait_kinds;
 
 template <class Kind>
 class BecomeTimedWaits : public sennit::kind_test<Kind> {};
 
 KIND_TEST(BecomeTimedWaits, TheDeadlinePasses) {
   this->run([] {
-    things<Kind> of;
+    wait_kinds<Kind> of;
     of.lock_all();
     std::atomic<int> results[of.count] = {};
     const steady::time_point deadline = soon();
@@ -51,7 +51,7 @@ KIND_TEST(BecomeTimedWaits, TheDeadlinePasses) {
 
 template <class Kind>
 void expect_woken_before(steady::time_point deadline) {
-  things<Kind> of;
+  wait_kinds<Kind> of;
   of.lock_all();
   std::atomic<int> results[of.count] = {};
   running<Kind> waiting;
@@ -76,7 +76,7 @@ KIND_TEST(BecomeTimedWaits, ADeadlineThatNeverComes) {
 // As the waits with a stack: what is there is had, late as it may be.
 KIND_TEST(BecomeTimedWaits, WhatIsThereIsHadAfterTheDeadline) {
   this->run([] {
-    things<Kind> of;
+    wait_kinds<Kind> of;
     of.event.set();
     of.semaphore.release();
     of.group.done();
@@ -98,7 +98,7 @@ KIND_TEST(BecomeTimedWaits, WhatIsThereIsHadAfterTheDeadline) {
 
 // Its runtime ends while it waits: it just ends, and is in no list any more.
 KIND_TEST(BecomeTimedWaits, TheRuntimesEnd) {
-  things<Kind> of;
+  wait_kinds<Kind> of;
   std::atomic<int> results[of.count] = {};
   const auto alive = std::make_shared<int>(0);
   Kind().run([&] {

@@ -167,8 +167,8 @@ struct spawns_at_its_end {
 
 // One worker runs all that is left, wherever it was to run.
 TEST(ParallelCorner, FibersStartedWhileARuntimeEndsRun) {
-  for (const bool scattered : {false, true}) {
-    detail::force_migration = scattered;
+  for (const bool migrating : {false, true}) {
+    detail::force_migration = migrating;
     std::atomic<int> begun{0};
     std::atomic<bool> parked{false};
     {

@@ -14,7 +14,7 @@ using namespace sennit;
 struct kind {
   unsigned workers;
   run_policy policy = run_policy::fifo;
-  bool scattered = false;  // fibers go to another worker whenever they become ready
+  bool migrating = false;  // fibers go to another worker whenever they become ready
 };
 
 class parallel_runtime : public testing::TestWithParam<kind> {
@@ -24,7 +24,7 @@ public:
 protected:
   const unsigned workers = GetParam().workers;
   runtime rt{
-      {.workers = (detail::force_migration = GetParam().scattered, workers), .policy = GetParam().policy}};
+      {.workers = (detail::force_migration = GetParam().migrating, workers), .policy = GetParam().policy}};
 };
 
 inline const auto kinds =
@@ -34,7 +34,7 @@ inline const auto kinds =
 inline const auto kind_name = [](const auto& each) {
   return std::to_string(each.param.workers) + (each.param.policy == run_policy::lifo ? "_lifo" : "") +
          (each.param.policy == run_policy::hybrid ? "_hybrid" : "") +
-         (each.param.scattered ? "_scattered" : "");
+         (each.param.migrating ? "_migrating" : "");
 };
 
 }  // namespace parallel_test
