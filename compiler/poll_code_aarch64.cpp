@@ -100,7 +100,7 @@ private:
   unsigned dwarf_number(llvm::MCRegister of) const {
     return static_cast<unsigned>(registers_.getDwarfRegNum(of, true));
   }
-  void say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes);
+  void describe_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes);
   void follow(unwind_state& state, const llvm::MachineInstr& instruction) const;
   unwind_state unwinding_behind(const MachineBasicBlock& block);
 
@@ -197,7 +197,7 @@ unwind_state poll_code_aarch64::unwinding_behind(const MachineBasicBlock& block)
 }
 
 // The total bytes, not the change: the assembler does not know the total of a restored state.
-void poll_code_aarch64::say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
+void poll_code_aarch64::describe_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
   if (here_.base == dwarf_number(codes_.stack_pointer))
     add_rule(block, at, llvm::MCCFIInstruction::cfiDefCfaOffset(nullptr, here_.offset + bytes));
 }
@@ -230,7 +230,7 @@ void poll_code_aarch64::emit_check(MachineBasicBlock& block, MachineBasicBlock& 
         .addReg(second, llvm::RegState::Undef)
         .addReg(codes_.stack_pointer)
         .addImm(-pair_size / 8);
-    say_pushed(block, block.end(), pair_size);
+    describe_pushed(block, block.end(), pair_size);
     const auto begin = rest.begin();
     llvm::BuildMI(rest, begin, line, instructions_.get(codes_.pop_pair))
         .addDef(codes_.stack_pointer)
@@ -238,7 +238,7 @@ void poll_code_aarch64::emit_check(MachineBasicBlock& block, MachineBasicBlock& 
         .addDef(second)
         .addReg(codes_.stack_pointer)
         .addImm(pair_size / 8);
-    say_pushed(rest, begin, 0);
+    describe_pushed(rest, begin, 0);
   }
   llvm::GlobalVariable& requested = flag();
   const unsigned lower = codes_.thread_local_ | codes_.page_offset | codes_.no_check;
@@ -277,7 +277,7 @@ void poll_code_aarch64::emit_call(MachineBasicBlock& cold, const char* stub, con
   };
   const bool is_return_address = place.link_live && !here_.link_saved;
   if (place.on_stack)
-    say_pushed(cold, cold.end(), pair_size);
+    describe_pushed(cold, cold.end(), pair_size);
   if (place.link_live)
     move(kept, codes_.link);
   if (is_return_address)
@@ -289,7 +289,7 @@ void poll_code_aarch64::emit_call(MachineBasicBlock& cold, const char* stub, con
   if (is_return_address)
     add_rule(cold, cold.end(), llvm::MCCFIInstruction::createRestore(nullptr, dwarf_number(codes_.link)));
   if (place.on_stack)
-    say_pushed(cold, cold.end(), 0);
+    describe_pushed(cold, cold.end(), 0);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ private:
   void push_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at, const llvm::DebugLoc& line);
   void pop_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at, const llvm::DebugLoc& line);
   void move_stack_pointer(MachineBasicBlock& block, MachineBasicBlock::iterator at, int by);
-  void say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes);
+  void describe_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes);
   bool has_red_zone() const;
   bool writes_register() const { return indirect_ || polls_by_page(); }
   // A stub writes them in any case.
@@ -95,7 +95,7 @@ bool poll_code_x86_64::has_red_zone() const {
          !function_.getFunction().hasFnAttribute(llvm::Attribute::NoRedZone);
 }
 
-void poll_code_x86_64::say_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
+void poll_code_x86_64::describe_pushed(MachineBasicBlock& block, MachineBasicBlock::iterator at, int bytes) {
   if (!function_.getSubtarget().getFrameLowering()->hasFP(function_))
     add_rule(block, at, llvm::MCCFIInstruction::createAdjustCfaOffset(nullptr, bytes));
 }
@@ -106,13 +106,13 @@ void poll_code_x86_64::push_flags(MachineBasicBlock& block, MachineBasicBlock::i
   for (llvm::MachineOperand& each : flags->implicit_operands())
     if (each.isUse() && each.getReg() != codes_.stack_pointer && each.getReg() != codes_.flags)
       each.setIsUndef();  // the direction flag
-  say_pushed(block, at, 8);
+  describe_pushed(block, at, 8);
 }
 
 void poll_code_x86_64::pop_flags(MachineBasicBlock& block, MachineBasicBlock::iterator at,
                                  const llvm::DebugLoc& line) {
   llvm::BuildMI(block, at, line, instructions_.get(codes_.pop_flags));
-  say_pushed(block, at, -8);
+  describe_pushed(block, at, -8);
 }
 
 // Not by an addition: the flags stay.
@@ -123,7 +123,7 @@ void poll_code_x86_64::move_stack_pointer(MachineBasicBlock& block, MachineBasic
       .addReg(0)
       .addImm(by)
       .addReg(0);
-  say_pushed(block, at, -by);
+  describe_pushed(block, at, -by);
 }
 
 void poll_code_x86_64::emit_call(MachineBasicBlock& cold, const char* stub, const gap& place,
@@ -159,12 +159,12 @@ void poll_code_x86_64::emit_check(MachineBasicBlock& block, MachineBasicBlock& r
       push_flags(block, end, line);
     if (keep_scratch) {
       add(block, end, codes_.push).addReg(scratch, llvm::RegState::Undef);
-      say_pushed(block, end, 8);
+      describe_pushed(block, end, 8);
     }
     auto begin = rest.begin();
     if (keep_scratch) {
       add(rest, begin, codes_.pop).addReg(scratch, llvm::RegState::Define);
-      say_pushed(rest, begin, -8);
+      describe_pushed(rest, begin, -8);
     }
     if (writes_flags(place))
       pop_flags(rest, begin, line);

@@ -37,27 +37,27 @@ GlobalVariable& table_edge(llvm::Module& module, llvm::StringRef name) {
 }  // namespace
 
 void add_poll_page(llvm::Module& module) {
-  constexpr const char* name = "sennit_tell_of_poll_page";
+  constexpr const char* name = "sennit_register_poll_page";
   if (module.getNamedValue(poll_page) != nullptr)
     return;
   llvm::LLVMContext& context = module.getContext();
   GlobalVariable& page = page_of(module);
   auto* const nothing = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
-  auto* const tell = llvm::Function::Create(nothing, GlobalValue::LinkOnceODRLinkage, name, module);
-  tell->setVisibility(GlobalValue::HiddenVisibility);
-  tell->setComdat(module.getOrInsertComdat(name));
-  tell->setDoesNotThrow();
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", tell));
+  auto* const register_page = llvm::Function::Create(nothing, GlobalValue::LinkOnceODRLinkage, name, module);
+  register_page->setVisibility(GlobalValue::HiddenVisibility);
+  register_page->setComdat(module.getOrInsertComdat(name));
+  register_page->setDoesNotThrow();
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", register_page));
   auto* const pointer = builder.getPtrTy();
   builder.CreateCall(
       module.getOrInsertFunction("sennit_add_poll_page", builder.getVoidTy(), pointer, pointer, pointer),
       {&table_edge(module, "__start_sennit_polls"), &table_edge(module, "__stop_sennit_polls"),
        builder.CreateThreadLocalAddress(&page)});
   builder.CreateRetVoid();
-  mark_as_no_yield(*tell);
+  mark_as_no_yield(*register_page);
   // Before the program's own, which may begin a runtime.
   constexpr int early = 100;
-  llvm::appendToGlobalCtors(module, tell, early, tell);
+  llvm::appendToGlobalCtors(module, register_page, early, register_page);
 }
 
 }  // namespace sennit::compiler

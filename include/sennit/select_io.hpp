@@ -41,7 +41,7 @@ public:
   void leave() noexcept override;
   void served() noexcept override;
   bool complete() override { return false; }  // an event came: it is looked what for
-  void let_go_of_source() noexcept { use_.reset(); }
+  void release_source() noexcept { use_.reset(); }
 
 protected:
   ~readiness_case() = default;

@@ -46,7 +46,7 @@ int sennit_self_yield_call(void) {
   return with_memory([] { sennit::detail::yield(); });
 }
 
-int sennit_self_yield_quiet(sennit_worker* worker) {
+int sennit_self_yield_no_events(sennit_worker* worker) {
   return sennit::detail::no_external_events(*worker);
 }
 

@@ -82,16 +82,16 @@ public:
 
   // Takes the snapshot, while all workers are held.
   SENNIT_UNSANITIZED void see(const stop_the_world& held) noexcept {
-    see_workers(held);
+    capture_workers(held);
     for (fiber_block* block = sennit_debug.blocks; block != nullptr; block = block->older)
       for (fiber& each : block->used())
-        see_fiber(each);
+        capture_fiber(each);
   }
 
   bool whole() const noexcept { return whole_; }
 
 private:
-  SENNIT_UNSANITIZED void see_workers(const stop_the_world& held) noexcept {
+  SENNIT_UNSANITIZED void capture_workers(const stop_the_world& held) noexcept {
     for (registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
       worker& w = *each->worker;
       worker_snapshot seen{
@@ -112,7 +112,7 @@ private:
             other.held = false;
   }
 
-  SENNIT_UNSANITIZED void see_fiber(fiber& f) noexcept {
+  SENNIT_UNSANITIZED void capture_fiber(fiber& f) noexcept {
     const fiber_status status = look(f.flags.status);
     const worker* const home = look(f.home);
     if (status == fiber_status::unused || status == fiber_status::finished || home == nullptr)
@@ -131,7 +131,7 @@ private:
     seen->state = seen_state::unknown;
     seen->id = look(f.id);
     if (place->held)
-      see_held(*seen, f, status);
+      capture_held(*seen, f, status);
     to_.keep(*seen);
   }
 
@@ -146,10 +146,10 @@ private:
                : known;
   }
 
-  SENNIT_UNSANITIZED void see_held(fiber_snapshot& seen, fiber& f, fiber_status status) noexcept {
+  SENNIT_UNSANITIZED void capture_held(fiber_snapshot& seen, fiber& f, fiber_status status) noexcept {
     seen.id = id_of(f);
     if (look(f.flags.stackless))
-      return see_stackless(seen, f, status);
+      return capture_stackless(seen, f, status);
     if (const coroutine_frame* frame = look(f.frame); frame != nullptr) {
       seen.low = reinterpret_cast<std::uintptr_t>(frame->record.memory.low);
       seen.high = seen.low + frame->record.memory.size;
@@ -163,21 +163,22 @@ private:
       if (status == fiber_status::blocks_thread) {
         seen.state = seen_state::blocks_thread;
         runner->blocked = true;
-        see_wait(seen, f, f.reason, f.object);
+        capture_wait(seen, f, f.reason, f.object);
       }
       return;
     }
     if (parked && workers_[seen.worker].shared != nullptr)
-      see_wait(seen, f, f.site->reason, f.site->object);
+      capture_wait(seen, f, f.site->reason, f.site->object);
     else if (parked)
-      see_wait(seen, f, f.reason, f.object);
+      capture_wait(seen, f, f.reason, f.object);
     else if (!has_begun(f))
       seen.state = seen_state::not_begun;
     if (seen.state != seen_state::not_begun && f.frame != nullptr && clock::now() < until_)
       seen.depth = backtrace_of(f.context, scratch_, {seen.addresses(), backtrace_depth});
   }
 
-  SENNIT_UNSANITIZED void see_stackless(fiber_snapshot& seen, fiber& f, fiber_status status) const noexcept {
+  SENNIT_UNSANITIZED void capture_stackless(fiber_snapshot& seen, fiber& f,
+                                            fiber_status status) const noexcept {
     const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
     seen.state = parked ? seen_state::parked : seen_state::ready;
     const continuation_code& code = continuation_of(f);
@@ -188,12 +189,12 @@ private:
     std::uintptr_t object = 0;
     if (const std::size_t at = code.object_at; at != continuation_code::no_object)
       object = look(*reinterpret_cast<const std::uintptr_t*>(place + at - at % word_size)) + at % word_size;
-    see_wait(seen, f, code.reason, object);
+    capture_wait(seen, f, code.reason, object);
   }
 
   // For a parked fiber. The awaited object exists as long as the fiber is parked.
-  SENNIT_UNSANITIZED void see_wait(fiber_snapshot& seen, const fiber& f, const char* reason,
-                                   std::uintptr_t object) const noexcept {
+  SENNIT_UNSANITIZED void capture_wait(fiber_snapshot& seen, const fiber& f, const char* reason,
+                                       std::uintptr_t object) const noexcept {
     seen.reason = reason;
     seen.object = object - object % word_size;
     if (object % word_size == is_descriptor)

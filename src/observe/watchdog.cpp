@@ -118,7 +118,7 @@ std::size_t number_of(const parallel_runtime& of) noexcept {
   return number;
 }
 
-SENNIT_UNSANITIZED bool see_stuck(const run_of_fiber& run, stuck_worker& seen) noexcept {
+SENNIT_UNSANITIZED bool capture_stuck(const run_of_fiber& run, stuck_worker& seen) noexcept {
   const stop_the_world held(__builtin_dwarf_cfa(), run.at);
   if (!is_registered(run.at) || !run.goes_on())
     return false;
@@ -140,7 +140,7 @@ SENNIT_UNSANITIZED bool see_stuck(const run_of_fiber& run, stuck_worker& seen) n
 
 void report_stuck(const run_of_fiber& run) {
   stuck_worker seen;
-  if (!see_stuck(run, seen))
+  if (!capture_stuck(run, seen))
     return;
   std::string text = "sennit: runtime " + std::to_string(seen.runtime) + ": worker " +
                      std::to_string(seen.index) + " is stuck: it has run fiber " +
@@ -183,7 +183,7 @@ bool rests(const parallel_worker& w) noexcept {
 
 // Requires the registry's lock. A thread outside must wait for fibers: otherwise it continues, and may wake
 // them. No such thread may have a deadline, after which it continues.
-process_rest see_rest() noexcept {
+process_rest capture_rest() noexcept {
   process_rest seen;
   bool waited_for = waiting_thread::for_good.load(std::memory_order_relaxed) != 0;
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
@@ -218,7 +218,7 @@ struct known_rest {
 };
 
 bool still_rests(void* key) noexcept {
-  const process_rest now = see_rest();
+  const process_rest now = capture_rest();
   return now.rests && now.key == *static_cast<const std::uint64_t*>(key);
 }
 
@@ -251,7 +251,7 @@ void look_for_deadlock(known_rest& known, deadlock_reports wanted) {
   process_rest now;
   {
     const std::lock_guard hold(registry_lock());
-    now = see_rest();
+    now = capture_rest();
   }
   if (!now.rests || (known.done && now.key == known.key))
     return;

@@ -131,7 +131,7 @@ fiber* service_stalled_worker(parallel_worker& w) noexcept {
 }
 
 // Takes what came from anywhere except the other workers. Returns whether there was anything.
-bool look_around(parallel_worker& w) noexcept {
+bool poll_all_sources(parallel_worker& w) noexcept {
   bool found = !w.arrivals.empty() || w.runtime.any_injected.load(std::memory_order_relaxed);
   take_arrivals(w);
   take_injected(w);
@@ -160,7 +160,7 @@ void monitor_tick(parallel_worker& w) noexcept {
 // ---- Idle.
 
 fiber* search(parallel_worker& w) noexcept {
-  look_around(w);
+  poll_all_sources(w);
   if (fiber* f = parallel_take_own(w))
     return f;
   return steal(w);
@@ -246,7 +246,7 @@ void reset_poll_countdown(parallel_worker& w, poll_result what) noexcept {
 }  // namespace
 
 fiber* parallel_poll_external_events(parallel_worker& w) noexcept {
-  reset_poll_countdown(w, look_around(w) ? poll_result::found : poll_result::nothing);
+  reset_poll_countdown(w, poll_all_sources(w) ? poll_result::found : poll_result::nothing);
   if (w.runtime.asleep.any())
     call_watcher(w);
   else

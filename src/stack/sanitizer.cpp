@@ -332,8 +332,9 @@ void print_stack(const char* what, const stack_place& place) noexcept {
   std::fprintf(stderr, "sennit: %s the %s of ", what, place.guard ? "guard below the stack" : "stack");
   for (const std::string_view part : {who.kind, who.before, who.name, who.after})
     put(part);
-  std::fprintf(stderr, ", of %zu bytes\n",
-               place.record->memory.low == place.low ? stack_told_size(place.record->memory) : place.size);
+  std::fprintf(
+      stderr, ", of %zu bytes\n",
+      place.record->memory.low == place.low ? stack_reported_size(place.record->memory) : place.size);
 }
 
 SENNIT_UNSANITIZED void name_fibers(const char*) noexcept {

@@ -369,13 +369,13 @@ bool stack_is_whole(const stack_memory& memory) noexcept {
   return !stack_has_seal(memory) || seal_of(memory) == seal;
 }
 
-std::size_t stack_told_size(const stack_memory& memory) noexcept {
+std::size_t stack_reported_size(const stack_memory& memory) noexcept {
   return stack_is_adopted(memory) ? memory.slab->brought : memory.size;
 }
 
 void stack_report_overrun(const stack_memory& memory, const stack_record* record) noexcept {
   char digits[20];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), stack_told_size(memory)).ptr;
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), stack_reported_size(memory)).ptr;
   const stack_title who = stack_title_of(record);
   say({"sennit: stack overflow in ",
        who.kind,

@@ -105,7 +105,7 @@ void stack_user_ended(const stack_record& record) noexcept {
   try {
     const std::size_t depth = stack_depth(record.memory, record);
     const std::lock_guard hold(table().lock);
-    add(table().ended, record.kind, record.name, stack_told_size(record.memory), depth);
+    add(table().ended, record.kind, record.name, stack_reported_size(record.memory), depth);
   } catch (const std::bad_alloc&) {  // it is not counted
   }
 }
@@ -145,7 +145,7 @@ std::vector<stack_usage> stack_usages() {
   detail::stack_for_each_record(
       [](void* to, const detail::stack_memory& memory, const detail::stack_record& record) {
         detail::add(*static_cast<decltype(all)*>(to), record.kind, detail::name_of(record).text,
-                    detail::stack_told_size(memory), detail::stack_depth(memory, record));
+                    detail::stack_reported_size(memory), detail::stack_depth(memory, record));
       },
       &all);
   std::vector<stack_usage> sorted;

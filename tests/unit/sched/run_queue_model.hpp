@@ -236,7 +236,7 @@ public:
     ASSERT_EQ(queue_.running(), model_.running.has_value());
     ASSERT_EQ(queue_.plain(), model_.policy == run_policy::fifo && !model_.slot);
     std::vector<int> expected(model_.ready.begin(), model_.ready.end());
-    const fiber* const beside = queue_.beside();
+    const fiber* const beside = queue_.in_next_slot();
     if (model_.policy != run_policy::lifo) {
       ASSERT_EQ(beside, model_.slot ? at(*model_.slot) : nullptr);
     } else if (beside != nullptr) {  // the head

@@ -44,7 +44,7 @@ struct __attribute__((may_alias)) sennit_worker_front {
 /* The whole, out of line. */
 int sennit_self_yield_call(void);
 /* Its rare steps. Whether nothing outside needs to be looked at. */
-int sennit_self_yield_quiet(struct sennit_worker* worker);
+int sennit_self_yield_no_events(struct sennit_worker* worker);
 /* Else: a scheduler step looks, and makes the switch. */
 int sennit_self_yield_slow(struct sennit_worker* worker);
 /* Returns the next fiber if it is not the next one in the ring, and makes it current. */
@@ -66,7 +66,7 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
   self = worker->current;
   if (__builtin_expect((self->flags[SENNIT_FLAG_SLOW_PATH] & SENNIT_HAS_YIELD_CONTINUATION) != 0, 0))
     return sennit_self_yield_slow(running);
-  if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_quiet(running))
+  if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_no_events(running))
     return sennit_self_yield_slow(running);
   if (__builtin_expect(worker->next_slot == NULL, 1)) {
     worker->tail = self;

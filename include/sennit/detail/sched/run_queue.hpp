@@ -51,7 +51,7 @@ public:
 
   // A fiber runs: `current`.
   bool running() const { return current != nullptr; }
-  bool empty() const { return tail_ == nullptr && beside() == nullptr; }  // and no fiber runs
+  bool empty() const { return tail_ == nullptr && in_next_slot() == nullptr; }  // and no fiber runs
   // Counts the ready fibers, including the running one.
   std::size_t size() const;
   // For other threads; the answer may be wrong. Returns whether one fiber runs and another is ready.
@@ -67,7 +67,7 @@ public:
   }
 
   // Returns the ready fiber that is not in the ring, or null.
-  const fiber* beside() const { return next_slot_taken() ? next_slot_ : nullptr; }
+  const fiber* in_next_slot() const { return next_slot_taken() ? next_slot_ : nullptr; }
 
   // All ready fibers are in the ring, in the order in which they became ready: a yield is one step. (Such a
   // step does not renew the next slot's budget. Woken fibers may have to wait a little earlier.)

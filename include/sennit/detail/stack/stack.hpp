@@ -208,7 +208,7 @@ void stack_give(const stack_memory& memory) noexcept;
 bool stack_is_adopted(const stack_memory& memory) noexcept;
 // The size that reports give: the size of the stack's class; for memory that the user brought, all of it.
 // Async-signal-safe.
-std::size_t stack_told_size(const stack_memory& memory) noexcept;
+std::size_t stack_reported_size(const stack_memory& memory) noexcept;
 
 // How many idle stacks of a size keep their pages.
 constexpr std::size_t most_warm_stacks(std::size_t size) noexcept {

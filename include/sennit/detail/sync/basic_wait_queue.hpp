@@ -31,9 +31,9 @@
 //                            had stopped waiting. `who` is the fiber to ready, or null
 //   make_ready(who)          not locked: readies that fiber; null: release_taken()
 //   release_taken()          not locked: releases the taken waiters that continue by themselves
-//   make_all_ready(chain)       not locked: readies fibers in the order in which they waited
-//   wake_in_turn(fiber)      (if not is_shared) readies a taken fiber, after all others that are ready
-//   make_ready_and_enter(who)   like make_ready(), but the calling fiber yields to the woken fiber
+//   make_all_ready(chain)    not locked: readies fibers in the order in which they waited
+//   wake_back(fiber)         (if not is_shared) readies a taken fiber, after all others that are ready
+//   make_ready_and_enter(who) like make_ready(), but the calling fiber yields to the woken fiber
 #pragma once
 
 #include <atomic>
@@ -191,7 +191,7 @@ public:
           if constexpr (Policy::is_shared)
             woken(who);
           else
-            Policy::wake_in_turn(*who);  // it runs after this function
+            Policy::wake_back(*who);  // it runs after this function
         }
     }
     make_all_ready(woken);

@@ -134,7 +134,7 @@ struct one_thread {
       unpark(*who);
   }
   static void release_taken() noexcept {}
-  static void wake_in_turn(fiber& who) { unpark_back(who, fiber_status::notified); }
+  static void wake_back(fiber& who) { unpark_back(who, fiber_status::notified); }
   static void make_all_ready(fiber_chain& woken) noexcept;
   static void make_ready_and_enter(fiber* who);
 };

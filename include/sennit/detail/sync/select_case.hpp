@@ -67,8 +67,8 @@ protected:
 template <class... Cases>
 void finish_chosen(std::size_t chosen, Cases&... cases) {
   const auto release = []<class Case>(Case& each) {
-    if constexpr (requires { each.let_go_of_source(); })
-      each.let_go_of_source();
+    if constexpr (requires { each.release_source(); })
+      each.release_source();
   };
   (release(cases), ...);
   std::size_t number = 0;
