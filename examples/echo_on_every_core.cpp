@@ -1,12 +1,11 @@
 // An echo server on every core:
 //   echo_on_every_core [--port PORT]     PORT 0, the default: the kernel chooses one
 //
-// A fiber for each connection; the runtime has a worker for each CPU, and each takes fibers from the others
-// when it has none. The only thing that says so is `sennit::runtime`: in a sennit::local::runtime, with
-// sennit::local::spawn, the same code is one thread's.
+// Each connection has a fiber. The runtime has a worker for each CPU, and a worker without fibers takes some
+// from another one. With a sennit::local::runtime and sennit::local::spawn, the same code runs on one thread.
 //
-// While a client is silent its fiber holds no stack: it blocks by returning what it goes on with. What it
-// does when there is something to read, writing among it, is blocking code.
+// While a client is silent, its fiber has no stack: it waits by returning a continuation. When there is
+// something to read, the fiber runs ordinary blocking code.
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -24,7 +23,7 @@
 static sennit::continuation echo(sennit::tcp_stream client) {
   char block[4096];
   std::error_code error;
-  const std::size_t size = client.read_some(block, error);  // 0: its end, or an error
+  const std::size_t size = client.read_some(block, error);  // 0: the client has closed, or an error
   client.write_all({block, size}, error);
   if (size == 0 || error)
     return {};

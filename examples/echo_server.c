@@ -1,12 +1,12 @@
-/* echo_server: sends back what it is sent. In C, with a fiber per connection.
+/* echo_server: sends back all bytes that it receives. In C, with a fiber per connection.
  *
  *   echo_server [--port PORT]     PORT 0, the default: the kernel chooses one
  *   nc 127.0.0.1 PORT             in another terminal; type a line
  *
- * Each connection is served by plain code that reads and writes; where it must wait, the others run. While a
- * client is silent its fiber holds no stack. SIGINT or SIGTERM ends it cleanly: no more is accepted, what has
- * been read is still sent back, and clients that do not take it within a second are cut off. All fibers have
- * then ended by themselves, so nothing is left for the runtime to unwind.
+ * Each connection is served by plain code that reads and writes. While it waits, others run. While a client
+ * is silent, its fiber has no stack. SIGINT or SIGTERM ends the server gracefully: it accepts no more
+ * clients, and sends back all that it has read. Clients that do not take it within a second are cut off. All
+ * fibers have then ended by themselves, so the runtime has nothing to unwind.
  */
 #include <errno.h>
 #include <signal.h>
@@ -51,8 +51,8 @@ static void leave(struct connection* self) {
 
 static void serve(void* state);
 
-/* A fiber's function. Nothing on its stack is worth keeping until the client sends something: then, or when
- * the stream is closed, the fiber goes on in serve(). */
+/* A fiber's function. The fiber needs no stack until the client sends something. Then, or when the stream is
+ * closed, the fiber resumes in serve(). */
 static void rest(void* argument) {
   struct connection* self = argument;
   sennit_tcp_stream_become_reading(self->stream, serve, &self, sizeof self, SENNIT_NEVER);
@@ -101,7 +101,7 @@ static void accept_all(void* argument) {
     fail(server, "accept", error);
 }
 
-/* Each connection reads to its end and leaves; those that have not within a second are closed. */
+/* Each connection is read to its end. Those that have not ended within a second are closed. */
 static void end_connections(struct server* server) {
   const int64_t deadline = sennit_now() + second;
   struct connection* each;

@@ -1,9 +1,8 @@
 // A lexer and a parser as two coroutines: lexer_parser FILE.cpp
 //
-// The lexer runs down the text and yields tokens; the parser runs down the tokens and yields what is defined
-// at the top of a C or C++ file. Each is a plain loop that keeps its place between two elements; neither is
-// turned inside out into a state machine for the other's sake. Source: Dolan 2013, section 1 (its motivating
-// example).
+// The lexer reads the text and yields tokens. The parser reads the tokens and yields the definitions at the
+// top level of a C or C++ file. Each is a plain loop that keeps its place between two elements, and none is
+// turned into a state machine for the other one. Source: Dolan 2013, section 1 (its motivating example).
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -27,7 +26,7 @@ static bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Where the comment, preprocessor line or literal that begins at `at` ends; `at` itself: there is none.
+// Returns the end of the comment, preprocessor line or literal that begins at `at`, or `at` if there is none.
 static std::size_t skip(std::string_view text, std::size_t at) {
   const auto after = [&](std::string_view mark, std::size_t from) {
     const std::size_t found = text.find(mark, from);
@@ -64,8 +63,8 @@ static sennit::generator<token> tokens(std::string_view text) {
   });
 }
 
-// A definition is a word, a list in parentheses and a block in braces, outside of other blocks; a namespace's
-// braces are no block.
+// A definition is a word, a list in parentheses and a block in braces, outside of other blocks. The braces of
+// a namespace do not count as a block.
 static sennit::generator<definition> definitions(sennit::generator<token> from) {
   return sennit::generator<definition>([from = std::move(from)](auto& yield) mutable {
     definition candidate;

@@ -1,5 +1,5 @@
-/* Threads from nothing but machine contexts, in C: a round-robin scheduler of forty lines, whose threads
- * divide the numbers below 100 among themselves, yield after each, and end. */
+/* Threads made of machine contexts, in C: a round-robin scheduler of forty lines. Its threads divide the
+ * numbers below 100 among themselves, yield after each number, and end. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void yield(struct thread* self) {
   sennit_mctx_switch(&self->context, &scheduler);
 }
 
-/* A start function must not return: it leaves for the scheduler, for good. */
+/* A start function must not return: at its end it switches to the scheduler for the last time. */
 static void run(void* argument) {
   struct thread* self = argument;
   for (int n = self->number; n < 100; n += threads) {

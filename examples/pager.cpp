@@ -1,16 +1,14 @@
 // Memory that is computed when it is touched: pager [LOOKUPS], or pager --faults COUNT [--workers N]
 //
-// A large array, of which element n is the number of steps that n takes to come to 1 (3n + 1 if odd, n / 2 if
-// even). No page of it is there at first. A fiber that touches one faults; the fault is a call of the pager,
-// a fiber too, which computes that page and lets the other go on: it reads as if the page had always been
-// there.
+// Element n of a large array is the number of steps from n to 1 (3n + 1 if n is odd, n / 2 if it is even). At
+// first no page of the array exists. A fiber that touches a page faults. The fault becomes a call of another
+// fiber, the pager, which computes that page. The first fiber then reads as if the page had always existed.
 //
-// The pager writes through a second view of the same memory, so that nobody sees a page that is half done.
+// The pager writes through a second view of the same memory, so that no fiber sees an unfinished page.
 //
-// --faults: eight fibers read all pages in turn, round and round, and the pager takes away again what has
-// been read. So every page that is read is a fault, exactly one, and COUNT of them take the memory of some
-// pages. All of them are checked: none may be lost, done twice, or bring another page. (For what is cheaper
-// to compute.)
+// --faults: eight fibers read all pages again and again, and the pager takes away each page that was read. So
+// each read is exactly one fault, and COUNT faults use the memory of a few pages. The program checks that no
+// fault is lost, served twice, or answered with another page. (The elements are then cheaper to compute.)
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -66,14 +64,14 @@ public:
     return reinterpret_cast<const volatile std::uint16_t*>(seen_)[n];
   }
 
-  // The pager. False: that address is none of the array's.
+  // The pager. Returns false if the address is not in the array.
   bool fill(const void* touched) {
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(touched) - seen_);
     const std::size_t number = offset / page;
     if (touched < seen_ || number >= pages)
       return false;
     if (filled_[number])
-      return true;  // two have touched it at once
+      return true;  // two fibers have touched it at the same time
     auto* const elements = reinterpret_cast<std::uint16_t*>(written_ + number * page);
     for (std::size_t i = 0; i < elements_per_page; ++i)
       elements[i] = element_(number * elements_per_page + i);
@@ -81,14 +79,14 @@ public:
     ++count_;
     return mprotect(seen_ + number * page, page, PROT_READ) == 0;
   }
-  // How many pages have been computed.
+  // Returns the number of computed pages.
   std::size_t count() const { return count_; }
 
   std::size_t page_of(const void* touched) const {
     return static_cast<std::size_t>(static_cast<const char*>(touched) - seen_) / page;
   }
 
-  // As if it had never been touched.
+  // Makes the page as if it had never been touched.
   void take_away(std::size_t number) {
     if (filled_[number] && (mprotect(seen_ + number * page, page, PROT_NONE) != 0 ||
                             madvise(written_ + number * page, page, MADV_REMOVE) != 0))
@@ -104,7 +102,7 @@ private:
   std::size_t count_ = 0;
 };
 
-// The pager has a stack while it serves, and none while it waits.
+// The pager has a stack only while it serves.
 struct serving {
   lazy_array* array;
   sennit::exception_server* faults;
@@ -140,7 +138,7 @@ static void look_up(std::size_t lookups) {
     readers.push_back(sennit::spawn([&, i] { look(i + 1, longest[i]); }));
   for (auto& each : readers)
     each.join();
-  faults.close();  // ends its wait
+  faults.close();  // ends the wait of the pager
   pager.join();
 
   std::printf("%zu lookups, the longest way has %llu steps; %zu of %zu pages were computed\n",
@@ -149,10 +147,10 @@ static void look_up(std::size_t lookups) {
               array.count(), pages);
 }
 
-// Whether all was as it must be.
+// Returns whether all checks have passed.
 static bool fault(std::size_t wanted, std::size_t workers) {
   constexpr std::size_t readers = 8;
-  static_assert(pages % readers == 0);  // each has pages of its own
+  static_assert(pages % readers == 0);  // each reader has pages of its own
   const auto begin = std::chrono::steady_clock::now();
   lazy_array array(scrambled);
   sennit::exception_server faults;
@@ -162,7 +160,7 @@ static bool fault(std::size_t wanted, std::size_t workers) {
     while (auto fault = faults.receive()) {
       ++served;
       const bool filled = array.fill(fault.address());
-      if (filled)  // who has come to this page is done with the one before
+      if (filled)  // the reader of this page is done with the page before
         array.take_away((array.page_of(fault.address()) + pages - readers) % pages);
       fault.reply(filled ? sennit::verdict::resume : sennit::verdict::pass);
     }
@@ -220,7 +218,7 @@ int main(int argc, char** argv) {
     }
   }
   bool all_right = true;
-  // A fault that was lost would be waited for for ever; at least that is said.
+  // A lost fault would make its fiber wait forever; the watchdog reports that.
   sennit::runtime runtime({.workers = static_cast<unsigned>(workers), .report_deadlock = true});
   runtime.run([&] {
     if (faults == 0)

@@ -1,8 +1,8 @@
 // A pipeline over channels: pipeline [LIMIT]
 //
-// Fibers that each do one thing, and channels between them: numbers -> three that look for primes -> a sum. A
-// stage ends when what feeds it is closed and empty; the buffer of a channel is how far one stage may run
-// ahead of the next. All of it is one thread: no locks, no atomics.
+// Each fiber does one thing, and channels connect them: numbers -> three that look for primes -> a sum. A
+// stage ends when its input is closed and empty. The buffer of a channel limits how far one stage may run
+// ahead of the next. All fibers run on one thread, without locks and atomics.
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -24,7 +24,7 @@ static bool is_prime(long n) {
 
 static void run(long limit) {
   channel<long> numbers(16);
-  channel<long> primes;  // a rendezvous
+  channel<long> primes;  // unbuffered: a send waits for its receiver
 
   fiber source = spawn([&] {
     for (long n = 0; n < limit; ++n)

@@ -1,8 +1,7 @@
 // A generator over a directory tree: walk_directory [DIRECTORY]
 //
-// The walk is written as one writes it for oneself, a function that calls itself; it yields from whatever
-// depth it is in. Who uses it sees a range, and may stop when it has seen enough: the walk is then unwound,
-// and what it had open is closed.
+// The walk is an ordinary recursive function, and yields from any depth. Its caller sees a range, and may
+// stop early. The walk is then unwound, and closes what it has open.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -15,7 +14,7 @@ namespace fs = std::filesystem;
 using entries = sennit::generator<const fs::directory_entry&>;
 
 static void walk(entries::yielder& yield, const fs::path& directory) {
-  std::error_code error;  // what cannot be read is passed over
+  std::error_code error;  // unreadable folders are skipped
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     yield(entry);
     if (entry.is_directory(error) && !entry.is_symlink(error))
@@ -50,6 +49,6 @@ int main(int argc, char** argv) {
   for (const fs::directory_entry& entry : tree(root))
     if (entry.path().extension() == ".txt") {
       std::printf("the first text: %s\n", entry.path().c_str());
-      break;  // the rest of the tree is not looked at
+      break;  // the rest of the tree is not read
     }
 }

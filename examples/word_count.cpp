@@ -1,11 +1,12 @@
 // A pipeline over a source tree: word_count [--stacks] [DIRECTORY [WORKERS]]
 //
-// find -> files -> read -> texts -> count -> tallies -> merge: four stages with channels between them, which
-// count the words (letters, digits and underscores) of all files below a directory, and print the most
-// frequent ones.
+// find -> files -> read -> texts -> count -> tallies -> merge: four stages with channels between them count
+// the words (letters, digits and underscores) of all files below a directory, and print the most frequent
+// ones.
 //
-// Each stage is written twice. With --stacks it is a loop that keeps its stack while it waits; else it loops
-// by continuation: what it keeps while it waits is its state, and it has a stack only while it has work.
+// Each stage is written twice. With --stacks it is a loop that keeps its stack while it waits. Otherwise it
+// loops by continuation: its state holds what it needs after the wait, and it has a stack only while it
+// works.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -61,7 +62,7 @@ static tally count_words(std::string_view text) {
   return words;
 }
 
-// What the stages share. A channel is closed by the last of those that feed it.
+// Shared by the stages. The last stage that sends to a channel closes it.
 struct pipeline {
   static constexpr int readers = 4;
   static constexpr int counters = 4;
@@ -75,7 +76,7 @@ struct pipeline {
   long file_count = 0;
 
   std::optional<fs::path> next_file() {
-    std::error_code error;  // what cannot be read is passed over
+    std::error_code error;  // unreadable files are skipped
     for (; tree != fs::recursive_directory_iterator(); tree.increment(error))
       if (tree->is_regular_file(error)) {
         fs::path found = tree->path();

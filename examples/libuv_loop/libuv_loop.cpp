@@ -1,8 +1,8 @@
-// A foreign event loop drives a runtime: libuv's loop runs the program, and Sennit's fibers live in it.
+// Fibers in the event loop of libuv. The loop runs the program, and drives a local runtime.
 //
-// A runtime has a descriptor that polls readable when run_once() has something to do: a fiber that is ready,
-// a deadline, an event. The loop watches it like any other. run_once() lets the fibers that are ready run
-// once and says whether there is more to do at once; the loop's own timers and sockets go on between.
+// A runtime has a descriptor that polls readable when run_once() has something to do: a ready fiber, a
+// deadline or an event. The loop watches the descriptor like any other. run_once() runs each ready fiber
+// about once. In between, the loop serves its own timers and sockets.
 #include <uv.h>
 
 #include <chrono>
@@ -21,12 +21,12 @@ struct program {
   int fired = 0;
 };
 
-// The fibers' turn. What is left for at once is told by the descriptor, which then stays readable.
+// Runs the fibers. If fibers are still ready afterwards, the descriptor stays readable.
 static void on_readable(uv_poll_t* handle, int, int) {
   static_cast<program*>(handle->data)->runtime.run_once();
 }
 
-// A callback of the loop hands something to a fiber.
+// A callback of the loop sends a value to a fiber.
 static void on_timer(uv_timer_t* handle) {
   auto& self = *static_cast<program*>(handle->data);
   self.runtime.post([&self, number = ++self.fired] { self.ticks.send(number); });
@@ -51,10 +51,10 @@ int main() {
         sennit::local::this_fiber::sleep_for(5ms);
         std::printf("it slept, while the loop went on\n");
         uv_timer_stop(&self.timer);
-        uv_poll_stop(&self.fibers);  // nothing is left for the loop to wait for: it ends
+        uv_poll_stop(&self.fibers);  // the loop has nothing left to wait for, and ends
       })
       .detach();
-  self.runtime.run_once();  // the first look: it tells the descriptor what to wait for
+  self.runtime.run_once();  // the first time: from now on the descriptor polls for the fibers
 
   uv_run(loop, UV_RUN_DEFAULT);
   self.ticks.close();
