@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,35 @@
 #include "sennit/wait_group.hpp"
 
 namespace sennit {
+
+// What a fiber of a test runs, of one type whatever the function. The library's code for a fiber's function
+// is then compiled once a source file, not once a test. Functions that return something, as a continuation,
+// are spawned as they are.
+class test_body {
+public:
+  template <class Function>
+    requires(std::is_void_v<std::invoke_result_t<Function&>> && !std::is_same_v<Function, test_body>)
+  test_body(Function function)  // NOLINT(google-explicit-constructor)
+      : object_(new Function(std::move(function))),
+        call_([](void* object) { (*static_cast<Function*>(object))(); }),
+        destroy_([](void* object) { delete static_cast<Function*>(object); }) {}
+  test_body(test_body&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)), call_(other.call_), destroy_(other.destroy_) {}
+  ~test_body() {
+    if (object_ != nullptr)
+      destroy_(object_);
+  }
+  void operator()() { call_(object_); }
+
+private:
+  void* object_;
+  void (*call_)(void*);
+  void (*destroy_)(void*);
+};
+
+// For a function that is no test_body.
+template <class Function>
+concept returns_something = !std::is_void_v<std::invoke_result_t<Function&>>;
 
 // A runtime as a test is to have it.
 struct runtime_param {
@@ -96,16 +127,21 @@ struct parallel_kind {
 
   static constexpr int threads(int wanted) { return wanted; }  // OS threads that may take part
 
-  template <class Function>
+  void run(test_body function) { rt.spawn(std::move(function), {.pinned = 0}).join(); }
+  template <returns_something Function>
   void run(Function function) {
     rt.spawn(std::move(function), {.pinned = 0}).join();
   }
-  template <class Function>
+  static fiber spawn(test_body function, const spawn_options& options = {}) {
+    return sennit::spawn(std::move(function), options);
+  }
+  template <returns_something Function>
   static fiber spawn(Function function, const spawn_options& options = {}) {
     return sennit::spawn(std::move(function), options);
   }
   static fiber spawn(continuation begins) { return sennit::spawn(std::move(begins)); }
-  template <class Function>
+  static fiber spawn_here(test_body function) { return sennit::spawn(std::move(function), {.pinned = 0}); }
+  template <returns_something Function>
   static fiber spawn_here(Function function) {
     return sennit::spawn(std::move(function), {.pinned = 0});
   }
@@ -160,16 +196,21 @@ struct local_kind {
 
   static constexpr int threads(int) { return 0; }
 
-  template <class Function>
+  void run(test_body function) { rt.run(std::move(function)); }
+  template <returns_something Function>
   void run(Function function) {
     rt.run(std::move(function));
   }
-  template <class Function>
+  static fiber spawn(test_body function, const spawn_options& options = {}) {
+    return local::spawn(std::move(function), options);
+  }
+  template <returns_something Function>
   static fiber spawn(Function function, const spawn_options& options = {}) {
     return local::spawn(std::move(function), options);
   }
   static fiber spawn(continuation begins) { return local::spawn(std::move(begins)); }
-  template <class Function>
+  static fiber spawn_here(test_body function) { return spawn(std::move(function)); }
+  template <returns_something Function>
   static fiber spawn_here(Function function) {
     return spawn(std::move(function));
   }
@@ -212,7 +253,18 @@ void until_stackless(std::size_t count) {
 }
 
 // A fiber next to the calling one, which has run until it waits when this returns.
-template <class Kind, class Function>
+template <class Kind>
+typename Kind::fiber start(test_body function) {
+  bool begun = false;
+  auto started = Kind::spawn_here([&begun, function = std::move(function)]() mutable {
+    begun = true;
+    function();
+  });
+  while (!begun)
+    Kind::yield();
+  return started;
+}
+template <class Kind, returns_something Function>
 typename Kind::fiber start(Function function) {
   bool begun = false;
   auto started = Kind::spawn_here([&begun, function]() mutable {
@@ -229,10 +281,7 @@ class kind_test : public testing::Test {
 protected:
   using fiber_list = std::vector<typename Kind::fiber>;
 
-  template <class Function>
-  void run(Function function) {
-    kind.run(std::move(function));
-  }
+  void run(test_body function) { kind.run(std::move(function)); }
   static void join(fiber_list& all) {
     for (auto& each : all)
       if (each.joinable())
@@ -240,8 +289,7 @@ protected:
     all.clear();
   }
   // Runs `count` fibers, and `threads` OS threads if these may, of one function, and waits for all.
-  template <class Function>
-  void run_all(int count, Function function, int threads = 0) {
+  void run_all(int count, const std::function<void(int)>& function, int threads = 0) {
     std::vector<std::thread> os;
     for (int i = 0; i < Kind::threads(threads); ++i)
       os.emplace_back([&, i] { function(count + i); });
@@ -259,14 +307,15 @@ protected:
 };
 
 // Registers a test with GoogleTest: once for each way to make a runtime of the kind.
-template <class Fixture, class Test, class Kind>
-void add_kind_test(unsigned workers, const std::string& suite, const char* name, const char* file, int line) {
+template <class Kind>
+void add_kind_test(unsigned workers, const std::string& suite, const char* name, const char* file, int line,
+                   testing::Test* (*make)()) {
   for (const runtime_param& param : Kind::params)
     if (param.workers <= workers)
       testing::RegisterTest((suite + "/" + param.name).c_str(), name, nullptr, nullptr, file, line,
-                            [&param]() -> Fixture* {
+                            [&param, make] {
                               Kind::param = param;
-                              return new Test;
+                              return make();
                             });
 }
 
@@ -277,26 +326,28 @@ inline constexpr bool tests_local_kind = false;
 inline constexpr bool tests_local_kind = true;
 #endif
 
-template <template <class> class Fixture, template <class> class Test>
+template <template <class> class Test>
 bool add_kind_tests(unsigned workers, const char* suite, const char* name, const char* file, int line) {
   if constexpr (tests_local_kind)
-    add_kind_test<Fixture<local_kind>, Test<local_kind>, local_kind>(workers, suite, name, file, line);
-  add_kind_test<Fixture<parallel_kind>, Test<parallel_kind>, parallel_kind>(workers, suite, name, file, line);
+    add_kind_test<local_kind>(workers, suite, name, file, line,
+                              []() -> testing::Test* { return new Test<local_kind>; });
+  add_kind_test<parallel_kind>(workers, suite, name, file, line,
+                               []() -> testing::Test* { return new Test<parallel_kind>; });
   return true;
 }
 
 #define KIND_TEST(suite, name) KIND_TEST_UP_TO(~0U, suite, name)
 
 // Like KIND_TEST, with so many workers at most.
-#define KIND_TEST_UP_TO(workers, suite, name)                                                      \
-  template <class Kind>                                                                            \
-  class suite##_##name : public suite<Kind> {                                                      \
-  public:                                                                                          \
-    void TestBody() override;                                                                      \
-  };                                                                                               \
-  [[maybe_unused]] const bool suite##_##name##_is_known =                                          \
-      ::sennit::add_kind_tests<suite, suite##_##name>(workers, #suite, #name, __FILE__, __LINE__); \
-  template <class Kind>                                                                            \
+#define KIND_TEST_UP_TO(workers, suite, name)                                               \
+  template <class Kind>                                                                     \
+  class suite##_##name : public suite<Kind> {                                               \
+  public:                                                                                   \
+    void TestBody() override;                                                               \
+  };                                                                                        \
+  [[maybe_unused]] const bool suite##_##name##_is_known =                                   \
+      ::sennit::add_kind_tests<suite##_##name>(workers, #suite, #name, __FILE__, __LINE__); \
+  template <class Kind>                                                                     \
   void suite##_##name<Kind>::TestBody()
 
 }  // namespace sennit

@@ -374,7 +374,7 @@ KIND_TEST(Become, IsJoinedByWhoHasNoStackToo) {
 
 KIND_TEST(Become, RunsAsTheFirstFunctionOfARuntime) {
   int seen = 0;
-  this->run([&] { return become(this_fiber::yielding(), [&] { seen = 3; }); });
+  this->kind.run([&] { return become(this_fiber::yielding(), [&] { seen = 3; }); });
   EXPECT_EQ(seen, 3);
 }
 
