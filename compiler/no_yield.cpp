@@ -170,7 +170,7 @@ void call_libc_itself(llvm::Function& function) {
 llvm::PreservedAnalyses mark_no_yield::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
   llvm::SmallPtrSet<const llvm::Function*, 16> of_fibers;
   for (llvm::Function& function : module) {
-    if (!function.getName().starts_with("_ZN6sennit6detail9call_bodyI"))
+    if (!function.getName().starts_with("_ZN6sennit4v0_16detail9call_bodyI"))
       continue;
     for (llvm::Instruction& each : llvm::instructions(function))
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(&each); call != nullptr && !call->isInlineAsm()) {

@@ -18,7 +18,7 @@
 #include "sennit/select_io.hpp"
 #include "sennit/tcp_stream.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -108,4 +108,4 @@ template <class Handler>
   return async_write_all(stream, std::as_bytes(std::span(from)), handler);
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

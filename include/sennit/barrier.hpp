@@ -13,7 +13,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_barrier.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Like `std::barrier`: waiters resume when all participants of a phase have arrived. Its members are those
 /// of detail::basic_barrier.
@@ -36,4 +36,4 @@ public:
 template <class Completion = no_completion>
 barrier(std::size_t, Completion = {}) -> barrier<Completion>;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

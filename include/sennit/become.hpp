@@ -30,7 +30,7 @@
 #include "sennit/detail/cont/waits.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace this_fiber {
 
@@ -266,4 +266,4 @@ template <class Function>
   detail::leave_from_here(this_fiber::parking(), std::move(function), detail::no_state{});
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -17,7 +17,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_channel.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A queue of values with a fixed capacity, for any number of senders and receivers. Its members are those
 /// of detail::basic_channel: send(), receive(), their forms with a deadline, without a wait and without a
@@ -45,4 +45,4 @@ public:
   using detail::basic_channel<T, detail::any_thread>::basic_channel;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -12,7 +12,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// How a send or receive with a deadline ended. C functions return the error in parentheses.
 enum class channel_status : unsigned char {
@@ -58,4 +58,4 @@ private:
   channel_status status_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

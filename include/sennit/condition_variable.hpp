@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/basic_condition_variable.hpp"
 #include "sennit/mutex.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Like `std::condition_variable`, for fibers and OS threads, with a sennit::mutex. A wait blocks only the
 /// calling fiber. A fiber of a local runtime may use it, but blocks its thread. An owner may destroy the
@@ -23,4 +23,4 @@ public:
   using basic_condition_variable::basic_condition_variable;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -11,7 +11,7 @@
 #include "sennit/detail/sync/basic_condition_variable_any.hpp"
 #include "sennit/mutex.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Like `std::condition_variable_any`: waits with any lock that has lock() and unlock(), for a duration,
 /// until a time of any clock, or until a stop is requested of a `std::stop_token`. Prefer
@@ -24,4 +24,4 @@ namespace sennit {
 class condition_variable_any final : public detail::basic_condition_variable_any<mutex, condition_variable> {
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -30,7 +30,7 @@
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 template <class Signature>
 class coroutine;
@@ -206,4 +206,4 @@ private:
   detail::coroutine_frame* frame_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

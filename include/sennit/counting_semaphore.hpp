@@ -10,7 +10,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Like `std::counting_semaphore`: a number of permits. Waiters are served in the order in which they came:
 /// a permit that is released goes to the waiter that has waited longest. Its members are those of
@@ -29,4 +29,4 @@ public:
 /// Like `std::binary_semaphore`. It does not check that there is at most one permit.
 using binary_semaphore = counting_semaphore;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

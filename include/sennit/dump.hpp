@@ -28,7 +28,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Prints all fibers of all runtimes to a file descriptor, and returns when it has. Any thread and any
 /// fiber may call it, but not signal handlers (see dump_on_signal).
@@ -48,4 +48,4 @@ void dump(int fd = 2) noexcept;
 ///   or that reports faults; (EAGAIN) if the thread cannot be started
 void dump_on_signal(int signal = SIGQUIT);
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

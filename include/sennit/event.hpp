@@ -9,7 +9,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_event.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A flag to wait for. Once set, it stays set until it is reset. Its members are those of
 /// detail::basic_event.
@@ -22,4 +22,4 @@ namespace sennit {
 /// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 class event final : public detail::basic_event<detail::any_thread> {};
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -48,7 +48,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/stop_guard.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Whether this build serves faults. If it is false, receive() never receives one.
 inline constexpr bool serves_faults = detail::fault_redirects;
@@ -116,4 +116,4 @@ class runtime_exception_guard final : public detail::basic_runtime_exception_gua
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -33,7 +33,7 @@
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 class runtime;
 
@@ -300,4 +300,4 @@ unsigned worker() noexcept;
 
 }  // namespace this_fiber
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -12,7 +12,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -79,4 +79,4 @@ private:
   const std::uint64_t key_ = detail::next_local_key();
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

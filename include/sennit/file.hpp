@@ -22,7 +22,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// An open file. Move-only; the destructor closes it. Several fibers may use one file at the same time.
 /// Operations without an offset share the file's position, and their order is unspecified.
@@ -104,4 +104,4 @@ private:
   int descriptor_ = -1;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -74,7 +74,7 @@ void sennit_fp_control_drop(struct sennit_fp_keeper* keeper);
 
 #include "sennit/detail/arch/cplusplus.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /** sennit_fp_control_keep() for a scope. */
 class [[nodiscard]] fp_control_guard {
@@ -90,7 +90,7 @@ private:
   sennit_fp_keeper keeper_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1
 #endif
 
 #endif

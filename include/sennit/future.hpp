@@ -17,7 +17,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_future.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Like `std::future`: a result to come, for one consumer. T is a movable type, a reference or void. Its
 /// members are those of detail::basic_future.
@@ -55,4 +55,4 @@ using future = detail::basic_future<T, detail::any_thread>;
 template <class T>
 using promise = detail::basic_promise<T, detail::any_thread>;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -14,7 +14,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 class continuation;
 class fiber;
@@ -105,4 +105,4 @@ class runtime_exception_guard;
 
 }  // namespace local
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

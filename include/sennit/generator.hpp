@@ -23,7 +23,7 @@
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -295,7 +295,7 @@ private:
   detail::coroutine_frame* frame_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1
 
 template <class T>
 inline constexpr bool std::ranges::enable_view<sennit::generator<T>> = true;

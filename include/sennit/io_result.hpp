@@ -7,7 +7,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The result of a transfer without a stack (tcp_stream::reading_some()) or an asynchronous one
 /// (async_io.hpp).
@@ -18,4 +18,4 @@ struct io_result {
   std::error_code error;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -13,7 +13,7 @@
 
 #include "sennit/no_deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The category of the resolver's errors. Its codes are those of getaddrinfo (EAI_NONAME, EAI_AGAIN, ...).
 const std::error_category& lookup_category() noexcept;
@@ -35,4 +35,4 @@ std::vector<std::string> look_up(std::string_view host,
 std::vector<std::string> look_up(std::string_view host, std::error_code& error,
                                  std::chrono::steady_clock::time_point deadline = no_deadline);
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

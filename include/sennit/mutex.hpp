@@ -10,7 +10,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_mutex.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A mutex that blocks only the calling fiber, or the calling OS thread. It meets the std TimedLockable
 /// requirements. Its members are those of detail::basic_mutex.
@@ -32,4 +32,4 @@ public:
   using basic_mutex::basic_mutex;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -13,10 +13,10 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Later than all other times: `std::min` of it and a deadline is the deadline.
 inline constexpr std::chrono::steady_clock::time_point no_deadline =
     std::chrono::steady_clock::time_point::max();
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -15,7 +15,7 @@
 #include "sennit/detail/sched/worker.hpp"
 #include "sennit/no_yield.h"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 /// Called when nothing prevents a yield any more. It yields at once, because the next check may be under a
@@ -65,4 +65,4 @@ public:
   no_yield_guard& operator=(const no_yield_guard&) = delete;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

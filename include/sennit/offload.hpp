@@ -10,7 +10,7 @@
 
 #include "sennit/detail/io/offload.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Calls a function on a thread of the process's pool and returns its result, or throws what it throws. The
 /// caller waits until the function has returned, so that it may refer to the caller's variables. Outside of
@@ -47,4 +47,4 @@ unsigned offload_threads() noexcept;
 /// threads end when the function that they run returns. Any thread may call it.
 void set_offload_threads(unsigned most) noexcept;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -18,7 +18,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The size of a large stack, in bytes.
 inline constexpr std::size_t large_stack_size = std::size_t{1} << 20;
@@ -70,4 +70,4 @@ std::invoke_result_t<Function> on_large_stack(Function&& function) {
   }
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -8,7 +8,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_once_flag.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Like `std::once_flag`: the state of call_once(). It has no members except a constexpr constructor.
 ///
@@ -21,4 +21,4 @@ class once_flag final : public detail::basic_once_flag<detail::any_thread> {};
 /// Source: Dolan 2013, section 5.1 (a queue of paused fibers and a small number of states).
 using detail::call_once;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

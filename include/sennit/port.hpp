@@ -13,7 +13,7 @@
 #include "sennit/detail/rpc/basic_port.hpp"
 #include "sennit/detail/sync/any_thread.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Calls from fiber to fiber: a client sends a request to a server and waits for the reply. Any number of
 /// callers and servers may use a port. Callers are served in the order in which they came.
@@ -39,4 +39,4 @@ namespace sennit {
 template <class Request, class Reply>
 class port final : public detail::basic_port<Request, Reply, detail::any_thread> {};
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

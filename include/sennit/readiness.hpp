@@ -15,7 +15,7 @@
 #include "sennit/detail/io/source.hpp"
 #include "sennit/no_deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Watches a file descriptor without owning it. The descriptor must stay open until the object is
 /// destroyed. It must be non-blocking if its owner must not block the thread.
@@ -81,4 +81,4 @@ private:
   int descriptor_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

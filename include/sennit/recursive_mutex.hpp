@@ -9,7 +9,7 @@
 #include "sennit/detail/sync/basic_recursive_mutex.hpp"
 #include "sennit/mutex.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A mutex that its owner may lock again. It meets the std TimedLockable requirements. Its members are
 /// those of detail::basic_recursive_mutex. It has no form of lock() for become().
@@ -28,4 +28,4 @@ public:
   using basic_recursive_mutex::basic_recursive_mutex;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -6,7 +6,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The order in which a worker runs its ready fibers.
 ///
@@ -25,4 +25,4 @@ namespace sennit {
 /// bench/README.md).
 enum class run_policy : std::uint8_t { fifo, lifo, hybrid };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

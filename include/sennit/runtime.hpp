@@ -22,7 +22,7 @@
 #include "sennit/fiber.hpp"
 #include "sennit/run_policy.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Options of a sennit::runtime. The defaults suit most programs.
 struct runtime_options {
@@ -196,4 +196,4 @@ private:
   detail::parallel_runtime shared_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -21,7 +21,7 @@
 #include "sennit/fiber.hpp"
 #include "sennit/wait_group.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 class exception_server;
 
@@ -83,4 +83,4 @@ public:
   explicit scope(exception_server& faults);
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -23,7 +23,7 @@
 #include "sennit/detail/sync/select_wait.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -294,4 +294,4 @@ auto selecting(Cases&&... cases) {
       detail::family_of_cases<Cases...>(), std::move(cases)...);
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -15,7 +15,7 @@
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -103,4 +103,4 @@ auto on_writable(const Object& to, Then then) {
   return detail::readiness_then<Then>(detail::source_access::of(to), false, std::move(then));
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

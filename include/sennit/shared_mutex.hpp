@@ -11,7 +11,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A readers-writer lock that blocks only the calling fiber, or the calling OS thread. It meets the std
 /// SharedTimedLockable requirements. Any fiber or thread may unlock it. Its members are those of
@@ -32,4 +32,4 @@ namespace sennit {
 /// Source: Dolan 2013, section 5.1 (mutexes).
 class shared_mutex final : public detail::basic_shared_mutex<detail::any_thread> {};
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -14,7 +14,7 @@
 #include "sennit/detail/io/signals.hpp"
 #include "sennit/no_deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A set of signals to wait for. While it exists, its signals no longer have their former effect on the
 /// process: a handler of Sennit's notes them and wakes the fiber. Handlers that were installed before are
@@ -59,4 +59,4 @@ private:
   detail::signal_subscription subscription_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

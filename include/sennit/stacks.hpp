@@ -20,7 +20,7 @@
 
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Makes a stack size that may be less than 8 KiB, for everything that takes a stack size (spawn_options,
 /// runtime_options, generator, coroutine). `bytes` is at least 1 KiB, and is rounded up to a power of two.
@@ -78,4 +78,4 @@ std::vector<stack_usage> stack_usages();
 /// \returns how deep the caller's stack has been used, in bytes; 0 if the stack is not one of Sennit's
 std::size_t stack_high_water() noexcept;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -20,7 +20,7 @@
 
 #include "sennit/detail/wait/stop.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// What a wait throws when a stop was requested. It is not a `std::exception`, so that handlers of errors
 /// do not catch it. If it leaves a fiber's function, the fiber ends normally, and its join() returns.
@@ -73,4 +73,4 @@ private:
 ///   scope (scope.hpp). Use it in loops that do not wait. Any thread or fiber.
 bool stop_requested() noexcept;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -185,7 +185,7 @@ __extension__ typedef struct {
 
 #include "sennit/detail/arch/cplusplus.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /** The result of a switch: the context that has resumed the caller, and the value that it passed. */
 template <class T>
@@ -283,7 +283,7 @@ template <auto Entry>
   return detail::new_context<Entry>(top, Entry);
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1
 
 #endif
 #endif

@@ -25,7 +25,7 @@
 #include "sennit/no_deadline.hpp"
 #include "sennit/tcp_stream.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A listening TCP socket. Move-only; the destructor closes it. One fiber at a time may accept. It may be
 /// made outside of a runtime. The rules about threads and runtimes are those of tcp_stream.
@@ -96,4 +96,4 @@ private:
   std::unique_ptr<detail::listener> listener_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

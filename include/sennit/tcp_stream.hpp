@@ -43,7 +43,7 @@
 #include "sennit/detail/io/transfer_wait.hpp"
 #include "sennit/no_deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 class tcp_listener;
 
@@ -262,4 +262,4 @@ private:
   detail::owned_source source_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -6,7 +6,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The size of an upcall_pool.
 struct upcall_options {
@@ -16,4 +16,4 @@ struct upcall_options {
   std::size_t events = 1024;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

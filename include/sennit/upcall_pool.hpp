@@ -13,7 +13,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/fiber.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A fixed number of idle fibers without stacks, which handle events. No fiber starts or ends for an event,
 /// and nothing is allocated. Its members are those of detail::basic_upcall_pool.
@@ -35,4 +35,4 @@ class upcall_pool final : public detail::basic_upcall_pool<upcall_pool, sennit::
   using basic_upcall_pool::basic_upcall_pool;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_wait_group.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// A counter to wait for. When it reaches 0 all waiters resume, and later waits return at once. Its members
 /// are those of detail::basic_wait_group.
@@ -32,4 +32,4 @@ public:
 /// A wait_group, under the name of its counterpart `std::latch`.
 using latch = wait_group;
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -6,7 +6,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Which waiter is woken first.
 enum class wait_order : std::uint8_t {
@@ -42,4 +42,4 @@ struct wait_options {
   sennit::fairness fairness = sennit::fairness::barging;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

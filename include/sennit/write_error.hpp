@@ -14,7 +14,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The error of a tcp_stream::write_all() or file::write_all().
 class write_error : public std::system_error {
@@ -30,4 +30,4 @@ private:
   std::size_t written_;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -36,4 +36,4 @@ void call_by_context(void* top, void (*function)(void*), void* argument) {
     std::rethrow_exception(std::move(made.error));
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -59,4 +59,4 @@ void native_memory::heavy_fence() noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -10,7 +10,7 @@
 
 extern "C" void sennit_redirected();  // redirect_x86_64.S
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -86,11 +86,11 @@ void redirect(void* ucontext, char* top, void (*function)(redirection&), void* a
   registers[REG_EFL] &= ~flags_of_interrupted_code;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 #else
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 std::size_t redirection_room(const void*) noexcept {
   return 0;
@@ -98,6 +98,6 @@ std::size_t redirection_room(const void*) noexcept {
 
 void redirect(void*, char*, void (*)(redirection&), void*) noexcept {}
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 #endif

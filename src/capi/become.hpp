@@ -9,7 +9,7 @@
 #include "error.hpp"
 #include "sennit/become.hpp"
 
-namespace sennit::capi {
+namespace sennit::inline v0_1::capi {
 
 constexpr std::size_t most_state = 2048;
 
@@ -68,4 +68,4 @@ int become(const char* what, const void* frame, Wait wait, sennit_function funct
   });
 }
 
-}  // namespace sennit::capi
+}  // namespace sennit::inline v0_1::capi

@@ -10,7 +10,7 @@
 
 #include "sennit/look_up.hpp"
 
-namespace sennit::capi {
+namespace sennit::inline v0_1::capi {
 
 int negated(const std::error_code& error) noexcept {
   if (error.category() == lookup_category())
@@ -32,7 +32,7 @@ int negated_exception() noexcept {
   }
 }
 
-}  // namespace sennit::capi
+}  // namespace sennit::inline v0_1::capi
 
 const char* sennit_error_text(int error) {
   if (error == std::numeric_limits<int>::min())

@@ -11,7 +11,7 @@
 #include "sennit/detail/io/offload.hpp"
 #include "sennit/sennit.h"
 
-namespace sennit::capi {
+namespace sennit::inline v0_1::capi {
 
 // The error's number, negated; never 0.
 int negated(const std::error_code& error) noexcept;
@@ -49,4 +49,4 @@ static_assert(detail::never.time_since_epoch() == std::chrono::nanoseconds(SENNI
 
 using detail::in_fiber;
 
-}  // namespace sennit::capi
+}  // namespace sennit::inline v0_1::capi

@@ -19,7 +19,7 @@ struct sennit_runtime {
   local::runtime runtime;
 };
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // C's handle of a fiber is its descriptor.
 struct handle_access {
@@ -29,7 +29,7 @@ struct handle_access {
   static local::fiber take(detail::fiber& f) noexcept { return local::fiber(f); }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 namespace {
 

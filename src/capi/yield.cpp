@@ -7,7 +7,7 @@
 
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct run_queue_layout {
   static_assert(offsetof(run_queue, current) == offsetof(sennit_worker_front, current));
@@ -24,7 +24,7 @@ static_assert(offsetof(fiber_flags, slow_path) == SENNIT_FLAG_SLOW_PATH &&
               has_yield_continuation == SENNIT_HAS_YIELD_CONTINUATION);
 static_assert(offsetof(fiber, next) == offsetof(sennit_fiber_front, next));
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 namespace {
 // A yield continuation's state may need memory. Any other exception unwinds the fiber: do not catch it and

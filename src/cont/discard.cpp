@@ -15,7 +15,7 @@
 #include "sennit/detail/sched/frame_cleanup.hpp"
 #include "sennit/detail/wait/stop.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -224,4 +224,4 @@ void leave_body(coroutine_frame& frame, fiber& self, body_destroyer destroy) noe
   go_to_base(frame, std::move(how.next));
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -4,7 +4,7 @@
 
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // All frames except the first were left. Destroys the function object if it still exists, and continues.
 [[noreturn]] void leave_unwound(coroutine_frame& frame, body_destroyer destroy, continuation&& next) noexcept;
@@ -13,4 +13,4 @@ namespace sennit::detail {
 // function whose __builtin_dwarf_cfa() `frame` is may have anything to destroy.
 bool could_leave_frames(const fiber& self, const void* frame) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

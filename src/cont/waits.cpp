@@ -3,7 +3,7 @@
 
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 bool park_wait::file(fiber& f, claim_state as) noexcept {
   if (f.home->shared != nullptr)
@@ -105,4 +105,4 @@ bool join_wait<Handle>::has_ended() const noexcept {
 template class join_wait<sennit::fiber>;
 template class join_wait<sennit::local::fiber>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 #include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/wait/stop.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -80,4 +80,4 @@ void clear_yield_continuation(const char* what) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

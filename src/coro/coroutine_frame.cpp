@@ -10,7 +10,7 @@
 #include "sennit/detail/arch/thread_end.hpp"
 #include "sennit/detail/fault/handler.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -200,4 +200,4 @@ void coroutine_unwind(coroutine_frame& frame) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -17,7 +17,7 @@
 #include "sennit/detail/fault/survive.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -218,4 +218,4 @@ void describe_address(std::string& to, std::uintptr_t address) {
   to += ")";
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

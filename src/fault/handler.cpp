@@ -35,7 +35,7 @@
 #define AT_MINSIGSTKSZ 51
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -282,4 +282,4 @@ void fault_must_watch_thread() {
         "are reported; free some memory, or run fewer threads");
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -12,7 +12,7 @@
 
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -81,7 +81,7 @@ bool poll_page_fault([[maybe_unused]] const void* address, [[maybe_unused]] void
   return false;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 extern "C" void sennit_add_poll_page(const sennit_poll_place* begin, const sennit_poll_place* end,
                                      void* page) {

@@ -10,7 +10,7 @@
 #include "sennit/detail/fault/hook.hpp"
 #include "sennit/errno.h"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Lies at the top of one.
 struct emergency_stack {
@@ -217,4 +217,4 @@ bool fault_redirect(int signal, const void* address, const stack_place& on, void
   return true;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -10,7 +10,7 @@
 #error "sennit: something was included before this file. Compile it separately, without a precompiled header"
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -35,4 +35,4 @@ SENNIT_UNSANITIZED void fault_escape() noexcept {
     siglongjmp(*way_out, 1);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

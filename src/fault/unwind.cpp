@@ -9,7 +9,7 @@
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/fault/hook.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -298,4 +298,4 @@ throws_from fault_throws_from(machine_registers&, std::uintptr_t, void (*)()) no
 
 #endif
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

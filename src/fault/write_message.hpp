@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Writes all of it, unless a write fails or writes nothing. An interrupted write is repeated.
 inline void write_message(int fd, std::string_view text) noexcept {
@@ -20,4 +20,4 @@ inline void write_message(int fd, std::string_view text) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -51,4 +51,4 @@ bool parse_address(std::string_view text, std::uint16_t port, socket_address& re
   return true;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

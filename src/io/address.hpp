@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct socket_address {
   sockaddr_storage storage{};
@@ -18,4 +18,4 @@ struct socket_address {
 // "127.0.0.1", "::1", "fe80::1%eth0". False: `text` is no such address.
 bool parse_address(std::string_view text, std::uint16_t port, socket_address& result) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 
 #include "sennit/detail/io/source.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct io_direction {
   io_side io_source::* side;
@@ -96,4 +96,4 @@ int io_await(io_source& source, const io_direction& direction, time_point deadli
   return source.closed() ? -ECANCELED : error;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -17,7 +17,7 @@
 #include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -267,4 +267,4 @@ constinit driver_factory make_driver = [](sennit_worker& owner) -> std::unique_p
   return std::make_unique<epoll_driver>(owner);
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

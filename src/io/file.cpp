@@ -12,7 +12,7 @@
 #include "sennit/offload.hpp"
 #include "write_all.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace {
 
@@ -193,4 +193,4 @@ void file::close() {
   check(error, "close a file");
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

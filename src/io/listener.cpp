@@ -13,7 +13,7 @@
 #include "attempt.hpp"
 #include "sennit/detail/io/socket.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::uint16_t listener_port(const listener& of) noexcept {
                                         : reinterpret_cast<const sockaddr_in&>(at).sin_port);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

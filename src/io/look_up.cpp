@@ -10,7 +10,7 @@
 
 #include "sennit/detail/io/offload.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::vector<std::string> look_up(std::string_view host, std::chrono::steady_cloc
   return addresses;
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -15,7 +15,7 @@
 #include "sennit/stop_guard.hpp"
 #include "system/service_thread.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 namespace detail {
 
 namespace {
@@ -254,4 +254,4 @@ void set_offload_threads(unsigned most) noexcept {
   }
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -5,7 +5,7 @@
 #include "attempt.hpp"
 #include "sennit/detail/io/socket.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace {
 
@@ -41,4 +41,4 @@ void readiness::wait_writable(std::error_code& error, time_point deadline) {
   io_count(wait_for(source_.get(), until_writable, deadline), error);
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

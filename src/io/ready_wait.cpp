@@ -7,7 +7,7 @@
 
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // If no event came since the last failed attempt, the side's words show that; otherwise the kernel is asked.
 bool ready_wait_base::is_ready() const noexcept {
@@ -65,4 +65,4 @@ ready_wait_base::~ready_wait_base() {
     source_leave(side(), *me_);  // where its runtime ends
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

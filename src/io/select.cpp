@@ -5,7 +5,7 @@
 
 #include "attempt.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 readiness_case::readiness_case(io_source* source, bool reads) noexcept
     : select_case(source == nullptr ? nullptr
@@ -72,4 +72,4 @@ void readiness_case::end_watch() noexcept {
   const io_use ends(io_use::going_on{}, *source_, direction(), shared_);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -2,7 +2,7 @@
 
 #include "sennit/detail/io/socket.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 int signal_set::wait(time_point deadline) {
   return static_cast<int>(detail::io_count(subscription_.wait(deadline), "wait for a signal"));
@@ -12,4 +12,4 @@ int signal_set::wait(std::error_code& error, time_point deadline) {
   return static_cast<int>(detail::io_count(subscription_.wait(deadline), error));
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

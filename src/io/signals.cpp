@@ -14,7 +14,7 @@
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/detail/stack/append_only_list.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -157,4 +157,4 @@ int signal_subscription::wait(time_point deadline) {
       }));
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -17,7 +17,7 @@
 #include "sennit/look_up.hpp"
 #include "write_all.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -322,4 +322,4 @@ void io_throw(std::error_code error, const char* what, std::string_view host, st
   throw std::system_error(error, text);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -12,7 +12,7 @@
 #include "sennit/detail/wait/slot.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -239,4 +239,4 @@ int owned_source::release() {
   return source_->descriptor.exchange(-1, std::memory_order_relaxed);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -2,7 +2,7 @@
 
 #include "sennit/detail/io/socket.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 tcp_listener::tcp_listener(std::string_view address, std::uint16_t port, int backlog) {
   if (const int error = detail::listener_open(address, port, backlog, listener_); error != 0)
@@ -33,4 +33,4 @@ tcp_stream tcp_listener::accept(std::error_code& error, time_point deadline) {
   return stream;
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 tcp_stream tcp_stream::adopt(int descriptor) {
   std::error_code error;
@@ -47,4 +47,4 @@ void tcp_stream::set_no_delay(bool on, std::error_code& error) noexcept {
       source_.get(), [on](int socket) { return detail::socket_no_delay(socket, on); }));
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

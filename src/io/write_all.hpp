@@ -10,7 +10,7 @@
 #include "sennit/stop_guard.hpp"
 #include "sennit/write_error.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // The error_code form: a stop is reported as operation_canceled, since an exception could not bring the
 // count. The caller's next wait throws sennit::cancelled, or the error of a fiber of the caller's scope.
@@ -32,4 +32,4 @@ std::error_code reported(Write write) {
   return std::make_error_code(std::errc::operation_canceled);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

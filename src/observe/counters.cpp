@@ -18,7 +18,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -215,6 +215,6 @@ void count_stacks(int change) noexcept {
   process_sums::sums().stacks.change(change);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 #endif

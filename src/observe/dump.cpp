@@ -21,7 +21,7 @@
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -311,4 +311,4 @@ void dump(int fd) noexcept {
   errno = kept;
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -11,7 +11,7 @@
 #include "sennit/dump.hpp"
 #include "system/service_thread.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace {
 
@@ -55,4 +55,4 @@ void dump_on_signal(int signal) {
     throw std::system_error(error, std::generic_category(), "sennit: dump on a signal");
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -17,7 +17,7 @@
 #include "sennit/detail/observe/stop_the_world.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct worker_snapshot {
   const worker* at;
@@ -276,4 +276,4 @@ private:
   std::string text_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

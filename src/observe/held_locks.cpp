@@ -26,7 +26,7 @@ void sennit::detail::watch_locks() noexcept {}
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/parallel/worker_inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -240,7 +240,7 @@ int unlock_noting(next_function<Lock*>& next, Lock* lock) noexcept {
 
 }  // namespace
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 // Weak: if the program defines them, too, these are not needed.
 #define SENNIT_LOCK_FUNCTION(name, does, parameters, arguments, ...)         \

@@ -70,7 +70,7 @@ constinit sennit_debug_table sennit_debug = {
 
 }  // extern "C"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 constinit std::mutex workers_lock;
@@ -94,4 +94,4 @@ registration::~registration() {
   (newer != nullptr ? newer->older : sennit_debug.workers) = older;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -15,7 +15,7 @@
 #include "sennit/detail/sched/registry.hpp"
 #include "system/futex.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -201,4 +201,4 @@ void wait_until_resumed() noexcept {
     futex_wait(world_is_stopped, 1);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

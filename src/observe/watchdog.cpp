@@ -26,7 +26,7 @@
 #include "sennit/detail/sched/registry.hpp"
 #include "system/service_thread.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -375,4 +375,4 @@ watchdog_use::~watchdog_use() {
     ::pthread_join(thread, nullptr);  // so that the process has no unknown thread left
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -219,4 +219,4 @@ unsigned usable_cpus() {
   return usable_cpus("", allowed_cpus());
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -8,7 +8,7 @@
 
 #include "sennit/detail/parallel/idling.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -268,4 +268,4 @@ fiber* parallel_idle(parallel_worker& w) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -3,7 +3,7 @@
 
 #include "sennit/detail/parallel/worker_inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // For a policy that is not fifo (policy.cpp).
 [[gnu::noinline]] fiber* parallel_take_by_policy(parallel_worker& w) noexcept;
@@ -46,4 +46,4 @@ inline fiber* parallel_take_own(parallel_worker& w) noexcept {
 // end.
 [[gnu::noinline, gnu::cold]] fiber* parallel_idle(parallel_worker& w) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -3,7 +3,7 @@
 
 #include "sennit/detail/parallel/worker_inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // During its lifetime the running fiber resumes on its worker after every wait. (In a local runtime it does
 // so anyway.)
@@ -24,4 +24,4 @@ private:
   const waiter_kind kind_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -56,4 +56,4 @@ fiber* parallel_try_yield(parallel_worker& w, fiber& self) noexcept {
   return next;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

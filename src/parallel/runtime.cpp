@@ -14,7 +14,7 @@
 #include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -304,4 +304,4 @@ void parallel_recycle(fiber& f) noexcept {
     share_idle(*w);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -3,7 +3,7 @@
 
 #include "sennit/detail/parallel/worker_inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 void fiber_timer::arm(fiber& who, wait_claim& claim, time_point deadline) noexcept {
   if (deadline == never)
@@ -48,4 +48,4 @@ void shared_timers::fire_due(time_point now) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 bool wake_throttle::look(bool searched) noexcept {
   if (searched) {
@@ -45,4 +45,4 @@ void steal_throttle::note_idle() noexcept {
   last_victim_ = nullptr;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -4,7 +4,7 @@
 #include "find_work.hpp"
 #include "sennit/detail/sched/hooks.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -313,4 +313,4 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -14,7 +14,7 @@
 #include "sennit/detail/wait/stop.hpp"
 #include "sennit/no_yield_guard.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -84,7 +84,7 @@ void yield_at_next_check(worker& w) noexcept {
   request_yield(sennit_yield_requested, poll_page_of_thread());
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 // `used`, for the same reason as the flag in time_slice.cpp.
 extern "C" [[gnu::used]] void sennit_forced_yield(void) {

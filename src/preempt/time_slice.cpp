@@ -22,7 +22,7 @@ extern "C" {
 [[gnu::used]] __thread unsigned char sennit_yield_requested = 0;
 }
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -190,4 +190,4 @@ time_slice_looks see_time_slices() noexcept {
   return {all.looks.load(std::memory_order_relaxed), all.wakes.load(std::memory_order_relaxed) == never};
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -6,7 +6,7 @@
 
 #include "sennit/detail/parallel/worker_inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -40,4 +40,4 @@ Pool& default_upcall_pool() {
 template sennit::upcall_pool& default_upcall_pool<sennit::upcall_pool>();
 template local::upcall_pool& default_upcall_pool<local::upcall_pool>();
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

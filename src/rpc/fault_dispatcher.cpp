@@ -19,7 +19,7 @@
 #include "sennit/exception_server.hpp"
 #include "sennit/local/exception_server.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -254,11 +254,11 @@ void hook_of_runtime::set(const fault_hook* hook) noexcept {
     each->fault_hook.store(hook, std::memory_order_release);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 scope::scope(exception_server& faults) : basic_scope(faults.for_scope()) {}
 local::scope::scope(local::exception_server& faults) : basic_scope(faults.for_scope()) {}
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -3,7 +3,7 @@
 
 #include "sennit/detail/rpc/basic_port.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 void throw_answer(call_phase what, std::exception_ptr& error) {
   if (what == call_phase::failed)
@@ -28,4 +28,4 @@ void throw_sending(call_phase what) {
   throw_answer(what, none);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -6,7 +6,7 @@
 #include "sennit/local/fiber.hpp"
 #include "sennit/local/runtime.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 void fiber::release(detail::fiber& f) noexcept {
   f.joiner = nullptr;
@@ -88,4 +88,4 @@ bool runtime::run_once(std::chrono::steady_clock::time_point deadline) {
   return more;
 }
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

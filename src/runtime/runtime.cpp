@@ -13,7 +13,7 @@
 #include "sennit/fiber.hpp"
 #include "sennit/stop_guard.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace {
 
@@ -161,4 +161,4 @@ unsigned worker() noexcept {
 
 }  // namespace this_fiber
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

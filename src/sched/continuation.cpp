@@ -13,7 +13,7 @@
 #include "sennit/detail/sched/hooks.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -174,4 +174,4 @@ sennit_decision stack_for(worker& w, fiber& f) noexcept {
   return {frame.context, direct_entry ? 0 : reinterpret_cast<std::uintptr_t>(&frame)};  // for fiber_loop
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -23,7 +23,7 @@
 #include "sennit/detail/sched/registry.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 constinit std::atomic<bool> many_fibers{false};
 
@@ -399,4 +399,4 @@ void fiber_rethrow(std::exception_ptr error) {
   std::rethrow_exception(std::move(error));
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

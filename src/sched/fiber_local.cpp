@@ -8,7 +8,7 @@
 #include "sennit/detail/arch/thread_end.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -59,4 +59,4 @@ void destroy_locals(coroutine_frame& frame) noexcept {
   destroy_all(frame.own.locals);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

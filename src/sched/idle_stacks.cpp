@@ -5,7 +5,7 @@
 
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 fiber* idle_stacks::cut(fiber*& list) noexcept {
   fiber** end = &list;
@@ -42,4 +42,4 @@ time_point trim_idle_stacks(worker& w, time_point until, bool& looked) noexcept 
   return looked ? until : std::min(until, state.due);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -11,7 +11,7 @@
 #include "sennit/detail/sched/frame_cleanup.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -131,4 +131,4 @@ void call_on_large_stack(void (*function)(void*), void* argument) {
 #endif
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

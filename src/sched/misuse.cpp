@@ -10,7 +10,7 @@
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 void report_misuse(const char* text) noexcept {
   const worker* const w = this_worker();
@@ -74,4 +74,4 @@ void fatal_foreign_unwind() noexcept {
       "Return from the fiber's function, or throw an exception, which a join rethrows");
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -8,7 +8,7 @@
 
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 fiber run_queue::by_policy_;
 fiber run_queue::elsewhere_;
@@ -186,4 +186,4 @@ void run_queue::push_head(fiber* f) {
     tail_ = f;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

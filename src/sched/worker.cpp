@@ -11,7 +11,7 @@
 
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -512,4 +512,4 @@ bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline
   return this_worker()->ready.current->flags.status == fiber_status::notified;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

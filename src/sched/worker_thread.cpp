@@ -16,7 +16,7 @@
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -126,7 +126,7 @@ void worker_unwind(worker& w) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 using namespace sennit::detail;
 

@@ -20,7 +20,7 @@
 #define MADV_GUARD_INSTALL 102
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::size_t install_guards(guarded_mapping& in, const guard_row& row, std::size_
   return install_guard(in, row.first, row.size) ? 1 : 0;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct guarded_mapping {
   bool split = false;      // MADV_GUARD_INSTALL fails here
@@ -21,4 +21,4 @@ struct guard_row {
 // first.
 std::size_t install_guards(guarded_mapping& in, const guard_row& row, std::size_t count) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -50,7 +50,7 @@ const char SENNIT_SANITIZED_LIBRARY = 0;
 #endif
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 const char SENNIT_NAME_OF_BUILD = 0;
 
@@ -433,5 +433,5 @@ void drop_identity(switch_identity& identity) noexcept {
   identity = {};
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 #endif

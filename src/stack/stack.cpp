@@ -30,7 +30,7 @@
 #include "stack/guard.hpp"
 #include "stack/valgrind.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // What is kept of each stack of a slab while it is idle. Written when it is given back, not before: what was
 // never idle takes no memory here.
@@ -473,4 +473,4 @@ void stack_report_if_overrun() noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

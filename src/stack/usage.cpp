@@ -14,7 +14,7 @@
 #include "sennit/detail/stack/stack.hpp"
 #include "sennit/stacks.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 namespace detail {
 
@@ -162,4 +162,4 @@ std::size_t stack_high_water() noexcept {
   return on != nullptr ? detail::stack_depth(on->memory, *on) : 0;
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

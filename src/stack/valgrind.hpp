@@ -14,7 +14,7 @@
 #endif
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 inline bool runs_on_valgrind() noexcept {
 #if defined(SENNIT_VALGRIND)
@@ -47,4 +47,4 @@ inline void show_valgrind_given([[maybe_unused]] const stack_memory& memory) noe
 #endif
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -3,7 +3,7 @@
 
 #include "sennit/local/condition_variable.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Mutex>
 void basic_condition_variable<Mutex>::wake_one() {
@@ -28,4 +28,4 @@ bool basic_condition_variable<Mutex>::notified::file(fiber& f, waiter& me) noexc
 template class basic_condition_variable<sennit::mutex>;
 template class basic_condition_variable<local::mutex>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -9,7 +9,7 @@
 #include "sennit/detail/sync/basic_wait_group.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Policy>
 bool basic_counting_semaphore<Policy>::try_acquire() noexcept {
@@ -157,4 +157,4 @@ template class basic_wait_group<one_thread>;
 template class basic_once_flag<any_thread>;
 template class basic_once_flag<one_thread>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

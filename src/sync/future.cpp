@@ -7,7 +7,7 @@
 #include "sennit/detail/sync/one_thread.hpp"
 #include "sennit/stop_guard.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Policy>
 bool future_state_base<Policy>::wait_until(time_point deadline) {
@@ -92,4 +92,4 @@ std::exception_ptr coroutine_error() {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

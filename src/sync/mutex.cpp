@@ -5,7 +5,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Policy>
 bool basic_mutex<Policy>::try_lock_slow() noexcept {
@@ -61,4 +61,4 @@ void basic_mutex<Policy>::unlock_slow(wake_policy wake) {
 template class basic_mutex<any_thread>;
 template class basic_mutex<one_thread>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

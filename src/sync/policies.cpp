@@ -2,7 +2,7 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -42,4 +42,4 @@ void one_thread::make_all_ready(fiber_chain& woken) noexcept {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

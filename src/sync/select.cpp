@@ -5,7 +5,7 @@
 #include <cassert>
 #include <functional>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -226,4 +226,4 @@ void select_wait_base::forget(case_list cases) noexcept {
   claim_.reset();
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

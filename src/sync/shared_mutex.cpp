@@ -4,7 +4,7 @@
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Policy>
 bool basic_shared_mutex<Policy>::try_lock_slow(state wanted) noexcept {
@@ -67,4 +67,4 @@ void basic_shared_mutex<Policy>::let_in(guard& hold) noexcept {
 template class basic_shared_mutex<any_thread>;
 template class basic_shared_mutex<one_thread>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

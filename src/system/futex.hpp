@@ -8,7 +8,7 @@
 #include <atomic>
 #include <ctime>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Sleeps while the word is `expected`, until a time of the steady clock at most, or without a limit if that
 // is null. May return early. errno is not preserved.
@@ -26,4 +26,4 @@ void futex_wake(std::atomic<Word>& word, int threads) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, threads, nullptr, nullptr, 0);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

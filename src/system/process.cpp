@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 unsigned process_generation() noexcept {
   static std::atomic<unsigned> forks{0};
@@ -15,4 +15,4 @@ unsigned process_generation() noexcept {
   return forks.load(std::memory_order_relaxed);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -9,7 +9,7 @@
 #include "sennit/detail/arch/never_destroyed.hpp"
 #include "sennit/detail/system/process.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Starts a thread that the caller joins. It blocks all signals, which are for the program's threads. `name`:
 // at most 15 characters. Returns an errno value.
@@ -56,4 +56,4 @@ State& of_this_process() {
   return *mine;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

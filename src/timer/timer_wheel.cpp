@@ -5,7 +5,7 @@
 #include <bit>
 #include <type_traits>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -195,4 +195,4 @@ void timer_wheel::move_all(slot from) noexcept {
   vacate(from.index());
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

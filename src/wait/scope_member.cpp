@@ -9,7 +9,7 @@
 #include "sennit/detail/sched/hooks.hpp"
 #include "stop_notice.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 scope_member::scope_member(std::stop_token token, const fault_hook* faults,
                            void (*destroyed_by)(local_value& self) noexcept)
@@ -194,4 +194,4 @@ void scope_member::stop() noexcept {
     parallel_ready_back(*who_, fiber_status::stopped);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

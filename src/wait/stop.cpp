@@ -10,7 +10,7 @@
 #include "sennit/stop_guard.hpp"
 #include "stop_notice.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -336,9 +336,9 @@ void rearm_shutdown() noexcept {
     me->flags.shutdown = shutdown_state::pending;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 bool stop_requested() noexcept {
   for (const auto* each = detail::stop_link::first_seen(); each != nullptr; each = each->next_seen())
@@ -347,4 +347,4 @@ bool stop_requested() noexcept {
   return false;
 }
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

@@ -3,7 +3,7 @@
 
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Belongs to its owner, but outlives it while it is posted.
 struct stop_notice final : posted {
@@ -24,4 +24,4 @@ struct stop_notice final : posted {
 // Ends a wait of a local runtime, on its worker's thread. Returns false if the fiber does not wait.
 bool take_out_parked(fiber& f) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -11,7 +11,7 @@
 #include "sennit/detail/wait/token_watch.hpp"
 #include "system/futex.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 namespace {
 
@@ -276,4 +276,4 @@ bool wait_for_end(fiber& f, time_point deadline) {
   return wait_in_slot(f.ended, ended_not_yet, ended_not_yet, {join_reason, &f}, deadline, ended_multi);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

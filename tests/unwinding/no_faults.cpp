@@ -1,7 +1,7 @@
 // In place of the fault room, which exists for few CPUs: faults are not handled. (scripts/portability)
 #include "sennit/detail/fault/handler.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 int fault_watch_thread() noexcept {
   return 0;
@@ -9,4 +9,4 @@ int fault_watch_thread() noexcept {
 
 void fault_must_watch_thread() {}
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -15,7 +15,7 @@
 #include "sennit/detail/sync/basic_barrier.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::barrier, without atomic operations. The completion must not block or throw, and debug
 /// builds report it if it blocks. Its members are those of detail::basic_barrier.
@@ -31,4 +31,4 @@ public:
 template <class Completion = no_completion>
 barrier(std::size_t, Completion = {}) -> barrier<Completion>;
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -16,7 +16,7 @@
 #include "sennit/detail/sync/basic_channel.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::channel, without atomic operations, for the fibers of one local runtime at a time. Its
 /// members are those of detail::basic_channel. With capacity 0 a value of a trivial type of at most 8 bytes
@@ -27,4 +27,4 @@ public:
   using detail::basic_channel<T, detail::one_thread>::basic_channel;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

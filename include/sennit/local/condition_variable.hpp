@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/basic_condition_variable.hpp"
 #include "sennit/local/mutex.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::condition_variable, without atomic operations, for the fibers of one local runtime at a time,
 /// with a sennit::local::mutex. By default waiters wake in the order in which they came. To destroy it while
@@ -22,4 +22,4 @@ public:
   using basic_condition_variable::basic_condition_variable;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -11,7 +11,7 @@
 #include "sennit/local/condition_variable.hpp"
 #include "sennit/local/mutex.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::condition_variable_any, for the fibers of one local runtime at a time. Prefer
 /// local::condition_variable, which allocates nothing, if the lock is a
@@ -19,4 +19,4 @@ namespace sennit::local {
 class condition_variable_any final
     : public sennit::detail::basic_condition_variable_any<mutex, condition_variable> {};
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::counting_semaphore, without atomic operations. A released permit goes to the fiber that has
 /// waited longest, and no other fiber gets it first. Its members are those of
@@ -30,4 +30,4 @@ public:
 /// Like `std::binary_semaphore`. It does not check that there is at most one permit.
 using binary_semaphore = counting_semaphore;
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -11,7 +11,7 @@
 #include "sennit/detail/sync/basic_event.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::event, without atomic operations: set() makes the waiters ready in their order, and the
 /// caller continues. Its members are those of detail::basic_event.
@@ -21,4 +21,4 @@ namespace sennit::local {
 /// fiber's runtime ends, the event is unchanged.
 class event final : public detail::basic_event<detail::one_thread> {};
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

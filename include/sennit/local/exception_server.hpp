@@ -8,7 +8,7 @@
 #include "sennit/detail/sync/one_thread.hpp"
 #include "sennit/exception_server.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::exception_server, for the fibers of one local runtime. close() may be called on its thread.
 class exception_server final : public detail::basic_exception_server<detail::one_thread> {};
@@ -23,4 +23,4 @@ class runtime_exception_guard final : public detail::basic_runtime_exception_gua
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -24,11 +24,11 @@
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 struct handle_access;  // capi's
 }
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Options of one fiber.
 struct spawn_options {
@@ -277,4 +277,4 @@ void set_name(std::string_view name) noexcept;
 
 }  // namespace this_fiber
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -20,7 +20,7 @@
 #include "sennit/detail/sync/basic_future.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::future, also for coroutines, without atomic operations. A future, its promise, and the
 /// coroutine that returns or awaits it belong to no runtime, but only fibers of one runtime at a time may
@@ -33,4 +33,4 @@ using future = detail::basic_future<T, detail::one_thread>;
 template <class T>
 using promise = detail::basic_promise<T, detail::one_thread>;
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

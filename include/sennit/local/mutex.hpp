@@ -10,7 +10,7 @@
 #include "sennit/detail/sync/basic_mutex.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::mutex, without atomic operations, for the fibers of one local runtime at a time. It meets
 /// the std TimedLockable requirements. Its members are those of detail::basic_mutex.
@@ -24,4 +24,4 @@ public:
   using basic_mutex::basic_mutex;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -11,7 +11,7 @@
 #include "sennit/detail/sync/basic_once_flag.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::once_flag, without atomic operations. It belongs to no runtime, but only fibers of one
 /// runtime at a time may use it. Outside of fibers it may be used as long as no wait is needed: to wait
@@ -21,4 +21,4 @@ class once_flag final : public detail::basic_once_flag<detail::one_thread> {};
 /// detail::call_once(), as `sennit::local::call_once(flag, function, arguments...)`.
 using detail::call_once;
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -13,7 +13,7 @@
 #include "sennit/detail/rpc/basic_port.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::port, without atomic operations, for the fibers of one local runtime at a time. Its members
 /// are those of detail::basic_port. It belongs to no runtime, and must outlive all calls and all that was
@@ -21,4 +21,4 @@ namespace sennit::local {
 template <class Request, class Reply>
 class port final : public detail::basic_port<Request, Reply, detail::one_thread> {};
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

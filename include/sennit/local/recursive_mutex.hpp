@@ -11,7 +11,7 @@
 #include "sennit/detail/sync/basic_recursive_mutex.hpp"
 #include "sennit/local/mutex.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::recursive_mutex, without atomic operations, and fair as local::mutex. Its members are those
 /// of detail::basic_recursive_mutex.
@@ -24,4 +24,4 @@ public:
   using basic_recursive_mutex::basic_recursive_mutex;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -26,7 +26,7 @@
 #include "sennit/local/fiber.hpp"
 #include "sennit/run_policy.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Options of a sennit::local::runtime.
 struct runtime_options {
@@ -178,4 +178,4 @@ private:
   const detail::registration known_{worker_};
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

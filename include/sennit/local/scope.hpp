@@ -14,7 +14,7 @@
 #include "sennit/local/fiber.hpp"
 #include "sennit/local/wait_group.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 struct local_scope {
   static constexpr auto notifier = stop_link::thread::own;
   using spawn_options = local::spawn_options;
@@ -25,9 +25,9 @@ struct local_scope {
   }
   static auto spawn(continuation begins) { return local::spawn(std::move(begins)); }
 };
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 class exception_server;
 
@@ -46,4 +46,4 @@ public:
   explicit scope(exception_server& faults);
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/basic_shared_mutex.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::shared_mutex, without atomic operations, and with the same order of waiters. Its members
 /// are those of detail::basic_shared_mutex.
@@ -22,4 +22,4 @@ namespace sennit::local {
 /// or whose runtime ends while it waits, does not hold the mutex.
 class shared_mutex final : public detail::basic_shared_mutex<detail::one_thread> {};
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/one_thread.hpp"
 #include "sennit/local/fiber.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::upcall_pool, for the fibers of one local runtime, in which it is made, used and destroyed.
 /// If the runtime ends first, queued events are never handled. Its members are those of
@@ -21,4 +21,4 @@ class upcall_pool final : public detail::basic_upcall_pool<upcall_pool, local::f
   using basic_upcall_pool::basic_upcall_pool;
 };
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -14,7 +14,7 @@
 #include "sennit/detail/sync/basic_wait_group.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 
 /// Like sennit::wait_group, without atomic operations: waiters resume in their order. Its members are those
 /// of detail::basic_wait_group.
@@ -30,4 +30,4 @@ public:
 /// A local::wait_group, under the name of its counterpart `std::latch`.
 using latch = wait_group;
 
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

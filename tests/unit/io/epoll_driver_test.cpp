@@ -15,7 +15,7 @@
 #include "support.hpp"
 #include "support/seccomp.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 using namespace io_test;
@@ -285,4 +285,4 @@ TEST(EpollDriver, DoesWithoutEpollPwait2) {
 }
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

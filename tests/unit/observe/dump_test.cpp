@@ -123,7 +123,7 @@ TEST(dump, names_what_each_fiber_of_a_parallel_runtime_waits_for) {
   expect_in(dump, "joiner", "parked: join of fiber " + found[1].str() + for_long + "\n", "dump_test_join");
   ASSERT_TRUE(std::regex_search(dump, found, std::regex("fiber (\\d+) \"at-mutex\"")));
   expect_in(dump, "patient", "parked: join of fiber " + found[1].str() + for_long + "\n",
-            "sennit::fiber::join_until");
+            "sennit::v0_1::fiber::join_until");
   ASSERT_TRUE(std::regex_search(dump, found, std::regex("fiber (\\d+) \"runner\"")));
   EXPECT_NE(dump.find("runs fiber " + found[1].str()), std::string::npos) << dump;
   EXPECT_NE(dump.find("runtime 1: 2 workers: worker 0 "), std::string::npos) << dump;

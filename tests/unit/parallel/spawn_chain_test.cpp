@@ -7,7 +7,7 @@
 #include "sennit/local/runtime.hpp"
 #include "support/policies.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST_P(LocalSpawnChain, IsNotOneRoundOfRunOnce) {
 }
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

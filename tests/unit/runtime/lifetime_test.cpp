@@ -19,7 +19,7 @@
 #include "support/instructions.hpp"
 #include "support/process.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -247,4 +247,4 @@ TEST(Lifetime, AThreadMayEndWhileItsRuntimeLivesOn) {
 }
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -16,7 +16,7 @@
 #include "sennit/no_deadline.hpp"
 #include "support/policies.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -488,4 +488,4 @@ TEST(LocalRuntimeDeathTest, AnExceptionNobodyCanJoinNamesItsFiber) {
 }
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -8,7 +8,7 @@
 #include "sennit/generator.hpp"
 #include "sennit/local/runtime.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -189,4 +189,4 @@ TEST(RuntimeEnd, OvertakesPosts) {
 }
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

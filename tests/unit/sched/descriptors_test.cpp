@@ -10,7 +10,7 @@
 #include "sennit/local/runtime.hpp"
 #include "support/child.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 #if UINTPTR_MAX > UINT32_MAX
@@ -84,4 +84,4 @@ TEST(Descriptors, MayLieFarFromEachOther) {
 #endif
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

@@ -13,7 +13,7 @@
 #include "sennit/local/runtime.hpp"
 #include "support/policies.hpp"
 
-namespace sennit::local {
+namespace sennit::inline v0_1::local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -317,4 +317,4 @@ TEST(LocalSyncEnd, WaitersAreUnwoundWithTheirRuntime) {
 INSTANTIATE_TEST_SUITE_P(Policies, LocalSync, support::every_policy(), support::policy_name);
 
 }  // namespace
-}  // namespace sennit::local
+}  // namespace sennit::inline v0_1::local

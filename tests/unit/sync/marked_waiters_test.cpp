@@ -5,7 +5,7 @@
 
 #include "sennit/detail/sync/one_thread.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 namespace {
 
 constexpr auto any_order = std::memory_order_relaxed;
@@ -58,4 +58,4 @@ TEST(MarkedWaiters, ChangeQuicklyOnceTheStateWasChangedWithoutWaiters) {
 }
 
 }  // namespace
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -13,7 +13,7 @@
 // From assembly.
 extern "C" void sennit_call_on_stack(void* top, void (*function)(void*), void* argument);
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 #if (defined(__x86_64__) || defined(__aarch64__)) && defined(__LP64__) && !defined(SENNIT_BACKEND_PORTABLE)
 inline constexpr bool calls_on_stacks_natively = true;
@@ -31,4 +31,4 @@ inline void call_on_stack(void* top, void (*function)(void*), void* argument) {
     call_by_context(top, function, argument);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

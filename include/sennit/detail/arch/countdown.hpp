@@ -16,7 +16,7 @@
 #define SENNIT_COUNTS_IN_MEMORY 1
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class countdown {
 public:
@@ -74,4 +74,4 @@ private:
   std::atomic<std::uint64_t> word_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -1,4 +1,9 @@
 // The language of the C++ headers. All of them include this, before anything that an older one has not.
+//
+// All that they declare is in the inline namespace sennit::v0_1: the version of the binary interface, as in
+// the shared library's name. Users write sennit::mutex. A program with objects compiled for two versions then
+// fails to link, and does not mix their types. A declaration of one's own, `namespace sennit { class mutex;
+// }`, is another class: include sennit/fwd.hpp for it.
 #pragma once
 
 #if __cplusplus < 202002L

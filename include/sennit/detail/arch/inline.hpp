@@ -10,7 +10,7 @@
 #define SENNIT_INLINE inline
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A store that compilers keep in order with its neighbours. The L1 cache takes two stores in a cycle if they
 // follow each other and are to the same line, otherwise one; a wait, a wake and a switch make some thirty. So
@@ -21,4 +21,4 @@ SENNIT_INLINE void store_in_order(T& to, Value value) noexcept {
   const_cast<volatile T&>(to) = value;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

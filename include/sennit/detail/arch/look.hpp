@@ -3,7 +3,7 @@
 
 #include "sennit/detail/arch/context_types.h"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Reads an object that its owner may be changing, each word in one piece.
 template <class T>
@@ -11,4 +11,4 @@ SENNIT_UNSANITIZED T look(const T& at) noexcept {
   return *const_cast<const volatile T*>(&at);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -35,7 +35,7 @@
 #include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/arch/inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct native_memory {
   template <class T>
@@ -82,4 +82,4 @@ private:
   }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -2,7 +2,7 @@
 // objects.
 #pragma once
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class T>
 union never_destroyed {
@@ -11,4 +11,4 @@ union never_destroyed {
   constexpr ~never_destroyed() {}
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

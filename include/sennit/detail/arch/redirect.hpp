@@ -37,7 +37,7 @@
 #define SENNIT_REDIRECTS 0
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 #if SENNIT_REDIRECTS
 
@@ -93,4 +93,4 @@ inline void* stack_pointer([[maybe_unused]] const machine_registers& registers) 
 #endif
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -18,7 +18,7 @@
 
 #include "sennit/detail/arch/context.h"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 #if defined(__x86_64__) && !defined(SENNIT_BACKEND_PORTABLE)
 
@@ -54,4 +54,4 @@ inline constexpr std::size_t shadow_slot = 8;
 
 #endif
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 #include "sennit/detail/arch/native_memory.hpp"
 #include "sennit/detail/arch/thread_safety.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Lets the processor's other thread go first, and a loop that waits not burn.
 inline void relax() noexcept {
@@ -63,4 +63,4 @@ private:
   std::atomic<bool> taken_{false};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

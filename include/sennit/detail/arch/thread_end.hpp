@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class thread_end {
 public:
@@ -39,4 +39,4 @@ private:
   std::atomic<pthread_key_t> key_{none};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

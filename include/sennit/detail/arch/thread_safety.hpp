@@ -16,7 +16,7 @@
 // For functions that return with a lock, or release their caller's: a waiter releases it where it waits.
 #define SENNIT_NOT_ANALYZED SENNIT_THREAD_SAFETY(no_thread_safety_analysis)
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Like std::lock_guard, and known to the analysis.
 template <class Lock>
@@ -33,4 +33,4 @@ private:
   Lock& lock_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -9,7 +9,7 @@
 #include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/arch/inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Small trivial values go in the register themselves; of others, the address does.
 template <class T>
@@ -32,4 +32,4 @@ SENNIT_INLINE T from_word(std::uintptr_t word) noexcept {
   return value;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -47,7 +47,7 @@
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct continuation_wait {};
 template <class T>
@@ -261,4 +261,4 @@ continuation blocked<Wait, Function, State>::block_again(Wait& wait, Function& f
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

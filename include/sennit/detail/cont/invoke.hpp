@@ -7,7 +7,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Calls a function object, or a pointer to a member.
 template <class Function, class... Arguments>
@@ -19,4 +19,4 @@ SENNIT_INLINE constexpr std::invoke_result_t<Function, Arguments...> invoke(Func
     return std::forward<Function>(function)(std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -11,7 +11,7 @@
 #include "sennit/detail/cont/waits.hpp"
 #include "sennit/stop_guard.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A wait that something else may end already has a claim, which serves for a stop, too.
 template <class Wait>
@@ -87,4 +87,4 @@ private:
   token_watch stop_;  // destroyed first: it refers to the claim
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

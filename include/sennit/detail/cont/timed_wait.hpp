@@ -9,7 +9,7 @@
 #include "sennit/detail/wait/token_watch.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // `Wait` is the wait without a deadline, and lets another waiter stand for the fiber. In a parallel runtime a
 // deadline and a waker may come at the same time, and the claim decides which came first.
@@ -90,4 +90,4 @@ private:
   std::variant<std::monostate, local_timer, multi_wait> known_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -14,7 +14,7 @@
 #include "sennit/fiber.hpp"
 #include "sennit/local/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct park_wait : continuation_wait {
   static constexpr const char* reason = "park";
@@ -160,4 +160,4 @@ private:
 extern template class join_wait<sennit::fiber>;
 extern template class join_wait<sennit::local::fiber>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -30,7 +30,7 @@
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 inline constexpr std::size_t payload_size = 96;
 
@@ -244,4 +244,4 @@ SENNIT_INLINE void payload_destroy(coroutine_frame& frame) noexcept {
     delete &payload_get<Body>(frame);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

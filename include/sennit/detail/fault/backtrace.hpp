@@ -13,7 +13,7 @@
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 inline constexpr std::size_t backtrace_depth = 64;
 
@@ -45,4 +45,4 @@ bool on_large_stack(void (*function)(void* argument), void* argument) noexcept;
 // Appends a line: the function, as far as its name can be found out, and its place in its file.
 void describe_address(std::string& to, std::uintptr_t address);
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

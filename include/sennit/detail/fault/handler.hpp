@@ -11,7 +11,7 @@
 
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Returns the record of the stack of the fiber that runs on the calling thread, or null. Set by sched, for
 // reports.
@@ -26,4 +26,4 @@ void fault_must_watch_thread();
 // A thread that switches for the first time without having made a stack (it was handed a generator) calls
 // fault_watch_thread(), too. That switch cannot fail; a message on standard error reports a failure.
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

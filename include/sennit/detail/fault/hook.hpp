@@ -26,7 +26,7 @@
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Whether there is anything of this: natively on x86-64. Elsewhere no hook is ever asked. (Under sanitizers,
 // too: AddressSanitizer has its own ways with these signals, and its stack frames are as large as they like.)
@@ -90,4 +90,4 @@ fault_location fault_locate(std::uintptr_t address, const void* ucontext, bool t
 bool fault_redirect(int signal, const void* address, const stack_place& on, void* ucontext,
                     const char*& refused) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -24,7 +24,7 @@ struct sennit_poll_place {
 extern "C" void sennit_add_poll_page(const sennit_poll_place* begin, const sennit_poll_place* end,
                                      void* page);
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // The calling thread's. Null: no code of the process has such checks.
 void* poll_page_of_thread() noexcept;
@@ -37,4 +37,4 @@ void poll_page_open(void* page) noexcept;
 // next. The page stays closed.
 bool poll_page_fault(const void* address, void* ucontext) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

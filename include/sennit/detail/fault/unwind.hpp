@@ -22,7 +22,7 @@
 #include "sennit/detail/arch/redirect.hpp"
 #include "sennit/detail/stack/stack.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 enum class throws_from : std::uint8_t {
   here,     // the instruction itself: throw
@@ -53,4 +53,4 @@ enum class silence : bool { is_nothing, may_hide_some };
 std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted,
                                   silence not_said = silence::is_nothing) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -9,7 +9,7 @@
 
 struct epoll_event;
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class epoll_driver final : public driver {
 public:
@@ -45,4 +45,4 @@ private:
   bool precise_ = true;       // epoll_pwait2 is there
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -8,7 +8,7 @@
 
 #include "sennit/detail/io/source.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct listener {
   owned_source source;
@@ -27,4 +27,4 @@ int listener_open(std::string_view address, std::uint16_t port, int backlog,
 int listener_accept(listener* from, time_point deadline);
 std::uint16_t listener_port(const listener& of) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -18,7 +18,7 @@
 
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 enum class offload_pool : std::uint8_t { calls, look_ups };
 enum class offload_state : std::uint8_t { queued, running, returned, abandoned, withdrawn };
@@ -70,4 +70,4 @@ void offload_in_place(Function&& function) {
     std::rethrow_exception(std::move(job.error));
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -8,7 +8,7 @@
 #include "sennit/detail/io/source.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // One operation on the source, from file() until the object is destroyed, which is before the fiber's
 // function is called. It moves with the object.
@@ -62,4 +62,4 @@ struct ready_wait : ready_wait_base {
   explicit ready_wait(io_source* source) noexcept : ready_wait_base(source, Reading) {}
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Memory = native_memory>
 struct basic_io_side {
@@ -108,4 +108,4 @@ private:
   typename Memory::template atomic<std::uint32_t> word_{0};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

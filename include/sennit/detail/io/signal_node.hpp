@@ -10,7 +10,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Bit n - 1 of a mask stands for signal n.
 template <class Memory>
@@ -53,4 +53,4 @@ struct basic_signal_node {
 
 using signal_node = basic_signal_node<native_memory>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -11,7 +11,7 @@
 #include "sennit/detail/io/signal_node.hpp"
 #include "sennit/detail/io/source.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class signal_subscription {
 public:
@@ -29,4 +29,4 @@ private:
   signal_node* node_ = nullptr;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -11,7 +11,7 @@
 
 #include "sennit/detail/io/source.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 ssize_t socket_read(io_source* source, void* to, std::size_t size, time_point deadline);
 ssize_t socket_write(io_source* source, const void* from, std::size_t size, time_point deadline);
@@ -58,4 +58,4 @@ inline std::size_t io_count(ssize_t result, std::error_code& error) noexcept {
   return static_cast<std::size_t>(result);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

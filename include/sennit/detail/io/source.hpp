@@ -39,7 +39,7 @@
 #include "sennit/detail/io/side.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 using io_side = basic_io_side<>;
 
@@ -187,4 +187,4 @@ private:
   io_source* source_ = nullptr;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -8,7 +8,7 @@
 #include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/io_result.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Reads the data that has come, or writes all. The fiber itself does the rest when the wait ends. It is one
 // operation on the source until the object is destroyed.
@@ -45,4 +45,4 @@ struct transfer_wait : transfer_wait_base {
       : transfer_wait_base(source, at, size, Reading) {}
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -22,7 +22,7 @@
 #include "sennit/detail/fault/backtrace.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Where a worker's thread was stopped.
 struct stopped_thread {
@@ -66,4 +66,4 @@ private:
   bool held_ = true;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -1,7 +1,7 @@
 // How many CPUs the process may use.
 #pragma once
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Returns on how many CPUs this thread may run; at least 1.
 unsigned allowed_cpus();
@@ -13,4 +13,4 @@ unsigned usable_cpus();
 // For tests: with `allowed` CPUs, and with /proc and /sys below another root.
 unsigned usable_cpus(const char* root, unsigned allowed);
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -17,7 +17,7 @@
 
 #include "sennit/detail/arch/thread_safety.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // ---- Any thread.
 
@@ -153,4 +153,4 @@ private:
   }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

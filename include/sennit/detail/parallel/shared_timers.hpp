@@ -8,7 +8,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/timer/timer_wheel.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class shared_timers;
 
@@ -52,4 +52,4 @@ fiber_timer::~fiber_timer() {
     at_->cancel(*this);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

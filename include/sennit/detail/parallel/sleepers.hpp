@@ -13,7 +13,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Memory = native_memory>
 class sleepers {
@@ -59,4 +59,4 @@ private:
   typename Memory::template atomic<std::uint64_t> asleep_{0};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

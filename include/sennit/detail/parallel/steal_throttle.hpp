@@ -16,7 +16,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A worker's calls to sleepers. While they do not pay, it reads the clock less often the more work it makes.
 class wake_throttle {
@@ -79,4 +79,4 @@ private:
   std::atomic<clock::rep> idle_since_{0};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

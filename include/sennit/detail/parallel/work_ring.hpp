@@ -44,7 +44,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // T is copied and compared. Null (T()) means none. Capacity must be a power of two.
 template <class T, std::size_t Capacity, class Memory = native_memory>
@@ -366,4 +366,4 @@ private:
   place_type places_[Capacity] = {};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

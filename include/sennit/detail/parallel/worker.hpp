@@ -20,7 +20,7 @@
 #include "sennit/detail/sched/watchdog.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 #if !defined(SENNIT_RING_CAPACITY)  // tests make it small
 #define SENNIT_RING_CAPACITY 256
@@ -108,4 +108,4 @@ struct parallel_runtime {
   std::vector<std::thread> threads;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

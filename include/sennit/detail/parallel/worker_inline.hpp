@@ -31,7 +31,7 @@
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/successor_prefetch.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Returns the calling thread's worker if it runs a fiber of a parallel runtime; otherwise null.
 SENNIT_INLINE parallel_worker* this_parallel() noexcept {
@@ -403,4 +403,4 @@ SENNIT_INLINE void parallel_enter_new(parallel_worker& w, fiber& child) {
   clear_entering(*finish_switch().ready.current);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -14,7 +14,7 @@
 #include "sennit/local/scope.hpp"
 #include "sennit/scope.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::exception_server and sennit::local::exception_server.
 template <class Policy>
@@ -194,4 +194,4 @@ private:
   const hook_of_runtime hook_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

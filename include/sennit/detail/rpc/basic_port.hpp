@@ -16,7 +16,7 @@
 #include "sennit/detail/rpc/port_calls.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// Limits the requests that a server receives.
 struct receive_options {
@@ -29,9 +29,9 @@ struct receive_options {
   std::size_t largest = detail::any_size;
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// What call() throws where there is no reply. `error`: what the server failed with, if it did.
 [[noreturn, gnu::cold]] void throw_answer(call_phase what, std::exception_ptr& error);
@@ -292,4 +292,4 @@ private:
   }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

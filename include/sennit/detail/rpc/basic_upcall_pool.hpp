@@ -22,7 +22,7 @@
 #include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/upcall_options.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::upcall_pool and sennit::local::upcall_pool. `Self` is the pool's class, `Fiber`
 /// its kind of handle; for `Policy` see basic_wait_queue.hpp.
@@ -199,4 +199,4 @@ private:
   [[no_unique_address]] lists waits_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

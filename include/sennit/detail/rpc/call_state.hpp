@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 enum class call_phase : std::uint8_t {
   asked,      // holds the request, and waits for its reply
@@ -85,4 +85,4 @@ private:
   };
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

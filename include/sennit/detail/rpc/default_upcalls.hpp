@@ -9,7 +9,7 @@
 #include "sennit/local/upcall_pool.hpp"
 #include "sennit/upcall_pool.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A transfer takes a fiber for as long as it lasts, and one without a stack is small.
 inline constexpr upcall_options default_upcalls{.fibers = 1024, .events = 1024};
@@ -27,4 +27,4 @@ auto with_default_upcall_pool(Use use) {
                                                            : use(default_upcall_pool<sennit::upcall_pool>());
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -25,7 +25,7 @@
 #include "sennit/detail/rpc/port_calls.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// What an exception server decides about a fault.
 enum class verdict : std::uint8_t {
@@ -41,9 +41,9 @@ enum class verdict : std::uint8_t {
   pass,
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct fault_report {
   fault_kind kind;
@@ -153,4 +153,4 @@ void call_guarded(void (*function)(void*), void* argument);
 // The hook of fibers whose faults are not served.
 extern const fault_hook unserved;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

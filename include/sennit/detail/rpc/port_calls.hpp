@@ -39,7 +39,7 @@
 #include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // As receive_options has it. Under the lock.
 template <class Request>
@@ -659,4 +659,4 @@ private:
   [[no_unique_address]] mutable lists waits_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

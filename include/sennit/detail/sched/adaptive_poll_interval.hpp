@@ -5,7 +5,7 @@
 
 #include "sennit/run_policy.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A busy worker polls for external events (posts, deadlines, I/O) after this many dispatches. If dispatches
 // take so long that polls would be more than longest_poll_period apart, it polls after fewer. While nothing
@@ -80,4 +80,4 @@ private:
   unsigned empty_polls_ = 0;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

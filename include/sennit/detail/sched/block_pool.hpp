@@ -9,7 +9,7 @@
 
 #include "sennit/detail/arch/exceptions.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class block_pool {
 public:
@@ -71,4 +71,4 @@ private:
   list lists_[sizes];
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

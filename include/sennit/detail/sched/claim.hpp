@@ -12,7 +12,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // In a wait in several places, the upper bits of `taken` are the number of the place.
 enum class claim_state : std::uint32_t { open, taken, parked, timed_out };
@@ -86,4 +86,4 @@ private:
 
 using wait_claim = basic_claim<>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -29,7 +29,7 @@
 #include "sennit/detail/sched/hooks.hpp"
 #include "sennit/fiber_local.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 class continuation;
 
@@ -316,4 +316,4 @@ SENNIT_UNSANITIZED inline const char* fiber_name(const fiber& f) noexcept {
 }
 
 }  // namespace detail
-}  // namespace sennit
+}  // namespace sennit::inline v0_1

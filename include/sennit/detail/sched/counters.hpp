@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct fiber;
 
@@ -52,4 +52,4 @@ inline void count_stacks(int) noexcept {}
 
 #endif
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

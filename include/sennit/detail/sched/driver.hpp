@@ -11,7 +11,7 @@
 
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct io_source;  // a file descriptor that fibers wait for (io/source.hpp)
 
@@ -81,4 +81,4 @@ private:
 using driver_factory = std::unique_ptr<driver> (*)(sennit_worker& owner);
 extern driver_factory make_driver;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

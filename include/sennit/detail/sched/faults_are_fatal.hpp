@@ -11,7 +11,7 @@
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/no_yield_guard.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Whether moving and destroying a T runs user code.
 template <class T>
@@ -97,4 +97,4 @@ public:
   [[gnu::always_inline]] no_switch_here() noexcept {}
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -18,7 +18,7 @@
 
 struct sennit_worker;
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 enum class fiber_status : std::uint8_t {
   unused,
@@ -358,4 +358,4 @@ void fiber_for_each(const sennit_worker& home, void (*visit)(void* argument, fib
 // Counts the same fibers.
 std::size_t fiber_count(const sennit_worker& home) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Lies in a frame on the running fiber's own stack, or on one lent to it, until it is destroyed there.
 // Cleanups nest. Elsewhere (an OS thread, a generator) frames are never discarded, and it does nothing.
@@ -38,4 +38,4 @@ private:
 void give_up_frames_below(const void* high) noexcept;
 void give_up_all_frames() noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -10,7 +10,7 @@
 
 struct sennit_worker;
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct continuation_code;
 struct coroutine_frame;
@@ -64,4 +64,4 @@ inline constinit std::atomic<int> world_is_stopped{0};
 // objects from an archive (src/observe/held_locks.cpp).
 void watch_locks() noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -11,7 +11,7 @@
 
 struct sennit_worker;
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct idle_stacks {
   static constexpr std::size_t most_idle = 128;
@@ -33,4 +33,4 @@ struct idle_stacks {
 // to give back. That holds until a fiber runs.
 time_point trim_idle_stacks(sennit_worker& w, time_point until, bool& looked) noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -13,7 +13,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Node has a member `next` of type Memory::plain<Node*> for the inbox.
 template <class Node, class Memory = native_memory>
@@ -57,4 +57,4 @@ private:
   typename Memory::template atomic<bool> sleeping_{true};  // a worker that has not run yet must be woken
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -1,7 +1,7 @@
 // Misuse that every build detects, because the check is on a slow path.
 #pragma once
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Prints "sennit: fiber 3 "parser" <text>" on standard error if the caller is a fiber, or "sennit: a thread
 // <text>". `text`: what the caller did, why it is wrong, and the remedy.
@@ -25,4 +25,4 @@ inline constexpr const char* locks_twice =
 // pthread_exit() or the cancellation of its thread.
 [[noreturn, gnu::cold]] void fatal_foreign_unwind() noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

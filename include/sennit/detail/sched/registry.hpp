@@ -10,7 +10,7 @@
 
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Descriptors come in blocks, which are never given back. A descriptor's number, for diagnostics, is its
 // place among all descriptors. It belongs to one fiber during its life, and later to another one.
@@ -52,7 +52,7 @@ std::mutex& registry_lock() noexcept;
 // While it is held, no block of descriptors comes. Lock it after registry_lock().
 std::mutex& descriptors_lock() noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 extern "C" {
 

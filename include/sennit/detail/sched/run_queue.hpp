@@ -33,7 +33,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/run_policy.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 inline constexpr int next_slot_budget = 16;
 inline constexpr unsigned hybrid_adds = 128;
@@ -247,4 +247,4 @@ private:
   const fiber* last_ = nullptr;       // and the last one that must run
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

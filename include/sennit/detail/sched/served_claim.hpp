@@ -13,7 +13,7 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/claim.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Memory = native_memory>
 class basic_served_claim : public basic_claim<Memory> {
@@ -61,4 +61,4 @@ private:
   basic_served_claim* taken_before_ = nullptr;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

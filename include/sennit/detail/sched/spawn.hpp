@@ -10,7 +10,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Keeps the exception being handled for the fiber's joiner. Ends the program if there can be no joiner.
 [[gnu::cold]] void fiber_fail(fiber& f) noexcept;
@@ -322,4 +322,4 @@ SENNIT_INLINE fiber& fiber_spawn(worker& w, Function&& function, stack_request s
   return f;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

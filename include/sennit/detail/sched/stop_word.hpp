@@ -12,7 +12,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Memory = native_memory>
 class basic_stop_word {
@@ -43,4 +43,4 @@ private:
   typename Memory::template atomic<std::uintptr_t> word_{no_waiter};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -17,7 +17,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A stackless fiber has no such place. What is fetched then does not matter.
 SENNIT_INLINE void prefetch_stack(const fiber& f, std::ptrdiff_t offset) noexcept {
@@ -63,4 +63,4 @@ inline void prefetch_successors(const fiber* after_next) noexcept {
   prefetch_third_successor(after_next, [](const fiber& of) { return successor_in(look(of.since)); });
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -24,7 +24,7 @@ extern __thread unsigned char sennit_yield_requested __attribute__((tls_model("i
 void sennit_forced_yield(void);
 }
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class time_slice {
 public:
@@ -80,4 +80,4 @@ struct time_slice_looks {
 };
 time_slice_looks see_time_slices() noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

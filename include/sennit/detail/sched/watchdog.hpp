@@ -10,7 +10,7 @@
 
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 enum class deadlock_reports : unsigned char {
   none,
@@ -83,4 +83,4 @@ struct watched_run {
   bool reported = false;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

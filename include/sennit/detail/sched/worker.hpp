@@ -41,7 +41,7 @@
 #include "sennit/detail/system/process.hpp"
 #include "sennit/detail/timer/timer_wheel.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct parallel_runtime;
 
@@ -87,7 +87,7 @@ struct delayed_posts {
   }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
 
 struct sennit_worker {
   // Used by every switch. What a switch writes is in one line.
@@ -156,7 +156,7 @@ struct sennit_worker {
   sennit_worker& operator=(const sennit_worker&) = delete;
 };
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 using worker = sennit_worker;
 
@@ -530,4 +530,4 @@ SENNIT_INLINE void unpark_back(fiber& f, fiber_status why) {
   w.ready.add(&f);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -4,7 +4,7 @@
 
 #include "sennit/detail/arch/native_memory.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Node has a member `next` for us: Memory's plain<Node*>.
 template <class Node, class Memory = native_memory>
@@ -25,4 +25,4 @@ private:
   typename Memory::template atomic<Node*> newest_{nullptr};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

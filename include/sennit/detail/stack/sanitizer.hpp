@@ -26,7 +26,7 @@
 #define SENNIT_SANITIZED 1
 #endif
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Our identity for the sanitizers while we run on a stack.
 struct switch_identity {
@@ -139,4 +139,4 @@ void written_unseen(const void* at, std::size_t size) noexcept;
 inline void written_unseen(const void*, std::size_t) noexcept {}
 #endif
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

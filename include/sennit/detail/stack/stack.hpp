@@ -38,7 +38,7 @@
 #include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // The smallest that kernels of this CPU have.
 #if defined(__alpha__) || defined(__sparc__)
@@ -279,4 +279,4 @@ stack_place stack_find(std::uintptr_t address) noexcept;
 // Reports an overrun of a stack in use, if there is any: it probably causes other faults. Async-signal-safe.
 void stack_report_if_overrun() noexcept;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -13,7 +13,7 @@
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct any_thread {
   static constexpr bool is_shared = true;
@@ -61,4 +61,4 @@ struct any_thread {
   static void make_ready_and_enter(fiber* who);
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

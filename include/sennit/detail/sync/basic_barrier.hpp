@@ -9,7 +9,7 @@
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 
-namespace sennit {
+namespace sennit::inline v0_1 {
 
 /// The completion of a barrier that does nothing at the end of a phase.
 struct no_completion {
@@ -17,9 +17,9 @@ struct no_completion {
   void operator()() noexcept {}
 };
 
-}  // namespace sennit
+}  // namespace sennit::inline v0_1
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::barrier and sennit::local::barrier.
 template <class Policy, class Completion>
@@ -115,4 +115,4 @@ private:
   Completion completion_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

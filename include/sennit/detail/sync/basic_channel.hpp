@@ -18,7 +18,7 @@
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::channel and sennit::local::channel.
 template <class T, class Policy>
@@ -482,4 +482,4 @@ private:
   [[no_unique_address]] mutable lists waits_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -13,7 +13,7 @@
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/wait_options.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::condition_variable and sennit::local::condition_variable, which wait with a
 /// `Mutex`, sennit::mutex or sennit::local::mutex.
@@ -166,4 +166,4 @@ private:
   wait_options options_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

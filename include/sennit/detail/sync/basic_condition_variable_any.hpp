@@ -13,7 +13,7 @@
 #include "sennit/detail/wait/stop.hpp"
 #include "sennit/stop_guard.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::condition_variable_any and sennit::local::condition_variable_any.
 ///
@@ -145,4 +145,4 @@ private:
   std::shared_ptr<inner> inner_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -8,7 +8,7 @@
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::counting_semaphore and sennit::local::counting_semaphore.
 template <class Policy>
@@ -75,4 +75,4 @@ private:
   queue queue_;  // the state: how many permits are left
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

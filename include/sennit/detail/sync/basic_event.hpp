@@ -6,7 +6,7 @@
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::event and sennit::local::event.
 template <class Policy>
@@ -61,4 +61,4 @@ private:
   queue queue_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -21,7 +21,7 @@
 #include "sennit/detail/sync/future_state.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class T, class Policy>
 class basic_promise;
@@ -314,4 +314,4 @@ public:
   void return_void() { this->state().template write<future_state<void, Policy>::value>(); }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

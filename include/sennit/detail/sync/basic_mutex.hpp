@@ -10,7 +10,7 @@
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/wait_options.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::mutex and sennit::local::mutex. They meet the std TimedLockable requirements.
 template <class Policy>
@@ -123,4 +123,4 @@ private:
   queue queue_{word::fresh};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

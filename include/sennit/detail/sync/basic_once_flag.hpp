@@ -7,7 +7,7 @@
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The state of call_once().
 template <class Policy>
@@ -56,4 +56,4 @@ void call_once(basic_once_flag<Policy>& flag, Function&& function, Arguments&&..
   at_end.successful = true;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

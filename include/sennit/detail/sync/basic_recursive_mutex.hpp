@@ -11,7 +11,7 @@
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::recursive_mutex and sennit::local::recursive_mutex.
 template <class Mutex>
@@ -83,4 +83,4 @@ private:
   std::size_t depth_ = 0;  // the owner's
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

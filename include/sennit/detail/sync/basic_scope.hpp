@@ -13,7 +13,7 @@
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/detail/wait/scope_member.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::scope and sennit::local::scope.
 template <class Kind>
@@ -174,4 +174,4 @@ private:
   stop_link failure_{&error_, Kind::notifier};  // the owner's waits end by it
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::shared_mutex and sennit::local::shared_mutex.
 template <class Policy>
@@ -156,4 +156,4 @@ private:
   queue queue_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -7,7 +7,7 @@
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::wait_group and sennit::local::wait_group.
 template <class Policy>
@@ -71,4 +71,4 @@ private:
   queue queue_;  // the state: how many are pending
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -45,7 +45,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Policy>
 class basic_wait_queue {
@@ -242,4 +242,4 @@ private:
   kept kept_{};
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -12,7 +12,7 @@
 
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // The shared state except the result. One writer writes the result between begin() and publish(); readers
 // read it after publish().
@@ -123,4 +123,4 @@ future_state<T, Policy>& state_of(const std::unique_ptr<future_state<T, Policy>,
 // lie behind the coroutine's resume.
 std::exception_ptr coroutine_error();
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

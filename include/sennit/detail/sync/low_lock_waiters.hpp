@@ -24,7 +24,7 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Used as described in basic_wait_queue.hpp.
 template <class Memory = native_memory>
@@ -83,4 +83,4 @@ private:
 
 using low_lock_waiters = basic_low_lock_waiters<>;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

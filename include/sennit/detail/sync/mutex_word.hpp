@@ -7,7 +7,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 template <class Queue>
 struct mutex_word {
@@ -58,4 +58,4 @@ struct mutex_word {
   }
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -16,7 +16,7 @@
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // The state of a wait queue, and its list. As in low_lock_waiters one word holds all that the fast paths
 // need:
@@ -139,4 +139,4 @@ struct one_thread {
   static void make_ready_and_enter(fiber* who);
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -6,7 +6,7 @@
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // `Rule` defines the wait, and is stored while the fiber waits:
 //
@@ -64,4 +64,4 @@ private:
   Rule rule_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -16,7 +16,7 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A peer whose wait an attempt has ended. It is woken after the locks are released.
 struct later_wake {
@@ -79,4 +79,4 @@ void finish_chosen(std::size_t chosen, Cases&... cases) {
 // cases.size(), if none can be done. Throws as any wait, and what attempts throw.
 std::size_t select_one(select_case::list cases, select_case::family among, bool otherwise);
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -12,7 +12,7 @@
 #include "sennit/detail/sync/select_case.hpp"
 #include "sennit/detail/wait/token_watch.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // All of it but the cases, which it is given. It waits in place: its cases are known to others.
 class select_wait_base : public continuation_wait {
@@ -69,4 +69,4 @@ private:
   std::tuple<Cases...> cases_;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

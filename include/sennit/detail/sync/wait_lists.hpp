@@ -8,7 +8,7 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct nothing_to_do {
   void operator()() const noexcept {}
@@ -121,4 +121,4 @@ private:
   bool held_ = true;
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

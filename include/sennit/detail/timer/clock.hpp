@@ -5,10 +5,10 @@
 
 #include "sennit/no_deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 using clock = std::chrono::steady_clock;
 using time_point = clock::time_point;
 inline constexpr time_point never = no_deadline;
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

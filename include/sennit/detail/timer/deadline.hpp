@@ -7,7 +7,7 @@
 
 #include "sennit/no_deadline.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Returns the time in nanoseconds, rounded up. Beyond 291 years, either way, the result is the largest or the
 // smallest value: std::chrono::duration_cast is undefined for such a duration.
@@ -73,4 +73,4 @@ bool wait_by_clock(std::chrono::time_point<Clock, Duration> time, Wait wait) {
   return true;
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

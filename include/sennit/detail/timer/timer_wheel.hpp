@@ -28,7 +28,7 @@
 #include "sennit/detail/arch/look.hpp"
 #include "sennit/detail/timer/clock.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // A place in a ring: a node's, or a slot's own, which stands between last and first.
 struct timer_link {
@@ -125,4 +125,4 @@ private:
   timer_link rings_[levels * slots + 1];  // the last is the ring of the due
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -22,7 +22,7 @@
 #include "sennit/detail/wait/stop.hpp"
 #include "sennit/fiber_local.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class scope_member : public local_value {
 public:
@@ -93,4 +93,4 @@ private:
       callback_;  // destroyed first: then no thread calls stop() any more
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 // Returns false, and sets `expected` to the word's value, if the word has another value than expected.
 template <class Word>
@@ -19,4 +19,4 @@ bool slot_leave(Word& slot, std::uintptr_t left, std::uintptr_t me) noexcept {
   return slot.compare_exchange_strong(me, left, std::memory_order_acq_rel, std::memory_order_acquire);
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

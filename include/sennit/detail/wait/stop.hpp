@@ -21,7 +21,7 @@
 #include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/sched/stop_word.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct stop_notice;
 
@@ -191,4 +191,4 @@ void wait_uninterruptible(Wait wait) {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

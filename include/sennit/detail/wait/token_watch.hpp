@@ -7,7 +7,7 @@
 
 #include "sennit/detail/sched/fiber.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 struct stop_notice;
 
@@ -49,4 +49,4 @@ private:
       callback_;  // destroyed first: then no thread calls stop() any more
 };
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail

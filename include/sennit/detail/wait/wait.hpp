@@ -20,7 +20,7 @@
 #include "sennit/detail/sched/served_claim.hpp"
 #include "sennit/detail/wait/stop.hpp"
 
-namespace sennit::detail {
+namespace sennit::inline v0_1::detail {
 
 class multi_wait;
 class token_watch;
@@ -286,4 +286,4 @@ SENNIT_INLINE void wait_for_end(fiber& f) {
   }
 }
 
-}  // namespace sennit::detail
+}  // namespace sennit::inline v0_1::detail
