@@ -226,7 +226,7 @@ auto otherwise(Then then) {
   return detail::otherwise_case<Then>{std::move(then)};
 }
 
-/// Policy until one of the cases can be done, does it, and calls its function. If several can be done it
+/// Waits until one of the cases can be done, does it, and calls its function. If several can be done it
 /// does one of them, and prefers none of them permanently. Time-outs are tried last. The function is called
 /// after all other cases have been left, so that it may do anything.
 ///

@@ -85,7 +85,7 @@ public:
   basic_exception_server(const basic_exception_server&) = delete;
   basic_exception_server& operator=(const basic_exception_server&) = delete;
 
-  /// Policy for a fault. Only fibers may call it. Throws sennit::cancelled if a stop_guard ends the wait.
+  /// Waits for a fault. Only fibers may call it. Throws sennit::cancelled if a stop_guard ends the wait.
   /// The result is empty if the server is closed.
   fault receive() { return receive_until(never); }
   /// Like receive(), but gives up at a deadline. The result is then empty.

@@ -124,7 +124,7 @@ public:
     return sending_result(mine.at.phase()).get();
   }
 
-  /// Policy for the next request, in the order in which they came.
+  /// Waits for the next request, in the order in which they came.
   ///
   /// \returns an empty incoming if the port is closed and no earlier call is left
   incoming receive(receive_options options = {}) { return receive_until(never, options); }

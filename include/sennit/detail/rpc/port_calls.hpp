@@ -375,7 +375,7 @@ protected:
     return more;
   }
 
-  // Policy, as a server, until `condition()` holds, which is called under the lock.
+  // Waits, as a server, until `condition()` holds, which is called under the lock.
   template <class Condition>
   void wait_until(Condition condition) {
     for (;;) {

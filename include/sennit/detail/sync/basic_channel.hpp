@@ -76,7 +76,7 @@ public:
     return send_until(std::move(copy), deadline);
   }
 
-  /// Policy for the next value and takes it.
+  /// Waits for the next value and takes it.
   ///
   /// \returns an empty optional if the channel is closed and nothing is left in it
   SENNIT_INLINE std::optional<T> receive() {
@@ -159,7 +159,7 @@ public:
     using difference_type = std::ptrdiff_t;
     /// The value that was received last. It may be moved from.
     T& operator*() const { return *value_; }
-    /// Receives the next value. Policy for it, and throws as receive() does.
+    /// Receives the next value. Waits for it, and throws as receive() does.
     iterator& operator++() {
       value_ = from_->receive();
       return *this;
