@@ -15,8 +15,20 @@
 
 namespace sennit::inline v0_1 {
 
-/// Like `std::barrier`: waiters resume when all participants of a phase have arrived. Its members are those
-/// of detail::basic_barrier.
+/// Like `std::barrier`: waiters resume when all participants of a phase have arrived.
+///
+/// \code
+///   barrier b(expected, completion);           // the number of arrivals in each phase; the completion is
+///                                              // optional
+///   void b.arrive_and_wait();                  // until the phase has ended
+///   arrival_token token = b.arrive(count);     // 1 by default; does not wait
+///   void b.wait(std::move(token));             // until the phase of the token has ended
+///   void b.arrive_and_drop();                  // does not wait; this and later phases expect one arrival
+///                                              // less
+///   b.arriving(), b.waiting(std::move(token))  // for become()
+/// \endcode
+///
+/// No member has a deadline.
 ///
 /// - Completion: the last to arrive calls it, before any waiter resumes, and while it holds the barrier's
 ///   lock. It must not block or throw; debug builds report it if it blocks.

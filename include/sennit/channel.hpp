@@ -19,10 +19,31 @@
 
 namespace sennit::inline v0_1 {
 
-/// A queue of values with a fixed capacity, for any number of senders and receivers. Its members are those
-/// of detail::basic_channel: send(), receive(), their forms with a deadline, without a wait and without a
-/// stack, close(), and iteration. select.hpp has cases for channels: on_send, on_receive.
+/// A queue of values with a fixed capacity, for any number of senders and receivers.
 ///
+/// \code
+///   channel<T> c(capacity);                              // capacity 0, the default: each send waits for
+///                                                        // its receiver
+///   bool c.send(T&& v);                                  // waits; false: closed, v is untouched
+///   bool c.send(const T& v);                             // sends a copy
+///   bool c.try_send(T& v);                               // moves from v; false: full or closed, v is
+///                                                        // untouched
+///   optional<T> c.receive();                             // waits; empty: closed, and nothing is left
+///   optional<T> c.try_receive();                         // empty: there is no value now
+///   channel_result<void> c.send_until(T&& v, deadline);  // true: sent; .status(): success, closed,
+///                                                        // timeout
+///   channel_result<T> c.receive_until(deadline);         // an optional<T> with .status(), likewise
+///   void c.close();                                      // may be called again
+///   bool c.closed();
+///   size_t c.size(), c.capacity();                       // size: values at the moment
+///   for (T& each : c)                                    // receives until the channel is closed and empty
+///   // For become():
+///   c.sending(v), c.receiving(), c.sending_until(v, deadline), c.receiving_until(deadline)
+/// \endcode
+///
+/// - close(): sends that wait, and later sends, return false. Receivers get the values that are left, and
+///   then an empty optional.
+/// - Deadlines are points of the steady clock. select.hpp has cases for channels: on_send, on_receive.
 /// - Order: first in, first out. Senders and receivers are served in the order in which they came. They
 ///   need not be served equally often: the fiber woken last may run first (run_policy.hpp), so that two of
 ///   three receivers may take most values.

@@ -11,8 +11,17 @@
 
 namespace sennit::inline v0_1 {
 
-/// A flag to wait for. Once set, it stays set until it is reset. Its members are those of
-/// detail::basic_event.
+/// A flag to wait for. Once set, it stays set until it is reset.
+///
+/// \code
+///   void e.set();                           // all waiters resume; does not wait; may be called again
+///   void e.reset();                         // later waits wait for the next set()
+///   bool e.is_set();                        // does not wait
+///   void e.wait();                          // returns at once if it is set
+///   bool e.wait_until(time);                // false: the time came first
+///   bool e.wait_for(duration);              // likewise
+///   e.waiting(), e.waiting_until(deadline)  // for become()
+/// \endcode
 ///
 /// - Lifetime: a waiter may destroy the event once its wait() has returned. To destroy it while a fiber or
 ///   thread waits is misuse.

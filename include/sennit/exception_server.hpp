@@ -80,7 +80,20 @@ using detail::machine_registers;
 struct killed : detail::forced_unwind {};
 
 /// Receives faults of fibers of parallel runtimes. Fibers of any of them may receive, several at a time.
-/// Its members are those of detail::basic_exception_server.
+///
+/// \code
+///   fault next = server.receive();                // waits; false: the server is closed
+///   fault next = server.receive_until(deadline);  // false also if the deadline passed first
+///   fault_kind next.kind();
+///   void* next.address();                         // that was accessed, or that of the instruction
+///   std::string_view next.fiber();                // its name
+///   machine_registers& next.registers();          // with which it resumes; may be changed
+///   void next.reply(verdict);                     // decides; call it once. Without it, the fault is
+///                                                 // passed on
+///   void server.close();                          // faults are passed on from now on
+///   // For become():
+///   server.receiving(), server.receiving_until(deadline)
+/// \endcode
 ///
 /// Source: Draves et al. 1991, section 2.5.
 class exception_server final : public detail::basic_exception_server<detail::any_thread> {};

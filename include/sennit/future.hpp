@@ -19,8 +19,20 @@
 
 namespace sennit::inline v0_1 {
 
-/// Like `std::future`: a result to come, for one consumer. T is a movable type, a reference or void. Its
-/// members are those of detail::basic_future.
+/// Like `std::future`: a result to come, for one consumer. T is a movable type, a reference or void.
+///
+/// \code
+///   T f.get();                  // waits; returns the result or throws the promise's exception; f is empty
+///                               // then
+///   void f.wait();              // until the result, or the exception, is available
+///   bool f.wait_until(time);    // false: the time came first. std::future returns a future_status
+///   bool f.wait_for(duration);  // likewise
+///   bool f.ready();             // whether get() would not wait
+///   bool f.valid();             // false: empty. All other members throw std::future_error (no_state) then
+///   T value = co_await f;       // get() in a coroutine, which is suspended
+///   // For become():
+///   std::move(f).waiting(), std::move(f).waiting_until(deadline)
+/// \endcode
 ///
 /// A future is made by promise::get_future() or by the call of a coroutine. It may be destroyed at any
 /// time; the promise or the coroutine then continues.
@@ -43,7 +55,17 @@ namespace sennit::inline v0_1 {
 template <class T>
 using future = detail::basic_future<T, detail::any_thread>;
 
-/// Like `std::promise`: the other end of a future. Its members are those of detail::basic_promise.
+/// Like `std::promise`: the other end of a future.
+///
+/// \code
+///   promise<T> p;                 // makes the only allocation
+///   future<T> p.get_future();     // call it once
+///   void p.set_value(value);      // wakes the waiter; throws std::future_error if p was fulfilled before
+///   void p.set_value();           // of a promise<void>
+///   void p.set_exception(error);  // get() throws the error
+///   void p.swap(other);           // a promise can also be moved, but not copied
+///   ~promise();                   // not fulfilled: get() throws std::future_error (broken_promise)
+/// \endcode
 ///
 /// If it is destroyed before it is fulfilled, get() throws a `std::future_error` (broken_promise). To
 /// fulfil it resumes the coroutine that awaits it, if there is one, before the call returns. What that

@@ -13,8 +13,20 @@
 namespace sennit::inline v0_1 {
 
 /// A mutex that blocks only the calling fiber, or the calling OS thread. It meets the std TimedLockable
-/// requirements. Its members are those of detail::basic_mutex.
+/// requirements.
 ///
+/// \code
+///   mutex m, fair(wait_options{...});       // other rules for waiters: wait_options.hpp
+///   void m.lock();                          // waits
+///   bool m.try_lock();                      // does not wait
+///   bool m.try_lock_until(time);            // false: the time came first; the caller does not hold it
+///   bool m.try_lock_for(duration);          // likewise
+///   void m.unlock();                        // does not wait
+///   m.locking(), m.locking_until(deadline)  // for become()
+/// \endcode
+///
+/// - Cancellation: a wait throws sennit::cancelled if a stop_guard ends it. The caller does not hold the
+///   mutex then.
 /// - Order: the mutex is barging by default. A fiber that unlocks it and locks it again without a wait in
 ///   between can keep others out. With `wait_options{.fairness = fairness::fair}`, and in sennit::local,
 ///   unlock() passes the mutex to the fiber that has waited longest.

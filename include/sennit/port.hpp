@@ -18,10 +18,37 @@ namespace sennit::inline v0_1 {
 /// Calls from fiber to fiber: a client sends a request to a server and waits for the reply. Any number of
 /// callers and servers may use a port. Callers are served in the order in which they came.
 ///
-/// Its members are those of detail::basic_port, and close() and closed(). receive() returns an `incoming`:
-/// it converts to true if there is a request, `*incoming` is the request, and `incoming.reply(value)` or
-/// `incoming.fail(exception)` answers it. After close(), calls that no server has taken throw, and
-/// receivers get nothing.
+/// \code
+///   // A client:
+///   Reply p.call(request);                            // waits for the reply; throws the server's
+///                                                     // exception
+///   optional<Reply> p.call_until(request, deadline);  // empty: the deadline passed first. Reply void:
+///                                                     // bool, false then
+///   optional<Reply> p.call_for(request, duration);    // likewise
+///   bool p.send(request);                             // waits until a server has it; no reply; false:
+///                                                     // closed
+///   // A server:
+///   incoming next = p.receive();                      // waits; empty: closed, and no earlier call is left
+///   incoming next = p.receive_until(deadline);        // empty also if the deadline passed first
+///   if (next) use(*next);                             // the request
+///   bool next.reply(value), next.fail(exception);     // answers it; false: the caller has given up, or
+///                                                     // has only sent
+///   bool p.reply_and_receive(next, value);            // both in one step; false: closed, next is empty
+///   void p.serve(handler);                            // answers each request with handler(request), until
+///                                                     // close()
+///   void p.serve_in_callers(handler);                 // likewise, but the callers' fibers run the handler
+///   // Both:
+///   void p.close();                                   // may be called again
+///   bool p.closed();
+///   // For become(), and likewise with _until and a deadline:
+///   p.calling(request), p.sending(request), p.receiving()
+/// \endcode
+///
+/// - Errors: call() throws `std::system_error` with broken_pipe if the port is closed, connection_reset if
+///   the server dropped the request, message_size if it is larger than the server's limit
+///   (`receive_options`, the last argument of a server's functions).
+/// - close(): calls and sends that no server has received end as those of a closed port. Receivers get an
+///   empty `incoming`. Requests that were received may still be answered.
 ///
 /// A call to a server that waits switches directly to it: nothing is allocated or queued. Otherwise the
 /// call stays in its caller's stack frame until a server receives it. Either side may abandon a call: a

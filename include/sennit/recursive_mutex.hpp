@@ -11,8 +11,18 @@
 
 namespace sennit::inline v0_1 {
 
-/// A mutex that its owner may lock again. It meets the std TimedLockable requirements. Its members are
-/// those of detail::basic_recursive_mutex. It has no form of lock() for become().
+/// A mutex that its owner may lock again. It meets the std TimedLockable requirements.
+///
+/// \code
+///   void m.lock();                         // waits
+///   bool m.try_lock();                     // does not wait
+///   bool m.try_lock_until(time);           // false: the time came first; the caller does not hold it
+///   bool m.try_lock_for(duration);         // likewise
+///   void m.unlock();                       // does not wait
+///   recursive_mutex m(wait_options{...});  // other rules for waiters: wait_options.hpp
+/// \endcode
+///
+/// It has no form of lock() for become().
 ///
 /// - Owner: the fiber, on whichever worker it runs. Other fibers of the same thread wait. Outside of fibers
 ///   the owner is the OS thread. A fiber of a local runtime may use it, but blocks its thread.

@@ -38,9 +38,25 @@ struct shared_scope {
 };
 }  // namespace detail
 
-/// Owns fibers and waits for them in its destructor (structured concurrency). Its members are those of
-/// detail::basic_scope: spawn(), join(), join_until(), join_for(), request_stop(), stop_requested() and
-/// get_token().
+/// Owns fibers and waits for them in its destructor (structured concurrency).
+///
+/// \code
+///   scope s;                          // the owner is the calling fiber or thread
+///   void s.spawn(function, options);  // the owner, and every fiber of the scope; throws what
+///                                     // sennit::spawn throws
+///   void s.spawn(continuation);       // a fiber without a stack, which begins with what become() returned
+///   void s.join();                    // the owner; throws the first error of a fiber, once
+///   bool s.join_until(time);          // false: the time came first; the fibers still run
+///   bool s.join_for(duration);        // likewise
+///   void s.request_stop();            // any thread; does not wait: waits of the fibers throw
+///                                     // sennit::cancelled
+///   bool s.stop_requested();          // any thread; also true after the first error
+///   std::stop_token s.get_token();    // any thread; for work that is not a fiber of the scope
+///   ~scope();                         // joins; if an exception leaves the block, stops the fibers first
+/// \endcode
+///
+/// spawn() also starts a fiber after request_stop(). That fiber runs to its first wait, which throws
+/// sennit::cancelled. More fibers may be started after join().
 ///
 /// Its owner is the fiber that constructs it, on whose stack it lives. It is neither copied nor moved. No
 /// fiber of a scope outlives it: when join() returns, or the destructor, the fibers, their function objects

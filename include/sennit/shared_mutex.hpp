@@ -14,8 +14,22 @@
 namespace sennit::inline v0_1 {
 
 /// A readers-writer lock that blocks only the calling fiber, or the calling OS thread. It meets the std
-/// SharedTimedLockable requirements. Any fiber or thread may unlock it. Its members are those of
-/// detail::basic_shared_mutex.
+/// SharedTimedLockable requirements. Any fiber or thread may unlock it.
+///
+/// \code
+///   void m.lock();                       // waits
+///   bool m.try_lock();                   // does not wait
+///   bool m.try_lock_until(time);         // false: the time came first; the caller does not hold it
+///   bool m.try_lock_for(duration);       // likewise
+///   void m.unlock();                     // does not wait
+///   void m.lock_shared();                // waits while it is locked exclusively, or anything waits
+///   bool m.try_lock_shared();            // false also if a writer waits
+///   bool m.try_lock_shared_until(time);  // false: the time came first
+///   bool m.try_lock_shared_for(duration);
+///   void m.unlock_shared();
+///   // For become():
+///   m.locking(), m.locking_until(deadline), m.locking_shared(), m.locking_shared_until(deadline)
+/// \endcode
 ///
 /// - Order: waiters are served in the order in which they came. A waiting writer keeps new readers out, so
 ///   that neither readers nor writers starve. An unlock hands the mutex to the waiter that has waited

@@ -16,7 +16,21 @@
 namespace sennit::inline v0_1 {
 
 /// A fixed number of idle fibers without stacks, which handle events. No fiber starts or ends for an event,
-/// and nothing is allocated. Its members are those of detail::basic_upcall_pool.
+/// and nothing is allocated.
+///
+/// \code
+///   upcall_pool pool(options);      // .fibers, .events: upcall_options.hpp
+///   bool pool.post(handler);        // does not wait or throw; false: all are busy and the queue is full,
+///                                   // or closed
+///   continuation pool.idle();       // what the last continuation of a handler returns
+///   void pool.close();              // post() returns false from now on; posted handlers still run
+///   void pool.ends_with_runtime();  // before it is destroyed after its runtime
+///   ~upcall_pool();                 // closes it, and waits for all posted handlers
+/// \endcode
+///
+/// The handler is called as `handler()` or `handler(pool)`. It is copied byte by byte: a function, or a
+/// lambda of at most 32 bytes whose captures are trivially copyable. An exception that leaves it ends the
+/// program.
 ///
 /// A fiber makes the pool, and the pool's fibers belong to that fiber's runtime. Any thread may post, also
 /// one of another runtime, but not a signal handler, because a post takes a lock for a few instructions.

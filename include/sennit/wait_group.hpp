@@ -14,8 +14,21 @@
 
 namespace sennit::inline v0_1 {
 
-/// A counter to wait for. When it reaches 0 all waiters resume, and later waits return at once. Its members
-/// are those of detail::basic_wait_group.
+/// A counter to wait for. When it reaches 0 all waiters resume, and later waits return at once.
+///
+/// \code
+///   wait_group g(count);                    // 0 by default
+///   void g.add(count);                      // 1 by default; only while nothing waits, or the count cannot
+///                                           // reach 0 meanwhile
+///   void g.done(count);                     // 1 by default; also count_down(count); does not wait
+///   void g.arrive_and_wait(count);          // done() and wait() in one step
+///   void g.wait();                          // until the count is 0
+///   bool g.wait_until(time);                // false: the time came first
+///   bool g.wait_for(duration);              // likewise
+///   bool g.try_wait();                      // whether the count is 0; does not wait
+///   size_t g.pending();                     // the count at the moment
+///   g.waiting(), g.waiting_until(deadline)  // for become()
+/// \endcode
 ///
 /// - Lifetime: a waiter may destroy the wait group once its wait has returned. To destroy it while a fiber
 ///   or thread waits is misuse.

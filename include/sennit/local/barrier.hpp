@@ -17,8 +17,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::barrier, without atomic operations. The completion must not block or throw, and debug
-/// builds report it if it blocks. Its members are those of detail::basic_barrier.
+/// Like sennit::barrier, with the same members and results, without atomic operations. The completion must
+/// not block or throw, and debug builds report it if it blocks.
 ///
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. A fiber whose wait ends
 /// by an exception, because of a stop or because its runtime ends, has still arrived.

@@ -18,8 +18,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::channel, without atomic operations, for the fibers of one local runtime at a time. Its
-/// members are those of detail::basic_channel. With capacity 0 a value of a trivial type of at most 8 bytes
+/// Like sennit::channel, with the same members and results, without atomic operations, for the fibers of
+/// one local runtime at a time. With capacity 0 a value of a trivial type of at most 8 bytes
 /// passes in the register that the switch hands over; other values are moved once.
 template <class T>
 class channel final : public detail::basic_channel<T, detail::one_thread> {

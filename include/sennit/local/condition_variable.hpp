@@ -14,9 +14,9 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::condition_variable, without atomic operations, for the fibers of one local runtime at a time,
-/// with a sennit::local::mutex. By default waiters wake in the order in which they came. To destroy it while
-/// a fiber waits is misuse, which is asserted. Its members are those of detail::basic_condition_variable.
+/// Like sennit::condition_variable, with the same members and results, without atomic operations, for the
+/// fibers of one local runtime at a time, with a sennit::local::mutex. By default waiters wake in the order
+/// in which they came. To destroy it while a fiber waits is misuse, which is asserted.
 class condition_variable final : public detail::basic_condition_variable<mutex> {
 public:
   using basic_condition_variable::basic_condition_variable;

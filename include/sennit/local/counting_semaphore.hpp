@@ -14,9 +14,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::counting_semaphore, without atomic operations. A released permit goes to the fiber that has
-/// waited longest, and no other fiber gets it first. Its members are those of
-/// detail::basic_counting_semaphore.
+/// Like sennit::counting_semaphore, with the same members and results, without atomic operations. A released
+/// permit goes to the fiber that has waited longest, and no other fiber gets it first.
 ///
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its

@@ -13,8 +13,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::event, without atomic operations: set() makes the waiters ready in their order, and the
-/// caller continues. Its members are those of detail::basic_event.
+/// Like sennit::event, with the same members and results, without atomic operations: set() makes the waiters
+/// ready in their order, and the caller continues.
 ///
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its

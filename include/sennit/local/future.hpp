@@ -22,14 +22,14 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::future, also for coroutines, without atomic operations. A future, its promise, and the
-/// coroutine that returns or awaits it belong to no runtime, but only fibers of one runtime at a time may
-/// use them. Outside of fibers they may be used as long as no wait is needed: to wait there ends the
-/// program. `co_await` may be used there, because it suspends the coroutine.
+/// Like sennit::future, with the same members and results, also for coroutines, without atomic operations. A
+/// future, its promise, and the coroutine that returns or awaits it belong to no runtime, but only fibers of
+/// one runtime at a time may use them. Outside of fibers they may be used as long as no wait is needed: to
+/// wait there ends the program. `co_await` may be used there, because it suspends the coroutine.
 template <class T>
 using future = detail::basic_future<T, detail::one_thread>;
 
-/// Like sennit::promise, for one thread.
+/// Like sennit::promise, with the same members and results, for one thread.
 template <class T>
 using promise = detail::basic_promise<T, detail::one_thread>;
 

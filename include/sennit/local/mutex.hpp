@@ -12,8 +12,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::mutex, without atomic operations, for the fibers of one local runtime at a time. It meets
-/// the std TimedLockable requirements. Its members are those of detail::basic_mutex.
+/// Like sennit::mutex, with the same members and results, without atomic operations, for the fibers of one
+/// local runtime at a time. It meets the std TimedLockable requirements.
 ///
 /// It is fair by default: unlock() hands it to the fiber that has waited longest. No other fiber runs at
 /// the same time, so that fairness costs nothing here. It is not recursive: a fiber that locks it twice

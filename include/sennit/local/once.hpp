@@ -18,7 +18,7 @@ namespace sennit::inline v0_1::local {
 /// there ends the program.
 class once_flag final : public detail::basic_once_flag<detail::one_thread> {};
 
-/// detail::call_once(), as `sennit::local::call_once(flag, function, arguments...)`.
+/// Like sennit::call_once(), as `sennit::local::call_once(flag, function, arguments...)`.
 using detail::call_once;
 
 }  // namespace sennit::inline v0_1::local

@@ -15,9 +15,9 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::port, without atomic operations, for the fibers of one local runtime at a time. Its members
-/// are those of detail::basic_port. It belongs to no runtime, and must outlive all calls and all that was
-/// received from it.
+/// Like sennit::port, with the same members and results, without atomic operations, for the fibers of one
+/// local runtime at a time. It belongs to no runtime, and must outlive all calls and all that was received
+/// from it.
 template <class Request, class Reply>
 class port final : public detail::basic_port<Request, Reply, detail::one_thread> {};
 

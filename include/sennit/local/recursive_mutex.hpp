@@ -13,8 +13,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::recursive_mutex, without atomic operations, and fair as local::mutex. Its members are those
-/// of detail::basic_recursive_mutex.
+/// Like sennit::recursive_mutex, with the same members and results, without atomic operations, and fair as
+/// local::mutex.
 ///
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers, where
 /// the owner is the thread, it may be used as long as no wait is needed: to wait there ends the program. A

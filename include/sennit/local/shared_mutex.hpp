@@ -14,8 +14,7 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::shared_mutex, without atomic operations, and with the same order of waiters. Its members
-/// are those of detail::basic_shared_mutex.
+/// Like sennit::shared_mutex, with the same members, results and order of waiters, without atomic operations.
 ///
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. A fiber whose wait is cancelled,

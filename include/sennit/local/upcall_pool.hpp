@@ -14,9 +14,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::upcall_pool, for the fibers of one local runtime, in which it is made, used and destroyed.
-/// If the runtime ends first, queued events are never handled. Its members are those of
-/// detail::basic_upcall_pool.
+/// Like sennit::upcall_pool, with the same members and results, for the fibers of one local runtime, in which
+/// it is made, used and destroyed. If the runtime ends first, queued events are never handled.
 class upcall_pool final : public detail::basic_upcall_pool<upcall_pool, local::fiber, detail::one_thread> {
   using basic_upcall_pool::basic_upcall_pool;
 };

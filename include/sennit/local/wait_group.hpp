@@ -16,8 +16,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::wait_group, without atomic operations: waiters resume in their order. Its members are those
-/// of detail::basic_wait_group.
+/// Like sennit::wait_group, with the same members and results, without atomic operations: waiters resume in
+/// their order.
 ///
 /// It belongs to no runtime, but only fibers of one runtime at a time may use it. Outside of fibers it may
 /// be used as long as no wait is needed: to wait there ends the program. If a wait is cancelled, or its
