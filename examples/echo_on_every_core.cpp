@@ -6,6 +6,9 @@
 //
 // While a client is silent, its fiber has no stack: it waits by returning a continuation. When there is
 // something to read, the fiber runs ordinary blocking code.
+//
+// It is minimal: it has no deadlines, no limit of connections, and no time for clients to finish. For these
+// see docs/howto/slow_clients.md and docs/howto/graceful_shutdown.md.
 #include <charconv>
 #include <csignal>
 #include <cstdint>

@@ -101,9 +101,9 @@ struct runtime_options {
   /// sennit::cancelled and waits again causes a message.
   std::optional<bool> report_deadlock = {};
 
-  /// The maximum number of fibers at a time; 0 means no limit. Beyond it spawn(), run() and post() throw
-  /// `std::system_error` (resource_unavailable_try_again). With several workers the limit is approximate:
-  /// each worker may reuse the finished fibers that it keeps, at most 256.
+  /// The maximum number of fibers at a time; 0 means no limit. The fiber of run() counts. Beyond it spawn(),
+  /// run() and post() throw `std::system_error` (resource_unavailable_try_again). With several workers the
+  /// limit is approximate: each worker may reuse the finished fibers that it keeps, at most 256.
   std::size_t max_fibers = 0;
 };
 

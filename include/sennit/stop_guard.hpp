@@ -26,8 +26,21 @@ namespace sennit::inline v0_1 {
 /// do not catch it. If it leaves a fiber's function, the fiber ends normally, and its join() returns.
 ///
 /// A handler that catches everything must rethrow it, and also the exception that unwinds a fiber when its
-/// runtime ends. A handler that catches `sennit::cancelled` on purpose may continue, but the next wait
-/// throws again.
+/// runtime ends. A handler may catch `sennit::cancelled` on purpose. While the stop still counts, the next
+/// wait throws again. Once the guard is destroyed, its stop no longer counts, so that code outside its block
+/// may catch the exception and continue. It first asks whether an outer guard or scope stops the fiber as
+/// well:
+///
+/// \code
+///   try {
+///     const sennit::stop_guard guard(token);
+///     request = receive();
+///   } catch (const sennit::cancelled&) {
+///     if (sennit::stop_requested())
+///       throw;
+///     request = last_request;
+///   }
+/// \endcode
 struct cancelled : detail::forced_unwind {};
 
 /// While it lives, waits of the calling fiber or OS thread throw sennit::cancelled once a stop is requested

@@ -45,8 +45,8 @@ struct runtime_options {
   /// Like sennit::runtime_options::time_slice. Another thread must not call run() next, because a fiber
   /// that was made to yield may have the address of a thread-local variable in a register.
   std::chrono::nanoseconds time_slice{0};
-  /// The maximum number of fibers at a time; 0 means no limit. Fibers that have ended count until they are
-  /// joined or detached. Beyond it, spawn and run() throw `std::system_error`
+  /// The maximum number of fibers at a time; 0 means no limit. The fiber of run() counts. Fibers that have
+  /// ended count until they are joined or detached. Beyond it, spawn and run() throw `std::system_error`
   /// (resource_unavailable_try_again), and posts wait.
   std::size_t max_fibers = 0;
 };
