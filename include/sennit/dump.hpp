@@ -6,7 +6,7 @@
 //   sennit: 3 fibers
 //   runtime 1: 2 workers: worker 0 runs fiber 7; worker 1 runs no fiber
 //   fiber 5 "accepts": parked: channel receive at 0x7ffd1c3e5a80 for 12.316 s
-//     #0 sennit::channel<int>::receive()+0x41 (./server+0x8a31)
+//     #0 sennit::v0_1::detail::basic_channel<...>::receive()+0x41 (./server+0x8a31)
 //     #1 accept_all()+0x1f (./server+0x7720)
 //   fiber 6: parked: join of fiber 5 for 12.316 s
 //     ...
