@@ -13,8 +13,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::condition_variable_any, for the fibers of one local runtime at a time. Prefer
-/// local::condition_variable, which allocates nothing, if the lock is a
+/// Like sennit::condition_variable_any, with the same members and results, for the fibers of one local
+/// runtime at a time. Prefer local::condition_variable, which allocates nothing, if the lock is a
 /// `std::unique_lock<sennit::local::mutex>`. It may be destroyed as soon as all waiters were notified.
 class condition_variable_any final
     : public sennit::detail::basic_condition_variable_any<mutex, condition_variable> {};

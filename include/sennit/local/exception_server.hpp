@@ -10,7 +10,8 @@
 
 namespace sennit::inline v0_1::local {
 
-/// Like sennit::exception_server, for the fibers of one local runtime. close() may be called on its thread.
+/// Like sennit::exception_server, with the same members and results, for the fibers of one local runtime.
+/// close() may be called on its thread.
 class exception_server final : public detail::basic_exception_server<detail::one_thread> {};
 
 /// Like sennit::exception_guard, for a fiber of a local runtime.

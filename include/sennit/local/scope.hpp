@@ -31,8 +31,9 @@ namespace sennit::inline v0_1::local {
 
 class exception_server;
 
-/// Like sennit::scope, for fibers of one local runtime: its owner and all its fibers belong to it.
-/// request_stop(), stop_requested() and get_token() may be called from any thread here, too.
+/// Like sennit::scope, with the same members and results, for fibers of one local runtime: its owner and all
+/// its fibers belong to it. request_stop(), stop_requested() and get_token() may be called from any thread
+/// here, too.
 class scope final : public detail::basic_scope<detail::local_scope> {
 public:
   /// A scope without fibers. If the owner is a fiber of a scope that has an exception server, the new scope
