@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "sennit/detail/io/source.hpp"
+#include "sennit/stop_guard.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -36,7 +37,8 @@ inline bool io_may_transfer() noexcept {
 // A part of an operation that has begun (io_use). `attempt(source, events)` returns its result, or a negated
 // errno; -EAGAIN means: not now. If another attempt would fail, it notes `events` as seen. When the deadline
 // passes, one more attempt follows: a deadline in the past means "only try", and data that came in time is
-// not late because a worker was.
+// not late because a worker was. When a stop is requested already, an attempt is made before the wait, which
+// would throw: bytes that have arrived are read, whether a worker has noticed their event or not.
 template <class Attempt>
 [[gnu::always_inline]] inline ssize_t io_step(io_source& source, const io_direction& direction,
                                               time_point deadline, Attempt attempt) {
@@ -48,7 +50,7 @@ template <class Attempt>
   io_side& side = source.*direction.side;
   for (bool last = false;;) {
     const std::uintptr_t events = side.look();
-    if (events != side.last_seen_event || last) {
+    if (events != side.last_seen_event || last || stop_requested()) {
       const ssize_t result = attempt(source, events);
       if (result != -EAGAIN)
         return result;

@@ -93,6 +93,27 @@ struct kind_names {
 };
 TYPED_TEST_SUITE(StopOfIo, both_kinds, kind_names);
 
+// A short read has taken all that was there, and the next one waits without another look at the socket.
+TYPED_TEST(StopOfIo, LeavesAReadWhoseBytesHaveArrived) {
+  bool ended_by_itself = false;
+  this->run([&] {
+    connection both = make_connection();
+    std::stop_source stop;
+    stop.request_stop();
+    char buffer[10];
+    for (const char* text : {"a", "bc", "def"}) {
+      const std::size_t size = std::string_view(text).size();
+      both.client.write_all(std::string_view(text), io_test::generous());
+      const stop_guard guard(stop.get_token());
+      EXPECT_EQ(both.server.read_some(buffer, io_test::generous()), size);
+    }
+    const stop_guard guard(stop.get_token());
+    EXPECT_THROW(both.server.read_some(buffer, io_test::generous()), cancelled);
+    ended_by_itself = true;
+  });
+  EXPECT_TRUE(ended_by_itself);
+}
+
 TYPED_TEST(StopOfIo, EndsReadsAndTheStreamGoesOn) {
   this->run([] {
     connection both = make_connection();
