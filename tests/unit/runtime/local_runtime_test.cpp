@@ -183,13 +183,14 @@ TEST_P(LocalRuntime, ErrnoSurvivesAPark) {
   });
 }
 
-// A scheduler step says who runs next, and the driver waits meanwhile.
+// A scheduler step waits in the driver, on the worker's stack, until a fiber can run.
 TEST_P(LocalRuntime, ErrnoSurvivesAParkWhileNobodyCanRun) {
   rt.run([] {
     errno = EDOM;
     this_fiber::sleep_for(1ms);
     EXPECT_EQ(errno, EDOM);
-    constexpr unsigned turns = 2 * sennit::detail::longest_poll_interval;  // among them is a look outside
+    constexpr unsigned turns =
+        2 * sennit::detail::longest_poll_interval;  // one of them polls for external events
     auto child = spawn([] {
       for (unsigned i = 0; i < turns; ++i) {
         errno = static_cast<int>(i % 100);

@@ -189,7 +189,7 @@ public:
     model_.leave();
     model_.dispatch();
   }
-  // As sennit_dispatch_park.
+  // Does what sennit_dispatch_park() does.
   void decided_park() {
     asleep_.push_back(running_one());
     queue_.remove_running();
