@@ -105,6 +105,8 @@ class CheckWords(unittest.TestCase):
 
     def test_phrases_in_comments_of_headers_are_found(self):
         self.assert_in_header('5: "goes on"', "It is plaited.", "It goes on.")
+        self.assert_in_header('8: "Policy for"', "/// A strand.", "/// Policy for the next strand.")
+        self.assert_in_header('8: "Policy, as"', "/// A strand.", "/// Pulls. Policy, as a server, for one.")
         self.assert_in_header('8: "Who"', "/// A strand.", "/// Who pulls is woken.")
         self.assert_in_header('11: "but for"', "///   bounded.", "///   bounded, but for one.")
         self.assert_in_header('18: "somebody"', "/* `who` pulls */", "/** somebody pulls */")

@@ -95,18 +95,6 @@ private:
         self.assertEqual((status, output), (0, "2 headers are described in build/reference/html/index.html\n"))
         self.assertIn("classsennit_1_1members_1_1basic__event.html", self.pages)
 
-    def test_sentence_that_begins_with_a_template_parameter_is_reported(self):
-        for damaged in ("/// Policy for the next strand.", "/// Takes one. Policy for it.", "// Policy, as a server, pulls."):
-            header = HEADER.replace("/// A strand.", "/// A strand.\ntemplate <class T, class Policy>")
-            header = header.replace("  /// Pulls.", f"  {damaged}\n  /// Pulls.")
-            status, output = self.run_on(header)
-            self.assertEqual(status, 1, output)
-            self.assertIn(f"rope.hpp:15: a sentence begins with a template parameter: {damaged}", output)
-
-    def test_template_parameter_inside_a_sentence_is_accepted(self):
-        header = HEADER.replace("/// A strand.", "/// A strand. For Policy see the glossary.\ntemplate <class Policy>")
-        self.assertEqual(self.run_on(header)[0], 0)
-
     def test_public_member_without_documentation_is_reported(self):
         status, output = self.run_on(HEADER.replace("/// Pulls.", "// Pulls."))
         self.assertEqual(status, 1, output)
