@@ -51,7 +51,7 @@ struct channel_cases {
       return from_.take(value_, keep_for_later<Policy>(later)) || from_.closed_;
     }
     void enter() noexcept override {
-      word = reinterpret_cast<std::uintptr_t>(&place_);
+      word = reinterpret_cast<std::uintptr_t>(place_.at(value_));
       list_push_back(from_.receivers_, *this);
     }
     void leave() noexcept override { detail::leave_list(*this); }
@@ -66,7 +66,7 @@ struct channel_cases {
   private:
     channel& from_;
     std::optional<T> value_;
-    typename channel::landing place_{value_};
+    [[no_unique_address]] typename channel::landing place_;
     Then then_;
   };
 

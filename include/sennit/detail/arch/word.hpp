@@ -28,7 +28,7 @@ template <class T>
 SENNIT_INLINE T from_word(std::uintptr_t word) noexcept {
   static_assert(fits_word<T>);
   T value;
-  std::memcpy(std::addressof(value), &word, sizeof(T));
+  std::memcpy(static_cast<void*>(std::addressof(value)), &word, sizeof(T));
   return value;
 }
 

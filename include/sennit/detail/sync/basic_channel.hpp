@@ -15,7 +15,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/word.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
-#include "sennit/detail/sched/faults_are_fatal.hpp"
+#include "sennit/detail/sync/channel_ring.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -34,8 +34,7 @@ public:
   /// An empty channel. `capacity` is in values; with 0, each send waits for its receiver.
   ///
   /// \throws std::bad_alloc if there is no memory for the values
-  explicit basic_channel(std::size_t capacity = 0)
-      : capacity_(capacity), buffer_(capacity == 0 ? nullptr : std::allocator<T>().allocate(capacity)) {}
+  explicit basic_channel(std::size_t capacity = 0) : ring_(capacity) {}
   basic_channel(const basic_channel&) = delete;
   basic_channel& operator=(const basic_channel&) = delete;
   /// Destroys the values that are left.
@@ -43,10 +42,6 @@ public:
   /// \pre No fiber or thread waits for the channel. It need not be closed.
   ~basic_channel() {
     assert(receivers_.empty() && senders_.empty() && "sennit: fibers wait for a dead channel");
-    for (; size_ != 0; pop()) {
-    }
-    if (capacity_ != 0)
-      std::allocator<T>().deallocate(buffer_, capacity_);
   }
 
   /// Sends a value: waits until a receiver takes it, or until there is room for it.
@@ -80,9 +75,10 @@ public:
   ///
   /// \returns an empty optional if the channel is closed and nothing is left in it
   SENNIT_INLINE std::optional<T> receive() {
-    std::optional<T> value;
-    receive_by(value, never);
-    return value;
+    if constexpr (in_register)
+      return receive_word();
+    else
+      return receive_value();
   }
 
   /// Like receive(), but gives up at a deadline. The result tells a closed channel from a deadline that has
@@ -110,10 +106,10 @@ public:
 
   /// Takes a value if there is one now. Does not wait for one.
   std::optional<T> try_receive() {
-    std::optional<T> value;
-    lock hold(waits_);
-    take(value, hand_over{hold});
-    return value;
+    if constexpr (in_register)
+      return try_receive_word();
+    else
+      return try_receive_value();
   }
 
   /// Moves from `value` and returns true if a receiver waits or there is room. Otherwise returns false, and
@@ -145,10 +141,10 @@ public:
   /// \returns the number of values in the channel at the moment
   std::size_t size() const noexcept {
     lock hold(waits_);
-    return size_;
+    return ring_.size();
   }
   /// \returns the number of values that the channel can hold
-  std::size_t capacity() const noexcept { return capacity_; }
+  std::size_t capacity() const noexcept { return ring_.capacity(); }
 
   /// An input iterator that receives the values of a channel until the channel is closed and empty.
   class iterator {
@@ -182,9 +178,10 @@ public:
 
 private:
   friend struct channel_cases;
+  friend struct mailbox_access;
   using lists = wait_lists<Policy>;
   using lock = lists_lock<Policy>;
-  using moving = no_switch_here<has_nontrivial_move<T>>;  // under the lock
+  using moving = channel_moving<T>;
   // Words with which a peer is woken. (A sender of a closed channel keeps its own word, an address.)
   static constexpr std::uintptr_t taken = 1;  // the sender's value was taken
   static constexpr std::uintptr_t again = 2;  // moving the value threw: wait again
@@ -249,7 +246,47 @@ private:
                          : channel_status::closed;
   }
 
-  SENNIT_INLINE channel_status receive_by(std::optional<T>& value, time_point deadline) {
+  // Replaces an optional. Compilers keep it in registers: gcc 12 copies an optional through memory, in a
+  // piece that is larger than what was stored there before, for which the processor waits.
+  struct received_word {
+    void emplace(const T& value) noexcept {
+      word = to_word<T>(value);
+      is_there = true;
+    }
+    explicit operator bool() const noexcept { return is_there; }
+    std::uintptr_t word = 0;
+    bool is_there = false;
+  };
+
+  // Functions of their own: gcc 12 would construct an optional of a nested block elsewhere, and move it.
+  SENNIT_INLINE std::optional<T> receive_word() {
+    received_word value;
+    if (receive_by(value, never) == channel_status::success)
+      return std::optional<T>(from_word<T>(value.word));
+    return std::nullopt;
+  }
+  SENNIT_INLINE std::optional<T> receive_value() {
+    std::optional<T> value;
+    receive_by(value, never);
+    return value;
+  }
+  SENNIT_INLINE std::optional<T> try_receive_word() {
+    received_word value;
+    lock hold(waits_);
+    if (take(value, hand_over{hold}))
+      return std::optional<T>(from_word<T>(value.word));
+    return std::nullopt;
+  }
+  SENNIT_INLINE std::optional<T> try_receive_value() {
+    std::optional<T> value;
+    lock hold(waits_);
+    take(value, hand_over{hold});
+    return value;
+  }
+
+  // `Value`: std::optional<T>, or received_word.
+  template <class Value>
+  SENNIT_INLINE channel_status receive_by(Value& value, time_point deadline) {
     for (;;) {
       lock hold(waits_);
       if (take(value, hand_over{hold}))
@@ -278,9 +315,9 @@ private:
       hand(receivers_, *receiver, who, wake, [receiver, &value] { land(*receiver, value); });
       return true;
     }
-    if (size_ == capacity_)
+    if (!ring_.has_room())
       return false;
-    push(value);
+    ring_.push(value);
     return true;
   }
 
@@ -309,9 +346,10 @@ private:
 
   // The wait of a receiver that finds no value. The receiver's word tells the sender where to put the value:
   // in place, or in the register. In the second case the place only gets a mark that a value was sent.
-  SENNIT_INLINE std::uintptr_t wait_for_value(std::optional<T>& value, time_point deadline) {
-    landing place{value};
-    const std::uintptr_t word = waits_.wait(receivers_, &place, {"channel receive", this}, deadline);
+  template <class Value>
+  SENNIT_INLINE std::uintptr_t wait_for_value(Value& value, time_point deadline) {
+    landing place;
+    const std::uintptr_t word = waits_.wait(receivers_, place.at(value), {"channel receive", this}, deadline);
     if constexpr (in_register)
       if (place.filled)
         value.emplace(from_word<T>(word));
@@ -319,22 +357,24 @@ private:
   }
 
   struct landing_flag {
-    explicit landing_flag(std::optional<T>&) {}
+    template <class Value>
+    void* at(Value&) noexcept {
+      return this;
+    }
     bool filled = false;
   };
   struct landing_value {
-    std::optional<T>& value;
+    static void* at(std::optional<T>& value) noexcept { return &value; }
   };
   using landing = std::conditional_t<in_register, landing_flag, landing_value>;
 
   SENNIT_INLINE static void land(waiter& receiver, T& value) {
-    auto& place = *reinterpret_cast<landing*>(receiver.word);
     if constexpr (in_register) {
-      place.filled = true;
+      reinterpret_cast<landing*>(receiver.word)->filled = true;
       receiver.word = to_word<T>(value);
     } else {
       const moving meanwhile;
-      place.value.emplace(std::move(value));
+      reinterpret_cast<std::optional<T>*>(receiver.word)->emplace(std::move(value));
       receiver.word = 0;
     }
   }
@@ -344,10 +384,9 @@ private:
     static constexpr const char* reason = "channel receive";
     SENNIT_OBJECT_AT(receive_wait, from_)
     explicit receive_wait(basic_channel& from) noexcept : from_(&from) {}
-    receive_wait(receive_wait&& other) noexcept : from_(other.from_), value_(std::move(other.value_)) {
+    receive_wait(receive_wait&& other) noexcept
+        : from_(other.from_), value_(std::move(other.value_)), place_(other.place_) {
       static_assert(std::is_nothrow_move_constructible_v<T>);
-      if constexpr (in_register)
-        filled_ = other.filled_ || (other.place_ && other.place_->filled);
     }
     bool file(fiber& f) noexcept { return file(f, f); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
@@ -356,14 +395,15 @@ private:
       lock hold(from_->waits_);
       if (from_->take(value_, hand_over{hold}) || from_->closed_)
         return false;
-      me.word = reinterpret_cast<std::uintptr_t>(&place_.emplace(value_));
+      from_->ring_.rest();
+      me.word = reinterpret_cast<std::uintptr_t>(place_.at(value_));
       from_->waits_.enter(from_->receivers_, f, me);
       return true;
     }
     bool leave(waiter& me) noexcept { return from_->waits_.leave(me); }
     std::optional<T> end(fiber&, [[maybe_unused]] std::uintptr_t word, fiber_status) noexcept {
       if constexpr (in_register)
-        if (filled_)
+        if (place_.filled)
           value_.emplace(from_word<T>(word));
       return std::move(value_);
     }
@@ -382,8 +422,7 @@ private:
     };
     basic_channel* from_;
     std::optional<T> value_;
-    std::optional<landing> place_;
-    bool filled_ = false;
+    [[no_unique_address]] landing place_;
   };
 
   class send_wait : public continuation_wait {
@@ -417,13 +456,13 @@ private:
   };
 
   // Takes the next value, from the buffer or from a waiting sender. Returns false if there is none.
-  template <class Then>
-  SENNIT_INLINE bool take(std::optional<T>& value, Then wake) {
-    if (size_ != 0) {
+  template <class Value, class Then>
+  SENNIT_INLINE bool take(Value& value, Then wake) {
+    if (ring_.size() != 0) {
       {
         const moving meanwhile;
-        value.emplace(std::move(buffer_[first_]));
-        pop();
+        value.emplace(std::move(ring_.front()));
+        ring_.pop();
       }
       take_sender(wake, [this](offered& from) { push_offered(from); });
       return true;
@@ -451,33 +490,18 @@ private:
   SENNIT_INLINE void push_offered(offered& from) {
     if constexpr (may_throw) {
       try {
-        push(from.value);
+        ring_.push(from.value);
       } catch (...) {
         from.failure = std::current_exception();
       }
     } else {
-      push(from);
+      ring_.push(from);
     }
   }
 
-  SENNIT_INLINE void push(T& value) {
-    const moving meanwhile;
-    const std::size_t place = first_ + size_;
-    ::new (static_cast<void*>(buffer_ + (place < capacity_ ? place : place - capacity_))) T(std::move(value));
-    ++size_;
-  }
-  SENNIT_INLINE void pop() {
-    buffer_[first_].~T();
-    first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
-    --size_;
-  }
-
-  std::size_t capacity_;
-  T* buffer_;
-  std::size_t first_ = 0;
-  std::size_t size_ = 0;
   waiter_list receivers_;
   waiter_list senders_;
+  [[no_unique_address]] typename ring_of<T, Policy>::type ring_;
   bool closed_ = false;
   [[no_unique_address]] mutable lists waits_;
 };
