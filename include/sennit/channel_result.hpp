@@ -27,7 +27,8 @@ enum class channel_status : unsigned char {
 namespace detail {
 template <class T, class Policy>
 class basic_channel;
-}
+struct ask_access;
+}  // namespace detail
 
 /// The result of receive_until(): a `std::optional<T>` that also says why it is empty.
 template <class T>
@@ -39,6 +40,7 @@ public:
 private:
   template <class, class>
   friend class detail::basic_channel;
+  friend struct detail::ask_access;
   channel_result() = default;
   channel_status status_ = channel_status::timeout;
 };

@@ -8,8 +8,8 @@
 //   };
 //
 // It declares classes only, and compiles in a hundredth of the time of sennit/mutex.hpp. A member, a base
-// class and a call of a member function need the class's own header. The alias templates sennit::future and
-// sennit::promise cannot be declared without their headers.
+// class and a call of a member function need the class's own header. The alias templates sennit::future,
+// sennit::promise, sennit::actor_ref and sennit::inbox cannot be declared without their headers.
 #pragma once
 
 #include "sennit/detail/arch/exceptions.hpp"
@@ -22,6 +22,11 @@ class runtime;
 class scope;
 struct runtime_options;
 struct spawn_options;
+
+class supervisor;
+struct actor_exit;
+struct actor_options;
+struct supervisor_options;
 
 class condition_variable;
 class condition_variable_any;
@@ -79,6 +84,9 @@ class runtime;
 class scope;
 struct runtime_options;
 struct spawn_options;
+
+class supervisor;
+struct actor_options;
 
 class condition_variable;
 class condition_variable_any;

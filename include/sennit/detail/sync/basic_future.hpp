@@ -112,6 +112,7 @@ public:
 
 private:
   friend basic_promise<T, Policy>;
+  friend struct ask_access;
   class made_ready : public continuation_wait {
   public:
     static constexpr const char* reason = "future";
