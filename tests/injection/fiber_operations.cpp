@@ -2,6 +2,8 @@
 #include <csignal>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "kinds.hpp"
@@ -314,9 +316,41 @@ void future() {
   });
 }
 
+// If there is no memory for a mailbox, each send waits for its receive.
 template <class Kind>
-void add_kind(std::vector<operation>& all, const std::array<std::string_view, 16>& names) {
-  void (*const runs[16])() = {spawn<Kind>,
+void actors() {
+  using request = std::variant<int, sennit::detail::basic_promise<int, typename Kind::policy>>;
+  using inbox = typename Kind::template inbox<request>;
+  in_fiber<Kind>([] {
+    const auto handle = [](int& sum, request& next) {
+      if (next.index() == 0)
+        sum += std::get<0>(next);
+      else
+        std::get<1>(next).set_value(sum);
+    };
+    attempt([&] {
+      auto with = Kind::template spawn_actor<request>([handle](inbox& in) {
+        for (int sum = 0; auto next = in.receive();)
+          handle(sum, *next);
+      });
+      typename Kind::supervisor family;
+      auto without =
+          family.template spawn<request>([handle, sum = 0](request next) mutable { handle(sum, next); });
+      with.link(without);
+      with.monitor(without, [](const sennit::actor_exit&) { return request(1); });
+      for (int i = 0; i < 3; ++i)
+        must(with.send(request(1)) && without.send(request(1)));
+      for (auto* each : {&with, &without})
+        must(each->template ask<int>([](auto reply) { return request(std::move(reply)); }).value_or(0) >= 3);
+      with.cancel();
+      with.wait();
+    });
+  });
+}
+
+template <class Kind>
+void add_kind(std::vector<operation>& all, const std::array<std::string_view, 17>& names) {
+  void (*const runs[17])() = {spawn<Kind>,
                               spawn_many<Kind>,
                               spawn_on_own_stack<Kind>,
                               fiber_throws<Kind>,
@@ -331,6 +365,7 @@ void add_kind(std::vector<operation>& all, const std::array<std::string_view, 16
                               stoppable<Kind>,
                               yield_continuation<Kind>,
                               measure_stacks<Kind>,
+                              actors<Kind>,
                               nullptr};
   for (std::size_t i = 0; runs[i] != nullptr; ++i)
     all.push_back({names[i], runs[i]});
@@ -343,12 +378,12 @@ void add_fiber_operations(std::vector<operation>& all) {
                            "parallel: fiber that throws", "parallel: scope", "parallel: scope that fails",
                            "parallel: stop_guard", "parallel: wait", "parallel: become", "parallel: port",
                            "parallel: upcall_pool", "parallel: fiber_local", "parallel: stoppable",
-                           "parallel: yield continuation", "parallel: stack usage"});
+                           "parallel: yield continuation", "parallel: stack usage", "parallel: actors"});
   add_kind<local>(all,
                   {"local: spawn", "local: spawn many", "local: spawn on a stack of its own",
                    "local: fiber that throws", "local: scope", "local: scope that fails", "local: stop_guard",
                    "local: wait", "local: become", "local: port", "local: upcall_pool", "local: fiber_local",
-                   "local: stoppable", "local: yield continuation", "local: stack usage"});
+                   "local: stoppable", "local: yield continuation", "local: stack usage", "local: actors"});
   all.push_back({"dump_on_signal", dump_on_signal});
   all.push_back({"exception server", exception_server});
   all.push_back({"future", future});

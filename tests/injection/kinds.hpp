@@ -12,16 +12,19 @@
 #include "sennit/local/port.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/scope.hpp"
+#include "sennit/local/supervisor.hpp"
 #include "sennit/local/upcall_pool.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/port.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/scope.hpp"
+#include "sennit/supervisor.hpp"
 #include "sennit/upcall_pool.hpp"
 
 namespace injection {
 
 struct parallel {
+  using policy = sennit::detail::any_thread;
   using runtime = sennit::runtime;
   using options = sennit::runtime_options;
   using fiber = sennit::fiber;
@@ -32,6 +35,13 @@ struct parallel {
   using upcall_pool = sennit::upcall_pool;
   template <class T>
   using channel = sennit::channel<T>;
+  using supervisor = sennit::supervisor;
+  template <class M>
+  using inbox = sennit::inbox<M>;
+  template <class M, class Behaviour>
+  static sennit::actor_ref<M> spawn_actor(Behaviour behaviour) {
+    return sennit::spawn_actor<M>(std::move(behaviour));
+  }
   using port = sennit::port<int, int>;
   static options usual() { return {.workers = 2}; }
   template <class Function>
@@ -41,6 +51,7 @@ struct parallel {
 };
 
 struct local {
+  using policy = sennit::detail::one_thread;
   using runtime = sennit::local::runtime;
   using options = sennit::local::runtime_options;
   using fiber = sennit::local::fiber;
@@ -51,6 +62,13 @@ struct local {
   using upcall_pool = sennit::local::upcall_pool;
   template <class T>
   using channel = sennit::local::channel<T>;
+  using supervisor = sennit::local::supervisor;
+  template <class M>
+  using inbox = sennit::local::inbox<M>;
+  template <class M, class Behaviour>
+  static sennit::local::actor_ref<M> spawn_actor(Behaviour behaviour) {
+    return sennit::local::spawn_actor<M>(std::move(behaviour));
+  }
   using port = sennit::local::port<int, int>;
   static options usual() { return {}; }
   template <class Function>

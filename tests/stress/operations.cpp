@@ -265,7 +265,7 @@ void throw_some(episode& e, random_source& random) {
 void act(episode& e, std::uint64_t seed, unsigned depth) {
   random_source random(seed);
   for (unsigned i = 1 + random.below(5); i != 0; --i) {
-    const unsigned kind = random.below(depth == 0 ? 4 : 20);
+    const unsigned kind = random.below(depth == 0 ? 4 : 22);
     if (kind < 3)
       hop(e, random);
     else if (kind == 3)
@@ -282,6 +282,8 @@ void act(episode& e, std::uint64_t seed, unsigned depth) {
       stress_channels(e, random);
     else if (kind < 18)
       stress_continuations(e, random);
+    else if (kind < 20)
+      stress_actors(e, random);
     else
       pin_one(e, random);
   }

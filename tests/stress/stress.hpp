@@ -126,6 +126,8 @@ void hop(const episode& e, random_source& random);
 void stress_io(episode& e, random_source& random);
 // Fibers that wait for each other in every way, and are stopped.
 void stress_channels(episode& e, random_source& random);
+// Actors that send each other messages, and are stopped, cancelled and restarted.
+void stress_actors(episode& e, random_source& random);
 // Fibers that wait for each other without a stack.
 void stress_continuations(episode& e, random_source& random);
 // Waits for messages that are never sent.
