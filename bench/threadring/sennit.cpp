@@ -1,10 +1,11 @@
 // Sennit: its own idiom, park and unpark, with the token and the fiber's handle in the node. `condvar`: the
 // mailbox of mutex and condition variable; `channel`: one for each. `continuation`: as the first, and a fiber
 // that has passed the token on blocks without a stack until it is unparked. `actor`: each node is an actor
-// (actor.hpp). `raw` is no runtime: a ring of bare contexts on the same stacks, each of which switches to the
-// next, whose context lies in its node; in `raw-apart` it lies where a runtime has it, in a descriptor apart
-// from what the fiber works on. What the others cost above that is scheduling. `uncoloured`: as `condvar`,
-// but the tops of all stacks lie at one offset of their pages (docs/explanation/stacks.md).
+// with a stack, `actor-stackless`: or without one. `raw` is no runtime: a ring of bare contexts on the same
+// stacks, each of which switches to the next, whose context lies in its node; in `raw-apart` it lies where a
+// runtime has it, in a descriptor apart from what the fiber works on. What the others cost above that is
+// scheduling. `uncoloured`: as `condvar`, but the tops of all stacks lie at one offset of their pages
+// (docs/explanation/stacks.md).
 #include "threadring.hpp"
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 
 #include "../peers/park_mailbox.hpp"
 #include "../peers/sennit-kinds.hpp"
-#include "actor.hpp"
 #include "sennit/become.hpp"
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/stack/stack.hpp"
@@ -139,18 +139,20 @@ private:
 };
 
 // A ring of actors, each of which has the next one's address.
-template <class Kind>
+template <class Kind, bool has_stack>
 class actor_ring {
 public:
   explicit actor_ring(std::size_t n) : nodes_(n), order_(n) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     link();
     for (std::size_t i = 0; i < n; ++i)
-      begins[i % begins.size()](nodes_[i], done_);
+      nodes_[i].self = begins[i % begins.size()](nodes_[i], done_);
   }
   ~actor_ring() {
-    for (node& each : nodes_)
+    for (node& each : nodes_) {
       each.self.stop();
+      each.self.wait();
+    }
   }
   void link_in_random_order() {
     std::shuffle(order_.begin(), order_.end(), std::mt19937_64(1));
@@ -163,20 +165,31 @@ public:
   }
 
 private:
-  struct node {
-    bench::actor<Kind, std::uint64_t> self;
-    node* next = nullptr;
-  };
+  using reference = typename Kind::template actor_ref<std::uint64_t>;
+  using inbox = typename Kind::template inbox<std::uint64_t>;
   using event = typename Kind::event;
+  struct node {
+    reference self;
+    node* next = nullptr;
+    event* done = nullptr;
+  };
 
+  BENCH_INLINE static void pass_on(node& at, std::uint64_t token) {
+    if (token == 0)
+      at.done->set();
+    else
+      at.next->self.send(token - 1);
+  }
   template <std::size_t>
-  static void begin(node& at, event& done) {
-    at.self.begin([&at, &done](std::uint64_t token) {
-      if (token == 0)
-        done.set();
-      else
-        at.next->self.send(token - 1);
-    });
+  static reference begin(node& at, event& done) {
+    at.done = &done;
+    if constexpr (has_stack)
+      return Kind::template spawn_actor<std::uint64_t>([&at](inbox& in) {
+        while (const auto token = in.receive())
+          pass_on(at, *token);
+      });
+    else
+      return Kind::template spawn_actor<std::uint64_t>([&at](std::uint64_t token) { pass_on(at, token); });
   }
   template <std::size_t... Numbers>
   static constexpr auto all_begins(std::index_sequence<Numbers...>) {
@@ -189,9 +202,9 @@ private:
       nodes_[order_[i]].next = &nodes_[order_[(i + 1) % order_.size()]];
   }
 
+  event done_;
   std::vector<node> nodes_;
   std::vector<std::size_t> order_;
-  event done_;
 };
 
 using bench::local_kind;
@@ -253,7 +266,8 @@ int main(int argc, char** argv) {
         program, "local", stack_size);
     bench::measure_threadring<local>(program, "local-condvar", stack_size);
     bench::measure_threadring<local, channel_mailbox>(program, "local-channel", stack_size);
-    bench::measure_ring<actor_ring<local_kind>>(program, "local-actor", {INT64_MAX, ""});
+    bench::measure_ring<actor_ring<local_kind, true>>(program, "local-actor", {INT64_MAX, ""});
+    bench::measure_ring<actor_ring<local_kind, false>>(program, "local-actor-stackless", {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<local_kind>>(program, "local-continuation", {INT64_MAX, ""});
   };
   if (program.workers() == 1) {
@@ -268,7 +282,9 @@ int main(int argc, char** argv) {
   const auto measure_parallel = [&] {
     bench::measure_threadring<parallel, bench::park_mailbox<sennit::this_fiber::park, sennit::fiber>>(
         program, "parallel", stack_size);
-    bench::measure_ring<actor_ring<parallel_kind>>(program, "parallel-actor", {INT64_MAX, ""});
+    bench::measure_ring<actor_ring<parallel_kind, true>>(program, "parallel-actor", {INT64_MAX, ""});
+    bench::measure_ring<actor_ring<parallel_kind, false>>(program, "parallel-actor-stackless",
+                                                          {INT64_MAX, ""});
     bench::measure_ring<stackless_ring<parallel_kind>>(program, "parallel-continuation", {INT64_MAX, ""});
   };
   parallel::run(program.workers(), bench::second_worker::sleeps, measure_parallel, stack_size);
