@@ -580,6 +580,25 @@ KIND_TEST(Actors, MessagesOfAllSizesArrive) {
   });
 }
 
+KIND_TEST(Actors, ThreadsMaySendAndAsk) {
+  using test = Actors<Kind>;
+  std::atomic<int> answered{0};
+  typename test::ref adding;
+  this->run([&] { adding = test::adder(false); });
+  this->run_all(
+      5,
+      [&](int) {
+        const auto mine = adding;
+        for (int i = 0; i < 100; ++i)
+          EXPECT_TRUE(mine.send(typename test::add{1}));
+        answered += test::sum_of(mine).value_or(0) >= 100;
+      },
+      2);
+  const int senders = 5 + Kind::threads(2);
+  EXPECT_EQ(answered, senders);
+  this->run([&] { EXPECT_EQ(test::sum_of(adding).value_or(0), 100 * senders); });
+}
+
 KIND_TEST(Actors, ManySendToMany) {
   std::atomic<long> total{0};
   this->run([&] {

@@ -105,7 +105,7 @@ public:
   }
 
   /// Takes a value if there is one now. Does not wait for one.
-  std::optional<T> try_receive() {
+  SENNIT_INLINE std::optional<T> try_receive() {
     if constexpr (in_register)
       return try_receive_word();
     else
