@@ -4,6 +4,7 @@
 import argparse
 import datetime
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ sys.path.insert(0, str(BENCH))
 from harness import instructions, machine, measure, table  # noqa: E402
 from harness.programs import Absent, BuildMissing, find_programs  # noqa: E402
 from harness.results import Collection  # noqa: E402
+from harness.toolchains import LWP_FOLDER  # noqa: E402
 from harness.workloads import PEERS, WORKLOADS, workload_named  # noqa: E402
 
 ROUNDS, QUICK_ROUNDS = 7, 3
@@ -41,6 +43,8 @@ def parse_arguments(arguments):
     parser.add_argument("--seconds", type=float, metavar="S", help="time of one measurement")
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "release", metavar="DIR",
                         help="where CMake built the programs (default: build/release)")
+    parser.add_argument("--lwp", type=Path, metavar="DIR",
+                        help="measure LWP, too, from that folder: lib-src/lwp of the Coda File System's sources")
     parser.add_argument("--strict", action="store_true", help="fail if any program fails")
     parser.add_argument("--parse", action="store_true", help=argparse.SUPPRESS)  # only say what is wrong with the rest
     chosen = parser.parse_args(arguments)
@@ -64,6 +68,11 @@ def _check(parser, chosen):
         if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", chosen.workers):
             parser.error("--workers takes numbers above zero, as in 1,2")
         chosen.workers = tuple(map(int, chosen.workers.split(",")))
+
+    if chosen.lwp is not None:
+        if not (chosen.lwp / "src" / "lwp.c").is_file():
+            parser.error(f"{chosen.lwp} has no src/lwp.c: --lwp names the folder lib-src/lwp of the Coda File System")
+        os.environ[LWP_FOLDER] = str(chosen.lwp.resolve())
 
     settings = {}
     for setting in chosen.settings:

@@ -1,4 +1,4 @@
-"""Builds the peers that CMake does not: those in Go, Rust, Haskell and Erlang.
+"""Builds the peers that CMake does not: those in Go, Rust, Haskell and Erlang, and LWP from a folder of the user's.
 
 A peer's program for a workload is one file, `<workload>/<source>`, and what all its programs share. It is built anew
 when one of these, the compiler's version or the command has changed.
@@ -184,6 +184,30 @@ def _erlang(bench, build, peer, workload, tools):
                   product=compiled, run=run, directory=bench)
 
 
+# The folder lib-src/lwp of the Coda File System (--lwp), whose files are compiled with each program.
+LWP_FOLDER = "SENNIT_LWP"
+LWP_SOURCES = "fasttime iomgr lock lwp timer lwp_ucontext lwp_stacktrace".split()
+LWP_FLAGS = "-w -D_GNU_SOURCE -DHAVE_SIGALTSTACK -DHAVE_STACK_T -DHAVE_REGISTER_T -DHAVE_SIGNAL_H".split()
+
+
+def _lwp(bench, build, peer, workload, tools):
+    folder = Path(os.environ[LWP_FOLDER])
+    program, include = build / workload, ("-O2", "-g1", "-I", folder / "include")
+    library = (tools["gcc"], "-c", *LWP_FLAGS, *include, *(folder / "src" / f"{name}.c" for name in LWP_SOURCES))
+    compiled = (tools["g++"], "-std=c++20", *include, bench / workload / f"{peer}.cpp", bench / "support/bench.cpp",
+                *(f"{name}.o" for name in LWP_SOURCES), "-o", program)
+    return Recipe(commands=(library, compiled), product=program, run=(program,), directory=build)
+
+
+def _no_lwp(_bench, _version):
+    folder = os.environ.get(LWP_FOLDER)
+    if folder is None:
+        return "it is in no package: --lwp DIR names its folder, lib-src/lwp of the Coda File System"
+    if not (Path(folder) / "src" / "lwp.c").is_file():
+        return f"{folder} has no src/lwp.c: --lwp names the folder lib-src/lwp of the Coda File System"
+    return None
+
+
 def _version_tuple(text):
     found = re.search(r"(\d+)\.(\d+)", text)
     return tuple(map(int, found.groups())) if found else (0, 0)
@@ -206,6 +230,8 @@ TOOLCHAINS = (
     _rust_peer("corosensei"),
     _rust_peer("may"),
     _rust_peer("tokio"),
+    Toolchain("liblwp", "gcc", "liblwp.cpp", "build", ("gcc", "g++"), ("--version",),
+              ("peers/liblwp.hpp", "support/*.[ch]pp", "*/*.hpp"), _lwp, _no_lwp),
     Toolchain("ghc", "GHC", "ghc.hs", "paper", ("ghc",), ("--version",), ("support/ghcbench/*.hs",), _ghc),
     Toolchain("erlang", "Erlang", "erlang.erl", "paper", ("erl", "erlc"), ("+V",), ("support/erlbench/*.erl",),
               _erlang),

@@ -81,6 +81,8 @@ WORKLOADS = {
                  parameters=("fault",), fixed=("fault",), counted=None),
         Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers",
                  cannot={"erlang": "a mailbox has one reader and no bound"}),
+        Workload("biased", "one item through a queue for each worker, biased towards it or not, with hints or without",
+                 workers=(1, 2)),
         Workload(
             "channel",
             "one message through a channel: rendezvous (capacity 0) and buffered",
@@ -217,7 +219,7 @@ WORKLOADS = {
 }
 
 PEERS = (
-    "sennit call cxx20 corosensei boost-context boost-fiber libpth libst pthread ucontext setjmp go may tokio ghc "
+    "sennit call cxx20 corosensei boost-context boost-fiber libpth libst liblwp pthread ucontext setjmp go may tokio ghc "
     "erlang redis std tbb handler"
 ).split()
 

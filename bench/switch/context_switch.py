@@ -16,14 +16,14 @@ RUNNER = Path(__file__).resolve().parents[1] / "run_bench.py"
 sys.path.insert(0, str(RUNNER.parent))
 from harness.text_table import markdown  # noqa: E402
 
-PEERS = ("libst", "libpth", "pthread")
-# What it is; its workload, peer and variant here (None: not to be had); the paper's cycles and speed-up.
+PEERS = ("libst", "liblwp", "libpth", "pthread")
+# What it is; its workload, peer and variant here; the paper's cycles and speed-up.
 ROWS = [
     ("raw SWAPSTACK: Sennit's inline switch", ("switch", "sennit", "inline"), (5, 345.0)),
     ("fiber library: Sennit, local", ("yield", "sennit", "local"), (35, 33.8)),
     ("fiber library: Sennit, parallel", ("yield", "sennit", "parallel"), None),
     ("ST: State Threads", ("yield", "libst", "ring"), (105, 11.5)),
-    ("LWP: it cannot be had", None, (191, 6.3)),
+    ("LWP: of the Coda File System", ("yield", "liblwp", "lwp"), (191, 6.3)),
     ("Pthreads: to and fro by a futex", ("switch", "pthread", "futex"), (1207, 1.0)),
     ("Pthreads: sched_yield", ("yield", "pthread", "sched_yield"), None),
     ("Pth: GNU Portable Threads", ("yield", "libpth", "pth"), (6111, 0.2)),
@@ -46,7 +46,7 @@ def table(results):
              if entry["workers"] == 1 and entry["params"].get("fibers", 2) == 2 and entry["metric"] == "ns"}
 
     def row(name, key, paper):
-        here = cells(found.get(key), found.get(BASE)) if key else [""] * 3
+        here = cells(found.get(key), found.get(BASE))
         return [name, *here, *([f"{paper[0]:,}", f"{paper[1]:.1f}"] if paper else ["", ""])]
 
     return markdown(["", "ns", "cycles", "speed-up over Pthreads", "the paper: cycles", "speed-up"],
@@ -58,11 +58,13 @@ def main():
                                      description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="short runs: to see that it works")
     parser.add_argument("--build-dir", metavar="DIR", help="where CMake built the programs (default: build/release)")
+    parser.add_argument("--lwp", metavar="DIR", help="the folder of LWP: lib-src/lwp of the Coda File System's sources")
     options = parser.parse_args()
     command = [sys.executable, RUNNER, "switch", "yield", "--peers", ",".join(PEERS), "--workers", "1",
                "--set", "fibers=2"]
     command += ["--quick", "--rounds", "1", "--seconds", "0.001"] if options.quick else []
     command += ["--build-dir", options.build_dir] if options.build_dir else []
+    command += ["--lwp", options.lwp] if options.lwp else []
     with tempfile.NamedTemporaryFile(prefix="sennit_switch_", suffix=".json") as file:
         ran = subprocess.run([*command, "--json", file.name], stdout=subprocess.PIPE, text=True, check=False)
         if ran.returncode != 0:
