@@ -11,21 +11,35 @@ struct parallel_spin : bench::sennit_parallel {
   using mutex = bench::spin_mutex;
 };
 
+struct parallel_biased : bench::sennit_parallel {
+  class mutex {
+  public:
+    BENCH_INLINE void lock() { mutex_.lock(); }
+    BENCH_INLINE void unlock() { mutex_.unlock(); }
+
+  private:
+    sennit::mutex mutex_{sennit::wait_options{.bias = true}};
+  };
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bench::program program(argc, argv, bench::sennit_version,
                          "local::mutex; mutex (barging), where on 1 worker the second one sleeps; "
-                         "parallel-spin: a mutex with its waiters under a spin lock");
+                         "parallel-biased: biased towards the worker; parallel-spin: a mutex with its "
+                         "waiters under a spin lock");
   if (program.workers() == 1) {
     bench::sennit_local::run([&] { bench::measure_uncontended<bench::sennit_local>(program, "local"); });
     bench::sennit_parallel::run(1, bench::second_worker::sleeps, [&] {
       bench::measure_uncontended<bench::sennit_parallel>(program, "parallel");
+      bench::measure_uncontended<parallel_biased>(program, "parallel-biased");
       bench::measure_uncontended<parallel_spin>(program, "parallel-spin");
     });
   } else {
     bench::sennit_parallel::run(program.workers(), bench::second_worker::sleeps, [&] {
       bench::measure_contended<bench::sennit_parallel>(program, "parallel");
+      bench::measure_contended<parallel_biased>(program, "parallel-biased");
       bench::measure_contended<parallel_spin>(program, "parallel-spin");
     });
   }

@@ -35,8 +35,9 @@ namespace sennit::inline v0_1 {
 /// - Not recursive: a fiber that locks it twice without a deadline waits for itself. That ends the program
 ///   with a message where deadlocks are reported (runtime_options::report_deadlock), even if another fiber
 ///   would have unlocked it.
-/// - Cost: one compare-and-swap to lock it if it is free, and one to unlock it. If it is first locked while
-///   a runtime reports deadlocks, reports and dumps name its owner, and it is slower.
+/// - Cost: one compare-and-swap to lock it if it is free, and one to unlock it. With
+///   `wait_options{.bias = true}`, none for fibers of the worker that used it first. If it is first locked
+///   while a runtime reports deadlocks, reports and dumps name its owner, and it is slower.
 /// - Misuse, asserted in debug builds: to unlock a mutex that is not locked, and to destroy one that is
 ///   locked.
 class mutex final : public detail::basic_mutex<detail::any_thread> {

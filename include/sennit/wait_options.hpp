@@ -40,6 +40,19 @@ struct wait_options {
   wake_policy wake = wake_policy::queue;
   /// Which fiber gets a mutex when it is unlocked. Condition variables ignore it.
   sennit::fairness fairness = sennit::fairness::barging;
+  /// Whether the object is biased towards the first worker that uses it. Fibers of that worker then need no
+  /// atomic operations. It pays if all fibers that use the object stay on one worker, for example because
+  /// they have the same spawn_options::near.
+  ///
+  /// - The first fiber of another worker that locks the mutex moves to the mutex's worker.
+  /// - After that, the next use by another worker removes the bias for good, which takes some microseconds.
+  /// An
+  ///   OS thread, a pinned fiber or a fiber of another runtime removes it at once.
+  /// - It has no effect in sennit::local, where nothing is atomic, nor where the kernel refuses
+  /// membarrier(2).
+  ///
+  /// Source: Dolan 2013, section 6.3.
+  bool bias = false;
 };
 
 }  // namespace sennit::inline v0_1

@@ -58,6 +58,9 @@ static_assert(offsetof(sennit_thread_block, exceptions) == 0, "the switches' ass
 static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, worker) == 8,
               "sennit_thread_worker reads it there");
 
+static_assert(sizeof(void*) != 8 || offsetof(sennit_thread_block, bias_number) == 32,
+              "sennit_thread_bias_number reads it there");
+
 static_assert(sizeof(sennit_slow_state) <= (sizeof(void*) == 8 ? 32 : 16),
               "SLOW_STATE of the switches' assembly");
 static_assert(offsetof(sennit_fp_keeper, looks_busy) == 0);
@@ -96,7 +99,7 @@ extern "C" {
 int* sennit_errno_location();  // sennit/errno.h, which would redefine errno here
 
 // Used: the inline switch names it in assembly only, which link-time optimisation does not see.
-[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}, nullptr};
+[[gnu::used]] __thread sennit_thread_block sennit_thread = {&unknown, nullptr, {&closed}, nullptr, 0};
 #if !defined(SENNIT_ANY_BUILD)
 // Its name in src/arch/switch_<isa>.S and for the compiler plugin; two libraries in one program both define
 // it.

@@ -2,10 +2,13 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
+#include <mutex>
 #include <string>
 #include <system_error>
 
@@ -98,6 +101,35 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
 
 }  // namespace
 
+namespace {
+
+// The numbers by which objects know the worker towards which they are biased. No two workers that exist have
+// the same one.
+class bias_numbers {
+public:
+  // Returns 0 if all are taken.
+  static std::uint16_t take() noexcept {
+    const std::lock_guard hold(lock_);
+    for (std::size_t i = 0; i < std::size(taken_); ++i)
+      if (const auto bit = static_cast<unsigned>(std::countr_one(taken_[i])); bit < 64) {
+        taken_[i] |= std::uint64_t{1} << bit;
+        return static_cast<std::uint16_t>(i * 64 + bit + 1);
+      }
+    return 0;
+  }
+  static void give_back(std::uint16_t number) noexcept {
+    const std::lock_guard hold(lock_);
+    if (number != 0)
+      taken_[(number - 1) / 64] &= ~(std::uint64_t{1} << (number - 1) % 64);
+  }
+
+private:
+  static constinit inline spin_lock lock_;
+  static constinit inline std::uint64_t taken_[most_bias_numbers / 64]{};
+};
+
+}  // namespace
+
 dispatching::dispatching(run_policy policy, bool forces_migration)
     : dispatches(forces_migration ? 1
                                   : poll_interval),  // 1: no direct entry, scheduler steps make every switch
@@ -111,7 +143,14 @@ parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_poli
       policy(how),
       runtime(of),
       index(number),
-      random(2463534242u + number) {}
+      random(2463534242u + number) {
+  if (native_memory::prepare_free_fence())
+    bias_number = bias_numbers::take();
+}
+
+parallel_worker::~parallel_worker() {
+  bias_numbers::give_back(bias_number);
+}
 
 parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shape usual,
                                    const watchdog_options& watched_for, clock::duration time_slice,
@@ -234,6 +273,22 @@ void parallel_send(parallel_worker& to, fiber& f) noexcept {
   if (to.arrivals.push(&f))
     to.driver->wake();
   to.runtime.external_wakers.fetch_sub(1, std::memory_order_release);
+}
+
+void parallel_move_to(std::uint16_t bias_number) {
+  parallel_worker* const w = this_parallel();
+  if (w == nullptr || w->unwinding || w->ready.current->flags.kind != waiter_kind::fiber)
+    return;
+  for (const auto& each : w->runtime.workers)
+    if (each->bias_number == bias_number) {
+      wait_site site("move to a worker", [](wait_site&, fiber&) noexcept { return false; });
+      parallel_block(*w, site, [to = each.get()](fiber& self) {
+        set_ready(self, fiber_status::notified);
+        parallel_send(*to, self);
+        return true;
+      });
+      return;
+    }
 }
 
 namespace {

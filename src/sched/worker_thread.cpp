@@ -48,6 +48,7 @@ void bind_thread(worker& w) noexcept {
   w.error_number = &errno;
   w.slice.begin(w);
   thread->worker = &w;
+  thread->bias_number = w.bias_number;
   static constinit thread_local int number = 0;
   if (number == 0)
     number = ::gettid();
@@ -60,6 +61,7 @@ void unbind_thread(worker& w) noexcept {
   w.slice.end();
   w.thread.store(0, std::memory_order_relaxed);
   sennit_thread_self()->worker = nullptr;
+  sennit_thread_self()->bias_number = 0;
 }
 
 void bind_and_run(worker& w) noexcept {

@@ -7,10 +7,10 @@ namespace sennit::inline v0_1::detail {
 
 template <class Mutex>
 void basic_condition_variable<Mutex>::wake_one() {
-  const wait_options how = options_;
+  const lock_options how = queue_.with().options;
   fiber* who = nullptr;
-  typename queue::guard(queue_).pop(0, who, how.order == wait_order::recent);
-  if (how.wake == wake_policy::enter)
+  typename queue::guard(queue_).pop(0, who, how.newest());
+  if (how.enter())
     policy::make_ready_and_enter(who);
   else
     policy::make_ready(who);

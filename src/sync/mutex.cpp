@@ -23,13 +23,16 @@ bool basic_mutex<Policy>::try_lock_slow() noexcept {
 // (A free mutex is locked without a wait, because a wait could throw.)
 template <class Policy>
 bool basic_mutex<Policy>::lock_slow(time_point deadline) {
+  if constexpr (Policy::is_shared)
+    if (const auto to = queue_.with().move(); to != 0) [[unlikely]]
+      parallel_move_to(to);
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
-  if (deadline == never && owner_.blocks_caller())
+  if (deadline == never && queue_.with().owner.blocks_caller())
     fatal_misuse(locks_twice);
-  const wait_reason why(until_locked::reason, reinterpret_cast<std::uintptr_t>(&owner_) + has_owner);
-  const bool fair = options_.fairness == fairness::fair;
-  if (!word::wait_until_taken(fair, [&](auto decide) { return queue_.wait(why, deadline, decide); }))
+  const wait_reason why(until_locked::reason, reinterpret_cast<std::uintptr_t>(this) + has_owner);
+  if (!word::wait_until_taken(options().fair(),
+                              [&](auto decide) { return queue_.wait(why, deadline, decide); }))
     return false;
   note_owner();
   return true;
@@ -41,18 +44,18 @@ void basic_mutex<Policy>::lock_again_slow() {
 }
 
 template <class Policy>
-void basic_mutex<Policy>::unlock_slow(wake_policy wake) {
-  const wait_options how = options_;  // once the queue is let go, the mutex may be destroyed
+void basic_mutex<Policy>::unlock_slow(bool enter) {
+  const lock_options how = options();  // once the queue is let go, the mutex may be destroyed
   fiber* who = nullptr;
   {
     typename queue::guard hold(queue_);
     assert((hold.get() & word::locked) != 0 && "sennit: unlock of a mutex that is not locked");
     if ((hold.get() & word::noting) != 0)
-      owner_.id = 0;
-    if (word::pass_on(hold, how.fairness == fairness::fair, how.order == wait_order::recent, who))
+      queue_.with().owner.id = 0;
+    if (word::pass_on(hold, how.fair(), how.newest(), who))
       count_recognition(who);
   }
-  if (wake == wake_policy::enter)
+  if (enter)
     Policy::make_ready_and_enter(who);
   else
     Policy::make_ready(who);

@@ -4,95 +4,23 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model.hpp"
-#include "sennit/detail/sync/basic_wait_queue.hpp"
-#include "sennit/detail/sync/mutex_word.hpp"
+#include "mutex.hpp"
 
 namespace {
 
 using namespace sennit::detail;
 
-// Only the lock's holder may use the list.
-class watched_waiters : public basic_low_lock_waiters<model::memory> {
-public:
-  using basic_low_lock_waiters::basic_low_lock_waiters;
-  waiter_list& list() noexcept {
-    touched_ = touched_ + 1;
-    return basic_low_lock_waiters::list();
-  }
-  void push(waiter& w) noexcept { list_push_back(list(), w); }
-
-private:
-  model::plain<int> touched_{0};
-};
-
-struct sleeper : fiber {
-  model::gate woken;
-};
-
-struct gates {
-  using waiters = watched_waiters;
-  static bool take(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
-    w.word = word;
-    who = static_cast<fiber*>(&w);
-    return true;
-  }
-  static void make_ready(fiber* who) noexcept {
-    if (who != nullptr)
-      static_cast<sleeper*>(who)->woken.signal();
-  }
-  static void make_all_ready(fiber_chain&) noexcept {}
-};
-
-enum class plants { nothing, forgets_waiters, wakes_before_it_lets_go };
-
-// The mutex (mutex_word.hpp) around gates, barging or fair.
-class lock : basic_wait_queue<gates> {
-  using word = mutex_word<lock>;
-  friend word;
-
-public:
-  lock(bool fair, plants what, bool fresh = false)
-      : basic_wait_queue(fresh ? word::fresh : word::unlocked), fair_(fair), plants_(what) {}
-
-  void take(sleeper& me) {
-    if (word::quick_lock(*this))
-      return;
-    word::wait_until_taken(fair_, [&](auto decide) {
-      if (enter(me, decide))
-        me.woken.wait();
-      return true;
-    });
-  }
-
-  void give() {
-    if (word::quick_unlock(*this))
-      return;
-    const bool fair = fair_;
-    fiber* who = nullptr;
-    {
-      guard hold(*this);
-      if (plants_ == plants::forgets_waiters)
-        hold.set(word::unlocked);
-      else
-        word::pass_on(hold, fair, false, who);
-      if (plants_ == plants::wakes_before_it_lets_go)
-        make_ready(std::exchange(who, nullptr));
-    }
-    make_ready(who);
-  }
-
-private:
-  const bool fair_;
-  const plants plants_;
-};
+using model::plants;
+using model::sleeper;
+using lock = model::mutex<basic_low_lock_waiters<model::memory>>;
 
 auto one_at_a_time(int threads, int times, bool fair, plants what = plants::nothing) {
   return [=](model::run& run) {
-    std::optional<lock> shared(std::in_place, fair, what, threads == 2);
+    std::optional<lock> shared(std::in_place, fair, what,
+                               threads == 2 ? lock::word::fresh : lock::word::unlocked);
     model::plain<int> inside{0};
     sleeper all[3];
     for (int i = 0; i < threads; ++i)
@@ -111,7 +39,7 @@ auto one_at_a_time(int threads, int times, bool fair, plants what = plants::noth
 // Two threads lock it once each; the second destroys it when it owns it.
 auto the_last_destroys_it(plants what) {
   return [=](model::run& run) {
-    std::optional<lock> shared(std::in_place, true, what);
+    std::optional<lock> shared(std::in_place, true, what, lock::word::unlocked);
     sleeper waits;
     sleeper holds;
     shared->take(holds);

@@ -27,7 +27,8 @@ using steady = std::chrono::steady_clock;
 namespace {
 
 struct shared_objects {
-  explicit shared_objects(episode& of) : e(of) {}
+  shared_objects(episode& of, random_source& random)
+      : e(of), lock({.bias = random.one_in(2)}), changed({.bias = random.one_in(2)}) {}
   shared_objects(const shared_objects&) = delete;
   shared_objects& operator=(const shared_objects&) = delete;
 
@@ -182,7 +183,7 @@ void stress_channels(episode& e, random_source& random) {
   const int traders = 2 + static_cast<int>(random.below(8));
   if (!may_start(e, traders))
     return;
-  shared_objects m(e);
+  shared_objects m(e, random);
   std::stop_source some;
   const bool fails = random.one_in(4);
   try {

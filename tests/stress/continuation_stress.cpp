@@ -23,7 +23,7 @@ namespace {
 
 // The runners' shared state. The last of them, or the fiber that has started them, ends it.
 struct shared_objects {
-  explicit shared_objects(episode& of) : e(of) {}
+  shared_objects(episode& of, random_source& random) : e(of), lock({.bias = random.one_in(2)}) {}
   shared_objects(const shared_objects&) = delete;
   shared_objects& operator=(const shared_objects&) = delete;
 
@@ -182,7 +182,7 @@ void stress_continuations(episode& e, random_source& random) {
   const int count = 2 + static_cast<int>(random.below(12));
   if (!may_start(e, count))
     return;
-  const auto on = std::make_shared<shared_objects>(e);
+  const auto on = std::make_shared<shared_objects>(e, random);
   std::vector<fiber> runners;
   for (int i = 0; i < count; ++i) {
     runner r{on, token(e), random_source(random.next()), 3 + random.below(20)};

@@ -27,6 +27,8 @@ constexpr wait_options every_kind[] = {
     {.wake = wake_policy::enter},
     {.fairness = fairness::fair},
     {.order = wait_order::recent, .wake = wake_policy::enter, .fairness = fairness::fair},
+    {.bias = true},
+    {.wake = wake_policy::enter, .fairness = fairness::fair, .bias = true},
 };
 
 TEST_P(ParallelMutex, AMutexKeepsOthersOut) {

@@ -46,6 +46,15 @@ struct native_memory {
   // Returns true if light fences are free from now on. Any thread may call it, any number of times. (The
   // first call takes some milliseconds if there are several threads already.)
   static bool prepare() noexcept;
+  // Returns true if free_fence() is a light fence from now on. (ThreadSanitizer gets full ones.)
+  static bool prepare_free_fence() noexcept {
+    const bool free = prepare();
+#if defined(SENNIT_FENCES_UNSEEN)
+    return true;
+#else
+    return free;
+#endif
+  }
 
   SENNIT_INLINE static void light_fence() noexcept {
 #if !defined(SENNIT_FENCES_UNSEEN)
@@ -56,7 +65,7 @@ struct native_memory {
 #endif
     full_fence();
   }
-  // A light one where prepare() was true: then it is but a compiler's.
+  // A light one where prepare_free_fence() was true: then it is but a compiler's.
   SENNIT_INLINE static void free_fence() noexcept {
 #if defined(SENNIT_FENCES_UNSEEN)
     full_fence();

@@ -29,7 +29,7 @@ struct sennit_pool {
   struct sennit_idle* first; /* never null: without room before the first use, and when the thread ends */
 };
 
-/* Offsets 0 and (x86-64) 8 are read by assembly; the rest by name. */
+/* Offsets 0 and (x86-64) 8 and 32 are read by assembly; the rest by name. */
 struct sennit_thread_block {
   /* This thread's exception globals. Until the thread's first switch it points at a pair that looks busy,
    * so that the first test goes the slow way, which looks the real address up: no test for null. While a
@@ -41,6 +41,7 @@ struct sennit_thread_block {
   /* As sennit_should_hold_no_lock, if the running fiber holds a lock; null if it holds none, or if that is
    * unknown (sched's; held_locks.hpp). */
   void (*report_held_locks)(const char* does, const char* reason);
+  uintptr_t bias_number; /* the worker's (sync's; biased_waiters.hpp), or 0 */
 };
 
 /* Has a function called on every thread before its first switch, other than a raw one. One function, set
@@ -115,6 +116,17 @@ static inline __attribute__((always_inline, unused)) struct sennit_worker* senni
   return worker;
 #else
   return sennit_thread_self()->worker;
+#endif
+}
+
+/* Its bias number, or 0, looked up again at every call. */
+static inline __attribute__((always_inline, unused)) uintptr_t sennit_thread_bias_number(void) {
+#if defined(__x86_64__) && defined(__LP64__)
+  uintptr_t number;
+  __asm__ volatile(SENNIT_ASM_LOAD_OF_THREAD("32", "%0") : "=r"(number));
+  return number;
+#else
+  return sennit_thread_self()->bias_number;
 #endif
 }
 

@@ -52,6 +52,7 @@ struct alignas(64) dispatching {
 
 struct parallel_worker final : sennit_worker, dispatching {
   parallel_worker(parallel_runtime& of, unsigned number, run_policy policy, stack_shape usual_stack);
+  ~parallel_worker();
 
   const run_policy policy;
   // Used by the owner, rarely.

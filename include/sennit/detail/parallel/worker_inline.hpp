@@ -69,6 +69,9 @@ void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 [[gnu::cold]] void parallel_inject(fiber& f) noexcept;
 // Makes a fiber ready at a given worker, where others may take it.
 [[gnu::cold]] void parallel_send(parallel_worker& to, fiber& f) noexcept;
+// Moves the calling fiber to the worker with that bias number, where others may take it. Does nothing if that
+// is none of its runtime's, or the fiber is pinned. Throws forced_unwind when the runtime ends.
+[[gnu::cold]] void parallel_move_to(std::uint16_t bias_number);
 // The running fiber yields without a scheduler step, if it may: it is marked as leaving, and queued. Returns
 // the fiber to enter, or itself if there is no other one, or null if a scheduler step is needed.
 fiber* parallel_try_yield(parallel_worker& w, fiber& self) noexcept;

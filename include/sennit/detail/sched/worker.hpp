@@ -45,6 +45,9 @@ namespace sennit::inline v0_1::detail {
 
 struct parallel_runtime;
 
+// Workers that exist at a time can have so many bias numbers (sync/biased_waiters.hpp), from 1.
+inline constexpr std::uint16_t most_bias_numbers = 0x4000;
+
 // What a worker does in another way if others steal from it. The table is set once, when the worker is made:
 // the room parallel has another one.
 struct worker_operations {
@@ -93,7 +96,8 @@ struct sennit_worker {
   // Used by every switch. What a switch writes is in one line.
   sennit::detail::run_queue ready;
   unsigned until_poll = sennit::detail::poll_interval;
-  bool unwinding = false;  // the runtime ends
+  bool unwinding = false;         // the runtime ends
+  std::uint16_t bias_number = 0;  // of a parallel runtime's worker, or 0: nothing can be biased towards it
   void* stack;  // the scheduler steps'; the word at it is the main fiber's context (backtraces of scheduler
                 // steps continue there)
   int* error_number = nullptr;  // the errno of the thread that runs it

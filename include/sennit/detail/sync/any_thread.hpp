@@ -9,6 +9,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sync/biased_waiters.hpp"
 #include "sennit/detail/sync/low_lock_waiters.hpp"
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
@@ -20,6 +21,7 @@ struct any_thread {
   static constexpr bool direct = true;
   static constexpr wait_options for_mutex{};
   using waiters = low_lock_waiters;
+  using lock_waiters = biased_waiters;
   using lock = spin_lock;
 
   class owners {

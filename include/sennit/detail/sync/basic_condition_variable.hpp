@@ -24,14 +24,14 @@ namespace sennit::inline v0_1::detail {
 template <class Mutex>
 class basic_condition_variable {
   using policy = typename Mutex::policy;
-  using queue = basic_wait_queue<policy>;
+  using queue = basic_wait_queue<policy, typename policy::lock_waiters>;
   using state = typename queue::state;
 
 public:
   /// Wakes waiters in the order in which they came.
-  constexpr basic_condition_variable() noexcept = default;
+  constexpr basic_condition_variable() noexcept : basic_condition_variable(wait_options()) {}
   /// Wakes waiters by other rules (wait_options.hpp). `fairness` has no effect: it is the mutex's.
-  explicit constexpr basic_condition_variable(const wait_options& options) noexcept : options_(options) {}
+  explicit constexpr basic_condition_variable(const wait_options& options) noexcept : queue_(options) {}
   basic_condition_variable(const basic_condition_variable&) = delete;
   basic_condition_variable& operator=(const basic_condition_variable&) = delete;
 
@@ -43,7 +43,7 @@ public:
     // Inline only where a wake is a few instructions.
     if constexpr (policy::is_shared)
       return wake_one();
-    if (options_.order != wait_order::fifo || options_.wake != wake_policy::queue) [[unlikely]]
+    if (!queue_.with().options.usual_order()) [[unlikely]]
       return wake_one();
     fiber* who = nullptr;
     typename queue::guard(queue_).pop(0, who);
@@ -163,7 +163,6 @@ private:
   void wake_one();
 
   queue queue_;
-  wait_options options_;
 };
 
 }  // namespace sennit::inline v0_1::detail

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sync/lock_header.hpp"
 #include "sennit/detail/sync/mutex_word.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/deadline.hpp"
@@ -15,7 +16,7 @@ namespace sennit::inline v0_1::detail {
 /// The members of sennit::mutex and sennit::local::mutex. They meet the std TimedLockable requirements.
 template <class Policy>
 class basic_mutex {
-  using queue = basic_wait_queue<Policy>;
+  using queue = basic_wait_queue<Policy, typename Policy::lock_waiters>;
   using word = mutex_word<queue>;
 
 public:
@@ -24,9 +25,9 @@ public:
 
   /// An unlocked mutex with the usual rules for waiters: sennit::mutex is barging, and sennit::local::mutex
   /// is fair.
-  constexpr basic_mutex() noexcept = default;
+  constexpr basic_mutex() noexcept : basic_mutex(Policy::for_mutex) {}
   /// An unlocked mutex with other rules for waiters (wait_options.hpp).
-  explicit constexpr basic_mutex(const wait_options& options) noexcept : options_(options) {}
+  explicit constexpr basic_mutex(const wait_options& options) noexcept : queue_(options, word::fresh) {}
   basic_mutex(const basic_mutex&) = delete;
   basic_mutex& operator=(const basic_mutex&) = delete;
   /// \pre The mutex is not locked, and no fiber or thread waits for it.
@@ -70,7 +71,7 @@ public:
   /// caller yields to the waiter.
   SENNIT_INLINE void unlock() {
     if (!word::quick_unlock(queue_)) [[unlikely]]
-      unlock_slow(options_.wake);
+      unlock_slow(options().enter());
   }
 
 private:
@@ -85,7 +86,7 @@ private:
     bool taken = false;
     bool operator()(typename queue::state& now) noexcept { return taken = word::take(now); }
     bool is_over() noexcept {
-      taken = taken || of->options_.fairness == fairness::fair || of->try_lock();
+      taken = taken || of->options().fair() || of->try_lock();
       if (taken)
         of->note_owner();
       return taken;
@@ -97,7 +98,7 @@ private:
   /// Called by the owner.
   void note_owner() noexcept {
     if ((queue_.peek() & word::noting) != 0) [[unlikely]]
-      owner_.take();
+      queue_.with().owner.take();
   }
 
   /// Out of line: a switch that is inlined into a loop that locks would take all registers of that loop,
@@ -111,16 +112,16 @@ private:
   }
   void lock_again_slow();
   bool try_lock_slow() noexcept;
-  void unlock_slow(wake_policy wake);
+  void unlock_slow(bool enter);
   // For a fiber that has left its stack.
   void unlock_behind() {
     if (!word::quick_unlock(queue_))
-      unlock_slow(wake_policy::queue);
+      unlock_slow(false);
   }
 
-  lock_owner owner_;  // first: waits know it by the mutex's address
-  wait_options options_ = Policy::for_mutex;
-  queue queue_{word::fresh};
+  lock_options options() const noexcept { return queue_.with().options; }
+
+  queue queue_;
 };
 
 }  // namespace sennit::inline v0_1::detail

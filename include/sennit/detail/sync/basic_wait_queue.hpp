@@ -16,6 +16,9 @@
 //   for_mutex                the options of a mutex
 //   waiters                  the state and the list: change(), change_quickly(), peek() and quiet() as below,
 //                            lock(), unlock(); locked: list(), push(waiter)
+//   lock_waiters             the same with a lock_header, for a mutex or a condition variable. The parallel
+//   one may be
+//                            biased towards a worker (biased_waiters.hpp)
 //   lock                     the lock of an object with more than one list (wait_lists.hpp)
 //   owners                   counts the owners of an object that lives as long as one of them: begins with 1;
 //                            drop() returns true for the last owner
@@ -44,18 +47,22 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/timer/deadline.hpp"
+#include "sennit/wait_options.hpp"
 
 namespace sennit::inline v0_1::detail {
 
-template <class Policy>
+template <class Policy, class Waiters = typename Policy::waiters>
 class basic_wait_queue {
-  using kept = typename Policy::waiters;
+  using kept = Waiters;
 
 public:
   using state = std::uintptr_t;
 
   constexpr basic_wait_queue() noexcept = default;
   explicit constexpr basic_wait_queue(state initial) noexcept : kept_(initial) {}
+  // Of a mutex or a condition variable (Policy::lock_waiters).
+  explicit constexpr basic_wait_queue(const wait_options& how, state initial = 0) noexcept
+      : kept_(how, initial) {}
   basic_wait_queue(const basic_wait_queue&) = delete;
   basic_wait_queue& operator=(const basic_wait_queue&) = delete;
   ~basic_wait_queue() {
@@ -76,6 +83,9 @@ public:
   state peek(std::memory_order order = std::memory_order_relaxed) const noexcept { return kept_.peek(order); }
   // Returns true if there are no waiters and no fiber or thread is about to become one.
   bool quiet() const noexcept { return kept_.quiet(); }
+  // What the waiters keep beside the list and the state.
+  kept& with() noexcept { return kept_; }
+  const kept& with() const noexcept { return kept_; }
 
   // ---- With the lock. It must be held briefly: the holder must not block, nor call the functions above.
 

@@ -59,6 +59,16 @@ public:
   waiter_list& list() noexcept { return list_; }
   void push(waiter& w) noexcept { list_push_back(list_, w); }
 
+  // ---- For the only caller, by another rule (biased_waiters.hpp): without the bit `locked`.
+  SENNIT_INLINE bool change_as_only(state from, state to) noexcept {
+    if (word_.load(std::memory_order_relaxed) != from << state_shift)
+      return false;
+    word_.store(to << state_shift, std::memory_order_release);
+    return true;
+  }
+  state lock_as_only() const noexcept { return peek(std::memory_order_relaxed); }
+  SENNIT_INLINE void unlock_as_only(state now) noexcept { unlock(now, true); }
+
 private:
   static constexpr unsigned state_shift = 2;
   static constexpr std::uintptr_t locked = 1;

@@ -13,6 +13,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/worker.hpp"
+#include "sennit/detail/sync/lock_header.hpp"
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"
 
@@ -69,6 +70,12 @@ private:
   waiter_list list_;
 };
 
+// It cannot be biased, and need not be.
+struct marked_lock_waiters : lock_header, marked_waiters {
+  constexpr explicit marked_lock_waiters(const wait_options& how, state initial = 0) noexcept
+      : lock_header(how), marked_waiters(initial) {}
+};
+
 struct no_lock {
   void lock() noexcept {}
   void unlock() noexcept {}
@@ -80,6 +87,7 @@ struct one_thread {
   // Fairness costs nothing: no other fiber runs at the same time.
   static constexpr wait_options for_mutex{.fairness = fairness::fair};
   using waiters = marked_waiters;
+  using lock_waiters = marked_lock_waiters;
   using lock = no_lock;
 
   class owners {

@@ -1,0 +1,254 @@
+// Mutexes and condition variables that are biased towards a worker.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include "sennit/become.hpp"
+#include "sennit/condition_variable.hpp"
+#include "sennit/local/condition_variable.hpp"
+#include "sennit/local/mutex.hpp"
+#include "sennit/local/runtime.hpp"
+#include "sennit/mutex.hpp"
+#include "sennit/runtime.hpp"
+#include "sennit/scope.hpp"
+#include "sennit/stop_guard.hpp"
+
+namespace sennit {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr wait_options biased{.bias = true};
+
+static_assert(sizeof(void*) != 8 || sizeof(mutex) == 32, "a bias needs no memory");
+static_assert(sizeof(mutex) == sizeof(local::mutex));
+static_assert(sizeof(condition_variable) == sizeof(mutex));
+
+// Locks and unlocks it once on that worker, and so makes it biased, or removes the bias.
+void use_on(runtime& rt, mutex& guard, unsigned worker) {
+  rt.spawn([&] { const std::lock_guard hold(guard); }, {.pinned = worker}).join();
+}
+
+TEST(Bias, FibersOfOneWorkerKeepOthersOut) {
+  runtime rt({.workers = 1});
+  rt.run([] {
+    mutex guard(biased);
+    condition_variable changed(biased);
+    int counter = 0, turns = 0;
+    scope all;
+    for (int i = 0; i < 8; ++i)
+      all.spawn([&] {
+        for (int n = 0; n < 100; ++n) {
+          const std::lock_guard hold(guard);
+          const int before = counter;
+          if (n % 8 == 0)
+            this_fiber::yield();
+          counter = before + 1;
+        }
+        std::unique_lock lock(guard);
+        ++turns;
+        changed.notify_all();
+        changed.wait(lock, [&] { return turns == 8; });
+      });
+    all.join();
+    EXPECT_EQ(counter, 800);
+  });
+}
+
+TEST(Bias, AFiberOfAnotherWorkerMovesToItButOnlyOnce) {
+  runtime rt({.workers = 2});
+  int moved = 0;
+  bool again = false;
+  // Another worker may steal the fiber from where it has moved to: then the next try shows it.
+  for (int tries = 0; tries < 1000 && moved == 0; ++tries) {
+    mutex guard(biased);
+    use_on(rt, guard, 0);
+    rt.spawn(
+          [&] {
+            if (this_fiber::worker() != 1)
+              return;
+            guard.lock();
+            moved += this_fiber::worker() == 0;
+            guard.unlock();
+          },
+          {.near = 1})
+        .join();
+    // Not a second time: a lock that is free is then locked where the fiber is.
+    rt.spawn(
+          [&] {
+            guard.lock();
+            again |= this_fiber::worker() != 1;
+            guard.unlock();
+          },
+          {.pinned = 1})
+        .join();
+  }
+  EXPECT_GT(moved, 0);
+  EXPECT_FALSE(again);
+}
+
+// Pinned fibers cannot move.
+TEST(Bias, WorkersAndThreadsThatCannotMoveKeepOthersOut) {
+  for (int round = 0; round < 20; ++round) {
+    runtime rt({.workers = 2});
+    mutex guard(biased);
+    condition_variable changed(biased);
+    int counter = 0, ended = 0;
+    const auto count = [&] {
+      for (int n = 0; n < 500; ++n) {
+        const std::lock_guard hold(guard);
+        ++counter;
+      }
+      std::unique_lock lock(guard);
+      ++ended;
+      changed.notify_all();
+      changed.wait(lock, [&] { return ended == 6; });
+    };
+    std::vector<fiber> fibers;
+    for (unsigned i = 0; i < 4; ++i)
+      fibers.push_back(rt.spawn(count, {.pinned = i % 2}));
+    std::thread first(count), second(count);
+    for (fiber& each : fibers)
+      each.join();
+    first.join();
+    second.join();
+    EXPECT_EQ(counter, 6 * 500);
+  }
+}
+
+TEST(Bias, ItsHolderMayMove) {
+  detail::force_migration = true;
+  runtime rt({.workers = 3});
+  detail::force_migration = false;
+  rt.run([] {
+    mutex guard(biased);
+    int counter = 0;
+    scope all;
+    for (int i = 0; i < 6; ++i)
+      all.spawn([&] {
+        for (int n = 0; n < 50; ++n) {
+          const std::lock_guard hold(guard);
+          const int before = counter;
+          this_fiber::yield();  // and so moves to the next worker
+          counter = before + 1;
+        }
+      });
+    all.join();
+    EXPECT_EQ(counter, 300);
+  });
+}
+
+TEST(Bias, ItOutlivesTheWorker) {
+  mutex guard(biased), held(biased);
+  {
+    runtime rt({.workers = 2});
+    use_on(rt, guard, 1);
+    rt.spawn([&] { held.lock(); }, {.pinned = 1}).join();
+  }
+  {
+    runtime rt({.workers = 2});  // its workers may have the numbers of the others
+    use_on(rt, guard, 0);
+    use_on(rt, guard, 1);
+    rt.spawn([&] { EXPECT_FALSE(held.try_lock()); }, {.pinned = 1}).join();
+  }
+  EXPECT_FALSE(held.try_lock());
+  held.unlock();
+  EXPECT_TRUE(held.try_lock());
+  held.unlock();
+  EXPECT_TRUE(guard.try_lock());
+  guard.unlock();
+}
+
+TEST(Bias, OfAnotherRuntimesWorker) {
+  runtime one({.workers = 2}), another({.workers = 2});
+  mutex guard(biased);
+  use_on(one, guard, 0);
+  use_on(another, guard, 0);
+  use_on(one, guard, 1);
+  const std::lock_guard hold(guard);
+}
+
+TEST(Bias, WaitsEndByDeadlineByAStopAndWithoutAStack) {
+  runtime rt({.workers = 2});
+  rt.run([] {
+    mutex guard(biased);
+    condition_variable changed(biased);
+    {
+      std::unique_lock lock(guard);
+      EXPECT_EQ(changed.wait_for(lock, 1ms), std::cv_status::timeout);
+      EXPECT_TRUE(lock.owns_lock());
+      bool refused = false;
+      spawn([&] { refused = !guard.try_lock_for(1ms); }).join();
+      EXPECT_TRUE(refused);
+      scope waits;
+      bool left = false;
+      waits.spawn([&] {
+        try {
+          guard.lock();
+        } catch (const cancelled&) {
+          left = true;
+          throw;
+        }
+      });
+      this_fiber::yield();
+      waits.request_stop();
+      waits.join();
+      EXPECT_TRUE(left);
+    }
+    int locked = 0;
+    std::unique_lock lock(guard);
+    fiber stackless = spawn([&] {
+      return become(guard.locking(), [&] {
+        ++locked;
+        guard.unlock();
+      });
+    });
+    this_fiber::yield();
+    lock.unlock();
+    stackless.join();
+    EXPECT_EQ(locked, 1);
+  });
+}
+
+// Nothing there is atomic, so it has no effect.
+TEST(Bias, OfALocalMutex) {
+  local::runtime rt;
+  rt.run([] {
+    local::mutex guard(biased);
+    local::condition_variable changed(biased);
+    bool set = false;
+    local::fiber other = local::spawn([&] {
+      const std::lock_guard hold(guard);
+      set = true;
+      changed.notify_one();
+    });
+    std::unique_lock lock(guard);
+    changed.wait(lock, [&] { return set; });
+    other.join();
+  });
+}
+
+// Each has a number of its own for its bias. There are not so many that one could be lost unnoticed.
+TEST(Bias, ManyRuntimesOneAfterAnother) {
+  mutex guard(biased);
+  for (int i = 0; i < 300; ++i) {
+    runtime rt({.workers = 1});
+    rt.run([&] { const std::lock_guard hold(guard); });
+  }
+  runtime rt({.workers = 1});
+  rt.run([] {
+    const detail::worker* const here = detail::this_worker();
+    EXPECT_NE(here->bias_number, 0);
+    EXPECT_LT(here->bias_number, 300);
+  });
+}
+
+}  // namespace
+}  // namespace sennit
