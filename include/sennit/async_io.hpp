@@ -12,8 +12,9 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
-#include "sennit/become.hpp"
+#include "sennit/detail/cont/waits.hpp"
 #include "sennit/detail/rpc/default_upcalls.hpp"
 #include "sennit/select_io.hpp"
 #include "sennit/tcp_stream.hpp"
@@ -28,12 +29,12 @@ bool async_transfer(Pool& pool, const tcp_stream& stream, std::span<const std::b
                     Handler handler) noexcept {
   return pool.post([source = source_access::of(stream), memory, handler](Pool& of) mutable {
     auto* const at = const_cast<std::byte*>(memory.data());
-    const auto complete = [&of, handler](io_result result) mutable {
+    auto complete = [&of, handler](io_result result) mutable {
       handler(result);
       return of.idle();
     };
     try {
-      return sennit::become(transfer_wait<Reading>(source, at, memory.size()), complete);
+      return block(transfer_wait<Reading>(source, at, memory.size()), std::move(complete), no_state{});
     } catch (const std::bad_alloc&) {
       handler(io_result{0, std::make_error_code(std::errc::not_enough_memory)});
       return of.idle();

@@ -19,7 +19,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -28,6 +27,7 @@
 #include "sennit/detail/cont/stoppable_wait.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1 {

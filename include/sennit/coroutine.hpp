@@ -20,8 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -60,7 +60,7 @@ class [[nodiscard]] coroutine<Out(In...)> {
     if constexpr (detail::fits_word<T>)
       return detail::to_word(value);
     else
-      return reinterpret_cast<std::uintptr_t>(std::addressof(value));
+      return reinterpret_cast<std::uintptr_t>(__builtin_addressof(value));
   }
   template <class T>
   SENNIT_INLINE static T accept(std::uintptr_t word) {

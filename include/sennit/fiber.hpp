@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cassert>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,6 +29,7 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/misuse.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/detail/wait/wait.hpp"
 

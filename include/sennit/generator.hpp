@@ -14,8 +14,8 @@
 #include <cassert>
 #include <cstddef>
 #include <iterator>
-#include <memory>
 #include <ranges>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -39,7 +39,7 @@ struct element {
     if constexpr (in_register)
       return to_word<T>(item);
     else
-      return reinterpret_cast<std::uintptr_t>(std::addressof(item));
+      return reinterpret_cast<std::uintptr_t>(__builtin_addressof(item));
   }
 
   SENNIT_INLINE static reference unpack(std::uintptr_t word) noexcept {

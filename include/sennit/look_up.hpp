@@ -5,12 +5,12 @@
 //     std::cout << address << '\n';  // "2001:67c:2564:a119::77"
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 
 namespace sennit::inline v0_1 {

@@ -9,9 +9,8 @@
 // call the function without `_until`.
 #pragma once
 
-#include <chrono>
-
 #include "sennit/detail/arch/exceptions.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 
 namespace sennit::inline v0_1 {
 

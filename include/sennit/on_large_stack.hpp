@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -58,7 +57,7 @@ std::invoke_result_t<Function> on_large_stack(Function&& function) {
     std::remove_reference_t<result>* at = nullptr;
     auto run = [&] {
       result&& found = std::forward<Function>(function)();
-      at = std::addressof(found);
+      at = __builtin_addressof(found);
     };
     call(run);
     return static_cast<result>(*at);

@@ -8,11 +8,11 @@
 //   }
 #pragma once
 
-#include <chrono>
 #include <system_error>
 
 #include "sennit/detail/io/ready_wait.hpp"
 #include "sennit/detail/io/source.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 
 namespace sennit::inline v0_1 {

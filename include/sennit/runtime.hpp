@@ -12,12 +12,12 @@
 // Source: Dolan 2013, section 5 (the parallel library) and 6.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/run_policy.hpp"

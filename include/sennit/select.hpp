@@ -10,10 +10,8 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -21,6 +19,7 @@
 #include "sennit/detail/sync/basic_channel.hpp"
 #include "sennit/detail/sync/select_case.hpp"
 #include "sennit/detail/sync/select_wait.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1 {
@@ -95,7 +94,7 @@ struct channel_cases {
       return sent_ || to_.closed_;
     }
     void enter() noexcept override {
-      word = reinterpret_cast<std::uintptr_t>(std::addressof(offer_));
+      word = reinterpret_cast<std::uintptr_t>(__builtin_addressof(offer_));
       list_push_back(to_.senders_, *this);
     }
     void leave() noexcept override { detail::leave_list(*this); }

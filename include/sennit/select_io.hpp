@@ -23,7 +23,7 @@ struct source_access {
   static io_source* of(const tcp_stream& stream) noexcept { return stream.source_.get(); }
   static io_source* of(const readiness& ready) noexcept { return ready.source_.get(); }
   static io_source* of(const tcp_listener& listener) noexcept {
-    return listener.listener_ != nullptr ? listener.listener_->source.get() : nullptr;
+    return listener.listener_ ? listener.listener_->source.get() : nullptr;
   }
 };
 

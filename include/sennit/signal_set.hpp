@@ -5,13 +5,13 @@
 //   int which = stop.wait();
 #pragma once
 
-#include <chrono>
 #include <csignal>
 #include <initializer_list>
 #include <span>
 #include <system_error>
 
 #include "sennit/detail/io/signals.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 
 namespace sennit::inline v0_1 {

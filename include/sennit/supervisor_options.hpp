@@ -7,9 +7,8 @@
 // Supervisors of both kinds of runtimes use them (supervisor.hpp).
 #pragma once
 
-#include <chrono>
-
 #include "sennit/detail/arch/exceptions.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 
 namespace sennit::inline v0_1 {
 

@@ -15,13 +15,13 @@
 
 #include <sys/socket.h>
 
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <system_error>
 
+#include "sennit/detail/arch/owner.hpp"
 #include "sennit/detail/io/listener.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 #include "sennit/tcp_stream.hpp"
 
@@ -66,7 +66,7 @@ public:
 
   /// For become(): waits without a stack until there is a connection, or accept() would fail at once.
   auto accepting() const noexcept {
-    return detail::ready_wait<true>(listener_ != nullptr ? listener_->source.get() : nullptr);
+    return detail::ready_wait<true>(listener_ ? listener_->source.get() : nullptr);
   }
   /// Like accepting(), but gives up at a deadline. The function gets whether it was in time.
   auto accepting_until(time_point deadline) const noexcept {
@@ -74,7 +74,7 @@ public:
   }
 
   /// \returns the number of connections that were closed because no file descriptor was left
-  std::uint64_t refused() const noexcept { return listener_ != nullptr ? listener_->refused.load() : 0; }
+  std::uint64_t refused() const noexcept { return listener_ ? listener_->refused.load() : 0; }
 
   /// \returns the port at which it listens; 0 if it is closed
   std::uint16_t port() const noexcept { return is_open() ? detail::listener_port(*listener_) : 0; }
@@ -82,18 +82,18 @@ public:
   /// Closes the listener. A fiber in accept() gets operation_canceled, and so does every later accept().
   /// Does nothing if the listener is closed already. Does not wait.
   void close() noexcept {
-    if (listener_ != nullptr)
+    if (listener_)
       listener_->source.close();
   }
   /// \returns whether it listens
-  bool is_open() const noexcept { return listener_ != nullptr && listener_->source; }
+  bool is_open() const noexcept { return listener_ && listener_->source; }
 
   /// The socket, or -1 if the listener is closed. Use it to set and to read options.
-  int native_handle() const noexcept { return listener_ != nullptr ? listener_->source.descriptor() : -1; }
+  int native_handle() const noexcept { return listener_ ? listener_->source.descriptor() : -1; }
 
 private:
   friend struct detail::source_access;
-  std::unique_ptr<detail::listener> listener_;
+  detail::owner<detail::listener> listener_;
 };
 
 }  // namespace sennit::inline v0_1

@@ -29,7 +29,6 @@
 // Source: RethinkDB, "Making coroutines fast" (blocking code at the speed of callbacks).
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +40,7 @@
 
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/detail/io/transfer_wait.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 
 namespace sennit::inline v0_1 {

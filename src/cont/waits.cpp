@@ -1,6 +1,7 @@
 // Waits without a stack that need no object.
 #include "sennit/detail/cont/waits.hpp"
 
+#include "sennit/detail/wait/token_watch.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -61,7 +62,7 @@ bool sleep_wait::file(fiber& f, token_watch* stop) noexcept {
 }
 
 bool sleep_wait::withdraw(fiber&) noexcept {
-  return std::get<shared_timer>(timer_).claim.withdraw();
+  return timer_.get<shared_timer>()->claim.withdraw();
 }
 
 bool put_off_wait::woken(fiber& f) noexcept {

@@ -29,6 +29,7 @@
 #include "sennit/detail/fault/poll_page.hpp"
 #include "sennit/detail/fault/survive.hpp"
 #include "sennit/detail/stack/stack.hpp"
+#include "stack/title.hpp"
 #include "write_message.hpp"
 
 #ifndef AT_MINSIGSTKSZ

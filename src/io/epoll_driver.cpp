@@ -263,8 +263,6 @@ void epoll_driver::unwatch(io_source& source, bool stays_open) noexcept {
     ::epoll_ctl(at->descriptor(), EPOLL_CTL_DEL, source.descriptor, nullptr);
 }
 
-constinit driver_factory make_driver = [](sennit_worker& owner) -> std::unique_ptr<driver> {
-  return std::make_unique<epoll_driver>(owner);
-};
+constinit driver_factory make_driver = [](sennit_worker& of) { return owner<driver>(new epoll_driver(of)); };
 
 }  // namespace sennit::inline v0_1::detail

@@ -77,9 +77,8 @@ listener::~listener() {
     ::close(reserve);
 }
 
-int listener_open(std::string_view address, std::uint16_t port, int backlog,
-                  std::unique_ptr<listener>& result) {
-  auto made = std::make_unique<listener>();
+int listener_open(std::string_view address, std::uint16_t port, int backlog, owner<listener>& result) {
+  owner<listener> made(new listener);
   if (const int error = socket_listen(address, port, backlog, made->source); error != 0)
     return error;
   made->reserve = take_reserve();

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "sennit/detail/io/offload.hpp"
+#include "sennit/detail/io/offload_until.hpp"
 
 namespace sennit::inline v0_1 {
 

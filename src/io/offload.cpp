@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 
+#include "sennit/detail/io/offload_until.hpp"
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/stop_guard.hpp"
 #include "system/service_thread.hpp"

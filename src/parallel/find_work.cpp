@@ -54,8 +54,8 @@ parallel_worker* find_other(parallel_worker& w, Predicate that) noexcept {
   const std::size_t count = all.size();
   std::size_t at = next_random(w) % count;
   for (std::size_t i = 0; i < count; ++i, at = at + 1 == count ? 0 : at + 1)
-    if (all[at].get() != &w && that(*all[at]))
-      return all[at].get();
+    if (all[at] != &w && that(*all[at]))
+      return all[at];
   return nullptr;
 }
 
@@ -104,8 +104,8 @@ private:
 fiber* service_stalled_worker(parallel_worker& w) noexcept {
   fiber* found = nullptr;
   const time_point late = clock::now() - stuck_after;
-  for (const auto& each : w.runtime.workers) {
-    if (each.get() == &w)
+  for (parallel_worker* const each : w.runtime.workers) {
+    if (each == &w)
       continue;
     const unsigned count = each->dispatches.value();
     if (each->seen_dispatches.exchange(count, std::memory_order_relaxed) != count)
@@ -217,7 +217,7 @@ struct idle_policy {
 // but has not made it ready yet. Such a fiber has not run since: otherwise its wait would have thrown.
 bool has_pending_wakeups(const parallel_runtime& of) noexcept {
   bool found = false;
-  for (const auto& each : of.workers)
+  for (parallel_worker* const each : of.workers)
     fiber_for_each(
         *each,
         [](void* any, fiber& f) { *static_cast<bool*>(any) |= f.flags.shutdown == shutdown_state::pending; },

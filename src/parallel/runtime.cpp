@@ -11,6 +11,8 @@
 #include <mutex>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include "sennit/detail/fault/handler.hpp"
 #include "sennit/detail/parallel/idling.hpp"
@@ -130,6 +132,18 @@ private:
 
 }  // namespace
 
+struct worker_threads {
+  std::vector<std::thread> all;
+};
+void destroy_owned(worker_threads* object) noexcept {
+  delete object;
+}
+
+worker_list::~worker_list() {
+  for (parallel_worker* each : *this)
+    delete each;
+}
+
 dispatching::dispatching(run_policy policy, bool forces_migration)
     : dispatches(forces_migration ? 1
                                   : poll_interval),  // 1: no direct entry, scheduler steps make every switch
@@ -161,18 +175,19 @@ parallel_runtime::parallel_runtime(unsigned count, run_policy policy, stack_shap
                             "sennit: a runtime has 1 to 64 workers, not " + std::to_string(count));
   native_memory::prepare();
   for (unsigned i = 0; i < count; ++i) {
-    workers.push_back(std::make_unique<parallel_worker>(*this, i, policy, usual_stack));
-    workers.back()->slice.set_length(time_slice);
+    workers.add(new parallel_worker(*this, i, policy, usual_stack));
+    workers[i]->slice.set_length(time_slice);
   }
   beginning report;
   const auto await = [&] {
-    while (report.begun.load(std::memory_order_acquire) != threads.size())
+    while (report.begun.load(std::memory_order_acquire) != threads->all.size())
       native_memory::yield_thread();
   };
-  threads.reserve(count);
+  threads = owner<worker_threads>(new worker_threads);
+  threads->all.reserve(count);
   try {
     for (const auto& each : workers)
-      threads.emplace_back(run_worker, std::ref(*each), std::ref(report));
+      threads->all.emplace_back(run_worker, std::ref(*each), std::ref(report));
   } catch (...) {
     await();
     stop();
@@ -192,7 +207,7 @@ parallel_runtime::~parallel_runtime() {
   if (workers.front()->process != process_generation()) {  // exit() in a child: all belongs to the parent
     // Threads that do not exist can be neither joined nor detached, and so not destroyed.
     static auto* const parents = new std::vector<std::thread>;
-    for (std::thread& each : threads)
+    for (std::thread& each : threads->all)
       parents->push_back(std::move(each));
     return;
   }
@@ -213,9 +228,9 @@ void parallel_runtime::stop() noexcept {
   stopping.store(true, std::memory_order_release);
   for (const auto& each : workers)
     each->driver->wake();
-  for (std::thread& each : threads)
+  for (std::thread& each : threads->all)
     each.join();
-  threads.clear();
+  threads->all.clear();
 }
 
 std::size_t parallel_runtime::fibers() const noexcept {
@@ -282,7 +297,7 @@ void parallel_move_to(std::uint16_t bias_number) {
   for (const auto& each : w->runtime.workers)
     if (each->bias_number == bias_number) {
       wait_site site("move to a worker", [](wait_site&, fiber&) noexcept { return false; });
-      parallel_block(*w, site, [to = each.get()](fiber& self) {
+      parallel_block(*w, site, [to = each](fiber& self) {
         set_ready(self, fiber_status::notified);
         parallel_send(*to, self);
         return true;

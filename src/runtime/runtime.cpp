@@ -93,7 +93,7 @@ void parallel_begin_as(parallel_runtime& of, parallel_worker* w, fiber& f,
     fiber_set_name(f, options.name);
   const std::size_t count = of.workers.size();
   if (options.pinned) {
-    f.home = of.workers[*options.pinned].get();
+    f.home = of.workers[*options.pinned];
     f.flags.kind = waiter_kind::pinned_fiber;
     f.flags.slow_path = true;
   } else if (of.forces_migration) {

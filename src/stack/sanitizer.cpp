@@ -15,6 +15,7 @@ const char SENNIT_SANITIZED_LIBRARY = 0;
 #include <utility>
 
 #include "sennit/detail/stack/stack.hpp"
+#include "stack/title.hpp"
 
 #if defined(SENNIT_ASAN)
 #include <sanitizer/asan_interface.h>

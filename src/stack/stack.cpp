@@ -1,5 +1,6 @@
 // Stack memory: see include/sennit/detail/stack/stack.hpp for the picture.
 #include "sennit/detail/stack/stack.hpp"
+#include "stack/title.hpp"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -290,6 +290,10 @@ void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
   callback_.emplace(token_, on_stop{*this});
 }
 
+void token_watch_arm(token_watch& watch, fiber& who) noexcept {
+  watch.arm(who, nullptr);
+}
+
 void token_watch::stop() noexcept {
   if (claim_ == nullptr) {  // the claim may have made the fiber ready already, so this does not look at it
     notice_->notify();

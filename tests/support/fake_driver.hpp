@@ -10,7 +10,6 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -172,10 +171,10 @@ private:
     static fake_drivers* now = nullptr;
     return now;
   }
-  static std::unique_ptr<sennit::detail::driver> make(sennit_worker& owner) {
+  static sennit::detail::owner<sennit::detail::driver> make(sennit_worker& owner) {
     const std::lock_guard hold(present()->lock_);
     ++present()->made_;
-    return std::make_unique<one>(*present(), owner);
+    return sennit::detail::owner<sennit::detail::driver>(new one(*present(), owner));
   }
   unsigned count(const unsigned& what) {
     const std::lock_guard hold(lock_);

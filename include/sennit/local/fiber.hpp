@@ -12,7 +12,6 @@
 // Source: Dolan 2013, section 5 (fibers); RethinkDB (a fiber's stack and run loop are reused whole).
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +21,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sched/spawn.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1::detail {

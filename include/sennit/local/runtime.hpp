@@ -10,7 +10,6 @@
 // Source: Dolan 2013, section 5 (the single-threaded library, "fiberS").
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <new>
@@ -19,9 +18,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "sennit/detail/sched/registry.hpp"
+#include "sennit/detail/sched/registration.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 #include "sennit/detail/sched/watchdog.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/wait/stop.hpp"
 #include "sennit/local/fiber.hpp"
 #include "sennit/run_policy.hpp"

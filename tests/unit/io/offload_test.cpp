@@ -1,5 +1,6 @@
 // Blocking functions on other threads: their results, their waiters, and the case that no waiter is left.
 #include "sennit/offload.hpp"
+#include "sennit/detail/io/offload_until.hpp"
 
 #include <gtest/gtest.h>
 

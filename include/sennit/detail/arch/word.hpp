@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 
 #include "sennit/detail/arch/exceptions.hpp"
@@ -20,7 +19,7 @@ template <class T>
 SENNIT_INLINE std::uintptr_t to_word(const T& value) noexcept {
   static_assert(fits_word<T>);
   std::uintptr_t word = 0;
-  std::memcpy(&word, std::addressof(value), sizeof(T));
+  std::memcpy(&word, __builtin_addressof(value), sizeof(T));
   return word;
 }
 
@@ -28,7 +27,7 @@ template <class T>
 SENNIT_INLINE T from_word(std::uintptr_t word) noexcept {
   static_assert(fits_word<T>);
   T value;
-  std::memcpy(static_cast<void*>(std::addressof(value)), &word, sizeof(T));
+  std::memcpy(static_cast<void*>(__builtin_addressof(value)), &word, sizeof(T));
   return value;
 }
 

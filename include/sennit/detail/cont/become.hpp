@@ -38,8 +38,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
+#include <string>  // for std::allocator, without the rest of <memory>
 #include <type_traits>
 #include <utility>
 
@@ -78,7 +78,7 @@ template <class Whole, class Member>
 constexpr std::size_t offset_of(Member Whole::* member) noexcept {
   std::allocator<unconstructed<Whole>> storage;
   unconstructed<Whole>* const whole = storage.allocate(1);
-  const void* const address = std::addressof(whole->object.*member);
+  const void* const address = __builtin_addressof(whole->object.*member);
   std::size_t offset = 0;
   while (static_cast<const void*>(whole->bytes + offset) != address)
     offset += alignof(Member);

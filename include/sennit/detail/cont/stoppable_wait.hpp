@@ -9,6 +9,7 @@
 
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/cont/waits.hpp"
+#include "sennit/detail/wait/token_watch.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit::inline v0_1::detail {

@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <utility>
-#include <variant>
 
+#include "sennit/detail/arch/either.hpp"
 #include "sennit/detail/cont/become.hpp"
-#include "sennit/detail/wait/token_watch.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -32,26 +31,26 @@ public:
       if (!wait_.file(f, f))
         return false;
       if (deadline_ != never)
-        known_.template emplace<local_timer>(f.home->deadlines, f, deadline_);
+        known_.emplace<local_timer>(f.home->deadlines, f, deadline_);
       if (stop != nullptr)
-        stop->arm(f, nullptr);
+        token_watch_arm(*stop, f);
       return true;
     }
-    auto& claim = known_.template emplace<multi_wait>(reason, deadline_, f);
+    auto& claim = known_.emplace<multi_wait>(reason, deadline_, f);
     if (wait_.file(f, claim.node()))
       return claim.file(stop);
-    known_.template emplace<std::monostate>();
+    known_.clear();
     return false;
   }
   bool withdraw(fiber&) noexcept {
-    multi_wait& claim = *std::get_if<multi_wait>(&known_);
+    multi_wait& claim = *known_.get<multi_wait>();
     const bool withdrawn = claim.withdraw();
     if (withdrawn)
       wait_.leave(claim.node());
     return withdrawn;
   }
   void leave(fiber& self, std::uintptr_t& word, fiber_status& why) noexcept {
-    if (auto* claim = std::get_if<multi_wait>(&known_)) {
+    if (auto* claim = known_.get<multi_wait>()) {
       const bool served = claim->was_served();
       if (!served)
         wait_.leave(claim->node());
@@ -63,7 +62,7 @@ public:
     } else if (why != fiber_status::notified) {
       wait_.leave(self);
     }
-    known_.template emplace<std::monostate>();
+    known_.clear();
   }
   void settle()
     requires requires(Wait& wait, time_point deadline) { wait.settle(deadline); }
@@ -87,7 +86,7 @@ public:
 private:
   Wait wait_;
   time_point deadline_;
-  std::variant<std::monostate, local_timer, multi_wait> known_;
+  either<local_timer, multi_wait> known_;
 };
 
 }  // namespace sennit::inline v0_1::detail

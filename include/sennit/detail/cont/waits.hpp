@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
+#include "sennit/detail/arch/either.hpp"
 #include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/parallel/worker_inline.hpp"
-#include "sennit/detail/wait/token_watch.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/local/fiber.hpp"
 
@@ -43,7 +42,7 @@ public:
 
 private:
   time_point until_;
-  std::variant<std::monostate, local_timer, fiber_timer> timer_;
+  either<local_timer, fiber_timer> timer_;
 };
 
 struct yield_wait : continuation_wait {
@@ -104,7 +103,7 @@ private:
     fiber_timer timer;
   };
   time_point until_;
-  std::variant<std::monostate, local_timer, shared_timer> timer_;
+  either<local_timer, shared_timer> timer_;
 };
 
 // Waits until a deadline that others may postpone. The worker that fires the timer sees that, and files the

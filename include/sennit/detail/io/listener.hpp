@@ -3,9 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
+#include "sennit/detail/arch/owner.hpp"
 #include "sennit/detail/io/source.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -20,10 +20,12 @@ struct listener {
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
 };
+inline void destroy_owned(listener* object) noexcept {
+  delete object;
+}
 
 // Results as in socket.hpp: an errno, negated; listener_accept: or a file descriptor.
-int listener_open(std::string_view address, std::uint16_t port, int backlog,
-                  std::unique_ptr<listener>& result);
+int listener_open(std::string_view address, std::uint16_t port, int backlog, owner<listener>& result);
 int listener_accept(listener* from, time_point deadline);
 std::uint16_t listener_port(const listener& of) noexcept;
 

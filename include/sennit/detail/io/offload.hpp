@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include "sennit/detail/sched/worker.hpp"
@@ -44,10 +43,6 @@ bool in_fiber() noexcept;
 // Blocks the calling fiber until the pool has called `job`. Throws std::system_error when there is no thread
 // and none can be started; and forced unwind, but not before the call has returned or was withdrawn.
 void offload_run(offload_job& job);
-
-// Like offload_run(), but gives up at the deadline, and at once by forced unwind: returns false, and deletes
-// the job.
-bool offload_run_until(std::unique_ptr<offload_job>& job, time_point deadline);
 
 // Has the pool call `function` while the calling fiber waits, and throws here what that threw there.
 template <class Function>

@@ -5,18 +5,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <thread>
-#include <vector>
 
 #include "sennit/detail/arch/countdown.hpp"
+#include "sennit/detail/arch/owner.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/parallel/shared_timers.hpp"
 #include "sennit/detail/parallel/sleepers.hpp"
 #include "sennit/detail/parallel/steal_throttle.hpp"
 #include "sennit/detail/parallel/work_ring.hpp"
 #include "sennit/detail/sched/inbox.hpp"
-#include "sennit/detail/sched/registry.hpp"
+#include "sennit/detail/sched/registration.hpp"
 #include "sennit/detail/sched/watchdog.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
@@ -71,6 +69,29 @@ struct parallel_worker final : sennit_worker, dispatching {
   const registration known{*this};  // the last member
 };
 
+// A runtime's workers, which it owns.
+class worker_list {
+public:
+  worker_list() = default;
+  ~worker_list();
+  worker_list(const worker_list&) = delete;
+  worker_list& operator=(const worker_list&) = delete;
+
+  void add(parallel_worker* made) noexcept { all_[count_++] = made; }
+  std::size_t size() const noexcept { return count_; }
+  parallel_worker* const* begin() const noexcept { return all_; }
+  parallel_worker* const* end() const noexcept { return all_ + count_; }
+  parallel_worker* operator[](std::size_t number) const noexcept { return all_[number]; }
+  parallel_worker* front() const noexcept { return all_[0]; }
+
+private:
+  std::size_t count_ = 0;
+  parallel_worker* all_[sleepers<>::most_workers];
+};
+
+struct worker_threads;  // in src/parallel/runtime.cpp
+void destroy_owned(worker_threads* object) noexcept;
+
 // The data that a runtime's workers share.
 struct parallel_runtime {
   parallel_runtime(unsigned workers, run_policy policy, stack_shape usual_stack,
@@ -105,8 +126,8 @@ struct parallel_runtime {
   const stack_shape usual_stack;
   const bool forces_migration = force_migration.load(std::memory_order_relaxed);
   const watchdog_use watchdog;
-  std::vector<std::unique_ptr<parallel_worker>> workers;
-  std::vector<std::thread> threads;
+  worker_list workers;
+  owner<worker_threads> threads;
 };
 
 }  // namespace sennit::inline v0_1::detail

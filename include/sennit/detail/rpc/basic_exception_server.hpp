@@ -1,7 +1,6 @@
 // Exception servers of either kind of runtime.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/fault_dispatcher.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/local/scope.hpp"
 #include "sennit/scope.hpp"
 

@@ -1,11 +1,9 @@
 // The parts that local and parallel ports share. How a call proceeds: port_calls.hpp.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/rpc/port_calls.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1 {
@@ -183,7 +182,7 @@ public:
                                      else
                                        return (*static_cast<Handler*>(of))(std::move(request));
                                    },
-                                   std::addressof(handler)};
+                                   __builtin_addressof(handler)};
     typename calls::lending here(*this, mine);
     for (incoming early = this->nothing_yet(); this->receive_early(early);) {  // earlier callers
       try {

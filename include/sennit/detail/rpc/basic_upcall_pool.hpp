@@ -12,13 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "sennit/become.hpp"
+#include "sennit/detail/cont/waits.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/upcall_options.hpp"
 
@@ -107,7 +106,7 @@ public:
   }
 
   /// The continuation with which a handler's fiber returns to the pool.
-  continuation idle() { return sennit::become(idle_wait(*this), go_on{}); }
+  continuation idle() { return block(idle_wait(*this), go_on{}, no_state{}); }
 
 private:
   using lists = wait_lists<Policy>;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -32,9 +31,9 @@ public:
   // The source holds the same phase. What is left in it may only be destroyed.
   call_state(call_state&& other) noexcept : phase_(other.phase_) {
     if (holds_request())
-      ::new (static_cast<void*>(std::addressof(request_))) Request(std::move(other.request_));
+      ::new (static_cast<void*>(__builtin_addressof(request_))) Request(std::move(other.request_));
     else if (phase_ == call_phase::replied)
-      ::new (static_cast<void*>(std::addressof(reply_))) Reply(std::move(other.reply_));
+      ::new (static_cast<void*>(__builtin_addressof(reply_))) Reply(std::move(other.reply_));
     else if (phase_ == call_phase::failed)
       ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(other.error_));
   }
@@ -58,7 +57,7 @@ public:
   // It holds nothing.
   void reply_with(Reply&& value) noexcept {
     phase_ = call_phase::replied;
-    ::new (static_cast<void*>(std::addressof(reply_))) Reply(std::move(value));
+    ::new (static_cast<void*>(__builtin_addressof(reply_))) Reply(std::move(value));
   }
   void fail_with(std::exception_ptr&& error) noexcept {
     phase_ = call_phase::failed;

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "sennit/detail/arch/owner.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -75,10 +75,14 @@ private:
   std::atomic<std::size_t> watched_{0};
 };
 
+inline void destroy_owned(driver* object) noexcept {
+  delete object;
+}
+
 // Makes a worker's driver. Throws std::system_error if descriptors or memory run out. The io room sets it to
 // the driver of the system. A test may set another one while no runtime exists; all drivers of a runtime must
 // be of one kind.
-using driver_factory = std::unique_ptr<driver> (*)(sennit_worker& owner);
+using driver_factory = owner<driver> (*)(sennit_worker& of);
 extern driver_factory make_driver;
 
 }  // namespace sennit::inline v0_1::detail

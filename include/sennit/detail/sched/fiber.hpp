@@ -4,16 +4,18 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
+#include <utility>
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/look.hpp"
 #include "sennit/detail/coro/coroutine_frame.hpp"
 #include "sennit/detail/sched/claim.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/clock.hpp"
 
 struct sennit_worker;
@@ -253,7 +255,7 @@ inline std::exception_ptr fiber_take_error(fiber& f) noexcept {
   if (error == nullptr)
     return nullptr;
   std::exception_ptr taken = std::move(*error);
-  std::destroy_at(error);
+  error->~exception_ptr();
   return taken;
 }
 

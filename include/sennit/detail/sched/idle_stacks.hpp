@@ -4,10 +4,10 @@
 // while.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 
 struct sennit_worker;
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "sennit/detail/sched/fiber.hpp"
+#include "sennit/detail/sched/registration.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -32,19 +33,6 @@ struct fiber_block {
 
   // Returns the used prefix of the block. Requires descriptors_lock().
   std::span<fiber> used() noexcept { return {fibers, begun}; }
-};
-
-// Makes a worker findable while this lives. The whole worker exists during that time.
-class registration {
-public:
-  explicit registration(sennit_worker& of) noexcept;
-  ~registration();
-  registration(const registration&) = delete;
-  registration& operator=(const registration&) = delete;
-
-  sennit_worker* const worker;
-  registration* older = nullptr;
-  registration* newer = nullptr;
 };
 
 // While it is held, no worker comes or goes.

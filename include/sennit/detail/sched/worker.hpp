@@ -21,10 +21,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/arch/owner.hpp"
 #include "sennit/detail/arch/thread.h"
 #include "sennit/detail/sched/adaptive_poll_interval.hpp"
 #include "sennit/detail/sched/block_pool.hpp"
@@ -112,7 +112,7 @@ struct sennit_worker {
   const sennit::detail::worker_operations& operations;
   sennit::detail::stack_shape usual_stack;  // for fibers that request no other
   sennit::detail::stack_memory stack_memory;
-  std::unique_ptr<sennit::detail::driver> driver;
+  sennit::detail::owner<sennit::detail::driver> driver;
   std::atomic<const sennit::detail::fault_hook*> fault_hook{nullptr};  // for fibers that have none
   std::atomic<sennit::detail::local_value*> upcalls{nullptr};  // the runtime's, in its first worker (rpc's)
   const unsigned process = sennit::detail::process_generation();  // in which it was made

@@ -32,8 +32,8 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "sennit/detail/arch/exceptions.hpp"
 #include "sennit/detail/stack/sanitizer.hpp"
@@ -103,8 +103,10 @@ struct stack_request {
   constexpr stack_request(std::size_t bytes = 0, std::byte* its_memory = nullptr,
                           std::size_t guard_bytes = 0) noexcept
       : size(bytes), memory(its_memory), guard(guard_bytes) {}
-  constexpr stack_request(std::span<std::byte> brought) noexcept
-      : size(brought.size()), memory(brought.data()) {
+  // `Span`: std::span<std::byte>, which takes a while to instantiate.
+  template <class Span>
+    requires std::is_same_v<decltype(std::declval<const Span&>().data()), std::byte*>
+  constexpr stack_request(const Span& brought) noexcept : size(brought.size()), memory(brought.data()) {
     assert(memory != nullptr && "sennit: a stack that is brought is null");
   }
   constexpr bool is_usual() const noexcept { return (size | guard) == 0; }
@@ -132,14 +134,15 @@ struct stack_source {
   constexpr stack_source(stack_shape of) noexcept : shape(of) {}
   // `wish` asks for memory, or for a shape. Throws as stack_shape_of.
   stack_source(const stack_request& request, stack_shape usual)
-      : memory(request.memory, request.memory != nullptr ? request.size : 0) {
-    if (request.memory == nullptr)
+      : memory(request.memory), memory_size(request.memory != nullptr ? request.size : 0) {
+    if (memory == nullptr)
       shape = stack_shape_of(request.size, request.guard, usual);
   }
-  bool is_provided() const noexcept { return memory.data() != nullptr; }
+  bool is_provided() const noexcept { return memory != nullptr; }
 
   stack_shape shape;
-  std::span<std::byte> memory;
+  std::byte* memory = nullptr;
+  std::size_t memory_size = 0;
 };
 
 struct fault_hook;
@@ -171,18 +174,6 @@ struct lent_stack : stack_record {
   lent_stack* next = nullptr;        // in a worker's list of idle ones
 };
 
-// How reports name a stack, in parts: fiber "x"; coroutine (unnamed); an unused stack.
-struct stack_title {
-  std::string_view kind, before, name, after;
-};
-inline stack_title stack_title_of(const stack_record* record) noexcept {
-  if (record == nullptr)
-    return {"an unused stack", "", "", ""};
-  if (record->name == nullptr || record->name[0] == 0)
-    return {record->kind, " ", "(unnamed)", ""};
-  return {record->kind, " \"", record->name, "\""};
-}
-
 // A stack of a shape, guarded unless it is smaller than a page. Any thread. Throws std::system_error (ENOMEM)
 // when address space, memory or mappings ran out; the message names the remedy. Nothing is lost by a failure.
 stack_memory stack_take(stack_shape shape);
@@ -196,8 +187,7 @@ stack_memory stack_take(std::size_t size);
 stack_memory stack_adopt(std::byte* memory, std::size_t size);
 
 inline stack_memory stack_get(const stack_source& source) {
-  return source.is_provided() ? stack_adopt(source.memory.data(), source.memory.size())
-                              : stack_take(source.shape);
+  return source.is_provided() ? stack_adopt(source.memory, source.memory_size) : stack_take(source.shape);
 }
 
 // Gives a stack back for reuse. Its contents may be dropped, and are, when many of its size are idle. Any

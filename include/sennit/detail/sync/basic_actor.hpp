@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cassert>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "sennit/detail/sync/actor_access.hpp"
 #include "sennit/detail/sync/actor_cell.hpp"
 #include "sennit/detail/sync/basic_future.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1::detail {

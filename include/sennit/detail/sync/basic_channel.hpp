@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cassert>
-#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/channel_ring.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -237,7 +236,7 @@ private:
     if (offer_open(value, hand_over{hold}))
       return taken;
     hold.pass_on();
-    return waits_.wait(senders_, std::addressof(offer), {"channel send", this}, deadline);
+    return waits_.wait(senders_, __builtin_addressof(offer), {"channel send", this}, deadline);
   }
   static constexpr std::uintptr_t refused = 4;
   SENNIT_INLINE static channel_status status_of(std::uintptr_t word) noexcept {

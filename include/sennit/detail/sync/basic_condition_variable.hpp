@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cassert>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/cont/timed_wait.hpp"
 #include "sennit/detail/sync/basic_wait_queue.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/wait_options.hpp"
 

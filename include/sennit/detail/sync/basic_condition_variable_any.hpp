@@ -2,13 +2,13 @@
 // and the caller's lock a notification cannot get lost.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <utility>
 
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/detail/wait/stop.hpp"
 #include "sennit/stop_guard.hpp"

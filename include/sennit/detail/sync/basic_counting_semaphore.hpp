@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cassert>
-#include <chrono>
 #include <cstddef>
 
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1::detail {

@@ -1,9 +1,8 @@
 // Events over either policy (basic_wait_queue.hpp).
 #pragma once
 
-#include <chrono>
-
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 
 namespace sennit::inline v0_1::detail {

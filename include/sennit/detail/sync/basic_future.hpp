@@ -2,10 +2,10 @@
 #pragma once
 
 #include "sennit/detail/arch/exceptions.hpp"  // before <coroutine>: its own error message is less clear
+#include "sennit/detail/timer/chrono.hpp"
 
 #include <bit>
 #include <cassert>
-#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>

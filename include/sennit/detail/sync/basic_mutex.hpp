@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cassert>
-#include <chrono>
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/sync/lock_header.hpp"
 #include "sennit/detail/sync/mutex_word.hpp"
 #include "sennit/detail/sync/queue_wait.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/wait_options.hpp"
 

@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/detail/wait/wait.hpp"
 #include "sennit/wait_options.hpp"

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
 #include "sennit/detail/wait/scope_member.hpp"
 

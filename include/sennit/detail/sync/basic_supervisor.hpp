@@ -12,7 +12,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -23,6 +22,7 @@
 #include <utility>
 
 #include "sennit/detail/sync/begin_actor.hpp"
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/stop_guard.hpp"
 #include "sennit/supervisor_options.hpp"
 

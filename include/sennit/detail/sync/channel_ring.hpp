@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
+#include <string>  // for std::allocator, without the rest of <memory>
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"

@@ -10,7 +10,6 @@
 
 #include "sennit/detail/cont/become.hpp"
 #include "sennit/detail/sync/select_case.hpp"
-#include "sennit/detail/wait/token_watch.hpp"
 
 namespace sennit::inline v0_1::detail {
 

@@ -1,8 +1,7 @@
 // The clock of all deadlines.
 #pragma once
 
-#include <chrono>
-
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 
 namespace sennit::inline v0_1::detail {

@@ -1,10 +1,10 @@
 // Deadlines of the steady clock, from durations and from times of any clock.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <ratio>
 
+#include "sennit/detail/timer/chrono.hpp"
 #include "sennit/no_deadline.hpp"
 
 namespace sennit::inline v0_1::detail {

@@ -24,6 +24,8 @@ namespace sennit::inline v0_1::detail {
 
 class multi_wait;
 class token_watch;
+// As token_watch::arm(), where its class is not defined: that needs <stop_token>.
+void token_watch_arm(token_watch& watch, fiber& who) noexcept;
 
 // A place in which a multi_wait waits: in a list, or in a word.
 struct multi_wait_node : waiter {
