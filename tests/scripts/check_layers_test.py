@@ -9,12 +9,12 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_layers"
 
 IN_ORDER = {
     "include/sennit/detail/arch/x86_64.hpp": "#pragma once\n#include <cstdint>\n",
-    "include/sennit/generator.hpp": "// A generator.\n// room: coro\n#include <sennit/detail/arch/x86_64.hpp>\n",
-    "include/sennit/local/mutex.hpp": "// room: sync\n#include <sennit/generator.hpp>\n",
+    "include/sennit/sequence.hpp": "// A sequence.\n// room: coro\n#include <sennit/detail/arch/x86_64.hpp>\n",
+    "include/sennit/local/mutex.hpp": "// room: sync\n#include <sennit/sequence.hpp>\n",
     "include/sennit/sennit.h": "/* The C API.\n * room: capi\n */\n#include <stddef.h>\n",
     "src/stack/pool.hpp": "#pragma once\n",
     "src/stack/pool.cpp": '#include "pool.hpp"\n#include <sys/mman.h>\n',
-    "src/sched/worker.cpp": '#include "stack/pool.hpp"\n#include <sennit/generator.hpp>\n',
+    "src/sched/worker.cpp": '#include "stack/pool.hpp"\n#include <sennit/sequence.hpp>\n',
     "src/capi/fiber.cpp": "#include <sennit/local/mutex.hpp>\n#include <sennit/sennit.h>\n",
 }
 
@@ -69,12 +69,36 @@ class CheckLayers(unittest.TestCase):
 
     def test_inline_part_includes_a_room_below(self):
         self.assert_violation("include/sennit/detail/arch/y.hpp:1:", "a room below it",
-                              {"include/sennit/detail/arch/y.hpp": "#include <sennit/generator.hpp>\n"})
+                              {"include/sennit/detail/arch/y.hpp": "#include <sennit/sequence.hpp>\n"})
 
     def test_public_header_includes_a_room_below(self):
         self.assert_violation("include/sennit/coroutine.hpp:2:", "a room below it",
                               {"include/sennit/coroutine.hpp":
                                "// room: coro\n#  include  <sennit/local/mutex.hpp>\n"})
+
+    def test_costly_header_is_seen_in_a_public_header(self):
+        self.assert_violation("include/sennit/event.hpp:2:", "<vector> makes sennit/event.hpp slow to compile",
+                              {"include/sennit/event.hpp": "// room: sync\n#include <vector>\n"})
+
+    def test_costly_header_is_seen_through_others(self):
+        self.assert_violation("include/sennit/detail/sync/y.hpp:1:", "<thread> makes sennit/event.hpp slow to compile",
+                              {"include/sennit/event.hpp": '// room: sync\n#include "sennit/detail/sync/y.hpp"\n',
+                               "include/sennit/detail/sync/y.hpp": "#include <thread>\n"})
+
+    def test_chrono_is_seen_except_in_its_substitute(self):
+        used = '// room: sync\n#include "sennit/detail/timer/chrono.hpp"\n'
+        self.assert_violation("include/sennit/event.hpp:3:", "<chrono> makes",
+                              {"include/sennit/detail/timer/chrono.hpp": "#include <chrono>\n",
+                               "include/sennit/event.hpp": used + "#include <chrono>\n"})
+
+    def test_costly_header_is_allowed_where_it_is_in_the_interface(self):
+        status, output = run_on(IN_ORDER | {"include/sennit/local/scope.hpp":
+                                            "// room: sync\n#include <memory>\n#include <stop_token>\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_allowed_header_that_is_no_longer_included(self):
+        self.assert_violation("include/sennit/stop_guard.hpp:1:", "includes no <stop_token> any more",
+                              {"include/sennit/stop_guard.hpp": "// room: wait\n"})
 
     def test_assembly_is_checked(self):
         self.assert_violation("src/arch/x.S:1:", "a room below it",
