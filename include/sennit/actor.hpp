@@ -75,6 +75,7 @@ struct shared_actors {
 ///   optional<actor_exit> a.wait_until(deadline), a.wait_for(duration);
 ///   void a.monitor(watcher, make);                        // sends make(actor_exit) to another actor at the
 ///                                                         // end of this one
+///   void a.monitor(watcher, make, stop_token);            // until a stop is requested
 ///   void a.link(other);                                   // a failure of one ends the other
 /// \endcode
 ///

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -402,6 +403,27 @@ KIND_TEST(Actors, MonitorsTellTheReason) {
                                    exit_reason::cancelled}));
       EXPECT_EQ(text, "failed");
     }
+  });
+}
+
+KIND_TEST(Actors, MonitorsEndWhenAStopIsRequested) {
+  this->run([] {
+    std::atomic<int> notices{0};
+    auto watcher = actors_of<Kind>::template spawn<int>([&](int each) { notices += each; });
+    auto watched = actors_of<Kind>::template spawn<int>([](int) {});
+    std::stop_source stopped;
+    std::stop_source not_stopped;
+    watched.monitor(watcher, [](const actor_exit&) { return 1; }, stopped.get_token());
+    watched.monitor(watcher, [](const actor_exit&) { return 10; }, not_stopped.get_token());
+    Kind::sleep_for(1ms);
+    stopped.request_stop();
+    until_stackless<Kind>(3);  // the watcher, the watched actor and a monitor
+    watched.stop();
+    while (notices != 10)
+      Kind::yield();
+    watcher.stop();
+    watcher.wait();
+    EXPECT_EQ(notices, 10);
   });
 }
 

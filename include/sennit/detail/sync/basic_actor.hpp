@@ -11,6 +11,7 @@
 
 #include "sennit/channel_result.hpp"
 #include "sennit/detail/cont/become.hpp"
+#include "sennit/detail/cont/stoppable_wait.hpp"
 #include "sennit/detail/sync/actor_access.hpp"
 #include "sennit/detail/sync/actor_cell.hpp"
 #include "sennit/detail/sync/basic_future.hpp"
@@ -155,6 +156,16 @@ public:
         .detach();
   }
 
+  /// Like monitor(watcher, make), until a stop is requested: then the monitor ends without a notice.
+  template <class W, class Make>
+    requires std::is_invocable_r_v<W, Make&, actor_exit>
+  void monitor(const basic_actor_ref<W, Kind>& watcher, Make make, std::stop_token token) const {
+    Kind::spawn(
+        block(stoppable_wait(multi_wait_form(some().ended().waiting()), std::move(token)), deliver<W, Make>(),
+              monitored<W, Make>{hold_actor<base>(*cell_), hold_actor(watcher.some()), std::move(make)}))
+        .detach();
+  }
+
   /// Links two actors: if one fails, the other one is cancelled, and fails with the same exception. Other
   /// ends have no effect. Actors may be linked to any number of others.
   ///
@@ -183,8 +194,9 @@ private:
   };
   template <class W, class Make>
   struct deliver {
-    void operator()(monitored<W, Make> what) const {
-      what.watcher->box().send(W(what.make(what.watched->result())));
+    void operator()(monitored<W, Make> what, bool has_ended = true) const {
+      if (has_ended)
+        what.watcher->box().send(W(what.make(what.watched->result())));
     }
   };
 
