@@ -44,12 +44,10 @@ struct wait_options {
   /// atomic operations. It pays if all fibers that use the object stay on one worker, for example because
   /// they have the same spawn_options::near.
   ///
-  /// - The first fiber of another worker that locks the mutex moves to the mutex's worker.
+  /// - The first fiber of another worker that calls lock() moves to the mutex's worker.
   /// - After that, the next use by another worker removes the bias for good, which takes some microseconds.
-  /// An
-  ///   OS thread, a pinned fiber or a fiber of another runtime removes it at once.
-  /// - It has no effect in sennit::local, where nothing is atomic, nor where the kernel refuses
-  /// membarrier(2).
+  ///   An OS thread, a pinned fiber or a fiber of another runtime removes it at once.
+  /// - It has no effect in sennit::local, where nothing is atomic, nor where membarrier(2) is refused.
   ///
   /// Source: Dolan 2013, section 6.3.
   bool bias = false;

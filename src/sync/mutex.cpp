@@ -24,8 +24,9 @@ bool basic_mutex<Policy>::try_lock_slow() noexcept {
 template <class Policy>
 bool basic_mutex<Policy>::lock_slow(time_point deadline) {
   if constexpr (Policy::is_shared)
-    if (const auto to = queue_.with().move(); to != 0) [[unlikely]]
-      parallel_move_to(to);
+    if (deadline == never)  // a busy worker may begin a fiber late
+      if (const auto to = queue_.with().move(); to != 0) [[unlikely]]
+        parallel_move_to(to);
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
   if (deadline == never && queue_.with().owner.blocks_caller())
