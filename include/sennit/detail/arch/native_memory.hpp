@@ -48,11 +48,11 @@ struct native_memory {
   static bool prepare() noexcept;
   // Returns true if free_fence() is a light fence from now on. (ThreadSanitizer gets full ones.)
   static bool prepare_free_fence() noexcept {
-    const bool free = prepare();
 #if defined(SENNIT_FENCES_UNSEEN)
+    static_cast<void>(prepare());
     return true;
 #else
-    return free;
+    return prepare();
 #endif
   }
 
