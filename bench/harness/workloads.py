@@ -81,6 +81,15 @@ WORKLOADS = {
                  parameters=("fault",), fixed=("fault",), counted=None),
         Workload("queue", "one item through a bounded queue of 64, 2 producers and 2 consumers",
                  cannot={"erlang": "a mailbox has one reader and no bound"}),
+        Workload(
+            "queues",
+            "one node through a shared queue, by threads that each add one and take one, again and again",
+            parameters=("threads", "queued", "n"),
+            workers=(2,),
+            timeout=120,
+            counted=("--threads", "1", "--n", "10000"),
+            counts=(1, 11),
+        ),
         Workload("biased", "one item through a queue for each worker, biased towards it or not, with hints or without",
                  workers=(1, 2)),
         Workload(
