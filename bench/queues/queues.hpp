@@ -11,13 +11,18 @@
 //                            own, or one that was taken before. Returns handle{} if the queue is empty.
 #pragma once
 
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../support/bench.hpp"
@@ -62,15 +67,61 @@ constexpr std::uint64_t changed_to(std::uint32_t node, std::uint64_t counted) {
   return ((counted >> 32) + 1) << 32 | node;
 }
 
+/// When a thread began and ended, and whether it ran all the time on a CPU.
+struct stretch {
+  using clock = std::chrono::steady_clock;
+
+  static long switches() {
+    rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
+  }
+  template <class Work>
+  explicit stretch(Work work) : cpu(sched_getcpu()) {
+    const long before = switches();
+    begin = clock::now();
+    work();
+    end = clock::now();
+    undisturbed = switches() == before;
+  }
+  stretch() = default;
+
+  int cpu = 0;
+  bool undisturbed = false;
+  clock::time_point begin, end;
+};
+
+/// From the first begin to the last end. `undisturbed`: all began together and ran all the time, each on a
+/// CPU of its own.
+struct run_time {
+  explicit run_time(const std::vector<stretch>& all) : undisturbed(true) {
+    auto begin = all[0].begin, last_begin = begin, end = all[0].end;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      begin = std::min(begin, all[i].begin);
+      last_begin = std::max(last_begin, all[i].begin);
+      end = std::max(end, all[i].end);
+      undisturbed = undisturbed && all[i].undisturbed;
+      for (std::size_t k = 0; k < i; ++k)
+        undisturbed = undisturbed && all[k].cpu != all[i].cpu;
+    }
+    undisturbed = undisturbed && (last_begin - begin) * 10 < end - begin;
+    seconds = std::chrono::duration<double>(end - begin).count();
+  }
+
+  double seconds;
+  bool undisturbed;
+};
+
 /// Calls `each(index)` in `count` threads, which begin together. The calling one is the first.
 template <class Each>
-void on_threads(unsigned count, Each each) {
+run_time on_threads(unsigned count, Each each) {
+  std::vector<stretch> all(count);
   std::atomic<unsigned> missing = count;
   const auto start = [&](unsigned index) {
     missing.fetch_sub(1, std::memory_order_relaxed);
     for (sennit::detail::backoff pause; missing.load(std::memory_order_relaxed) != 0;)
       pause();
-    each(index);
+    all[index] = stretch([&] { each(index); });
   };
   std::vector<std::thread> others;
   for (unsigned i = 1; i < count; ++i)
@@ -78,6 +129,7 @@ void on_threads(unsigned count, Each each) {
   start(0);
   for (std::thread& other : others)
     other.join();
+  return run_time(all);
 }
 
 /// Passes the values from `first` to before `last`, and calls `taken(value)` for each that it takes.
@@ -93,22 +145,29 @@ Taken pass(Queue& queue, typename Queue::handle node, std::uint64_t first, std::
   return taken;
 }
 
-/// Passes `total` values through a queue in which `queued` others wait, by so many threads. Returns a copy of
-/// `taken` for each thread, and for the values that are left in the queue.
+/// The time that it took, and a function object for each thread, and for the values that were left.
+template <class Taken>
+struct passed {
+  run_time time;
+  std::vector<Taken> by;
+};
+
+/// Passes `total` values through a queue in which `queued` others wait, by so many threads. Each has a copy
+/// of `taken`.
 template <class Queue, class Taken>
-std::vector<Taken> pass_all(unsigned threads, std::size_t queued, std::uint64_t total, const Taken& taken) {
+passed<Taken> pass_all(unsigned threads, std::size_t queued, std::uint64_t total, const Taken& taken) {
   Queue queue(threads + queued);
   for (std::size_t i = 0; i < queued; ++i)
     queue.push(queue.at(threads + i), total + i);
   std::vector<Taken> all(threads + 1, taken);
-  on_threads(threads, [&](unsigned i) {
+  const run_time time = on_threads(threads, [&](unsigned i) {
     all[i] = pass(queue, queue.at(i), total * i / threads, total * (i + 1) / threads, taken);
   });
   std::size_t left = 0;
   for (std::uint64_t value = 0; queue.pop(value) != typename Queue::handle{}; ++left)
     all[threads](value);
   require(left == queued, "the queue lost or doubled a node");
-  return all;
+  return {time, std::move(all)};
 }
 
 /// Ends the program unless each of many values is taken once, and those of a thread in its order.
@@ -146,19 +205,33 @@ void measure_queue(program& program, const char* variant) {
     void operator()(std::uint64_t value) { sum += value; }
     std::uint64_t sum = 0;
   };
+  const auto run = [](unsigned threads, std::size_t queued, std::uint64_t total) {
+    const auto all = pass_all<Queue>(threads, queued, total, summing{});
+    std::uint64_t sum = 0;
+    for (const summing& each : all.by)
+      sum += each.sum;
+    const std::uint64_t values = total + queued;
+    require(sum == values * (values - 1) / 2, "the queue lost or doubled a value");
+    return all.time;
+  };
+  cpu_set_t allowed;
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  const long cpus = CPU_COUNT(&allowed);
   for (const long n : program.values("n"))
     for (const long queued : program.values("queued"))
       for (const long threads : program.values("threads"))
         program.measure(variant, {{"threads", threads}, {"queued", queued}, {"n", n}}, "node",
                         static_cast<double>(n), [=](std::uint64_t count) {
-                          const std::uint64_t total = count * static_cast<std::uint64_t>(n);
-                          const auto waiting = static_cast<std::size_t>(queued);
-                          std::uint64_t sum = 0;
-                          for (const summing& each :
-                               pass_all<Queue>(static_cast<unsigned>(threads), waiting, total, summing{}))
-                            sum += each.sum;
-                          const std::uint64_t values = total + waiting;
-                          require(sum == values * (values - 1) / 2, "the queue lost or doubled a value");
+                          // A thread that waits for a CPU leaves the queue to the others, without contention.
+                          double spent = 0;
+                          for (int tries = 1;; ++tries) {
+                            const run_time time =
+                                run(static_cast<unsigned>(threads), static_cast<std::size_t>(queued),
+                                    count * static_cast<std::uint64_t>(n));
+                            spent += time.seconds;
+                            if (time.undisturbed || threads > cpus || tries == 50 || spent > 0.1)
+                              return time.seconds;
+                          }
                         });
 }
 
