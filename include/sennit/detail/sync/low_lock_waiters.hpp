@@ -9,9 +9,15 @@
 // publishes the new state. That store is the last access to the object. Waiters are made ready after it,
 // because a woken waiter may destroy the object.
 //
-// Rejected: waiters that push themselves onto a list in the word by compare-and-swap, without the lock (the
-// seed's algorithm). Then a push is one read-modify-write, but a pop is two,
-// for a store cannot release the lock while others push: three for a hand-over instead of two.
+// Rejected, with the time of a push and a pop relative to this queue, by 1 thread and by 2 that contend
+// (`./run bench queues`; docs/papers/swapstack_2013.md has the table):
+//
+//   the seed's queue, without a lock      1.0 to 1.5   1.4 to 2.3   a pop reads waiters that may be freed
+//   Michael and Scott's lock-free queue   1.5          1.7 to 8     keeps a waiter after it was taken
+//   their queue with two locks            0.93         1.4 to 4     keeps a waiter after it was taken
+//   a list under a spin lock              0.93         1.2 to 1.7   an uncontended acquire also stores
+//
+// The first three also have no way for a waiter to leave from the middle, as deadlines and stops need.
 //
 // Source: Dolan 2013, section 6.1 (the state and the queue in one word).
 #pragma once
