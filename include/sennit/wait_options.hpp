@@ -44,9 +44,10 @@ struct wait_options {
   /// atomic operations. It pays if all fibers that use the object stay on one worker, for example because
   /// they have the same spawn_options::near.
   ///
-  /// - The first fiber of another worker that calls lock() moves to the mutex's worker.
-  /// - After that, the next use by another worker removes the bias for good, which takes some microseconds.
-  ///   An OS thread, a pinned fiber or a fiber of another runtime removes it at once.
+  /// - Its use by another worker or an OS thread removes the bias for good, which takes some microseconds.
+  /// - But the first fiber of another worker whose lock() has to wait moves to the mutex's worker instead.
+  /// - While a runtime reports deadlocks, mutexes note their owners, and a bias gains little. That is the
+  ///   default of debug builds (runtime_options::report_deadlock).
   /// - It has no effect in sennit::local, where nothing is atomic, nor where membarrier(2) is refused.
   ///
   /// Source: Dolan 2013, section 6.3.

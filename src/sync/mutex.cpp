@@ -23,14 +23,16 @@ bool basic_mutex<Policy>::try_lock_slow() noexcept {
 // (A free mutex is locked without a wait, because a wait could throw.)
 template <class Policy>
 bool basic_mutex<Policy>::lock_slow(time_point deadline) {
-  if constexpr (Policy::is_shared)
-    if (deadline == never)  // a busy worker may begin a fiber late
-      if (const auto to = queue_.with().move(); to != 0) [[unlikely]]
-        parallel_move_to(to);
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
   if (deadline == never && queue_.with().owner.blocks_caller())
     fatal_misuse(locks_twice);
+  // Only a fiber that has to wait: to lock a mutex that is free is never a switch. Not with a deadline: a
+  // busy worker may begin the fiber late.
+  if constexpr (Policy::is_shared)
+    if (deadline == never)
+      if (const auto to = queue_.with().move(); to != 0) [[unlikely]]
+        parallel_move_to(to);
   const wait_reason why(until_locked::reason, reinterpret_cast<std::uintptr_t>(this) + has_owner);
   if (!word::wait_until_taken(options().fair(),
                               [&](auto decide) { return queue_.wait(why, deadline, decide); }))

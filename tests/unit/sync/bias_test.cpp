@@ -62,36 +62,63 @@ TEST(Bias, FibersOfOneWorkerKeepOthersOut) {
   });
 }
 
-TEST(Bias, AFiberOfAnotherWorkerMovesToItButOnlyOnce) {
+// Holds it on worker 0, where it is biased, until `wanted`; then returns.
+fiber hold_on_worker_0(runtime& rt, mutex& guard, std::atomic<bool>& held, const std::atomic<bool>& wanted) {
+  return rt.spawn(
+      [&] {
+        const std::lock_guard hold(guard);
+        held = true;
+        while (!wanted)
+          this_fiber::yield();
+        for (int i = 0; i < 100; ++i)
+          this_fiber::yield();
+      },
+      {.pinned = 0});
+}
+
+TEST(Bias, AFiberOfAnotherWorkerThatHasToWaitMovesToIt) {
   runtime rt({.workers = 2});
   int moved = 0;
-  bool again = false;
   // Another worker may steal the fiber from where it has moved to: then the next try shows it.
   for (int tries = 0; tries < 1000 && moved == 0; ++tries) {
     mutex guard(biased);
-    use_on(rt, guard, 0);
+    std::atomic<bool> held{false}, wanted{false};
+    fiber holder = hold_on_worker_0(rt, guard, held, wanted);
     rt.spawn(
           [&] {
-            if (this_fiber::worker() != 1)
-              return;
+            while (!held)
+              this_fiber::yield();
+            const bool elsewhere = this_fiber::worker() == 1;
+            wanted = true;
             guard.lock();
-            moved += this_fiber::worker() == 0;
+            moved += elsewhere && this_fiber::worker() == 0;
             guard.unlock();
           },
           {.near = 1})
         .join();
-    // Not a second time: a lock that is free is then locked where the fiber is.
-    rt.spawn(
-          [&] {
-            guard.lock();
-            again |= this_fiber::worker() != 1;
-            guard.unlock();
-          },
-          {.pinned = 1})
-        .join();
+    holder.join();
   }
   EXPECT_GT(moved, 0);
-  EXPECT_FALSE(again);
+}
+
+// A lock_guard of a std::mutex, or a move constructor under a lock of the library, may be around it.
+TEST(Bias, ToLockAFreeMutexIsNoSwitch) {
+  runtime rt({.workers = 2});
+  for (int i = 0; i < 200; ++i) {
+    mutex guard(biased);
+    use_on(rt, guard, 0);
+    bool stayed = false;
+    rt.spawn(
+          [&] {
+            const unsigned before = this_fiber::worker();
+            guard.lock();
+            stayed = this_fiber::worker() == before;
+            guard.unlock();
+          },
+          {.near = 1})
+        .join();
+    EXPECT_TRUE(stayed);
+  }
 }
 
 // Pinned fibers cannot move.

@@ -23,8 +23,9 @@
 // inherit the bias: the old thread has been joined before. Where membarrier is refused, workers have no
 // number.
 //
-// Source: Dolan 2013, section 6.3 and Figure 5. There, too, a fiber of another worker moves to the owner, and
-// a conflict removes the bias. The paper's state takes a word of its own; this one two bytes, and one for
+// Source: Dolan 2013, section 6.3 and Figure 5. There, a fiber of another worker moves to the
+// owner's, and a conflict removes the bias. Here, only a fiber that has to wait moves: else locking a free
+// mutex would be a switch. The paper's state takes a word of its own; this one two bytes, and one for
 // `inside_`.
 #pragma once
 
