@@ -22,12 +22,16 @@ enum class restart_policy : unsigned char {
   one_for_all
 };
 
+/// For supervisor_options::restarts: actors always begin again.
+inline constexpr unsigned no_limit_of_restarts = ~0u;
+
 /// Options of a supervisor.
 struct supervisor_options {
   /// Which actors begin again.
   restart_policy policy = restart_policy::one_for_one;
   /// The number of failures within a period after which actors begin again. One more failure stops the
   /// supervisor, and its owner gets the exception. With 0, the first one does.
+  /// The supervisor takes 8 bytes for each, but none for `no_limit_of_restarts`.
   unsigned restarts = 3;
   /// The length of the period.
   std::chrono::steady_clock::duration period = std::chrono::seconds(5);

@@ -45,7 +45,8 @@ public:
   ///
   /// \throws std::bad_alloc if there is no memory
   explicit basic_supervisor(const supervisor_options& options = {})
-      : options_(options), recent_(new time_point[options.restarts]) {}
+      : options_(options),
+        recent_(options.restarts != no_limit_of_restarts ? new time_point[options.restarts] : nullptr) {}
   basic_supervisor(const basic_supervisor&) = delete;
   basic_supervisor& operator=(const basic_supervisor&) = delete;
 
@@ -227,17 +228,19 @@ private:
     const std::size_t done = restarts_.load(std::memory_order_relaxed);
     if (options_.restarts == 0)
       return false;
-    time_point& oldest = recent_[done % options_.restarts];
-    const time_point now = std::chrono::steady_clock::now();
-    if (done >= options_.restarts && now - oldest < options_.period)
-      return false;
-    oldest = now;
+    if (recent_ != nullptr) {
+      time_point& oldest = recent_[done % options_.restarts];
+      const time_point now = std::chrono::steady_clock::now();
+      if (done >= options_.restarts && now - oldest < options_.period)
+        return false;
+      oldest = now;
+    }
     restarts_.store(done + 1, std::memory_order_relaxed);
     return true;
   }
 
   const supervisor_options options_;
-  const std::unique_ptr<time_point[]> recent_;  // the last restarts, a ring
+  const std::unique_ptr<time_point[]> recent_;  // the last restarts, a ring; or null
   std::atomic<std::size_t> restarts_{0};
   typename Kind::mutex lock_;
   typename Kind::condition_variable all_left_;
