@@ -61,9 +61,11 @@ public:
     if constexpr (behaves_with_stack<kept, M, typename Kind::actors>)
       return Kind::template spawn_actor<M>(
           scope_, stackful<M, kept>{std::move(me), std::forward<Behaviour>(behaviour)}, options);
-    else
+    else if constexpr (behaves_without_stack<kept, M, typename Kind::actors>)
       return Kind::template spawn_actor<M>(
           scope_, stackless<M, kept>{std::move(me), std::forward<Behaviour>(behaviour), {}}, options);
+    else  // says what is wrong with it
+      return Kind::template spawn_actor<M>(scope_, std::forward<Behaviour>(behaviour), options);
   }
 
   /// Waits until all actors have ended. More may be started after it. Only the owner may call it.
