@@ -101,10 +101,6 @@ fiber* take_shared(parallel_runtime& of, parallel_worker* w) noexcept {
   return first;
 }
 
-}  // namespace
-
-namespace {
-
 // The numbers by which objects know the worker towards which they are biased. No two workers that exist have
 // the same one.
 class bias_numbers {

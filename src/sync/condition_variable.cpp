@@ -7,7 +7,7 @@ namespace sennit::inline v0_1::detail {
 
 template <class Mutex>
 void basic_condition_variable<Mutex>::wake_one() {
-  const lock_options how = queue_.with().options;
+  const lock_options how = queue_.waiters().options;
   fiber* who = nullptr;
   typename queue::guard(queue_).pop(0, who, how.newest());
   if (how.enter())

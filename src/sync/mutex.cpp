@@ -25,13 +25,13 @@ template <class Policy>
 bool basic_mutex<Policy>::lock_slow(time_point deadline) {
   if ((queue_.peek() & word::locked) == 0 && try_lock_slow())
     return true;
-  if (deadline == never && queue_.with().owner.blocks_caller())
+  if (deadline == never && queue_.waiters().owner.blocks_caller())
     fatal_misuse(locks_twice);
   // Only a fiber that has to wait: to lock a mutex that is free is never a switch. Not with a deadline: a
   // busy worker may begin the fiber late.
   if constexpr (Policy::is_shared)
     if (deadline == never)
-      if (const auto to = queue_.with().move(); to != 0) [[unlikely]]
+      if (const auto to = queue_.waiters().first_move(); to != 0) [[unlikely]]
         parallel_move_to(to);
   const wait_reason why(until_locked::reason, reinterpret_cast<std::uintptr_t>(this) + has_owner);
   if (!word::wait_until_taken(options().fair(),
@@ -54,7 +54,7 @@ void basic_mutex<Policy>::unlock_slow(bool enter) {
     typename queue::guard hold(queue_);
     assert((hold.get() & word::locked) != 0 && "sennit: unlock of a mutex that is not locked");
     if ((hold.get() & word::noting) != 0)
-      queue_.with().owner.id = 0;
+      queue_.waiters().owner.id = 0;
     if (word::pass_on(hold, how.fair(), how.newest(), who))
       count_recognition(who);
   }

@@ -43,7 +43,7 @@ public:
     // Inline only where a wake is a few instructions.
     if constexpr (policy::is_shared)
       return wake_one();
-    if (!queue_.with().options.usual_order()) [[unlikely]]
+    if (!queue_.waiters().options.usual_order()) [[unlikely]]
       return wake_one();
     fiber* who = nullptr;
     typename queue::guard(queue_).pop(0, who);

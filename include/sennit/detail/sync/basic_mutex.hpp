@@ -98,7 +98,7 @@ private:
   /// Called by the owner.
   void note_owner() noexcept {
     if ((queue_.peek() & word::noting) != 0) [[unlikely]]
-      queue_.with().owner.take();
+      queue_.waiters().owner.take();
   }
 
   /// Out of line: a switch that is inlined into a loop that locks would take all registers of that loop,
@@ -119,7 +119,7 @@ private:
       unlock_slow(false);
   }
 
-  lock_options options() const noexcept { return queue_.with().options; }
+  lock_options options() const noexcept { return queue_.waiters().options; }
 
   queue queue_;
 };

@@ -83,9 +83,9 @@ public:
   state peek(std::memory_order order = std::memory_order_relaxed) const noexcept { return kept_.peek(order); }
   // Returns true if there are no waiters and no fiber or thread is about to become one.
   bool quiet() const noexcept { return kept_.quiet(); }
-  // What the waiters keep beside the list and the state.
-  kept& with() noexcept { return kept_; }
-  const kept& with() const noexcept { return kept_; }
+  // For what they hold beside the state and the list.
+  kept& waiters() noexcept { return kept_; }
+  const kept& waiters() const noexcept { return kept_; }
 
   // ---- With the lock. It must be held briefly: the holder must not block, nor call the functions above.
 

@@ -89,9 +89,9 @@ public:
   waiter_list& list() noexcept { return kept_.list(); }
   void push(waiter& w) noexcept { kept_.push(w); }
 
-  // If another worker owns it, and no fiber has moved yet, returns that worker's number, and a fiber has
-  // moved; otherwise 0.
-  number move() noexcept {
+  // For a fiber that has to wait. Returns the number of the worker to which it moves first: the owner's, if
+  // that is another one, and no fiber has moved yet; otherwise 0.
+  number first_move() noexcept {
     number seen = bias_.load(std::memory_order_relaxed);
     const bool may = seen != unbiased && seen < undecided && seen != Caller::number();
     return may && bias_.compare_exchange_strong(seen, seen | moved, std::memory_order_relaxed,
