@@ -106,6 +106,26 @@ void wake_from_sleep(runtime& rt) {
   }
 }
 
+// Nothing becomes biased, and a mutex that was to be is like others.
+void lock_biased(runtime& rt) {
+  mutex guard({.bias = true});
+  int count = 0;
+  std::vector<fiber> all;
+  for (unsigned i = 0; i < 4; ++i)
+    all.push_back(rt.spawn(
+        [&] {
+          EXPECT_EQ(detail::this_worker()->bias_number, 0);
+          for (int n = 0; n < 1000; ++n) {
+            const std::lock_guard hold(guard);
+            ++count;
+          }
+        },
+        {.pinned = i % 2}));
+  for (fiber& each : all)
+    each.join();
+  EXPECT_EQ(count, 4000);
+}
+
 void expect_full_fences() {
   runtime rt({.workers = 2});
   EXPECT_FALSE(detail::native_memory::prepare());
@@ -118,6 +138,7 @@ void expect_full_fences() {
   sleep(rt);
   send(rt);
   wake_from_sleep(rt);
+  lock_biased(rt);
 }
 
 TEST(ParallelFences, AreFullWhereMembarrierIsRefused) {
