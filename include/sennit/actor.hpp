@@ -44,7 +44,8 @@ namespace sennit::inline v0_1 {
 /// Options of an actor.
 struct actor_options {
   /// The number of messages that the mailbox holds. A send waits while the mailbox is full. With 0, each
-  /// send waits for its receive.
+  /// send waits for its receive. The first message allocates the memory for all of them. While there is none,
+  /// the mailbox acts as with 0.
   std::size_t mailbox = 64;
   /// Options of the fiber of an actor that has a stack. An actor without a stack ignores them.
   spawn_options fiber = {};
@@ -88,6 +89,8 @@ struct shared_actors {
 ///   An actor that asks itself waits for its deadline, or forever.
 /// - Full mailboxes: two actors that send to each other may both wait for room. An actor that sends to
 ///   itself uses try_send(). With report_deadlock (runtime.hpp) such waits are reported.
+/// - Messages: their moves and destructors run under the mailbox's lock. They must not wait, nor use the
+///   actor to which they were sent.
 /// - Errors: an exception that leaves the behaviour is the actor's exit_reason, and nothing is printed.
 ///   Use monitor(), link(), wait(), a scope or a supervisor (supervisor.hpp) to see it.
 /// - Threads: fibers of any parallel runtime, and OS threads, may use a reference; monitor() and link() only
