@@ -58,6 +58,25 @@ inline void require_two_workers(const program& program) {
   std::exit(0);
 }
 
+/// Plain loads and stores: the taker loads until the message is another one than the last. Nothing is stored
+/// to say that it was taken, and nothing else is done while it waits.
+class alignas(128) plain_mailbox {
+public:
+  BENCH_INLINE void put(std::uint64_t message) { message_.store(message, std::memory_order_release); }
+
+  BENCH_INLINE std::uint64_t take() {
+    std::uint64_t taken;
+    do
+      taken = message_.load(std::memory_order_acquire);
+    while (taken == last_);
+    return last_ = taken;
+  }
+
+private:
+  std::atomic<std::uint64_t> message_{0};
+  alignas(128) std::uint64_t last_ = 0;  // only the taker's
+};
+
 /// One message, which the taker waits for by `Wait::once()`, called again and again.
 template <class Wait>
 class alignas(128) polled_mailbox {

@@ -1,5 +1,6 @@
 // POSIX threads, each pinned to its own processor: see crosscore.hpp. `condvar`: a mutex and a condition
-// variable; `futex`: only the system call; `spin`: neither, two processors that do nothing else.
+// variable; `futex`: only the system call; `spin`: neither, two processors that do nothing else. `plain`: as
+// that, by as few loads and stores as there can be, and without a pause while it waits.
 #include <memory>
 
 #include "../peers/pthread.hpp"
@@ -113,9 +114,11 @@ void measure(bench::program& program, const char* variant) {
 
 int main(int argc, char** argv) {
   bench::program program(argc, argv, bench::pthreads::version(),
-                         "a processor each; mutex and condition variable, futex, or spinning");
+                         "a processor each; mutex and condition variable, futex, spinning with a pause, or "
+                         "plain loads and stores");
   bench::require_two_workers(program);
   measure<condvar_mailbox>(program, "condvar");
   measure<futex_mailbox>(program, "futex");
   measure<bench::polled_mailbox<spins>>(program, "spin");
+  measure<bench::plain_mailbox>(program, "plain");
 }
