@@ -89,6 +89,15 @@ WORKLOADS = {
             timeout=300,
             counted=None,
         ),
+        Workload(
+            "sysbench",
+            "sysbench's test `threads`: a lock, a yield and an unlock; its test `mutex`: empty loops, a lock and an unlock",
+            parameters=("test", "fibers", "yields", "loops"),
+            fixed=("test",),
+            workers=(1, 2),
+            timeout=120,
+            counted=None,
+        ),
         Workload("biased", "one item through a queue for each worker, biased towards it or not, with hints or without",
                  workers=(1, 2)),
         Workload(
