@@ -31,6 +31,33 @@ inline fib_numbers fib_of(long n) {
   return last;
 }
 
+/// A fiber of `Library` for each call.
+template <class Library>
+struct fib_by_fibers {
+  static long of(long n) {
+    if (n < 2)
+      return n;
+    call a = {n - 1};
+    call b = {n - 2};
+    typename Library::fiber first(run, &a);
+    typename Library::fiber second(run, &b);
+    first.join();
+    second.join();
+    return a.result + b.result;
+  }
+
+private:
+  struct call {
+    long n;
+    long result = 0;
+  };
+  static void* run(void* argument) {
+    auto& self = *static_cast<call*>(argument);
+    self.result = of(self.n);
+    return nullptr;
+  }
+};
+
 /// Call it from a fiber. `fib(n)` starts `started_of(calls)` fibers.
 template <class Fib, class StartedOf>
 void measure_fib(program& program, const char* variant, Fib fib, StartedOf started_of,

@@ -1,10 +1,23 @@
-// Sennit: see fib.hpp. `parallel-call` calls for fib(n - 2) where the others start a fiber, as one would
-// write it: half as many fibers.
+// Sennit: see fib.hpp. `local` has no spawn_now: what is spawned last runs first. `parallel-call` calls for
+// fib(n - 2) where the others start a fiber, as one would write it: half as many fibers.
 #include "fib.hpp"
 
 #include "../peers/sennit-parallel.hpp"
+#include "../peers/sennit.hpp"
 
 namespace {
+
+long fib_local(long n) {
+  if (n < 2)
+    return n;
+  long a = 0;
+  long b = 0;
+  auto first = sennit::local::spawn([&a, n] { a = fib_local(n - 1); });
+  auto second = sennit::local::spawn([&b, n] { b = fib_local(n - 2); });
+  first.join();
+  second.join();
+  return a + b;
+}
 
 long fib(long n) {
   if (n < 2)
@@ -31,10 +44,13 @@ long fib_by_call(long n) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::program program(
-      argc, argv, "this checkout",
-      "n = 35 (quick: 30), spawn_now, 64 KiB pooled stacks; 1 worker: the second one is held",
-      bench::fib_parameters(35, 30));
+  bench::program program(argc, argv, "this checkout",
+                         "n = 35 (quick: 30), spawn_now (local: spawn, lifo), 64 KiB pooled stacks; 1 "
+                         "worker: the second one is held",
+                         bench::fib_parameters(35, 30));
+  if (program.workers() == 1)
+    bench::sennit_local::run([&] { bench::measure_fib(program, "local", fib_local); },
+                             sennit::run_policy::lifo);
   bench::sennit_parallel::run(program.workers(), bench::second_worker::held, [&] {
     bench::measure_fib(program, "parallel", fib);
     bench::measure_fib(program, "parallel-call", fib_by_call, [](long calls) { return (calls - 1) / 2; });

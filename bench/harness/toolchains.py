@@ -194,8 +194,10 @@ def _lwp(bench, build, peer, workload, tools):
     folder = Path(os.environ[LWP_FOLDER])
     program, include = build / workload, ("-O2", "-g1", "-I", folder / "include")
     library = (tools["gcc"], "-c", *LWP_FLAGS, *include, *(folder / "src" / f"{name}.c" for name in LWP_SOURCES))
+    # As CMake has it: what the peers that sort share.
+    more = (bench / "sort/sequential.cpp",) if workload == "sort" else ()
     compiled = (tools["g++"], "-std=c++20", *include, bench / workload / f"{peer}.cpp", bench / "support/bench.cpp",
-                *(f"{name}.o" for name in LWP_SOURCES), "-o", program)
+                *more, *(f"{name}.o" for name in LWP_SOURCES), "-o", program)
     return Recipe(commands=(library, compiled), product=program, run=(program,), directory=build)
 
 

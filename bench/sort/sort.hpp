@@ -36,6 +36,27 @@ void quicksort(int* first, int* last, Fork fork) {
   fork(last - first, [=] { quicksort(first, middle, fork); }, [=] { quicksort(middle, last, fork); });
 }
 
+/// How `quicksort` forks by fibers of `Library`: one for the left part, but where there are fewer numbers
+/// than `cutoff`.
+template <class Library, std::ptrdiff_t cutoff = 0>
+struct fork_by_fibers {
+  template <class Left, class Right>
+  void operator()(std::ptrdiff_t size, Left left, Right right) const {
+    if (size < cutoff) {
+      left();
+      right();
+      return;
+    }
+    const auto run = [](void* part) -> void* {
+      (*static_cast<Left*>(part))();
+      return nullptr;
+    };
+    typename Library::fiber child(run, &left);
+    right();
+    child.join();
+  }
+};
+
 /// Call it from a fiber. `sort(first, last)` sorts.
 template <class Sort>
 void measure_sort(program& program, const char* variant, Sort sort) {
