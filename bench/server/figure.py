@@ -6,15 +6,11 @@
 
 import json
 import sys
+from pathlib import Path
 
-try:
-    import matplotlib
-except ImportError:
-    sys.exit("figure: matplotlib is not installed: ./scripts/install_packages paper, or python3-matplotlib alone")
-matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "sennit"  # the same input makes the same file
-matplotlib.rcParams["svg.fonttype"] = "none"
-import matplotlib.pyplot as plt  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from harness import pictures  # noqa: E402
 
 BARS = (
     ("callback", "callbacks, no coroutine", "tab:blue"),
@@ -67,13 +63,14 @@ def draw_stacks(axes, values):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
+    plt = pictures.plotting("figure")
     values = read(sys.argv[1])
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 3.4), width_ratios=(2, 1), layout="constrained")
     draw_square(left, values)
     draw_stacks(right, values)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(sys.argv[2], metadata={"Date": None})
+    pictures.save(figure, sys.argv[2])
 
 
 if __name__ == "__main__":

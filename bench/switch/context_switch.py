@@ -6,14 +6,11 @@ scheduler as the workload `switch` has it, with one as `yield` has it for two th
 """
 
 import argparse
-import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-RUNNER = Path(__file__).resolve().parents[1] / "run_bench.py"
-sys.path.insert(0, str(RUNNER.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import runner  # noqa: E402
 from harness.text_table import markdown  # noqa: E402
 
 PEERS = ("libst", "liblwp", "libpth", "pthread")
@@ -60,20 +57,10 @@ def main():
     parser.add_argument("--build-dir", metavar="DIR", help="where CMake built the programs (default: build/release)")
     parser.add_argument("--lwp", metavar="DIR", help="the folder of LWP: lib-src/lwp of the Coda File System's sources")
     options = parser.parse_args()
-    command = [sys.executable, RUNNER, "switch", "yield", "--peers", ",".join(PEERS), "--workers", "1",
-               "--set", "fibers=2"]
-    command += ["--quick", "--rounds", "1", "--seconds", "0.001"] if options.quick else []
-    command += ["--build-dir", options.build_dir] if options.build_dir else []
-    command += ["--lwp", options.lwp] if options.lwp else []
-    with tempfile.NamedTemporaryFile(prefix="sennit_switch_", suffix=".json") as file:
-        ran = subprocess.run([*command, "--json", file.name], stdout=subprocess.PIPE, text=True, check=False)
-        if ran.returncode != 0:
-            sys.exit(ran.stdout + "context-switch: nothing to make a table of")
-        measured = json.loads(Path(file.name).read_text(encoding="utf-8"))
-    about = measured["machine"]
-    print(f"{about['cpu']}, Linux {about['kernel']}; commit {about['commit']}; the least of {about['rounds']} rounds"
-          f"{'; --quick: too little work to say anything' if options.quick else ''}\n")
-    print("\n".join(table(measured["results"])))
+    document = runner.measured("switch", "yield", "--peers", ",".join(PEERS), "--workers", "1", "--set", "fibers=2",
+                               quick=options.quick, build_dir=options.build_dir, lwp=options.lwp)
+    print(f"{runner.about(document, options.quick)}\n")
+    print("\n".join(table(document["results"])))
 
 
 if __name__ == "__main__":
