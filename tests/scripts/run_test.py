@@ -82,6 +82,18 @@ class Run(unittest.TestCase):
                          ["== packages", "install_packages build bench", "== build",
                           "build release --target bench_switch bench_yield", "table --quick"])
 
+    def test_the_tables_of_libraries_of_the_ring_and_of_sysbench(self):
+        for name, program, groups, targets in (
+                ("libraries", "libraries", "build bench",
+                 "bench_sysbench bench_queue bench_sort bench_fib bench_threadring"),
+                ("ring", "token_ring", "build bench paper", "bench_threadring"),
+                ("sysbench", "debian_sysbench", "build bench", "bench_sysbench")):
+            self.program(f"bench/tables/{program}.py", 'import sys\nprint("table", *sys.argv[1:], flush=True)\n')
+            self.assertEqual(self.run_verb("tables", name, "--quick")[1],
+                             ["== packages", f"install_packages {groups}", "== build",
+                              f"build release --target {targets}", "table --quick"])
+            self.assertEqual(self.run_verb("tables", name, "--help")[1], ["table --help"])
+
     def test_help_names_each_verb(self):
         verbs = re.findall(r"^  ([a-z-]+)\)", RUN.read_text(encoding="utf-8"), re.MULTILINE)
         self.assertIn("serve", verbs)
