@@ -98,6 +98,11 @@ std::size_t install_many(const guard_row&, std::size_t) noexcept {
 
 }  // namespace
 
+std::size_t kernel_page_size() noexcept {
+  const std::size_t assumed = assumed_kernel_page.load(std::memory_order_relaxed);
+  return assumed != 0 ? assumed : static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
 std::size_t install_guards(guarded_mapping& in, const guard_row& row, std::size_t count) noexcept {
   if (count > 1 && !in.split && guards.load(std::memory_order_relaxed) == guard_method::marked)
     if (const std::size_t made = install_many(row, count); made != 0)

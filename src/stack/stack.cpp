@@ -174,10 +174,12 @@ bool is_populated(char* page) noexcept {
 }
 
 stack_slab* new_slab(size_class& sizes, std::size_t wanted) {
-  const std::size_t size = sizes.shape.size();
-  const bool small = size < page_size;
-  const std::size_t lead = small ? page_size : 0;
-  const std::size_t guard = small ? 0 : sizes.shape.guard();
+  const std::size_t page = kernel_page_size();
+  const auto whole_pages = [page](std::size_t bytes) { return (bytes + page - 1) / page * page; };
+  const bool small = sizes.shape.size() < page_size;
+  const std::size_t size = small ? sizes.shape.size() : whole_pages(sizes.shape.size());
+  const std::size_t lead = small ? page : 0;
+  const std::size_t guard = small ? 0 : whole_pages(sizes.shape.guard());
   const std::size_t stride = size + guard;
   int error = ENOMEM;
   std::size_t count = std::max<std::size_t>(1, std::min(wanted, largest_slab_bytes / stride));
@@ -192,9 +194,8 @@ stack_slab* new_slab(size_class& sizes, std::size_t wanted) {
     std::unique_ptr<stack_slab> slab = describe_slab(count);
     if (slab != nullptr)
       slab->mapping.populated = is_populated(static_cast<char*>(base));
-    const bool guarded =
-        slab != nullptr &&
-        (!small || install_guards(slab->mapping, {static_cast<char*>(base), page_size}, 1) != 0);
+    const bool guarded = slab != nullptr &&
+                         (!small || install_guards(slab->mapping, {static_cast<char*>(base), lead}, 1) != 0);
     if (!guarded) {
       ::munmap(base, bytes);
       if (slab != nullptr)
@@ -420,7 +421,7 @@ bool stack_trim_below(const stack_memory& memory, const void* used) noexcept {
   if (stack_has_seal(memory))
     return false;
   const auto bytes = static_cast<std::size_t>(static_cast<const char*>(used) - memory.low);
-  return ::madvise(memory.low, bytes & ~(page_size - 1), MADV_DONTNEED) == 0;
+  return ::madvise(memory.low, bytes & ~(kernel_page_size() - 1), MADV_DONTNEED) == 0;
 }
 
 void stack_name(const stack_memory& memory, stack_record* record) noexcept {

@@ -13,6 +13,7 @@
 #include "sennit/detail/stack/sanitizer.hpp"
 #include "sennit/detail/stack/stack.hpp"
 #include "sennit/stacks.hpp"
+#include "stack/guard.hpp"
 
 namespace sennit::inline v0_1 {
 
@@ -52,7 +53,7 @@ SENNIT_UNSANITIZED copied_name name_of(const stack_record& record) noexcept {
 }
 
 char* page_of(char* address) noexcept {
-  return address - reinterpret_cast<std::uintptr_t>(address) % page_size;
+  return address - reinterpret_cast<std::uintptr_t>(address) % kernel_page_size();
 }
 
 void add(std::map<usage_key, stack_usage>& to, const char* kind, const char* name, std::size_t size,
@@ -69,18 +70,19 @@ void add(std::map<usage_key, stack_usage>& to, const char* kind, const char* nam
 
 std::size_t stack_depth(const stack_memory& memory, const stack_record& record) noexcept {
   constexpr std::size_t at_once = 256;
+  const std::size_t page_bytes = kernel_page_size();
   constexpr std::uintptr_t above_record = 64;  // the frame that it is a part of; then comes the colour
   const auto top = reinterpret_cast<std::uintptr_t>(&record + 1) + above_record;
   const auto highest = reinterpret_cast<std::uintptr_t>(memory.high());
   char* const low = memory.low + (stack_has_seal(memory) ? stack_seal_size : 0);
   std::array<unsigned char, at_once> present;
   for (char* page = page_of(low); page < memory.high();) {
-    const std::size_t left = static_cast<std::size_t>(memory.high() - page + page_size - 1) / page_size;
+    const std::size_t left = static_cast<std::size_t>(memory.high() - page + page_bytes - 1) / page_bytes;
     const std::size_t count = std::min(left, at_once);
-    if (::mincore(page, count * page_size, present.data()) != 0)
+    if (::mincore(page, count * page_bytes, present.data()) != 0)
       present.fill(1);
-    for (std::size_t i = 0; i < count; ++i, page += page_size) {
-      char* const end = std::min(page + page_size, memory.high());
+    for (std::size_t i = 0; i < count; ++i, page += page_bytes) {
+      char* const end = std::min(page + page_bytes, memory.high());
       const char* const written = (present[i] & 1) != 0 ? first_written(std::max(page, low), end) : end;
       if (written != end)
         return (top - 1 < highest ? top : highest) - reinterpret_cast<std::uintptr_t>(written);

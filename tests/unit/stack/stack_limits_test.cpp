@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "stack/guard.hpp"
 #include "stacks.hpp"
 #include "support/child.hpp"
 #include "support/process.hpp"
@@ -132,6 +133,34 @@ TEST(Stack, GuardsHaveTheSizeThatWasAskedFor) {
     });
     EXPECT_TRUE(result.exited(0)) << result;
   }
+}
+
+// As on most kernels for PowerPC 64: a guard that is smaller than a page, or does not begin with one, is
+// none.
+TEST(Stack, ConsistsOfWholePagesOfTheKernel) {
+  const auto result = in_child([] {
+    constexpr std::size_t page = 65536;
+    assumed_kernel_page = page;
+    held_stacks held;
+    for (const std::size_t size : {std::size_t{4096}, std::size_t{16384}, default_stack_size, 4 * page})
+      for (const std::size_t guard : {std::size_t{4096}, page, page + 4096}) {
+        const stack_shape shape = stack_shape_of(size | small_stack_mark, guard);
+        char* const first = held.take(shape).low;
+        for (int i = 0; i < 3; ++i) {
+          const stack_memory& memory = held.take(shape);
+          EXPECT_EQ(memory.size, std::max(size, page));
+          EXPECT_EQ(static_cast<std::size_t>(memory.low - first) % page, 0u);
+          expect_guarded(memory, guard <= page ? page : 2 * page);
+        }
+      }
+    const stack_memory memory = held.take(4 * page);
+    std::memset(memory.low, 0x5a, memory.size);
+    EXPECT_TRUE(stack_trim_below(memory, memory.low + 2 * page - 1));
+    EXPECT_EQ(memory.low[page - 1], 0);
+    EXPECT_EQ(memory.low[page], 0x5a);
+    EXPECT_EQ(held.take(1024).size, 1024u);
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
 }
 
 // Guards are made for several stacks at once, where the kernel can.
