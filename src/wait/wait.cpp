@@ -27,7 +27,7 @@ void sleep_while(std::atomic<claim_state>& word, claim_state expected, time_poin
   const auto since = deadline.time_since_epoch();
   if (deadline != never && since.count() > 0) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-    until = {seconds.count(), (since - seconds).count()};
+    until = {static_cast<std::time_t>(seconds.count()), static_cast<long>((since - seconds).count())};
   }
   futex_wait(word, expected, deadline == never ? nullptr : &until);
 }

@@ -37,7 +37,10 @@ struct __attribute__((may_alias)) sennit_worker_front {
   struct sennit_fiber_front* current;
   struct sennit_fiber_front* tail;
   struct sennit_fiber_front* next_slot; /* if not null, the next in the ring does not run next */
-  uintptr_t rest_of_queue[4];
+  struct {
+    void* none;
+    unsigned counts[5];
+  } rest_of_queue;
   unsigned until_poll; /* while the runtime ends it is 1 */
 };
 
