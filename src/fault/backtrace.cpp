@@ -138,24 +138,42 @@ SENNIT_UNSANITIZED interrupted_frame frame_interrupted(const void* ucontext) noe
   return search.found;
 }
 
-std::uintptr_t interrupted_pc([[maybe_unused]] const void* context) noexcept {
+namespace {
+
+// Where a signal interrupted its thread.
+struct interruption {
+  std::uintptr_t pc = 0;
+  std::uintptr_t stack_pointer = 0;
+};
+
+interruption interruption_of([[maybe_unused]] const void* context) noexcept {
+  [[maybe_unused]] const auto at = [](auto word) { return static_cast<std::uintptr_t>(word); };
+  [[maybe_unused]] const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  return {at(machine.gregs[REG_RIP]), at(machine.gregs[REG_RSP])};
 #elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+  return {at(machine.pc), at(machine.sp)};
+#elif defined(__riscv)
+  return {at(machine.__gregs[REG_PC]), at(machine.__gregs[REG_SP])};
+#elif defined(__powerpc64__)
+  return {at(machine.gp_regs[32]), at(machine.gp_regs[1])};  // the first is PT_NIP
+#elif defined(__s390x__)
+  return {at(machine.psw.addr), at(machine.gregs[15])};
+#elif defined(__arm__)
+  return {at(machine.arm_pc), at(machine.arm_sp)};
 #else
-  return 0;
+  return {};
 #endif
 }
 
-std::uintptr_t interrupted_stack_pointer([[maybe_unused]] const void* context) noexcept {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
-#elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
-#else
-  return 0;
-#endif
+}  // namespace
+
+std::uintptr_t interrupted_pc(const void* context) noexcept {
+  return interruption_of(context).pc;
+}
+
+std::uintptr_t interrupted_stack_pointer(const void* context) noexcept {
+  return interruption_of(context).stack_pointer;
 }
 
 bool on_large_stack(void (*function)(void* argument), void* argument) noexcept {

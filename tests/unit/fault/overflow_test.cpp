@@ -31,8 +31,7 @@ using support::say;
 volatile int* volatile null_pointer = nullptr;
 
 // Whether there are tables by which the frame of a fault is found; sanitizers' reports end the process first.
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(SENNIT_SANITIZED) && \
-    !defined(SENNIT_BACKEND_PORTABLE)
+#if !defined(SENNIT_SANITIZED) && !defined(SENNIT_BACKEND_PORTABLE)
 constexpr bool knows_frames = true;
 #else
 constexpr bool knows_frames = false;
