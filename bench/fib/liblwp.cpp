@@ -3,11 +3,12 @@
 #include "fib.hpp"
 
 int main(int argc, char** argv) {
+  constexpr long most = 14;  // every signal looks at all waiting threads
   using library = bench::lwp_idiom;
-  bench::program program(argc, argv, library::version(), "n = 14 (quick: 10), 64 KiB stacks",
+  bench::program program(argc, argv, library::version(), "n = 14 (quick: 10, at most 14), 64 KiB stacks",
                          bench::fib_parameters(14, 10));
   program.require_one_worker("LWP has one kernel thread");
 
   const auto fib = bench::fib_by_fibers<library>::of;
-  library::run([&] { bench::measure_fib(program, "lwp", fib); });
+  library::run([&] { bench::measure_fib(program, "lwp", fib, most); });
 }
