@@ -23,7 +23,7 @@ namespace bench {
 
 /// The parameters every program of this workload takes.
 inline std::vector<parameter> sysbench_parameters() {
-  return {{"fibers", {64}, {8}}, {"yields", {1000}, {10}}, {"loops", {10'000, 0}, {10, 0}}};
+  return {{"fibers", {8}, {8}}, {"yields", {1000}, {10}}, {"loops", {10'000, 0}, {10, 0}}};
 }
 
 /// A mutex and how often it was locked, as far from the next one as in sysbench.

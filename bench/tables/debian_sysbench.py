@@ -67,7 +67,7 @@ def compare(test, cpus, options, program):
 def main():
     parser = argparse.ArgumentParser(prog="./run tables sysbench", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="short runs: to see that it works")
-    parser.add_argument("--fibers", type=int, default=64, metavar="N", help="threads (default: 64)")
+    parser.add_argument("--fibers", type=int, default=8, metavar="N", help="threads (default: 8)")
     parser.add_argument("--locks", type=int, default=LOCKS, metavar="N",
                         help=f"locks of one event of the test mutex (default: {LOCKS:,})")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="runs of each (default: 3)")
@@ -76,7 +76,7 @@ def main():
                         help="where CMake built the programs (default: build/release)")
     options = parser.parse_args()
     if options.quick:
-        options.fibers, options.locks, options.rounds, options.seconds = 8, 500, 1, 0.01
+        options.fibers, options.locks, options.rounds, options.seconds = 4, 500, 1, 0.01
     if shutil.which("sysbench") is None:
         sys.exit("sysbench: it is not installed: ./scripts/install_packages bench")
     program = options.build_dir / "bench" / "bench_sysbench_pthread"
