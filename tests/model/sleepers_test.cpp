@@ -57,8 +57,10 @@ TEST(sleepers, each_order_matters) {
   const model::weakened w =
       model::weaken_each("sleepers, 2 workers", "sleepers.hpp", {}, workers_and_makers(2, 1, looks::again));
   EXPECT_FALSE(w.correct.failed) << w.correct;
-  EXPECT_EQ(w.tried, 2U);
-  EXPECT_EQ(w.survivors, std::vector<std::string>{});
+  EXPECT_EQ(w.tried, 3U);
+  // mark_awake(): here no operation comes after a later one of its thread. tests/weak_memory/sleepers.cpp
+  // needs it.
+  EXPECT_EQ(w.survivors, std::vector<std::string>{"update: acquire -> relaxed"});
 }
 
 TEST(sleepers, a_lost_wake_is_found) {

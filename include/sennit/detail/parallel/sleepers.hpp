@@ -26,7 +26,9 @@ public:
     asleep_.fetch_or(bit(number), std::memory_order_relaxed);
     Memory::heavy_fence();
   }
-  void mark_awake(unsigned number) noexcept { asleep_.fetch_and(~bit(number), std::memory_order_relaxed); }
+  // It acquires so that it comes before whatever the worker does next. Otherwise, another thread could see
+  // that the worker has taken a piece of work, and still choose it to be woken for the next one.
+  void mark_awake(unsigned number) noexcept { asleep_.fetch_and(~bit(number), std::memory_order_acquire); }
 
   // Called by any thread after it has published work. Returns whether choose() may find a sleeper.
   bool any() const noexcept {
