@@ -2,7 +2,8 @@
 """Compares the Pthreads row of the workload sysbench with Debian's sysbench. Prints a Markdown table.
 
 Run by ./run tables sysbench: events per second of both on the same parameters, the most of all rounds, in which they
-take turns. The row is right if the ratio is about 1.
+take turns. The row is right if the ratio is about 1. On a machine with other work, use short runs and many rounds:
+--locks 500 --events 2 --rounds 100.
 """
 
 import argparse
@@ -48,35 +49,35 @@ def run(cpus, *command):
 
 
 def compare(test, cpus, options, program):
-    """(sysbench's events per second, ours), the most of all rounds."""
-    theirs, ours = [], []
-    for _ in range(options.rounds):
-        if test == "threads":
-            words = (f"--thread-yields={YIELDS}", "--thread-locks=8", f"--time={max(1, round(options.seconds))}", "--events=0")
-            only, operations = f"yields={YIELDS}", YIELDS
-        else:
-            words = ("--mutex-num=4096", f"--mutex-locks={options.locks}", f"--mutex-loops={LOOPS}")
-            only, operations = f"loops={LOOPS}", options.locks
-        theirs.append(sysbench_rate(run(cpus, "sysbench", test, f"--threads={options.fibers}", *words, "run")))
-        ours.append(row_rate(run(cpus, program, "--workers", cpus, "--seconds", options.seconds, "--fibers", options.fibers,
-                                 "--yields", YIELDS, "--loops", LOOPS,
-                                 "--only", f"test={test},fibers={options.fibers},{only}"), operations))
-    return max(theirs), max(ours)
+    """(sysbench's events per second, ours), the most of all rounds. Both do as much in a run."""
+    n = options.fibers
+    if test == "threads":
+        words = (f"--thread-yields={YIELDS}", "--thread-locks=8", "--time=0", f"--events={n * options.events}")
+        only, operations, count = f"yields={YIELDS}", YIELDS, options.events
+    else:
+        words = ("--mutex-num=4096", f"--mutex-locks={options.locks}", f"--mutex-loops={LOOPS}")
+        only, operations, count = f"loops={LOOPS}", options.locks, options.locks
+    theirs = ("sysbench", test, f"--threads={n}", *words, "run")
+    ours = (program, "--workers", cpus, "--fibers", n, "--yields", YIELDS, "--loops", LOOPS, "--count", count,
+            "--only", f"test={test},fibers={n},{only}")
+    rates = [(sysbench_rate(run(cpus, *theirs)), row_rate(run(cpus, *ours), operations)) for _ in range(options.rounds)]
+    return tuple(map(max, zip(*rates)))
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run tables sysbench", description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(prog="./run tables sysbench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short runs: to see that it works")
     parser.add_argument("--fibers", type=int, default=8, metavar="N", help="threads (default: 8)")
     parser.add_argument("--locks", type=int, default=LOCKS, metavar="N",
                         help=f"locks of one event of the test mutex (default: {LOCKS:,})")
+    parser.add_argument("--events", type=int, default=100, metavar="N",
+                        help="events of the test threads, for each thread (default: 100)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="runs of each (default: 3)")
-    parser.add_argument("--seconds", type=float, default=2, metavar="S", help="time of one measurement (default: 2)")
     parser.add_argument("--build-dir", type=Path, default=BENCH.parent / "build" / "release", metavar="DIR",
                         help="where CMake built the programs (default: build/release)")
     options = parser.parse_args()
     if options.quick:
-        options.fibers, options.locks, options.rounds, options.seconds = 4, 500, 1, 0.01
+        options.fibers, options.locks, options.events, options.rounds = 4, 500, 1, 1
     if shutil.which("sysbench") is None:
         sys.exit("sysbench: it is not installed: ./scripts/install_packages bench")
     program = options.build_dir / "bench" / "bench_sysbench_pthread"
