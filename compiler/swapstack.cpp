@@ -31,21 +31,25 @@ cl::opt<bool> direct(
     "sennit-swapstack-direct", cl::init(true), cl::Hidden,
     cl::desc("Enter new contexts of known functions by a direct jump; off: to compare with"));
 
-constexpr unsigned most_words = 4;
+constexpr unsigned few_words = 4;  // in registers that a C function gets its arguments in
+constexpr unsigned most_words = 8;
 
 // As include/sennit/detail/arch/x86_64.h draws it.
 constexpr int record_size = 152;
 constexpr int record_frame = 8;
 constexpr int record_base = 16;
 constexpr StringLiteral root = "sennit_enter_root";
+constexpr StringLiteral root8 = "sennit_enter_root8";
 
-enum class verb : std::uint8_t { none, newstack, swapstack, swapstack_raw };
+enum class verb : std::uint8_t { none, newstack, newstack8, swapstack, swapstack_raw };
 
 verb verb_of(const Function& function) {
   const StringRef name = function.getName().ltrim('\1');
   const StringRef stem = name.substr(0, name.find('.', StringRef("sennit.").size()));
   if (stem == "sennit.newstack")
     return verb::newstack;
+  if (stem == "sennit.newstack8")
+    return verb::newstack8;
   if (stem == "sennit.swapstack")
     return verb::swapstack;
   if (stem == "sennit.swapstack_raw")
@@ -119,7 +123,7 @@ Value* part_of_record(IRBuilder<>& builder, Value* record, int offset) {
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), record, static_cast<std::uint64_t>(offset));
 }
 
-Value* expand_newstack(IRBuilder<>& builder, CallInst& call) {
+Value* expand_newstack(IRBuilder<>& builder, CallInst& call, StringRef first) {
   Module& module = *call.getModule();
   auto* enters = FunctionType::get(builder.getVoidTy(), false);
   Value* record = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call.getArgOperand(0),
@@ -127,39 +131,46 @@ Value* expand_newstack(IRBuilder<>& builder, CallInst& call) {
   const auto store = [&](Value* value, int offset) {
     builder.CreateAlignedStore(value, part_of_record(builder, record, offset), Align(8));
   };
-  store(module.getOrInsertFunction(root, enters).getCallee(), 0);
+  store(module.getOrInsertFunction(first, enters).getCallee(), 0);
   store(ConstantInt::get(builder.getInt64Ty(), 0), record_frame);
   store(call.getArgOperand(1), record_base);
   return record;
 }
 
 // What the first step leaves for the last: the target, its resume address, its rbx or entry function, words.
+// The number of words that are received, four or eight, and that of those that are sent are in the name.
 constexpr StringLiteral switching = "sennit.switching.";
 constexpr StringLiteral switching_raw = "sennit.switching_raw.";
 
-StructType* switched(LLVMContext& context) {
-  Type* word = Type::getInt64Ty(context);
-  return StructType::get(context, {PointerType::get(context, 0), word, word, word, word});
+SmallVector<Type*, 2 + most_words> pointers_and_words(LLVMContext& context, unsigned pointers,
+                                                      unsigned words) {
+  SmallVector<Type*, 2 + most_words> types(pointers, PointerType::get(context, 0));
+  types.append(words, Type::getInt64Ty(context));
+  return types;
 }
 
 Value* expand_swapstack(IRBuilder<>& builder, CallInst& call, const signature& types, bool raw) {
   Type* pointer = builder.getPtrTy();
   const unsigned first = types.in_memory ? 1 : 0;
+  const std::size_t received_words = types.received == nullptr ? 0 : types.received->getNumElements() - 1;
+  const unsigned received_at_most =
+      std::max(types.sent.size(), received_words) <= few_words ? few_words : most_words;
   Value* target = call.getArgOperand(first);
-  SmallVector<Value*, 7> arguments{target};
+  SmallVector<Value*, 3 + most_words> arguments{target};
   for (const int offset : {0, record_base})
     arguments.push_back(
         builder.CreateAlignedLoad(pointer, part_of_record(builder, target, offset), Align(8)));
   for (unsigned i = 0; i < types.sent.size(); ++i)
     arguments.push_back(as_word(builder, call.getArgOperand(first + 1 + i)));
-  SmallVector<Type*, 7> parameters;
+  SmallVector<Type*, 3 + most_words> parameters;
   for (Value* each : arguments)
     parameters.push_back(each->getType());
-  const std::string name = ((raw ? switching_raw : switching) + Twine(types.sent.size())).str();
-  CallInst* made =
-      builder.CreateCall(call.getModule()->getOrInsertFunction(
-                             name, FunctionType::get(switched(call.getContext()), parameters, false)),
-                         arguments);
+  const std::string name =
+      ((raw ? switching_raw : switching) + Twine(received_at_most) + "." + Twine(types.sent.size())).str();
+  auto* result =
+      StructType::get(call.getContext(), pointers_and_words(call.getContext(), 1, received_at_most));
+  CallInst* made = builder.CreateCall(
+      call.getModule()->getOrInsertFunction(name, FunctionType::get(result, parameters, false)), arguments);
   made->setDoesNotThrow();
   // Two that end two branches stay two: each is resumed where its branch goes on (swapstack_code.cpp).
   made->addFnAttr(Attribute::NoMerge);
@@ -183,7 +194,7 @@ Value* expand_swapstack(IRBuilder<>& builder, CallInst& call, const signature& t
 std::string wrong_with(const CallBase& call, StringRef name, verb asked) {
   const Function& caller = *call.getFunction();
   const FunctionType& type = *call.getFunctionType();
-  if (asked == verb::newstack) {
+  if (asked == verb::newstack || asked == verb::newstack8) {
     if (type.getNumParams() != 2 || type.isVarArg() || !type.getParamType(0)->isPointerTy() ||
         !type.getParamType(1)->isPointerTy() || !type.getReturnType()->isPointerTy())
       return (name + " wants a ptr (the stack's top) and a ptr (the entry function), and returns a ptr")
@@ -192,8 +203,8 @@ std::string wrong_with(const CallBase& call, StringRef name, verb asked) {
   }
   if (!signature_of(call))
     return (name +
-            " wants a ptr (the context) and at most four values, and returns a ptr or a struct of a ptr "
-            "and at most four; values are pointers, float, double or integers of at most 64 bits")
+            " wants a ptr (the context) and at most eight values, and returns a ptr or a struct of a ptr "
+            "and at most eight; values are pointers, float, double or integers of at most 64 bits")
         .str();
   if (caller.hasFnAttribute(Attribute::SafeStack) || caller.hasFnAttribute(Attribute::ShadowCallStack))
     return (name + " does not switch SafeStack's or the shadow call stack's own stack").str();
@@ -222,9 +233,10 @@ void expand(CallBase& given, StringRef name, verb asked) {
   } else {
     IRBuilder<> builder(call);
     ++switches_expanded;
-    result = asked == verb::newstack
-                 ? expand_newstack(builder, *call)
-                 : expand_swapstack(builder, *call, *signature_of(*call), asked == verb::swapstack_raw);
+    if (asked == verb::newstack || asked == verb::newstack8)
+      result = expand_newstack(builder, *call, asked == verb::newstack ? root : root8);
+    else
+      result = expand_swapstack(builder, *call, *signature_of(*call), asked == verb::swapstack_raw);
   }
   if (result != nullptr)
     call->replaceAllUsesWith(result);
@@ -317,14 +329,20 @@ std::string assembly(bool raw, bool landings_are_marked, const destination& to, 
   return code;
 }
 
-std::string constraints(unsigned words, bool known) {
-  std::string text = "={rax},={rdi},={rsi},={rdx},={rcx},={r8},{rax}";
-  const char* const registers[most_words] = {",{rsi}", ",{rdx}", ",{rcx}", ",{r8}"};
-  for (unsigned i = 0; i < words; ++i)
-    text += registers[i];
+std::string constraints(unsigned received, unsigned sent, bool known) {
+  constexpr StringLiteral registers[most_words] = {"{rsi}", "{rdx}", "{rcx}", "{r8}",
+                                                   "{r12}", "{r13}", "{r14}", "{r15}"};
+  std::string text = "={rax},={rdi}";
+  for (unsigned i = 0; i < received; ++i)
+    text += (",=" + registers[i]).str();
+  text += ",{rax}";
+  for (unsigned i = 0; i < sent; ++i)
+    text += ("," + registers[i]).str();
   if (known)
     text += ",s";
-  text += ",~{rbx},~{rbp},~{r9},~{r10},~{r11},~{r12},~{r13},~{r14},~{r15}";
+  for (unsigned i = received; i < most_words; ++i)
+    text += (",~" + registers[i]).str();
+  text += ",~{rbx},~{rbp},~{r9},~{r10},~{r11}";
   for (unsigned i = 0; i < 32; ++i)
     text += ",~{xmm" + std::to_string(i) + "}";
   for (unsigned i = 0; i < 8; ++i)
@@ -337,8 +355,6 @@ std::string constraints(unsigned words, bool known) {
 
 void lower(CallInst& call, bool raw, FunctionAnalysisManager& analyses) {
   IRBuilder<> builder(&call);
-  Type* pointer = builder.getPtrTy();
-  Type* word = builder.getInt64Ty();
   const destination to = destination_of(call);
   if (to.function != nullptr) {
     ++switches_direct;
@@ -347,24 +363,27 @@ void lower(CallInst& call, bool raw, FunctionAnalysisManager& analyses) {
              << "the switch jumps to " << ore::NV("Function", to.function);
     });
   }
-  const unsigned words = call.arg_size() - 3;
-  SmallVector<Value*, 6> arguments{call.getArgOperand(0)};
-  for (unsigned i = 0; i < words; ++i)
+  const unsigned sent = call.arg_size() - 3;
+  const unsigned received = cast<StructType>(call.getType())->getNumElements() - 1;
+  SmallVector<Value*, 2 + most_words> arguments{call.getArgOperand(0)};
+  for (unsigned i = 0; i < sent; ++i)
     arguments.push_back(call.getArgOperand(3 + i));
   if (to.function != nullptr)
     arguments.push_back(to.function);
-  SmallVector<Type*, 6> parameters;
+  SmallVector<Type*, 2 + most_words> parameters;
   for (Value* each : arguments)
     parameters.push_back(each->getType());
   const auto* landings =
       mdconst::dyn_extract_or_null<ConstantInt>(call.getModule()->getModuleFlag("cf-protection-branch"));
   const bool marked = landings != nullptr && !landings->isZero();
-  constexpr unsigned results = 6;
+  const unsigned results = 2 + received;
   auto* type = FunctionType::get(
-      StructType::get(call.getContext(), {pointer, pointer, word, word, word, word}), parameters, false);
-  CallInst* code = builder.CreateCall(InlineAsm::get(type, assembly(raw, marked, to, results + 1 + words),
-                                                     constraints(words, to.function != nullptr), true),
-                                      arguments);
+      StructType::get(call.getContext(), pointers_and_words(call.getContext(), 2, received)), parameters,
+      false);
+  CallInst* code =
+      builder.CreateCall(InlineAsm::get(type, assembly(raw, marked, to, results + 1 + sent),
+                                        constraints(received, sent, to.function != nullptr), true),
+                         arguments);
   code->setDoesNotThrow();
   code->setDebugLoc(call.getDebugLoc());
   Value* result = PoisonValue::get(call.getType());

@@ -43,7 +43,7 @@ ONLY_SCHEDULED = {
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("switch", "one way between two contexts", apart=("live10", "value4"), cannot=ONLY_SCHEDULED),
+        Workload("switch", "one way between two contexts", apart=("live10", "value4", "words"), cannot=ONLY_SCHEDULED),
         Workload("create", "create, run and destroy a coroutine", cannot=ONLY_SCHEDULED),
         Workload("mctx", "make a machine context, or switch to one", parameters=("work",), fixed=("work",),
                  cannot=ONLY_SCHEDULED),

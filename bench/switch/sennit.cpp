@@ -3,12 +3,15 @@
 // and nothing else.
 #include "switch.hpp"
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 
 #include "../peers/sennit.hpp"
 #include "sennit/detail/arch/context.h"
 #include "sennit/detail/arch/signalstack_backend.h"
 #include "sennit/detail/arch/ucontext_backend.h"
+#include "sennit/swapstack.h"
 
 namespace {
 
@@ -110,6 +113,114 @@ void measure_values(bench::program& program) {
   });
 }
 
+// Eight words each way, as `value4`.
+struct eight_values {
+  std::uint64_t a, b, c, d, e, f, g, h;
+};
+
+BENCH_INLINE eight_values advance(const eight_values& got) {
+  return {got.a + 1, got.b + 1, got.c + 1, got.d + 1, got.e, got.f, got.g, got.h};
+}
+
+void with_eight_values(sennit_context from, eight_values values) noexcept {
+  for (;;) {
+    const auto got = sennit::swapstack<eight_values(eight_values)>(from, advance(values));
+    from = got.from;
+    values = got.value;
+  }
+}
+
+void measure_eight_values(bench::program& program) {
+  auto* const own = new stack;
+  sennit_context other = sennit::newstack<with_eight_values>(own->top());
+  program.measure("value8", {}, "switch", 2, [&](std::uint64_t count) {
+    eight_values values = {0, bench::opaque(std::uint64_t{1}), 2, 3, 4, 5,
+                           6, bench::opaque(std::uint64_t{7})};
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto got = sennit::swapstack<eight_values(eight_values)>(other, values);
+      other = got.from;
+      values = advance(got.value);
+    }
+    bench::require(values.a == 2 * count && values.d == 2 * count + 3 && values.h == 7,
+                   "values were lost in a switch");
+  });
+}
+
+// `N` words each way, more than go in registers: each side sends one object, and reads what it receives.
+template <std::size_t N>
+struct words {
+  std::uint64_t each[N];
+};
+
+template <std::size_t N>
+void sends_words(sennit_context from, words<N> received) noexcept {
+  words<N> sent = received;
+  for (std::uint64_t first = received.each[0];;) {
+    sent.each[0] = first + 1;
+    const auto got = sennit::swapstack<words<N>(words<N>)>(from, sent);
+    from = got.from;
+    first = got.value.each[0];
+    bench::consume(got.value.each[N - 1]);
+  }
+}
+
+template <std::size_t N>
+void measure_words(bench::program& program, const char* variant) {
+  auto* const own = new stack;
+  sennit_context other = sennit::newstack<sends_words<N>>(own->top());
+  program.measure(variant, {}, "switch", 2, [&](std::uint64_t count) {
+    words<N> sent = {};
+    sent.each[N - 1] = bench::opaque(std::uint64_t{1});
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto got = sennit::swapstack<words<N>(words<N>)>(other, sent);
+      other = got.from;
+      sent.each[0] = got.value.each[0];
+      bench::consume(got.value.each[N - 1]);
+    }
+    bench::require(sent.each[0] == count, "values were lost in a switch");
+  });
+}
+
+// The same by the return area of the paper's section 3.2: a side that suspends itself has room for what it
+// will receive, and passes its address. The other side writes the values there.
+template <std::size_t N>
+void sends_words_to_area(sennit_context from, std::uintptr_t area, std::uintptr_t first_area, std::uintptr_t,
+                         std::uintptr_t) noexcept {
+  words<N> received;
+  std::memcpy(&received, reinterpret_cast<const words<N>*>(first_area), sizeof received);
+  words<N> sent = received;
+  for (std::uint64_t first = received.each[0];;) {
+    sent.each[0] = first + 1;
+    std::memcpy(reinterpret_cast<words<N>*>(area), &sent, sizeof sent);
+    const sennit_transfer4 got =
+        sennit_swapstack4(from, reinterpret_cast<std::uintptr_t>(&received), 0, 0, 0);
+    from = got.from;
+    area = got.value[0];
+    first = received.each[0];
+    bench::consume(received.each[N - 1]);
+  }
+}
+
+template <std::size_t N>
+void measure_words_by_area(bench::program& program, const char* variant) {
+  auto* const own = new stack;
+  words<N> received = {};
+  const auto area = reinterpret_cast<std::uintptr_t>(&received);
+  sennit_transfer4 got =
+      sennit_swapstack4(sennit_newstack(own->top(), sends_words_to_area<N>), area, area, 0, 0);
+  program.measure(variant, {}, "switch", 2, [&](std::uint64_t count) {
+    words<N> sent = {};
+    sent.each[N - 1] = bench::opaque(std::uint64_t{1});
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(reinterpret_cast<words<N>*>(got.value[0]), &sent, sizeof sent);
+      got = sennit_swapstack4(got.from, area, 0, 0, 0);
+      sent.each[0] = received.each[0];
+      bench::consume(received.each[N - 1]);
+    }
+    bench::require(sent.each[0] == count, "values were lost in a switch");
+  });
+}
+
 void measure_floor([[maybe_unused]] bench::program& program) {
 #if defined(__x86_64__)
   program.measure("floor", {}, "switch", 2, [](std::uint64_t count) {
@@ -150,5 +261,12 @@ int main(int argc, char** argv) {
   measure_ten_values<shipped>(program, "live10");
   measure_ten_values<out_of_line>(program, "live10-outofline");
   measure_values(program);
+  measure_eight_values(program);
+  measure_words<16>(program, "words16");
+  measure_words_by_area<16>(program, "words16-area");
+  measure_words<64>(program, "words64");
+  measure_words_by_area<64>(program, "words64-area");
+  measure_words<512>(program, "words512");
+  measure_words_by_area<512>(program, "words512-area");
   measure_floor(program);
 }

@@ -28,10 +28,10 @@
  *
  * The values that one side passes are those that the other side's switch, or entry function, receives.
  * Nothing checks that both sides name the same types. Values are trivially copyable. Each begins a word of
- * its own; up to four words in all are passed in registers, so that a struct of four longs is passed as four
- * longs are. A context that is passed fewer words than it reads finds arbitrary data in the rest. More than
- * four words stay in the frame of the context that leaves; the one that is resumed copies them from there
- * before anything else. Nothing is allocated.
+ * its own. On x86-64 and AArch64, up to eight words in all are passed in registers, and on other CPUs four,
+ * so that a struct of four longs is passed as four longs are. A context that is passed fewer words than it
+ * reads finds arbitrary data in the rest. More words stay in the frame of the context that leaves; the one
+ * that is resumed copies them from there before anything else. Nothing is allocated.
  *
  * Misuse is not detected here: a handle is an address. To resume one twice, or a context that is running,
  * is undefined. sennit::coroutine and sennit::generator assert it in debug builds, and sennit/mctx.h always
@@ -61,39 +61,116 @@
 extern "C" {
 #endif
 
+/** Private: how many words are passed in registers. */
+#if defined(SENNIT_HAS_SWAPSTACK8)
+#define SENNIT_MOST_WORDS 8
+#else
+#define SENNIT_MOST_WORDS 4
+#endif
+
 /** Private: all forms are built on it. `sent` and `received` below are numbers of words. */
 struct sennit_words {
   sennit_context from; /**< the context that resumed the caller */
-  /** The words that were received. */
-  uintptr_t value0, value1, value2, value3;
+  /** The words that were received; those beyond `received` are not set. */
+  uintptr_t value[SENNIT_MOST_WORDS];
 };
+
+/** Private: copies `size` bytes, at most SENNIT_MOST_WORDS words. Word by word: compilers copy all at once by
+ * vector instructions, whose loads wait for the stores of single words before them. (Not without
+ * optimization: gcc warns of words that are not copied.)
+ */
+SENNIT_ALWAYS_INLINE void sennit_copy_words(void* to, const void* from, size_t size) {
+#if defined(__OPTIMIZE__)
+#define SENNIT_COPY_WORD(i)                                                                \
+  if (size > (i) * sizeof(uintptr_t))                                                      \
+  memcpy((char*)to + (i) * sizeof(uintptr_t), (const char*)from + (i) * sizeof(uintptr_t), \
+         size < ((i) + 1) * sizeof(uintptr_t) ? size - (i) * sizeof(uintptr_t) : sizeof(uintptr_t))
+  SENNIT_COPY_WORD(0);
+  SENNIT_COPY_WORD(1);
+  SENNIT_COPY_WORD(2);
+  SENNIT_COPY_WORD(3);
+  SENNIT_COPY_WORD(4);
+  SENNIT_COPY_WORD(5);
+  SENNIT_COPY_WORD(6);
+  SENNIT_COPY_WORD(7);
+#undef SENNIT_COPY_WORD
+#else
+  memcpy(to, from, size <= 8 * sizeof(uintptr_t) ? size : 0);
+#endif
+}
 
 #if defined(SENNIT_COMPILER_SWAPSTACK) && defined(__x86_64__) && defined(__LP64__) && \
     !defined(SENNIT_BACKEND_PORTABLE)
-#define SENNIT_PRIMITIVE(words) __asm__("sennit.swapstack." #words) __attribute__((nothrow))
-struct sennit_words sennit_primitive0(sennit_context) SENNIT_PRIMITIVE(0);
-struct sennit_words sennit_primitive1(sennit_context, uintptr_t) SENNIT_PRIMITIVE(1);
-struct sennit_words sennit_primitive2(sennit_context, uintptr_t, uintptr_t) SENNIT_PRIMITIVE(2);
-struct sennit_words sennit_primitive3(sennit_context, uintptr_t, uintptr_t, uintptr_t) SENNIT_PRIMITIVE(3);
-struct sennit_words sennit_primitive4(sennit_context, uintptr_t, uintptr_t, uintptr_t, uintptr_t)
-    SENNIT_PRIMITIVE(4);
+struct sennit_primitive_words4 {
+  sennit_context from;
+  uintptr_t value0, value1, value2, value3;
+};
+struct sennit_primitive_words8 {
+  sennit_context from;
+  uintptr_t value0, value1, value2, value3, value4, value5, value6, value7;
+};
+#define SENNIT_PRIMITIVE(received, sent, parameters)                                              \
+  struct sennit_primitive_words##received sennit_primitive##received##_##sent parameters __asm__( \
+      "sennit.swapstack." #received "_" #sent) __attribute__((nothrow))
+SENNIT_PRIMITIVE(4, 0, (sennit_context));
+SENNIT_PRIMITIVE(4, 1, (sennit_context, uintptr_t));
+SENNIT_PRIMITIVE(4, 2, (sennit_context, uintptr_t, uintptr_t));
+SENNIT_PRIMITIVE(4, 3, (sennit_context, uintptr_t, uintptr_t, uintptr_t));
+SENNIT_PRIMITIVE(4, 4, (sennit_context, uintptr_t, uintptr_t, uintptr_t, uintptr_t));
+SENNIT_PRIMITIVE(8, 0, (sennit_context));
+SENNIT_PRIMITIVE(8, 4, (sennit_context, uintptr_t, uintptr_t, uintptr_t, uintptr_t));
+SENNIT_PRIMITIVE(8, 8,
+                 (sennit_context, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                  uintptr_t));
 #undef SENNIT_PRIMITIVE
 
 SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target, const uintptr_t* words,
                                                            size_t sent, size_t received) {
-  (void)received;
-  switch (sent) {
-    case 0:
-      return sennit_primitive0(target);
-    case 1:
-      return sennit_primitive1(target, words[0]);
-    case 2:
-      return sennit_primitive2(target, words[0], words[1]);
-    case 3:
-      return sennit_primitive3(target, words[0], words[1], words[2]);
-    default:
-      return sennit_primitive4(target, words[0], words[1], words[2], words[3]);
+  struct sennit_words got;
+  if (sent <= 4 && received <= 4) {
+    struct sennit_primitive_words4 four;
+    switch (sent) {
+      case 0:
+        four = sennit_primitive4_0(target);
+        break;
+      case 1:
+        four = sennit_primitive4_1(target, words[0]);
+        break;
+      case 2:
+        four = sennit_primitive4_2(target, words[0], words[1]);
+        break;
+      case 3:
+        four = sennit_primitive4_3(target, words[0], words[1], words[2]);
+        break;
+      default:
+        four = sennit_primitive4_4(target, words[0], words[1], words[2], words[3]);
+        break;
+    }
+    got.from = four.from;
+    got.value[0] = four.value0;
+    got.value[1] = four.value1;
+    got.value[2] = four.value2;
+    got.value[3] = four.value3;
+  } else {
+    struct sennit_primitive_words8 eight;
+    if (sent == 0)
+      eight = sennit_primitive8_0(target);
+    else if (sent <= 4)
+      eight = sennit_primitive8_4(target, words[0], words[1], words[2], words[3]);
+    else
+      eight = sennit_primitive8_8(target, words[0], words[1], words[2], words[3], words[4], words[5],
+                                  words[6], words[7]);
+    got.from = eight.from;
+    got.value[0] = eight.value0;
+    got.value[1] = eight.value1;
+    got.value[2] = eight.value2;
+    got.value[3] = eight.value3;
+    got.value[4] = eight.value4;
+    got.value[5] = eight.value5;
+    got.value[6] = eight.value6;
+    got.value[7] = eight.value7;
   }
+  return got;
 }
 #else
 /** Private: passes `sent` words, and receives `received`. */
@@ -103,15 +180,18 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
   if (sent <= 1 && received <= 1) {
     const sennit_transfer one = sennit_swapstack(target, words[0]);
     got.from = one.from;
-    got.value0 = one.value;
-    got.value1 = got.value2 = got.value3 = 0;
+    got.value[0] = one.value;
+  } else if (sent <= 4 && received <= 4) {
+    const sennit_transfer4 four = sennit_swapstack4(target, words[0], words[1], words[2], words[3]);
+    got.from = four.from;
+    sennit_copy_words(got.value, four.value, sizeof four.value);
   } else {
-    const sennit_transfer4 all = sennit_swapstack4(target, words[0], words[1], words[2], words[3]);
-    got.from = all.from;
-    got.value0 = all.value[0];
-    got.value1 = all.value[1];
-    got.value2 = all.value[2];
-    got.value3 = all.value[3];
+#if SENNIT_MOST_WORDS == 8
+    const sennit_transfer8 eight = sennit_swapstack8(target, words[0], words[1], words[2], words[3], words[4],
+                                                     words[5], words[6], words[7]);
+    got.from = eight.from;
+    sennit_copy_words(got.value, eight.value, sizeof eight.value);
+#endif
   }
   return got;
 }
@@ -123,18 +203,29 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
 /** Private: passes the `size` bytes at `value`. */
 SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_value(sennit_context target, const void* value,
                                                            size_t size, size_t received) {
-  uintptr_t words[4] = {0, 0, 0, 0};
+  uintptr_t words[SENNIT_MOST_WORDS] = {0};
   const int fits = size <= sizeof words;
-  memcpy(words, value, fits ? size : 0);
-  if (!fits)
+  if (fits)
+    sennit_copy_words(words, value, size);
+  else
     words[0] = (uintptr_t)value;
   return sennit_swap_words(target, words, fits ? (size + sizeof(uintptr_t) - 1) / sizeof(uintptr_t) : 1,
-                           received <= 4 ? received : 1);
+                           received <= SENNIT_MOST_WORDS ? received : 1);
+}
+
+/** Private: copies a value of `size` bytes that was received as `words`. */
+SENNIT_ALWAYS_INLINE void sennit_take_value(void* value, const uintptr_t words[SENNIT_MOST_WORDS],
+                                            size_t size) {
+  if (size <= SENNIT_MOST_WORDS * sizeof(uintptr_t))
+    sennit_copy_words(value, words, size);
+  else
+    memcpy(value, (const void*)words[0], size);
 }
 
 /** Private: the place of `count` words that were received as `words`. */
-SENNIT_ALWAYS_INLINE const uintptr_t* sennit_words_at(const uintptr_t words[4], size_t count) {
-  return count <= 4 ? words : (const uintptr_t*)words[0];
+SENNIT_ALWAYS_INLINE const uintptr_t* sennit_words_at(const uintptr_t words[SENNIT_MOST_WORDS],
+                                                      size_t count) {
+  return count <= SENNIT_MOST_WORDS ? words : (const uintptr_t*)words[0];
 }
 
 #ifdef __cplusplus
@@ -158,26 +249,50 @@ __extension__ typedef struct {
   } name##_transfer;                                                                                     \
   SENNIT_ALWAYS_INLINE name##_transfer name(sennit_context target, in value) {                           \
     const struct sennit_words got = sennit_swap_value(target, &value, sizeof(in), SENNIT_WORDS_OF(out)); \
-    const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};                      \
     name##_transfer result;                                                                              \
     result.from = got.from;                                                                              \
-    memcpy(&result.value, sennit_words_at(received, SENNIT_WORDS_OF(out)), sizeof(out));                 \
+    sennit_take_value(&result.value, got.value, sizeof(out));                                            \
     return result;                                                                                       \
   }
 
-/** Begins the definition of an entry function for sennit_newstack, whose body has  sennit_context from  and
- * in value.
+/** Private: an entry function that calls `body` with the words that it receives. */
+#define SENNIT_DEFINE_ENTRY(name, in, body, parameters, ...)                 \
+  static __attribute__((unused)) void name parameters {                      \
+    const uintptr_t words[SENNIT_MOST_WORDS] = {__VA_ARGS__};                \
+    in value;                                                                \
+    memcpy(&value, sennit_words_at(words, SENNIT_WORDS_OF(in)), sizeof(in)); \
+    body(from, value);                                                       \
+  }
+#define SENNIT_FOUR_PARAMETERS \
+  sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, uintptr_t value3
+
+/** Begins the definition of an entry, whose body has  sennit_context from  and  in value.  `name` is then a
+ * constant pointer, for sennit_newstack only.
  */
-#define SENNIT_SWAPSTACK_ENTRY(name, in)                                                      \
-  SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value);                       \
-  static void name(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, \
-                   uintptr_t value3) {                                                        \
-    const uintptr_t words[4] = {value0, value1, value2, value3};                              \
-    in value;                                                                                 \
-    memcpy(&value, sennit_words_at(words, SENNIT_WORDS_OF(in)), sizeof(in));                  \
-    name##_body(from, value);                                                                 \
-  }                                                                                           \
+#if defined(SENNIT_HAS_SWAPSTACK8)
+#define SENNIT_TAKES_8(in) (SENNIT_WORDS_OF(in) > 4 && SENNIT_WORDS_OF(in) <= SENNIT_MOST_WORDS)
+#define SENNIT_SWAPSTACK_ENTRY(name, in)                                                                     \
+  SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value);                                      \
+  SENNIT_DEFINE_ENTRY(name##_of_4, in, name##_body, (SENNIT_FOUR_PARAMETERS), value0, value1, value2,        \
+                      value3)                                                                                \
+  SENNIT_DEFINE_ENTRY(                                                                                       \
+      name##_of_8, in, name##_body,                                                                          \
+      (SENNIT_FOUR_PARAMETERS, uintptr_t value4, uintptr_t value5, uintptr_t value6, uintptr_t value7),      \
+      value0, value1, value2, value3, value4, value5, value6, value7)                                        \
+  static __typeof__(__builtin_choose_expr(SENNIT_TAKES_8(in), (sennit_entry8)0, (sennit_entry)0)) const name \
+      __attribute__((unused)) = __builtin_choose_expr(SENNIT_TAKES_8(in), name##_of_8, name##_of_4);         \
   SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value)
+
+#define sennit_newstack(top, entry) \
+  _Generic((entry), sennit_entry8: sennit_newstack8, default: sennit_newstack)(top, entry)
+#else
+#define SENNIT_SWAPSTACK_ENTRY(name, in)                                                              \
+  SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value);                               \
+  SENNIT_DEFINE_ENTRY(name##_of_4, in, name##_body, (SENNIT_FOUR_PARAMETERS), value0, value1, value2, \
+                      value3)                                                                         \
+  static const sennit_entry name __attribute__((unused)) = name##_of_4;                               \
+  SENNIT_ALWAYS_INLINE void name##_body(sennit_context from, in value)
+#endif
 
 #else
 
@@ -220,19 +335,34 @@ template <class Out, class... In>
 struct typed_switch<Out(In...)> {
   static_assert(travels<Out> && (travels<In> && ...), "values are trivially copyable");
 
-  [[gnu::always_inline]] static transfer<Out> swap(sennit_context target, In... values) noexcept {
-    constexpr size_t sent = (words_of<In> + ... + 0);
+  [[gnu::always_inline]] static transfer<Out> swap(sennit_context target, const In&... values) noexcept {
+    transfer<Out> result;
+    const sennit_words got = pass(target, values...);
+    result.from = got.from;
+    if constexpr (!std::is_void_v<Out>)
+      sennit_take_value(&result.value, got.value, sizeof result.value);
+    return result;
+  }
+
+private:
+  // A single value is passed where it lies, several are gathered.
+  template <class T>
+  [[gnu::always_inline]] static sennit_words pass(sennit_context target, const T& value) noexcept {
+    return sennit_swap_value(target, &value, sizeof value, words_of<Out>);
+  }
+  template <class... T>
+  [[gnu::always_inline]] static sennit_words pass(sennit_context target, const T&... values) noexcept {
+    constexpr size_t sent = (words_of<T> + ... + 0);
     uintptr_t words[sent + 1] = {};
     [[maybe_unused]] size_t at = 0;
-    ((memcpy(words + at, &values, sizeof values), at += words_of<In>), ...);
-    const sennit_words got = sennit_swap_value(target, words, sent * sizeof(uintptr_t), words_of<Out>);
-    transfer<Out> result;
-    result.from = got.from;
-    if constexpr (!std::is_void_v<Out>) {
-      const uintptr_t received[4] = {got.value0, got.value1, got.value2, got.value3};
-      memcpy(&result.value, sennit_words_at(received, words_of<Out>), sizeof result.value);
-    }
-    return result;
+    ((gather(words + at, &values, sizeof values), at += words_of<T>), ...);
+    return sennit_swap_value(target, words, sent * sizeof(uintptr_t), words_of<Out>);
+  }
+  [[gnu::always_inline]] static void gather(uintptr_t* words, const void* value, size_t size) noexcept {
+    if (size <= sizeof(uintptr_t[SENNIT_MOST_WORDS]))
+      sennit_copy_words(words, value, size);
+    else
+      memcpy(words, value, size);
   }
 };
 
@@ -240,7 +370,10 @@ template <class T>
 [[gnu::always_inline]] inline T take(const uintptr_t* words, size_t& at) noexcept {
   static_assert(travels<T>, "values are trivially copyable");
   T value;
-  memcpy(&value, words + at, sizeof value);
+  if constexpr (words_of<T> <= SENNIT_MOST_WORDS)
+    sennit_copy_words(&value, words + at, sizeof value);
+  else
+    memcpy(&value, words + at, sizeof value);
   at += words_of<T>;
   return value;
 }
@@ -252,16 +385,36 @@ struct entered {
 };
 
 template <auto Entry, class... In>
-void enter(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, uintptr_t value3) {
-  [[maybe_unused]] const uintptr_t received[4] = {value0, value1, value2, value3};
+[[gnu::always_inline]] inline void enter_with(sennit_context from,
+                                              [[maybe_unused]] const uintptr_t* received) {
   [[maybe_unused]] const uintptr_t* const words = sennit_words_at(received, (words_of<In> + ... + 0));
   [[maybe_unused]] size_t at = 0;
   [[maybe_unused]] const entered<Entry, In...> body{from, take<In>(words, at)...};
 }
 
 template <auto Entry, class... In>
+void enter(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, uintptr_t value3) {
+  const uintptr_t received[SENNIT_MOST_WORDS] = {value0, value1, value2, value3};
+  enter_with<Entry, In...>(from, received);
+}
+
+#if defined(SENNIT_HAS_SWAPSTACK8)
+template <auto Entry, class... In>
+void enter8(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2, uintptr_t value3,
+            uintptr_t value4, uintptr_t value5, uintptr_t value6, uintptr_t value7) {
+  const uintptr_t received[8] = {value0, value1, value2, value3, value4, value5, value6, value7};
+  enter_with<Entry, In...>(from, received);
+}
+#endif
+
+template <auto Entry, class... In>
 [[gnu::always_inline]] inline sennit_context new_context(void* top,
                                                          void (*)(sennit_context, In...)) noexcept {
+#if defined(SENNIT_HAS_SWAPSTACK8)
+  constexpr size_t words = (words_of<In> + ... + 0);
+  if constexpr (words > 4 && words <= 8)
+    return sennit_newstack8(top, enter8<Entry, In...>);
+#endif
   return sennit_newstack(top, enter<Entry, In...>);
 }
 
@@ -271,7 +424,7 @@ template <auto Entry, class... In>
  * Out is void, or a type of any size.
  */
 template <class Signature, class... Values>
-[[gnu::always_inline]] inline auto swapstack(sennit_context target, Values... values) noexcept {
+[[gnu::always_inline]] inline auto swapstack(sennit_context target, const Values&... values) noexcept {
   return detail::typed_switch<Signature>::swap(target, values...);
 }
 

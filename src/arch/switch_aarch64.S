@@ -103,6 +103,14 @@
 .macro PASS_FIFTH_ARGUMENT
 .endm
 
+#define HAS_SWAPSTACK8 1
+.macro PASS_EIGHT_WORDS
+    mov x5, x25
+    mov x6, x26
+    mov x7, x27
+    str x28, [sp, #-16]!
+.endm
+
 .macro LOAD_TARGET
     ldp x16, x29, [x5]
     ldr x19, [x5, #16]

@@ -80,6 +80,25 @@ sennit_entered_root:        // the return address for a jump to a known entry fu
     .cfi_endproc
 END sennit_enter_root
 
+// The same for an entry function with eight words, the others in r12 to r15.
+FUNCTION sennit_enter_root8
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_personality 0x9b, sennit_entry_personality_pointer
+    .cfi_undefined rip
+    LANDING
+    movq 8(%rax), %rbp
+    movq 16(%rax), %r11
+    leaq RECORD - 8(%rax), %rsp     // last, too
+    movq %r12, %r9
+    pushq %r15
+    pushq %r14
+    pushq %r13
+    callq *%r11
+    ud2
+    .cfi_endproc
+END sennit_enter_root8
+
 // First frame of a context with a resumer, whose handle is kept at (rsp).
 FUNCTION sennit_enter_linked
     .cfi_startproc
@@ -165,14 +184,28 @@ FUNCTION sennit_suspend_dispatch
 END sennit_suspend_dispatch
 
 // The exception globals are not zero, or this thread's address of them is not known yet, or we have control state
-// of our own. In: rsp = our record, all registers but rax, rsi, rdx, rcx, r8 free. What is put aside and a second
-// record go below the first one, unless it is nothing:
+// of our own. In: rsp = our record, all registers but rax, rsi, rdx, rcx, r8 and r12 to r15 free. What is put aside and
+// a second record go below the first one, unless it is nothing:
 //
 //      | first record                | <- rsp + SLOW_STATE    its resume address is the user's
 //      | struct sennit_slow_state    | <- rsp = second handle + 152
 //      | ... red zone, unused        |
 //      | rbx, rbp: not used          |
 //      | resume address: label 3     | <- second handle
+.macro PUSH_VALUES
+    pushq %rsi
+    pushq %rdx
+    pushq %rcx
+    pushq %r8
+.endm
+
+.macro POP_VALUES
+    popq %r8
+    popq %rcx
+    popq %rdx
+    popq %rsi
+.endm
+
 .macro BUSY name, leave
 FUNCTION \name
     .cfi_startproc
@@ -180,51 +213,42 @@ FUNCTION \name
     .cfi_def_cfa rsp, RECORD
     CFI_CALLER_IN_RECORD
     LANDING
-    movq %rax, %r12
-    movq %rsi, %r13
-    movq %rdx, %r14
-    movq %rcx, %r15
-    movq %r8, %rbx
     movq %rsp, %rbp
     .cfi_def_cfa_register rbp
     leaq -SLOW_STATE(%rsp), %rsp
     movq %rsp, %rdi
+    pushq %rax
+    PUSH_VALUES
     andq $-16, %rsp
     callq sennit_slow_state_save@PLT
+    movq %rax, %r9
+    leaq -SLOW_STATE - 40(%rbp), %rsp
+    POP_VALUES
+    popq %rax
     movq %rbp, %rsp
-    testq %rax, %rax
+    testq %r9, %r9
     jz 2f
     leaq -RECORD - SLOW_STATE(%rsp), %rsp
     leaq 3f(%rip), %r9
     movq %r9, (%rsp)
-2:  movq %r12, %rax
-    movq %r13, %rsi
-    movq %r14, %rdx
-    movq %r15, %rcx
-    movq %rbx, %r8
-    \leave
+2:  \leave
     // Resumed: this restores what was put aside into the thread that we run on now; the values pass through. The
     // handle is in rax, while suspended, too.
     .cfi_def_cfa rax, 2 * RECORD + SLOW_STATE
 3:  LANDING
     leaq RECORD(%rax), %rsp
     .cfi_def_cfa rsp, RECORD + SLOW_STATE
-    movq %rdi, %r12
-    movq %rsi, %r13
-    movq %rdx, %r14
-    movq %rcx, %r15
-    movq %r8, %rbx
     movq %rsp, %rbp
     .cfi_def_cfa_register rbp
-    movq %rsp, %rdi
+    pushq %rdi
+    PUSH_VALUES
+    movq %rbp, %rdi
     andq $-16, %rsp
     callq sennit_slow_state_restore@PLT
+    leaq -40(%rbp), %rsp
+    POP_VALUES
+    popq %rdi
     leaq SLOW_STATE(%rbp), %rax
-    movq %r12, %rdi
-    movq %r13, %rsi
-    movq %r14, %rdx
-    movq %r15, %rcx
-    movq %rbx, %r8
     .cfi_def_cfa rax, RECORD
     ENTER
     .cfi_endproc

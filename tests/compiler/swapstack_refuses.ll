@@ -7,7 +7,7 @@
 ; OPT: error: sennit.newstack wants a ptr
 ; TARGET-COUNT-7: error: sennit.swapstack and sennit.newstack are for x86-64 (LP64, ELF) only
 ; CHECK-DAG: error: sennit.newstack wants a ptr (the stack's top) and a ptr (the entry function), and returns a ptr
-; CHECK-DAG: error: sennit.swapstack.five wants a ptr (the context) and at most four values
+; CHECK-DAG: error: sennit.swapstack.nine wants a ptr (the context) and at most eight values
 ; CHECK-DAG: error: sennit.swapstack.wide wants
 ; CHECK-DAG: error: sennit.swapstack.order wants
 ; CHECK-DAG: error: sennit.swapstack.vector wants
@@ -17,7 +17,7 @@
 target triple = "x86_64-unknown-linux-gnu"
 
 declare ptr @sennit.newstack(ptr)
-declare {ptr, i64} @sennit.swapstack.five(ptr, i64, i64, i64, i64, i64)
+declare {ptr, i64} @sennit.swapstack.nine(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64)
 declare {ptr, i128} @sennit.swapstack.wide(ptr)
 declare {i64, ptr} @sennit.swapstack.order(ptr)
 declare <2 x i64> @sennit.swapstack.vector(ptr)
@@ -25,7 +25,7 @@ declare ptr @sennit.swapstack(ptr)
 
 define void @wrong(ptr %context) {
   call ptr @sennit.newstack(ptr %context)
-  call {ptr, i64} @sennit.swapstack.five(ptr %context, i64 1, i64 2, i64 3, i64 4, i64 5)
+  call {ptr, i64} @sennit.swapstack.nine(ptr %context, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8, i64 9)
   call {ptr, i128} @sennit.swapstack.wide(ptr %context)
   call {i64, ptr} @sennit.swapstack.order(ptr %context)
   call <2 x i64> @sennit.swapstack.vector(ptr %context)

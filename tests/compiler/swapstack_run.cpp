@@ -127,6 +127,69 @@ NOINLINE void few_values() {
   }
 }
 
+// Each number of words both ways, up to one that no longer goes in registers.
+template <std::size_t N>
+struct numbers {
+  std::uint64_t each[N];
+};
+
+template <std::size_t N>
+numbers<N> numbers_from(std::uint64_t seed) {
+  numbers<N> made;
+  for (std::size_t i = 0; i < N; ++i)
+    made.each[i] = (seed + 1) * (2 * i + 1) * static_cast<std::uint64_t>(0x9e3779b97f4a7c15);
+  return made;
+}
+
+template <std::size_t N>
+bool are_from(const numbers<N>& got, std::uint64_t seed) {
+  const numbers<N> wanted = numbers_from<N>(seed);
+  return std::memcmp(&got, &wanted, sizeof got) == 0;
+}
+
+template <std::size_t In, std::size_t Out>
+void answer_numbers(sennit_context from, numbers<In> in) {
+  for (std::uint64_t round = 0;; ++round) {
+    EXPECT(are_from(in, round));
+    trash();
+    const auto got = sennit::swapstack<numbers<In>(numbers<Out>)>(from, numbers_from<Out>(round + 7));
+    from = got.from;
+    in = got.value;
+  }
+}
+
+template <std::size_t In, std::size_t Out>
+NOINLINE void exchange_numbers() {
+  sennit_context other = sennit::newstack<answer_numbers<In, Out>>(first.top());
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    const std::uint64_t alive = random_bits();
+    sennit::transfer<numbers<Out>> got;
+    if (round % 2 == 0) {
+      got = sennit::swapstack<numbers<Out>(numbers<In>)>(other, numbers_from<In>(round));
+    } else {
+      try {
+        throw alive;
+      } catch (std::uint64_t caught) {
+        got = sennit::swapstack<numbers<Out>(numbers<In>)>(other, numbers_from<In>(round));
+        EXPECT(caught == alive);
+      }
+    }
+    EXPECT(are_from(got.value, round + 7));
+    other = got.from;
+  }
+}
+
+NOINLINE void each_number_of_values() {
+  exchange_numbers<1, 8>();
+  exchange_numbers<8, 1>();
+  exchange_numbers<5, 4>();
+  exchange_numbers<3, 6>();
+  exchange_numbers<7, 7>();
+  exchange_numbers<8, 8>();
+  exchange_numbers<9, 8>();
+  exchange_numbers<8, 9>();
+}
+
 void echo(sennit_context from, std::uint64_t value) {
   for (;;) {
     trash();
@@ -318,7 +381,7 @@ void member(sennit_context from, std::uint64_t value) {
 }
 
 NOINLINE void many_contexts() {
-  const auto stacks = std::make_unique<stack<2048>[]>(count);
+  const auto stacks = std::make_unique<stack<4096>[]>(count);
   std::vector<sennit_context> suspended(count);
   for (at = 0; at < count; ++at) {
     auto got =
@@ -339,6 +402,7 @@ NOINLINE void many_contexts() {
 int main() {
   four_values();
   few_values();
+  each_number_of_values();
   frames();
   with_the_library();
   exceptions();

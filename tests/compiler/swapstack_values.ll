@@ -1,5 +1,5 @@
 ; Values are handed over in the same registers in both directions, whatever their types: who is resumed in rax, who left
-; in rdi, then rsi, rdx, rcx, r8. Nothing else is passed, and a result that is not used costs nothing.
+; in rdi, then rsi, rdx, rcx, r8 and r12 to r15. Nothing else is passed, and a result that is not used costs nothing.
 ; RUN: %sennit_clang %verify -Wno-override-module -O2 -S %s -o - | FileCheck %s
 ; RUN: %sennit_clang %verify -Wno-override-module -O2 -fPIC -S %s -o - | FileCheck %s
 ; RUN: %sennit_clang %verify -Wno-override-module -O0 -S %s -o /dev/null
@@ -13,6 +13,9 @@ declare {ptr, i64} @sennit.swapstack.one(ptr, i64)
 declare {ptr, double, i8, float, ptr} @sennit.swapstack.mixed(ptr, i32, ptr, double, float)
 declare void @sennit.swapstack.memory(ptr sret({ptr, i64, i64}), ptr, i1)
 declare {ptr} @sennit.swapstack_raw.alone(ptr, i64, i64)
+declare {ptr, i64, i64, i64, i64, i64, i64, i64, i64} @sennit.swapstack.eight(ptr, i64, i64, i64, i64, i64, i64, i64, i64)
+declare {ptr, i64} @sennit.swapstack.six(ptr, i64, i64, i64, i64, i64, i64)
+declare ptr @sennit.newstack8(ptr, ptr)
 declare i32 @__gxx_personality_v0(...)
 
 ; IR-NOT: @sennit.
@@ -87,6 +90,59 @@ define i64 @memory(ptr %context, i1 zeroext %flag) {
   %b = load i64, ptr %second
   %sum = add i64 %a, %b
   ret i64 %sum
+}
+
+; What has come is passed on: no move between the landing and the next switch but that of the context.
+; CHECK-LABEL: eight:
+; CHECK: leaq 152(%rax), %rsp
+; CHECK-NOT: {{%(rsi|rdx|rcx|r8|r12|r13|r14|r15)}}
+; CHECK: movq %rdi, %rax
+; CHECK-NOT: {{%(rsi|rdx|rcx|r8|r12|r13|r14|r15)}}
+; CHECK: jmpq *(%rax)
+; CHECK: .size eight
+define void @eight(ptr %context) {
+  br label %round
+round:
+  %to = phi ptr [ %context, %0 ], [ %from, %round ]
+  %a = phi i64 [ 0, %0 ], [ %a1, %round ]
+  %b = phi i64 [ 0, %0 ], [ %b1, %round ]
+  %c = phi i64 [ 0, %0 ], [ %c1, %round ]
+  %d = phi i64 [ 0, %0 ], [ %d1, %round ]
+  %e = phi i64 [ 0, %0 ], [ %e1, %round ]
+  %f = phi i64 [ 0, %0 ], [ %f1, %round ]
+  %g = phi i64 [ 0, %0 ], [ %g1, %round ]
+  %h = phi i64 [ 0, %0 ], [ %h1, %round ]
+  %got = call {ptr, i64, i64, i64, i64, i64, i64, i64, i64} @sennit.swapstack.eight(ptr %to, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f, i64 %g, i64 %h)
+  %from = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 0
+  %a1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 1
+  %b1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 2
+  %c1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 3
+  %d1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 4
+  %e1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 5
+  %f1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 6
+  %g1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 7
+  %h1 = extractvalue {ptr, i64, i64, i64, i64, i64, i64, i64, i64} %got, 8
+  br label %round
+}
+
+; CHECK-LABEL: six:
+; CHECK-DAG: movq %r9, %r12
+; CHECK-DAG: movq {{.*}}(%rsp), %r13
+; CHECK: jmpq *(%rax)
+; CHECK: movq %rsi, %rax
+; CHECK: retq
+define i64 @six(ptr %context, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f) {
+  %got = call {ptr, i64} @sennit.swapstack.six(ptr %context, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f)
+  %back = extractvalue {ptr, i64} %got, 1
+  ret i64 %back
+}
+
+; CHECK-LABEL: new8:
+; CHECK: sennit_enter_root8@GOTPCREL(%rip)
+; CHECK: retq
+define ptr @new8(ptr %top, ptr %entry) {
+  %context = call ptr @sennit.newstack8(ptr %top, ptr %entry)
+  ret ptr %context
 }
 
 ; Nothing of the library, not even its exception globals.

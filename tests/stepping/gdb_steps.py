@@ -6,7 +6,7 @@ gdb -batch -x gdb_steps.py --args PROGRAM none own SCENARIO...
 import gdb
 
 LONGEST_GAP = 32  # as in stepping.cpp
-OUTERMOST = {"main", "sennit_enter_root", "sennit_enter_rounds"}
+OUTERMOST = {"main", "sennit_enter_root", "sennit_enter_root8", "sennit_enter_rounds"}
 
 
 def depth_and_last():

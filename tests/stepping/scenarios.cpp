@@ -66,6 +66,27 @@ void verbs() {
   end_steps();
 }
 
+#if defined(SENNIT_HAS_SWAPSTACK8)
+void answer_eight(sennit_context from, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t,
+                  std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t) {
+  from = sennit_swapstack8(from, 1, 2, 3, 4, 5, 6, 7, 8).from;
+  const sennit::fp_control_guard keeps;
+  from = sennit_swapstack8(from, 1, 2, 3, 4, 5, 6, 7, 8).from;
+  sennit_leave(from, 0);
+}
+
+void eight_words() {
+  other = sennit_newstack8(top_of_stack<0>(), answer_eight);
+  begin_steps();
+  other = sennit_swapstack8(other, 1, 2, 3, 4, 5, 6, 7, 8).from;
+  {
+    const sennit::fp_control_guard keeps;
+    other = sennit_swapstack8(other, 1, 2, 3, 4, 5, 6, 7, 8).from;
+  }
+  end_steps();
+}
+#endif
+
 void answer_linked(sennit_context, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t) {
   auto* const top = static_cast<sennit_context*>(top_of_stack<0>());
   for (;;)
@@ -205,6 +226,9 @@ struct local_kind {
 
 const scenario scenarios[] = {
     {"verbs", verbs},
+#if defined(SENNIT_HAS_SWAPSTACK8)
+    {"eight words", eight_words},
+#endif
     {"linked contexts", linked},
     {"scheduler steps", scheduler_steps},
     {"coroutines", generators},

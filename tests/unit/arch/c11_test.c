@@ -50,6 +50,51 @@ static int large_values(void) {
   return wrong || got.value.number != 8 || got.value.text[199] != 'x' || sent.number != 7;
 }
 
+struct eight {
+  uintptr_t word[8];
+};
+struct five {
+  uintptr_t word[5];
+};
+
+SENNIT_SWAPSTACK(ask_eight, struct five, struct eight)
+SENNIT_SWAPSTACK(give_five, struct eight, struct five)
+
+SENNIT_SWAPSTACK_ENTRY(sums, struct eight) {
+  for (;;) {
+    struct five out = {{0}};
+    give_five_transfer got;
+    int i;
+    for (i = 0; i < 8; ++i)
+      out.word[i % 5] += (uintptr_t)(i + 1) * value.word[i];
+    got = give_five(from, out);
+    from = got.from;
+    value = got.value;
+  }
+}
+
+int c11_eight_words(void* top);
+
+/* 0, or which round was wrong. */
+int c11_eight_words(void* top) {
+  sennit_context context = sennit_newstack(top, sums);
+  int round, i;
+  for (round = 1; round < 10; ++round) {
+    struct eight sent;
+    struct five wanted = {{0}};
+    ask_eight_transfer got;
+    for (i = 0; i < 8; ++i) {
+      sent.word[i] = (uintptr_t)(round * 100 + i);
+      wanted.word[i % 5] += (uintptr_t)(i + 1) * sent.word[i];
+    }
+    got = ask_eight(context, sent);
+    context = got.from;
+    if (memcmp(&got.value, &wanted, sizeof wanted) != 0)
+      return round;
+  }
+  return 0;
+}
+
 void c11_newstack_at(void* top);
 
 void c11_newstack_at(void* top) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "support/stack.hpp"
 
@@ -46,7 +48,7 @@ struct alignas(16) large {
   char text[200];
   uintptr_t number;
 };
-static_assert(sizeof(large) > 4 * sizeof(uintptr_t));
+static_assert(sizeof(large) > 8 * sizeof(uintptr_t));
 
 bool is_aligned(const large& at) {
   return reinterpret_cast<uintptr_t>(&at) % 16 == 0;
@@ -95,6 +97,88 @@ TEST(Swapstack, LargeOneWayAlone) {
     c = got.from;
     EXPECT_EQ(got.value.number, i);
   }
+}
+
+// Each number of words both ways, up to one that no longer goes in registers.
+template <std::size_t N>
+struct numbers {
+  uintptr_t each[N];
+};
+
+template <std::size_t N>
+numbers<N> numbers_from(uintptr_t seed) {
+  numbers<N> made;
+  for (std::size_t i = 0; i < N; ++i)
+    made.each[i] = (seed + 1) * (2 * i + 1) * static_cast<uintptr_t>(0x9e3779b97f4a7c15);
+  return made;
+}
+
+template <std::size_t N>
+bool are_from(const numbers<N>& got, uintptr_t seed) {
+  const numbers<N> wanted = numbers_from<N>(seed);
+  return std::memcmp(&got, &wanted, sizeof got) == 0;
+}
+
+template <std::size_t In, std::size_t Out>
+void answer_numbers(sennit_context from, numbers<In> in) {
+  for (uintptr_t round = 0;; ++round) {
+    EXPECT_TRUE(are_from(in, round)) << In << " words, round " << round;
+    sennit::transfer<numbers<In>> got;
+    if (round % 4 < 2) {
+      got = sennit::swapstack<numbers<In>(numbers<Out>)>(from, numbers_from<Out>(round + 7));
+    } else {
+      try {
+        throw round;
+      } catch (uintptr_t caught) {
+        got = sennit::swapstack<numbers<In>(numbers<Out>)>(from, numbers_from<Out>(round + 7));
+        EXPECT_EQ(caught, round);
+      }
+    }
+    from = got.from;
+    in = got.value;
+  }
+}
+
+template <std::size_t In, std::size_t Out>
+void exchange_numbers() {
+  stack s;
+  sennit_context c = sennit::newstack<answer_numbers<In, Out>>(s.top());
+  for (uintptr_t round = 0; round < 9; ++round) {
+    sennit::transfer<numbers<Out>> got;
+    if (round % 3 < 2) {
+      got = sennit::swapstack<numbers<Out>(numbers<In>)>(c, numbers_from<In>(round));
+    } else {
+      try {
+        throw round;
+      } catch (uintptr_t) {
+        got = sennit::swapstack<numbers<Out>(numbers<In>)>(c, numbers_from<In>(round));
+      }
+    }
+    EXPECT_TRUE(are_from(got.value, round + 7)) << Out << " words, round " << round;
+    c = got.from;
+  }
+}
+
+template <std::size_t In, std::size_t... Out>
+void exchange_each(std::index_sequence<Out...>) {
+  (exchange_numbers<In, Out + 1>(), ...);
+}
+
+template <std::size_t... In>
+void exchange_all(std::index_sequence<In...>) {
+  (exchange_each<In + 1>(std::make_index_sequence<9>()), ...);
+}
+
+TEST(Swapstack, EachNumberOfWordsBothWaysAlsoWhileExceptionsAreHandled) {
+  exchange_all(std::make_index_sequence<9>());
+}
+
+// The same from C.
+extern "C" int c11_eight_words(void* top);
+
+TEST(Swapstack, EightWordsInC) {
+  stack s;
+  EXPECT_EQ(c11_eight_words(s.top()), 0);
 }
 
 #if !defined(NDEBUG)

@@ -13,10 +13,11 @@
  *      +-----------------------------+ <- handle
  *
  * Registers at a switch: x5 = target on the way in; x0 = the leaver, x1 to x4 = the values, both ways. Those
- * are the argument registers of the C ABI in their order, so a first entry needs no moves. The way out is
- * `br x16`: with branch target identification every resume address holds a `bti j`.
- * FPCR and FPSR stay as they are (the ABI's rule for a call). x18 is named as changed; under -ffixed-x18
- * no code keeps anything of its own in it, and the name does nothing.
+ * are the argument registers of the C ABI in their order, so a first entry needs no moves. Four more values
+ * are in x25 to x28, which the slow path's calls preserve. The way out is `br x16`: with branch target
+ * identification every resume address holds a `bti j`. FPCR and FPSR stay as they are (the ABI's rule for a
+ * call). x18 is named as changed; under -ffixed-x18 no code keeps anything of its own in it, and the name
+ * does nothing.
  *
  * Not ours to save, and refused: shadow call stacks keep a second stack pointer in x18 (gcc has no macro that
  * shows it). Not to be called in streaming mode or with a live ZA (SME).
@@ -51,6 +52,10 @@ struct sennit_context_record {
 #define SENNIT_VALUE2 "x3"
 #define SENNIT_VALUE3 "x4"
 #define SENNIT_TARGET "x5"
+#define SENNIT_VALUE4 "x25"
+#define SENNIT_VALUE5 "x26"
+#define SENNIT_VALUE6 "x27"
+#define SENNIT_VALUE7 "x28"
 
 #define SENNIT_CFI_RETURN_ADDRESS "30"
 
@@ -95,13 +100,13 @@ struct sennit_context_record {
 #endif
 
 /* A v register stands for the whole z register; p registers count only in functions that have SVE. */
-#define SENNIT_CLOBBERS                                                                                     \
+#define SENNIT_CLOBBERS "x25", "x26", "x27", "x28", SENNIT_CLOBBERS_OF_8
+#define SENNIT_CLOBBERS_OF_8                                                                                \
   "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x20", "x21",      \
-      "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6",     \
-      "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", \
-      "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "p0", "p1", "p2", "p3", "p4",   \
-      "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15", "cc",                         \
-      "memory" SENNIT_CLOBBER_FFR
+      "x22", "x23", "x24", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", \
+      "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",     \
+      "v26", "v27", "v28", "v29", "v30", "v31", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", \
+      "p10", "p11", "p12", "p13", "p14", "p15", "cc", "memory" SENNIT_CLOBBER_FFR
 
 #include "sennit/detail/arch/inline_verbs.h"
 

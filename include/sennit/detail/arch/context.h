@@ -8,7 +8,9 @@
  *   sennit_round_leave     ends such a function, from wherever in it
  *   sennit_swapstack       switches: suspends us, resumes the target, hands over one word in a register
  *   sennit_swapstack4      the same with four words, all in registers
- *   sennit_swapstack_raw   the same, blind to the C++ exception globals (for measuring, and for code
+ *   sennit_swapstack8      the same with eight words, on x86-64 and AArch64; a target that receives more than
+ *                          four has left by it, or was made by sennit_newstack8
+ *   sennit_swapstack_raw   the first, blind to the C++ exception globals (for measuring, and for code
  *                          that can prove it never switches while an exception is being handled)
  *   sennit_swapstack_call  like sennit_swapstack, out of line, with an ordinary calling convention
  *   sennit_swapstack_linking  like sennit_swapstack, and stores our own context at a given place

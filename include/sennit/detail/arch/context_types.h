@@ -48,10 +48,20 @@ typedef struct {
   uintptr_t value[4];
 } sennit_transfer4;
 
+typedef struct {
+  sennit_context from;
+  uintptr_t value[8];
+} sennit_transfer8;
+
 /* Where a new context begins. `from` and the values are those of the switch that entered it.
  * Must not return and must not let an exception out. */
 typedef void (*sennit_entry)(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2,
                              uintptr_t value3);
+
+/* The same, for eight words. */
+typedef void (*sennit_entry8)(sennit_context from, uintptr_t value0, uintptr_t value1, uintptr_t value2,
+                              uintptr_t value3, uintptr_t value4, uintptr_t value5, uintptr_t value6,
+                              uintptr_t value7);
 
 /* A scheduler step's answer: the context to enter, and the word for it. */
 typedef struct {

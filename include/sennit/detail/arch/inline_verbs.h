@@ -13,6 +13,9 @@
  *   SENNIT_ASM_BUSY(function)   label 2, and the jump
  *   SENNIT_ASM_RESUMED          label 1, where we resume
  *   SENNIT_CLOBBERS             what else changes
+ *   SENNIT_VALUE4 to SENNIT_VALUE7, SENNIT_CLOBBERS_OF_8
+ *                               if there are registers for eight words, which a call preserves and the slow
+ *                               path does not use: these, and the clobbers without them
  *   SENNIT_CFI_RETURN_ADDRESS   the unwinder's number of the return address
  *
  * SENNIT_ASM_SAVE has SENNIT_CFI_AWAY after its write to the stack pointer, and SENNIT_ASM_RESUMED has
@@ -81,6 +84,42 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   out.value[3] = v3;
   return out;
 }
+
+#if defined(SENNIT_VALUE7)
+#define SENNIT_HAS_SWAPSTACK8 1
+SENNIT_ALWAYS_INLINE sennit_transfer8 sennit_swapstack8(sennit_context target, uintptr_t value0,
+                                                        uintptr_t value1, uintptr_t value2, uintptr_t value3,
+                                                        uintptr_t value4, uintptr_t value5, uintptr_t value6,
+                                                        uintptr_t value7) {
+  sennit_transfer8 out;
+  register uintptr_t from __asm__(SENNIT_FROM);
+  register uintptr_t v0 __asm__(SENNIT_VALUE0) = value0;
+  register uintptr_t v1 __asm__(SENNIT_VALUE1) = value1;
+  register uintptr_t v2 __asm__(SENNIT_VALUE2) = value2;
+  register uintptr_t v3 __asm__(SENNIT_VALUE3) = value3;
+  register uintptr_t v4 __asm__(SENNIT_VALUE4) = value4;
+  register uintptr_t v5 __asm__(SENNIT_VALUE5) = value5;
+  register uintptr_t v6 __asm__(SENNIT_VALUE6) = value6;
+  register uintptr_t v7 __asm__(SENNIT_VALUE7) = value7;
+  register sennit_context to __asm__(SENNIT_TARGET) = target;
+  __asm__ volatile(
+      SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_TELL_SELF SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+          "sennit_swapstack_busy") SENNIT_ASM_RESUMED
+      : "=&r"(from), "+r"(v0), "+r"(v1), "+r"(v2), "+r"(v3), "+r"(v4), "+r"(v5), "+r"(v6), "+r"(v7), "+r"(to)
+      :
+      : SENNIT_CLOBBERS_OF_8);
+  out.from = (sennit_context)from;
+  out.value[0] = v0;
+  out.value[1] = v1;
+  out.value[2] = v2;
+  out.value[3] = v3;
+  out.value[4] = v4;
+  out.value[5] = v5;
+  out.value[6] = v6;
+  out.value[7] = v7;
+  return out;
+}
+#endif
 
 /* `forget`: the code that hides the leaver from the target. */
 #define SENNIT_DEFINE_SAVING(verb, forget)                                                                  \

@@ -6,6 +6,8 @@
  *   sennit_transfer  sennit_swapstack(target, value)
  *   sennit_transfer  sennit_swapstack_raw(target, value)
  *   sennit_transfer4 sennit_swapstack4(target, value0, value1, value2, value3)
+ *   sennit_transfer8 sennit_swapstack8(target, value0, ..., value7)
+ *       only where SENNIT_HAS_SWAPSTACK8 is defined
  *   sennit_transfer  sennit_swapstack_linking(target, value, self)
  *       also stores our own context at *self, so that any later resumer finds it there. Only if no other code
  *       can read *self before we have left.
@@ -65,6 +67,7 @@
 
 /* In src/arch/switch_<isa>.S. */
 void sennit_enter_root(void);          /* a stack's first frame; backtraces stop here */
+void sennit_enter_root8(void);         /* the same, for an entry function of eight words */
 void sennit_enter_linked(void);        /* a stack's first frame; backtraces continue in *top */
 void sennit_enter_rounds(void);        /* a first frame that is entered again and again */
 void sennit_serve(void);               /* a first frame of rounds, for a server */
@@ -85,13 +88,13 @@ SENNIT_ALWAYS_INLINE uintptr_t sennit_swapstack_saving(sennit_context target, ui
 #endif
 }
 
-SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry entry, void (*first)(void)) {
+SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, uintptr_t base, void (*first)(void)) {
   struct sennit_context_record* record;
   sennit_should_be_top(top);
   record = (struct sennit_context_record*)((char*)top - SENNIT_RECORD_SIZE);
   record->resume = first;
   record->frame = 0; /* a frame-pointer walk stops here */
-  record->base = (uintptr_t)entry;
+  record->base = base;
   return record;
 }
 
@@ -99,8 +102,15 @@ SENNIT_ALWAYS_INLINE sennit_context sennit_make_context(void* top, sennit_entry 
  * needs SENNIT_RECORD_SIZE bytes below top at once, and more to run. This function cannot check that;
  * sennit_mctx_create, which gets the size, does. Null or misaligned: asserted in debug builds. */
 SENNIT_ALWAYS_INLINE sennit_context sennit_newstack(void* top, sennit_entry entry) {
-  return sennit_make_context(top, entry, sennit_enter_root);
+  return sennit_make_context(top, (uintptr_t)entry, sennit_enter_root);
 }
+
+#if defined(SENNIT_HAS_SWAPSTACK8)
+/* The same, for a context that is first resumed by sennit_swapstack8. */
+SENNIT_ALWAYS_INLINE sennit_context sennit_newstack8(void* top, sennit_entry8 entry) {
+  return sennit_make_context(top, (uintptr_t)entry, sennit_enter_root8);
+}
+#endif
 
 /* Ends the backtraces that would continue in the context at `top`, until one is stored there. A scheduler
  * step's stack needs this before its first use, and again when the context there was resumed. */
@@ -113,7 +123,7 @@ SENNIT_ALWAYS_INLINE void sennit_end_backtraces(void* top) {
 SENNIT_ALWAYS_INLINE sennit_context sennit_newlinked(sennit_context* top, sennit_entry entry) {
   sennit_should_be_top(top);
   sennit_end_backtraces(top);
-  return sennit_make_context(top, entry, sennit_enter_linked);
+  return sennit_make_context(top, (uintptr_t)entry, sennit_enter_linked);
 }
 
 /* Makes a context of rounds. When entered, it calls the sennit_round in the second word at `top`, with top,

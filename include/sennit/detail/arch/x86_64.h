@@ -20,7 +20,8 @@
  * its speed.
  *
  * Registers at a switch: rax = the target; rdi = the leaver, rsi, rdx, rcx, r8 = the values, both ways.
- * Those are the argument registers of the C ABI in their order, so a first entry needs no moves.
+ * Those are the argument registers of the C ABI in their order, so a first entry needs no moves. Four more
+ * values are in r12 to r15, which the slow path's calls preserve.
  * The way out is a jump: a `ret` would go to an address that the return predictor does not expect.
  * The x87 and SSE control words and the direction flag stay as they are (the ABI's rule for a call).
  *
@@ -122,10 +123,11 @@ struct sennit_context_record {
 #define SENNIT_CLOBBER_AVX512
 #endif
 
-#define SENNIT_CLOBBERS                                                                                     \
-  "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",   \
-      "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", \
-      "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc", "memory" SENNIT_CLOBBER_AVX512
+#define SENNIT_CLOBBERS_OF_8                                                                          \
+  "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", \
+      "st(5)", "st(6)", "st(7)", "cc", "memory" SENNIT_CLOBBER_AVX512
+#define SENNIT_CLOBBERS "r12", "r13", "r14", "r15", SENNIT_CLOBBERS_OF_8
 
 SENNIT_ALWAYS_INLINE sennit_transfer sennit_swapstack(sennit_context target, uintptr_t value) {
   sennit_transfer out;
@@ -162,6 +164,34 @@ SENNIT_ALWAYS_INLINE sennit_transfer4 sennit_swapstack4(sennit_context target, u
   out.value[1] = value1;
   out.value[2] = value2;
   out.value[3] = r8;
+  return out;
+}
+
+#define SENNIT_HAS_SWAPSTACK8 1
+SENNIT_ALWAYS_INLINE sennit_transfer8 sennit_swapstack8(sennit_context target, uintptr_t value0,
+                                                        uintptr_t value1, uintptr_t value2, uintptr_t value3,
+                                                        uintptr_t value4, uintptr_t value5, uintptr_t value6,
+                                                        uintptr_t value7) {
+  sennit_transfer8 out;
+  register uintptr_t r8 __asm__("r8") = value3;
+  register uintptr_t r12 __asm__("r12") = value4;
+  register uintptr_t r13 __asm__("r13") = value5;
+  register uintptr_t r14 __asm__("r14") = value6;
+  register uintptr_t r15 __asm__("r15") = value7;
+  __asm__ volatile(SENNIT_ASM_SAVE SENNIT_ASM_TEST_EXCEPTIONS SENNIT_ASM_ENTER SENNIT_ASM_BUSY(
+                       "sennit_swapstack_busy") SENNIT_ASM_RESUMED
+                   : "+a"(target), "=&D"(out.from), "+S"(value0), "+d"(value1), "+c"(value2), "+r"(r8),
+                     "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15)
+                   :
+                   : SENNIT_CLOBBERS_OF_8);
+  out.value[0] = value0;
+  out.value[1] = value1;
+  out.value[2] = value2;
+  out.value[3] = r8;
+  out.value[4] = r12;
+  out.value[5] = r13;
+  out.value[6] = r14;
+  out.value[7] = r15;
   return out;
 }
 
