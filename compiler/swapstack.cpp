@@ -16,6 +16,8 @@
 #include <optional>
 #include <string>
 
+#include "swapstack_assembly.hpp"
+
 #define DEBUG_TYPE "sennit-swapstack"
 
 namespace sennit::compiler {
@@ -31,13 +33,6 @@ cl::opt<bool> direct(
     "sennit-swapstack-direct", cl::init(true), cl::Hidden,
     cl::desc("Enter new contexts of known functions by a direct jump; off: to compare with"));
 
-constexpr unsigned few_words = 4;  // in registers that a C function gets its arguments in
-constexpr unsigned most_words = 8;
-
-// As include/sennit/detail/arch/x86_64.h draws it.
-constexpr int record_size = 152;
-constexpr int record_frame = 8;
-constexpr int record_base = 16;
 constexpr StringLiteral root = "sennit_enter_root";
 constexpr StringLiteral root8 = "sennit_enter_root8";
 
@@ -125,15 +120,16 @@ Value* part_of_record(IRBuilder<>& builder, Value* record, int offset) {
 
 Value* expand_newstack(IRBuilder<>& builder, CallInst& call, StringRef first) {
   Module& module = *call.getModule();
+  const switch_assembly& code = *switch_assembly_for(module);
   auto* enters = FunctionType::get(builder.getVoidTy(), false);
   Value* record = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call.getArgOperand(0),
-                                                     static_cast<std::uint64_t>(-record_size));
+                                                     static_cast<std::uint64_t>(-code.record_size));
   const auto store = [&](Value* value, int offset) {
     builder.CreateAlignedStore(value, part_of_record(builder, record, offset), Align(8));
   };
   store(module.getOrInsertFunction(first, enters).getCallee(), 0);
-  store(ConstantInt::get(builder.getInt64Ty(), 0), record_frame);
-  store(call.getArgOperand(1), record_base);
+  store(ConstantInt::get(builder.getInt64Ty(), 0), code.record_frame);
+  store(call.getArgOperand(1), code.record_base);
   return record;
 }
 
@@ -157,7 +153,7 @@ Value* expand_swapstack(IRBuilder<>& builder, CallInst& call, const signature& t
       std::max(types.sent.size(), received_words) <= few_words ? few_words : most_words;
   Value* target = call.getArgOperand(first);
   SmallVector<Value*, 3 + most_words> arguments{target};
-  for (const int offset : {0, record_base})
+  for (const int offset : {0, switch_assembly_for(*call.getModule())->record_base})
     arguments.push_back(
         builder.CreateAlignedLoad(pointer, part_of_record(builder, target, offset), Align(8)));
   for (unsigned i = 0; i < types.sent.size(); ++i)
@@ -213,15 +209,11 @@ std::string wrong_with(const CallBase& call, StringRef name, verb asked) {
   return {};
 }
 
-bool has_primitive(const Module& module) {
-  const Triple target(module.getTargetTriple());
-  return target.getArch() == Triple::x86_64 && !target.isX32() && target.isOSBinFormatELF();
-}
-
 void expand(CallBase& given, StringRef name, verb asked) {
-  const std::string wrong = has_primitive(*given.getModule())
-                                ? wrong_with(given, name, asked)
-                                : "sennit.swapstack and sennit.newstack are for x86-64 (LP64, ELF) only";
+  const std::string wrong =
+      switch_assembly_for(*given.getModule()) != nullptr
+          ? wrong_with(given, name, asked)
+          : "sennit.swapstack and sennit.newstack are for x86-64 and AArch64 (LP64, little-endian, ELF) only";
   // It does not throw.
   auto* invoke = dyn_cast<InvokeInst>(&given);
   auto* call = invoke != nullptr ? changeToCall(invoke) : cast<CallInst>(&given);
@@ -270,87 +262,18 @@ public:
 
 // ---- The last step.
 
-// The function that the assembly enters, if it is known: a new context's, or the place where the target
-// resumes.
-struct destination {
-  Function* function = nullptr;
-  bool is_new = false;
-};
-
 Function* known_function(Value* value) {
   auto* function = dyn_cast<Function>(value->stripPointerCasts());
   return function != nullptr && function->isDSOLocal() ? function : nullptr;
 }
 
 destination destination_of(const CallInst& call) {
-  if (!direct)
+  if (!direct || !switch_assembly_for(*call.getModule())->can_jump_to_known)
     return {};
   const auto* resume = dyn_cast<Function>(call.getArgOperand(1)->stripPointerCasts());
   if (resume != nullptr && resume->getName() == root)
     return {known_function(call.getArgOperand(2)), true};
   return {known_function(call.getArgOperand(1)), false};
-}
-
-// As SENNIT_ASM_SAVE and so on of x86_64.h, in another order: nothing is pushed, so each line may be left
-// out.
-std::string assembly(bool raw, bool landings_are_marked, const destination& to, unsigned operand) {
-  std::string code =
-      "\tleaq 1f(%rip), %r9\n"
-      "\tleaq -152(%rsp), %rdi\n"
-      "\tmovq %rdi, %rsp\n";
-  code += away;
-  code += ("\tmovq %rbx, 16(%rdi) " + keeps_rbx + "\n\tmovq %rbp, 8(%rdi) " + keeps_rbp + "\n").str();
-  code += "\tmovq %r9, (%rdi)\n";
-  if (!raw)
-    code +=
-        "\tmovq sennit_thread@gottpoff(%rip), %r10\n"
-        "\tmovq %fs:(%r10), %r10\n"
-        "\tmovq (%r10), %r11\n"
-        "\taddq 8(%r10), %r11\n"
-        "\tjnz 2f\n";
-  const std::string known = "${" + std::to_string(operand) + ":P}\n";
-  if (to.function == nullptr)
-    code += "\tjmpq *(%rax)\n";
-  else if (!to.is_new)
-    code += "\tjmp " + known;
-  else
-    code +=
-        "\tmovq sennit_entered_root@GOTPCREL(%rip), %r10\n"
-        "\txorl %ebp, %ebp\n"
-        "\tleaq 144(%rax), %rsp\n"
-        "\tmovq %r10, 144(%rax)\n"
-        "\tjmp " +
-        known;
-  if (!raw)
-    code += "2:\tjmp sennit_swapstack_busy@PLT\n";
-  code += (landing + (landings_are_marked ? "\tendbr64" : "")).str();
-  code += ("\n\tmovq 8(%rax), %rbp " + keeps_rbp + "\n\tmovq 16(%rax), %rbx " + keeps_rbx).str();
-  code += ("\n\tleaq 152(%rax), %rsp" + back).str();
-  return code;
-}
-
-std::string constraints(unsigned received, unsigned sent, bool known) {
-  constexpr StringLiteral registers[most_words] = {"{rsi}", "{rdx}", "{rcx}", "{r8}",
-                                                   "{r12}", "{r13}", "{r14}", "{r15}"};
-  std::string text = "={rax},={rdi}";
-  for (unsigned i = 0; i < received; ++i)
-    text += (",=" + registers[i]).str();
-  text += ",{rax}";
-  for (unsigned i = 0; i < sent; ++i)
-    text += ("," + registers[i]).str();
-  if (known)
-    text += ",s";
-  for (unsigned i = received; i < most_words; ++i)
-    text += (",~" + registers[i]).str();
-  text += ",~{rbx},~{rbp},~{r9},~{r10},~{r11}";
-  for (unsigned i = 0; i < 32; ++i)
-    text += ",~{xmm" + std::to_string(i) + "}";
-  for (unsigned i = 0; i < 8; ++i)
-    text += ",~{k" + std::to_string(i) + "},~{mm" + std::to_string(i) + "}";
-  text += ",~{st}";
-  for (unsigned i = 1; i < 8; ++i)
-    text += ",~{st(" + std::to_string(i) + ")}";
-  return text + ",~{dirflag},~{fpsr},~{flags},~{memory}";
 }
 
 void lower(CallInst& call, bool raw, FunctionAnalysisManager& analyses) {
@@ -373,16 +296,17 @@ void lower(CallInst& call, bool raw, FunctionAnalysisManager& analyses) {
   SmallVector<Type*, 2 + most_words> parameters;
   for (Value* each : arguments)
     parameters.push_back(each->getType());
+  const switch_assembly& assembly = *switch_assembly_for(*call.getModule());
   const auto* landings =
-      mdconst::dyn_extract_or_null<ConstantInt>(call.getModule()->getModuleFlag("cf-protection-branch"));
+      mdconst::dyn_extract_or_null<ConstantInt>(call.getModule()->getModuleFlag(assembly.flag_of_landings));
   const bool marked = landings != nullptr && !landings->isZero();
   const unsigned results = 2 + received;
   auto* type = FunctionType::get(
       StructType::get(call.getContext(), pointers_and_words(call.getContext(), 2, received)), parameters,
       false);
   CallInst* code =
-      builder.CreateCall(InlineAsm::get(type, assembly(raw, marked, to, results + 1 + sent),
-                                        constraints(received, sent, to.function != nullptr), true),
+      builder.CreateCall(InlineAsm::get(type, assembly.text(raw, marked, to, results + 1 + sent),
+                                        assembly.constraints(received, sent, to.function != nullptr), true),
                          arguments);
   code->setDoesNotThrow();
   code->setDebugLoc(call.getDebugLoc());

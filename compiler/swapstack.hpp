@@ -5,7 +5,7 @@
 //   declare {ptr, i64} @sennit.swapstack_raw.NAME(ptr %context, i64)
 //
 // and calls them. The call resumes %context, which must be suspended. It returns when another context resumes
-// us, with that context first. Zero to four values go along: integers and floating-point numbers of up to 64
+// us, with that context first. Zero to eight values go along: integers and floating-point numbers of up to 64
 // bits, and pointers. The values that one side passes are those that the other side's call returns, in order,
 // each in its own register, the same for both ways. NAME distinguishes signatures; it and the dot may be
 // missing. Instead of its result a call may have a first parameter that is `sret` of the same structure. The
@@ -21,7 +21,8 @@
 //   after register allocation (swapstack_code.cpp)
 //           the assembly saves only the registers that must be saved here.
 //
-// x86-64 only: elsewhere, a call is an error.
+// On AArch64 there is no third step: the assembly always saves both registers, and enters no known function.
+// Elsewhere, a call is an error.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>
@@ -49,6 +50,9 @@ constexpr llvm::StringLiteral away =
 constexpr llvm::StringLiteral back = "\n\t.cfi_escape 0x80 | 16, 1 /* unwind rule */";
 constexpr llvm::StringLiteral landing = "\t.p2align 6\n1: /* sennit: a switch */";
 constexpr llvm::StringLiteral landing_address = "1f(%rip)";
+constexpr llvm::StringLiteral away_aarch64 = "\t.cfi_escape 0x0a, 0x07, 30 /* unwind rule */\n";
+constexpr llvm::StringLiteral back_aarch64 = "\n\t.cfi_escape 0x0b /* unwind rule */";
+constexpr llvm::StringLiteral landing_aarch64 = "\t.p2align 4\n1: /* sennit: a switch */";
 
 // The third step.
 void add_swapstack_code();

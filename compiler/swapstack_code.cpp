@@ -61,8 +61,9 @@ void set_text(MachineInstr& instruction, const std::string& text) {
 }
 
 bool is_primitive(const MachineInstr& instruction) {
+  const StringRef text = assembly_of(instruction);
   return instruction.getOpcode() == llvm::TargetOpcode::INLINEASM &&
-         assembly_of(instruction).contains(landing);
+         (text.contains(landing) || text.contains(unwind_rule));
 }
 
 std::string without_lines(StringRef text, StringRef mark) {
@@ -83,6 +84,7 @@ public:
         dominators_(dominators) {}
 
   bool run();
+  bool remove_unused_rules();
   bool has_new_blocks() const { return has_new_blocks_; }
 
 private:
@@ -215,6 +217,18 @@ void function_switches::fold_before(MachineBasicBlock& next) {
   resumed.sortUniqueLiveIns();
 }
 
+// On AArch64.
+bool function_switches::remove_unused_rules() {
+  bool any = false;
+  for (MachineBasicBlock& block : function_)
+    for (MachineInstr& each : block)
+      if (!rules_ && is_primitive(each)) {
+        any = true;
+        set_text(each, without_lines(assembly_of(each), unwind_rule));
+      }
+  return any;
+}
+
 bool function_switches::run() {
   bool any = false;
   const bool rbp = is_taken("RBP"), rbx = is_taken("RBX");
@@ -255,10 +269,13 @@ public:
   }
 
   bool runOnMachineFunction(MachineFunction& function) override {
-    if (function.getTarget().getTargetTriple().getArch() != llvm::Triple::x86_64 || !function.hasInlineAsm())
+    const auto isa = function.getTarget().getTargetTriple().getArch();
+    if ((isa != llvm::Triple::x86_64 && isa != llvm::Triple::aarch64) || !function.hasInlineAsm())
       return false;
     auto& dominators = getAnalysis<llvm::MachineDominatorTreeWrapperPass>().getDomTree();
     function_switches switches(function, dominators);
+    if (isa == llvm::Triple::aarch64)
+      return switches.remove_unused_rules();
     const bool changed = switches.run();
     if (switches.has_new_blocks())
       dominators.calculate(function);

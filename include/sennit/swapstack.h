@@ -99,7 +99,8 @@ SENNIT_ALWAYS_INLINE void sennit_copy_words(void* to, const void* from, size_t s
 #endif
 }
 
-#if defined(SENNIT_COMPILER_SWAPSTACK) && defined(__x86_64__) && defined(__LP64__) && \
+#if defined(SENNIT_COMPILER_SWAPSTACK) && defined(__LP64__) &&                   \
+    (defined(__x86_64__) || (defined(__aarch64__) && defined(__AARCH64EL__))) && \
     !defined(SENNIT_BACKEND_PORTABLE)
 struct sennit_primitive_words4 {
   sennit_context from;

@@ -1,11 +1,11 @@
 ; What the primitive cannot do is an error, and says so.
 ; RUN: not %sennit_clang -Wno-override-module -O0 -c %s -o /dev/null 2>&1 | FileCheck %s
 ; RUN: not %sennit_clang -Wno-override-module -O2 -c %s -o /dev/null 2>&1 | FileCheck %s
-; RUN: not %sennit_clang -Wno-override-module -O2 -c %s -o /dev/null --target=aarch64-linux-gnu 2>&1 | FileCheck %s --check-prefix TARGET
+; RUN: not %sennit_clang -Wno-override-module -O2 -c %s -o /dev/null --target=riscv64-linux-gnu 2>&1 | FileCheck %s --check-prefix TARGET
 ; RUN: not %sennit_clang -Wno-override-module -O2 -c %s -o /dev/null --target=x86_64-linux-gnux32 2>&1 | FileCheck %s --check-prefix TARGET
 ; RUN: not opt -load-pass-plugin=%plugin -passes=sennit-swapstack %s -o /dev/null 2>&1 | FileCheck %s --check-prefix OPT
 ; OPT: error: sennit.newstack wants a ptr
-; TARGET-COUNT-7: error: sennit.swapstack and sennit.newstack are for x86-64 (LP64, ELF) only
+; TARGET-COUNT-7: error: sennit.swapstack and sennit.newstack are for x86-64 and AArch64 (LP64, little-endian, ELF) only
 ; CHECK-DAG: error: sennit.newstack wants a ptr (the stack's top) and a ptr (the entry function), and returns a ptr
 ; CHECK-DAG: error: sennit.swapstack.nine wants a ptr (the context) and at most eight values
 ; CHECK-DAG: error: sennit.swapstack.wide wants

@@ -12,6 +12,12 @@
 // RUN: %sennit_clangxx -O2 -flto -fuse-ld=lld %s -o %t %library && timeout 60 %t
 // RUN: %sennit_clangxx -O2 -flto -fuse-ld=lld -Wl,--load-pass-plugin=%plugin %s -o %t %library && timeout 60 %t
 // RUN: %sennit_clangxx -O2 -flto=thin -fuse-ld=lld %s -o %t %library && timeout 60 %t
+// On AArch64.
+// RUN: %make_aarch64_switch %t.switch.o
+// RUN: %sennit_clangxx %aarch64 %verify -static -O0 %s %t.switch.o -o %t && timeout 60 qemu-aarch64 %t
+// RUN: %sennit_clangxx %aarch64 %verify -static -O2 %s %t.switch.o -o %t && timeout 60 qemu-aarch64 %t
+// RUN: %sennit_clangxx %aarch64 %verify -static -O3 -fomit-frame-pointer -fPIC %s %t.switch.o -o %t && timeout 60 qemu-aarch64 %t
+// RUN: %sennit_clangxx %aarch64 %verify -static -Os -mbranch-protection=standard -fno-asynchronous-unwind-tables %s %t.switch.o -o %t && timeout 60 qemu-aarch64 %t
 // Without the plugin the same program is the library's switch.
 // RUN: %stock_clangxx -O2 %s -o %t %library && timeout 60 %t
 // RUN: g++-12 -std=c++20 -O2 -I%include %s -o %t %library && timeout 60 %t
@@ -32,11 +38,20 @@ namespace {
 
 // Also what a switch is supposed to change.
 NOINLINE void trash() {
+#if defined(__aarch64__)
+  __asm__ volatile(
+      "mov x20, #-1; mov x21, #-2; mov x25, #-3; mov x26, #-4; mov x27, #-5; mov x28, #-6;"
+      "movi v0.16b, #255; movi v8.16b, #255; movi v15.16b, #255; movi v31.16b, #255" ::
+          : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
+            "x15", "x16", "x17", "x20", "x21", "x25", "x26", "x27", "x28", "v0", "v8", "v15", "v31",
+            "memory");
+#else
   __asm__ volatile(
       "movq $-1, %%rbx; movq $-2, %%r12; movq $-3, %%r13; movq $-4, %%r14; movq $-5, %%r15;"
       "pcmpeqd %%xmm0, %%xmm0; pcmpeqd %%xmm1, %%xmm1; pcmpeqd %%xmm7, %%xmm7; pcmpeqd %%xmm15, %%xmm15" ::
           : "rbx", "r12", "r13", "r14", "r15", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
             "xmm0", "xmm1", "xmm7", "xmm15", "memory");
+#endif
 }
 
 // Bits that no arithmetic of ours would leave alone by accident: NaNs, negative zeros, all of them.
@@ -234,6 +249,14 @@ NOINLINE std::uint64_t leaf(std::uint64_t n) {
   return sum;
 }
 
+inline void opaque(std::uint64_t& word, double& real) {
+#if defined(__aarch64__)
+  __asm__ volatile("" : "+r"(word), "+w"(real));
+#else
+  __asm__ volatile("" : "+r"(word), "+x"(real));
+#endif
+}
+
 // More alive than there are registers, of each kind.
 NOINLINE std::uint64_t many_alive(std::uint64_t n) {
   std::uint64_t words[20];
@@ -241,7 +264,7 @@ NOINLINE std::uint64_t many_alive(std::uint64_t n) {
   for (int i = 0; i < 20; ++i) {
     words[i] = n * (2 * i + 1);
     reals[i] = static_cast<double>(n) + 0.5 * i;
-    __asm__ volatile("" : "+r"(words[i]), "+x"(reals[i]));
+    opaque(words[i], reals[i]);
   }
   std::uint64_t sum = ask(n);
   for (int i = 0; i < 20; ++i)
