@@ -25,6 +25,7 @@ struct local_supervisor {
   static auto spawn_actor(scope& in, Behaviour behaviour, const actor_options& options) {
     return local::spawn_actor<M>(in, std::move(behaviour), options);
   }
+  static void yield() { local::this_fiber::yield(); }
 };
 }  // namespace sennit::inline v0_1::detail
 

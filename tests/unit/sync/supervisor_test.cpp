@@ -93,6 +93,21 @@ KIND_TEST(Supervisors, RestartAnActorThatFails) {
   });
 }
 
+KIND_TEST(Supervisors, ARestartLetsOthersRun) {
+  using test = Supervisors<Kind>;
+  this->run([] {
+    std::atomic<bool> over{false};
+    typename test::supervisor family({.restarts = no_limit_of_restarts});
+    auto child = family.template spawn<int>([&over](typename test::inbox&) {
+      if (!over)
+        throw std::runtime_error("at once");
+    });
+    auto other = Kind::spawn([&over] { over = true; });
+    other.join();
+    EXPECT_EQ(child.wait().reason, exit_reason::normal);
+  });
+}
+
 KIND_TEST(Supervisors, OneForOneLeavesOthersAlone) {
   using test = Supervisors<Kind>;
   this->run([] {

@@ -151,6 +151,7 @@ private:
           if (!of.failed(*me))
             throw;
         }
+        Kind::yield();  // a behaviour that fails at once would occupy the worker
       }
     }
   };
