@@ -1,5 +1,7 @@
 // Sennit: see fib.hpp. `local` has no spawn_now: what is spawned last runs first. `parallel-call` calls for
 // fib(n - 2) where the others start a fiber, as one would write it: half as many fibers.
+// `parallel-lifo`: the newest fiber runs first. With fifo, a worker that waits for a stolen fiber continues
+// its oldest fiber, which starts more; few of them live at once only where workers keep their CPUs.
 #include "fib.hpp"
 
 #include "../peers/sennit-parallel.hpp"
@@ -55,4 +57,7 @@ int main(int argc, char** argv) {
     bench::measure_fib(program, "parallel", fib);
     bench::measure_fib(program, "parallel-call", fib_by_call, [](long calls) { return (calls - 1) / 2; });
   });
+  bench::sennit_parallel::run(
+      program.workers(), bench::second_worker::held,
+      [&] { bench::measure_fib(program, "parallel-lifo", fib); }, 64 * 1024, sennit::run_policy::lifo);
 }
