@@ -219,7 +219,7 @@ struct local_kind {
 
   static inline runtime_param param = params[0];
   // qemu-user cannot start a thread, as the watchdog's, in a child of a process that has others.
-#if defined(__aarch64__)
+#if defined(SUPPORT_EMULATED)
   local::runtime rt{{.policy = param.policy, .report_deadlock = false}};
 #else
   local::runtime rt{{.policy = param.policy}};

@@ -37,9 +37,9 @@ constexpr bool looks = true;
 constexpr bool looks = false;
 #endif
 
-// To look takes longer than all else, and so does to tell a sanitizer that a stack has another user. (This
-// AArch64 is an emulated one.)
-#if defined(SENNIT_SANITIZED) || defined(__aarch64__)
+// To look takes longer than all else, and so does to tell a sanitizer that a stack has another user, or to
+// emulate a CPU.
+#if defined(SENNIT_SANITIZED) || defined(SUPPORT_EMULATED)
 constexpr std::uint64_t loops_of_build = 10'000;
 #else
 constexpr std::uint64_t loops_of_build = looks ? 100'000 : 1'000'000;
@@ -215,7 +215,7 @@ KIND_TEST(BecomeNow, EndsWithItsRuntime) {
 // ---- The messages, and the builds that print them.
 
 // qemu-user cannot start a thread in a child of a process that has some.
-#if defined(__aarch64__)
+#if defined(SUPPORT_EMULATED)
 template <class Kind>
 constexpr bool runs_in_child = std::is_same_v<Kind, sennit::local_kind>;
 #else

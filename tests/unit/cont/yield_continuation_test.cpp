@@ -146,6 +146,9 @@ struct forced_steps {
 };
 
 KIND_TEST(YieldContinuation, IsWhereAForcedYieldGoesOn) {
+#if defined(__powerpc64__)
+  GTEST_SKIP() << "nothing forces yields on this CPU, and they do not find the continuation";
+#endif
   forced_steps steps;
   this->run([&] {
     Kind::spawn([&] {

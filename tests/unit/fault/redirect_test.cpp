@@ -292,7 +292,7 @@ FAULT_TEST(NotServed, AHookThatPassesItOn) {
       });
       run_hooked(hook, [&](auto&) {
         if (illegal)
-          asm volatile("ud2");
+          __builtin_trap();
         fault_here();
       });
     });

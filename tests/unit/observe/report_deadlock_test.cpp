@@ -142,7 +142,7 @@ TEST_F(ReportDeadlock, WithoutAValueOnlyWhatIsCertainIsReported) {
 }
 
 TEST_F(ReportDeadlock, WithoutAValueAProcessWithoutOtherThreadsReportsWithoutACycle) {
-#if defined(__aarch64__)
+#if defined(SUPPORT_EMULATED)
   GTEST_SKIP() << "qemu-user has threads of its own";
 #endif
   const pid_t child = ::fork();

@@ -17,7 +17,7 @@
 #include "support/child.hpp"
 #include "support/seccomp.hpp"
 
-#if !defined(SUPPORT_TSAN) && !defined(__aarch64__)  // it and qemu-user start no thread in a child
+#if !defined(SUPPORT_TSAN) && !defined(SUPPORT_EMULATED)  // it and qemu-user start no thread in a child
 
 namespace {
 

@@ -156,7 +156,7 @@ TEST(Lifetime, AForkInAFiberMayExecAndTheParentGoesOn) {
 TEST(Lifetime, AForkedChildMayMakeARuntimeOfItsOwn) {
 #if defined(SUPPORT_TSAN)
   GTEST_SKIP() << "ThreadSanitizer ends a child that starts threads";
-#elif defined(__aarch64__)
+#elif defined(SUPPORT_EMULATED)
   GTEST_SKIP() << "qemu-user cannot start a thread in a child";
 #endif
   runtime before;

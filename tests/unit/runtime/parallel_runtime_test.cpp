@@ -309,7 +309,7 @@ TEST(ParallelEnd, AForkedChildMayExitOrMakeItsOwn) {
   fiber parked = rt->spawn([] { this_fiber::park(); });
   const auto child = support::in_child([&] {
     bool works = true;
-#if !defined(SUPPORT_TSAN) && !defined(__aarch64__)  // it and qemu-user start none in a child
+#if !defined(SUPPORT_TSAN) && !defined(SUPPORT_EMULATED)  // it and qemu-user start none in a child
     works = runtime({.workers = 2}).run([] { return 4; }) == 4;
 #endif
     rt.reset();

@@ -72,7 +72,7 @@ void use_far_descriptors() {
 TEST(Descriptors, MayLieFarFromEachOther) {
 #if defined(SENNIT_SANITIZED)
   GTEST_SKIP() << "here they are the allocator's";
-#elif defined(__aarch64__)
+#elif defined(SUPPORT_EMULATED)
   GTEST_SKIP() << "qemu-user begins no program anew, and keeps notes of each page of 512 GiB";
 #endif
   if (support::is_new_program())
