@@ -182,17 +182,17 @@ SENNIT_ALWAYS_INLINE struct sennit_words sennit_swap_words(sennit_context target
     const sennit_transfer one = sennit_swapstack(target, words[0]);
     got.from = one.from;
     got.value[0] = one.value;
-  } else if (sent <= 4 && received <= 4) {
-    const sennit_transfer4 four = sennit_swapstack4(target, words[0], words[1], words[2], words[3]);
-    got.from = four.from;
-    sennit_copy_words(got.value, four.value, sizeof four.value);
-  } else {
 #if SENNIT_MOST_WORDS == 8
+  } else if (sent > 4 || received > 4) {
     const sennit_transfer8 eight = sennit_swapstack8(target, words[0], words[1], words[2], words[3], words[4],
                                                      words[5], words[6], words[7]);
     got.from = eight.from;
     sennit_copy_words(got.value, eight.value, sizeof eight.value);
 #endif
+  } else {
+    const sennit_transfer4 four = sennit_swapstack4(target, words[0], words[1], words[2], words[3]);
+    got.from = four.from;
+    sennit_copy_words(got.value, four.value, sizeof four.value);
   }
   return got;
 }
