@@ -75,12 +75,13 @@ struct sennit_words {
   uintptr_t value[SENNIT_MOST_WORDS];
 };
 
-/** Private: copies `size` bytes, at most SENNIT_MOST_WORDS words. Word by word: compilers copy all at once by
- * vector instructions, whose loads wait for the stores of single words before them. (Not without
- * optimization: gcc warns of words that are not copied.)
+/** Private: copies `size` bytes, at most SENNIT_MOST_WORDS words. By gcc word by word: it would copy all at
+ * once by vector instructions, whose loads wait for the stores of single words before them. (Not without
+ * optimization, where it warns of words that are not copied; nor by clang, which makes a wrong long double of
+ * two words.)
  */
 SENNIT_ALWAYS_INLINE void sennit_copy_words(void* to, const void* from, size_t size) {
-#if defined(__OPTIMIZE__)
+#if defined(__OPTIMIZE__) && !defined(__clang__)
 #define SENNIT_COPY_WORD(i)                                                                \
   if (size > (i) * sizeof(uintptr_t))                                                      \
   memcpy((char*)to + (i) * sizeof(uintptr_t), (const char*)from + (i) * sizeof(uintptr_t), \
@@ -334,7 +335,8 @@ struct typed_switch;
 
 template <class Out, class... In>
 struct typed_switch<Out(In...)> {
-  static_assert(travels<Out> && (travels<In> && ...), "values are trivially copyable");
+  static_assert(travels<Out> && (travels<In> && ...),
+                "values are trivially copyable, and have a default constructor");
 
   [[gnu::always_inline]] static transfer<Out> swap(sennit_context target, const In&... values) noexcept {
     transfer<Out> result;
@@ -366,6 +368,15 @@ private:
       memcpy(words, value, size);
   }
 };
+
+template <class T>
+[[gnu::always_inline]] inline const T& not_volatile(const T& value) noexcept {
+  return value;
+}
+template <class T>
+[[gnu::always_inline]] inline T not_volatile(const volatile T& value) noexcept {
+  return value;
+}
 
 template <class T>
 [[gnu::always_inline]] inline T take(const uintptr_t* words, size_t& at) noexcept {
@@ -426,7 +437,7 @@ template <auto Entry, class... In>
  */
 template <class Signature, class... Values>
 [[gnu::always_inline]] inline auto swapstack(sennit_context target, const Values&... values) noexcept {
-  return detail::typed_switch<Signature>::swap(target, values...);
+  return detail::typed_switch<Signature>::swap(target, detail::not_volatile(values)...);
 }
 
 /** Makes a context on the stack below `top`. When it is first resumed, it calls Entry, a function

@@ -194,6 +194,44 @@ NOINLINE void exchange_numbers() {
   }
 }
 
+NOINLINE bool is(long double got, long double wanted) {
+  return got == wanted;
+}
+
+// Alone, and beside others: in registers, and in the sender's frame.
+template <std::size_t N>
+void gives_back_long_double(sennit_context from, long double value, numbers<N> others) {
+  for (;;) {
+    EXPECT(is(value, 1.5L));
+    const auto got = sennit::swapstack<long double(long double, numbers<N>)>(from, value, others);
+    from = got.from;
+    value = got.value;
+  }
+}
+
+template <std::size_t N>
+void exchange_long_doubles(void* top) {
+  const auto others = numbers_from<N>(3);
+  const volatile long double sent = 1.5L;
+  struct both {
+    long double real;
+    numbers<N> others;
+  };
+  auto got = sennit::swapstack<both(long double, numbers<N>)>(
+      sennit::newstack<gives_back_long_double<N>>(top), sent, others);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT(is(got.value.real, 1.5L));
+    EXPECT(are_from(got.value.others, 3));
+    got = sennit::swapstack<both(long double)>(got.from, got.value.real);
+  }
+}
+
+NOINLINE void long_doubles() {
+  exchange_long_doubles<1>(first.top());
+  exchange_long_doubles<4>(first.top());
+  exchange_long_doubles<12>(first.top());
+}
+
 NOINLINE void each_number_of_values() {
   exchange_numbers<1, 8>();
   exchange_numbers<8, 1>();
@@ -426,6 +464,7 @@ int main() {
   four_values();
   few_values();
   each_number_of_values();
+  long_doubles();
   frames();
   with_the_library();
   exceptions();

@@ -173,6 +173,46 @@ TEST(Swapstack, EachNumberOfWordsBothWaysAlsoWhileExceptionsAreHandled) {
   exchange_all(std::make_index_sequence<9>());
 }
 
+// A type with padding, which compilers keep in registers of their own.
+[[gnu::noinline]] bool is(long double got, long double wanted) {
+  return got == wanted;
+}
+
+// Alone, and beside others: in registers, and in the sender's frame.
+template <std::size_t N>
+void gives_back_long_double(sennit_context from, long double value, numbers<N> others) {
+  for (;;) {
+    EXPECT_TRUE(is(value, 1.5L));
+    const auto got = sennit::swapstack<long double(long double, numbers<N>)>(from, value, others);
+    from = got.from;
+    value = got.value;
+  }
+}
+
+template <std::size_t N>
+void exchange_long_doubles(void* top) {
+  const auto others = numbers_from<N>(3);
+  const volatile long double sent = 1.5L;
+  struct both {
+    long double real;
+    numbers<N> others;
+  };
+  auto got = sennit::swapstack<both(long double, numbers<N>)>(
+      sennit::newstack<gives_back_long_double<N>>(top), sent, others);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_TRUE(is(got.value.real, 1.5L));
+    EXPECT_TRUE(are_from(got.value.others, 3));
+    got = sennit::swapstack<both(long double)>(got.from, got.value.real);
+  }
+}
+
+TEST(Swapstack, LongDoubles) {
+  stack s;
+  exchange_long_doubles<1>(s.top());
+  exchange_long_doubles<4>(s.top());
+  exchange_long_doubles<12>(s.top());
+}
+
 // The same from C.
 extern "C" int c11_eight_words(void* top);
 
