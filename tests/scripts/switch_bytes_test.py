@@ -97,11 +97,17 @@ class SwitchBytes(unittest.TestCase):
             status, said = run(program, "--ran", *arguments)
             self.assertEqual((status, set(table(said))), (0, resumed), said)
         status, said = run(program, "--ran", "a", "b", "c")
-        self.assertNotEqual(status, 0, "a run that fails was accepted")
+        self.assertEqual(status, 1, "a run that fails was accepted")
+        self.assertIn("ended with status 1", said)
 
     def test_a_function_can_be_chosen(self):
         status, said = run(self.build("gcc-12"), "--function", "^man")
         self.assertEqual((status, set(table(said))), (0, {"many"}), said)
+
+    def test_a_wrong_pattern_is_an_error(self):
+        status, said = run("/bin/true", "--function", "(")
+        self.assertEqual(status, 2)
+        self.assertIn("is no regular expression", said)
 
     def test_what_has_no_switch_is_refused(self):
         for program, cause in (("/bin/true", "no switch"), (ROOT / "README.md", "ELF"), ("/none", "cannot be read")):
