@@ -48,8 +48,8 @@ struct shared_supervisor {
 ///
 /// - Restart: the actor gets a copy of its behaviour as it was when it was started. References stay valid,
 ///   and what is queued in its mailbox is kept. The message that it was handling is lost, and an ask() that
-///   sent it gets status() closed. Monitors and links do not see a restart. Other fibers run first. If the
-///   copy throws, that is a failure, too.
+///   sent it gets status() closed. Monitors and links do not see a restart. Other fibers run before an
+///   actor with a stack begins again. If copying throws, that is a failure, too.
 /// - Policy: one_for_one restarts the actor that failed. rest_for_one also restarts the actors that were
 ///   started after it, and one_for_all restarts all. Waits of the others throw sennit::cancelled. None
 ///   begins again before all of them have left their behaviours. An actor without a stack first handles its

@@ -108,6 +108,19 @@ KIND_TEST(Supervisors, ARestartLetsOthersRun) {
   });
 }
 
+KIND_TEST(Supervisors, AStopEndsRestartsOfAnActorThatNeverWaits) {
+  using test = Supervisors<Kind>;
+  this->run([] {
+    typename test::supervisor family({.restarts = no_limit_of_restarts});
+    auto child =
+        family.template spawn<int>([](typename test::inbox&) { throw std::runtime_error("at once"); });
+    while (family.restarts() < 3)
+      Kind::yield();
+    family.request_stop();
+    EXPECT_EQ(child.wait().reason, exit_reason::cancelled);
+  });
+}
+
 KIND_TEST(Supervisors, OneForOneLeavesOthersAlone) {
   using test = Supervisors<Kind>;
   this->run([] {

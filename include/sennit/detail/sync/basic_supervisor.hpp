@@ -151,7 +151,9 @@ private:
           if (!of.failed(*me))
             throw;
         }
-        Kind::yield();  // a behaviour that fails at once would occupy the worker
+        Kind::yield();  // otherwise a behaviour that fails at once would occupy the worker
+        if (stop_requested())
+          throw_cancelled();
       }
     }
   };
