@@ -183,15 +183,7 @@ FUNCTION sennit_suspend_dispatch
     .cfi_endproc
 END sennit_suspend_dispatch
 
-// The exception globals are not zero, or this thread's address of them is not known yet, or we have control state
-// of our own. In: rsp = our record, all registers but rax, rsi, rdx, rcx, r8 and r12 to r15 free. What is put aside and
-// a second record go below the first one, unless it is nothing:
-//
-//      | first record                | <- rsp + SLOW_STATE    its resume address is the user's
-//      | struct sennit_slow_state    | <- rsp = second handle + 152
-//      | ... red zone, unused        |
-//      | rbx, rbp: not used          |
-//      | resume address: label 3     | <- second handle
+// Four of a switch's values, below what is put aside while the slow path calls C.
 .macro PUSH_VALUES
     pushq %rsi
     pushq %rdx
@@ -206,6 +198,15 @@ END sennit_suspend_dispatch
     popq %rsi
 .endm
 
+// The exception globals are not zero, or this thread's address of them is not known yet, or we have control state
+// of our own. In: rsp = our record, all registers but rax, rsi, rdx, rcx, r8 and r12 to r15 free. What is put aside and
+// a second record go below the first one, unless it is nothing:
+//
+//      | first record                | <- rsp + SLOW_STATE    its resume address is the user's
+//      | struct sennit_slow_state    | <- rsp = second handle + 152
+//      | ... red zone, unused        |
+//      | rbx, rbp: not used          |
+//      | resume address: label 3     | <- second handle
 .macro BUSY name, leave
 FUNCTION \name
     .cfi_startproc
