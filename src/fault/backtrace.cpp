@@ -148,7 +148,7 @@ struct interruption {
 
 interruption interruption_of([[maybe_unused]] const void* context) noexcept {
   [[maybe_unused]] const auto at = [](auto word) { return static_cast<std::uintptr_t>(word); };
-  [[maybe_unused]] const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+  [[maybe_unused]] const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
   return {at(machine.gregs[REG_RIP]), at(machine.gregs[REG_RSP])};
 #elif defined(__aarch64__)

@@ -17,6 +17,7 @@
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/stack/stack.hpp"
+#include "stack/guard.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -146,7 +147,8 @@ struct process_sums {
                  ",\n\"recognized_with_stack\": %" PRIu64 ", \"recognized_without_stack\": %" PRIu64 ",\n",
                  events.handoffs, events.calls, events.recognized_with_stack, events.recognized_without);
     stacks.write(to);
-    std::fprintf(to, ",\n\"descriptor_bytes\": %zu, \"stack_bytes\": %zu}\n", sizeof(fiber), page_size);
+    std::fprintf(to, ",\n\"descriptor_bytes\": %zu, \"stack_bytes\": %zu}\n", sizeof(fiber),
+                 kernel_page_size());
     std::fclose(to);
   }
 };

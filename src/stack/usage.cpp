@@ -122,7 +122,9 @@ std::string stack_usage::advice() const {
   const std::string who = kind + (name.empty() ? "s without a name" : " \"" + name + "\"");
   std::string text = who + ": " + std::to_string(count) + " with stacks of " + std::to_string(size) +
                      " bytes, of which " + std::to_string(high_water) + " were used";
-  const std::size_t wanted = detail::stack_class(small_stack(enough()));
+  std::size_t wanted = detail::stack_class(small_stack(enough()));
+  if (wanted >= detail::page_size)
+    wanted = std::max(wanted, detail::kernel_page_size());
   if (wanted == size || (size < wanted && enough() <= size))  // that one is no class: it was brought
     return text + ": that is right";
   const std::string number = std::to_string(wanted);

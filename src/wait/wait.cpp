@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <limits>
 
 #include "sennit/detail/sched/hooks.hpp"
 #include "sennit/detail/wait/slot.hpp"
@@ -27,7 +28,9 @@ void sleep_while(std::atomic<claim_state>& word, claim_state expected, time_poin
   const auto since = deadline.time_since_epoch();
   if (deadline != never && since.count() > 0) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-    until = {static_cast<std::time_t>(seconds.count()), static_cast<long>((since - seconds).count())};
+    constexpr auto latest = std::numeric_limits<std::time_t>::max();
+    until = {seconds.count() < latest ? static_cast<std::time_t>(seconds.count()) : latest,
+             static_cast<long>((since - seconds).count())};
   }
   futex_wait(word, expected, deadline == never ? nullptr : &until);
 }
