@@ -178,7 +178,7 @@ TEST(Swapstack, EachNumberOfWordsBothWaysAlsoWhileExceptionsAreHandled) {
   return got == wanted;
 }
 
-// Alone, and beside others: in registers, and in the sender's frame.
+// By itself, and beside others: in registers, and in the sender's frame.
 template <std::size_t N>
 void gives_back_long_double(sennit_context from, long double value, numbers<N> others) {
   for (;;) {
