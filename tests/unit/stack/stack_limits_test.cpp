@@ -158,7 +158,7 @@ TEST(Stack, ConsistsOfWholePagesOfTheKernel) {
     EXPECT_TRUE(stack_trim_below(memory, memory.low + 2 * page - 1));
     EXPECT_EQ(memory.low[page - 1], 0);
     EXPECT_EQ(memory.low[page], 0x5a);
-    EXPECT_EQ(held.take(1024).size, 1024u);
+    EXPECT_EQ(held.take(1024).size, smallest_stack_size <= 1024 ? std::size_t{1024} : page);
   });
   EXPECT_TRUE(result.exited(0)) << result;
 }
