@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "pool_support.hpp"
@@ -49,8 +51,25 @@ public:
   }
 };
 
-// The numeric addresses of "listed.test".
-std::vector<std::string> listed;
+// The numeric addresses of "listed.test". A look-up that was given up may read them later, also at the
+// program's end.
+class listed_addresses {
+public:
+  listed_addresses& operator=(std::vector<std::string> to) {
+    const std::lock_guard hold(lock_);
+    addresses_ = std::move(to);
+    return *this;
+  }
+  std::vector<std::string> copy() const {
+    const std::lock_guard hold(lock_);
+    return addresses_;
+  }
+
+private:
+  mutable std::mutex lock_;
+  std::vector<std::string> addresses_;
+};
+listed_addresses& listed = *new listed_addresses;
 
 int system_getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** result) {
   if (__interceptor_getaddrinfo != nullptr)
@@ -71,7 +90,7 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
   }
   if (node == nullptr || std::strcmp(node, listed_name) != 0)
     return system_getaddrinfo(node, service, hints, result);
-  for (const std::string& each : listed) {
+  for (const std::string& each : listed.copy()) {
     if (const int error = system_getaddrinfo(each.c_str(), service, hints, result); error != 0)
       return error;
     while (*result != nullptr)
@@ -170,8 +189,7 @@ KIND_TEST(Resolver, AnAddressThatDoesNotAnswerUsesOnlyItsShareOfTheDeadline) {
     for (auto time = 60ms; error == std::errc::timed_out && time < 10s; time *= 2)
       tcp_stream::connect(listed_name, answering.port(), error, steady::now() + time);
     EXPECT_FALSE(error) << error.message();
-    listed.push_back("127.0.0.1");  // the last one's error is reported
-    listed.erase(listed.begin() + 2);
+    listed = {"127.0.0.1", "127.0.0.1", "127.0.0.1"};  // the last one's error is reported
     tcp_stream::connect(listed_name, answering.port(), error, steady::now() + 3ms);
     EXPECT_EQ(error, std::errc::timed_out);
     tcp_stream::connect(listed_name, answering.port(), error, steady::time_point::min());
