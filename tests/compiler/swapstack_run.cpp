@@ -28,9 +28,14 @@
 #include <memory>
 #include <vector>
 
+#include "../support/numbers.hpp"
 #include "sennit/swapstack.h"
 
 namespace {
+
+using support::are_from;
+using support::numbers;
+using support::numbers_from;
 
 #define NOINLINE __attribute__((noinline))
 #define EXPECT(condition) \
@@ -143,25 +148,6 @@ NOINLINE void few_values() {
 }
 
 // Each number of words both ways, up to one that no longer goes in registers.
-template <std::size_t N>
-struct numbers {
-  std::uint64_t each[N];
-};
-
-template <std::size_t N>
-numbers<N> numbers_from(std::uint64_t seed) {
-  numbers<N> made;
-  for (std::size_t i = 0; i < N; ++i)
-    made.each[i] = (seed + 1) * (2 * i + 1) * static_cast<std::uint64_t>(0x9e3779b97f4a7c15);
-  return made;
-}
-
-template <std::size_t N>
-bool are_from(const numbers<N>& got, std::uint64_t seed) {
-  const numbers<N> wanted = numbers_from<N>(seed);
-  return std::memcmp(&got, &wanted, sizeof got) == 0;
-}
-
 template <std::size_t In, std::size_t Out>
 void answer_numbers(sennit_context from, numbers<In> in) {
   for (std::uint64_t round = 0;; ++round) {

@@ -7,10 +7,14 @@
 #include <cstring>
 #include <utility>
 
+#include "support/numbers.hpp"
 #include "support/stack.hpp"
 
 namespace {
 
+using support::are_from;
+using support::numbers;
+using support::numbers_from;
 using support::stack;
 
 constexpr int half_of_word = 4 * sizeof(uintptr_t);  // of a word's bits
@@ -100,25 +104,6 @@ TEST(Swapstack, LargeOneWayAlone) {
 }
 
 // Each number of words both ways, up to one that no longer goes in registers.
-template <std::size_t N>
-struct numbers {
-  uintptr_t each[N];
-};
-
-template <std::size_t N>
-numbers<N> numbers_from(uintptr_t seed) {
-  numbers<N> made;
-  for (std::size_t i = 0; i < N; ++i)
-    made.each[i] = (seed + 1) * (2 * i + 1) * static_cast<uintptr_t>(0x9e3779b97f4a7c15);
-  return made;
-}
-
-template <std::size_t N>
-bool are_from(const numbers<N>& got, uintptr_t seed) {
-  const numbers<N> wanted = numbers_from<N>(seed);
-  return std::memcmp(&got, &wanted, sizeof got) == 0;
-}
-
 template <std::size_t In, std::size_t Out>
 void answer_numbers(sennit_context from, numbers<In> in) {
   for (uintptr_t round = 0;; ++round) {
@@ -213,7 +198,7 @@ TEST(Swapstack, LongDoubles) {
   exchange_long_doubles<12>(s.top());
 }
 
-// The same from C.
+// Eight words from C.
 extern "C" int c11_eight_words(void* top);
 
 TEST(Swapstack, EightWordsInC) {
