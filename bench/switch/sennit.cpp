@@ -181,8 +181,8 @@ void measure_words(bench::program& program, const char* variant) {
   });
 }
 
-// The same by the return area of the paper's section 3.2: a side that suspends itself has room for what it
-// will receive, and passes its address. The other side writes the values there.
+// The same by the return area of the paper's section 3.2: a side that suspends itself has room for the
+// values that it will receive, and passes its address. The other side writes the values there.
 template <std::size_t N>
 void sends_words_to_area(sennit_context from, std::uintptr_t area, std::uintptr_t first_area, std::uintptr_t,
                          std::uintptr_t) noexcept {

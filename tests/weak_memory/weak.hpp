@@ -98,7 +98,7 @@ struct memory {
   static void heavy_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 #endif
   static void free_fence() noexcept { light_fence(); }
-  // GenMC is told that it is a spin: it reports one that nobody ends.
+  // GenMC is told that it is a spin: it reports one that never ends.
   static void yield_thread() noexcept {
     __VERIFIER_loop_begin();
     for (;;) {
