@@ -146,10 +146,6 @@ struct forced_steps {
 };
 
 KIND_TEST(YieldContinuation, IsWhereAForcedYieldGoesOn) {
-#if defined(__powerpc64__)
-  GTEST_SKIP() << "nothing forces yields on this CPU; here they do not find the continuation, and the cause "
-                  "is not known";
-#endif
   forced_steps steps;
   this->run([&] {
     Kind::spawn([&] {

@@ -102,7 +102,7 @@ static inline __attribute__((always_inline, unused)) struct sennit_thread_block*
       :
       : "cc");
 #else
-  extern struct sennit_thread_block* sennit_thread_lookup(void); /* never inlined */
+  extern struct sennit_thread_block* sennit_thread_lookup(void) __attribute__((nothrow)); /* never inlined */
   self = sennit_thread_lookup();
 #endif
   return self;
