@@ -61,7 +61,7 @@ public:
   // Also fails if the calling worker is not the owner: then it has to decide under the lock.
   SENNIT_INLINE bool change_quickly(state from, state to, std::memory_order order) noexcept {
     const number seen = bias_.load(std::memory_order_acquire);
-    if (seen == unbiased) [[likely]]
+    if (seen == unbiased) [[unlikely]]
       return kept_.change(from, to, order);
     if (!enter(seen)) [[unlikely]]
       return false;
@@ -109,7 +109,7 @@ private:
 
   // Returns true if the caller is the owner, and inside.
   SENNIT_INLINE bool enter(number seen) noexcept {
-    if ((seen & ~moved) != Caller::number()) [[unlikely]]
+    if (((seen ^ Caller::number()) & ~std::uintptr_t{moved}) != 0) [[unlikely]]
       return false;
     inside_.store(true, std::memory_order_relaxed);
     Memory::free_fence();

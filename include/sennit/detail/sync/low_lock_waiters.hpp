@@ -67,7 +67,7 @@ public:
 
   // ---- For the only caller, by another rule (biased_waiters.hpp): without the bit `locked`.
   SENNIT_INLINE bool change_as_only(state from, state to) noexcept {
-    if (word_.load(std::memory_order_relaxed) != from << state_shift)
+    if (word_.load(std::memory_order_relaxed) != from << state_shift) [[unlikely]]
       return false;
     word_.store(to << state_shift, std::memory_order_release);
     return true;
