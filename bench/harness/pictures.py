@@ -25,4 +25,5 @@ def finish(axes, title):
 
 
 def save(figure, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
