@@ -26,6 +26,14 @@ using local_channel = adapter<sennit::local::channel<T>>;
 template <class T>
 using channel = adapter<sennit::channel<T>>;
 
+template <class T>
+struct biased : sennit::detail::basic_channel<T, sennit::detail::any_thread> {
+  using base = sennit::detail::basic_channel<T, sennit::detail::any_thread>;
+  explicit biased(std::size_t capacity) : base(capacity, {.bias = true}) {}
+};
+template <class T>
+using biased_channel = adapter<biased<T>>;
+
 // Sends as to a channel.
 template <class Reference>
 struct address {
@@ -116,6 +124,8 @@ int main(int argc, char** argv) {
     });
   bench::sennit_parallel::run(program.workers(), bench::second_worker::held, [&] {
     bench::measure_channels<bench::sennit_parallel, channel, channel>(program, "parallel");
+    bench::measure_channels<bench::sennit_parallel, biased_channel, biased_channel>(program,
+                                                                                    "parallel-biased");
     measure_actors<bench::parallel_kind>(program, "parallel-until-closed", "parallel-actor",
                                          "parallel-actor-stackless");
   });

@@ -32,20 +32,23 @@ enum class fairness : std::uint8_t {
   fair
 };
 
-/// Options of a mutex or a condition variable.
+/// Options of a mutex, a condition variable, a semaphore or a channel. A channel has only `bias`: its
+/// waiters are served in their order.
 struct wait_options {
   /// Which waiter is woken first.
   wait_order order = wait_order::fifo;
   /// What the waker does.
   wake_policy wake = wake_policy::queue;
-  /// Which fiber gets a mutex when it is unlocked. Condition variables ignore it.
+  /// Which fiber gets a mutex when it is unlocked. Only mutexes have a choice: a semaphore gives its permit
+  /// to a waiter.
   sennit::fairness fairness = sennit::fairness::barging;
   /// Whether the object is biased towards the first worker that uses it. Fibers of that worker then need no
   /// atomic operations. It pays if all fibers that use the object stay on one worker, for example because
   /// they have the same spawn_options::near.
   ///
   /// - Its use by another worker or an OS thread removes the bias for good, which takes some microseconds.
-  /// - But the first fiber of another worker whose lock() has to wait moves to the mutex's worker instead.
+  /// - But the first fiber of another worker whose mutex::lock() has to wait moves to the mutex's worker
+  ///   instead.
   /// - While a runtime reports deadlocks, mutexes note their owners, and a bias gains little. That is the
   ///   default of debug builds (runtime_options::report_deadlock).
   /// - It has no effect in sennit::local, where nothing is atomic, nor where membarrier(2) is refused.

@@ -13,9 +13,9 @@ namespace sennit::inline v0_1::detail {
 
 template <class Policy>
 bool basic_counting_semaphore<Policy>::try_acquire() noexcept {
-  for (state now = queue_.peek(); now != 0 && queue_.quiet(); now = queue_.peek())
-    if (queue_.change(now, now - 1, std::memory_order_acquire))
-      return true;
+  const state now = queue_.peek();
+  if (now != 0 && queue_.change_quickly(now, now - 1, std::memory_order_acquire))
+    return true;
   typename queue::guard hold(queue_);
   if (hold.get() == 0)
     return false;
@@ -26,7 +26,7 @@ bool basic_counting_semaphore<Policy>::try_acquire() noexcept {
 template <class Policy>
 bool basic_counting_semaphore<Policy>::try_acquire_until(std::chrono::steady_clock::time_point deadline) {
   const state now = queue_.peek();
-  if (now != 0 && queue_.change(now, now - 1, std::memory_order_acquire))
+  if (now != 0 && queue_.change_quickly(now, now - 1, std::memory_order_acquire))
     return true;
   return queue_.wait(until_acquired::reason, deadline, until_acquired());
 }
@@ -35,23 +35,27 @@ template <class Policy>
 void basic_counting_semaphore<Policy>::release(std::size_t permits) {
   const state now = queue_.peek();
   assert(permits <= max() - now && "sennit: more permits than a semaphore can count");
-  if (queue_.change(now, now + permits, std::memory_order_release))
+  if (queue_.change_quickly(now, now + permits, std::memory_order_release))
     return;
+  const lock_options how = queue_.waiters().options;  // later the semaphore may be destroyed
   if (permits == 1) {
     fiber* who = nullptr;
     {
       typename queue::guard hold(queue_);
-      if (!hold.pop(0, who))
+      if (!hold.pop(0, who, how.newest()))
         hold.set(hold.get() + 1);
     }
-    queue::make_ready(who);
+    if (how.enter())
+      Policy::make_ready_and_enter(who);
+    else
+      Policy::make_ready(who);
     return;
   }
   // All are taken before the first is woken: a fiber that has its permit may destroy the semaphore.
   fiber_chain woken;
   {
     typename queue::guard hold(queue_);
-    for (fiber* who = nullptr; permits != 0 && hold.pop(0, who); --permits)
+    for (fiber* who = nullptr; permits != 0 && hold.pop(0, who, how.newest()); --permits)
       if (who != nullptr)
         woken(who);
     hold.set(hold.get() + permits);

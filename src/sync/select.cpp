@@ -15,8 +15,8 @@ using case_list = select_case::list;
 // time.
 class all_locks {
 public:
-  explicit all_locks(case_list cases, const spin_lock* except = nullptr) : cases_(cases), except_(except) {
-    for (spin_lock* each = next(nullptr); each != nullptr; each = next(each))
+  explicit all_locks(case_list cases, const biased_lock* except = nullptr) : cases_(cases), except_(except) {
+    for (biased_lock* each = next(nullptr); each != nullptr; each = next(each))
       each->lock();
     held_ = true;
   }
@@ -28,26 +28,26 @@ public:
     if (!held_)
       return;
     held_ = false;
-    for (spin_lock* each = next(nullptr); each != nullptr;) {
-      spin_lock* const following = next(each);
+    for (biased_lock* each = next(nullptr); each != nullptr;) {
+      biased_lock* const following = next(each);
       each->unlock();
       each = following;
     }
   }
 
 private:
-  spin_lock* next(const spin_lock* after) const noexcept {
-    const std::less<const spin_lock*> before;
-    spin_lock* found = nullptr;
+  biased_lock* next(const biased_lock* after) const noexcept {
+    const std::less<const biased_lock*> before;
+    biased_lock* found = nullptr;
     for (const select_case* each : cases_)
-      if (spin_lock* const its = each->lock();
+      if (biased_lock* const its = each->lock();
           its != nullptr && its != except_ && before(after, its) && (found == nullptr || before(its, found)))
         found = its;
     return found;
   }
 
   case_list cases_;
-  const spin_lock* except_;
+  const biased_lock* except_;
   bool held_ = false;
 };
 

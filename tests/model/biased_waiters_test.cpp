@@ -2,6 +2,7 @@
 // still one thread at a time is inside, every waiter is woken, and the last one may destroy the mutex at
 // once.
 #include "sennit/detail/sync/biased_waiters.hpp"
+#include "sennit/detail/sync/biased_lock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -185,13 +186,65 @@ TEST(biased_waiters, the_last_may_destroy_it) {
   EXPECT_FALSE(r.failed) << r;
 }
 
+// A lock of a few instructions (channels). Each thread is worker number[n], and locks it that often.
+template <class Memory>
+class modelled_spin_lock {
+public:
+  void lock() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire))
+      for (lock_pause<Memory> pause; taken_.load(std::memory_order_relaxed);)
+        pause();
+  }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+private:
+  typename Memory::template atomic<bool> taken_{false};
+};
+template <class Memory = model::memory>
+auto brief_locks(std::vector<std::uintptr_t> numbers, std::vector<int> times, bool decided) {
+  return [=](model::run& run) {
+    basic_biased_lock<Memory, modelled_worker, modelled_spin_lock<Memory>> shared(true);
+    modelled_worker::numbers.fill(0);
+    modelled_worker::numbers[model::machine::now->running()] = numbers[0];
+    if (decided) {
+      shared.lock();
+      shared.unlock();
+    }
+    model::plain<int> inside{0};
+    int sum = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      modelled_worker::numbers[i + 1] = numbers[i];
+      sum += times[i];
+      run.thread([&, count = times[i]] {
+        for (int n = 0; n < count; ++n) {
+          shared.lock();
+          inside = inside + 1;
+          shared.unlock();
+        }
+      });
+    }
+    run.join();
+    MODEL_CHECK(inside == sum);
+  };
+}
+
+TEST(biased_lock, lets_in_one_at_a_time) {
+  const std::vector<std::vector<std::uintptr_t>> all{{1, 0}, {1, 2}, {1, 2, 0}};
+  for (const auto& numbers : all)
+    for (const bool decided : {false, true}) {
+      const std::vector<int> times = numbers.size() == 2 ? std::vector{2, 1} : std::vector{1, 1, 1};
+      const model::report r = model::explore("biased lock", {}, brief_locks(numbers, times, decided));
+      EXPECT_FALSE(r.failed) << r;
+    }
+}
+
 // Orders of the bias word matter to a thread that has met neither the owner nor the revoker. That takes three
 // threads, but no preemption.
 TEST(biased_waiters, each_order_matters) {
-  const model::weakened two = model::weaken_each("biased, owner and worker", "biased_waiters.hpp", {},
-                                                 one_at_a_time({1, 2}, {2, 1}, false));
+  const model::weakened two =
+      model::weaken_each("biased, owner and worker", "bias.hpp", {}, one_at_a_time({1, 2}, {2, 1}, false));
   EXPECT_FALSE(two.correct.failed) << two.correct;
-  const model::weakened three = model::weaken_each("biased, 3 workers", "biased_waiters.hpp", {.bound = 0},
+  const model::weakened three = model::weaken_each("biased, 3 workers", "bias.hpp", {.bound = 0},
                                                    one_at_a_time({1, 2, 3}, {1, 1, 1}, false));
   EXPECT_FALSE(three.correct.failed) << three.correct;
   for (const std::string& each : two.survivors)
@@ -212,6 +265,12 @@ TEST(biased_waiters, both_fences_are_needed) {
                   .failed);
   EXPECT_TRUE(model::explore("biased, revoker without fence", {},
                              one_at_a_time<revoker_without_fence>({1, 0}, {1, 1}, false))
+                  .failed);
+  EXPECT_TRUE(model::explore("biased lock, owner without fence", {},
+                             brief_locks<owner_without_fence>({1, 0}, {1, 1}, true))
+                  .failed);
+  EXPECT_TRUE(model::explore("biased lock, revoker without fence", {},
+                             brief_locks<revoker_without_fence>({1, 0}, {1, 1}, true))
                   .failed);
 }
 

@@ -1,11 +1,9 @@
 // A wait queue's lock that is biased towards the worker of the first thread. One thread at a time is inside.
 // NUMBERS are those of the threads' workers, FIRST and SECOND what they do.
 //
-// header: include/sennit/detail/sync/biased_waiters.hpp
-// survives: bias_.store(unbiased, std::memory_order_release); -> relaxed
-// survives: const number seen = bias_.load(std::memory_order_acquire); -> relaxed
-// survives: if (bias_.load(std::memory_order_acquire) == unbiased) [[likely]] -> relaxed
-// survives: number seen = bias_.load(std::memory_order_acquire); -> relaxed
+// header: include/sennit/detail/sync/bias.hpp
+// survives: word_.store(unbiased, std::memory_order_release); -> relaxed
+// survives: number seen() const noexcept { return word_.load(std::memory_order_acquire); } -> relaxed
 // scene owner and thread: -DNUMBERS=1,0 -DFIRST=lock -DSECOND=lock
 // scene owner is quick: -DNUMBERS=1,0 -DFIRST=quick -DSECOND=lock
 // scene owner twice: -DNUMBERS=1,2 -DFIRST=twice -DSECOND=lock

@@ -1,4 +1,4 @@
-// Mutexes and condition variables that are biased towards a worker.
+// Objects that are biased towards a worker.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,13 +11,18 @@
 #include <vector>
 
 #include "sennit/become.hpp"
+#include "sennit/channel.hpp"
 #include "sennit/condition_variable.hpp"
+#include "sennit/counting_semaphore.hpp"
+#include "sennit/local/channel.hpp"
 #include "sennit/local/condition_variable.hpp"
+#include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/scope.hpp"
+#include "sennit/select.hpp"
 #include "sennit/stop_guard.hpp"
 
 namespace sennit {
@@ -241,6 +246,115 @@ TEST(Bias, WaitsEndByDeadlineByAStopAndWithoutAStack) {
     lock.unlock();
     stackless.join();
     EXPECT_EQ(locked, 1);
+  });
+}
+
+// Sends 1, 2, ... to all receivers, from two workers and two threads; each number arrives once.
+void send_from_everywhere(std::size_t capacity) {
+  constexpr int each_sends = 300;
+  runtime rt({.workers = 2});
+  channel<int> numbers(capacity, biased);
+  std::atomic<long> sum{0};
+  const auto send = [&] {
+    for (int n = 1; n <= each_sends; ++n)
+      EXPECT_TRUE(numbers.send(n));
+  };
+  const auto receive = [&] {
+    for (const int n : numbers)
+      sum += n;
+  };
+  rt.spawn([&] { EXPECT_FALSE(numbers.try_receive()); }, {.pinned = 0}).join();  // now it is biased
+  std::vector<fiber> senders, receivers;
+  for (unsigned i = 0; i < 4; ++i) {
+    senders.push_back(rt.spawn(send, {.pinned = i % 2}));
+    receivers.push_back(rt.spawn(receive, {.pinned = i % 2}));
+  }
+  std::thread sending(send), receiving(receive);
+  for (fiber& each : senders)
+    each.join();
+  sending.join();
+  numbers.close();
+  for (fiber& each : receivers)
+    each.join();
+  receiving.join();
+  EXPECT_EQ(sum, 5L * each_sends * (each_sends + 1) / 2);
+}
+
+TEST(Bias, AChannelThatWorkersAndThreadsUse) {
+  for (int round = 0; round < 5; ++round)
+    for (const std::size_t capacity : {0, 1, 64})
+      send_from_everywhere(capacity);
+}
+
+TEST(Bias, ASelectHoldsBiasedAndOtherChannels) {
+  for (const unsigned other : {0U, 1U}) {
+    runtime rt({.workers = 2});
+    channel<int> one(0, biased), two(0, biased), three;
+    int received = 0;
+    fiber selects = rt.spawn(
+        [&] {
+          for (int i = 0; i < 300; ++i)
+            select(on_receive(one, [&](std::optional<int> n) { received += *n; }),
+                   on_receive(two, [&](std::optional<int> n) { received += *n; }),
+                   on_receive(three, [&](std::optional<int> n) { received += *n; }));
+        },
+        {.pinned = 0});
+    std::vector<fiber> senders;
+    for (channel<int>* to : {&one, &two, &three})
+      senders.push_back(rt.spawn(
+          [to] {
+            for (int i = 0; i < 100; ++i)
+              to->send(1);
+          },
+          {.pinned = other}));
+    for (fiber& each : senders)
+      each.join();
+    selects.join();
+    EXPECT_EQ(received, 300);
+  }
+}
+
+TEST(Bias, ASemaphoreThatWorkersAndThreadsUse) {
+  for (int round = 0; round < 20; ++round) {
+    runtime rt({.workers = 2});
+    counting_semaphore permits(2, biased);
+    std::atomic<int> inside{0};
+    const auto use = [&] {
+      for (int n = 0; n < 300; ++n) {
+        if (n % 3 != 0 || !permits.try_acquire())
+          permits.acquire();
+        EXPECT_LE(++inside, 2);
+        --inside;
+        permits.release();
+      }
+    };
+    rt.spawn(use, {.pinned = 0}).join();  // now it is biased
+    std::vector<fiber> fibers;
+    for (unsigned i = 0; i < 4; ++i)
+      fibers.push_back(rt.spawn(use, {.pinned = i % 2}));
+    std::thread thread(use);
+    for (fiber& each : fibers)
+      each.join();
+    thread.join();
+    EXPECT_TRUE(permits.try_acquire());
+    EXPECT_TRUE(permits.try_acquire());
+    EXPECT_FALSE(permits.try_acquire());
+    permits.release(2);
+  }
+}
+
+TEST(Bias, OfALocalChannelAndSemaphore) {
+  local::runtime rt;
+  rt.run([] {
+    local::channel<int> numbers(1, biased);
+    local::counting_semaphore permits(0, biased);
+    local::fiber other = local::spawn([&] {
+      permits.acquire();
+      numbers.send(1);
+    });
+    permits.release();
+    EXPECT_EQ(numbers.receive(), 1);
+    other.join();
   });
 }
 

@@ -110,7 +110,7 @@ public:
 
 private:
   using lists = wait_lists<Policy>;
-  using lock = lists_lock<Policy>;
+  using lock = lists_lock<lists>;
 
   struct event {
     continuation (*handler)(Self& pool, void* state) = nullptr;  // null: none

@@ -70,7 +70,7 @@ class port_calls {
 protected:
   using state = call_state<Request, Reply>;
   using lists = wait_lists<Policy>;
-  using lock = lists_lock<Policy>;
+  using lock = lists_lock<lists>;
   static constexpr const char* receive_reason = "port receive";
   struct record;
   // Under the lock.

@@ -32,7 +32,7 @@ struct mailbox_access {
   // Calls a function under the mailbox's lock.
   template <class M, class Policy, class Function>
   static void locked(const mailbox<M, Policy>& box, Function function) noexcept {
-    const lists_lock<with_lazy_ring<Policy>> hold(box.waits_);
+    const lists_lock hold(box.waits_);
     function();
   }
   // For an actor without a stack that has got a message: whether it was idle until then.

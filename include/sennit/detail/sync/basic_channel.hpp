@@ -16,6 +16,7 @@
 #include "sennit/detail/sync/channel_ring.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/detail/timer/chrono.hpp"
+#include "sennit/wait_options.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -31,9 +32,11 @@ public:
   using value_type = T;
 
   /// An empty channel. `capacity` is in values; with 0, each send waits for its receiver.
+  /// `wait_options{.bias = true}` is for a channel that only fibers of one worker use (wait_options.hpp).
   ///
   /// \throws std::bad_alloc if there is no memory for the values
-  explicit basic_channel(std::size_t capacity = 0) : ring_(capacity) {}
+  explicit basic_channel(std::size_t capacity = 0, const wait_options& how = {})
+      : ring_(capacity), waits_(how.bias) {}
   basic_channel(const basic_channel&) = delete;
   basic_channel& operator=(const basic_channel&) = delete;
   /// Destroys the values that are left.
@@ -178,8 +181,8 @@ public:
 private:
   friend struct channel_cases;
   friend struct mailbox_access;
-  using lists = wait_lists<Policy>;
-  using lock = lists_lock<Policy>;
+  using lists = wait_lists<Policy, typename Policy::channel_lock>;
+  using lock = lists_lock<lists>;
   using moving = channel_moving<T>;
   // Words with which a peer is woken. (A sender of a closed channel keeps its own word, an address.)
   static constexpr std::uintptr_t taken = 1;  // the sender's value was taken

@@ -7,18 +7,22 @@
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
+#include "sennit/wait_options.hpp"
 
 namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::counting_semaphore and sennit::local::counting_semaphore.
 template <class Policy>
 class basic_counting_semaphore {
-  using queue = basic_wait_queue<Policy>;
+  using queue = basic_wait_queue<Policy, typename Policy::lock_waiters>;
   using state = typename queue::state;
 
 public:
-  /// `permits` is the number of permits at the beginning, at most max() (asserted).
-  explicit constexpr basic_counting_semaphore(std::size_t permits) noexcept : queue_(permits) {
+  /// `permits` is the number of permits at the beginning, at most max() (asserted). `how`: which waiter gets
+  /// a permit first, whether release() of one permit yields to it, and whether the semaphore is biased
+  /// towards a worker (wait_options.hpp).
+  explicit constexpr basic_counting_semaphore(std::size_t permits, const wait_options& how = {}) noexcept
+      : queue_(how, permits) {
     assert(permits <= max() && "sennit: more permits than a semaphore can count");
   }
   /// \returns the maximum number of permits
@@ -27,7 +31,7 @@ public:
   /// Waits for a permit, and takes it.
   SENNIT_INLINE void acquire() {
     const state now = queue_.peek();
-    if ((now == 0 || !queue_.change(now, now - 1, std::memory_order_acquire)) &&
+    if ((now == 0 || !queue_.change_quickly(now, now - 1, std::memory_order_acquire)) &&
         !queue_.wait_inline(until_acquired::reason, until_acquired())) [[unlikely]]
       try_acquire_until(never);
   }
@@ -56,7 +60,8 @@ public:
     return timed_wait(acquiring(), deadline);
   }
 
-  /// Adds permits, and wakes as many waiters. The caller need not have acquired any. Does not block.
+  /// Adds permits, and wakes as many waiters. The caller need not have acquired any. Does not block, but
+  /// with wake_policy::enter a caller that adds one permit yields to the waiter.
   ///
   /// \pre There are at most max() permits afterwards.
   void release(std::size_t permits = 1);

@@ -16,10 +16,10 @@
 //   for_mutex                the options of a mutex
 //   waiters                  the state and the list: change(), change_quickly(), peek() and quiet() as below,
 //                            lock(), unlock(); locked: list(), push(waiter)
-//   lock_waiters             the same with a lock_header, for a mutex or a condition variable. The parallel
-//   one may be
-//                            biased towards a worker (biased_waiters.hpp)
+//   lock_waiters             the same with options and an owner, for a mutex, a condition variable or a
+//                            semaphore. The parallel one may be biased towards a worker (biased_waiters.hpp)
 //   lock                     the lock of an object with more than one list (wait_lists.hpp)
+//   channel_lock             that of a channel. The parallel one may be biased (biased_lock.hpp)
 //   owners                   counts the owners of an object that lives as long as one of them: begins with 1;
 //                            drop() returns true for the last owner
 //   caller_may_wait(what)    ends the program if the caller cannot wait
@@ -60,7 +60,7 @@ public:
 
   constexpr basic_wait_queue() noexcept = default;
   explicit constexpr basic_wait_queue(state initial) noexcept : kept_(initial) {}
-  // Of a mutex or a condition variable (Policy::lock_waiters).
+  // With options (Policy::lock_waiters).
   explicit constexpr basic_wait_queue(const wait_options& how, state initial = 0) noexcept
       : kept_(how, initial) {}
   basic_wait_queue(const basic_wait_queue&) = delete;

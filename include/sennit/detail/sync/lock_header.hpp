@@ -1,4 +1,4 @@
-// The first bytes of a mutex or a condition variable.
+// The first bytes of a mutex, a condition variable or a semaphore.
 #pragma once
 
 #include <cstdint>

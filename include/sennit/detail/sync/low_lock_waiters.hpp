@@ -12,10 +12,10 @@
 // Rejected, with the time of a push and a pop relative to this queue, by 1 thread and by 2 that contend
 // (`./run bench queues`; docs/papers/swapstack_2013.md has the table):
 //
-//   the seed's queue, without a lock      1.0 to 1.5   1.4 to 2.3   a pop reads waiters that may be freed
-//   Michael and Scott's lock-free queue   1.5          1.7 to 8     keeps a waiter after it was taken
-//   their queue with two locks            0.93         1.4 to 4     keeps a waiter after it was taken
-//   a list under a spin lock              0.93         1.2 to 1.7   an uncontended acquire also stores
+//   the seed's queue, without a lock      1.0 to 1.5   1.3 to 1.6   a pop reads waiters that may be freed
+//   Michael and Scott's lock-free queue   1.5          1.7 to 1.9   keeps a waiter after it was taken
+//   their queue with two locks            0.93         1.2 to 1.7   keeps a waiter after it was taken
+//   a list under a spin lock              0.93         1.2 to 1.3   an uncontended acquire also stores
 //
 // The first three also have no way for a waiter to leave from the middle, as deadlines and stops need.
 //

@@ -77,6 +77,7 @@ struct marked_lock_waiters : lock_header, marked_waiters {
 };
 
 struct no_lock {
+  constexpr explicit no_lock(bool = false) noexcept {}
   void lock() noexcept {}
   void unlock() noexcept {}
 };
@@ -89,6 +90,7 @@ struct one_thread {
   using waiters = marked_waiters;
   using lock_waiters = marked_lock_waiters;
   using lock = no_lock;
+  using channel_lock = no_lock;
 
   class owners {
   public:

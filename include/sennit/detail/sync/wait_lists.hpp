@@ -14,18 +14,17 @@ struct nothing_to_do {
   void operator()() const noexcept {}
 };
 
-template <class Policy>
+template <class Policy, class Lock = typename Policy::lock>
 class wait_lists {
 public:
+  constexpr wait_lists() noexcept = default;
+  // With a lock that may be biased.
+  constexpr explicit wait_lists(bool is_biased) noexcept : lock_(is_biased) {}
+
   SENNIT_INLINE void lock() noexcept SENNIT_NOT_ANALYZED { lock_.lock(); }
   SENNIT_INLINE void unlock() noexcept SENNIT_NOT_ANALYZED { lock_.unlock(); }
-  // The lock, or null: for select, which waits in several channels at once.
-  spin_lock* mutual_exclusion() noexcept {
-    if constexpr (Policy::is_shared)
-      return &lock_;
-    else
-      return nullptr;
-  }
+  // For select, which waits in several channels at once.
+  Lock& mutual_exclusion() noexcept { return lock_; }
 
   // Ends the wait of a waiter that was taken off a list, and that keeps its word. Returns false if it had
   // stopped waiting. `who`: the fiber to ready, or null.
@@ -88,14 +87,14 @@ private:
     wait_lists* of;
   };
 
-  [[no_unique_address]] typename Policy::lock lock_;
+  [[no_unique_address]] Lock lock_;
 };
 
 // Holds the lock, until it releases the lock or passes it on to wait_by().
-template <class Policy>
+template <class Lists>
 class lists_lock {
 public:
-  SENNIT_INLINE explicit lists_lock(wait_lists<Policy>& of) noexcept : waits_(of) { waits_.lock(); }
+  SENNIT_INLINE explicit lists_lock(Lists& of) noexcept : waits_(of) { waits_.lock(); }
   lists_lock(const lists_lock&) = delete;
   lists_lock& operator=(const lists_lock&) = delete;
   SENNIT_INLINE ~lists_lock() {
@@ -111,13 +110,13 @@ public:
   SENNIT_INLINE void release_and_wake(fiber* who) {
     release();
     if (who != nullptr)
-      Policy::make_ready(who);
+      Lists::wake(who);
     else
-      Policy::release_taken();
+      Lists::release_taken();
   }
 
 private:
-  wait_lists<Policy>& waits_;
+  Lists& waits_;
   bool held_ = true;
 };
 
