@@ -19,6 +19,7 @@
 #include "sennit/local/runtime.hpp"
 #include "support/child.hpp"
 #include "support/descend.hpp"
+#include "support/signal_frames.hpp"
 
 namespace {
 
@@ -36,13 +37,8 @@ constexpr bool has_plain_frames = false;
 #else
 constexpr bool has_plain_frames = true;
 #endif
-// Whether the frame of a fault is found. On PowerPC 64, the unwinder does not recognize the signal frames of
-// qemu-user: docs/platforms.md.
-#if defined(SUPPORT_EMULATED) && defined(__powerpc64__)
-constexpr bool knows_frames = false;
-#else
-constexpr bool knows_frames = has_plain_frames;
-#endif
+// Whether the frame of a fault is found.
+constexpr bool knows_frames = has_plain_frames && unwinds_signal_frames;
 
 // Writes at the low end of a frame of that size. (clang probes it anyway.)
 #if !defined(__clang__)

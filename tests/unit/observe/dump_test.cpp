@@ -21,6 +21,7 @@
 #include "sennit/runtime.hpp"
 #include "sennit/wait_group.hpp"
 #include "support/reports.hpp"
+#include "support/signal_frames.hpp"
 
 using namespace std::chrono_literals;
 
@@ -70,6 +71,8 @@ extern "C" {
 
 namespace {
 
+constexpr bool shows_running = has_backtraces_of_running && unwinds_signal_frames;
+
 // The fiber's line and its backtrace.
 std::string part_of(const std::string& dump, const std::string& name) {
   const std::size_t begin = dump.find("\"" + name + "\": ");
@@ -117,7 +120,7 @@ TEST(dump, names_what_each_fiber_of_a_parallel_runtime_waits_for) {
   expect_in(dump, "at-channel", "parked: channel receive" + at(&channel) + "\n", "dump_test_receive+");
   expect_in(dump, "in-catch", "parked: channel receive" + at(&channel) + "\n", "dump_test_receive_in_catch");
   expect_in(dump, "sleeper", "parked: sleep" + for_long + "\n", "dump_test_sleep");
-  expect_in(dump, "runner", "running\n", has_backtraces_of_running ? "dump_test_run" : "");
+  expect_in(dump, "runner", "running\n", shows_running ? "dump_test_run" : "");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(dump, found, std::regex("fiber (\\d+) \"sleeper\"")));
   expect_in(dump, "joiner", "parked: join of fiber " + found[1].str() + for_long + "\n", "dump_test_join");
@@ -314,7 +317,7 @@ TEST(dump, comes_by_a_signal_when_all_workers_are_stuck) {
     wait_for([&] { return file.text().find("\"two\"") != std::string::npos; });
     ::dup2(kept, STDERR_FILENO);
     ::close(kept);
-    expect_in(file.text(), "one", "running\n", has_backtraces_of_running ? "dump_test_run" : "");
+    expect_in(file.text(), "one", "running\n", shows_running ? "dump_test_run" : "");
   }
   done = true;
   one.join();
