@@ -6,7 +6,7 @@
  *
  *      the creator                              on the new stack
  *   1  block all signals
- *   2  our handler for the worker signal
+ *   2  our handler for the worker signal (one thread at a time makes steps 2 to 6)
  *   3  the new stack as the signal stack
  *   4  raise the worker signal, sigsuspend     -> trampoline: 5  sigsetjmp; return from the handler
  *   6  put signal stack and handler back      <-
@@ -193,34 +193,35 @@ static int reach_new_stack(struct creation* creation, void* stack, size_t size) 
   int error = 0;
   memset(&ours, 0, sizeof ours);
   memset(&altstack, 0, sizeof altstack);
-  altstack.ss_sp = stack;
-  altstack.ss_size = size;
-  if (sigaltstack(&altstack, &earlier_altstack) != 0)
-    return errno;
   lock();
   worker = free_signal();
   if (worker == 0) {
     unlock();
-    sigaltstack(&earlier_altstack, NULL);
     return EAGAIN;
   }
-  sigfillset(&all_but_worker);
-  sigdelset(&all_but_worker, worker);
-  earlier = &earlier_actions[worker];
+  earlier = &earlier_actions[worker]; /* step 2 */
   sigaction(worker, NULL, earlier);
   ours.sa_sigaction = trampoline;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (earlier->sa_flags & SA_RESTART);
   sigfillset(&ours.sa_mask);
   sigaction(worker, &ours, NULL);
-  wanted = creation;
-  if (raise(worker) == 0)
-    while (wanted != NULL)
-      sigsuspend(&all_but_worker);
-  else
+  altstack.ss_sp = stack; /* step 3 */
+  altstack.ss_size = size;
+  if (sigaltstack(&altstack, &earlier_altstack) != 0) {
     error = errno;
+  } else {
+    sigfillset(&all_but_worker); /* step 4 */
+    sigdelset(&all_but_worker, worker);
+    wanted = creation;
+    if (raise(worker) == 0)
+      while (wanted != NULL)
+        sigsuspend(&all_but_worker);
+    else
+      error = errno;
+    sigaltstack(&earlier_altstack, NULL); /* step 6 */
+  }
   sigaction(worker, earlier, NULL);
   unlock();
-  sigaltstack(&earlier_altstack, NULL);
   return error;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""That the signal stack backend is ISO C and POSIX, and which backend a CPU without a switch of its own gets."""
+"""That the signal stack backend is ISO C and POSIX, which backend a CPU without a switch of its own gets, and what the
+probes of CMake find out."""
 import pathlib
 import re
 import shutil
@@ -82,8 +83,32 @@ class Choice(unittest.TestCase):
         without = self.configured(unknown, "-DSENNIT_MAKECONTEXT=OFF")
         self.assertIn("-DSENNIT_BACKEND_SIGNALSTACK", without)
         self.assertNotIn("ucontext_backend.cpp", without)
+        # A swapcontext that links, and does nothing, counts as none.
+        fails = self.configured(unknown, "-DCMAKE_C_FLAGS=-Dswapcontext=sched_yield")
+        self.assertIn("-DSENNIT_BACKEND_SIGNALSTACK", fails)
         known = self.configured(["-DCMAKE_CXX_COMPILER=g++-12", "-DCMAKE_C_COMPILER=gcc-12"], "-DSENNIT_MAKECONTEXT=OFF")
         self.assertNotIn("-DSENNIT_BACKEND_", known)
+
+    def test_of_stacks_that_grow_up(self):
+        def cache(*options):
+            with tempfile.TemporaryDirectory() as folder:
+                done = run("cmake", "-GNinja", "-S", ROOT, "-B", folder, "-DSENNIT_TESTS=OFF", "-DSENNIT_EXAMPLES=OFF", *options)
+                found = re.findall(r"^SENNIT_STACK_GROWTH:\w+=(\w+)", (pathlib.Path(folder) / "CMakeCache.txt").read_text(), re.M)
+                return done.returncode, done.stderr, found
+
+        arch = "-DSENNIT_ROOMS=arch"
+        here = ["-DCMAKE_CXX_COMPILER=g++-12", "-DCMAKE_C_COMPILER=gcc-12"]
+        self.assertEqual(cache(arch, *here), (0, "", ["down"]))
+        self.assertEqual(cache(arch, f"--toolchain={ROOT}/cmake/mips64el.cmake"), (0, "", ["down"]))
+        code, error, _ = cache("-DSENNIT_STACK_GROWTH=up", *here)
+        self.assertNotEqual(code, 0)
+        self.assertIn("configure with -DSENNIT_ROOMS=arch", " ".join(error.split()))
+        hppa = ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=hppa", "-DCMAKE_C_COMPILER=hppa-linux-gnu-gcc",
+                "-DCMAKE_CXX_COMPILER=hppa-linux-gnu-g++"]
+        emulated = "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-hppa;-L;/usr/hppa-linux-gnu"
+        if shutil.which("hppa-linux-gnu-g++") and shutil.which("qemu-hppa"):  # installed for ./check arch
+            self.assertEqual(cache(arch, *hppa, emulated), (0, "", ["up"]))
+            self.assertNotEqual(cache(*hppa)[0], 0)
 
 
 if __name__ == "__main__":
