@@ -161,10 +161,9 @@ void sennit_before_first_switch(void (*prepare)()) {
   return location;
 }
 
-// Declared as nothrow. Otherwise its callers have exception tables, and a call that such a table leaves out
-// may hide a cleanup (silence::may_hide_some). Then round_of_left keeps forced yields from leaving its
-// fiber's frames.
-[[gnu::noinline]] sennit_thread_block* sennit_thread_lookup() {
+// Nothrow. Otherwise its callers have exception tables, and a call that such a table leaves out may hide a
+// cleanup (silence::may_hide_some). Then round_of_left keeps forced yields from leaving its fiber's frames.
+[[gnu::noinline, gnu::nothrow]] sennit_thread_block* sennit_thread_lookup() {
   return &sennit_thread;
 }
 
