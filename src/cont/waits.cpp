@@ -7,7 +7,7 @@
 namespace sennit::inline v0_1::detail {
 
 bool park_wait::file(fiber& f, claim_state as) noexcept {
-  if (f.home->shared != nullptr)
+  if (!f.home->is_local())
     return f.permit.park(as);
   if (!f.flags.unpark_pending)
     f.flags.status = fiber_status::unpark;
@@ -19,12 +19,12 @@ bool park_wait::withdraw(fiber& f) noexcept {
 }
 
 bool park_wait::was_unparked(fiber& self) noexcept {
-  return self.home->shared != nullptr ? self.permit.reopen() == claim_state::taken
-                                      : std::exchange(self.flags.unpark_pending, false);
+  return self.home->is_local() ? std::exchange(self.flags.unpark_pending, false)
+                               : self.permit.reopen() == claim_state::taken;
 }
 
 bool timed_park_wait::file(fiber& f, token_watch* stop) noexcept {
-  const bool parallel = f.home->shared != nullptr;
+  const bool parallel = !f.home->is_local();
   if (parallel)
     timer_.emplace<fiber_timer>().arm(f, f.permit, until_);
   else if (!park_wait::file(f, claim_state::parked))
@@ -47,7 +47,7 @@ bool yield_wait::file(fiber& f) noexcept {
 }
 
 bool sleep_wait::file(fiber& f, token_watch* stop) noexcept {
-  if (f.home->shared == nullptr) {
+  if (f.home->is_local()) {
     f.flags.status = fiber_status::parked;
     timer_.emplace<local_timer>(f.home->deadlines, f, until_);
     if (stop != nullptr)

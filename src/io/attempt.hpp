@@ -25,7 +25,7 @@ constexpr io_direction writing_for(const char* reason) noexcept {
 // Whether the calling fiber is one of a parallel runtime. Ends the program outside of fibers.
 inline bool io_is_shared() noexcept {
   const worker* w = this_worker();
-  return (w != nullptr ? *w : running_worker_for("I/O")).shared != nullptr;
+  return !(w != nullptr ? *w : running_worker_for("I/O")).is_local();
 }
 
 // Counts a transfer; false: first source_yield().

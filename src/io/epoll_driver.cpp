@@ -126,7 +126,7 @@ void epoll_driver::notify(io_source& source, std::uint32_t events) noexcept {
     return;  // closed, while a duplicate of its descriptor is open; or moved to another driver
   if ((events & exact_from_now) != 0)
     source.exact.store(true, std::memory_order_relaxed);
-  const bool shared = owner_.shared != nullptr;
+  const bool shared = !owner_.is_local();
   if ((events & reading) != 0)
     source_notify(source.reading, shared);
   if ((events & writing) != 0)
@@ -162,7 +162,7 @@ int epoll_driver::control(int operation, io_source& source) noexcept {
 driver* epoll_driver::with_id(std::uint64_t id) noexcept {
   if (id == this->id())
     return this;
-  if (id != 0 && owner_.shared != nullptr)
+  if (id != 0 && !owner_.is_local())
     for (const auto& each : owner_.shared->workers)
       if (each->driver->id() == id)
         return each->driver.get();
@@ -223,8 +223,8 @@ int epoll_driver::add(io_source& source, std::uint64_t registered) noexcept {
       source.driver.store(0, std::memory_order_relaxed);
   }
   if (error != 0) {
-    source_notify(source.reading, owner_.shared != nullptr);
-    source_notify(source.writing, owner_.shared != nullptr);
+    source_notify(source.reading, !owner_.is_local());
+    source_notify(source.writing, !owner_.is_local());
   }
   return error;
 }

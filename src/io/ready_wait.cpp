@@ -35,7 +35,7 @@ int ready_wait_base::begin(bool shared) noexcept {
 }
 
 bool ready_wait_base::file(fiber& f, waiter& me) noexcept {
-  if (source_ == nullptr || begin(f.home->shared != nullptr) != 0)
+  if (source_ == nullptr || begin(!f.home->is_local()) != 0)
     return false;
   driver& driver = *this_worker()->driver;
   // What cannot be waited for is ready: the operation will say why.

@@ -50,7 +50,7 @@ constexpr std::uintptr_t local_tag = 2;
 // One of a fiber of the calling worker, or of a parallel runtime.
 std::uintptr_t word_of(waiter& w) noexcept {
   const worker* const here = this_worker();
-  return reinterpret_cast<std::uintptr_t>(&w) | (here != nullptr && here->shared == nullptr ? local_tag : 0);
+  return reinterpret_cast<std::uintptr_t>(&w) | (here != nullptr && here->is_local() ? local_tag : 0);
 }
 
 bool is_local(std::uintptr_t word) noexcept {

@@ -94,10 +94,17 @@ private:
   SENNIT_UNSANITIZED void capture_workers(const stop_the_world& held) noexcept {
     for (registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
       worker& w = *each->worker;
-      worker_snapshot seen{
-          &w, w.shared, 0, held.is_stopped(w), w.thread != 0, held.place_of(w), look(w.ready.current),
-          0,  false};
-      if (seen.shared != nullptr)
+      worker_snapshot seen{&w,
+                           w.runtime_id(),
+                           w.is_local(),
+                           0,
+                           held.is_stopped(w),
+                           w.thread != 0,
+                           held.place_of(w),
+                           look(w.ready.current),
+                           0,
+                           false};
+      if (!seen.local)
         seen.index = static_cast<const parallel_worker&>(w).index;
       if (workers_.size() < workers_.capacity())
         workers_.push_back(seen);
@@ -106,9 +113,9 @@ private:
     }
     // A runtime's fibers stay unchanged only if all its workers are held.
     for (worker_snapshot& each : workers_)
-      if (each.shared != nullptr && !each.held)
+      if (!each.held)
         for (worker_snapshot& other : workers_)
-          if (other.shared == each.shared)
+          if (other.runtime == each.runtime)
             other.held = false;
   }
 
@@ -167,7 +174,7 @@ private:
       }
       return;
     }
-    if (parked && workers_[seen.worker].shared != nullptr)
+    if (parked && !workers_[seen.worker].local)
       capture_wait(seen, f, f.site->reason, f.site->object);
     else if (parked)
       capture_wait(seen, f, f.reason, f.object);

@@ -21,7 +21,8 @@ namespace sennit::inline v0_1::detail {
 
 struct worker_snapshot {
   const worker* at;
-  const parallel_runtime* shared;
+  const void* runtime;
+  bool local;
   unsigned index;
   bool held;
   bool has_thread;
@@ -92,14 +93,14 @@ public:
     text_ += "sennit: " + std::to_string(fibers_.size()) + (fibers_.size() == 1 ? " fiber\n" : " fibers\n");
     std::vector<const void*> runtimes;
     for (auto each = workers_.rbegin(); each != workers_.rend(); ++each) {  // the list has the newest first
-      const void* runtime = runtime_of(*each);
+      const void* runtime = each->runtime;
       if (std::ranges::find(runtimes, runtime) == runtimes.end())
         runtimes.push_back(runtime);
     }
     for (std::size_t i = 0; i < runtimes.size(); ++i) {
       print_runtime(i + 1, runtimes[i]);
       for (fiber_snapshot* each : fibers_)
-        if (runtime_of(workers_[each->worker]) == runtimes[i])
+        if (workers_[each->worker].runtime == runtimes[i])
           print_fiber(*each);
     }
     if (!whole)
@@ -116,17 +117,13 @@ private:
         fibers_, [&](const fiber_snapshot* each) { return each != &f && each->worker == f.worker; });
   }
 
-  static const void* runtime_of(const worker_snapshot& w) {
-    return w.shared != nullptr ? static_cast<const void*>(w.shared) : w.at;
-  }
-
   void print_runtime(std::size_t number, const void* runtime) {
     text_ += "runtime " + std::to_string(number);
     std::vector<const worker_snapshot*> its;
     for (const worker_snapshot& each : workers_)
-      if (runtime_of(each) == runtime)
+      if (each.runtime == runtime)
         its.insert(its.begin(), &each);
-    const bool local = its.front()->shared == nullptr;
+    const bool local = its.front()->local;
     text_ += local ? " (local):" : ": " + std::to_string(its.size()) + " workers:";
     for (const worker_snapshot* each : its) {
       text_ += each == its.front() ? "" : ";";

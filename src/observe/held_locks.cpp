@@ -131,7 +131,7 @@ std::string text_of(const held_locks_snapshot& seen) {
     std::snprintf(address, sizeof address, "%p", const_cast<const void*>(each.lock));
     text += std::string(&each == seen.held ? " pthread " : ", ") + each.kind + " " + address;
   }
-  const bool stays = seen.who->home->shared == nullptr || seen.who->flags.kind == waiter_kind::pinned_fiber;
+  const bool stays = seen.who->home->is_local() || seen.who->flags.kind == waiter_kind::pinned_fiber;
   text +=
       stays ? "\n  (another fiber of this thread that locks it blocks the thread, and this fiber with it)\n"
             : "\n  (the fiber may resume on another thread, which must not unlock it; a fiber that locks it "

@@ -51,7 +51,7 @@ struct run_of_fiber {
 template <class Visit>
 void each_parallel_worker(Visit visit) {
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
-    if (each->worker->shared != nullptr)
+    if (!each->worker->is_local())
       visit(*static_cast<parallel_worker*>(each->worker));
 }
 
@@ -94,14 +94,9 @@ struct stuck_worker {
   stopped_thread place;
 };
 
-const void* runtime_of(const registration& of) noexcept {
-  const worker& w = *of.worker;
-  return w.shared != nullptr ? static_cast<const void*>(w.shared) : &w;
-}
-
 bool is_oldest_of_its_runtime(const registration& of) noexcept {
   const registration* each = of.older;
-  while (each != nullptr && runtime_of(*each) != runtime_of(of))
+  while (each != nullptr && each->worker->runtime_id() != of.worker->runtime_id())
     each = each->older;
   return each == nullptr;
 }
@@ -112,7 +107,7 @@ std::size_t number_of(const parallel_runtime& of) noexcept {
   bool found = false;
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
     const bool first = is_oldest_of_its_runtime(*each);
-    found |= first && runtime_of(*each) == &of;
+    found |= first && each->worker->runtime_id() == &of;
     number += found && first;
   }
   return number;
@@ -188,7 +183,7 @@ process_rest capture_rest() noexcept {
   bool waited_for = waiting_thread::for_good.load(std::memory_order_relaxed) != 0;
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older) {
     const worker& w = *each->worker;
-    if (w.shared != nullptr) {
+    if (!w.is_local()) {
       const auto& parallel = static_cast<const parallel_worker&>(w);
       if (!rests(parallel))
         return seen;
@@ -237,7 +232,7 @@ bool has_other_threads() {
   std::size_t known = waiting_thread::for_good.load(std::memory_order_relaxed);
   const std::lock_guard hold(registry_lock());
   for (const registration* each = sennit_debug.workers; each != nullptr; each = each->older)
-    if (each->worker->shared == nullptr && each->worker->thread.load(std::memory_order_relaxed) != 0 &&
+    if (each->worker->is_local() && each->worker->thread.load(std::memory_order_relaxed) != 0 &&
         look(each->worker->ready.current) == nullptr)
       ++known;
   return unknown > known;

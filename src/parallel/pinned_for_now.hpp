@@ -10,7 +10,7 @@ namespace sennit::inline v0_1::detail {
 class pinned_for_now {
 public:
   pinned_for_now(worker& w, fiber& f) noexcept : fiber_(f), kind_(f.flags.kind) {
-    if (w.shared == nullptr)
+    if (w.is_local())
       return;
     f.home = &w;
     f.flags.kind = waiter_kind::pinned_fiber;

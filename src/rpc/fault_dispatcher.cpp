@@ -177,7 +177,7 @@ void call_guarded(void (*function)(void*), void* argument) {
 
 bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept {
   const fiber* const f = faulting_fiber(site);
-  return f != nullptr && (this_worker()->shared == nullptr) == local && (f->id == 0 || f->id != receiver);
+  return f != nullptr && this_worker()->is_local() == local && (f->id == 0 || f->id != receiver);
 }
 
 fault_answer fault_ask(const fault_site& site, void* dispatcher, verdict (*ask)(void*, fault_report&)) {

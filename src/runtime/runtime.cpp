@@ -115,7 +115,7 @@ namespace {
 
 detail::fiber& self(const char* what) noexcept {
   const detail::worker& w = detail::running_worker_for(what);
-  if (w.shared == nullptr) [[unlikely]]
+  if (w.is_local()) [[unlikely]]
     detail::no_fiber_here(what);
   return *w.ready.current;
 }

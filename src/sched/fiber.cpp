@@ -155,7 +155,7 @@ bool has_too_many(worker& home) noexcept {
     if (limit.most == 0 || limit.made < limit.most)
       return false;
   }
-  const bool mine = home.shared == nullptr || this_worker() == &home;
+  const bool mine = home.is_local() || this_worker() == &home;
   if (!mine || home.idle == nullptr)
     return fibers_of_runtime(home) >= limit.most;
   fiber* const unused = std::exchange(home.idle, home.idle->next);  // its stack is not the requested one
@@ -243,7 +243,7 @@ fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::
 
 fiber* fiber_make_with_stack(worker& w, const stack_source& stack) {
   fiber* f = fiber_make(w);
-  if (w.shared == nullptr)
+  if (w.is_local())
     ++w.idle_stacks.made;
   try {
     attach_frame(w, *f, stack);
@@ -264,7 +264,7 @@ void frame_restart(coroutine_frame& frame) noexcept {
 
 coroutine_frame& acquire_stack(worker& w, const stack_source& stack, std::size_t leave) {
   // Another thread must not touch the worker's data.
-  const bool mine = !stack.is_provided() && (w.shared == nullptr || this_worker() == &w);
+  const bool mine = !stack.is_provided() && (w.is_local() || this_worker() == &w);
   coroutine_frame* frame = mine && w.spare_frame_count > leave ? w.spare_frames : nullptr;
   if (frame != nullptr && frame->record.memory.shape == stack.shape) {
     w.spare_frames = frame->next;
@@ -361,7 +361,7 @@ void fiber_fail(fiber& f) noexcept {
     return scope_fiber_fails(f, std::current_exception());
   if (f.home->unwinding)  // it unwinds: an interrupted wait caused the exception
     return;
-  if (!f.flags.owned && f.home->shared == nullptr)
+  if (!f.flags.owned && f.home->is_local())
     fiber_terminate(f, std::current_exception());
   ::new (&f.error) std::exception_ptr(std::current_exception());
   f.flags.slow_path |= needs_slow_path | has_error;

@@ -122,7 +122,7 @@ namespace {
 // A poll is due, or scheduler steps make every switch.
 [[gnu::cold, gnu::noinline]] sennit_decision prepare_block_polling(worker& w, fiber& self,
                                                                    fiber_status as) noexcept {
-  if (w.shared != nullptr) [[unlikely]]
+  if (!w.is_local()) [[unlikely]]
     w.ready.pop_current(self);  // ends the program
   const bool may_enter = w.until_poll != 0 || no_external_events(w);
   return finish_block(w, self, as, may_enter && direct_entry ? w.ready.pop_current(self) : nullptr);

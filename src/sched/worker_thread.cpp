@@ -82,7 +82,7 @@ void worker_post(worker& w, posted* post) noexcept {
 const char* what_it_does(const fiber& f) noexcept {
   if (!f.is_parked())
     return "runs";
-  return f.flags.stackless || f.home->shared != nullptr ? f.site->reason : f.reason;
+  return f.flags.stackless || !f.home->is_local() ? f.site->reason : f.reason;
 }
 
 void note_end_begins(worker& w) noexcept {

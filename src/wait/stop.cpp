@@ -84,7 +84,7 @@ stop_link::stop_link(kind what, const std::exception_ptr* error, thread notifier
       kind_(what),
       error_(error) {
   fiber* const me = running_fiber();
-  if (what != kind::shield && notifier == thread::any && me != nullptr && me->home->shared == nullptr) {
+  if (what != kind::shield && notifier == thread::any && me != nullptr && me->home->is_local()) {
     notice_ = new stop_notice;
     notice_->who = me;
   }
@@ -92,7 +92,7 @@ stop_link::stop_link(kind what, const std::exception_ptr* error, thread notifier
 }
 
 stop_link::stop_link() : outer_(nullptr), exceptions_(0), kind_(kind::scope) {
-  if (const worker* const w = this_worker(); w != nullptr && w->shared == nullptr)
+  if (const worker* const w = this_worker(); w != nullptr && w->is_local())
     notice_ = new stop_notice;
 }
 
@@ -273,19 +273,19 @@ local_stop_watch::~local_stop_watch() {
 }
 
 token_watch::token_watch(std::stop_token token) : token_(std::move(token)) {
-  if (const worker* const w = this_worker(); w == nullptr || w->shared == nullptr)
+  if (const worker* const w = this_worker(); w == nullptr || w->is_local())
     notice_ = new stop_notice;
 }
 
 void token_watch::arm(fiber& who, wait_claim* claim) noexcept {
   who_ = &who;
-  if (who.home->shared != nullptr) {
-    claim_ = claim;
-  } else {
+  if (who.home->is_local()) {
     if (notice_ == nullptr)  // made elsewhere
       notice_ = new stop_notice;
     notice_->who = &who;
     notice_->watched = true;
+  } else {
+    claim_ = claim;
   }
   callback_.emplace(token_, on_stop{*this});
 }

@@ -72,9 +72,9 @@ void release_taken() noexcept {
 multi_wait::multi_wait(const wait_reason& why, time_point deadline, kind among) noexcept
     : site_(why, *this), deadline_(deadline) {
   const worker* const w = this_worker();
-  if (w != nullptr && (w->shared != nullptr || among == kind::local)) {
+  if (w != nullptr && (!w->is_local() || among == kind::local)) {
     who_ = w->ready.current;
-    local_ = w->shared == nullptr;
+    local_ = w->is_local();
   } else {
     claim_.set_sleeps();
   }
@@ -82,7 +82,7 @@ multi_wait::multi_wait(const wait_reason& why, time_point deadline, kind among) 
 }
 
 multi_wait::multi_wait(const char* reason, time_point deadline, fiber& who) noexcept
-    : site_(reason, *this), who_(&who), local_(who.home->shared == nullptr), deadline_(deadline) {
+    : site_(reason, *this), who_(&who), local_(who.home->is_local()), deadline_(deadline) {
   own(node_);
 }
 

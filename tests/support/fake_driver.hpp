@@ -127,8 +127,8 @@ private:
         }
       }
       if (error != 0) {
-        source_notify(source.reading, owner_.shared != nullptr);
-        source_notify(source.writing, owner_.shared != nullptr);
+        source_notify(source.reading, !owner_.is_local());
+        source_notify(source.writing, !owner_.is_local());
       }
       return -error;
     }
@@ -154,7 +154,7 @@ private:
       hold.unlock();
       for (const auto& [source, side] : came)
         if (source->driver.load(std::memory_order_acquire) == id())
-          source_notify(source->*side, owner_.shared != nullptr);
+          source_notify(source->*side, !owner_.is_local());
       return !came.empty();
     }
 

@@ -27,7 +27,7 @@ public:
   timed_wait(timed_wait&& other) noexcept : timed_wait(std::move(other.wait_), other.deadline_) {}
 
   bool file(fiber& f, token_watch* stop = nullptr) noexcept {
-    if (f.home->shared == nullptr) {
+    if (f.home->is_local()) {
       if (!wait_.file(f, f))
         return false;
       if (deadline_ != never)

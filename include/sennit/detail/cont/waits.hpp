@@ -22,10 +22,10 @@ struct park_wait : continuation_wait {
   static bool withdraw(fiber& f) noexcept;
   static bool was_unparked(fiber& self) noexcept;
   static void end(fiber& self, std::uintptr_t, fiber_status) noexcept {
-    if (self.home->shared != nullptr)
-      self.permit.renew();
-    else
+    if (self.home->is_local())
       was_unparked(self);
+    else
+      self.permit.renew();
   }
 };
 

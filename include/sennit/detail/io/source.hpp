@@ -109,7 +109,7 @@ private:
 // Whether other threads may use the caller's sources at the same time.
 inline bool io_may_be_shared() noexcept {
   const worker* w = this_worker();
-  return w == nullptr || w->shared != nullptr;
+  return w == nullptr || !w->is_local();
 }
 
 // Calls use(descriptor), which must not block the fiber. The number keeps its meaning until that returns.

@@ -36,13 +36,13 @@ namespace sennit::inline v0_1::detail {
 // Returns the calling thread's worker if it runs a fiber of a parallel runtime; otherwise null.
 SENNIT_INLINE parallel_worker* this_parallel() noexcept {
   worker* w = this_worker();
-  return w != nullptr && w->shared != nullptr ? static_cast<parallel_worker*>(w) : nullptr;
+  return w != nullptr && !w->is_local() ? static_cast<parallel_worker*>(w) : nullptr;
 }
 
 // Like this_parallel(), where there must be one.
 SENNIT_INLINE parallel_worker& running_parallel() noexcept {
   worker* const w = this_worker();
-  assert(w != nullptr && w->shared != nullptr);
+  assert(w != nullptr && !w->is_local());
   return static_cast<parallel_worker&>(*w);
 }
 // For functions that users call: fatal, in every build, if there is none. `what`: the function.

@@ -23,8 +23,8 @@ extern template local::upcall_pool& default_upcall_pool<local::upcall_pool>();
 // Calls use(pool), with that of the calling fiber's runtime, of whichever kind.
 template <class Use>
 auto with_default_upcall_pool(Use use) {
-  return running_worker_for("an upcall").shared == nullptr ? use(default_upcall_pool<local::upcall_pool>())
-                                                           : use(default_upcall_pool<sennit::upcall_pool>());
+  return running_worker_for("an upcall").is_local() ? use(default_upcall_pool<local::upcall_pool>())
+                                                    : use(default_upcall_pool<sennit::upcall_pool>());
 }
 
 }  // namespace sennit::inline v0_1::detail

@@ -158,6 +158,10 @@ struct sennit_worker {
   ~sennit_worker();
   sennit_worker(const sennit_worker&) = delete;
   sennit_worker& operator=(const sennit_worker&) = delete;
+
+  bool is_local() const noexcept { return shared == nullptr; }
+  // Identifies its runtime.
+  const void* runtime_id() const noexcept { return is_local() ? static_cast<const void*>(this) : shared; }
 };
 
 namespace sennit::inline v0_1::detail {
@@ -172,7 +176,7 @@ inline stack_shape stack_shape_of(const worker& w, const fiber& f) noexcept {
   return f.overflow != nullptr && f.overflow->stack != stack_shape{} ? f.overflow->stack : w.usual_stack;
 }
 inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) noexcept {
-  if ((f.home->shared != nullptr) != parallel) [[unlikely]]
+  if (f.home->is_local() == parallel) [[unlikely]]
     is_of_other_kind(parallel, reason);
 }
 inline bool continuation_access::has_values(const fiber& f, const coroutine_frame& frame) noexcept {
@@ -510,7 +514,7 @@ bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline
 // connections, 4 us a request: saves 0.1 us; with 50, no difference. Not for a parallel runtime's worker,
 // because others may take its next fiber.
 inline void prefetch_successor(const worker& w) noexcept {
-  if (w.shared != nullptr)
+  if (!w.is_local())
     return;
   constexpr std::ptrdiff_t line = 64;
   constexpr std::ptrdiff_t frames =
