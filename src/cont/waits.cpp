@@ -37,12 +37,8 @@ bool timed_park_wait::file(fiber& f, token_watch* stop) noexcept {
 }
 
 bool yield_wait::file(fiber& f) noexcept {
-  if (f.home->shared != nullptr) {
-    parallel_requeue(running_parallel(), f);
-  } else {
-    f.flags.status = fiber_status::notified;
-    f.home->ready.add_last(&f);
-  }
+  worker& w = *this_worker();
+  w.operations.requeue(w, f);
   return true;
 }
 

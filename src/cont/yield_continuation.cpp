@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "discard.hpp"
-#include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/wait/stop.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -47,7 +46,7 @@ void finish_interrupted_yield(std::uintptr_t word) {
     throw_forced_unwind();
   if (std::uncaught_exceptions() != 0 || stop_link::is_shielded()) {
     self.flags.slow_path &= static_cast<std::uint8_t>(~has_yield_continuation);
-    self.home->shared == nullptr ? yield() : parallel_yield(running_parallel());
+    yield_polling();
     self.flags.slow_path |= has_yield_continuation;
     return;
   }

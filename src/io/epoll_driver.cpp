@@ -162,8 +162,8 @@ int epoll_driver::control(int operation, io_source& source) noexcept {
 driver* epoll_driver::with_id(std::uint64_t id) noexcept {
   if (id == this->id())
     return this;
-  if (id != 0 && !owner_.is_local())
-    for (const auto& each : owner_.shared->workers)
+  if (id != 0)
+    for (std::size_t i = 0; worker* const each = owner_.operations.worker_at(owner_, i); ++i)
       if (each->driver->id() == id)
         return each->driver.get();
   return nullptr;

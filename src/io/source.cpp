@@ -178,15 +178,7 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
 void source_yield() {
   worker& w = running_worker_for("I/O");
   w.driver->transfers = 0;
-  w.polling.often();
-  if (w.shared == nullptr) {
-    w.until_poll = 1;
-    yield();
-  } else {
-    auto& here = static_cast<parallel_worker&>(w);
-    here.dispatches.restart(1);
-    parallel_yield(here);
-  }
+  yield_polling();
 }
 
 owned_source::owned_source(int descriptor) {

@@ -269,6 +269,26 @@ sennit_decision sennit_dispatch_parallel_enter_new(sennit_context self, void* ch
 
 }  // extern "C"
 
+namespace {
+
+std::uintptr_t yield_polling_here(worker& w) {
+  w.polling.often();
+  static_cast<parallel_worker&>(w).dispatches.restart(1);
+  const std::uintptr_t word = suspend(w, sennit_dispatch_parallel_yield, &w);
+  finish_switch();
+  return word;
+}
+
+SENNIT_UNSANITIZED bool parallel_has_others(const worker& w) noexcept {
+  const auto& parallel = static_cast<const parallel_worker&>(w);
+  return look(w.ready.current) != nullptr &&
+         (parallel.ring.owned() != 0 || parallel.ring.next_slot_taken() || !parallel.arrivals.empty() ||
+          parallel.runtime.any_injected.load(std::memory_order_relaxed) ||
+          parallel.timers.earliest() != never || w.driver->watching());
+}
+
+}  // namespace
+
 constinit const worker_operations parallel_operations{
     .end = sennit_dispatch_parallel_finish,
     .become = sennit_dispatch_parallel_become,
@@ -276,11 +296,12 @@ constinit const worker_operations parallel_operations{
     .leave_stack = [](worker&, coroutine_frame& frame,
                       continuation& next) noexcept { return parallel_thread_block(frame, next); },
     .next = [](worker& w) noexcept { return parallel_next(static_cast<parallel_worker&>(w)); },
-    .visit_fibers =
-        [](const worker& w, void (*visit)(void*, fiber&), void* argument) {
-          for (const auto& each : w.shared->workers)
-            fiber_for_each(*each, visit, argument);
-        },
+    .requeue = [](worker& w, fiber& f) noexcept { parallel_requeue(static_cast<parallel_worker&>(w), f); },
+    .yield_polling = yield_polling_here,
+    .seems_to_have_others = parallel_has_others,
+    .worker_at = [](worker& w, std::size_t number) noexcept -> worker* {
+      return number < w.shared->workers.size() ? w.shared->workers[number] : nullptr;
+    },
 };
 
 sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next) noexcept {

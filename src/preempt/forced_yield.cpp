@@ -104,17 +104,8 @@ extern "C" [[gnu::used]] void sennit_forced_yield(void) {
   if ((w->ready.current->flags.slow_path & has_yield_continuation) != 0) [[unlikely]]
     leave_by_forced_yield(*w->ready.current, __builtin_dwarf_cfa());
   const undisturbed as_if_nothing(*w, *w->ready.current);
-  // The next dispatch polls, too: it may be long until another one would.
-  w->polling.often();
-  if (w->shared == nullptr) {
-    w->until_poll = 0;
-    suspend(*w, sennit_dispatch_yield, w);
-  } else {
-    static_cast<parallel_worker&>(*w).dispatches.restart(1);
-    suspend(*w, sennit_dispatch_parallel_yield, w);
-    finish_switch();
-  }
-  count_forced(false);  // in case no other fiber could run
+  w->operations.yield_polling(*w);  // it may be long until another dispatch would poll
+  count_forced(false);              // in case no other fiber could run
 }
 
 extern "C" void sennit_no_yield_begin(void) {

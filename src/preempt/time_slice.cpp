@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "sennit/detail/fault/poll_page.hpp"
-#include "sennit/detail/parallel/worker_inline.hpp"
+#include "sennit/detail/sched/worker.hpp"
 #include "system/service_thread.hpp"
 
 // `used`: checks refer to it where the compiler does not see it.
@@ -28,19 +28,6 @@ namespace {
 
 constexpr clock::duration shortest = std::chrono::microseconds(100);
 constexpr clock::duration longest = std::chrono::hours(24 * 365);
-
-// Reads from outside, so it may be wrong. Then a fiber yields in vain, or a slice later.
-SENNIT_UNSANITIZED bool others_could_run(const worker& w) noexcept {
-  if (w.shared == nullptr)
-    return w.ready.seems_to_have_others() ||
-           (look(w.ready.current) != nullptr &&
-            (!w.inbox.empty() || !w.deadlines.seems_empty() || w.driver->watching()));
-  const auto& parallel = static_cast<const parallel_worker&>(w);
-  return look(w.ready.current) != nullptr &&
-         (parallel.ring.owned() != 0 || parallel.ring.next_slot_taken() || !parallel.arrivals.empty() ||
-          parallel.runtime.any_injected.load(std::memory_order_relaxed) ||
-          parallel.timers.earliest() != never || w.driver->watching());
-}
 
 }  // namespace
 
@@ -66,7 +53,8 @@ struct time_slices : of_process {
 
   static time_slices& only() { return of_this_process<time_slices>(); }
 
-  // Sets the flags that are due. Returns when to look again.
+  // Sets the flags that are due. A wrong guess makes a fiber yield in vain, or a slice later. Returns when to
+  // look again.
   time_point look_at_all() noexcept {
     time_point next = never;
     const time_point now = clock::now();
@@ -76,7 +64,7 @@ struct time_slices : of_process {
         continue;
       }
       if (each->due_ <= now) {
-        if (others_could_run(*each->of_))
+        if (each->of_->operations.seems_to_have_others(*each->of_))
           request_yield(*each->requested_, each->page_);
         looks.fetch_add(1, std::memory_order_relaxed);
       }

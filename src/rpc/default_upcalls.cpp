@@ -4,7 +4,7 @@
 #include <atomic>
 #include <memory>
 
-#include "sennit/detail/parallel/worker_inline.hpp"
+#include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -23,8 +23,7 @@ struct kept_pool : local_value {
 template <class Pool>
 Pool& default_upcall_pool() {
   worker& here = running_worker_for("an upcall");
-  std::atomic<local_value*>& place =
-      here.shared == nullptr ? here.upcalls : here.shared->workers.front()->upcalls;
+  std::atomic<local_value*>& place = here.operations.worker_at(here, 0)->upcalls;
   local_value* kept = place.load(std::memory_order_acquire);
   if (kept == nullptr) [[unlikely]] {
     auto made = std::make_unique<kept_pool<Pool>>();

@@ -246,11 +246,7 @@ hook_of_runtime::~hook_of_runtime() {
 
 void hook_of_runtime::set(const fault_hook* hook) noexcept {
   worker& w = running_worker_for("an exception guard of a runtime");
-  if (w.shared == nullptr) {
-    w.fault_hook.store(hook, std::memory_order_release);
-    return;
-  }
-  for (const auto& each : w.shared->workers)
+  for (std::size_t i = 0; worker* const each = w.operations.worker_at(w, i); ++i)
     each->fault_hook.store(hook, std::memory_order_release);
 }
 

@@ -141,9 +141,10 @@ void attach_frame(worker& w, fiber& f, const stack_source& stack) {
 
 namespace {
 
-std::size_t fibers_of_runtime(const worker& w) {
+std::size_t fibers_of_runtime(worker& w) noexcept {
   std::size_t count = 0;
-  w.operations.visit_fibers(w, [](void* total, fiber&) { ++*static_cast<std::size_t*>(total); }, &count);
+  for (std::size_t i = 0; const worker* const each = w.operations.worker_at(w, i); ++i)
+    count += fiber_count(*each);
   return count;
 }
 

@@ -493,14 +493,14 @@ std::uintptr_t throw_if_shutting_down(const worker& w, std::uintptr_t word) {
   return word;
 }
 
-constinit const worker_operations local_operations{
-    .end = sennit_dispatch_finish,
-    .become = sennit_dispatch_become,
-    .resumed = thread_continue,
-    .leave_stack = thread_block,
-    .next = [](worker& w) noexcept { return entering(w, *next_fiber(w)); },
-    .visit_fibers = fiber_for_each,
-};
+void yield_polling() {
+  worker& w = running_worker();
+  sennit_should_hold_no_lock("yields", nullptr);
+  stack_should_be_whole(*w.ready.current);
+  count_site();
+  if (const std::uintptr_t word = w.operations.yield_polling(w)) [[unlikely]]
+    finish_interrupted_yield(word);
+}
 
 bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline) {
   if (deadline == never) {
@@ -511,5 +511,36 @@ bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline
   }
   return this_worker()->ready.current->flags.status == fiber_status::notified;
 }
+
+namespace {
+
+SENNIT_UNSANITIZED bool local_has_others(const worker& w) noexcept {
+  return w.ready.seems_to_have_others() ||
+         (look(w.ready.current) != nullptr &&
+          (!w.inbox.empty() || !w.deadlines.seems_empty() || w.driver->watching()));
+}
+
+}  // namespace
+
+constinit const worker_operations local_operations{
+    .end = sennit_dispatch_finish,
+    .become = sennit_dispatch_become,
+    .resumed = thread_continue,
+    .leave_stack = thread_block,
+    .next = [](worker& w) noexcept { return entering(w, *next_fiber(w)); },
+    .requeue =
+        [](worker& w, fiber& f) noexcept {
+          f.flags.status = fiber_status::notified;
+          w.ready.add_last(&f);
+        },
+    .yield_polling =
+        [](worker& w) {
+          w.polling.often();
+          w.until_poll = 0;
+          return suspend(w, sennit_dispatch_yield, &w);
+        },
+    .seems_to_have_others = local_has_others,
+    .worker_at = [](worker& w, std::size_t number) noexcept { return number == 0 ? &w : nullptr; },
+};
 
 }  // namespace sennit::inline v0_1::detail

@@ -101,7 +101,8 @@ void report_late_end(worker& w) noexcept {
         "(...) must rethrow it), or waits or computes on its way out\n",
         fiber_name(f), what_it_does(f));
   };
-  w.operations.visit_fibers(w, say, nullptr);
+  for (std::size_t i = 0; const worker* const each = w.operations.worker_at(w, i); ++i)
+    fiber_for_each(*each, say, nullptr);
 }
 
 void worker_unwind(worker& w) noexcept {

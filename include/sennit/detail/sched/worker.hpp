@@ -58,8 +58,15 @@ struct worker_operations {
   sennit_decision (*leave_stack)(sennit_worker& w, coroutine_frame& frame, continuation& next) noexcept;
   // Returns what to enter next. No fiber runs.
   sennit_decision (*next)(sennit_worker& w) noexcept;
-  // Calls `visit` for each fiber of the worker's runtime.
-  void (*visit_fibers)(const sennit_worker& w, void (*visit)(void* argument, fiber& f), void* argument);
+  // A fiber without frames yields: it becomes ready.
+  void (*requeue)(sennit_worker& w, fiber& f) noexcept;
+  // The running fiber yields, and the worker polls first. Returns the word of the resume.
+  std::uintptr_t (*yield_polling)(sennit_worker& w);
+  // Returns whether another fiber than the running one may be ready. Read by another thread, so it may be
+  // wrong.
+  bool (*seems_to_have_others)(const sennit_worker& w) noexcept;
+  // Returns a worker of the same runtime, or null if there are not so many.
+  sennit_worker* (*worker_at)(sennit_worker& w, std::size_t number) noexcept;
 };
 extern const worker_operations local_operations;
 
@@ -365,6 +372,9 @@ SENNIT_INLINE void yield() {
   if (const std::uintptr_t word = suspend(w, sennit_dispatch_yield, &w)) [[unlikely]]
     finish_interrupted_yield(word);
 }
+
+// Yields by a scheduler step, which looks for external events first.
+void yield_polling();
 
 // Runs fibers on the calling thread until a scheduler step returns the main fiber. `step`: the first one.
 void run_fibers(worker& w, sennit_scheduler_step step) noexcept;
