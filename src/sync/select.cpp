@@ -137,7 +137,7 @@ void leave_each(case_list cases, std::size_t served = none) noexcept {
 
 std::size_t select_one(case_list cases, select_case::family among, bool otherwise) {
   const worker* const w = this_worker();
-  const bool in_local = w != nullptr && w->shared == nullptr && w->ready.running();
+  const bool in_local = w != nullptr && w->is_local() && w->ready.running();
   assert((among != select_case::family::local || in_local) &&
          "sennit: a select over local channels outside of a local runtime's fiber");
   const auto kind =
@@ -184,7 +184,7 @@ bool select_wait_base::file(fiber& f, case_list cases, token_watch* stop) noexce
       return false;
     }
     if (watch_each(cases)) {
-      if (f.home->shared == nullptr && deadline != never)
+      if (f.home->is_local() && deadline != never)
         timer_.emplace(f.home->deadlines, f, deadline);
       return wait.file(stop);
     }
