@@ -90,9 +90,8 @@ void run_one(thread_pool& in, std::unique_lock<std::mutex>& held) noexcept {
   job.state = offload_state::returned;
   if (job.home != nullptr)
     worker_post(*job.home, &job);
-  else if (auto* const waits = reinterpret_cast<waiter*>(job.done.exchange(1, std::memory_order_acq_rel)))
-    if (fiber* const who = end_slot_wait(*waits, 0))
-      parallel_ready_back(*who, fiber_status::notified);
+  else
+    job.run();
 }
 
 extern "C" void* sennit_offload_thread(void* pool) {
@@ -163,59 +162,34 @@ void wait_once(outcome& result, Wait wait) {
   }
 }
 
-outcome wait_for_local(worker& w, offload_job& job, bool may_abandon, time_point deadline) {
-  job.home = &w;
-  job.waiter = w.ready.current;
-  start(job);
-  ++w.pending_offloads;
-  outcome result;
-  while (!job.seen) {
-    wait_once(result, [&] { park_until(w, fiber_status::parked, offload_reason, deadline); });
-    if (job.seen || (!result.interruption && clock::now() < deadline))
-      continue;
-    result.state = give_up(job, may_abandon);
-    if (result.state == offload_state::withdrawn || result.state == offload_state::abandoned)
-      break;
-    deadline = never;  // it must be waited for
-  }
-  --w.pending_offloads;
-  if (job.seen) {
-    const std::lock_guard who_posted_it_has_let_go(pool_of(job.pool).lock);
-    result.state = offload_state::returned;
-  }
-  return result;
-}
-
-outcome wait_for_parallel(parallel_runtime& of, offload_job& job, bool may_abandon, time_point deadline) {
-  start(job);
-  outcome result;
-  bool returned = false;
-  wait_once(result, [&] { returned = wait_in_slot(job.done, 0, 0, offload_reason, deadline); });
-  if (returned)
-    return result;
-  result.state = give_up(job, may_abandon);
-  if (result.state != offload_state::running)
-    return result;
-  of.external_wakers.fetch_add(1, std::memory_order_relaxed);  // the runtime's end waits for it, too
-  while (job.done.load(std::memory_order_acquire) == 0)
-    wait_once(result, [&] { wait_in_slot(job.done, 0, 0, offload_reason, never); });
-  of.external_wakers.fetch_sub(1, std::memory_order_release);
-  result.state = offload_state::returned;
-  return result;
-}
-
 outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
   worker& w = running_worker();
-  return w.shared == nullptr ? wait_for_local(w, job, may_abandon, deadline)
-                             : wait_for_parallel(*w.shared, job, may_abandon, deadline);
+  job.home = w.is_local() ? &w : nullptr;
+  start(job);
+  w.operations.count_wakers(w, 1);
+  outcome result;
+  const auto returns_until = [&](time_point until) {
+    wait_once(result, [&] { w.operations.wait_in_slot(job.done, 0, 0, offload_reason, until); });
+    return job.done.load(std::memory_order_acquire) != 0;
+  };
+  if (!returns_until(deadline))
+    result.state = give_up(job, may_abandon);
+  if (result.state == offload_state::running || result.state == offload_state::returned) {
+    while (job.done.load(std::memory_order_acquire) == 0)
+      returns_until(never);
+    result.state = offload_state::returned;
+    if (job.home != nullptr)
+      const std::lock_guard who_posted_it_has_let_go(pool_of(job.pool).lock);
+  }
+  w.operations.count_wakers(w, -1);
+  return result;
 }
 
 }  // namespace
 
 bool offload_job::run() {
-  seen = true;
-  if (waiter->is_parked())
-    unpark_back(*waiter, fiber_status::notified);
+  if (const std::uintptr_t waits = done.exchange(1, std::memory_order_acq_rel); waits != 0)
+    wake_in_slot(waits);
   return true;
 }
 

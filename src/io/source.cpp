@@ -44,60 +44,10 @@ void close_descriptor(io_source& source) noexcept {
     ::close(descriptor);
 }
 
-// A fiber of a local runtime as a side's word.
-constexpr std::uintptr_t local_tag = 2;
-
 // One of a fiber of the calling worker, or of a parallel runtime.
 std::uintptr_t word_of(waiter& w) noexcept {
   const worker* const here = this_worker();
-  return reinterpret_cast<std::uintptr_t>(&w) | (here != nullptr && here->is_local() ? local_tag : 0);
-}
-
-bool is_local(std::uintptr_t word) noexcept {
-  return word % 2 == 0 && (word & local_tag) != 0;
-}
-
-void wake_local(std::uintptr_t word) noexcept {
-  fiber* const who = end_slot_wait(*reinterpret_cast<waiter*>(word - local_tag), 0);
-  assert((who == nullptr || this_worker() == who->home) &&
-         "sennit: I/O of a local runtime is used on another thread");
-  if (who != nullptr && who->is_parked() &&
-      recognize(*who))  // else its deadline or its runtime's end came first
-    unpark_back(*who, fiber_status::notified);
-}
-
-// Leaves its side when the wait ends, however it ends.
-struct local_wait {
-  local_wait(io_side& in, fiber& self) : side(in), me(word_of(self)) {
-    side.word.store(me, std::memory_order_relaxed);
-  }
-  ~local_wait() {
-    if (side.word.load(std::memory_order_relaxed) == me)
-      side.word.store(io_side::first, std::memory_order_relaxed);
-  }
-  local_wait(const local_wait&) = delete;
-  local_wait& operator=(const local_wait&) = delete;
-
-  io_side& side;
-  std::uintptr_t me;
-};
-
-bool wait_local(worker& w, io_source& source, io_side& side, const wait_reason& why, time_point deadline) {
-  fiber& self = *w.ready.current;
-  {
-    local_wait here(side, self);
-    if (deadline == never)
-      park(w, fiber_status::parked, why);
-    else
-      park_until(w, fiber_status::parked, why, deadline);
-  }
-  // The closed object often belonged to a fiber that has ended, and so has its runtime. Then we return no
-  // result that the caller must see, and unwind as if we had still been parked.
-  if (source.closed() && self.flags.shutdown == shutdown_state::pending) {
-    self.flags.shutdown = shutdown_state::delivered;
-    throw_forced_unwind();
-  }
-  return self.flags.status != fiber_status::timed_out;
+  return reinterpret_cast<std::uintptr_t>(&w) | (here != nullptr && here->is_local() ? local_waiter : 0);
 }
 
 }  // namespace
@@ -141,7 +91,9 @@ void source_notify(io_side& side, bool shared) noexcept {
   std::uintptr_t was;
   if (shared) {
     // Ignored is what a worker met before its source was closed, given back and taken by a local runtime's.
-    const auto late = [](std::uintptr_t word) { return is_local(word) && this_worker() != nullptr; };
+    const auto late = [](std::uintptr_t word) {
+      return word % 2 == 0 && (word & local_waiter) != 0 && this_worker() != nullptr;
+    };
     was = side.record_event(late);
     if (late(was)) [[unlikely]]
       return;
@@ -149,12 +101,8 @@ void source_notify(io_side& side, bool shared) noexcept {
     was = side.word.load(std::memory_order_relaxed);
     side.word.store(io_side::after_event(was), std::memory_order_relaxed);
   }
-  if (was % 2 != 0)
-    return;
-  if (is_local(was))
-    wake_local(was);
-  else if (fiber* who = end_slot_wait(*reinterpret_cast<waiter*>(was), 0); who != nullptr && recognize(*who))
-    parallel_ready_back(*who, fiber_status::notified);
+  if (was % 2 == 0)
+    wake_in_slot(was);
 }
 
 int source_wait(io_source& source, io_side io_source::* which, const char* reason, time_point deadline) {
@@ -170,8 +118,11 @@ int source_wait(io_source& source, io_side io_source::* which, const char* reaso
   // However the wait ends: the event that ended it may be gone from the word.
   const std::uintptr_t seen = std::exchange(side.last_seen_event, 0);
   const wait_reason why(reason, reinterpret_cast<std::uintptr_t>(&source.descriptor) + is_descriptor);
-  const bool in_time = w.shared == nullptr ? wait_local(w, source, side, why, deadline)
-                                           : wait_in_slot(side.word, seen, io_side::first, why, deadline);
+  const bool in_time = w.operations.wait_in_slot(side.word, seen, io_side::first, why, deadline);
+  // The closed object often belonged to a fiber that has ended, and so has its runtime. Then we return no
+  // result that the caller must see, and unwind as if we had still been parked.
+  if (source.closed())
+    throw_if_shutdown_pending();
   return in_time ? 0 : -ETIMEDOUT;
 }
 

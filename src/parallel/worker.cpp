@@ -298,6 +298,11 @@ constinit const worker_operations parallel_operations{
     .next = [](worker& w) noexcept { return parallel_next(static_cast<parallel_worker&>(w)); },
     .requeue = [](worker& w, fiber& f) noexcept { parallel_requeue(static_cast<parallel_worker&>(w), f); },
     .yield_polling = yield_polling_here,
+    .wait_in_slot = wait_in_slot,
+    .count_wakers =
+        [](worker& w, int change) noexcept {
+          w.shared->external_wakers.fetch_add(static_cast<unsigned>(change), std::memory_order_release);
+        },
     .seems_to_have_others = parallel_has_others,
     .worker_at = [](worker& w, std::size_t number) noexcept -> worker* {
       return number < w.shared->workers.size() ? w.shared->workers[number] : nullptr;

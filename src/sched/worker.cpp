@@ -514,6 +514,34 @@ bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline
 
 namespace {
 
+// Leaves its slot when the wait ends, however it ends.
+class in_slot {
+public:
+  in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t left, const fiber& self) noexcept
+      : slot_(slot), left_(left), me_(reinterpret_cast<std::uintptr_t>(&self) + local_waiter) {
+    slot_.store(me_, std::memory_order_relaxed);
+  }
+  ~in_slot() {
+    if (slot_.load(std::memory_order_relaxed) == me_)
+      slot_.store(left_, std::memory_order_relaxed);
+  }
+  in_slot(const in_slot&) = delete;
+  in_slot& operator=(const in_slot&) = delete;
+
+private:
+  std::atomic<std::uintptr_t>& slot_;
+  const std::uintptr_t left_;
+  const std::uintptr_t me_;
+};
+
+// The waker is on the same thread: the slot is as expected.
+bool local_wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t, std::uintptr_t left,
+                        const wait_reason& why, time_point deadline) {
+  worker& w = *this_worker();
+  const in_slot here(slot, left, *w.ready.current);
+  return park_until(w, fiber_status::parked, why, deadline);
+}
+
 SENNIT_UNSANITIZED bool local_has_others(const worker& w) noexcept {
   return w.ready.seems_to_have_others() ||
          (look(w.ready.current) != nullptr &&
@@ -539,6 +567,9 @@ constinit const worker_operations local_operations{
           w.until_poll = 0;
           return suspend(w, sennit_dispatch_yield, &w);
         },
+    .wait_in_slot = local_wait_in_slot,
+    .count_wakers = [](worker& w,
+                       int change) noexcept { w.pending_offloads += static_cast<std::size_t>(change); },
     .seems_to_have_others = local_has_others,
     .worker_at = [](worker& w, std::size_t number) noexcept { return number == 0 ? &w : nullptr; },
 };

@@ -227,6 +227,11 @@ bool slot_place::leave(waiter& me) const noexcept {
 }
 
 bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
+                  time_point deadline) {
+  return wait_in_slot(slot, expected, left, why, deadline, 0);
+}
+
+bool wait_in_slot(slot_word& slot, std::uintptr_t expected, std::uintptr_t left, const wait_reason& why,
                   time_point deadline, std::uintptr_t multi_tag) {
   const slot_place place{&slot, left, multi_tag};
   const auto enter = [place, expected](waiter& me, fiber*&) {
@@ -250,6 +255,19 @@ fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept {
   else if (who == nullptr)
     release_taken();
   return who;
+}
+
+void wake_in_slot(std::uintptr_t word) noexcept {
+  const bool local = (word & local_waiter) != 0;
+  fiber* const who = end_slot_wait(*reinterpret_cast<waiter*>(word & ~local_waiter), 0);
+  if (who == nullptr)
+    return;
+  assert((!local || this_worker() == who->home) &&
+         "sennit: I/O of a local runtime is used on another thread");
+  if (local && !who->is_parked())
+    return;  // its deadline or its runtime's end came first
+  if (recognize(*who))
+    local ? unpark_back(*who, fiber_status::notified) : parallel_ready_back(*who, fiber_status::notified);
 }
 
 void wait_for_release(const waiter& me) noexcept {

@@ -1,13 +1,13 @@
 // Jobs for the two pools of threads that run blocking functions. Name look-ups have a pool of their own: a
 // resolver that gets no answer blocks a thread for many seconds, and files must not wait for that.
 //
-//   queued -> running -> returned     `seen` follows when the post has come back to the worker
+//   queued -> running -> returned     `done` follows; in a local runtime, by a post to its worker
 //      |         +-> abandoned        its fiber has gone; the pool deletes it when it returns
 //      +-> withdrawn                  never called
 //
 // For a local runtime, a job returns as a post to its worker. The poster holds the pool's lock meanwhile. A
 // fiber that has seen its job takes that lock once before it continues: then no pool thread accesses the
-// worker, which may end. In a parallel runtime the fiber waits in the job's own word.
+// worker, which may end.
 #pragma once
 
 #include <atomic>
@@ -25,17 +25,13 @@ enum class offload_state : std::uint8_t { queued, running, returned, abandoned, 
 struct offload_job : posted {
   explicit offload_job(offload_pool p = offload_pool::calls) noexcept : pool(p) {}
   virtual void call() noexcept = 0;  // on a thread of the pool
-  bool run() final;                  // on the worker's thread
+  bool run() final;                  // wakes the fiber: in a local runtime, on the worker's thread
 
   const offload_pool pool;
   offload_job* next_job = nullptr;              // in the queue
   offload_state state = offload_state::queued;  // under the pool's lock
-  // For a local runtime.
-  worker* home = nullptr;
-  fiber* waiter = nullptr;
-  bool seen = false;  // accessed only by the worker's thread
-  // For a parallel runtime: the waiter, or 1 when the job has returned.
-  std::atomic<std::uintptr_t> done{0};
+  worker* home = nullptr;                       // of a local runtime, or null
+  std::atomic<std::uintptr_t> done{0};          // the waiter, or 1 when the job has returned
 };
 
 bool in_fiber() noexcept;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "sennit/detail/timer/clock.hpp"
+
 struct sennit_worker;
 
 namespace sennit::inline v0_1::detail {
@@ -45,6 +47,14 @@ void scope_fiber_fails(fiber& f, std::exception_ptr error) noexcept;
 
 // Ends the wait for a fiber's end, whose waiter was taken out of fiber::ended.
 void end_join(waiter& w, std::uintptr_t word) noexcept;
+
+// ---- wait: words in which one waiter at a time waits (src/wait/wait.cpp).
+
+// Waits in a word that should be `expected`. If it has another value, the awaited event has happened. Fibers
+// of parallel runtimes and threads may call it. Returns false if the deadline passed first: the word is
+// `left`, unless it changed at the same time. Throws forced_unwind, too, with no waiter left in the word.
+bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
+                  const wait_reason& why, time_point deadline);
 
 // ---- cont: yields with a continuation (src/cont/yield_continuation.cpp).
 

@@ -62,6 +62,11 @@ struct worker_operations {
   void (*requeue)(sennit_worker& w, fiber& f) noexcept;
   // The running fiber yields, and the worker polls first. Returns the word of the resume.
   std::uintptr_t (*yield_polling)(sennit_worker& w);
+  // Blocks the running fiber, as wait_in_slot() does (hooks.hpp).
+  bool (*wait_in_slot)(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
+                       const wait_reason& why, time_point deadline);
+  // Another thread will certainly wake a fiber, or has done so (-1). The runtime's end waits for that.
+  void (*count_wakers)(sennit_worker& w, int change) noexcept;
   // Returns whether another fiber than the running one may be ready. Read by another thread, so it may be
   // wrong.
   bool (*seems_to_have_others)(const sennit_worker& w) noexcept;
@@ -514,6 +519,9 @@ SENNIT_INLINE fiber& park_joining(worker& w, fiber& child) {
   }
   return *reinterpret_cast<fiber*>(done);
 }
+
+// In a word of a slot, the tag of a local runtime's fiber.
+inline constexpr std::uintptr_t local_waiter = 2;
 
 // Like park(), with a deadline. Returns false if it has passed. Then the fiber has left its list.
 bool park_until(worker& w, fiber_status as, wait_reason why, time_point deadline);

@@ -234,12 +234,10 @@ struct slot_place {
   std::uintptr_t tag = 0;  // added to the address of a waiter whose wait other events may end, too
 };
 
-// Waits in a word that should be `expected`. If it has another value, the awaited event has happened. Fibers
-// and threads may call it. Returns false if the deadline passed first: the word is `left`, unless it changed
-// at the same time. Throws forced_unwind, too, with no waiter left in the word. `multi_tag`: added to the
-// waiter's address if other events may end its wait, too.
+// wait_in_slot() (hooks.hpp). `multi_tag`: added to the waiter's address if other events may end its wait,
+// too.
 bool wait_in_slot(std::atomic<std::uintptr_t>& slot, std::uintptr_t expected, std::uintptr_t left,
-                  const wait_reason& why, time_point deadline, std::uintptr_t multi_tag = 0);
+                  const wait_reason& why, time_point deadline, std::uintptr_t multi_tag);
 
 // For a waiter that was taken out of such a word: waits until the waker releases it, which is very soon.
 // Returns at once for a waiter without a claim.
@@ -247,6 +245,9 @@ void wait_for_release(const waiter& me) noexcept;
 
 // Ends the wait of a waiter that was taken out of such a word. Returns the fiber to make ready, or null.
 fiber* end_slot_wait(waiter& w, std::uintptr_t word) noexcept;
+
+// Wakes the waiter that was taken out of such a word, also one of worker_operations::wait_in_slot.
+void wake_in_slot(std::uintptr_t word) noexcept;
 
 // ---- A fiber's end.
 
