@@ -208,6 +208,7 @@ TEST(Source, AnEventAtTheEndIsNotLost) {
   int other = -1;
   tcp_stream stream = one_end(other);
   std::size_t got = 0;
+  bool waits = false;
   {
     local::runtime rt;
     rt.run([&] {
@@ -225,9 +226,11 @@ TEST(Source, AnEventAtTheEndIsNotLost) {
         std::error_code error;
         stream.read_some(one, error, steady::now() + 1ms);
         EXPECT_EQ(error, std::errc::timed_out);
+        waits = true;
         stream.read_some(one);
       }).detach();
-      local::this_fiber::sleep_for(5ms);
+      while (!waits)
+        local::this_fiber::sleep_for(1ms);
     });
     EXPECT_EQ(::send(other, "x", 1, MSG_NOSIGNAL), 1);
   }
