@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "../peers/sennit-kinds.hpp"
+#include "sennit/biased.hpp"
 
 namespace {
 
@@ -27,12 +28,7 @@ template <class T>
 using channel = adapter<sennit::channel<T>>;
 
 template <class T>
-struct biased : sennit::detail::basic_channel<T, sennit::detail::any_thread> {
-  using base = sennit::detail::basic_channel<T, sennit::detail::any_thread>;
-  explicit biased(std::size_t capacity) : base(capacity, {.bias = true}) {}
-};
-template <class T>
-using biased_channel = adapter<biased<T>>;
+using biased_channel = adapter<sennit::biased_channel<T>>;
 
 // Sends as to a channel.
 template <class Reference>

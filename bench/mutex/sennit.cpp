@@ -3,6 +3,7 @@
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
+#include "sennit/biased.hpp"
 #include "sennit/counting_semaphore.hpp"
 #include "spin_mutex.hpp"
 
@@ -23,7 +24,7 @@ struct parallel_biased : bench::sennit_parallel {
   };
 };
 
-template <bool Biased>
+template <class Semaphore>
 struct parallel_semaphore : bench::sennit_parallel {
   class mutex {
   public:
@@ -31,7 +32,7 @@ struct parallel_semaphore : bench::sennit_parallel {
     BENCH_INLINE void unlock() { permit_.release(); }
 
   private:
-    sennit::counting_semaphore permit_{1, {.bias = Biased}};
+    Semaphore permit_{1};
   };
 };
 
@@ -48,8 +49,10 @@ int main(int argc, char** argv) {
       bench::measure_uncontended<bench::sennit_parallel>(program, "parallel");
       bench::measure_uncontended<parallel_biased>(program, "parallel-biased");
       bench::measure_uncontended<parallel_spin>(program, "parallel-spin");
-      bench::measure_uncontended<parallel_semaphore<false>>(program, "parallel-semaphore");
-      bench::measure_uncontended<parallel_semaphore<true>>(program, "parallel-semaphore-biased");
+      bench::measure_uncontended<parallel_semaphore<sennit::counting_semaphore>>(program,
+                                                                                 "parallel-semaphore");
+      bench::measure_uncontended<parallel_semaphore<sennit::biased_semaphore>>(program,
+                                                                               "parallel-semaphore-biased");
     });
   } else {
     bench::sennit_parallel::run(program.workers(), bench::second_worker::sleeps, [&] {

@@ -28,6 +28,7 @@ struct actor_exit;
 struct actor_options;
 struct supervisor_options;
 
+class biased_semaphore;
 class condition_variable;
 class condition_variable_any;
 class counting_semaphore;
@@ -44,6 +45,8 @@ struct upcall_options;
 struct wait_options;
 template <class Completion>
 class barrier;
+template <class T>
+class biased_channel;
 template <class T>
 class channel;
 template <class T>
@@ -88,6 +91,7 @@ struct spawn_options;
 class supervisor;
 struct actor_options;
 
+class biased_semaphore;
 class condition_variable;
 class condition_variable_any;
 class counting_semaphore;
@@ -102,6 +106,8 @@ using binary_semaphore = counting_semaphore;
 using latch = wait_group;
 template <class Completion>
 class barrier;
+template <class T>
+class biased_channel;
 template <class T>
 class channel;
 template <class Request, class Reply>

@@ -32,11 +32,11 @@ inline constexpr select_case::family family_of =
 
 struct channel_cases {
   template <class T, class Policy>
-  static biased_lock* lock_of(basic_channel<T, Policy>& channel) noexcept {
+  static any_lock lock_of(basic_channel<T, Policy>& channel) noexcept {
     if constexpr (Policy::is_shared)
-      return &channel.waits_.mutual_exclusion();
+      return any_lock(channel.waits_.mutual_exclusion());
     else
-      return nullptr;
+      return {};
   }
   template <class T, class Policy, class Then>
   class receive final : public select_case {
@@ -52,7 +52,7 @@ struct channel_cases {
           then_(std::move(other.then_)) {
       static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
     }
-    biased_lock* lock() const noexcept override { return lock_of(from_); }
+    any_lock lock() const noexcept override { return lock_of(from_); }
     bool attempt(later_wake& later) override {
       return from_.take(value_, keep_for_later<Policy>(later)) || from_.closed_;
     }
@@ -95,7 +95,7 @@ struct channel_cases {
         : send(other.to_, std::move(other.value_), std::move(other.then_)) {
       static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
     }
-    biased_lock* lock() const noexcept override { return lock_of(to_); }
+    any_lock lock() const noexcept override { return lock_of(to_); }
     bool attempt(later_wake& later) override {
       sent_ = to_.offer(value_, keep_for_later<Policy>(later));
       return sent_ || to_.closed_;

@@ -32,15 +32,13 @@ enum class fairness : std::uint8_t {
   fair
 };
 
-/// Options of a mutex, a condition variable, a semaphore or a channel. A channel has only `bias`: its
-/// waiters are served in their order.
+/// Options of a mutex or a condition variable.
 struct wait_options {
   /// Which waiter is woken first.
   wait_order order = wait_order::fifo;
   /// What the waker does.
   wake_policy wake = wake_policy::queue;
-  /// Which fiber gets a mutex when it is unlocked. Only mutexes have a choice: a semaphore gives its permit
-  /// to a waiter.
+  /// Which fiber gets a mutex when it is unlocked. Condition variables ignore it.
   sennit::fairness fairness = sennit::fairness::barging;
   /// Whether the object is biased towards the first worker that uses it. Fibers of that worker then need no
   /// atomic operations. It pays if all fibers that use the object stay on one worker, for example because
@@ -52,6 +50,8 @@ struct wait_options {
   /// - While a runtime reports deadlocks, mutexes note their owners, and a bias gains little. That is the
   ///   default of debug builds (runtime_options::report_deadlock).
   /// - It has no effect in sennit::local, where nothing is atomic, nor where membarrier(2) is refused.
+  ///
+  /// Semaphores and channels that are biased have types of their own (biased.hpp).
   ///
   /// Source: Dolan 2013, section 6.3.
   bool bias = false;

@@ -1,6 +1,7 @@
 // Objects whose state is a number: semaphores, wait groups, events, what is done once.
 #include <cassert>
 
+#include "sennit/biased.hpp"
 #include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/basic_counting_semaphore.hpp"
@@ -37,25 +38,21 @@ void basic_counting_semaphore<Policy>::release(std::size_t permits) {
   assert(permits <= max() - now && "sennit: more permits than a semaphore can count");
   if (queue_.change_quickly(now, now + permits, std::memory_order_release))
     return;
-  const lock_options how = queue_.waiters().options;  // later the semaphore may be destroyed
   if (permits == 1) {
     fiber* who = nullptr;
     {
       typename queue::guard hold(queue_);
-      if (!hold.pop(0, who, how.newest()))
+      if (!hold.pop(0, who))
         hold.set(hold.get() + 1);
     }
-    if (how.enter())
-      Policy::make_ready_and_enter(who);
-    else
-      Policy::make_ready(who);
+    queue::make_ready(who);
     return;
   }
   // All are taken before the first is woken: a fiber that has its permit may destroy the semaphore.
   fiber_chain woken;
   {
     typename queue::guard hold(queue_);
-    for (fiber* who = nullptr; permits != 0 && hold.pop(0, who, how.newest()); --permits)
+    for (fiber* who = nullptr; permits != 0 && hold.pop(0, who); --permits)
       if (who != nullptr)
         woken(who);
     hold.set(hold.get() + permits);
@@ -153,6 +150,7 @@ void basic_once_flag<Policy>::end(bool successful) noexcept {
 }
 
 template class basic_counting_semaphore<any_thread>;
+template class basic_counting_semaphore<any_thread_biased>;
 template class basic_counting_semaphore<one_thread>;
 template class basic_event<any_thread>;
 template class basic_event<one_thread>;

@@ -15,39 +15,40 @@ using case_list = select_case::list;
 // time.
 class all_locks {
 public:
-  explicit all_locks(case_list cases, const biased_lock* except = nullptr) : cases_(cases), except_(except) {
-    for (biased_lock* each = next(nullptr); each != nullptr; each = next(each))
-      each->lock();
+  explicit all_locks(case_list cases, any_lock except = {}) : cases_(cases), except_(except.at()) {
+    for (any_lock each = next({}); each.at() != nullptr; each = next(each))
+      each.lock();
     held_ = true;
   }
   all_locks(const all_locks&) = delete;
   all_locks& operator=(const all_locks&) = delete;
   ~all_locks() { release(); }
   // A locked object may be gone once its lock is released, so this reads the next one first.
-  void release() noexcept SENNIT_NOT_ANALYZED {
+  void release() noexcept {
     if (!held_)
       return;
     held_ = false;
-    for (biased_lock* each = next(nullptr); each != nullptr;) {
-      biased_lock* const following = next(each);
-      each->unlock();
+    for (any_lock each = next({}); each.at() != nullptr;) {
+      const any_lock following = next(each);
+      each.unlock();
       each = following;
     }
   }
 
 private:
-  biased_lock* next(const biased_lock* after) const noexcept {
-    const std::less<const biased_lock*> before;
-    biased_lock* found = nullptr;
+  any_lock next(any_lock after) const noexcept {
+    const std::less<const void*> before;
+    any_lock found;
     for (const select_case* each : cases_)
-      if (biased_lock* const its = each->lock();
-          its != nullptr && its != except_ && before(after, its) && (found == nullptr || before(its, found)))
+      if (const any_lock its = each->lock(); its.at() != nullptr && its.at() != except_ &&
+                                             before(after.at(), its.at()) &&
+                                             (found.at() == nullptr || before(its.at(), found.at())))
         found = its;
     return found;
   }
 
   case_list cases_;
-  const biased_lock* except_;
+  const void* except_;
   bool held_ = false;
 };
 
@@ -125,7 +126,7 @@ std::size_t attempt_or_enter(case_list cases, multi_wait* wait) {
 // Takes all cases out of their lists. The one that was served has been taken out, as have others of its
 // object, which may be gone.
 void leave_each(case_list cases, std::size_t served = none) noexcept {
-  const all_locks hold(cases, served != none ? cases[served]->lock() : nullptr);
+  const all_locks hold(cases, served != none ? cases[served]->lock() : any_lock());
   for (std::size_t i = 0; i < cases.size(); ++i)
     if (i != served)
       cases[i]->leave();

@@ -203,7 +203,7 @@ private:
 template <class Memory = model::memory>
 auto brief_locks(std::vector<std::uintptr_t> numbers, std::vector<int> times, bool decided) {
   return [=](model::run& run) {
-    basic_biased_lock<Memory, modelled_worker, modelled_spin_lock<Memory>> shared(true);
+    basic_biased_lock<Memory, modelled_worker, modelled_spin_lock<Memory>> shared;
     modelled_worker::numbers.fill(0);
     modelled_worker::numbers[model::machine::now->running()] = numbers[0];
     if (decided) {

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "sennit/biased.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/condition_variable.hpp"
 #include "sennit/counting_semaphore.hpp"
@@ -28,25 +29,20 @@ namespace {
 
 struct shared_objects {
   shared_objects(episode& of, random_source& random)
-      : e(of),
-        direct(0, {.bias = random.one_in(2)}),
-        stored(3, {.bias = random.one_in(2)}),
-        lock({.bias = random.one_in(2)}),
-        changed({.bias = random.one_in(2)}),
-        permits(2, {.bias = random.one_in(2)}) {}
+      : e(of), lock({.bias = random.one_in(2)}), changed({.bias = random.one_in(2)}) {}
   shared_objects(const shared_objects&) = delete;
   shared_objects& operator=(const shared_objects&) = delete;
 
   episode& e;
   channel<std::uint64_t> direct;
-  channel<std::unique_ptr<std::uint64_t>> stored;
+  biased_channel<std::unique_ptr<std::uint64_t>> stored{3};
   std::atomic<std::uint64_t> sent{0};  // sums
   std::atomic<std::uint64_t> received{0};
   mutex lock;
   condition_variable changed;
   std::uint64_t under_lock = 0;
   bool inside = false;
-  counting_semaphore permits;
+  biased_semaphore permits{2};
   std::atomic<int> permitted{0};
   shared_mutex book;
   std::atomic<int> readers{0};

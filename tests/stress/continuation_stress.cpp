@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sennit/become.hpp"
+#include "sennit/biased.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/counting_semaphore.hpp"
 #include "sennit/mutex.hpp"
@@ -23,12 +24,7 @@ namespace {
 
 // The runners' shared state. The last of them, or the fiber that has started them, ends it.
 struct shared_objects {
-  shared_objects(episode& of, random_source& random)
-      : e(of),
-        lock({.bias = random.one_in(2)}),
-        direct(0, {.bias = random.one_in(2)}),
-        stored(2, {.bias = random.one_in(2)}),
-        permits(2, {.bias = random.one_in(2)}) {}
+  shared_objects(episode& of, random_source& random) : e(of), lock({.bias = random.one_in(2)}) {}
   shared_objects(const shared_objects&) = delete;
   shared_objects& operator=(const shared_objects&) = delete;
 
@@ -36,10 +32,10 @@ struct shared_objects {
   mutex lock;
   bool inside = false;
   channel<std::uint64_t> direct;
-  channel<std::uint64_t> stored;
+  biased_channel<std::uint64_t> stored{2};
   std::atomic<std::uint64_t> sent{0};  // sums
   std::atomic<std::uint64_t> received{0};
-  counting_semaphore permits;
+  counting_semaphore permits{2};
   std::atomic<int> permitted{0};
   std::stop_source stop;
 };

@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "sennit/become.hpp"
+#include "sennit/biased.hpp"
 #include "sennit/channel.hpp"
 #include "sennit/condition_variable.hpp"
-#include "sennit/counting_semaphore.hpp"
-#include "sennit/local/channel.hpp"
 #include "sennit/local/condition_variable.hpp"
-#include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/mutex.hpp"
@@ -35,6 +33,7 @@ constexpr wait_options biased{.bias = true};
 static_assert(sizeof(void*) != 8 || sizeof(mutex) == 32, "a bias needs no memory");
 static_assert(sizeof(mutex) == sizeof(local::mutex));
 static_assert(sizeof(condition_variable) == sizeof(mutex));
+static_assert(sizeof(biased_channel<int>) == sizeof(channel<int>));
 
 // Locks and unlocks it once on that worker, and so makes it biased, or removes the bias.
 void use_on(runtime& rt, mutex& guard, unsigned worker) {
@@ -253,7 +252,7 @@ TEST(Bias, WaitsEndByDeadlineByAStopAndWithoutAStack) {
 void send_from_everywhere(std::size_t capacity) {
   constexpr int each_sends = 300;
   runtime rt({.workers = 2});
-  channel<int> numbers(capacity, biased);
+  biased_channel<int> numbers(capacity);
   std::atomic<long> sum{0};
   const auto send = [&] {
     for (int n = 1; n <= each_sends; ++n)
@@ -289,7 +288,8 @@ TEST(Bias, AChannelThatWorkersAndThreadsUse) {
 TEST(Bias, ASelectHoldsBiasedAndOtherChannels) {
   for (const unsigned other : {0U, 1U}) {
     runtime rt({.workers = 2});
-    channel<int> one(0, biased), two(0, biased), three;
+    biased_channel<int> one, two;
+    channel<int> three;
     int received = 0;
     fiber selects = rt.spawn(
         [&] {
@@ -300,13 +300,17 @@ TEST(Bias, ASelectHoldsBiasedAndOtherChannels) {
         },
         {.pinned = 0});
     std::vector<fiber> senders;
-    for (channel<int>* to : {&one, &two, &three})
+    const auto send_to = [&](auto& to) {
       senders.push_back(rt.spawn(
-          [to] {
+          [&to] {
             for (int i = 0; i < 100; ++i)
-              to->send(1);
+              to.send(1);
           },
           {.pinned = other}));
+    };
+    send_to(one);
+    send_to(two);
+    send_to(three);
     for (fiber& each : senders)
       each.join();
     selects.join();
@@ -317,7 +321,7 @@ TEST(Bias, ASelectHoldsBiasedAndOtherChannels) {
 TEST(Bias, ASemaphoreThatWorkersAndThreadsUse) {
   for (int round = 0; round < 20; ++round) {
     runtime rt({.workers = 2});
-    counting_semaphore permits(2, biased);
+    biased_semaphore permits(2);
     std::atomic<int> inside{0};
     const auto use = [&] {
       for (int n = 0; n < 300; ++n) {
@@ -341,21 +345,6 @@ TEST(Bias, ASemaphoreThatWorkersAndThreadsUse) {
     EXPECT_FALSE(permits.try_acquire());
     permits.release(2);
   }
-}
-
-TEST(Bias, OfALocalChannelAndSemaphore) {
-  local::runtime rt;
-  rt.run([] {
-    local::channel<int> numbers(1, biased);
-    local::counting_semaphore permits(0, biased);
-    local::fiber other = local::spawn([&] {
-      permits.acquire();
-      numbers.send(1);
-    });
-    permits.release();
-    EXPECT_EQ(numbers.receive(), 1);
-    other.join();
-  });
 }
 
 // Nothing there is atomic, so it has no effect.

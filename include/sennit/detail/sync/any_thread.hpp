@@ -9,7 +9,6 @@
 
 #include "sennit/detail/arch/inline.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
-#include "sennit/detail/sync/biased_lock.hpp"
 #include "sennit/detail/sync/biased_waiters.hpp"
 #include "sennit/detail/sync/low_lock_waiters.hpp"
 #include "sennit/detail/wait/wait.hpp"
@@ -24,7 +23,8 @@ struct any_thread {
   using waiters = low_lock_waiters;
   using lock_waiters = biased_waiters;
   using lock = spin_lock;
-  using channel_lock = biased_lock;
+  using channel_lock = spin_lock;
+  using semaphore_waiters = low_lock_waiters;
 
   class owners {
   public:

@@ -16,7 +16,6 @@
 #include "sennit/detail/sync/channel_ring.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/detail/timer/chrono.hpp"
-#include "sennit/wait_options.hpp"
 
 namespace sennit::inline v0_1::detail {
 
@@ -32,11 +31,9 @@ public:
   using value_type = T;
 
   /// An empty channel. `capacity` is in values; with 0, each send waits for its receiver.
-  /// `wait_options{.bias = true}` is for a channel that only fibers of one worker use (wait_options.hpp).
   ///
   /// \throws std::bad_alloc if there is no memory for the values
-  explicit basic_channel(std::size_t capacity = 0, const wait_options& how = {})
-      : ring_(capacity), waits_(how.bias) {}
+  explicit basic_channel(std::size_t capacity = 0) : ring_(capacity) {}
   basic_channel(const basic_channel&) = delete;
   basic_channel& operator=(const basic_channel&) = delete;
   /// Destroys the values that are left.

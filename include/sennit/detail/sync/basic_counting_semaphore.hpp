@@ -7,22 +7,18 @@
 #include "sennit/detail/sync/queue_wait.hpp"
 #include "sennit/detail/timer/chrono.hpp"
 #include "sennit/detail/timer/deadline.hpp"
-#include "sennit/wait_options.hpp"
 
 namespace sennit::inline v0_1::detail {
 
 /// The members of sennit::counting_semaphore and sennit::local::counting_semaphore.
 template <class Policy>
 class basic_counting_semaphore {
-  using queue = basic_wait_queue<Policy, typename Policy::lock_waiters>;
+  using queue = basic_wait_queue<Policy, typename Policy::semaphore_waiters>;
   using state = typename queue::state;
 
 public:
-  /// `permits` is the number of permits at the beginning, at most max() (asserted). `how`: which waiter gets
-  /// a permit first, whether release() of one permit yields to it, and whether the semaphore is biased
-  /// towards a worker (wait_options.hpp).
-  explicit constexpr basic_counting_semaphore(std::size_t permits, const wait_options& how = {}) noexcept
-      : queue_(how, permits) {
+  /// `permits` is the number of permits at the beginning, at most max() (asserted).
+  explicit constexpr basic_counting_semaphore(std::size_t permits) noexcept : queue_(permits) {
     assert(permits <= max() && "sennit: more permits than a semaphore can count");
   }
   /// \returns the maximum number of permits
@@ -60,8 +56,7 @@ public:
     return timed_wait(acquiring(), deadline);
   }
 
-  /// Adds permits, and wakes as many waiters. The caller need not have acquired any. Does not block, but
-  /// with wake_policy::enter a caller that adds one permit yields to the waiter.
+  /// Adds permits, and wakes as many waiters. The caller need not have acquired any. Does not block.
   ///
   /// \pre There are at most max() permits afterwards.
   void release(std::size_t permits = 1);

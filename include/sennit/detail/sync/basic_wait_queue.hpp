@@ -16,10 +16,11 @@
 //   for_mutex                the options of a mutex
 //   waiters                  the state and the list: change(), change_quickly(), peek() and quiet() as below,
 //                            lock(), unlock(); locked: list(), push(waiter)
-//   lock_waiters             the same with options and an owner, for a mutex, a condition variable or a
-//                            semaphore. The parallel one may be biased towards a worker (biased_waiters.hpp)
+//   lock_waiters             the same with options and an owner, for a mutex or a condition variable. The
+//                            parallel one may be biased towards a worker (biased_waiters.hpp)
+//   semaphore_waiters        like waiters, for a semaphore. It may be biased (biased.hpp)
 //   lock                     the lock of an object with more than one list (wait_lists.hpp)
-//   channel_lock             that of a channel. The parallel one may be biased (biased_lock.hpp)
+//   channel_lock             that of a channel. It may be biased (biased.hpp)
 //   owners                   counts the owners of an object that lives as long as one of them: begins with 1;
 //                            drop() returns true for the last owner
 //   caller_may_wait(what)    ends the program if the caller cannot wait

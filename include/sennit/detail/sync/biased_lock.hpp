@@ -1,4 +1,4 @@
-// A spin lock that may be biased towards a worker (bias.hpp).
+// A spin lock that is biased towards the worker that takes it first (bias.hpp).
 //
 // Source: Dolan 2013, section 6.3.
 #pragma once
@@ -15,18 +15,15 @@ class SENNIT_THREAD_SAFETY(capability("spin lock")) basic_biased_lock {
   using bias = basic_bias<Memory, Caller>;
 
 public:
-  constexpr basic_biased_lock() noexcept : basic_biased_lock(false) {}
-  constexpr explicit basic_biased_lock(bool is_biased) noexcept : bias_(is_biased) {}
-
   SENNIT_INLINE void lock() noexcept SENNIT_THREAD_SAFETY(acquire_capability()) SENNIT_NOT_ANALYZED {
     const auto seen = bias_.seen();
-    if (seen == bias::unbiased) [[likely]]
+    if (seen == bias::unbiased) [[unlikely]]
       lock_.lock();
     else if (!bias_.enter(seen)) [[unlikely]]
       decide();
   }
   SENNIT_INLINE void unlock() noexcept SENNIT_THREAD_SAFETY(release_capability()) SENNIT_NOT_ANALYZED {
-    if (bias_.none()) [[likely]]
+    if (bias_.none()) [[unlikely]]
       lock_.unlock();
     else
       bias_.leave();
@@ -39,9 +36,35 @@ private:
   }
 
   Lock lock_;
-  bias bias_;
+  bias bias_{true};
 };
 
 using biased_lock = basic_biased_lock<>;
+
+// One of both, for select.
+class any_lock {
+public:
+  any_lock() noexcept = default;  // none
+  explicit any_lock(spin_lock& is) noexcept : at_(&is) {}
+  explicit any_lock(biased_lock& is) noexcept : at_(&is), biased_(true) {}
+
+  void lock() const noexcept SENNIT_NOT_ANALYZED {
+    if (biased_)
+      static_cast<biased_lock*>(at_)->lock();
+    else
+      static_cast<spin_lock*>(at_)->lock();
+  }
+  void unlock() const noexcept SENNIT_NOT_ANALYZED {
+    if (biased_)
+      static_cast<biased_lock*>(at_)->unlock();
+    else
+      static_cast<spin_lock*>(at_)->unlock();
+  }
+  const void* at() const noexcept { return at_; }
+
+private:
+  void* at_ = nullptr;
+  bool biased_ = false;
+};
 
 }  // namespace sennit::inline v0_1::detail

@@ -1,4 +1,4 @@
-// The first bytes of a mutex, a condition variable or a semaphore.
+// The first bytes of a mutex or a condition variable.
 #pragma once
 
 #include <cstdint>

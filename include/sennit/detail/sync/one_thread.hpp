@@ -77,7 +77,6 @@ struct marked_lock_waiters : lock_header, marked_waiters {
 };
 
 struct no_lock {
-  constexpr explicit no_lock(bool = false) noexcept {}
   void lock() noexcept {}
   void unlock() noexcept {}
 };
@@ -91,6 +90,7 @@ struct one_thread {
   using lock_waiters = marked_lock_waiters;
   using lock = no_lock;
   using channel_lock = no_lock;
+  using semaphore_waiters = marked_waiters;
 
   class owners {
   public:

@@ -42,7 +42,7 @@ public:
   virtual time_point deadline() const noexcept { return never; }
   // Without locks, before every round. May throw.
   virtual void look() {}
-  virtual biased_lock* lock() const noexcept { return nullptr; }
+  virtual any_lock lock() const noexcept { return {}; }
   // Under the lock. Returns true if the case could be done, and is. Throws what moving a value throws; then
   // nothing has happened, and a peer that was taken is woken to wait again.
   virtual bool attempt(later_wake&) { return false; }

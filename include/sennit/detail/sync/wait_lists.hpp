@@ -17,10 +17,6 @@ struct nothing_to_do {
 template <class Policy, class Lock = typename Policy::lock>
 class wait_lists {
 public:
-  constexpr wait_lists() noexcept = default;
-  // With a lock that may be biased.
-  constexpr explicit wait_lists(bool is_biased) noexcept : lock_(is_biased) {}
-
   SENNIT_INLINE void lock() noexcept SENNIT_NOT_ANALYZED { lock_.lock(); }
   SENNIT_INLINE void unlock() noexcept SENNIT_NOT_ANALYZED { lock_.unlock(); }
   // For select, which waits in several channels at once.
