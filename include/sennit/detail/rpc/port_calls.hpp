@@ -289,7 +289,7 @@ protected:
     return nullptr;
   }
 
-  void run_lent(state& call) {
+  SENNIT_INLINE void run_lent(state& call) {
     struct leaving {
       port_calls& port;
       ~leaving() { port.leave_lent(); }
