@@ -75,7 +75,7 @@ struct shared_actors {
 ///   actor_exit a.wait();                                  // waits for the end; does not stop the actor
 ///   optional<actor_exit> a.wait_until(deadline), a.wait_for(duration);
 ///   void a.monitor(watcher, make);                        // sends make(actor_exit) to another actor at the
-///                                                         // end of this one
+///                                                         // end of this one; make must not throw
 ///   void a.monitor(watcher, make, stop_token);            // until a stop is requested
 ///   void a.link(other);                                   // a failure of one ends the other
 /// \endcode
@@ -137,7 +137,8 @@ using inbox = detail::basic_inbox<M, detail::shared_actors>;
 /// - `behaviour(inbox<M>&)`: it is called once, in a fiber with a stack. The actor ends when it returns.
 /// - `behaviour(M)` or `behaviour(M, inbox<M>&)`: it is called for each message, and has no stack in between.
 ///   Its state is its members, such as the captures of a lambda. It may block, too. M's move constructor must
-///   be noexcept. An idle actor takes at most 256 bytes if the behaviour takes 8 and a message at most 24.
+///   be noexcept. An idle actor takes at most 256 bytes, and what the allocator
+///   adds to two blocks, if the behaviour takes 8 and a message at most 24.
 ///
 /// The mailbox allocates its memory for the first message that has to be queued. An actor without a stack
 /// frees it when it is idle again. If there is no memory, sends wait as if the capacity was 0.

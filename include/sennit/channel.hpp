@@ -50,10 +50,10 @@ namespace sennit::inline v0_1 {
 /// - Capacity: with capacity 0 a value passes from the sender straight to the receiver. Otherwise a send
 ///   waits only while the channel is full.
 /// - Values: T must be movable. Values are moved and destroyed under a lock, so that their move
-///   constructors and destructors must not block; debug builds report it. If a move throws, the exception
-///   leaves the call that moved the value, and the peer keeps waiting, at worst behind the other waiters. A
-///   sender also throws what a receiver's attempt to move its value into the buffer threw. A value whose move
-///   out of the buffer throws stays there.
+///   constructors and destructors must not block, nor use this channel; debug builds report waits. If a move
+///   throws, the exception leaves the call that moved the value, and the peer keeps waiting, at worst behind
+///   the other waiters. A sender also throws what a receiver's attempt to move its value into the buffer
+///   threw. A value whose move out of the buffer throws stays there.
 /// - Threads: fibers of any parallel runtime, and OS threads. A fiber of a local runtime may use it, but
 ///   blocks its thread.
 /// - Cancellation: a wait throws sennit::cancelled if a stop_guard ends it. The value then stays with its

@@ -19,6 +19,7 @@ namespace sennit::inline v0_1 {
 /// object as soon as all waiters have been notified.
 ///
 /// \code
+///   condition_variable c, d(wait_options{...});       // other rules for waiters: wait_options.hpp
 ///   void c.notify_one(), c.notify_all();              // with or without the lock; do not wait
 ///   void c.wait(lock);                                // unlocks, waits, locks again
 ///   void c.wait(lock, predicate);                     // until the predicate is true

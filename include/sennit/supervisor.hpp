@@ -42,7 +42,8 @@ struct shared_supervisor {
 ///   void s.join();                                // the owner; throws the error that was one too many
 ///   bool s.join_until(deadline), s.join_for(duration);
 ///   void s.request_stop();                        // any thread; cancels all actors
-///   size_t s.restarts();                          // any thread; failures so far
+///   size_t s.restarts();                          // any thread; failures after which
+///                                                 // actors began again
 ///   ~supervisor();                                // joins, as a scope
 /// \endcode
 ///
@@ -52,8 +53,9 @@ struct shared_supervisor {
 ///   actor with a stack begins again. If copying throws, that is a failure, too.
 /// - Policy: one_for_one restarts the actor that failed. rest_for_one also restarts the actors that were
 ///   started after it, and one_for_all restarts all. Waits of the others throw sennit::cancelled. None
-///   begins again before all of them have left their behaviours. An actor without a stack first handles its
-///   current message.
+///   begins again before all of them have left their behaviours. What they were handling is lost, too, and
+///   an exception with which one leaves is part of the restart: it is no failure of its own. An actor without
+///   a stack first handles its current message.
 /// - Limit: if there are more failures than `restarts` within a `period`, the last one is not handled. Its
 ///   exception fails the scope: all actors are cancelled, and the owner's wait, join() or the destructor
 ///   throws it. If the owner is itself an actor of another supervisor, that one restarts it with all of its

@@ -45,11 +45,12 @@ struct wait_options {
   /// they have the same spawn_options::near.
   ///
   /// - Its use by another worker or an OS thread removes the bias for good, which takes some microseconds.
-  /// - But the first fiber of another worker whose mutex::lock() has to wait moves to the mutex's worker
-  ///   instead.
+  /// - But once in the life of a mutex, a fiber of another worker whose lock() has to wait moves to the
+  ///   mutex's worker instead. A pinned fiber stays, and so does one that waits with a deadline.
   /// - While a runtime reports deadlocks, mutexes note their owners, and a bias gains little. That is the
   ///   default of debug builds (runtime_options::report_deadlock).
-  /// - It has no effect in sennit::local, where nothing is atomic, nor where membarrier(2) is refused.
+  /// - It has no effect in sennit::local, where nothing is atomic, nor where membarrier(2) is refused. A
+  ///   filter that refuses it must be older than the first runtime: later the program would end.
   ///
   /// Semaphores and channels that are biased have types of their own (biased.hpp).
   ///

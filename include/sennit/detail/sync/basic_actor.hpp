@@ -143,6 +143,7 @@ public:
   /// Sends a message to `watcher` when this actor has ended, or at once if it has. `make` gets an
   /// actor_exit and returns the message. It must not throw. The notice is lost if `watcher` has ended.
   ///
+  /// If `make` throws, the program ends, as for a fiber that is not joined.
   /// A monitor is a fiber without a stack of the caller's runtime. It keeps neither actor alive. Only fibers
   /// may call it.
   ///
