@@ -91,7 +91,6 @@ struct spawn_options;
 class supervisor;
 struct actor_options;
 
-class biased_semaphore;
 class condition_variable;
 class condition_variable_any;
 class counting_semaphore;
@@ -106,8 +105,6 @@ using binary_semaphore = counting_semaphore;
 using latch = wait_group;
 template <class Completion>
 class barrier;
-template <class T>
-class biased_channel;
 template <class T>
 class channel;
 template <class Request, class Reply>
