@@ -59,16 +59,27 @@ def _heading(entries):
     return ["", "peer", "variant", "min", "median", "max", "x best", "cycles", "runs", *others.values()]
 
 
+def tables(entries):
+    """The tables of results of any workloads: (title, heading, rows), each row with its mark first."""
+    for name in dict.fromkeys(entry["workload"] for entry in entries):
+        for (apart, params, workers), group in _groups([entry for entry in entries if entry["workload"] == name]):
+            yield _title(apart, params, workers, group), _heading(group), list(_rows(group))
+
+
+def _title(apart, params, workers, group):
+    title = [apart] if apart else []
+    title += [f"{param} {value}" for param, value in params]
+    title += ["1 worker" if workers == 1 else f"{workers} workers", group[0]["unit"]]
+    return ", ".join(title)
+
+
 def format_workload(name, entries, not_measured, configurations):
     """All tables of one workload as text, with what each peer is configured as, and what is missing.
 
     `configurations` has (peer, version, configuration)."""
     lines = [f"== {name}: {workload_named(name).measures} =="]
     for (apart, params, workers), group in _groups(entries):
-        title = [apart] if apart else []
-        title += [f"{param} {value}" for param, value in params]
-        title += ["1 worker" if workers == 1 else f"{workers} workers", group[0]["unit"]]
-        lines += ["", ", ".join(title)]
+        lines += ["", _title(apart, params, workers, group)]
         lines += ["  " + line for line in aligned([_heading(group), *_rows(group)], left=3)]
     if configurations:
         lines += ["", "configurations:"]
