@@ -208,7 +208,9 @@ def compute(options, *words):
 
 
 def table(header, rows):
-    return "\n".join(markdown(header, rows)) + "\n"
+    """"-": the paper, or Sennit, has no such number."""
+    filled = [[first, *("-" if cell == "" else cell for cell in rest)] for first, *rest in rows]
+    return "\n".join(markdown(header, filled)) + "\n"
 
 
 def titles(all_work):
