@@ -9,6 +9,12 @@ def markdown(header, rows, align="---:"):
     yield from map(_line, rows)
 
 
+def filled(rows):
+    """Yields the rows with "-" in each empty cell after the first column."""
+    for first, *rest in rows:
+        yield [first, *("-" if cell == "" else cell for cell in rest)]
+
+
 def _line(row):
     return f"| {' | '.join(map(str, row))} |"
 

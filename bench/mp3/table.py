@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import mp3  # noqa: E402
 from harness import machine, plugin  # noqa: E402
-from harness.text_table import markdown  # noqa: E402
+from harness.text_table import filled, markdown  # noqa: E402
 
 NAMES = {"none": "no threading", "timer": "an ignored timer", "live-set": "optimized: the live set is saved",
          "save-all": "full save", "call": "a call for each check", "early-ir": "checks before optimization",
@@ -37,7 +37,7 @@ AT_EACH = [("none", "none"), *((variant, timer) for variant in METHODS for timer
 
 
 def table(header, rows):
-    return "\n".join(markdown(header, rows)) + "\n"
+    return "\n".join(markdown(header, filled(rows))) + "\n"
 
 
 def more(cycles, base):

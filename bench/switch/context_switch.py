@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import runner  # noqa: E402
-from harness.text_table import markdown  # noqa: E402
+from harness.text_table import filled, markdown  # noqa: E402
 
 PEERS = ("libst", "liblwp", "libpth", "pthread")
 # What it is; its workload, peer and variant here; the paper's cycles and speed-up.
@@ -47,7 +47,7 @@ def table(results):
         return [name, *here, *([f"{paper[0]:,}", f"{paper[1]:.1f}"] if paper else ["", ""])]
 
     return markdown(["", "ns", "cycles", "speed-up over Pthreads", "the paper: cycles", "speed-up"],
-                    (row(*each) for each in ROWS))
+                    filled(row(*each) for each in ROWS))
 
 
 def main():

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from harness import instructions, machine  # noqa: E402
 from harness.programs import find_programs  # noqa: E402
-from harness.text_table import markdown  # noqa: E402
+from harness.text_table import filled, markdown  # noqa: E402
 from load import Client, ServerError, ServerProcess, choose_cpus, kv_server_command  # noqa: E402
 
 CLIENTS = 50
@@ -208,9 +208,7 @@ def compute(options, *words):
 
 
 def table(header, rows):
-    """"-": the paper, or Sennit, has no such number."""
-    filled = [[first, *("-" if cell == "" else cell for cell in rest)] for first, *rest in rows]
-    return "\n".join(markdown(header, filled)) + "\n"
+    return "\n".join(markdown(header, filled(rows))) + "\n"
 
 
 def titles(all_work):
