@@ -326,9 +326,9 @@ class ContextSwitchTable(unittest.TestCase):
 
     def test_what_was_not_measured_says_so_and_published_rows_stay(self):
         rows = self.rows(("switch", "sennit", "inline", {}, 0.5, None))
-        self.assertEqual(rows["raw SWAPSTACK: Sennit's inline switch"][:3], ["0.50", "no clock", ""])
-        self.assertEqual(rows["ST: State Threads"], ["not measured", "", "", "105", "11.5"])
-        self.assertEqual(rows["LWP: of the Coda File System"], ["not measured", "", "", "191", "6.3"])
+        self.assertEqual(rows["raw SWAPSTACK: Sennit's inline switch"][:3], ["0.50", "no clock", "-"])
+        self.assertEqual(rows["ST: State Threads"], ["not measured", "-", "-", "105", "11.5"])
+        self.assertEqual(rows["LWP: of the Coda File System"], ["not measured", "-", "-", "191", "6.3"])
 
 
 class Plugin(unittest.TestCase):

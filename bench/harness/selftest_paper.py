@@ -112,6 +112,7 @@ class Report(unittest.TestCase):
             self.assertIn(said, errors.getvalue())
 
     def test_the_five_papers(self):
+        self.assertEqual([each.key for each in report.chosen(["000", "engelschall"])], ["000", "004"])
         self.assertEqual([each.key for each in PAPERS], ["000", "001", "002", "003", "004"])
         for each in PAPERS:
             for page in each.page.split(", "):

@@ -232,7 +232,8 @@ def chosen(names, papers=PAPERS):
     """The papers of that number or name; all, if none is named."""
     found = []
     for name in names:
-        fits = [paper for paper in papers if name == paper.key or name.lower() in f"{paper.short} {paper.title}".lower()]
+        fits = ([paper for paper in papers if name == paper.key] or
+                [paper for paper in papers if name.lower() in f"{paper.short} {paper.title}".lower()])
         if not fits:
             raise Wrong(f"no paper is '{name}'. The papers are: "
                         + ", ".join(f"{paper.key} ({paper.short})" for paper in papers))
