@@ -21,6 +21,7 @@ BENCH = Path(__file__).resolve().parents[1]
 ROOT = BENCH.parent
 sys.path[:0] = [str(BENCH), str(BENCH / "paper")]
 from harness import pictures, table  # noqa: E402
+from harness.text_table import filled  # noqa: E402
 from items import PAPERS  # noqa: E402
 
 STYLE = """
@@ -66,7 +67,7 @@ def tables_of_bench(document):
     """The tables of ./run bench, from its JSON file."""
     found = []
     for title, header, rows in table.tables(document["results"]):
-        found.append({"title": title, "header": header[1:], "rows": [row[1:] for row in rows],
+        found.append({"title": title, "header": header[1:], "rows": list(filled(row[1:] for row in rows)),
                       "marked": [number for number, row in enumerate(rows) if row[0]]})
     return found
 
@@ -140,7 +141,7 @@ def draw_bars(result, title, path, plt):
     figure, panels = plt.subplots(len(groups), 1, figsize=(9, 0.9 * len(groups) + 0.24 * rows), squeeze=False,
                                   gridspec_kw={"height_ratios": [len(each["rows"]) + 2 for each in groups]})
     for axes, each in zip(panels[:, 0], groups):
-        names = [" ".join(row[:2]) for row in each["rows"]][::-1]
+        names = [" ".join(row[:2]).removesuffix(" -") for row in each["rows"]][::-1]
         values = [float(row[2].replace(",", "")) for row in each["rows"]][::-1]
         colours = ["tab:blue" if name.startswith("sennit") else "tab:gray" for name in names]
         axes.barh(names, values, color=colours)
