@@ -137,8 +137,8 @@ using inbox = detail::basic_inbox<M, detail::shared_actors>;
 /// - `behaviour(inbox<M>&)`: it is called once, in a fiber with a stack. The actor ends when it returns.
 /// - `behaviour(M)` or `behaviour(M, inbox<M>&)`: it is called for each message, and has no stack in between.
 ///   Its state is its members, such as the captures of a lambda. It may block, too. M's move constructor must
-///   be noexcept. An idle actor takes at most 256 bytes, and what the allocator
-///   adds to two blocks, if the behaviour takes 8 and a message at most 24.
+///   be noexcept. An idle actor takes at most 256 bytes, and what the allocator adds to a block, if the
+///   behaviour takes 8 and a message at most 24.
 ///
 /// The mailbox allocates its memory for the first message that has to be queued. An actor without a stack
 /// frees it when it is idle again. If there is no memory, sends wait as if the capacity was 0.
