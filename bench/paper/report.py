@@ -32,7 +32,7 @@ th:first-child, td:first-child { text-align: left; }
 tr.sennit { background: #eef6ff; font-weight: bold; }
 caption { text-align: left; font-weight: bold; padding: .3em 0; }
 blockquote { border-left: 4px solid #88a; margin: 1em 0; padding: .2em 1em; background: #f4f4f8; }
-code { background: #f0f0f0; padding: .1em .3em; }
+code { background: #f0f0f0; padding: .1em .3em; overflow-wrap: anywhere; }
 img { max-width: 100%; }
 .failed { color: #b00; font-weight: bold; }
 pre { background: #f8f8f8; padding: .6em; overflow-x: auto; }
@@ -250,7 +250,7 @@ def main(arguments=None, papers=PAPERS):
     parser = argparse.ArgumentParser(prog="./run paper", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("seeds", nargs="*", metavar="PAPER",
                         help="the papers to run, by number or a word of their names, as in 000 or dolan (default: all)")
-    parser.add_argument("--quick", action="store_true", help="little work, about ten minutes: to see that all of it runs")
+    parser.add_argument("--quick", action="store_true", help="little work: to see that all of it runs")
     parser.add_argument("--item", action="append", metavar="KEY", help="only this table or figure; may be repeated (--list)")
     parser.add_argument("--list", action="store_true", help="list the tables and figures with their commands, and end")
     parser.add_argument("--again", action="store_true", help="run nothing: write the pages from the results that are kept")
