@@ -13,6 +13,7 @@
 
 #include "append_line.hpp"
 #include "machine_pass.hpp"
+#include "widest_registers.hpp"
 
 namespace sennit::compiler {
 
@@ -21,36 +22,9 @@ namespace {
 llvm::cl::opt<std::string> file("sennit-live-stats", llvm::cl::value_desc("file"),
                                 llvm::cl::desc("Add to a file how many registers are live where"));
 
-// The registers that values are allocated to, each once, in its widest form.
-llvm::SmallVector<llvm::MCPhysReg, 64> registers_of(const llvm::MachineFunction& function) {
-  const llvm::TargetRegisterInfo& target = *function.getSubtarget().getRegisterInfo();
-  const llvm::BitVector allocatable = target.getAllocatableSet(function);
-  llvm::BitVector seen(target.getNumRegUnits());
-  llvm::SmallVector<llvm::MCPhysReg, 64> found;
-  // The widest first: they hide their parts.
-  const auto parts = [&](llvm::MCPhysReg each) {
-    const auto all = target.subregs(each);
-    return std::distance(all.begin(), all.end());
-  };
-  llvm::SmallVector<llvm::MCPhysReg, 256> widest_first;
-  for (const unsigned each : allocatable.set_bits())
-    widest_first.push_back(static_cast<llvm::MCPhysReg>(each));
-  llvm::sort(widest_first, [&](llvm::MCPhysReg one, llvm::MCPhysReg other) {
-    return parts(one) != parts(other) ? parts(one) > parts(other) : one < other;
-  });
-  for (const llvm::MCPhysReg each : widest_first) {
-    if (llvm::any_of(target.regunits(each), [&](unsigned unit) { return seen.test(unit); }))
-      continue;
-    for (const unsigned unit : target.regunits(each))
-      seen.set(unit);
-    found.push_back(each);
-  }
-  return found;
-}
-
 struct counted {
   const llvm::MachineFunction& function;
-  llvm::SmallVector<llvm::MCPhysReg, 64> registers = registers_of(function);
+  llvm::SmallVector<llvm::MCPhysReg, 64> registers = widest_registers(function);
   llvm::SmallVector<unsigned, 64> points{};
   unsigned at_calls = 0;
   llvm::json::Array blocks{};

@@ -5,6 +5,7 @@
 // asked for its passes. Both use the LLVM that the plugin was built for, or none: refuse.hpp.
 #include <llvm/Passes/PassPlugin.h>
 
+#include "block_trace.hpp"
 #include "fiber_tls.hpp"
 #include "ir_polls.hpp"
 #include "live_stats.hpp"
@@ -22,6 +23,7 @@ void add_passes(llvm::PassBuilder& builder) {
   sennit::compiler::add_fiber_tls(builder);
   sennit::compiler::add_no_callee_save(builder);
   sennit::compiler::add_live_stats();  // of the code as it is without polls
+  sennit::compiler::add_block_trace();
   sennit::compiler::add_polls(builder);
   sennit::compiler::add_ir_polls(builder);
 }

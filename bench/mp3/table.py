@@ -3,7 +3,7 @@
 
 Run by ./run tables mp3. First with the player due every 22.676 us of the time that passes; then with a switch at each
 check, which is how the paper's method works without a timer. With --cachegrind the latter again in cycles that valgrind
-estimates, with three sizes of caches.
+estimates, with three sizes of caches. With --model only what a model of the paper's processor says (model.py).
 """
 
 import argparse
@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import model  # noqa: E402
 import mp3  # noqa: E402
 from harness import machine, plugin  # noqa: E402
 from harness.text_table import filled, markdown  # noqa: E402
@@ -132,10 +133,18 @@ def counted(seconds):
                  for variant, timer, cache in keys])
 
 
+def print_model(seconds):
+    described = machine.describe(plugin.ROOT, plugin.ROOT / "build/release")
+    print(f"A model, on no machine; Linux {described['kernel']}; commit {described['commit']}; {seconds} s of sound\n")
+    for text in model.texts(seconds):
+        print(text, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./run tables mp3", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="little sound, once: to see that it works")
     parser.add_argument("--cachegrind", action="store_true", help="estimate cycles with three sizes of caches, too")
+    parser.add_argument("--model", action="store_true", help="only cycles by a model of the paper's processor")
     parser.add_argument("--sound", type=int, default=mp3.SECONDS, metavar="S",
                         help="seconds of it (default: as the paper's, %(default)s)")
     options = parser.parse_args()
@@ -144,6 +153,9 @@ def main():
     reason = plugin.missing()
     if reason:
         raise plugin.Failed(reason)
+    if options.model:
+        print_model(seconds)
+        return
     build = plugin.ROOT / "build/release"
     described, clock = machine.describe(plugin.ROOT, build), machine.Clock(build / "bench/bench_clock")
     for _ in range(3):

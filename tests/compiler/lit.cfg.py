@@ -41,6 +41,7 @@ config.substitutions += [
      f" {arch}/entry.cpp {arch}/thread.cpp {arch}/fp_control.cpp {arch}/switch_aarch64.S -o"),
     ("%aarch64", "--target=aarch64-linux-gnu"),
     ("%verify", "-mllvm -verify-machineinstrs"),
+    ("%traced_runtime", f"{repository}/bench/mp3/trace.c"),
     ("%include", f"{repository}/include"),
     ("%plugin", parameter["plugin"]),
     ("%config", parameter["config"]),
