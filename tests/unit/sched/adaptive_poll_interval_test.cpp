@@ -74,6 +74,25 @@ TEST(AdaptivePollInterval, HalvesWhilePollsAreFarApartAndDoublesAgain) {
   }
 }
 
+// A few dispatches seemed slow because the kernel ran another thread meanwhile. Those after them are neither
+// quick nor slow.
+TEST(AdaptivePollInterval, RecoversIfPollsTurnOutToBeTooFrequent) {
+  for (const poll_result what : {poll_result::nothing, poll_result::found}) {
+    adaptive_poll_interval pace(run_policy::fifo);
+    for (unsigned slow = 0; slow < 10; ++slow)
+      pace.next(longest_poll_period + 1, what);
+    for (unsigned dispatches = 1; dispatches < poll_interval;) {
+      for (unsigned i = 0; i < pace.patience; ++i) {
+        EXPECT_EQ(pace.next(longest_poll_period / 2 - 1, what), dispatches);
+        EXPECT_EQ(pace.next(longest_poll_period / 2, what), dispatches);
+      }
+      EXPECT_EQ(pace.next(shortest_poll_period, what), dispatches = std::min(2 * dispatches, poll_interval));
+    }
+    for (unsigned i = 0; i < 2 * pace.patience; ++i)
+      EXPECT_EQ(pace.next(shortest_poll_period, what), poll_interval);
+  }
+}
+
 TEST(AdaptivePollInterval, IsWithLifoNeverMoreFrequentThanAtFirst) {
   adaptive_poll_interval pace(run_policy::lifo);
   after_quick_polls(pace, pace.patience + 1);

@@ -12,6 +12,9 @@ namespace sennit::inline v0_1::detail {
 // comes, and polls would follow each other within shortest_poll_period, it polls after up to
 // longest_poll_interval dispatches. A poll takes 30 ns, because the processor mispredicts what comes after
 // it, and with I/O a system call. (When quick turns suddenly become slow, one poll is late.)
+//
+// A dispatch during which the kernel ran other threads on the worker's CPU seems slow, too. So once many
+// polls have been well within longest_poll_period, they become rarer again.
 #if !defined(SENNIT_POLL_INTERVAL)  // tests make it small
 #define SENNIT_POLL_INTERVAL 61
 #endif
@@ -30,7 +33,7 @@ enum class poll_result : std::uint8_t { nothing, found, rested };
 // How many dispatches pass until the next poll.
 class adaptive_poll_interval {
 public:
-  // After this many polls in vain, polls become half as frequent.
+  // After this many polls in vain, or too soon, polls become half as frequent.
   static constexpr unsigned patience = 16;
 
   // With lifo, fibers that a poll makes ready run first. If polls became ever more frequent, fibers with
@@ -48,6 +51,8 @@ public:
         speed_up();
       else if (passed < shortest_poll_period)
         slow_down();
+      else if (passed < longest_poll_period / 2)
+        recover();
     }
     return dispatches_;
   }
@@ -63,6 +68,7 @@ private:
   void speed_up() noexcept {
     limit(poll_interval);
     dispatches_ = dispatches_ / 2 > fewest_ ? dispatches_ / 2 : fewest_;
+    soon_polls_ = 0;
   }
   // Dispatches are quick, so polls can be rarer.
   void slow_down() noexcept {
@@ -75,9 +81,19 @@ private:
     }
   }
 
+  // Dispatches are not so slow that polls must be this frequent.
+  void recover() noexcept {
+    if (dispatches_ < poll_interval && ++soon_polls_ > patience) {
+      dispatches_ *= 2;
+      limit(poll_interval);
+      soon_polls_ = 0;
+    }
+  }
+
   unsigned fewest_;
   unsigned dispatches_ = poll_interval;
   unsigned empty_polls_ = 0;
+  unsigned soon_polls_ = 0;
 };
 
 }  // namespace sennit::inline v0_1::detail
