@@ -3,15 +3,17 @@
 
 Run by ./run tables, which builds preset counters, where the runtime counts blocks on real work: kv_server's fiber
 front under redis-benchmark (50 clients), a pipeline over a source tree (examples/word_count.cpp) by continuation and
-with stacks, a pager (examples/pager.cpp), and fibers that compute beside one that sleeps, with a time slice
-(bench/support/computing.cpp). What blocks cost is measured by programs of ./run bench, in preset
-release, and under valgrind.
+with stacks, a pager (examples/pager.cpp), guests whose instructions are emulated (bench/support/emulating.cpp), and
+fibers that compute beside one that sleeps, with a time slice, and keep their stacks or leave them
+(bench/support/computing.cpp). All of them run several times, in turns. What blocks cost is measured by programs of
+./run bench, in preset release, and under valgrind.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -40,12 +42,12 @@ REASONS = {
     "locks and the rest": (),
 }
 MAPPING = """\
-A message is received by who waits for a channel, a port, a future, a select, a socket to read (kv_server's
-clients send it), or faults to serve. An exception or a page fault is a fault that waits for an exception
-server's verdict. A thread switch is a yield. Preempted is who is made to yield at a check in its code: of these
-only `computing` has checks. Internal threads are what the program runs for itself: fibers that sleep, accept, or
-wait for signals. The rest: locks, semaphores, joins, wait groups, and who waits to write or to send. Only blocks
-count: a wait that finds what it waits for does not block."""
+A fiber receives a message if it waits for a channel, a port, a future, a select, a fault to serve, or a socket to read,
+to which kv_server's clients send. An exception or a page fault is a fault that waits for the verdict of an exception
+server. A thread switch is a yield. A preempted fiber is made to yield at a check in its code; only `computing` has
+checks. With `leave`, its fibers have a yield continuation, and are preempted without a stack. Internal threads are
+fibers that sleep, accept connections, or wait for signals. The rest are locks, semaphores, joins, wait groups, and waits
+to write or to send. A wait that finds what it waits for does not block, and does not count."""
 
 # Draves et al. 1991: MK40 on a Toshiba 5200. Counts, Tables 1 and 2; Table 5, DS3100.
 PAPER = {
@@ -62,6 +64,7 @@ PAPER = {
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./run tables", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="little work: to see that it works")
+    parser.add_argument("--runs", type=int, metavar="N", help="how often each program runs (default: 5, with --quick 1)")
     parser.add_argument("--tree", type=pathlib.Path, default=pathlib.Path("/usr/include"), metavar="DIRECTORY",
                         help="the source tree that the pipeline reads (default: /usr/include)")
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build" / "counters", metavar="DIR",
@@ -73,40 +76,78 @@ def parse_arguments():
     parser.add_argument("--spare-stacks-at-most", type=int, metavar="COUNT",
                         help="fail if kv_server has more stacks in use than workers and so many, half of the time")
     parser.add_argument("--output", type=pathlib.Path, metavar="FILE", help="write the report there too")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.runs is None:
+        options.runs = 1 if options.quick else 5
+    if options.runs < 1:
+        parser.error("--runs is at least 1")
+    return options
 
 
-class Work:
-    """What a program has counted."""
+class Run:
+    """What a program has counted in one run."""
 
-    def __init__(self, name, workers, counted):
-        self.name, self.workers, self.counted = name, workers, counted
+    def __init__(self, workers, counted):
+        self.workers, self.counted = workers, counted
         self.sites = sorted(((count, each["reason"], form) for each in counted["blocks"]
                              for form, count in (("without", each["without_stack"]), ("with", each["with_stack"]))
                              if count), reverse=True)
         self.blocks = sum(site[0] for site in self.sites)
         self.discards = sum(count for count, _, form in self.sites if form == "without")
         if not self.blocks:
-            raise ServerError(f"{name}: no blocks were counted: is {name} of a build with SENNIT_COUNTERS?")
+            raise ServerError("no blocks were counted: is the program of a build with SENNIT_COUNTERS?")
 
     def of(self, reason, form):
         """Blocks for one of the paper's reasons."""
         return sum(count for count, ours, how in self.sites if how == form and paper_reason(ours) == reason)
 
     def share(self, count):
-        return percent(count, self.blocks)
+        return 100 * count / self.blocks
 
     def stack_share(self, most):
         """For how many percent of the time no more than so many stacks were in use."""
         seconds = self.counted["stacks"]["seconds"]
         return 100 * sum(time for n, time in seconds.items() if int(n) <= most) / sum(seconds.values())
 
+    def idle_share(self, served):
+        """For how many percent of the time the workers slept. A server sleeps for long when it has no load: before it,
+        after it, and between its parts. That does not count."""
+        sleeps = self.counted["sleeps"]
+        without_load = sleeps["long_seconds"] if served else 0
+        time = self.workers * sum(self.counted["stacks"]["seconds"].values()) - without_load
+        return 100 * (sleeps["seconds"] - without_load) / time if time > 0 else 0
+
+    def handoff_share_of_possible(self):
+        """Handoffs in percent of the blocks that give up the stack while another fiber is ready; None: no such block."""
+        possible = self.discards - self.counted["nothing_ready"]
+        return 100 * self.counted["handoffs"] / possible if possible > 0 else None
+
+
+class Work:
+    """A program, and what it has counted in each of its runs."""
+
+    def __init__(self, name, workers, runs):
+        self.name, self.workers, self.runs = name, workers, runs
+        self.served = name.startswith("kv_server")
+        self.title = f"{name}, {workers} worker{'s' if workers > 1 else ''}"
+
+    def cell(self, value_of, form=".1f"):
+        """A cell of a table: what a function of a run says, over all runs."""
+        return spread([value_of(run) for run in self.runs], form)
+
+
+def spread(values, form=".1f"):
+    """The median, with the least and the greatest in brackets if they differ. None: there is no such number."""
+    values = sorted(value for value in values if value is not None)
+    if not values:
+        return "-"
+    low, middle, high = (format(value, form) for value in (values[0], statistics.median(values), values[-1]))
+    return middle if low == high else f"{middle} ({low}-{high})"
+
 
 def least_discards(all_work):
-    """The least share of kv_server's blocks that have given up the stack, in percent, and at which load."""
-    of_server = [each for each in all_work if each.name.startswith("kv_server")]
-    least = min(of_server, key=lambda each: each.discards / each.blocks)
-    return 100 * least.discards / least.blocks, titles([least])[0]
+    """The least share of kv_server's blocks that have given up the stack in any run, in percent, and at which load."""
+    return min((run.share(run.discards), each.title) for each in all_work if each.served for run in each.runs)
 
 
 def discards_too_little(all_work, wanted):
@@ -120,10 +161,10 @@ def discards_too_little(all_work, wanted):
 def spare_stacks_too_many(all_work, wanted):
     """The same of the stacks that are in use beside one for each worker."""
     for each in all_work if wanted is not None else ():
-        share = each.stack_share(each.workers + wanted)
-        if each.name.startswith("kv_server") and share < 50:
+        share = statistics.median(run.stack_share(each.workers + wanted) for run in each.runs)
+        if each.served and share < 50:
             return (f"kv_server has more than {wanted} stacks in use beside its workers' for {100 - share:.0f} % of the "
-                    f"time: {titles([each])[0]}")
+                    f"time: {each.title}")
     return None
 
 
@@ -131,9 +172,10 @@ def forced_yields_miscounted(keeping, leaving):
     """What to say if the counts of programs whose fibers are forced to yield, and keep their stacks or leave them,
     do not show that, or None."""
     for each, form, other in ((keeping, "with", "without"), (leaving, "without", "with")):
-        if each.of("preempt", other) or not each.of("preempt", form):
-            return (f"{each.name}: {each.of('preempt', form)} forced yields {form} a stack were counted, and "
-                    f"{each.of('preempt', other)} {other} one")
+        for run in each.runs:
+            if run.of("preempt", other) or not run.of("preempt", form):
+                return (f"{each.name}: {run.of('preempt', form)} forced yields {form} a stack were counted, and "
+                        f"{run.of('preempt', other)} {other} one")
     return None
 
 
@@ -172,39 +214,61 @@ def serve(binary, workers, pipeline, requests):
             for name in environment:
                 del os.environ[name]
 
-    return Work(f"kv_server, pipeline {pipeline}", workers, counted_by(run))
+    return run
 
 
-def run_program(name, workers, command, outputs):
+def program(command, outputs=None):
     def run(environment):
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, check=False,
+        words = [str(word) for word in command]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False,
                               env={**os.environ, **environment})
         if done.returncode != 0:
-            raise ServerError(f"{name}: status {done.returncode}:\n{done.stdout}{done.stderr}")
-        outputs.append(done.stdout)
+            raise ServerError(f"{' '.join(words)}: status {done.returncode}:\n{done.stdout}{done.stderr}")
+        if outputs is not None:
+            outputs.append(done.stdout)
 
-    return Work(name, workers, counted_by(run))
+    return run
+
+
+WORKERS_OF_WORD_COUNT = WORKERS_OF_PAGER = 2
+
+
+def programs(options, outputs):
+    """(name, workers, function that runs it) of each."""
+    examples, support = options.build_dir / "examples", options.build_dir / "bench"
+    quick = options.quick
+    for pipeline in (1, 32):
+        for workers in (1, 2):
+            requests = 1000 * pipeline if quick else 60_000 if pipeline == 1 else 1_000_000
+            yield (f"kv_server, pipeline {pipeline}", workers,
+                   serve(str(examples / "kv_server/kv_server"), workers, pipeline, requests))
+    tree = ROOT / "include" if quick else options.tree
+    for more in ([], ["--stacks"]):
+        yield (" ".join(["word_count", *more]), WORKERS_OF_WORD_COUNT,
+               program([examples / "word_count", *more, tree, WORKERS_OF_WORD_COUNT], outputs))
+    yield ("pager", WORKERS_OF_PAGER,
+           program([examples / "pager", 50 if quick else 2000, "--workers", WORKERS_OF_PAGER]))
+    yield "emulating", 1, program([support / "bench_emulating", 200 if quick else 20_000])
+    for more in ([], ["leave"]):
+        yield " ".join(["computing", *more]), 1, program([support / "bench_computing", 20 if quick else 1000, *more])
 
 
 def work(options):
-    examples = options.build_dir / "examples"
-    for pipeline in (1, 32):
-        for workers in (1, 2):
-            requests = 1000 * pipeline if options.quick else 60_000 if pipeline == 1 else 1_000_000
-            yield serve(str(examples / "kv_server/kv_server"), workers, pipeline, requests)
-    tree = ROOT / "include" if options.quick else options.tree
+    """Runs all programs in turns, so that a change of the machine meets all of them."""
     outputs = []
-    yield run_program("word_count", 2, [examples / "word_count", tree, 2], outputs)
-    yield run_program("word_count --stacks", 2, [examples / "word_count", "--stacks", tree, 2], outputs)
-    if outputs[0] != outputs[1]:
+    chosen = list(programs(options, outputs))
+    all_work = [Work(name, workers, []) for name, workers, _ in chosen]
+    for number in range(options.runs):
+        for each, (name, workers, run) in zip(all_work, chosen):
+            try:
+                each.runs.append(Run(workers, counted_by(run)))
+            except ServerError as error:
+                raise ServerError(f"{name}: {error}") from error
+            print(f"run {number + 1} of {options.runs}: {each.title}: {each.runs[-1].blocks:,} blocks", file=sys.stderr,
+                  flush=True)
+    if len(set(outputs)) > 1:
         raise ServerError("word_count has found different words by continuation and with stacks")
-    yield run_program("pager", os.cpu_count(), [examples / "pager", 50 if options.quick else 2000], outputs)
-    yield compute(options)
-
-
-def compute(options, *words):
-    turns = 20 if options.quick or words else 1000
-    return run_program(" ".join(("computing", *words)), 1, [options.build_dir / "bench/bench_computing", turns, *words], [])
+    return all_work
 
 
 def table(header, rows):
@@ -212,7 +276,7 @@ def table(header, rows):
 
 
 def titles(all_work):
-    return [f"{each.name}, {each.workers} worker{'s' if each.workers > 1 else ''}" for each in all_work]
+    return [each.title for each in all_work]
 
 
 # The two kinds of runtime, and how the variants of benchmarks begin for each.
@@ -223,45 +287,77 @@ def paper_titles():
     return [f"MK40, {name}" for name in PAPER]
 
 
+def of_blocks(each, count_of):
+    """A cell: what a function of a run counts, in percent of the run's blocks."""
+    return each.cell(lambda run: run.share(count_of(run)))
+
+
 def table_1(all_work):
     def row(reason, form):
         paper = [percent(each[reason] if form == "without" else 0, each["all"]) if reason in each else "-"
                  for each in PAPER.values()] if form == "without" else ["" for _ in PAPER]
         return [f"{reason}, {form} stack" if form == "with" else reason,
-                *(each.share(each.of(reason, form)) for each in all_work), *paper]
+                *(of_blocks(each, lambda run: run.of(reason, form)) for each in all_work), *paper]
 
     reasons = [reason for reason in REASONS]
     yield "## Table 1: blocks by reason, percent of all\n"
     yield table(["reason", *titles(all_work), *paper_titles()], [
         *(row(reason, "without") for reason in reasons),
-        ["**stack given up**", *(f"**{each.share(each.discards)}**" for each in all_work),
+        ["**stack given up**", *(f"**{of_blocks(each, lambda run: run.discards)}**" for each in all_work),
          *(percent(each["all"] - each["kept"], each["all"]) for each in PAPER.values())],
-        *(row(reason, "with") for reason in reasons if any(each.of(reason, "with") for each in all_work)),
-        ["**stack kept**", *(f"**{each.share(each.blocks - each.discards)}**" for each in all_work),
+        *(row(reason, "with") for reason in reasons
+          if any(run.of(reason, "with") for each in all_work for run in each.runs)),
+        ["**stack kept**", *(f"**{of_blocks(each, lambda run: run.blocks - run.discards)}**" for each in all_work),
          *(percent(each["kept"], each["all"]) for each in PAPER.values())],
-        ["blocks", *(f"{each.blocks:,}" for each in all_work), *(f"{each['all']:,}" for each in PAPER.values())],
+        ["blocks", *(each.cell(lambda run: run.blocks, ",.0f") for each in all_work),
+         *(f"{each['all']:,}" for each in PAPER.values())],
+        ["workers asleep, % of the time", *(idle(each) for each in all_work), *("" for _ in PAPER)],
     ])
     yield MAPPING + "\n"
     share, where = least_discards(all_work)
     yield f"Of kv_server's blocks under load, {share:.1f} % and more give up the stack (least: {where}; the aim: 95 %).\n"
 
 
+def idle(each):
+    return each.cell(lambda run: run.idle_share(each.served))
+
+
 def table_2(all_work):
     def row(name, ours, paper):
-        return [name, *(each.share(each.counted[ours]) for each in all_work),
+        return [name, *(of_blocks(each, lambda run: run.counted[ours]) for each in all_work),
                 *(percent(each[paper], each["all"]) if paper else "" for each in PAPER.values())]
 
     yield "## Table 2: handoff and recognition, percent of all blocks\n"
     yield table(["", *titles(all_work), *paper_titles()], [
         row("stack handoff", "handoffs", "handoff"),
-        row("recognition, of who has no stack", "recognized_without_stack", "recognition"),
-        row("the same, of who has one", "recognized_with_stack", None),
-        ["continuations called", *(f"{each.counted['continuations_called']:,}" for each in all_work),
+        row("no handoff: no other fiber was ready", "nothing_ready", None),
+        row("no handoff: the worker had to poll for events", "polls_due", None),
+        ["handoff, % of the blocks that give up the stack while another fiber is ready",
+         *(each.cell(lambda run: run.handoff_share_of_possible()) for each in all_work), *("" for _ in PAPER)],
+        row("recognition, of fibers without a stack", "recognized_without_stack", "recognition"),
+        row("recognition, of fibers with a stack", "recognized_with_stack", None),
+        ["continuations called", *(each.cell(lambda run: run.counted["continuations_called"], ",.0f") for each in all_work),
          *("" for _ in PAPER)],
+        ["workers asleep, % of the time", *(idle(each) for each in all_work), *("" for _ in PAPER)],
     ])
     yield ("Handoff: the next fiber goes on at once on the stack that was given up, which does not go through the "
            "pool.\nRecognition: a channel's or port's waker has put the value into the sleeper's continuation, or "
            "taken the one\nthat it offered. A socket's event only says that there is something to read.\n")
+    yield from handoff_and_idle(all_work)
+
+
+def handoff_and_idle(all_work):
+    """Each run of kv_server, which shows what handoff depends on."""
+    served = [each for each in all_work if each.served]
+    yield "## Handoff in each run of kv_server, %\n"
+    yield table(["load", "run", "handoff", "nothing was ready", "a poll was due", "asleep, % of the time"], [
+        [each.title, number, *(f"{value:.1f}" for value in (
+            *(run.share(run.counted[name]) for name in ("handoffs", "nothing_ready", "polls_due")), run.idle_share(True)))]
+        for each in served for number, run in enumerate(each.runs, 1)])
+    yield ("Two things prevent a handoff. A server that is quicker than its client sleeps, is woken by a request, serves "
+           "it, and finds\nnothing else to run. A server that is slower finds the requests of many clients at once, and "
+           "must look for events at\nleast every 0.3 ms; if each of its turns takes long, as with pipelines or on a CPU "
+           "with other work, this comes after a\nfew turns. Then the stack goes through the pool.\n")
 
 
 def bench(options, *words):
@@ -300,7 +396,7 @@ def table_3(options):
     ])
     yield ("The least of all runs of `./run bench rpc exception`, with one client. An exception is an illegal "
            "instruction that\nis left out; its server waits as the column says. By the caller itself: LRPC; a plain signal "
-           "handler.\n")
+           "handler.\nNeither a DS3100 nor a Toshiba 5200 can be had: the rows of these machines are the paper's.\n")
 
 
 def counted_instructions(options):
@@ -352,8 +448,8 @@ def table_4(options):
 
 
 def table_5(options, all_work):
-    descriptor = all_work[0].counted["descriptor_bytes"]
-    stack = all_work[0].counted["stack_bytes"]
+    counted = all_work[0].runs[0].counted
+    descriptor, stack = counted["descriptor_bytes"], counted["stack_bytes"]
     fibers = 1000 if options.quick else 1_000_000
     # A process each: they would share its peak.
     grown = [bench(options, "parked", "--peers", "sennit", "--set", f"n={fibers}", "--variant", variant,
@@ -373,18 +469,21 @@ def table_5(options, all_work):
 
 
 def stacks(all_work):
-    yield "## Stacks in use\n"
+    def least(count):
+        return [each.cell(lambda run: run.stack_share(run.workers + count)) for each in all_work]
+
+    yield "## Stacks in use (section 3.4)\n"
     yield table(["", *titles(all_work), "MK40, three tests"], [
-        ["on average (time)", *(f"{each.counted['stacks']['average']:.2f}" for each in all_work), "2.002"],
-        ["at most", *(each.counted["stacks"]["most"] for each in all_work), "3, 6, 3"],
-        ["% of the time no more than workers + 1", *(f"{each.stack_share(each.workers + 1):.1f}" for each in all_work), ""],
-        ["% of the time no more than workers + 3", *(f"{each.stack_share(each.workers + 3):.1f}" for each in all_work), ""],
-        ["most, in tenths of the time", *(course(each) for each in all_work), ""],
+        ["on average (time)", *(each.cell(lambda run: run.counted["stacks"]["average"], ".2f") for each in all_work), "2.002"],
+        ["at most", *(each.cell(lambda run: run.counted["stacks"]["most"], ".0f") for each in all_work), "3, 6, 3"],
+        ["% of the time no more than workers + 1", *least(1), "over 99"],
+        ["% of the time no more than workers + 3", *least(3), ""],
+        ["most, in tenths of the time of the first run", *(course(each.runs[0]) for each in all_work), ""],
     ])
 
 
-def course(each):
-    points = each.counted["stacks"]["course"]
+def course(run):
+    points = run.counted["stacks"]["course"]
     count = min(10, len(points))
     return " ".join(str(max(points[i * len(points) // count:(i + 1) * len(points) // count])) for i in range(count))
 
@@ -392,25 +491,29 @@ def course(each):
 def sites(all_work):
     yield "## Blocking sites (section 2.7)\n"
     yield table(["", *titles(all_work), "Mach 3.0"], [
-        ["sites where any fiber blocked", *(len(each.sites) for each in all_work), "about 60 in all"],
-        ["% of blocks at the first six", *(each.share(sum(site[0] for site in each.sites[:6])) for each in all_work),
-         "over 99"],
+        ["sites where any fiber blocked", *(each.cell(lambda run: len(run.sites), ".0f") for each in all_work),
+         "about 60 in all"],
+        ["% of blocks at the first six",
+         *(of_blocks(each, lambda run: sum(site[0] for site in run.sites[:6])) for each in all_work), "over 99"],
     ])
     yield ("A site is a place in the code at which a fiber leaves its stack: in the library, or where that is inlined;\n"
-           "of one without a stack, a combination of wait, function and state. The first six of each:\n")
-    for title, each in zip(titles(all_work), all_work):
-        first = ", ".join(f"{reason} {form} {each.share(count)} %" for count, reason, form in each.sites[:6])
-        yield f"- {title}: {first}"
+           "of one without a stack, a combination of wait, function and state. The first six of each, in the first run:\n")
+    for each in all_work:
+        run = each.runs[0]
+        first = ", ".join(f"{reason} {form} {run.share(count):.1f} %" for count, reason, form in run.sites[:6])
+        yield f"- {each.title}: {first}"
     yield ""
 
 
 def report(options, all_work):
     described = machine.describe(ROOT, options.build_dir)
-    yield (f"{described['cpu']}, {described['cpus']} CPUs, Linux {described['kernel']}; commit {described['commit']}"
+    yield (f"{described['cpu']}, {described['cpus']} CPUs, Linux {described['kernel']}; commit {described['commit']}; load "
+           f"{os.getloadavg()[0]:.1f} at the beginning"
            f"{'; --quick: too little work to say anything' if options.quick else ''}\n")
-    for each in work(options):
-        print(f"{each.name}, workers: {each.workers}: {each.blocks:,} blocks", file=sys.stderr, flush=True)
-        all_work.append(each)
+    all_work += work(options)
+    if options.runs > 1:
+        yield (f"Cells of counts are the median of {options.runs} runs of each program, with the least and the greatest in "
+               "brackets.\n")
     yield from table_1(all_work)
     yield from table_2(all_work)
     yield from table_3(options)
@@ -429,7 +532,7 @@ def main():
         options.output.write_text(text + "\n")
     return (discards_too_little(all_work, options.discard_at_least) or
             spare_stacks_too_many(all_work, options.spare_stacks_at_most) or
-            forced_yields_miscounted(all_work[-1], compute(options, "leave")))
+            forced_yields_miscounted(*all_work[-2:]))
 
 
 if __name__ == "__main__":

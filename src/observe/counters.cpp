@@ -31,17 +31,30 @@ struct block_counts {
 // The place and the reason: a forced yield counts as a separate place.
 using block_site = std::pair<const void*, const char*>;
 
+// Sleeps that are longer than this are counted apart: a server that has no load at all sleeps so long.
+constexpr std::int64_t long_sleep_ns = 10'000'000;
+
 struct event_counts {
   std::uint64_t handoffs = 0;
+  std::uint64_t nothing_ready = 0;
+  std::uint64_t polls_due = 0;
   std::uint64_t calls = 0;
   std::uint64_t recognized_with_stack = 0;
   std::uint64_t recognized_without = 0;
+  std::uint64_t sleeps = 0;
+  std::int64_t slept_ns = 0;
+  std::int64_t slept_long_ns = 0;  // this much of slept_ns was in long sleeps
 
   void add(const event_counts& more) noexcept {
     handoffs += more.handoffs;
+    nothing_ready += more.nothing_ready;
+    polls_due += more.polls_due;
     calls += more.calls;
     recognized_with_stack += more.recognized_with_stack;
     recognized_without += more.recognized_without;
+    sleeps += more.sleeps;
+    slept_ns += more.slept_ns;
+    slept_long_ns += more.slept_long_ns;
   }
 };
 
@@ -143,9 +156,15 @@ struct process_sums {
                    ", \"without_stack\": %" PRIu64 "}",
                    std::exchange(separator, ","), site.first, site.second, count.with_stack, count.without);
     std::fprintf(to,
-                 "],\n\"handoffs\": %" PRIu64 ", \"continuations_called\": %" PRIu64
-                 ",\n\"recognized_with_stack\": %" PRIu64 ", \"recognized_without_stack\": %" PRIu64 ",\n",
-                 events.handoffs, events.calls, events.recognized_with_stack, events.recognized_without);
+                 "],\n\"handoffs\": %" PRIu64 ", \"nothing_ready\": %" PRIu64 ", \"polls_due\": %" PRIu64
+                 ", \"continuations_called\": %" PRIu64 ",\n\"recognized_with_stack\": %" PRIu64
+                 ", \"recognized_without_stack\": %" PRIu64 ",\n",
+                 events.handoffs, events.nothing_ready, events.polls_due, events.calls,
+                 events.recognized_with_stack, events.recognized_without);
+    constexpr double second = 1e9;
+    std::fprintf(to, "\"sleeps\": {\"count\": %" PRIu64 ", \"seconds\": %.6f, \"long_seconds\": %.6f},\n",
+                 events.sleeps, static_cast<double>(events.slept_ns) / second,
+                 static_cast<double>(events.slept_long_ns) / second);
     stacks.write(to);
     std::fprintf(to, ",\n\"descriptor_bytes\": %zu, \"stack_bytes\": %zu}\n", sizeof(fiber),
                  kernel_page_size());
@@ -202,6 +221,14 @@ void count_handoff() noexcept {
   ++mine().events.handoffs;
 }
 
+void count_nothing_ready() noexcept {
+  ++mine().events.nothing_ready;
+}
+
+void count_poll_due() noexcept {
+  ++mine().events.polls_due;
+}
+
 void count_call() noexcept {
   ++mine().events.calls;
 }
@@ -215,6 +242,16 @@ void count_recognition(const fiber* waiting) noexcept {
 
 void count_stacks(int change) noexcept {
   process_sums::sums().stacks.change(change);
+}
+
+counted_sleep::counted_sleep() noexcept : began_(clock::now().time_since_epoch().count()) {}
+
+counted_sleep::~counted_sleep() {
+  const std::int64_t slept = clock::now().time_since_epoch().count() - began_;
+  event_counts& here = mine().events;
+  ++here.sleeps;
+  here.slept_ns += slept;
+  here.slept_long_ns += slept > long_sleep_ns ? slept : 0;
 }
 
 }  // namespace sennit::inline v0_1::detail

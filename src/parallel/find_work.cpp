@@ -207,6 +207,7 @@ struct idle_policy {
       relax();
   }
   static void wait(parallel_worker& w, time_point deadline) noexcept {
+    [[maybe_unused]] const counted_sleep sleep;
     w.slice.rest();
     w.driver->wait(trim_idle_stacks(w.runtime, deadline));
     w.slice.go_on();

@@ -208,8 +208,11 @@ sennit_decision sennit_dispatch_parallel_become(sennit_context self, void*) {
   if (w.unwinding && deliver_shutdown(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
-  if (file_stackless(f, w.parks_at))
+  if (file_stackless(f, w.parks_at)) {
+    if (counting)
+      w.ring.owned() == 0 && !w.ring.next_slot_taken() ? count_nothing_ready() : count_poll_due();
     return parallel_next_quickly(w);
+  }
   f.flags.status = fiber_status::notified;
   return dispatch(w, f);
 }
@@ -327,8 +330,10 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
       entered = parallel_take_own(w);
     else
       f.flags.status = fiber_status::notified;
-    if (entered == nullptr)
+    if (entered == nullptr) {
+      count_nothing_ready();
       suspend(w, sennit_dispatch_after_handoff, &frame, false);
+    }
     w.ready.current = entered;
     if (!may_have(w, *entered, frame))
       return switch_context(w, frame, *entered);

@@ -230,6 +230,7 @@ private:
     w.inbox.mark_asleep();
     if (w.inbox.still_empty()) {
       const idle_marker note(w, once);
+      [[maybe_unused]] const counted_sleep sleep;
       w.slice.rest();
       w.driver->wait(trim_idle_stacks(w, std::min(idle_until(w, once), next_try_of_posts(w)), trimmed));
       w.slice.go_on();
@@ -317,6 +318,8 @@ sennit_decision sennit_dispatch_become(sennit_context self, void* argument) {
   } else if (!file_stackless(f, w.parks_at)) {
     f.flags.status = fiber_status::notified;
     w.ready.add_woken(&f);
+  } else if (counting) {
+    w.ready.empty() ? count_nothing_ready() : count_poll_due();
   }
   return entering(w, *next_fiber(w));
 }
@@ -457,8 +460,10 @@ sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& ne
       w.ready.add_woken(&f);
     }
     fiber* const entered = w.ready.next();
-    if (entered == nullptr)
+    if (entered == nullptr) {
+      count_nothing_ready();
       suspend(w, sennit_dispatch_after_handoff, &frame, false);
+    }
     if (!may_have(w, *entered, frame))
       return switch_context(w, frame, *entered);
     if (waits)

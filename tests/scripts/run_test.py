@@ -111,7 +111,7 @@ class Run(unittest.TestCase):
         self.program("bench/tables/tables.py", 'import sys\nprint("tables", *sys.argv[1:], flush=True)\n')
         self.assertEqual(self.run_verb("tables", "--quick")[1],
                          ["== packages", "install_packages build bench server", "== build",
-                          "build counters --target kv_server word_count pager bench_computing",
+                          "build counters --target kv_server word_count pager bench_computing bench_emulating",
                           "build release --target bench_tables_sennit bench_switch_sennit bench_rpc_sennit "
                           "bench_parked_sennit bench_exception_sennit bench_exception_handler bench_clock",
                           "tables --quick"])
