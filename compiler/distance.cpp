@@ -18,13 +18,9 @@ using llvm::MachineInstr;
 
 namespace {
 
-std::uint64_t size_of(const MachineInstr& instruction) {
-  if (instruction.isMetaInstruction())
-    return 0;
-  if (!instruction.isInlineAsm())
-    return 1;
+std::uint64_t statements_of(const MachineInstr& assembly) {
   llvm::SmallVector<llvm::StringRef, 8> statements;
-  assembly_of(instruction).split(statements, '\n', -1, false);
+  assembly_of(assembly).split(statements, '\n', -1, false);
   return static_cast<std::uint64_t>(llvm::count_if(statements, [](llvm::StringRef each) {
     return !each.trim().empty() && !each.trim().starts_with("#");
   }));
@@ -32,9 +28,23 @@ std::uint64_t size_of(const MachineInstr& instruction) {
 
 }  // namespace
 
-distances::distances(const llvm::MachineFunction& function,
+costs::costs(const llvm::MachineFunction& function, measure of) : measure_(of) {
+  if (of == measure::cycles)
+    model_.init(&function.getSubtarget());
+}
+
+std::uint64_t costs::of(const MachineInstr& instruction) const {
+  if (instruction.isMetaInstruction())
+    return 0;
+  if (instruction.isInlineAsm())
+    return statements_of(instruction);
+  return measure_ == measure::instructions ? 1 : std::max(1U, model_.computeInstrLatency(&instruction));
+}
+
+distances::distances(const llvm::MachineFunction& function, measure of,
                      llvm::function_ref<std::uint64_t(const MachineInstr& call)> called)
     : function_(function) {
+  const costs cost(function, of);
   const llvm::TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
   for (const MachineBasicBlock& block : function) {
     known& mine = known_[&block];
@@ -44,9 +54,9 @@ distances::distances(const llvm::MachineFunction& function,
       if (mark.rounds == 0)
         marked_before_.insert(mark.loop);
     for (const MachineInstr& each : block) {
-      mine.instructions = llvm::SaturatingAdd(mine.instructions, size_of(each));
+      mine.cost = llvm::SaturatingAdd(mine.cost, cost.of(each));
       if (each.isCall())
-        mine.instructions = llvm::SaturatingAdd(mine.instructions, called(each));
+        mine.cost = llvm::SaturatingAdd(mine.cost, called(each));
       mine.long_one |= each.isCall() || instructions.getName(each.getOpcode()).starts_with("REP_");
     }
   }
@@ -77,7 +87,7 @@ std::optional<std::uint64_t> distances::most_in(const blocks& cycle) const {
   for (MachineBasicBlock* block : cycle) {
     const known& here = known_.find(block)->second;
     if (llvm::any_of(here.marks, [&](const loop_mark& mark) { return rounds.contains(mark.loop); }))
-      largest = std::max(largest, here.instructions);
+      largest = std::max(largest, here.cost);
     else
       others.push_back(block);
   }
@@ -95,9 +105,9 @@ std::optional<std::uint64_t> distances::most_among(const blocks& any) const {
     std::uint64_t behind = 0;
     for (const MachineBasicBlock* block : part)
       for (const MachineBasicBlock* next : block->successors())
-        behind = std::max(behind, known_.find(next)->second.checked ? known_.find(next)->second.instructions
-                                                                    : from.lookup(next));
-    std::uint64_t here = known_.find(part.front())->second.instructions;
+        behind = std::max(
+            behind, known_.find(next)->second.checked ? known_.find(next)->second.cost : from.lookup(next));
+    std::uint64_t here = known_.find(part.front())->second.cost;
     if (is_cycle(part)) {
       const std::optional<std::uint64_t> all = most_in(part);
       if (!all)
@@ -117,7 +127,7 @@ std::optional<std::uint64_t> distances::most() const {
   std::uint64_t most = 0;
   for (MachineBasicBlock& block : const_cast<llvm::MachineFunction&>(function_))
     if (const known& here = known_.find(&block)->second; here.checked)
-      most = std::max(most, here.instructions);
+      most = std::max(most, here.cost);
     else
       others.push_back(&block);
   const std::optional<std::uint64_t> between = most_among(others);

@@ -21,6 +21,7 @@
 #include "poll_page.hpp"
 #include "poll_placement.hpp"
 #include "polls_at_link.hpp"
+#include "polls_graph.hpp"
 #include "polls_options.hpp"
 #include "polls_report.hpp"
 #include "strip_mine.hpp"
@@ -96,6 +97,8 @@ bool place_polls_pass::runOnMachineFunction(MachineFunction& function) {
     verify_polls(function);
   if (!polls_report_file.empty())
     report_polls(function, polls_report_file);
+  if (!polls_graph_file.empty())
+    add_to_graph(function, polls_graph_file);
   changed |= remove_marks(function);
   return changed;
 }

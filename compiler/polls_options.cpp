@@ -29,4 +29,9 @@ link_option<std::string> polls_report_file(
     llvm::cl::desc(
         "Write there, behind what it has, how far a function's checks are from each other; - is stdout"));
 
+link_option<std::string> polls_graph_file(
+    "sennit-polls-graph", llvm::cl::value_desc("file"),
+    llvm::cl::desc(
+        "Add to a file what sennit-polls-distance needs: how far checks are apart in a whole program"));
+
 }  // namespace sennit::compiler

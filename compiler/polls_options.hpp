@@ -21,5 +21,6 @@ extern link_option<scope> polls_scope;
 extern link_option<bool> polls_are_verified;
 extern link_option<unsigned> poll_left_out;
 extern link_option<std::string> polls_report_file;
+extern link_option<std::string> polls_graph_file;
 
 }  // namespace sennit::compiler

@@ -36,6 +36,7 @@ config.substitutions += [
     ("%stock_clangxx", f"clang++-19 -std=c++20 -I{repository}/include"),
     ("%stock_clang", f"clang-19 -std=c17 -I{repository}/include"),
     ("%live_stats", f"{repository}/tools/sennit-live-stats --config={parameter['config']}"),
+    ("%distance", f"{repository}/tools/sennit-polls-distance"),
     # The switch for AArch64, as one object that programs for qemu-aarch64 link.
     ("%make_aarch64_switch", f"clang++-19 --target=aarch64-linux-gnu -std=c++20 -I{repository}/include -O2 -r -nostdlib"
      f" {arch}/entry.cpp {arch}/thread.cpp {arch}/fp_control.cpp {arch}/switch_aarch64.S -o"),

@@ -65,8 +65,8 @@
 // RUN: %sennit_clang -O2 -flto -c %inputs/polls_lto_other.c -o %t.other.o -mllvm -sennit-polls -mllvm -sennit-polls-report=%t.report
 // RUN: %link -flto %t.main.o %t.other.o %t.stock.o %t.trash.o -o %t
 // RUN: FileCheck %s --check-prefix REPORT < %t.report
-// REPORT-DAG: bounded: 0 checks, at most {{[0-9]+}} instructions without{{$}}
-// REPORT-DAG: calls_bounded: 0 checks, at most {{[0-9]+}} instructions without{{$}}
+// REPORT-DAG: bounded: 0 checks, at most {{[0-9]+}} instructions without, in {{[0-9]+}} cycles{{$}}
+// REPORT-DAG: calls_bounded: 0 checks, at most {{[0-9]+}} instructions without, in {{[0-9]+}} cycles{{$}}
 
 // In a shared object the flag's offset is loaded.
 // RUN: %sennit_clang -O2 -flto -fPIC -c %inputs/polls_lto_other.c -o %t.other.o -mllvm -sennit-polls

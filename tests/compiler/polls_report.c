@@ -12,7 +12,7 @@ void* memcpy(void* to, const void* from, unsigned long size);
 // CODE: movl in(%rip), %eax
 // CODE-NEXT: movl %eax, out(%rip)
 // CODE-NEXT: retq
-// CHECK: {{^}}straight: 0 checks, at most 3 instructions without{{$}}
+// CHECK: {{^}}straight: 0 checks, at most 3 instructions without, in 7 cycles{{$}}
 __attribute__((noinline)) void straight(void) {
   out = in;
 }
@@ -25,7 +25,7 @@ __attribute__((noinline)) void straight(void) {
 // CODE-NEXT: decl %eax
 // CODE-NEXT: jne
 // CODE: retq
-// CHECK: {{^}}rounds: 0 checks, at most 402 instructions without{{$}}
+// CHECK: {{^}}rounds: 0 checks, at most 402 instructions without, in 802 cycles{{$}}
 __attribute__((noinline)) void rounds(void) {
 #pragma clang loop unroll(disable)
   for (int i = 0; i < 100; ++i)
@@ -33,7 +33,7 @@ __attribute__((noinline)) void rounds(void) {
 }
 
 // Fifteen of its own, and those of what it calls, but memcpy's.
-// CHECK: {{^}}calls: 0 checks, at most 420 instructions without; calls memcpy{{$}}
+// CHECK: {{^}}calls: 0 checks, at most 420 instructions without, in {{[0-9]+}} cycles; calls memcpy{{$}}
 void calls(char* to, const char* from, unsigned long size) {
   rounds();
   memcpy(to, from, size);
@@ -41,15 +41,15 @@ void calls(char* to, const char* from, unsigned long size) {
 }
 
 // Too many for one way without a check; unless so many are allowed.
-// CHECK: {{^}}many: 1 checks, at most {{[0-9]+}} instructions without{{$}}
-// MORE: {{^}}many: 0 checks, at most {{[0-9][0-9][0-9][0-9][0-9][0-9]}} instructions without{{$}}
+// CHECK: {{^}}many: 1 checks, at most {{[0-9]+}} instructions without, in {{[0-9]+}} cycles{{$}}
+// MORE: {{^}}many: 0 checks, at most {{[0-9][0-9][0-9][0-9][0-9][0-9]}} instructions without, in {{[0-9]+}} cycles{{$}}
 void many(void) {
 #pragma clang loop unroll(disable)
   for (int i = 0; i < 50000; ++i)
     out = in;
 }
 
-// CHECK: {{^}}by_pointer: 1 checks, at most {{[0-9]+}} instructions without; calls (pointer){{$}}
+// CHECK: {{^}}by_pointer: 1 checks, at most {{[0-9]+}} instructions without, in {{[0-9]+}} cycles; calls (pointer){{$}}
 void by_pointer(void (*function)(void)) {
   while (in)
     function();
