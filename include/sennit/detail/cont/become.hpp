@@ -167,8 +167,8 @@ struct blocked {
       leave_place(self, frame, kept);
       return invoke_continuation(function, state, brought.get());
     } else {
-      [[maybe_unused]] std::conditional_t<may_wait_again<Wait>, continuation, no_state> again;
-      const auto end = [&] {
+      // What it has ended with, or an `again` to return.
+      const auto end = [&]([[maybe_unused]] auto& again) {
         Wait ended(std::move(kept.wait));  // destroyed first: it may refer to what the state owns
         leave_place(self, frame, kept);
         if constexpr (may_wait_again<Wait>)
@@ -177,20 +177,32 @@ struct blocked {
               return decltype(ended.end(self, word, why))();
         return ended.end(self, word, why);
       };
-      if constexpr (std::is_void_v<decltype(end())>) {
-        end();
-        if constexpr (may_wait_again<Wait>)
-          if (again)
-            return again;
+      using again_type = std::conditional_t<may_wait_again<Wait>, continuation, no_state>;
+      using result_type = decltype(end(std::declval<again_type&>()));
+      if constexpr (std::is_void_v<result_type> && may_wait_again<Wait>) {
+        // Gone before the function is called, which may leave its frames.
+        if (continuation again = run_in(end))
+          return again;
+        return invoke_continuation(function, state);
+      } else if constexpr (std::is_void_v<result_type>) {
+        no_state none;
+        end(none);
         return invoke_continuation(function, state);
       } else {
-        auto result = end();
+        [[maybe_unused]] again_type again;
+        auto result = end(again);
         if constexpr (may_wait_again<Wait>)
           if (again)
             return again;
         return invoke_continuation(function, state, std::move(result));
       }
     }
+  }
+  template <class End>
+  static continuation run_in(End& end) {
+    continuation again;
+    end(again);
+    return again;
   }
   // The continuation leaves its place: the fiber has a stack.
   static void leave_place(fiber& self, coroutine_frame& frame, blocked& kept) noexcept {
