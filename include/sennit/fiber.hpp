@@ -37,6 +37,10 @@ namespace sennit::inline v0_1 {
 
 class runtime;
 
+namespace detail {
+struct handle_access;  // capi's
+}
+
 /// Options of one fiber.
 struct spawn_options {
   /// For messages and debuggers. The first 31 bytes are copied.
@@ -140,6 +144,7 @@ public:
 private:
   friend class runtime;
   friend struct detail::join_access;
+  friend struct detail::handle_access;
   template <class Function>
   friend fiber spawn(Function&& function);
   template <class Function>

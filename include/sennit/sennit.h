@@ -29,8 +29,10 @@
  * Time is int64_t nanoseconds. A deadline is a time of sennit_now(); SENNIT_NEVER waits without limit, and
  * 0 has always passed: the operation is then only an attempt. A wait that gives up returns -ETIMEDOUT.
  *
- * Threads. A runtime and all that its fibers use belongs to the thread that runs it. The comments name the
- * functions that other threads may call.
+ * Threads. A local runtime, which has no workers of its own, and all that its fibers use belong to the
+ * thread that runs it. The comments name the functions that other threads may call. Fibers of a parallel
+ * runtime run on its workers, and move between them at each call that blocks or yields: do not hold a
+ * pthread lock across such a call, nor keep the address of a thread-local variable, such as &errno.
  *
  * The runtime's end. A fiber that has not ended when its runtime is destroyed is unwound, and so is a
  * coroutine that is destroyed. The function in which it is suspended does not return. Its stack is unwound
@@ -66,7 +68,10 @@ struct sennit_runtime;
 struct sennit_fiber;
 struct sennit_mutex;
 struct sennit_condition;
+struct sennit_semaphore;
 struct sennit_channel;
+struct sennit_port;
+struct sennit_call;
 struct sennit_coroutine;
 struct sennit_tcp_stream;
 struct sennit_tcp_listener;
@@ -76,6 +81,16 @@ struct sennit_file;
 
 /** The function of a fiber, a post or an offloaded call. */
 typedef void (*sennit_function)(void* argument);
+/** The function with which a fiber resumes after a wait without a stack (see sennit_become): it gets its
+ * state, and how the wait has ended. That is what the form with a stack returns: 0, -ETIMEDOUT, and the
+ * errors that its comment names.
+ */
+typedef void (*sennit_result_function)(void* state, int result);
+/** Like sennit_result_function, for a wait that brings a value, such as an element of a channel. `value` is
+ * null if there is none. It is aligned to 16 unless it has at most 8 bytes. Like the state, it belongs to
+ * the function until that returns, or blocks in this way again.
+ */
+typedef void (*sennit_value_function)(void* state, int result, void* value);
 
 /* ---- Errors and time. Any thread. ---- */
 
@@ -93,7 +108,7 @@ int64_t sennit_now(void);
 /** The deadline that never passes. */
 #define SENNIT_NEVER INT64_MAX
 
-/* ---- Runtime: runs fibers on one thread at a time. ---- */
+/* ---- Runtime: runs fibers on the thread that calls run(), or on worker threads of its own. ---- */
 
 /** The order in which fibers run; see sennit/run_policy.hpp. */
 enum sennit_policy { SENNIT_POLICY_FIFO = 0, SENNIT_POLICY_LIFO = 1, SENNIT_POLICY_HYBRID = 2 };
@@ -119,7 +134,18 @@ struct sennit_runtime_options {
    * joined or detached. Beyond it, functions that start a fiber return -EAGAIN, and posts wait.
    */
   size_t max_fibers;
+  /** The number of worker threads, at most 64, or SENNIT_ALL_CPUS. They start and steal fibers from each
+   * other, so that a fiber may resume on another thread. 0: the runtime has no threads, and runs on the
+   * thread that calls run(): a local runtime. All others are parallel runtimes.
+   */
+  unsigned workers;
+  /** Nanoseconds, only of parallel runtimes: reports on standard error that a worker has run one fiber for
+   * this long. 0 means never.
+   */
+  int64_t report_stuck_after;
 };
+/** A number of workers: one for each CPU that the process may use, at most 64. */
+#define SENNIT_ALL_CPUS (~0U)
 
 /** Options of a fiber. All members zero is the default. */
 struct sennit_fiber_options {
@@ -138,48 +164,59 @@ struct sennit_fiber_options {
    * frames that are larger than the guard with -fstack-clash-protection.
    */
   size_t guard_size;
+  /** The number of the only worker that may run the fiber, from 1; 0 means that any may. Ignored by local
+   * runtimes.
+   */
+  unsigned worker;
 };
 
-/** Makes a runtime. `options` may be null. -EINVAL: an option has an invalid value. Any thread. */
+/** Makes a runtime, and starts its workers. `options` may be null. -EINVAL: an option has an invalid value.
+ * Any thread.
+ */
 int sennit_runtime_create(struct sennit_runtime** result, const struct sennit_runtime_options* options);
 
-/** Destroys a runtime. Unwinds the fibers that are left (see above). Call it outside of fibers, while the
- * runtime does not run. Handles of its fibers are invalid afterwards. Does nothing for null. -EINVAL:
- * called in a fiber; nothing was done.
+/** Destroys a runtime. Unwinds the fibers that are left (see above). Call it outside of fibers, while no
+ * thread is in sennit_runtime_run. Handles of its fibers are invalid afterwards. Does nothing for null.
+ * -EINVAL: called in a fiber; nothing was done.
  */
 int sennit_runtime_destroy(struct sennit_runtime* runtime);
 
-/** Runs function(argument) as a fiber named "main", together with all others, until it ends. Other fibers
- * that are left wait for the next run or run_once. The calling thread is the runtime's while the call
- * lasts. -EINVAL: called in a fiber. Another negative result: the fiber was not started, or the error that
- * its function threw.
+/** Runs function(argument) as a fiber named "main", together with all others, until it ends. The calling
+ * thread is a local runtime's while the call lasts; other fibers that are left then wait for the next run or
+ * run_once. Those of a parallel runtime continue. -EINVAL: called in a fiber. Another negative result: the
+ * fiber was not started, or the error that its function threw.
  */
 int sennit_runtime_run(struct sennit_runtime* runtime, sennit_function function, void* argument);
 
 /** For embedding in another event loop: lets each ready fiber run about once. If none is ready, it waits for
  * one until `deadline`. Returns 1 if fibers are ready: call it again soon. Returns 0 if there is nothing to
- * do until the descriptor is readable. -EINVAL: called in a fiber.
+ * do until the descriptor is readable. -EINVAL: called in a fiber, or for a parallel runtime.
  */
 int sennit_runtime_run_once(struct sennit_runtime* runtime, int64_t deadline);
 
 /** Returns a file descriptor that polls readable when run_once has work. The runtime owns it; only poll it.
+ * -EINVAL: a parallel runtime.
  */
 int sennit_runtime_descriptor(const struct sennit_runtime* runtime);
 
-/** Starts a fiber. Call it on the runtime's thread, inside or outside of run. `result` gets the fiber's
- * handle; if it is null, the fiber is detached. `options` may be null. -EINVAL: also for a `stack` that is
- * too small or not aligned (asserted by a library with assertions).
+/** Returns the number of workers; 0 for a local runtime. Any thread. */
+int sennit_runtime_workers(const struct sennit_runtime* runtime);
+
+/** Starts a fiber. For a local runtime, call it on the runtime's thread, inside or outside of run. `result`
+ * gets the fiber's handle; if it is null, the fiber is detached. `options` may be null. -EINVAL: also for a
+ * `stack` that is too small or not aligned (asserted by a library with assertions).
  */
 int sennit_runtime_spawn(struct sennit_runtime* runtime, struct sennit_fiber** result,
                          sennit_function function, void* argument,
                          const struct sennit_fiber_options* options);
 
-/** Starts a detached fiber, from any thread. Posts of one thread start in their order. The runtime must
- * outlive the call. A post that is still queued when the runtime ends is dropped: `function` is not called.
+/** Starts a detached fiber, from any thread. Posts of one thread to a local runtime start in their order. The
+ * runtime must outlive the call. A post that is still queued when the runtime ends is dropped: `function` is
+ * not called.
  */
 int sennit_runtime_post(struct sennit_runtime* runtime, sennit_function function, void* argument);
 
-/** Returns the number of fibers that have not ended. It counts them. On the runtime's thread. */
+/** Returns the number of fibers that have not ended. It counts them. On a local runtime's thread. */
 ssize_t sennit_runtime_size(const struct sennit_runtime* runtime);
 
 /* ---- Fibers. A handle is given back by exactly one successful join or detach. ---- */
@@ -189,21 +226,28 @@ int sennit_fiber_spawn(struct sennit_fiber** result, sennit_function function, v
                        const struct sennit_fiber_options* options);
 
 /** Waits until the fiber has ended, and gives the handle back. It does not give the handle back after
- * -ETIMEDOUT, after -EINVAL, and when the caller is unwound meanwhile. A fiber that has ended can also be
- * joined outside of fibers.
+ * -ETIMEDOUT, after -EINVAL, and when the caller is unwound meanwhile. Outside of fibers, a fiber of a
+ * parallel runtime can be joined, and one of a local runtime that has ended.
  *
- * -EINVAL: also if the fiber is the caller, another fiber joins it, or the handle was given back before.
+ * -EINVAL: also if the fiber is the caller, another fiber joins it, the handle was given back before, or the
+ * fiber belongs to another local runtime.
  * Another negative result: the error that the fiber's function threw.
  */
 int sennit_fiber_join(struct sennit_fiber* fiber, int64_t deadline);
+
+/** Like sennit_fiber_join, without a stack. Unless the result is -ETIMEDOUT, the handle was given back. The
+ * fiber must belong to the caller's kind of runtime.
+ */
+int sennit_fiber_become_joining(struct sennit_fiber* fiber, sennit_result_function function,
+                                const void* state, size_t size, int64_t deadline);
 
 /** Gives the handle back; the fiber continues. Does nothing for null. Fatal: the handle was given back
  * before.
  */
 void sennit_fiber_detach(struct sennit_fiber* fiber);
 
-/** Lets the fiber's park return: the current one, or else the next one. On the runtime's thread; from
- * another thread, post a function that calls it.
+/** Lets the fiber's park return: the current one, or else the next one. For a fiber of a local runtime, call
+ * it on the runtime's thread; from another thread, post a function that calls it.
  */
 int sennit_fiber_unpark(struct sennit_fiber* fiber);
 
@@ -304,56 +348,112 @@ ssize_t sennit_stack_usages(struct sennit_stack_usage* usages, size_t room);
 /** Returns how deep the caller's stack has been used, in bytes; 0 if the stack is not one of Sennit's. */
 size_t sennit_stack_high_water(void);
 
-/* ---- Mutex: for the fibers of one runtime at a time. First come, first served; not recursive. ---- */
+/* ---- Sharing. A mutex, condition, semaphore, channel, port or exception server is of one of two kinds:
+ *
+ *   sennit_..._create()         local: for the fibers of one local runtime at a time, and without atomics
+ *   sennit_..._create_shared()  shared: for fibers of all parallel runtimes, and for any thread. A fiber of a
+ *                               local runtime that waits for it blocks its thread.
+ *
+ * The functions are the same for both. -EINVAL: a fiber of a parallel runtime uses a local object, or a
+ * function that waits for it is called outside of fibers. Two threads that use one local object outside of
+ * fibers are not detected.
+ *
+ * A shared object may be destroyed when all that waited for it have been served. -EBUSY tells of local
+ * objects only, except that no mutex is destroyed while it is locked.
+ *
+ * The forms ..._become_... wait without a stack, as sennit_become: they do not return, and resume the fiber
+ * in a function that gets the result. They wait until `deadline`. Only fibers of the object's kind may use
+ * them. They return only if they fail, and then nothing has happened: -EINVAL, -ENOMEM. A state and a value
+ * of together 16 bytes (24 if the value has at most 8) need no memory without a deadline. ---- */
 
-/** Makes an unlocked mutex. */
+/* ---- Mutex. Not recursive. A local one is first come, first served. A shared one may be locked by a fiber
+ * that comes while a waiter has been woken, but does not run yet. ---- */
+
+/** Makes an unlocked local mutex. */
 int sennit_mutex_create(struct sennit_mutex** result);
+/** Makes an unlocked shared mutex. */
+int sennit_mutex_create_shared(struct sennit_mutex** result);
 /** Destroys a mutex. Does nothing for null. -EBUSY: it is locked or waited for; nothing was done. */
 int sennit_mutex_destroy(struct sennit_mutex* mutex);
-/** Locks the mutex; waits while it is locked. Outside of fibers it locks a free mutex, and returns -EINVAL
- * for another.
+/** Locks the mutex; waits while it is locked. Outside of fibers it locks a free local mutex, and returns
+ * -EINVAL for another.
  */
 int sennit_mutex_lock(struct sennit_mutex* mutex);
 /** Locks the mutex if it is free. -EAGAIN: it is locked. */
 int sennit_mutex_trylock(struct sennit_mutex* mutex);
 /** Like sennit_mutex_lock, but gives up at a deadline. */
 int sennit_mutex_lock_until(struct sennit_mutex* mutex, int64_t deadline);
-/** Unlocks the mutex and hands it to the fiber that has waited longest. -EINVAL: it is not locked. */
+/** Like sennit_mutex_lock_until, without a stack. If the result is 0, the function has the mutex locked. */
+int sennit_mutex_become_locking(struct sennit_mutex* mutex, sennit_result_function function,
+                                const void* state, size_t size, int64_t deadline);
+/** Unlocks the mutex. A local one passes to the fiber that has waited longest; that of a shared one becomes
+ * ready. -EINVAL: it is not locked.
+ */
 int sennit_mutex_unlock(struct sennit_mutex* mutex);
 
 /* ---- Condition. No spurious wake-ups, but another fiber may come first: test in a loop. ---- */
 
-/** Makes a condition. */
+/** Makes a condition for local mutexes. */
 int sennit_condition_create(struct sennit_condition** result);
+/** Makes a condition for shared mutexes. */
+int sennit_condition_create_shared(struct sennit_condition** result);
 /** Destroys a condition. Does nothing for null. -EBUSY: it is waited for; nothing was done. */
 int sennit_condition_destroy(struct sennit_condition* condition);
 /** Unlocks the mutex, waits for a notification, and locks the mutex again. The caller must hold the mutex,
  * and holds it afterwards, also after -ETIMEDOUT and when it is unwound. In the latter case a cleanup must
  * unlock it: otherwise another waiter that is unwound waits for the mutex in vain, and the program is
- * aborted. -EINVAL: the mutex is not locked.
+ * aborted. -EINVAL: the mutex is not locked, or of the other kind.
  */
 int sennit_condition_wait(struct sennit_condition* condition, struct sennit_mutex* mutex);
 /** Like sennit_condition_wait, but gives up at a deadline. */
 int sennit_condition_wait_until(struct sennit_condition* condition, struct sennit_mutex* mutex,
                                 int64_t deadline);
+/** Like sennit_condition_wait_until, without a stack. The function has the mutex locked, whatever the result
+ * is. If the runtime ends first, the mutex is unlocked.
+ */
+int sennit_condition_become_waiting(struct sennit_condition* condition, struct sennit_mutex* mutex,
+                                    sennit_result_function function, const void* state, size_t size,
+                                    int64_t deadline);
 /** Makes the waiter ready that came first, if there is one. The caller continues. */
 int sennit_condition_notify_one(struct sennit_condition* condition);
 /** Makes all waiters ready. The caller continues. */
 int sennit_condition_notify_all(struct sennit_condition* condition);
 
-/* ---- Channel: elements of one size, first in, first out; for the fibers of one runtime at a time. ---- */
+/* ---- Semaphore: a number of permits. ---- */
 
-/** Makes a channel. `element_size` is in bytes, at least 1. Elements of up to 8 bytes are passed in a
- * register, larger ones are copied twice. `capacity` is the number of elements that fit before senders
- * wait; with 0, each waits for its receiver.
+/** Makes a local semaphore. `permits` is the number of permits at the beginning, at most SIZE_MAX / 8. */
+int sennit_semaphore_create(struct sennit_semaphore** result, size_t permits);
+/** Makes a shared semaphore. */
+int sennit_semaphore_create_shared(struct sennit_semaphore** result, size_t permits);
+/** Destroys a semaphore. Does nothing for null. -EBUSY: it is waited for; nothing was done. */
+int sennit_semaphore_destroy(struct sennit_semaphore* semaphore);
+/** Waits for a permit, and takes it. */
+int sennit_semaphore_acquire(struct sennit_semaphore* semaphore);
+/** Takes a permit if there is one. -EAGAIN: there is none. */
+int sennit_semaphore_tryacquire(struct sennit_semaphore* semaphore);
+/** Like sennit_semaphore_acquire, but gives up at a deadline. */
+int sennit_semaphore_acquire_until(struct sennit_semaphore* semaphore, int64_t deadline);
+/** Like sennit_semaphore_acquire_until, without a stack. */
+int sennit_semaphore_become_acquiring(struct sennit_semaphore* semaphore, sennit_result_function function,
+                                      const void* state, size_t size, int64_t deadline);
+/** Adds permits, and makes as many waiters ready. There may be at most SIZE_MAX / 8 permits. */
+int sennit_semaphore_release(struct sennit_semaphore* semaphore, size_t permits);
+
+/* ---- Channel: elements of one size, first in, first out. ---- */
+
+/** Makes a local channel. `element_size` is in bytes, at least 1. `capacity` is the number of elements that
+ * fit before senders wait; with 0, each waits for its receiver. No other function of channels allocates,
+ * except those without a stack.
  */
 int sennit_channel_create(struct sennit_channel** result, size_t element_size, size_t capacity);
+/** Makes a shared channel. */
+int sennit_channel_create_shared(struct sennit_channel** result, size_t element_size, size_t capacity);
 /** Destroys a channel and the elements in it. Does nothing for null. -EBUSY: a fiber waits, or was woken and
  * has not run yet; nothing was done.
  */
 int sennit_channel_destroy(struct sennit_channel* channel);
 /** Copies an element from `element` into the channel; waits while there is no room. -EPIPE: the channel is
- * closed. -ENOMEM: only for elements of more than 8 bytes.
+ * closed.
  */
 int sennit_channel_send(struct sennit_channel* channel, const void* element);
 /** Like sennit_channel_send, but gives up at a deadline. */
@@ -364,6 +464,24 @@ int sennit_channel_send_until(struct sennit_channel* channel, const void* elemen
 int sennit_channel_receive(struct sennit_channel* channel, void* element);
 /** Like sennit_channel_receive, but gives up at a deadline. */
 int sennit_channel_receive_until(struct sennit_channel* channel, void* element, int64_t deadline);
+/** Like sennit_channel_receive_until, without a stack, for elements of up to 2048 bytes. If the result is 0,
+ * the function's `value` is the element.
+ *
+ *   static void take(void* state, int result, void* value) {
+ *     if (result == 0) {
+ *       use(*(int*)value);
+ *       sennit_channel_become_receiving(numbers, take, NULL, 0, SENNIT_NEVER);
+ *     }
+ *   }
+ */
+int sennit_channel_become_receiving(struct sennit_channel* channel, sennit_value_function function,
+                                    const void* state, size_t size, int64_t deadline);
+/** Like sennit_channel_send_until, without a stack, for elements of up to 2048 bytes. The element is copied
+ * at once. Unless the result is 0, the function's `value` is the element, which was not sent.
+ */
+int sennit_channel_become_sending(struct sennit_channel* channel, const void* element,
+                                  sennit_value_function function, const void* state, size_t size,
+                                  int64_t deadline);
 /** Like sennit_channel_send, but does not wait: -EAGAIN. Also outside of fibers. */
 int sennit_channel_trysend(struct sennit_channel* channel, const void* element);
 /** Like sennit_channel_receive, but does not wait: -EAGAIN. Also outside of fibers. */
@@ -372,6 +490,91 @@ int sennit_channel_tryreceive(struct sennit_channel* channel, void* element);
 int sennit_channel_close(struct sennit_channel* channel);
 /** Returns the number of elements in the channel. */
 ssize_t sennit_channel_size(const struct sennit_channel* channel);
+
+/* ---- Select: waits for several channels of one kind, and does one of the cases. ---- */
+
+/** A case of a select: to receive an element, or to send one. */
+struct sennit_case {
+  /** The channel from which the element comes, or to which it goes. */
+  struct sennit_channel* channel;
+  /** Where the received element goes, or the element to send. */
+  void* element;
+  /** Whether the element is sent. */
+  bool sends;
+  /** Of the chosen case, set by the select: 0, or -EPIPE: the channel is closed. */
+  int result;
+};
+
+/** Waits until one of the cases can be done, does it, and returns its number, from 0. If several can be done,
+ * it prefers none of them permanently. At most 64 cases. The same channel may be in several cases.
+ * -ETIMEDOUT: none could be done.
+ */
+int sennit_select(struct sennit_case* cases, size_t count, int64_t deadline);
+/** Like sennit_select, without a stack. At most 8 cases, whose elements together with the state may have 4096
+ * bytes, if each is rounded up to 16. Elements to send are copied at once; `element` of a case that receives
+ * is not used, and must not be null. The function's result is the number of the chosen case, or -ETIMEDOUT.
+ * Its `value` is a struct sennit_case: the chosen one, whose `element` is the received element.
+ */
+int sennit_select_become(const struct sennit_case* cases, size_t count, sennit_value_function function,
+                         const void* state, size_t size, int64_t deadline);
+
+/* ---- Port: calls from fiber to fiber. Any number of callers and servers may use a port. Callers are served
+ * in the order in which they came. A call to a server that waits switches directly to it. ---- */
+
+/** Makes a local port. Requests and replies have a fixed size, 0 to 2048 bytes each, and are copied. */
+int sennit_port_create(struct sennit_port** result, size_t request_size, size_t reply_size);
+/** Makes a shared port. */
+int sennit_port_create_shared(struct sennit_port** result, size_t request_size, size_t reply_size);
+/** Destroys a port. Calls that were received and have no answer fail with -ECONNRESET. Does nothing for null.
+ * -EBUSY: a fiber waits; nothing was done.
+ */
+int sennit_port_destroy(struct sennit_port* port);
+/** Ends all calls that no server has received, and all receives. Calls that were received may still be
+ * answered. May be called again.
+ */
+int sennit_port_close(struct sennit_port* port);
+
+/** Sends a request, and waits for the reply. -EPIPE: the port is closed. -ECONNRESET: the server ended
+ * without an answer. Another negative result: the server failed with it. After -ETIMEDOUT a server may have
+ * the request even so, and its answer is dropped.
+ */
+int sennit_port_call(struct sennit_port* port, const void* request, void* reply, int64_t deadline);
+/** Like sennit_port_call, without a stack. The request is copied at once. The function's `value` is the
+ * reply.
+ */
+int sennit_port_become_calling(struct sennit_port* port, const void* request, sennit_value_function function,
+                               const void* state, size_t size, int64_t deadline);
+
+/** The function of a server: reads the request, and writes the reply. Returns 0, or an error, with which the
+ * call then fails.
+ */
+typedef int (*sennit_port_handler)(void* argument, const void* request, void* reply);
+/** Answers each call with handler(argument, request, reply), until the port is closed. Then it returns 0. If
+ * the last fiber that serves the port in this way is unwound, the port is closed. -ENOMEM: the first call has
+ * no memory; nothing was done.
+ */
+int sennit_port_serve(struct sennit_port* port, sennit_port_handler handler, void* argument);
+
+/** Waits for a call. The caller waits until the call is answered, once, by sennit_call_reply,
+ * sennit_call_fail or sennit_call_reply_and_receive. Any fiber may answer it, also later. -EPIPE: the port is
+ * closed, and no earlier call is left.
+ */
+int sennit_port_receive(struct sennit_port* port, struct sennit_call** result, int64_t deadline);
+/** Like sennit_port_receive, without a stack. The function's `value` is the struct sennit_call. */
+int sennit_port_become_receiving(struct sennit_port* port, sennit_value_function function, const void* state,
+                                 size_t size, int64_t deadline);
+/** Returns the request, aligned to 16. It belongs to the call until that is answered. Null for null. */
+void* sennit_call_request(struct sennit_call* call);
+/** Answers a call. It does not exist afterwards. -ECANCELED: its caller has given up. */
+int sennit_call_reply(struct sennit_call* call, const void* reply);
+/** Answers a call with an error, a number of errno. It does not exist afterwards. -ECANCELED: its caller has
+ * given up. -EINVAL: the error is 0; nothing was done.
+ */
+int sennit_call_fail(struct sennit_call* call, int error);
+/** Answers a call, and waits for the next one, in one step: it switches directly to the caller. `call` gets
+ * the next call. -EPIPE: the port is closed, and `call` is null. (The call was answered even so.)
+ */
+int sennit_call_reply_and_receive(struct sennit_call** call, const void* reply);
 
 /* ---- Coroutine: a function that passes a word to its caller, suspends, and resumes with another word. Any
  * thread, inside or outside of fibers. It may pass from thread to thread between two resumes. ---- */

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +37,25 @@ struct c_continuation {
   }
 };
 
+// What the waits bring, as a result.
+inline int code_of() noexcept {
+  return 0;
+}
+inline int code_of(int code) noexcept {
+  return code;
+}
+inline int code_of(bool in_time) noexcept {
+  return in_time ? 0 : -ETIMEDOUT;
+}
+// Of a function that gets the wait's result.
+struct c_result_continuation {
+  sennit_result_function function;
+  template <class State, class... Result>
+  void operator()(State& state, Result&&... result) const {
+    function(state.bytes, code_of(std::forward<Result>(result)...));
+  }
+};
+
 // Calls `use` with a state of the smallest size that will do: beside a wait for a socket 16 bytes fit a
 // descriptor, beside none 32.
 template <class Use>
@@ -56,16 +76,35 @@ int with_state(const void* from, std::size_t size, Use use) {
 }
 
 // Leaves the frames of the caller, which is `what`, and of its callers; returns only when it fails. `frame`:
-// the caller's __builtin_dwarf_cfa().
-template <class Wait>
-int become(const char* what, const void* frame, Wait wait, sennit_function function, const void* state,
+// the caller's __builtin_dwarf_cfa(). The wait may own something of the caller's, such as a lock or a handle,
+// which the caller keeps if it fails: it is then not destroyed.
+template <class Continuation = c_continuation, class Wait, class Function>
+int become(const char* what, const void* frame, Wait&& made, Function function, const void* state,
            std::size_t size) {
+  static_assert(!std::is_reference_v<Wait>);
+  alignas(Wait) std::byte place[sizeof(Wait)];
+  Wait& wait = *::new (static_cast<void*>(place)) Wait(std::move(made));
   if (function == nullptr || !is_state(state, size) || !in_fiber())
     return -EINVAL;
   return with_state(state, size, [&](auto kept) {
     detail::may_leave_frames(what, frame);
-    detail::leave_frames(detail::block(std::move(wait), c_continuation{function}, std::move(kept)));
+    detail::leave_frames(detail::block(std::move(wait), Continuation{function}, std::move(kept)));
   });
+}
+
+// Likewise, by a wait that gives up at a deadline unless that is SENNIT_NEVER.
+template <class Continuation = c_continuation, class Wait, class Function>
+int become_until(const char* what, const void* frame, Wait&& wait, Function function, const void* state,
+                 std::size_t size, std::int64_t deadline) {
+  if (deadline == SENNIT_NEVER)
+    return become<Continuation>(what, frame, std::move(wait), function, state, size);
+  return become<Continuation>(what, frame, detail::timed_wait(std::move(wait), time_of(deadline)), function,
+                              state, size);
+}
+template <class Wait>
+int become_with_result(const char* what, const void* frame, Wait&& wait, sennit_result_function function,
+                       const void* state, std::size_t size, std::int64_t deadline) {
+  return become_until<c_result_continuation>(what, frame, std::move(wait), function, state, size, deadline);
 }
 
 }  // namespace sennit::inline v0_1::capi

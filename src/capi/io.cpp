@@ -65,14 +65,6 @@ int opened(sennit_tcp_stream** result, Open open) {
 static_assert(sizeof(detail::blocked<detail::ready_wait<true>, capi::c_continuation, capi::c_state<16>>) <=
                   detail::continuation_room,
               "as sennit.h says");
-template <class Wait>
-int become_until(const char* what, const void* frame, Wait wait, sennit_function function, const void* state,
-                 size_t size, int64_t deadline) {
-  if (deadline == SENNIT_NEVER)
-    return capi::become(what, frame, std::move(wait), function, state, size);
-  return capi::become(what, frame, detail::timed_wait(std::move(wait), time_of(deadline)), function, state,
-                      size);
-}
 
 }  // namespace
 
@@ -128,16 +120,16 @@ int sennit_tcp_stream_become_reading(sennit_tcp_stream* stream, sennit_function 
                                      size_t size, int64_t deadline) {
   if (stream == nullptr)
     return -EINVAL;
-  return become_until("sennit_tcp_stream_become_reading", __builtin_dwarf_cfa(), stream->stream.reading(),
-                      function, state, size, deadline);
+  return capi::become_until("sennit_tcp_stream_become_reading", __builtin_dwarf_cfa(),
+                            stream->stream.reading(), function, state, size, deadline);
 }
 
 int sennit_tcp_stream_become_writing(sennit_tcp_stream* stream, sennit_function function, const void* state,
                                      size_t size, int64_t deadline) {
   if (stream == nullptr)
     return -EINVAL;
-  return become_until("sennit_tcp_stream_become_writing", __builtin_dwarf_cfa(), stream->stream.writing(),
-                      function, state, size, deadline);
+  return capi::become_until("sennit_tcp_stream_become_writing", __builtin_dwarf_cfa(),
+                            stream->stream.writing(), function, state, size, deadline);
 }
 
 int sennit_tcp_stream_shutdown(sennit_tcp_stream* stream) {
@@ -189,8 +181,8 @@ int sennit_tcp_listener_become_accepting(sennit_tcp_listener* listener, sennit_f
                                          const void* state, size_t size, int64_t deadline) {
   if (listener == nullptr)
     return -EINVAL;
-  return become_until("sennit_tcp_listener_become_accepting", __builtin_dwarf_cfa(),
-                      listener->listener.accepting(), function, state, size, deadline);
+  return capi::become_until("sennit_tcp_listener_become_accepting", __builtin_dwarf_cfa(),
+                            listener->listener.accepting(), function, state, size, deadline);
 }
 
 uint64_t sennit_tcp_listener_refused(const sennit_tcp_listener* listener) {
@@ -270,16 +262,16 @@ int sennit_readiness_become_reading(sennit_readiness* readiness, sennit_function
                                     size_t size, int64_t deadline) {
   if (readiness == nullptr)
     return -EINVAL;
-  return become_until("sennit_readiness_become_reading", __builtin_dwarf_cfa(),
-                      readiness->readiness.reading(), function, state, size, deadline);
+  return capi::become_until("sennit_readiness_become_reading", __builtin_dwarf_cfa(),
+                            readiness->readiness.reading(), function, state, size, deadline);
 }
 
 int sennit_readiness_become_writing(sennit_readiness* readiness, sennit_function function, const void* state,
                                     size_t size, int64_t deadline) {
   if (readiness == nullptr)
     return -EINVAL;
-  return become_until("sennit_readiness_become_writing", __builtin_dwarf_cfa(),
-                      readiness->readiness.writing(), function, state, size, deadline);
+  return capi::become_until("sennit_readiness_become_writing", __builtin_dwarf_cfa(),
+                            readiness->readiness.writing(), function, state, size, deadline);
 }
 
 int sennit_offload(sennit_function function, void* argument) {

@@ -1,63 +1,58 @@
-// Mutexes, conditions and channels.
-#include <algorithm>
+// Mutexes, conditions and semaphores.
 #include <cstddef>
-#include <cstring>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <utility>
 
+#include "become.hpp"
 #include "error.hpp"
-#include "sennit/local/channel.hpp"
+#include "kind.hpp"
+#include "sennit/condition_variable.hpp"
+#include "sennit/counting_semaphore.hpp"
 #include "sennit/local/condition_variable.hpp"
+#include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/mutex.hpp"
+#include "sennit/mutex.hpp"
 
 using namespace sennit;
+using capi::create;
 using capi::guarded;
-using capi::in_fiber;
 using capi::time_of;
+using capi::user;
 
-namespace {
+namespace sennit::inline v0_1::detail {
 
-// Counts those inside of a function that uses an object beyond a wait, so that it is not destroyed under
-// them.
-class user {
-public:
-  explicit user(std::size_t& count) : count_(count) { ++count_; }
-  user(const user&) = delete;
-  user& operator=(const user&) = delete;
-  ~user() { --count_; }
-
-private:
-  std::size_t& count_;
+struct mutex_access {
+  template <class Mutex>
+  static bool is_locked(Mutex& mutex) noexcept {
+    return (mutex.queue_.peek() & Mutex::word::locked) != 0;
+  }
 };
 
-template <class Object, class... Arguments>
-int create(Object** result, Arguments... arguments) {
-  if (result == nullptr)
-    return -EINVAL;
-  return guarded([&] {
-    *result = new Object(arguments...);
-    return 0;
-  });
-}
-
-}  // namespace
+}  // namespace sennit::inline v0_1::detail
 
 struct sennit_mutex {
-  local::mutex mutex;
-  std::size_t users = 0;
+  explicit sennit_mutex(bool shared) : mutex(shared) {}
+  capi::kinds<local::mutex, sennit::mutex> mutex;
+  std::size_t users = 0;  // of a local one
 
+  bool try_lock() {
+    return mutex.with([](auto& one) { return one.try_lock(); });
+  }
+  void unlock() {
+    mutex.with([](auto& one) { one.unlock(); });
+  }
   bool locked() {
-    const bool taken = mutex.try_lock();
-    if (taken)
-      mutex.unlock();
-    return !taken;
+    return mutex.with([](auto& one) { return detail::mutex_access::is_locked(one); });
   }
 };
 
 int sennit_mutex_create(sennit_mutex** result) {
-  return create(result);
+  return create(result, false);
+}
+
+int sennit_mutex_create_shared(sennit_mutex** result) {
+  return create(result, true);
 }
 
 int sennit_mutex_destroy(sennit_mutex* mutex) {
@@ -68,40 +63,61 @@ int sennit_mutex_destroy(sennit_mutex* mutex) {
 }
 
 int sennit_mutex_lock(sennit_mutex* mutex) {
-  if (mutex == nullptr)
+  if (mutex == nullptr || !mutex->mutex.may_use())
     return -EINVAL;
-  if (mutex->mutex.try_lock())
+  if (mutex->try_lock())
     return 0;
   return sennit_mutex_lock_until(mutex, SENNIT_NEVER);
 }
 
 int sennit_mutex_trylock(sennit_mutex* mutex) {
-  if (mutex == nullptr)
+  if (mutex == nullptr || !mutex->mutex.may_use())
     return -EINVAL;
-  return mutex->mutex.try_lock() ? 0 : -EAGAIN;
+  return mutex->try_lock() ? 0 : -EAGAIN;
 }
 
 int sennit_mutex_lock_until(sennit_mutex* mutex, int64_t deadline) {
-  if (mutex == nullptr || !in_fiber())
+  if (mutex == nullptr || !mutex->mutex.may_wait())
     return -EINVAL;
+  if (mutex->mutex.is_shared())
+    return mutex->mutex.shared().try_lock_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
   const user here(mutex->users);
-  return mutex->mutex.try_lock_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
+  return mutex->mutex.local().try_lock_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
+}
+
+int sennit_mutex_become_locking(sennit_mutex* mutex, sennit_result_function function, const void* state,
+                                size_t size, int64_t deadline) {
+  if (mutex == nullptr || !mutex->mutex.may_become())
+    return -EINVAL;
+  return mutex->mutex.with([&, frame = __builtin_dwarf_cfa()](auto& one) {
+    return capi::become_with_result("sennit_mutex_become_locking", frame, one.locking(), function, state,
+                                    size, deadline);
+  });
 }
 
 int sennit_mutex_unlock(sennit_mutex* mutex) {
-  if (mutex == nullptr || !mutex->locked())
+  if (mutex == nullptr || !mutex->mutex.may_use() || !mutex->locked())
     return -EINVAL;
-  mutex->mutex.unlock();
+  mutex->unlock();
   return 0;
 }
 
 struct sennit_condition {
-  local::condition_variable condition;
-  std::size_t users = 0;
+  explicit sennit_condition(bool shared) : condition(shared) {}
+  capi::kinds<local::condition_variable, condition_variable> condition;
+  std::size_t users = 0;  // of a local one
+
+  bool fits(sennit_mutex& mutex) {
+    return condition.may_wait() && condition.is_shared() == mutex.mutex.is_shared() && mutex.locked();
+  }
 };
 
 int sennit_condition_create(sennit_condition** result) {
-  return create(result);
+  return create(result, false);
+}
+
+int sennit_condition_create_shared(sennit_condition** result) {
+  return create(result, true);
 }
 
 int sennit_condition_destroy(sennit_condition* condition) {
@@ -115,180 +131,149 @@ int sennit_condition_wait(sennit_condition* condition, sennit_mutex* mutex) {
   return sennit_condition_wait_until(condition, mutex, SENNIT_NEVER);
 }
 
+namespace {
+
+// The caller's lock: held again at the end, however that comes.
+template <class Mutex>
+struct lent_lock {
+  explicit lent_lock(Mutex& mutex) : lock(mutex, std::adopt_lock) {}
+  lent_lock(const lent_lock&) = delete;
+  lent_lock& operator=(const lent_lock&) = delete;
+  ~lent_lock() { lock.release(); }
+  std::unique_lock<Mutex> lock;
+};
+
+int code_of(std::cv_status status) noexcept {
+  return status == std::cv_status::no_timeout ? 0 : -ETIMEDOUT;
+}
+
+}  // namespace
+
 int sennit_condition_wait_until(sennit_condition* condition, sennit_mutex* mutex, int64_t deadline) {
-  if (condition == nullptr || mutex == nullptr || !in_fiber() || !mutex->locked())
+  if (condition == nullptr || mutex == nullptr || !condition->fits(*mutex))
     return -EINVAL;
-  struct lent_lock {  // the caller's: held again at the end, however that comes
-    ~lent_lock() { lock.release(); }
-    std::unique_lock<local::mutex> lock;
-  } lent{{mutex->mutex, std::adopt_lock}};
+  if (condition->condition.is_shared()) {
+    lent_lock lent(mutex->mutex.shared());
+    return code_of(condition->condition.shared().wait_until(lent.lock, time_of(deadline)));
+  }
+  lent_lock lent(mutex->mutex.local());
   const user of_condition(condition->users);
   const user of_mutex(mutex->users);
-  return condition->condition.wait_until(lent.lock, time_of(deadline)) == std::cv_status::no_timeout
-             ? 0
-             : -ETIMEDOUT;
+  return code_of(condition->condition.local().wait_until(lent.lock, time_of(deadline)));
+}
+
+namespace {
+
+// The lock stays held, and belongs to the function.
+struct c_locked_continuation {
+  sennit_result_function function;
+  template <class State, class Mutex>
+  void operator()(State& state, std::unique_lock<Mutex>&& lock) const {
+    lock.release();
+    function(state.bytes, 0);
+  }
+  template <class State, class Mutex>
+  void operator()(State& state, std::pair<std::unique_lock<Mutex>, std::cv_status>&& result) const {
+    result.first.release();
+    function(state.bytes, code_of(result.second));
+  }
+};
+
+template <class Condition, class Mutex>
+int become_waiting(const void* frame, Condition& condition, Mutex& mutex, sennit_result_function function,
+                   const void* state, size_t size, int64_t deadline) {
+  return capi::become_until<c_locked_continuation>(
+      "sennit_condition_become_waiting", frame, condition.waiting(std::unique_lock(mutex, std::adopt_lock)),
+      function, state, size, deadline);
+}
+
+}  // namespace
+
+int sennit_condition_become_waiting(sennit_condition* condition, sennit_mutex* mutex,
+                                    sennit_result_function function, const void* state, size_t size,
+                                    int64_t deadline) {
+  if (condition == nullptr || mutex == nullptr || !condition->condition.may_become() ||
+      !condition->fits(*mutex))
+    return -EINVAL;
+  const void* const frame = __builtin_dwarf_cfa();
+  if (condition->condition.is_shared())
+    return become_waiting(frame, condition->condition.shared(), mutex->mutex.shared(), function, state, size,
+                          deadline);
+  return become_waiting(frame, condition->condition.local(), mutex->mutex.local(), function, state, size,
+                        deadline);
 }
 
 int sennit_condition_notify_one(sennit_condition* condition) {
-  if (condition == nullptr)
+  if (condition == nullptr || !condition->condition.may_use())
     return -EINVAL;
-  condition->condition.notify_one();
+  condition->condition.with([](auto& one) { one.notify_one(); });
   return 0;
 }
 
 int sennit_condition_notify_all(sennit_condition* condition) {
-  if (condition == nullptr)
+  if (condition == nullptr || !condition->condition.may_use())
     return -EINVAL;
-  condition->condition.notify_all();
+  condition->condition.with([](auto& one) { one.notify_all(); });
   return 0;
 }
 
-// A channel of words: each is an element, or, if those are larger, points to a copy of one. Copies are kept
-// for the next element: there are never more than elements on their way.
-struct sennit_channel {
-  sennit_channel(std::size_t size, std::size_t capacity) : channel(capacity), element_size(size) {}
-  sennit_channel(const sennit_channel&) = delete;
-  sennit_channel& operator=(const sennit_channel&) = delete;
-  ~sennit_channel() {
-    while (const std::optional<std::uintptr_t> word = channel.try_receive())
-      give_back(*word);
-    while (spare != nullptr)
-      ::operator delete(std::exchange(spare, spare->next));
-  }
-
-  bool in_word() const { return element_size <= sizeof(std::uintptr_t); }
-
-  std::uintptr_t pack(const void* element) {
-    std::uintptr_t word = 0;
-    void* to = &word;
-    if (!in_word()) {
-      to = spare != nullptr ? std::exchange(spare, spare->next)
-                            : ::operator new(std::max(element_size, sizeof(copy)));
-      word = reinterpret_cast<std::uintptr_t>(to);
-    }
-    std::memcpy(to, element, element_size);
-    return word;
-  }
-
-  void unpack(std::uintptr_t word, void* element) {
-    const void* from = in_word() ? &word : reinterpret_cast<void*>(word);
-    std::memcpy(element, from, element_size);
-    give_back(word);
-  }
-
-  void give_back(std::uintptr_t word) {
-    if (!in_word())
-      spare = ::new (reinterpret_cast<void*>(word)) copy{spare};
-  }
-
-  int send(const void* element, detail::time_point deadline);
-  int receive(void* element, detail::time_point deadline);
-
-  struct copy {
-    copy* next;
-  };
-  local::channel<std::uintptr_t> channel;
-  std::size_t element_size;
-  copy* spare = nullptr;
-  std::size_t users = 0;
+struct sennit_semaphore {
+  sennit_semaphore(bool shared, std::size_t permits) : semaphore(shared, permits) {}
+  capi::kinds<local::counting_semaphore, counting_semaphore> semaphore;
+  std::size_t users = 0;  // of a local one
 };
 
-// A word that its destructor frees unless it was taken.
-struct packed {
-  packed(sennit_channel& to, const void* element) : channel(to), word(to.pack(element)) {}
-  packed(const packed&) = delete;
-  packed& operator=(const packed&) = delete;
-  ~packed() {
-    if (!taken)
-      channel.give_back(word);
-  }
-  sennit_channel& channel;
-  std::uintptr_t word;
-  bool taken = false;
-};
-
-static int error_of(channel_status status) noexcept {
-  return status == channel_status::success ? 0 : status == channel_status::closed ? -EPIPE : -ETIMEDOUT;
+static int create_semaphore(sennit_semaphore** result, bool shared, size_t permits) {
+  return permits > counting_semaphore::max() ? -EINVAL : create(result, shared, permits);
 }
 
-int sennit_channel::send(const void* element, detail::time_point deadline) {
-  if (channel.closed())
-    return -EPIPE;
-  const user here(users);
-  packed offered(*this, element);
-  const auto sent = channel.send_until(offered.word, deadline);
-  offered.taken = sent;
-  return error_of(sent.status());
+int sennit_semaphore_create(sennit_semaphore** result, size_t permits) {
+  return create_semaphore(result, false, permits);
 }
 
-int sennit_channel::receive(void* element, detail::time_point deadline) {
-  const user here(users);
-  const auto word = channel.receive_until(deadline);
-  if (word)
-    unpack(*word, element);
-  return error_of(word.status());
+int sennit_semaphore_create_shared(sennit_semaphore** result, size_t permits) {
+  return create_semaphore(result, true, permits);
 }
 
-int sennit_channel_create(sennit_channel** result, size_t element_size, size_t capacity) {
-  return element_size == 0 ? -EINVAL : create(result, element_size, capacity);
-}
-
-int sennit_channel_destroy(sennit_channel* channel) {
-  if (channel != nullptr && channel->users != 0)
+int sennit_semaphore_destroy(sennit_semaphore* semaphore) {
+  if (semaphore != nullptr && semaphore->users != 0)
     return -EBUSY;
-  delete channel;
+  delete semaphore;
   return 0;
 }
 
-int sennit_channel_send(sennit_channel* channel, const void* element) {
-  return sennit_channel_send_until(channel, element, SENNIT_NEVER);
+int sennit_semaphore_acquire(sennit_semaphore* semaphore) {
+  return sennit_semaphore_acquire_until(semaphore, SENNIT_NEVER);
 }
 
-int sennit_channel_send_until(sennit_channel* channel, const void* element, int64_t deadline) {
-  if (channel == nullptr || element == nullptr || !in_fiber())
+int sennit_semaphore_tryacquire(sennit_semaphore* semaphore) {
+  if (semaphore == nullptr || !semaphore->semaphore.may_use())
     return -EINVAL;
-  return guarded([&] { return channel->send(element, time_of(deadline)); });
+  return semaphore->semaphore.with([](auto& one) { return one.try_acquire(); }) ? 0 : -EAGAIN;
 }
 
-int sennit_channel_receive(sennit_channel* channel, void* element) {
-  return sennit_channel_receive_until(channel, element, SENNIT_NEVER);
-}
-
-int sennit_channel_receive_until(sennit_channel* channel, void* element, int64_t deadline) {
-  if (channel == nullptr || element == nullptr || !in_fiber())
+int sennit_semaphore_acquire_until(sennit_semaphore* semaphore, int64_t deadline) {
+  if (semaphore == nullptr || !semaphore->semaphore.may_wait())
     return -EINVAL;
-  return guarded([&] { return channel->receive(element, time_of(deadline)); });
+  if (semaphore->semaphore.is_shared())
+    return semaphore->semaphore.shared().try_acquire_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
+  const user here(semaphore->users);
+  return semaphore->semaphore.local().try_acquire_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
 }
 
-int sennit_channel_trysend(sennit_channel* channel, const void* element) {
-  if (channel == nullptr || element == nullptr)
+int sennit_semaphore_become_acquiring(sennit_semaphore* semaphore, sennit_result_function function,
+                                      const void* state, size_t size, int64_t deadline) {
+  if (semaphore == nullptr || !semaphore->semaphore.may_become())
     return -EINVAL;
-  if (channel->channel.closed())
-    return -EPIPE;
-  return guarded([&] {
-    packed offered(*channel, element);
-    offered.taken = channel->channel.try_send(offered.word);
-    return offered.taken ? 0 : -EAGAIN;
+  return semaphore->semaphore.with([&, frame = __builtin_dwarf_cfa()](auto& one) {
+    return capi::become_with_result("sennit_semaphore_become_acquiring", frame, one.acquiring(), function,
+                                    state, size, deadline);
   });
 }
 
-int sennit_channel_tryreceive(sennit_channel* channel, void* element) {
-  if (channel == nullptr || element == nullptr)
+int sennit_semaphore_release(sennit_semaphore* semaphore, size_t permits) {
+  if (semaphore == nullptr || !semaphore->semaphore.may_use())
     return -EINVAL;
-  const std::optional<std::uintptr_t> word = channel->channel.try_receive();
-  if (!word)
-    return channel->channel.closed() ? -EPIPE : -EAGAIN;
-  channel->unpack(*word, element);
+  semaphore->semaphore.with([permits](auto& one) { one.release(permits); });
   return 0;
-}
-
-int sennit_channel_close(sennit_channel* channel) {
-  if (channel == nullptr)
-    return -EINVAL;
-  channel->channel.close();
-  return 0;
-}
-
-ssize_t sennit_channel_size(const sennit_channel* channel) {
-  return channel != nullptr ? static_cast<ssize_t>(channel->channel.size()) : -EINVAL;
 }

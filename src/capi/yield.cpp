@@ -4,6 +4,7 @@
 #include <new>
 
 #include "error.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
 
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -43,14 +44,26 @@ int with_memory(Yield yield) {
 int sennit_self_yield_call(void) {
   if (!sennit::capi::in_fiber())
     return -EINVAL;
-  return with_memory([] { sennit::detail::yield(); });
+  return with_memory([] {
+    if (sennit::detail::parallel_worker* const w = sennit::detail::this_parallel())
+      sennit::detail::parallel_yield(*w);
+    else
+      sennit::detail::yield();
+  });
 }
 
 int sennit_self_yield_no_events(sennit_worker* worker) {
+  if (!worker->is_local()) {
+    worker->until_poll = 1;
+    return 0;
+  }
   return sennit::detail::no_external_events(*worker);
 }
 
 int sennit_self_yield_slow(sennit_worker* worker) {
+  if (!worker->is_local())
+    return with_memory(
+        [worker] { sennit::detail::parallel_yield(static_cast<sennit::detail::parallel_worker&>(*worker)); });
   if (const std::uintptr_t word =
           sennit::detail::suspend(*worker, sennit::detail::sennit_dispatch_yield, worker))
     return with_memory([word] { sennit::detail::finish_interrupted_yield(word); });

@@ -139,8 +139,10 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual)
 sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, const worker_operations& does,
                              parallel_runtime* of, fiber_limit& most)
     : ready(policy), shared(of), operations(does), usual_stack(usual), limit(&most), polling(policy) {
-  if (of != nullptr)
+  if (of != nullptr) {
     ready.refuse();
+    until_poll = 1;  // C's inline yield, which is of local runtimes, calls out then (capi/yield.h)
+  }
   watch_locks();
   fault_running_fiber.store(running_fibers_record, std::memory_order_relaxed);
   fault_must_watch_thread();  // not by the first thread that runs it: when that happens is unknown

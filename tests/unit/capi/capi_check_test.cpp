@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "sennit/detail/observe/held_locks.hpp"
+#include "sennit/detail/parallel/worker.hpp"
 #include "support/child.hpp"
 
 int capi_failed_line = 0;
@@ -21,15 +22,33 @@ extern "C" void capi_throw_no_space(void*) {
   throw std::system_error(std::make_error_code(std::errc::no_space_on_device));
 }
 
-extern "C" int capi_run(sennit_function function, void* argument) {
+namespace {
+int run_in(const sennit_runtime_options& options, sennit_function function, void* argument) {
   capi_failed_line = 0;
   sennit_runtime* runtime = nullptr;
-  if (sennit_runtime_create(&runtime, nullptr) != 0)
+  if (sennit_runtime_create(&runtime, &options) != 0)
     return -1;
   const int result = sennit_runtime_run(runtime, function, argument);
   if (sennit_runtime_destroy(runtime) != 0 || result != 0)
     return -1;
   return capi_failed_line;
+}
+}  // namespace
+
+extern "C" int capi_run(sennit_function function, void* argument) {
+  return run_in({}, function, argument);
+}
+
+extern "C" int capi_run_parallel(sennit_function function, void* argument) {
+  sennit_runtime_options options{};
+  options.workers = 4;
+  const int line = run_in(options, function, argument);
+  if (line != 0)
+    return line;
+  sennit::detail::force_migration = true;
+  const int migrating = run_in(options, function, argument);
+  sennit::detail::force_migration = false;
+  return migrating;
 }
 
 extern "C" int capi_make_pair(sennit_tcp_stream* ends[2]) {

@@ -11,6 +11,15 @@
 extern "C" {
 #endif
 
+/* Of runtimes and objects of both kinds. */
+#define CAPI_KIND_TESTS(test)                                                                    \
+  test(fibers_of_both_kinds) test(parallel_runtime_lives) test(locks_of_both_kinds)              \
+      test(channels_of_both_kinds) test(threads_use_shared_channels)                             \
+          test(local_objects_refuse_parallel_fibers) test(become_receiving_and_sending)          \
+              test(become_locking_and_waiting) test(become_joining) test(become_by_sync_refuses) \
+                  test(ports_of_both_kinds) test(ports_refuse) test(ports_end_with_the_runtime)  \
+                      test(selects_of_both_kinds) test(selects_refuse)
+
 #define CAPI_TESTS(test)                                                                                     \
   test(runtime_lives) test(runtime_has_limits) test(runtime_refuses) test(runtime_steps) test(runtime_posts) \
       test(fibers_join) test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(          \
@@ -33,7 +42,8 @@ extern "C" {
                                                           test(become_reading_refuses)                       \
                                                               test(waits_that_time_out_consume_nothing)      \
                                                                   test(tcp_releases) test(look_up_finds)     \
-                                                                      test(become_waits)
+                                                                      test(become_waits)                     \
+                                                                          CAPI_KIND_TESTS(test)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)
@@ -45,16 +55,20 @@ CAPI_TESTS(CAPI_DECLARE)
       return __LINE__;   \
   } while (0)
 
-#define EXPECT(condition)                      \
-  do {                                         \
-    if (!(condition) && capi_failed_line == 0) \
-      capi_failed_line = __LINE__;             \
+#define EXPECT(condition)                                                          \
+  do {                                                                             \
+    if (!(condition) && __atomic_load_n(&capi_failed_line, __ATOMIC_RELAXED) == 0) \
+      __atomic_store_n(&capi_failed_line, __LINE__, __ATOMIC_RELAXED);             \
   } while (0)
 
 extern int capi_failed_line;
 
 /* Runs `function` in its own runtime; returns the line that EXPECT noted, or -1 if the runtime failed. */
 int capi_run(sennit_function function, void* argument);
+/* Like capi_run, in a runtime of four workers, and again in one whose fibers migrate at each switch. */
+int capi_run_parallel(sennit_function function, void* argument);
+/* Both. The argument points to a bool: whether the runtime is parallel, so that objects must be shared. */
+int capi_run_both(sennit_function function);
 
 /* Two streams that are connected with each other. Negative: there are none. */
 int capi_make_pair(struct sennit_tcp_stream* ends[2]);

@@ -61,7 +61,7 @@ TEST(CWithoutMemory, AFiberDoesNotBlockWithoutAStack) {
   EXPECT_EQ(capi_run(blocks, nullptr), 0);
 }
 
-TEST(CWithoutMemory, ALargeElementIsNotSent) {
+TEST(CWithoutMemory, ALargeElementIsSent) {
   const auto sends = [](void*) {
     sennit_channel* channel = nullptr;
     ASSERT_EQ(sennit_channel_create(&channel, sizeof(state), 1), 0);
@@ -69,11 +69,61 @@ TEST(CWithoutMemory, ALargeElementIsNotSent) {
     memory_is_left = false;
     const int sent = sennit_channel_send(channel, &element);
     memory_is_left = true;
-    EXPECT_EQ(sent, -ENOMEM);
-    EXPECT_EQ(sennit_channel_size(channel), 0);
+    EXPECT_EQ(sent, 0);
+    EXPECT_EQ(sennit_channel_size(channel), 1);
     EXPECT_EQ(sennit_channel_destroy(channel), 0);
   };
   EXPECT_EQ(capi_run(sends, nullptr), 0);
+}
+
+void no_result(void*, int) {
+  FAIL();
+}
+void no_value(void*, int, void*) {
+  FAIL();
+}
+
+// Each comes back, and nothing has happened: the mutex is held, the handle is the caller's.
+TEST(CWithoutMemory, NoWaitBeginsWithoutAStack) {
+  bool shared = false;
+  const auto waits = [](void* argument) {
+    const bool is_shared = *static_cast<bool*>(argument);
+    sennit_channel* channel = nullptr;
+    sennit_mutex* mutex = nullptr;
+    sennit_condition* condition = nullptr;
+    sennit_semaphore* semaphore = nullptr;
+    sennit_fiber* fiber = nullptr;
+    ASSERT_EQ((is_shared ? sennit_channel_create_shared : sennit_channel_create)(&channel, 64, 1), 0);
+    ASSERT_EQ((is_shared ? sennit_mutex_create_shared : sennit_mutex_create)(&mutex), 0);
+    ASSERT_EQ((is_shared ? sennit_condition_create_shared : sennit_condition_create)(&condition), 0);
+    ASSERT_EQ((is_shared ? sennit_semaphore_create_shared : sennit_semaphore_create)(&semaphore, 0), 0);
+    ASSERT_EQ(sennit_fiber_spawn(&fiber, [](void*) { sennit_self_park(); }, nullptr, nullptr), 0);
+    ASSERT_EQ(sennit_mutex_lock(mutex), 0);
+    const state mine{};
+    for (const std::int64_t deadline : {SENNIT_NEVER, sennit_now() + 1'000'000'000'000}) {
+      memory_is_left = false;
+      const int results[] = {
+          sennit_channel_become_receiving(channel, no_value, &mine, sizeof mine, deadline),
+          sennit_channel_become_sending(channel, &mine, no_value, &mine, sizeof mine, deadline),
+          sennit_mutex_become_locking(mutex, no_result, &mine, sizeof mine, deadline),
+          sennit_semaphore_become_acquiring(semaphore, no_result, &mine, sizeof mine, deadline),
+          sennit_condition_become_waiting(condition, mutex, no_result, &mine, sizeof mine, deadline),
+          sennit_fiber_become_joining(fiber, no_result, &mine, sizeof mine, deadline)};
+      memory_is_left = true;
+      for (const int result : results)
+        EXPECT_EQ(result, -ENOMEM);
+    }
+    EXPECT_EQ(sennit_mutex_unlock(mutex), 0);
+    EXPECT_EQ(sennit_fiber_unpark(fiber), 0);
+    EXPECT_EQ(sennit_fiber_join(fiber, SENNIT_NEVER), 0);
+    EXPECT_EQ(sennit_channel_destroy(channel), 0);
+    EXPECT_EQ(sennit_mutex_destroy(mutex), 0);
+    EXPECT_EQ(sennit_condition_destroy(condition), 0);
+    EXPECT_EQ(sennit_semaphore_destroy(semaphore), 0);
+  };
+  EXPECT_EQ(capi_run(waits, &shared), 0);
+  shared = true;
+  EXPECT_EQ(capi_run_parallel(waits, &shared), 0);
 }
 
 }  // namespace

@@ -583,6 +583,8 @@ private:
   SENNIT_INLINE static void hand(record& call, incoming& into, bool asked) noexcept {
     const moving_request meanwhile;
     into.request_.emplace(std::move(call.at.request()));
+    if constexpr (requires { Request::handed(call, into); })  // capi's
+      Request::handed(call, into);
     if (asked) {
       into.call_ = &call;
       call.server = &into;
@@ -634,6 +636,8 @@ private:
     count_recognition(who);
     const moving_reply meanwhile;
     write(call->at);
+    if constexpr (requires { Request::answered(*call); })  // capi's
+      Request::answered(*call);
     return true;
   }
 
