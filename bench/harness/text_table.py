@@ -1,5 +1,16 @@
 """Tables as text: Markdown for the documents, aligned columns for a terminal."""
 
+import statistics
+
+
+def spread(values, form=".1f"):
+    """The median, with the least and the greatest in brackets if they differ. None: there is no such number."""
+    values = sorted(value for value in values if value is not None)
+    if not values:
+        return "-"
+    low, middle, high = (format(value, form) for value in (values[0], statistics.median(values), values[-1]))
+    return middle if low == high else f"{middle} ({low}-{high})"
+
 
 def markdown(header, rows, align="---:"):
     """Yields the lines of a Markdown table, each when its row is known. `align` is for all columns after the first."""

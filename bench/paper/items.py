@@ -124,19 +124,21 @@ PAPERS = (
     Paper(
         "002", "RethinkDB", "Making coroutines fast", "RethinkDB's engineers, 2010", "docs/performance/server.md",
         (
-            Item("graph", "The graph: requests by callbacks, by naive and by fast coroutines",
+            Item("graph", "The graph, stacks that are reused or zeroed, and warm-up",
                  "A naive implementation is much slower than callbacks. Reuse of stacks and a light swapcontext together "
-                 "recover the speed, and both are essential.",
-                 "./run bench server",
-                 "The same two conditions hold. The kernel takes most of the time of a request that is not pipelined.",
-                 seconds=(1200, 120)),
+                 "recover the speed, and both are essential. With reuse, zeroed or large stacks only take longer to warm up; "
+                 "without, they cost throughput. Warm-up will be dominated by the disk.",
+                 "./run tables rethinkdb --picture {pictures}/rethinkdb.svg",
+                 "The same two conditions hold. Without a pool the size of a stack costs nothing, unless it is zeroed: malloc "
+                 "returns the same memory again, and the kernel makes only pages that are touched. The first requests to a "
+                 "store on disk mostly wait for the disk.",
+                 seconds=(300, 40), pictures=("rethinkdb.svg",)),
             Item("switch", "The switch: swapcontext and its replacement",
                  "swapcontext saves registers that need not be saved, and calls the kernel for the signal mask.",
                  "./run bench mctx",
                  "Sennit's switch saves only the registers that are live.", seconds=(60, 10)),
         ),
-        (("The numbers of the graph", "it has bars without an axis"),
-         ("Warm-up where requests wait for a disk", "not measured yet")),
+        (("The numbers of the graph", "it has bars without an axis"),),
     ),
     Paper(
         "003", "Draves 1991", "Using Continuations to Implement Thread Management and Communication in Operating Systems",
@@ -147,7 +149,8 @@ PAPERS = (
                  "The tables have Mach's numbers beside Sennit's.",
                  "./run tables",
                  "A switch that saves only live registers is cheaper than a handoff of stacks, so continuations save memory "
-                 "and not time.", seconds=(300, 90)),
+                 "and not time. In Mach a thread that blocks while no other is ready hands its stack to the idle thread. In "
+                 "Sennit the stack goes to the pool, so handoffs depend on how long the workers sleep.", seconds=(420, 45)),
             Item("rpc", "Table 3: a null call, by one and by many clients",
                  "95 microseconds by continuation, 110 by two stacks, 185 queued (DS3100).",
                  "./run bench rpc",

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples/kv_server/tests"))
 
 from server_process import (  # noqa: E402, F401
-    ServerError, ServerProcess, connect, kv_server_command, redis_command)
+    ServerError, ServerProcess, connect, kv_server_command, receive, redis_command)
 
 KEYS = 100_000
 BUSY_ENOUGH = 95  # percent
@@ -62,10 +62,10 @@ class Client:
             raise ServerError("redis-benchmark is not installed (Debian package redis-tools)")
         self.cpu = cpu
 
-    def run(self, server, test, requests, clients=50, pipeline=1, keepalive=True):
+    def run(self, server, test, requests, clients=50, pipeline=1, keepalive=True, keys=KEYS):
         """One run: requests/s, p99 in us, the server's CPU us per request and percent of its core."""
         command = [self.binary, "-p", str(server.port), "-t", test, "-c", str(clients), "-P", str(pipeline),
-                   "-n", str(requests), "-r", str(KEYS), "-k", "1" if keepalive else "0", "--csv"]
+                   "-n", str(requests), "-r", str(keys), "-k", "1" if keepalive else "0", "--csv"]
         before = server.cpu_ns()
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
                               preexec_fn=pin_to(self.cpu))

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from harness import instructions, machine  # noqa: E402
 from harness.programs import find_programs  # noqa: E402
-from harness.text_table import filled, markdown  # noqa: E402
+from harness.text_table import filled, markdown, spread  # noqa: E402
 from load import Client, ServerError, ServerProcess, choose_cpus, kv_server_command  # noqa: E402
 
 CLIENTS = 50
@@ -65,6 +65,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="./run tables", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="little work: to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="how often each program runs (default: 5, with --quick 1)")
+    parser.add_argument("--real-time", action="store_true",
+                        help="count at real-time priority, for a machine with other work (needs root)")
     parser.add_argument("--tree", type=pathlib.Path, default=pathlib.Path("/usr/include"), metavar="DIRECTORY",
                         help="the source tree that the pipeline reads (default: /usr/include)")
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build" / "counters", metavar="DIR",
@@ -134,15 +136,6 @@ class Work:
     def cell(self, value_of, form=".1f"):
         """A cell of a table: what a function of a run says, over all runs."""
         return spread([value_of(run) for run in self.runs], form)
-
-
-def spread(values, form=".1f"):
-    """The median, with the least and the greatest in brackets if they differ. None: there is no such number."""
-    values = sorted(value for value in values if value is not None)
-    if not values:
-        return "-"
-    low, middle, high = (format(value, form) for value in (values[0], statistics.median(values), values[-1]))
-    return middle if low == high else f"{middle} ({low}-{high})"
 
 
 def least_discards(all_work):
@@ -508,9 +501,13 @@ def sites(all_work):
 def report(options, all_work):
     described = machine.describe(ROOT, options.build_dir)
     yield (f"{described['cpu']}, {described['cpus']} CPUs, Linux {described['kernel']}; commit {described['commit']}; load "
-           f"{os.getloadavg()[0]:.1f} at the beginning"
+           f"{os.getloadavg()[0]:.1f} at the beginning{', counted in real time' if options.real_time else ''}"
            f"{'; --quick: too little work to say anything' if options.quick else ''}\n")
+    if options.real_time:  # what it starts inherits it
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     all_work += work(options)
+    if options.real_time:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     if options.runs > 1:
         yield (f"Cells of counts are the median of {options.runs} runs of each program, with the least and the greatest in "
                "brackets.\n")

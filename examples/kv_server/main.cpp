@@ -55,10 +55,18 @@ void add_fronts(CLI::App& app, options& chosen) {
   app.add_option("--coroutine-stack", chosen.coroutines.stack_size, "Bytes of their stacks (default: 64kb)")
       ->group(group)
       ->needs(kind)
-      ->transform(CLI::AsSizeValue(false) & CLI::Range(std::size_t{32} << 10, std::size_t{64} << 20))
+      ->transform(CLI::AsSizeValue(false) & CLI::Range(std::size_t{8} << 10, std::size_t{64} << 20))
       ->option_text("BYTES");
   app.add_flag("--coroutine-zeroed", chosen.coroutines.zeroed,
                "Their stacks come from calloc instead of malloc")
+      ->group(group)
+      ->needs(kind);
+  app.add_flag("--coroutine-mapped", chosen.coroutines.mapped,
+               "Their stacks come from mmap, which the kernel zeroes, instead of malloc")
+      ->group(group)
+      ->needs(kind);
+  app.add_flag("--coroutine-zeroed-again", chosen.coroutines.zeroed_again,
+               "Zero the stack of a pooled coroutine before each request")
       ->group(group)
       ->needs(kind);
 }

@@ -82,12 +82,13 @@ class Run(unittest.TestCase):
                          ["== packages", "install_packages build bench", "== build",
                           "build release --target bench_switch bench_yield", "table --quick"])
 
-    def test_the_tables_of_libraries_of_the_ring_and_of_sysbench(self):
+    def test_the_tables_of_single_papers(self):
         for name, program, groups, targets in (
                 ("libraries", "libraries", "build bench",
                  "bench_sysbench bench_queue bench_sort bench_fib bench_threadring"),
                 ("ring", "token_ring", "build bench paper", "bench_threadring"),
-                ("sysbench", "debian_sysbench", "build bench", "bench_sysbench")):
+                ("sysbench", "debian_sysbench", "build bench", "bench_sysbench"),
+                ("rethinkdb", "rethinkdb", "build bench server paper", "kv_server bench_disk_server")):
             self.program(f"bench/tables/{program}.py", 'import sys\nprint("table", *sys.argv[1:], flush=True)\n')
             self.assertEqual(self.run_verb("tables", name, "--quick")[1],
                              ["== packages", f"install_packages {groups}", "== build",

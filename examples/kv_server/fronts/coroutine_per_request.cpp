@@ -8,10 +8,12 @@
 //
 // It uses the switch itself, below the library's API: the same code must use both kinds of switch, and the
 // library's coroutines always come from a pool.
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
@@ -81,12 +83,27 @@ private:
 
 char* allocate_stack() {
   const std::size_t size = settings_of_all.stack_size;
-  void* memory = settings_of_all.zeroed ? std::calloc(1, size) : std::malloc(size);
-  if (memory == nullptr) {
+  void* memory = nullptr;
+  if (settings_of_all.mapped) {
+    memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  } else {
+    memory = settings_of_all.zeroed ? std::calloc(1, size) : std::malloc(size);
+  }
+  if (memory == nullptr || memory == MAP_FAILED) {
     throw std::bad_alloc();
   }
   return static_cast<char*>(memory);
 }
+
+struct stack_freer {
+  void operator()(char* memory) const {
+    if (settings_of_all.mapped) {
+      ::munmap(memory, settings_of_all.stack_size);
+    } else {
+      std::free(memory);
+    }
+  }
+};
 
 template <class Switch>
 class request_coroutine {
@@ -99,22 +116,28 @@ public:
     call_ = &call;
     switch_.enter();
   }
+  // Zeroes the stack, except for the frames of the run loop, if that has begun.
+  void zero() {
+    if (frames_ != nullptr) {
+      std::memset(stack_.get(), 0, static_cast<std::size_t>(frames_ - stack_.get()));
+    }
+  }
 
 private:
-  struct freer {
-    void operator()(char* memory) const { std::free(memory); }
-  };
-
   // Destroyed where it leaves: nothing there needs a destructor.
   static void run_loop(void* argument) {
     auto* self = static_cast<request_coroutine*>(argument);
+    self->frames_ = static_cast<char*>(__builtin_frame_address(0)) - most_frame_bytes;
     for (;;) {
       kv::execute(*self->call_);
       self->switch_.leave();
     }
   }
 
-  std::unique_ptr<char[], freer> stack_;
+  static constexpr std::size_t most_frame_bytes = 512;  // of the run loop, and of a switch that it calls
+
+  std::unique_ptr<char[], stack_freer> stack_;
+  char* frames_ = nullptr;
   invocation* call_ = nullptr;
   Switch switch_;
 };
@@ -127,6 +150,9 @@ void execute_in_one(invocation& call) {
   }
   auto spawned = std::move(free_list.back());
   free_list.pop_back();
+  if (pooled && settings_of_all.zeroed_again) {
+    spawned->zero();
+  }
   spawned->execute(call);
   if constexpr (pooled) {
     free_list.push_back(std::move(spawned));

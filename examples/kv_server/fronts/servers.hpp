@@ -27,6 +27,8 @@ struct coroutine_settings {
   bool swap = true;                                // Sennit's switch; false: swapcontext
   std::size_t stack_size = std::size_t{64} << 10;  // from malloc, without a guard
   bool zeroed = false;                             // from calloc
+  bool zeroed_again = false;                       // and zeroed before each request
+  bool mapped = false;                             // from mmap
 };
 
 // Returns the executor for server_state::run_request. The settings hold for the whole process.
