@@ -23,7 +23,7 @@ class Portability(unittest.TestCase):
     def test_a_cell_that_works(self):
         counts, printed = self.table("MIPS", "gcc", {"ucontext": None})
         self.assertEqual(counts, (1, 0, 0))
-        self.assertIn("| MIPS | glibc | none |  | yes |  | none |  |", printed)
+        self.assertIn("| MIPS | glibc | none | - | yes | - | none | - |", printed)
 
     def test_a_remark_of_what_works_is_a_note(self):
         counts, printed = self.table("MIPS", "gcc", {"ucontext": "By halves."})
