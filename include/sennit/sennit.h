@@ -72,6 +72,8 @@ struct sennit_semaphore;
 struct sennit_channel;
 struct sennit_port;
 struct sennit_call;
+struct sennit_upcall_pool;
+struct sennit_exception_server;
 struct sennit_coroutine;
 struct sennit_tcp_stream;
 struct sennit_tcp_listener;
@@ -576,6 +578,130 @@ int sennit_call_fail(struct sennit_call* call, int error);
  */
 int sennit_call_reply_and_receive(struct sennit_call** call, const void* reply);
 
+/* ---- Upcalls: idle fibers without stacks that handle events. No fiber starts or ends for an event, and
+ * nothing is allocated. ---- */
+
+/** The size of a pool. All members zero is the default. */
+struct sennit_upcall_options {
+  /** The number of fibers, so that as many handlers can run or wait at a time; 0 means 4. */
+  unsigned fibers;
+  /** The maximum number of events that are queued while all fibers are busy; 0 means 1024. */
+  size_t events;
+};
+
+/** Makes a pool, whose fibers belong to the caller's runtime. `options` may be null. -EINVAL: called outside
+ * of fibers.
+ */
+int sennit_upcall_pool_create(struct sennit_upcall_pool** result,
+                              const struct sennit_upcall_options* options);
+/** Closes a pool, and waits until all posted handlers have returned. Call it in a fiber of the pool's
+ * runtime, before that ends. Does nothing for null. -EINVAL: called elsewhere; nothing was done.
+ */
+int sennit_upcall_pool_destroy(struct sennit_upcall_pool* pool);
+/** Ends all further posts. Handlers that were posted before still run. May be called again. */
+int sennit_upcall_pool_close(struct sennit_upcall_pool* pool);
+/** Lets a fiber of the pool call function(copy of the `size` bytes at `state`), and does not wait. At most 24
+ * bytes, which are aligned to 8. Any thread may post to the pool of a parallel runtime, but no signal
+ * handler. The function may wait. If it waits without a stack, the last function must end by
+ * sennit_upcall_pool_become_idle. An exception that leaves it ends the program. -EAGAIN: all fibers are busy
+ * and the queue is full, or the pool is closed.
+ */
+int sennit_upcall_pool_post(struct sennit_upcall_pool* pool, sennit_function function, const void* state,
+                            size_t size);
+/** Gives the calling fiber back to the pool; as sennit_become, it does not return. */
+int sennit_upcall_pool_become_idle(struct sennit_upcall_pool* pool);
+
+/* ---- Exception servers: a fiber decides what to do when another fiber faults. See
+ * sennit/exception_server.hpp for the faults that are served. ---- */
+
+/** What a fault is: SIGSEGV, SIGBUS, a stack overflow, SIGILL or SIGFPE. */
+enum sennit_fault_kind {
+  SENNIT_FAULT_MEMORY = 0,
+  SENNIT_FAULT_BUS = 1,
+  SENNIT_FAULT_OVERFLOW = 2,
+  SENNIT_FAULT_INSTRUCTION = 3,
+  SENNIT_FAULT_ARITHMETIC = 4
+};
+/** What happens to the fiber that faulted. */
+enum sennit_verdict {
+  /** It repeats the instruction, with the registers as the handler has left them. */
+  SENNIT_VERDICT_RESUME = 0,
+  /** Its innermost sennit_exception_server_guard returns -ECANCELED. The frames in between are given up as
+   * they are: locks stay locked, and memory is lost. Without a guard the fiber ends.
+   */
+  SENNIT_VERDICT_KILL = 1,
+  /** The instruction throws a C++ exception, sennit::killed: only for code that allows that. */
+  SENNIT_VERDICT_UNWIND = 2,
+  /** As without a server: usually the process ends. */
+  SENNIT_VERDICT_PASS = 3
+};
+/** The registers of a fiber on x86-64. */
+struct sennit_registers {
+  /** General registers r8 to r15. */
+  uint64_t r8_to_r15[8];
+  /** A general register. */
+  uint64_t rdi;
+  /** A general register. */
+  uint64_t rsi;
+  /** A general register. */
+  uint64_t rbp;
+  /** A general register. */
+  uint64_t rbx;
+  /** A general register. */
+  uint64_t rdx;
+  /** A general register. */
+  uint64_t rax;
+  /** A general register. */
+  uint64_t rcx;
+  /** The stack pointer. */
+  uint64_t rsp;
+  /** The address of the instruction. */
+  uint64_t rip;
+  /** The flags. */
+  uint64_t rflags;
+};
+/** A fault, while its handler runs. */
+struct sennit_fault {
+  /** An enum sennit_fault_kind. */
+  int kind;
+  /** The accessed address; for SENNIT_FAULT_INSTRUCTION and _ARITHMETIC, that of the instruction. Null if it
+   * is unknown.
+   */
+  void* address;
+  /** The name of the fiber, or "". */
+  const char* fiber;
+  /** The registers with which it resumes. They may be changed. Null where faults are not served. */
+  struct sennit_registers* registers;
+};
+/** Returns an enum sennit_verdict. It must not fault itself, nor need what the faulting code may hold, such
+ * as the locks of malloc.
+ */
+typedef int (*sennit_fault_handler)(void* argument, struct sennit_fault* fault);
+
+/** Returns whether faults are served: on x86-64, without sanitizers. Elsewhere a server never gets one. */
+bool sennit_serves_faults(void);
+/** Makes a server for faults of fibers of one local runtime. */
+int sennit_exception_server_create(struct sennit_exception_server** result);
+/** Makes a server for faults of fibers of parallel runtimes. */
+int sennit_exception_server_create_shared(struct sennit_exception_server** result);
+/** Closes and destroys a server, when no fiber serves it any more. Does nothing for null. */
+void sennit_exception_server_destroy(struct sennit_exception_server* server);
+/** Passes on all faults that are not being handled, from now on. May be called again. */
+int sennit_exception_server_close(struct sennit_exception_server* server);
+/** Answers each fault by handler(argument, fault), until the server is closed. Then it returns 0. Other
+ * fibers run meanwhile.
+ */
+int sennit_exception_server_serve(struct sennit_exception_server* server, sennit_fault_handler handler,
+                                  void* argument);
+/** Like sennit_exception_server_serve, without a stack while there is no fault. As sennit_become, it does not
+ * return. The fiber ends when the server is closed.
+ */
+int sennit_exception_server_become_serving(struct sennit_exception_server* server,
+                                           sennit_fault_handler handler, void* argument);
+/** Calls function(argument), whose faults go to the server. -ECANCELED: the server has killed it. */
+int sennit_exception_server_guard(struct sennit_exception_server* server, sennit_function function,
+                                  void* argument);
+
 /* ---- Coroutine: a function that passes a word to its caller, suspends, and resumes with another word. Any
  * thread, inside or outside of fibers. It may pass from thread to thread between two resumes. ---- */
 
@@ -646,6 +772,25 @@ int sennit_tcp_stream_become_reading(struct sennit_tcp_stream* stream, sennit_fu
 /** Like sennit_tcp_stream_become_reading, until a write would not wait. */
 int sennit_tcp_stream_become_writing(struct sennit_tcp_stream* stream, sennit_function function,
                                      const void* state, size_t size, int64_t deadline);
+/** An asynchronous transfer. Embed it as the first member of a struct of yours: done() gets its address. */
+struct sennit_async_transfer {
+  /** Called by a fiber of the pool when the transfer has ended. The result is 0, or an error, also
+   * -ECANCELED: the stream was closed. It must not wait without a stack.
+   */
+  void (*done)(struct sennit_async_transfer* transfer, int result);
+  /** Set before that: the number of transferred bytes. 0 at the end of the stream. */
+  size_t size;
+};
+/** Begins what sennit_tcp_stream_read does, without a deadline, and does not wait. A fiber of the pool
+ * without a stack makes the transfer, and calls transfer->done(). `pool` null: the default pool of the
+ * caller's runtime, which has 1024 fibers. The memory, the transfer and the stream must exist until then; but
+ * the stream may be closed. -EAGAIN: too many transfers are in progress; nothing was begun.
+ */
+int sennit_tcp_stream_async_read(struct sennit_tcp_stream* stream, struct sennit_upcall_pool* pool, void* to,
+                                 size_t size, struct sennit_async_transfer* transfer);
+/** Begins what sennit_tcp_stream_write_all does. Otherwise like sennit_tcp_stream_async_read. */
+int sennit_tcp_stream_async_write_all(struct sennit_tcp_stream* stream, struct sennit_upcall_pool* pool,
+                                      const void* from, size_t size, struct sennit_async_transfer* transfer);
 /** Sends the end of the stream to the peer. The stream can still be read. -ENOTCONN: the connection is gone.
  */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);

@@ -103,13 +103,18 @@ public:
     call* all_next;
   };
 
+  static constexpr bool over_aligned = alignof(call) > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
   byte_port(std::size_t request_size, std::size_t reply_size) noexcept
       : request_size_(request_size), reply_size_(reply_size) {}
   ~byte_port() {
     while (all_ != nullptr) {
       call* const last = std::exchange(all_, all_->all_next);
       last->~call();
-      ::operator delete(last, std::align_val_t{alignof(call)});
+      if constexpr (over_aligned)
+        ::operator delete(last, std::align_val_t{alignof(call)});
+      else
+        ::operator delete(last);
     }
   }
   std::size_t request_size() const noexcept { return request_size_; }
@@ -129,8 +134,12 @@ public:
       if (kept_ != nullptr)
         return *std::exchange(kept_, kept_->next);
     }
-    void* const memory = ::operator new(sizeof(call) + padded(request_size_) + padded(reply_size_),
-                                        std::align_val_t{alignof(call)});
+    const std::size_t bytes = sizeof(call) + padded(request_size_) + padded(reply_size_);
+    void* memory;
+    if constexpr (over_aligned)
+      memory = ::operator new(bytes, std::align_val_t{alignof(call)});
+    else
+      memory = ::operator new(bytes);
     call* const made = ::new (memory) call(*this);
     const pool_lock hold(kept_lock_);
     made->all_next = std::exchange(all_, made);

@@ -19,6 +19,7 @@
 #include "sennit/signal_set.hpp"
 #include "sennit/tcp_listener.hpp"
 #include "sennit/tcp_stream.hpp"
+#include "stream.hpp"
 
 using namespace sennit;
 using capi::count_of;
@@ -26,10 +27,6 @@ using capi::guarded;
 using capi::in_fiber;
 using capi::result_of;
 using capi::time_of;
-
-struct sennit_tcp_stream {
-  tcp_stream stream;
-};
 
 struct sennit_tcp_listener {
   tcp_listener listener;

@@ -126,6 +126,98 @@ TEST(CWithoutMemory, NoWaitBeginsWithoutAStack) {
   EXPECT_EQ(capi_run_parallel(waits, &shared), 0);
 }
 
+TEST(CWithoutMemory, PortsSelectsAndPoolsReportIt) {
+  const auto tries = [](void*) {
+    sennit_port* port = nullptr;
+    sennit_channel* channel = nullptr;
+    sennit_call* call = nullptr;
+    sennit_upcall_pool* pool = nullptr;
+    sennit_exception_server* server = nullptr;
+    ASSERT_EQ(sennit_port_create(&port, 8, 8), 0);
+    ASSERT_EQ(sennit_channel_create(&channel, 8, 1), 0);
+    state mine{};
+    const sennit_case one = {channel, &mine, false, 0};
+    const auto serve = [](void*, const void*, void*) { return 0; };
+    memory_is_left = false;
+    const int results[] = {
+        sennit_port_receive(port, &call, 0),
+        sennit_port_serve(port, serve, nullptr),
+        sennit_port_become_receiving(port, no_value, nullptr, 0, SENNIT_NEVER),
+        sennit_port_become_calling(port, &mine, no_value, &mine, sizeof mine, SENNIT_NEVER),
+        sennit_select_become(&one, 1, no_value, &mine, sizeof mine, SENNIT_NEVER),
+        sennit_upcall_pool_create(&pool, nullptr),
+        sennit_exception_server_create(&server),
+        sennit_port_create(&port, 8, 8),
+        sennit_channel_create(&channel, 8, 1),
+    };
+    memory_is_left = true;
+    for (const int result : results)
+      EXPECT_EQ(result, -ENOMEM);
+    EXPECT_EQ(sennit_port_destroy(port), 0);
+    EXPECT_EQ(sennit_channel_destroy(channel), 0);
+  };
+  EXPECT_EQ(capi_run(tries, nullptr), 0);
+}
+
+// What the C++ counterparts do without memory, C does, too.
+TEST(CWithoutMemory, OperationsNeedNone) {
+  const auto operates = [](void*) {
+    sennit_port* port = nullptr;
+    sennit_channel* channel = nullptr;
+    sennit_mutex* mutex = nullptr;
+    sennit_semaphore* semaphore = nullptr;
+    sennit_upcall_pool* pool = nullptr;
+    sennit_fiber* server = nullptr;
+    ASSERT_EQ(sennit_port_create(&port, 8, 8), 0);
+    ASSERT_EQ(sennit_channel_create(&channel, 100, 2), 0);
+    ASSERT_EQ(sennit_mutex_create(&mutex), 0);
+    ASSERT_EQ(sennit_semaphore_create(&semaphore, 1), 0);
+    ASSERT_EQ(sennit_upcall_pool_create(&pool, nullptr), 0);
+    const auto serve = [](void* of) {
+      const auto add = [](void*, const void* request, void* reply) {
+        *static_cast<long*>(reply) = *static_cast<const long*>(request) + 1;
+        return 0;
+      };
+      EXPECT_EQ(sennit_port_serve(static_cast<sennit_port*>(of), add, nullptr), 0);
+    };
+    ASSERT_EQ(sennit_fiber_spawn(&server, serve, port, nullptr), 0);
+    sennit_self_yield();
+    std::array<char, 100> element{};
+    long reply = 0;
+    bool called = false;
+    bool* const at = &called;
+    memory_is_left = false;
+    const long request = 1;
+    sennit_case one = {channel, element.data(), true, 1};
+    const int results[] = {
+        sennit_mutex_lock(mutex),
+        sennit_mutex_unlock(mutex),
+        sennit_semaphore_acquire(semaphore),
+        sennit_semaphore_release(semaphore, 1),
+        sennit_channel_send(channel, element.data()),
+        sennit_channel_receive(channel, element.data()),
+        sennit_select(&one, 1, SENNIT_NEVER),
+        sennit_port_call(port, &request, &reply, SENNIT_NEVER),
+        sennit_upcall_pool_post(
+            pool, [](void* flag) { **static_cast<bool**>(flag) = true; }, &at, sizeof at),
+        sennit_self_yield(),
+    };
+    memory_is_left = true;
+    for (const int result : results)
+      EXPECT_EQ(result, 0);
+    EXPECT_EQ(reply, 2);
+    EXPECT_TRUE(called);
+    EXPECT_EQ(sennit_port_close(port), 0);
+    EXPECT_EQ(sennit_fiber_join(server, SENNIT_NEVER), 0);
+    EXPECT_EQ(sennit_upcall_pool_destroy(pool), 0);
+    EXPECT_EQ(sennit_port_destroy(port), 0);
+    EXPECT_EQ(sennit_channel_destroy(channel), 0);
+    EXPECT_EQ(sennit_mutex_destroy(mutex), 0);
+    EXPECT_EQ(sennit_semaphore_destroy(semaphore), 0);
+  };
+  EXPECT_EQ(capi_run(operates, nullptr), 0);
+}
+
 }  // namespace
 
 #endif
