@@ -98,6 +98,7 @@ WORKLOADS = {
             timeout=120,
             counted=None,
         ),
+        Workload("capi", "one operation in C, by sennit.h, and in C++", parameters=("operation",), fixed=("operation",)),
         Workload("biased", "one item through a queue for each worker, biased towards it or not, with hints or without",
                  workers=(1, 2)),
         Workload(
