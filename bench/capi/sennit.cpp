@@ -35,7 +35,7 @@ struct local_kind {
   static fiber spawn(Function function) {
     return sennit::local::spawn(function);
   }
-  static void yield() { sennit::local::this_fiber::yield(); }
+  static BENCH_INLINE void yield() { sennit::local::this_fiber::yield(); }
 };
 struct shared_kind {
   static constexpr bool shared = true;
@@ -48,7 +48,7 @@ struct shared_kind {
   static fiber spawn(Function function) {
     return sennit::spawn(function);
   }
-  static void yield() { sennit::this_fiber::yield(); }
+  static BENCH_INLINE void yield() { sennit::this_fiber::yield(); }
 };
 
 template <class Object, class... Arguments>

@@ -56,6 +56,7 @@
 #include <sys/types.h>
 
 #include "sennit/detail/arch/sanitized.h"
+#include "sennit/detail/capi/wait.h"
 #include "sennit/detail/capi/yield.h"
 #include "sennit/no_yield.h"
 #include "sennit/version.h"
@@ -488,6 +489,10 @@ int sennit_channel_become_sending(struct sennit_channel* channel, const void* el
 int sennit_channel_trysend(struct sennit_channel* channel, const void* element);
 /** Like sennit_channel_receive, but does not wait: -EAGAIN. Also outside of fibers. */
 int sennit_channel_tryreceive(struct sennit_channel* channel, void* element);
+#if !defined(SENNIT_YIELD_BY_CALL)
+#define sennit_channel_send(channel, element) sennit_channel_send_inline(channel, element)
+#define sennit_channel_receive(channel, element) sennit_channel_receive_inline(channel, element)
+#endif
 /** Ends all sends: those that wait return -EPIPE. Receivers get what is left. May be called again. */
 int sennit_channel_close(struct sennit_channel* channel);
 /** Returns the number of elements in the channel. */

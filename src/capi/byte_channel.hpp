@@ -12,6 +12,7 @@
 #include <string>  // for std::allocator, without the rest of <memory>
 
 #include "error.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/sync/select_case.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 
@@ -65,6 +66,40 @@ public:
       return -EPIPE;
     hold.pass_on();
     return result_of(waits_.wait(receivers_, to, {"channel receive", this}, deadline));
+  }
+  // Like send(element, never) and receive(to, never), up to the switch, which the caller makes if
+  // SENNIT_WAITS is returned. end_wait() is the rest. (See sennit/detail/capi/wait.h.)
+  int begin_send(const void* element, sennit_wait& wait) {
+    lock hold(waits_);
+    if (closed_)
+      return -EPIPE;
+    if (offer(element, hand_over{hold}))
+      return 0;
+    if (!begin_wait(hold, senders_, const_cast<void*>(element), "channel send", wait))
+      return send(element, detail::never);
+    return SENNIT_WAITS;
+  }
+  int begin_receive(void* to, sennit_wait& wait) {
+    lock hold(waits_);
+    if (take(to, hand_over{hold}))
+      return 0;
+    if (closed_)
+      return -EPIPE;
+    if (!begin_wait(hold, receivers_, to, "channel receive", wait))
+      return receive(to, detail::never);
+    return SENNIT_WAITS;
+  }
+  static int end_wait(const sennit_wait& wait, std::uintptr_t word) {
+    if constexpr (is_shared) {
+      detail::parallel_worker& here = detail::finish_switch();
+      here.ready.current->word = 0;
+      *here.error_number = wait.error;
+      if (here.unwinding) [[unlikely]]
+        word = detail::throw_if_shutting_down(here, word);
+      return result_of(word);
+    } else {
+      return result_of(detail::park_ended(wait.error, word));
+    }
   }
   int try_send(const void* element) {
     lock hold(waits_);
@@ -156,6 +191,77 @@ private:
       lists::wake(who);
     }
   };
+
+  // What a scheduler step does for a waiter that has left its stack: it may be served at once.
+  struct enter_list {
+    bool operator()(fiber& self) const noexcept {
+      byte_channel& to = *channel;
+      self.word = word;
+      detail::list_push_back(*list, self);
+      to.waits_.unlock();
+      return true;
+    }
+    byte_channel* channel;
+    detail::waiter_list* list;
+    std::uintptr_t word;
+  };
+  struct wait_place {
+    bool leave(waiter& me) const noexcept { return channel->leave(me); }
+    byte_channel* channel;
+  };
+  struct filing {
+    enter_list file;  // first: the step's argument
+    detail::place_site<wait_place> site;
+  };
+
+  // With the lock held. Returns false, without the lock, if the caller must wait in another way.
+  bool begin_wait(lock& hold, detail::waiter_list& list, void* element, const char* reason,
+                  sennit_wait& wait) noexcept(false) {
+    const detail::wait_reason why(reason, this);
+    wait.step = nullptr;
+    if constexpr (is_shared) {
+      detail::parallel_worker* const w = detail::can_enqueue_directly(detail::never);
+      if (w == nullptr || !detail::direct_entry) {
+        hold.release();
+        return false;
+      }
+      hold.pass_on();
+      static_assert(sizeof(filing) <= sizeof wait.room && alignof(filing) <= alignof(std::uintptr_t));
+      auto& made = *::new (static_cast<void*>(wait.room)) filing{
+          {this, &list, reinterpret_cast<std::uintptr_t>(element)}, {why, wait_place{this}}};
+      fiber& self = *w->ready.current;
+      sennit_should_hold_no_lock("waits", reason);
+      detail::stack_should_be_whole(self);
+      wait.error = *w->error_number;
+      self.site = &made.site;
+      self.flags.status = detail::fiber_status::parked;
+      detail::count_site();
+      wait.step = detail::parallel_dispatch_block<const enter_list>;
+      wait.stack = w->stack;
+      return true;
+    } else {
+      hold.release();
+      detail::worker& w = detail::running_worker();
+      fiber& self = *w.ready.current;
+      if (!detail::direct_entry || self.flags.stoppable)
+        return false;
+      self.word = reinterpret_cast<std::uintptr_t>(element);
+      detail::list_push_back(list, self);
+      wait.error = detail::park_begins(w, reason);
+      const sennit_decision to = detail::prepare_block(w, detail::fiber_status::waiting, why);
+      wait.target = to.target;
+      wait.value = to.value;
+      wait.self = &self.context;
+      if (to.target == nullptr) {
+        // The step's argument is the worker, in place of the room.
+        wait.step = [](sennit_context left, void*) {
+          return detail::sennit_dispatch_park(left, detail::this_worker());
+        };
+        wait.stack = w.stack;
+      }
+      return true;
+    }
+  }
 
   static std::byte* allocate(std::size_t size, std::size_t capacity) {
     if (capacity == 0)

@@ -48,7 +48,7 @@ struct byte_request {
   static void handed(Record& record, Incoming& into) noexcept {
     auto& call = static_cast<typename byte_port<Policy>::record&>(record);
     auto& taken = static_cast<typename byte_port<Policy>::call&>(into);
-    std::memcpy(taken.request(), call.request, taken.port->request_size());
+    copy_element(taken.request(), call.request, taken.port->request_size());
   }
   template <class Record>
   static void answered(Record& record) noexcept {
@@ -121,7 +121,9 @@ public:
   std::size_t reply_size() const noexcept { return reply_size_; }
   std::size_t most_size() const noexcept { return request_size_ > reply_size_ ? request_size_ : reply_size_; }
 
-  int ask(const void* request, void* reply, detail::time_point deadline) {
+  // The functions that wait are inlined into those that C calls: each return after a switch costs as much as
+  // the switch.
+  SENNIT_INLINE int ask(const void* request, void* reply, detail::time_point deadline) {
     record mine(*this, request, reply);
     this->transact(mine, deadline);
     return mine.result();
@@ -154,7 +156,7 @@ public:
   }
 
   // Null: the port is closed, or the deadline has passed.
-  call* receive(detail::time_point deadline) {
+  SENNIT_INLINE call* receive(detail::time_point deadline) {
     struct keeping {
       ~keeping() {
         if (mine != nullptr)
@@ -167,7 +169,7 @@ public:
     return *taken.mine ? std::exchange(taken.mine, nullptr) : nullptr;
   }
   // The call is answered, and is the next one; or it is kept. Returns false: the port is closed.
-  bool reply_and_receive(call& served, const void* reply) {
+  SENNIT_INLINE bool reply_and_receive(call& served, const void* reply) {
     struct keeping {
       ~keeping() {
         if (!done)
@@ -187,7 +189,7 @@ public:
   }
 
   template <class Handler>
-  void serve(Handler handler) {
+  SENNIT_INLINE void serve(Handler handler) {
     typename calls::service here(*this, detail::any_size);
     call* next = receive(detail::never);
     while (next != nullptr) {

@@ -32,7 +32,8 @@ int sennit_channel_destroy(sennit_channel* channel) {
   return 0;
 }
 
-int sennit_channel_send(sennit_channel* channel, const void* element) {
+// Their names are also macros, for the inline switch.
+int(sennit_channel_send)(sennit_channel* channel, const void* element) {
   return sennit_channel_send_until(channel, element, SENNIT_NEVER);
 }
 
@@ -45,7 +46,7 @@ int sennit_channel_send_until(sennit_channel* channel, const void* element, int6
   return channel->channel.local().send(element, time_of(deadline));
 }
 
-int sennit_channel_receive(sennit_channel* channel, void* element) {
+int(sennit_channel_receive)(sennit_channel* channel, void* element) {
   return sennit_channel_receive_until(channel, element, SENNIT_NEVER);
 }
 
@@ -56,6 +57,42 @@ int sennit_channel_receive_until(sennit_channel* channel, void* element, int64_t
     return channel->channel.shared().receive(element, time_of(deadline));
   const user here(channel->users);
   return channel->channel.local().receive(element, time_of(deadline));
+}
+
+namespace {
+
+// Calls begin(channel); a wait of a local channel counts as a user until its end.
+template <class Begin>
+int begin_wait(sennit_channel& channel, sennit_wait& wait, Begin begin) {
+  wait.object = channel.channel.is_shared() ? nullptr : &channel;
+  if (channel.channel.is_shared())
+    return begin(channel.channel.shared());
+  const user here(channel.users);
+  const int result = begin(channel.channel.local());
+  if (result == SENNIT_WAITS)
+    ++channel.users;
+  return result;
+}
+
+}  // namespace
+
+int sennit_channel_begin_send(sennit_channel* channel, const void* element, sennit_wait* wait) {
+  if (channel == nullptr || element == nullptr || !channel->channel.may_wait())
+    return -EINVAL;
+  return begin_wait(*channel, *wait, [&](auto& one) { return one.begin_send(element, *wait); });
+}
+
+int sennit_channel_begin_receive(sennit_channel* channel, void* element, sennit_wait* wait) {
+  if (channel == nullptr || element == nullptr || !channel->channel.may_wait())
+    return -EINVAL;
+  return begin_wait(*channel, *wait, [&](auto& one) { return one.begin_receive(element, *wait); });
+}
+
+int sennit_channel_end_wait(sennit_wait* wait, uintptr_t word) {
+  if (wait->object == nullptr)
+    return sennit_channel::shared_one::end_wait(*wait, word);
+  --wait->object->users;
+  return sennit_channel::local_one::end_wait(*wait, word);
 }
 
 int sennit_channel_trysend(sennit_channel* channel, const void* element) {

@@ -30,7 +30,7 @@ inline ssize_t count_of(std::size_t count, const std::error_code& error) noexcep
 // Calls `function`, which returns a result for C. An exception becomes an error result, except forced unwind
 // and a thread's cancellation, which propagate.
 template <class Function>
-auto guarded(Function&& function) -> decltype(function()) {
+SENNIT_INLINE auto guarded(Function&& function) -> decltype(function()) {
   try {
     return function();
   } catch (const detail::forced_unwind&) {

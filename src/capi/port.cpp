@@ -57,8 +57,8 @@ namespace {
 
 // Calls use(port) for a caller that may wait, and that counts as a user of a local one.
 template <class Use>
-int with_waiting(sennit_port& port, Use use) {
-  return guarded([&]() -> int {
+SENNIT_INLINE int with_waiting(sennit_port& port, Use use) {
+  return guarded([&]() __attribute__((always_inline)) -> int {
     if (port.port.is_shared())
       return use(port.port.shared());
     const user here(port.users);
@@ -85,7 +85,7 @@ int with_call(sennit_call& received, Use use) {
 int sennit_port_call(sennit_port* port, const void* request, void* reply, int64_t deadline) {
   if (port == nullptr || !port->port.may_wait())
     return -EINVAL;
-  return with_waiting(*port, [&](auto& one) {
+  return with_waiting(*port, [&](auto& one) __attribute__((always_inline)) {
     if (!may_lack(request, one.request_size()) || !may_lack(reply, one.reply_size()))
       return -EINVAL;
     return one.ask(request, reply, time_of(deadline));
@@ -95,7 +95,7 @@ int sennit_port_call(sennit_port* port, const void* request, void* reply, int64_
 int sennit_port_receive(sennit_port* port, sennit_call** result, int64_t deadline) {
   if (port == nullptr || result == nullptr || !port->port.may_wait())
     return -EINVAL;
-  return with_waiting(*port, [&](auto& one) {
+  return with_waiting(*port, [&](auto& one) __attribute__((always_inline)) {
     auto* const received = one.receive(time_of(deadline));
     if (received == nullptr)
       return one.closed() ? -EPIPE : -ETIMEDOUT;
@@ -107,7 +107,7 @@ int sennit_port_receive(sennit_port* port, sennit_call** result, int64_t deadlin
 int sennit_port_serve(sennit_port* port, sennit_port_handler handler, void* argument) {
   if (port == nullptr || handler == nullptr || !port->port.may_wait())
     return -EINVAL;
-  return with_waiting(*port, [&](auto& one) {
+  return with_waiting(*port, [&](auto& one) __attribute__((always_inline)) {
     one.serve([&](const void* request, void* reply) {
       const int code = guarded([&] { return handler(argument, request, reply); });
       return code <= 0 ? code : -code;
