@@ -91,22 +91,23 @@ std::optional<std::uint64_t> distances::most_in(const blocks& cycle) const {
     else
       others.push_back(block);
   }
-  const std::optional<std::uint64_t> between = most_among(others);
+  const std::optional<std::uint64_t> between = most_among(others, false);
   if (!between)
     return std::nullopt;
   return llvm::SaturatingAdd(llvm::SaturatingMultiply(visits, largest),
                              llvm::SaturatingMultiply(visits + 1, *between));
 }
 
-std::optional<std::uint64_t> distances::most_among(const blocks& any) const {
+std::optional<std::uint64_t> distances::most_among(const blocks& any, bool to_check) const {
   llvm::DenseMap<const MachineBasicBlock*, std::uint64_t> from;  // to wherever a way ends
   std::uint64_t most = 0;
   for (const blocks& part : components(any)) {
     std::uint64_t behind = 0;
     for (const MachineBasicBlock* block : part)
       for (const MachineBasicBlock* next : block->successors())
-        behind = std::max(
-            behind, known_.find(next)->second.checked ? known_.find(next)->second.cost : from.lookup(next));
+        behind = std::max(behind, !known_.find(next)->second.checked ? from.lookup(next)
+                                  : to_check                         ? known_.find(next)->second.cost
+                                                                     : 0);
     std::uint64_t here = known_.find(part.front())->second.cost;
     if (is_cycle(part)) {
       const std::optional<std::uint64_t> all = most_in(part);
@@ -130,7 +131,7 @@ std::optional<std::uint64_t> distances::most() const {
       most = std::max(most, here.cost);
     else
       others.push_back(&block);
-  const std::optional<std::uint64_t> between = most_among(others);
+  const std::optional<std::uint64_t> between = most_among(others, true);
   return between ? std::optional(std::max(most, *between)) : std::nullopt;
 }
 

@@ -52,13 +52,14 @@ public:
   // there is.
   std::optional<std::uint64_t> most_in(const blocks& cycle) const;
 
-  // Like most(), for each path through these blocks, and to the check that a block behind them ends with.
-  std::optional<std::uint64_t> most_among(const blocks& any) const;
-
   // The most from any check, or the function's entry, to the next, or the function's end.
   std::optional<std::uint64_t> most() const;
 
 private:
+  // For each path through these blocks, and to the check that a block behind them ends with, if that is
+  // wanted.
+  std::optional<std::uint64_t> most_among(const blocks& any, bool to_check) const;
+
   struct known {
     std::uint64_t cost = 0;
     bool long_one = false;

@@ -73,7 +73,12 @@ class Distances(unittest.TestCase):
         program = tool.Program([function("f", part([1], 1, checked=True), part([2, "g", 3])),
                                 function("g", part([4, "f", 5]))])
         self.assertEqual([each.recursive for each in program.functions], [True, True])
-        self.assertGreaterEqual(program.functions[0].longest()[0], 2 + 4 + 1)
+        # Each has a check only by f: to that of an inner f, and from that through the ends of f, of g and of f again.
+        f, g = program.functions
+        self.assertEqual((f.enter[0], f.between[0]), (1, 2 + 4 + 1))
+        self.assertEqual((g.enter[0], g.through[0]), (4 + 1, tool.NEVER))
+        # One further level is counted.
+        self.assertEqual((f.leave[0], g.leave[0]), (5 + 3, 3 + 5))
 
     def test_a_cycle_that_nothing_bounds_is_named(self):
         self.assertEqual([each.unbounded for each in
