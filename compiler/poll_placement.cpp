@@ -23,6 +23,7 @@
 #include "diagnose.hpp"
 #include "distance.hpp"
 #include "legal_places.hpp"
+#include "long_paths.hpp"
 #include "no_yield.hpp"
 #include "polls_options.hpp"
 #include "recursion.hpp"
@@ -47,6 +48,20 @@ constexpr int apart = 1 << 8;  // ranks
 constexpr int on_the_stack = 1 << 16;
 constexpr int no_place = 1 << 20;
 
+// Between checks. A cycle that has none may take half of a time, so that there is room for the code around
+// it.
+struct path_limit {
+  measure of;
+  std::uint64_t most, most_in_cycle;
+};
+
+path_limit limit_of_paths() {
+  if (const std::optional<std::uint64_t> cycles = most_cycles_without_check())
+    return {measure::cycles, *cycles, *cycles / 2};
+  return {measure::instructions, most_without_check(),
+          most_without_check() / (polls_scope == scope::needed ? 2 : 1)};
+}
+
 blocks without(blocks all, MachineBasicBlock* but) {
   std::erase(all, but);
   return all;
@@ -63,7 +78,8 @@ public:
         labels_(function),
         no_yield_(function),
         reserved_(function),
-        distances_(function),
+        limit_(limit_of_paths()),
+        distances_(function, limit_.of),
         analyses_(analyses),
         code_(code) {}
 
@@ -77,6 +93,8 @@ private:
   void diagnose_without_place(const blocks& loop) const;
   void remark_short(const blocks& loop);
   void remark_check(MachineBasicBlock& block, const gap& place);
+  void shorten(long_paths& paths);
+  void remove_unneeded(long_paths& paths, const checks& before_calls);
   void align_strips();
   MachineBasicBlock* entry_of(const blocks& cycle) const;
   std::uint64_t frequency_of(const MachineBasicBlock& block) const {
@@ -92,13 +110,14 @@ private:
   const call_labels labels_;
   const no_yield_depth no_yield_;
   const reservations reserved_;
+  const path_limit limit_;
   const distances distances_;
   const placement_analyses analyses_;
   poll_code& code_;
   blocks all_;
   llvm::DenseMap<MachineBasicBlock*, unsigned> order_;
   llvm::DenseMap<MachineBasicBlock*, std::optional<gap>> places_;
-  llvm::DenseMap<MachineBasicBlock*, gap> chosen_;
+  checks chosen_;
 };
 
 std::optional<gap> function_polls::best_in(MachineBasicBlock& block, placement by, bool before_calls) {
@@ -230,7 +249,7 @@ blocks function_polls::without_checked(const blocks& all, const MachineBasicBloc
 bool function_polls::needs_none(const blocks& any) const {
   return llvm::all_of(cycles_among(any), [&](const blocks& cycle) {
     const std::optional<std::uint64_t> most = distances_.most_in(cycle);
-    return most && *most <= most_without_check();
+    return most && *most <= limit_.most_in_cycle;
   });
 }
 
@@ -241,7 +260,8 @@ void function_polls::remark_short(const blocks& loop) {
     return llvm::MachineOptimizationRemarkAnalysis(DEBUG_TYPE, "NoCheck", entry.findDebugLoc(entry.begin()),
                                                    &entry)
            << "the loop has no check: it executes at most "
-           << llvm::ore::NV("Instructions", *distances_.most_in(loop)) << " instructions";
+           << llvm::ore::NV("Most", *distances_.most_in(loop))
+           << (limit_.of == measure::cycles ? " cycles" : " instructions");
   });
 }
 
@@ -312,6 +332,58 @@ void function_polls::diagnose_without_place(const blocks& loop) const {
            "a loop has no place for a check: in all of it something is live that no stub saves");
 }
 
+// ---- Paths.
+
+// Puts checks on paths that are too long: where they are executed rarely and save little, in the second half
+// of what is allowed.
+void function_polls::shorten(long_paths& paths) {
+  while (const std::optional<long_paths::path> path = paths.first(chosen_)) {
+    using worth = std::tuple<bool, std::uint64_t, int, std::uint64_t>;  // the least is taken
+    std::optional<std::pair<worth, MachineBasicBlock*>> best;
+    for (const auto& [block, before] : path->points) {
+      const std::optional<gap>& place = place_in(*block);
+      if (!place || chosen_.contains(block))
+        continue;
+      const std::uint64_t here = llvm::SaturatingAdd(before, paths.up_to(*block, place->at));
+      if (here > limit_.most)
+        continue;
+      const bool early = here < limit_.most / 2;
+      const std::pair each{early ? worth{true, limit_.most - here, 0, 0}
+                                 : worth{false, frequency_of(*block), place->rank, limit_.most - here},
+                           block};
+      if (!best || each.first < best->first)
+        best = each;
+    }
+    if (!best) {
+      if (no_yield_.at_begin(*path->end) == 0)
+        diagnose(*path->end, llvm::DS_Warning,
+                 "a path longer than -sennit-polls-limit-ns has no place for a check");
+      paths.give_up(*path->end);
+      continue;
+    }
+    chosen_.try_emplace(best->second, *place_in(*best->second));
+  }
+}
+
+// From each block: first from those that are executed the most often.
+void function_polls::remove_unneeded(long_paths& paths, const checks& before_calls) {
+  blocks candidates;
+  for (MachineBasicBlock* each : all_)
+    if (chosen_.contains(each) && !before_calls.contains(each))
+      candidates.push_back(each);
+  llvm::sort(candidates, [&](MachineBasicBlock* one, MachineBasicBlock* other) {
+    return std::tuple(frequency_of(*other), order_.lookup(one)) <
+           std::tuple(frequency_of(*one), order_.lookup(other));
+  });
+  const bool has_bound = needs_none(without_checked(all_)) && !paths.first(chosen_);
+  for (MachineBasicBlock* each : candidates) {
+    const gap place = chosen_.find(each)->second;
+    chosen_.erase(each);
+    if (!has_bound || !needs_none(without_checked(all_)) || paths.first(chosen_))
+      chosen_.try_emplace(each, place);
+  }
+}
+
 // Aligns a strip with inner loops as LLVM aligns loops, even if its rounds fall into its first block: LLVM
 // aligns only the block that is laid out first. A strip's end is in a register, and a compare with that is
 // shorter than with a constant, so branches lie elsewhere than without strips. On Zen 5 they were at
@@ -339,12 +411,21 @@ bool function_polls::run() {
     all_.push_back(each);
   }
   choose_before_calls();
-  if (polls_scope == scope::each_block)
+  const checks before_calls = chosen_;
+  if (polls_scope != scope::cycles)
     for (MachineBasicBlock* each : all_)
       if (const std::optional<gap>& place = place_in(*each))
         chosen_.try_emplace(each, *place);
   for (const blocks& loop : cycles_among(all_))
     cover(loop);
+  if (limit_.of == measure::cycles || polls_scope == scope::needed) {
+    long_paths paths(function_, limit_.of, limit_.most);
+    if (limit_.of == measure::cycles)
+      shorten(paths);
+    if (polls_scope == scope::needed)
+      remove_unneeded(paths, before_calls);
+    paths.keep(chosen_);
+  }
   align_strips();
   // In code order, so that the result is the same each time.
   unsigned number = 0;

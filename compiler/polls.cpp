@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 
+#include "callees_first.hpp"
 #include "for_link.hpp"
 #include "machine_pass.hpp"
 #include "no_yield.hpp"
@@ -119,6 +120,8 @@ struct prepare_loops : llvm::PassInfoMixin<prepare_loops> {
     }
     if (polls_by_page())
       add_poll_page(module);
+    if (most_cycles_without_check() || polls_scope == scope::needed)
+      put_callees_first(module);
     if (!optimized || most_without_check() == 0)
       return llvm::PreservedAnalyses::none();
     llvm::FunctionPassManager passes;

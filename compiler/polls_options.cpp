@@ -16,7 +16,9 @@ link_option<scope> polls_scope(
     "sennit-polls-in", llvm::cl::init(scope::cycles), llvm::cl::desc("What gets a check"),
     llvm::cl::values(clEnumValN(scope::cycles, "cycles", "loops, and calls that may come back"),
                      clEnumValN(scope::each_block, "blocks",
-                                "each block, as Jaaskelainen 2008, to compare with")));
+                                "each block, as Jaaskelainen 2008, to compare with"),
+                     clEnumValN(scope::needed, "needed",
+                                "each block, without those that the limit does not need, to compare with")));
 
 link_option<bool> polls_are_verified(
     "sennit-polls-verify",

@@ -13,7 +13,7 @@ namespace sennit::compiler {
 // -sennit-polls-placement: where in a loop its check is.
 enum class placement : std::uint8_t { min, max, begin, ends };
 // -sennit-polls-in: which blocks get a check.
-enum class scope : std::uint8_t { cycles, each_block };
+enum class scope : std::uint8_t { cycles, each_block, needed };
 
 extern llvm::cl::opt<bool> polls_are_wanted;
 extern link_option<placement> polls_placement;

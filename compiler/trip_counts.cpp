@@ -28,6 +28,14 @@ link_option<unsigned> limit(
     "sennit-polls-limit", llvm::cl::init(8192),
     llvm::cl::desc("How many machine instructions a loop may have without a check, in all its rounds"));
 
+link_option<unsigned> limit_ns(
+    "sennit-polls-limit-ns", llvm::cl::init(0),
+    llvm::cl::desc("How long a function may run without a check, by the scheduling model; instead of "
+                   "-sennit-polls-limit"));
+link_option<unsigned> mhz("sennit-polls-mhz", llvm::cl::init(1000),
+                          llvm::cl::desc("Clock of the processor, for -sennit-polls-limit-ns"));
+constexpr std::uint64_t most_cycles = 4;  // of an instruction, on average: they take two to three
+
 constexpr llvm::StringLiteral before = "# sennit: before loop ";
 constexpr llvm::StringLiteral round = "# sennit: round of loop ";
 constexpr llvm::StringLiteral of = " of ";
@@ -64,7 +72,14 @@ bool is_mark(const llvm::MachineInstr& instruction) {
 }  // namespace
 
 std::uint64_t most_without_check() {
-  return limit;
+  const std::optional<std::uint64_t> cycles = most_cycles_without_check();
+  return cycles ? *cycles / most_cycles : limit;
+}
+
+std::optional<std::uint64_t> most_cycles_without_check() {
+  if (limit_ns == 0)
+    return std::nullopt;
+  return std::uint64_t{limit_ns} * mhz / 1000;
 }
 
 bool calls_something(const llvm::BasicBlock& block) {

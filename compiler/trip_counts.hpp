@@ -22,6 +22,7 @@
 #include <llvm/IR/PassManager.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace llvm {
 class Loop;
@@ -32,8 +33,11 @@ class TargetTransformInfo;
 namespace sennit::compiler {
 
 // The option -sennit-polls-limit: so many machine instructions may a loop have without a check, in all its
-// rounds.
+// rounds. With -sennit-polls-limit-ns it is an estimate on the safe side.
 std::uint64_t most_without_check();
+
+// The cycles between checks that -sennit-polls-limit-ns allows; none: there is no such limit.
+std::optional<std::uint64_t> most_cycles_without_check();
 
 class mark_trip_counts : public llvm::PassInfoMixin<mark_trip_counts> {
 public:
