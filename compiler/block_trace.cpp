@@ -10,6 +10,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/JSON.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <string>
 
