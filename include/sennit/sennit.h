@@ -56,6 +56,7 @@
 #include <sys/types.h>
 
 #include "sennit/detail/arch/sanitized.h"
+#include "sennit/detail/capi/mutex.h"
 #include "sennit/detail/capi/wait.h"
 #include "sennit/detail/capi/yield.h"
 #include "sennit/no_yield.h"
@@ -359,7 +360,8 @@ size_t sennit_stack_high_water(void);
  *
  * The functions are the same for both. -EINVAL: a fiber of a parallel runtime uses a local object, or a
  * function that waits for it is called outside of fibers. Two threads that use one local object outside of
- * fibers are not detected.
+ * fibers are not detected. Nor is a fiber of a parallel runtime that locks or unlocks a local mutex without
+ * waiters, in code that is compiled with NDEBUG.
  *
  * A shared object may be destroyed when all that waited for it have been served. -EBUSY tells of local
  * objects only, except that no mutex is destroyed while it is locked.
@@ -393,6 +395,10 @@ int sennit_mutex_become_locking(struct sennit_mutex* mutex, sennit_result_functi
  * ready. -EINVAL: it is not locked.
  */
 int sennit_mutex_unlock(struct sennit_mutex* mutex);
+#if !defined(SENNIT_YIELD_BY_CALL)
+#define sennit_mutex_lock(mutex) sennit_mutex_lock_inline(mutex)
+#define sennit_mutex_unlock(mutex) sennit_mutex_unlock_inline(mutex)
+#endif
 
 /* ---- Condition. No spurious wake-ups, but another fiber may come first: test in a loop. ---- */
 

@@ -1,7 +1,9 @@
 // Mutexes, conditions and semaphores.
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
-#include <optional>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "become.hpp"
@@ -27,12 +29,23 @@ struct mutex_access {
   static bool is_locked(Mutex& mutex) noexcept {
     return (mutex.queue_.peek() & Mutex::word::locked) != 0;
   }
+  // The word of the inline lock (sennit/detail/capi/mutex.h): it lies before the list of waiters.
+  template <class Mutex>
+  static std::uintptr_t* word_of(Mutex& mutex) noexcept {
+    using waiters = std::conditional_t<Mutex::policy::is_shared, low_lock_waiters, marked_waiters>;
+    static_assert(std::is_standard_layout_v<waiters> &&
+                  sizeof(waiters) == sizeof(std::uintptr_t) + sizeof(waiter_list));
+    return reinterpret_cast<std::uintptr_t*>(&mutex.queue_.waiters().list()) - 1;
+  }
 };
 
 }  // namespace sennit::inline v0_1::detail
 
 struct sennit_mutex {
-  explicit sennit_mutex(bool shared) : mutex(shared) {}
+  explicit sennit_mutex(bool shared) : front{nullptr, shared}, mutex(shared) {
+    front.word = mutex.with([](auto& one) { return detail::mutex_access::word_of(one); });
+  }
+  sennit_mutex_front front;
   capi::kinds<local::mutex, sennit::mutex> mutex;
   std::size_t users = 0;  // of a local one
 
@@ -62,7 +75,8 @@ int sennit_mutex_destroy(sennit_mutex* mutex) {
   return 0;
 }
 
-int sennit_mutex_lock(sennit_mutex* mutex) {
+// The names of two functions are also macros, for the inline lock.
+int(sennit_mutex_lock)(sennit_mutex* mutex) {
   if (mutex == nullptr || !mutex->mutex.may_use())
     return -EINVAL;
   if (mutex->try_lock())
@@ -95,7 +109,7 @@ int sennit_mutex_become_locking(sennit_mutex* mutex, sennit_result_function func
   });
 }
 
-int sennit_mutex_unlock(sennit_mutex* mutex) {
+int(sennit_mutex_unlock)(sennit_mutex* mutex) {
   if (mutex == nullptr || !mutex->mutex.may_use() || !mutex->locked())
     return -EINVAL;
   mutex->unlock();

@@ -80,6 +80,27 @@ TEST(C, YieldFromCpp) {
   EXPECT_EQ(sennit_self_yield(), -EINVAL);
 }
 
+TEST(C, TheInlineLockKnowsTheWordOfAMutex) {
+  for (const bool shared : {false, true}) {
+    sennit_mutex* mutex = nullptr;
+    ASSERT_EQ((shared ? sennit_mutex_create_shared : sennit_mutex_create)(&mutex), 0);
+    const auto& front = *reinterpret_cast<const sennit_mutex_front*>(mutex);
+    EXPECT_EQ(front.shared, shared);
+    EXPECT_NE(*front.word, 0u) << "the first lock decides whether owners are recorded";
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ((sennit_mutex_lock)(mutex), 0);
+      EXPECT_EQ(*front.word, shared ? SENNIT_SHARED_LOCKED : SENNIT_LOCAL_LOCKED);
+      EXPECT_EQ((sennit_mutex_unlock)(mutex), 0);
+      EXPECT_EQ(*front.word, 0u);
+    }
+    EXPECT_EQ(sennit_mutex_lock(mutex), 0);
+    EXPECT_EQ((sennit_mutex_trylock)(mutex), -EAGAIN);
+    EXPECT_EQ(sennit_mutex_unlock(mutex), 0);
+    EXPECT_EQ(sennit_mutex_unlock(mutex), -EINVAL);
+    EXPECT_EQ(sennit_mutex_destroy(mutex), 0);
+  }
+}
+
 TEST(C, ASecondDetachAndAMutexLockedTwiceEndTheProgram) {
   const auto outcome_of = [](sennit_function function) {
     return support::in_child([&] {
