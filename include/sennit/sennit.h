@@ -395,10 +395,6 @@ int sennit_mutex_become_locking(struct sennit_mutex* mutex, sennit_result_functi
  * ready. -EINVAL: it is not locked.
  */
 int sennit_mutex_unlock(struct sennit_mutex* mutex);
-#if !defined(SENNIT_YIELD_BY_CALL)
-#define sennit_mutex_lock(mutex) sennit_mutex_lock_inline(mutex)
-#define sennit_mutex_unlock(mutex) sennit_mutex_unlock_inline(mutex)
-#endif
 
 /* ---- Condition. No spurious wake-ups, but another fiber may come first: test in a loop. ---- */
 
@@ -495,10 +491,6 @@ int sennit_channel_become_sending(struct sennit_channel* channel, const void* el
 int sennit_channel_trysend(struct sennit_channel* channel, const void* element);
 /** Like sennit_channel_receive, but does not wait: -EAGAIN. Also outside of fibers. */
 int sennit_channel_tryreceive(struct sennit_channel* channel, void* element);
-#if !defined(SENNIT_YIELD_BY_CALL)
-#define sennit_channel_send(channel, element) sennit_channel_send_inline(channel, element)
-#define sennit_channel_receive(channel, element) sennit_channel_receive_inline(channel, element)
-#endif
 /** Ends all sends: those that wait return -EPIPE. Receivers get what is left. May be called again. */
 int sennit_channel_close(struct sennit_channel* channel);
 /** Returns the number of elements in the channel. */
@@ -932,5 +924,7 @@ int sennit_host_look_up(const char* host, char*** result, int64_t deadline);
 #ifdef __cplusplus
 }
 #endif
+
+#include "sennit/detail/capi/inline.h"
 
 #endif
