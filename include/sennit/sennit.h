@@ -368,8 +368,9 @@ size_t sennit_stack_high_water(void);
  *
  * The forms ..._become_... wait without a stack, as sennit_become: they do not return, and resume the fiber
  * in a function that gets the result. They wait until `deadline`. Only fibers of the object's kind may use
- * them. They return only if they fail, and then nothing has happened: -EINVAL, -ENOMEM. A state and a value
- * of together 16 bytes (24 if the value has at most 8) need no memory without a deadline. ---- */
+ * them. They return only if they fail, and then nothing has happened: -EINVAL, -ENOMEM. Without a deadline,
+ * a state of up to 16 bytes needs no memory, except beside a value of more than 8 bytes, and in waits for a
+ * condition, a call or a select. ---- */
 
 /* ---- Mutex. Not recursive. A local one is first come, first served. A shared one may be locked by a fiber
  * that comes while a waiter has been woken, but does not run yet. ---- */

@@ -218,6 +218,66 @@ TEST(CWithoutMemory, OperationsNeedNone) {
   EXPECT_EQ(capi_run(operates, nullptr), 0);
 }
 
+struct waited_for {
+  sennit_channel* channel = nullptr;
+  sennit_mutex* mutex = nullptr;
+  sennit_semaphore* semaphore = nullptr;
+  int ended = 0;
+};
+struct small_state {
+  waited_for* all;
+  void* more;
+};
+void count_result(void* kept, int result) {
+  EXPECT_EQ(result, 0);
+  ++static_cast<small_state*>(kept)->all->ended;
+}
+void count_value(void* kept, int result, void*) {
+  count_result(kept, result);
+}
+void receive_small(void* all) {
+  const small_state mine{static_cast<waited_for*>(all), nullptr};
+  memory_is_left = false;
+  sennit_channel_become_receiving(mine.all->channel, count_value, &mine, sizeof mine, SENNIT_NEVER);
+}
+void lock_small(void* all) {
+  const small_state mine{static_cast<waited_for*>(all), nullptr};
+  memory_is_left = false;
+  sennit_mutex_become_locking(mine.all->mutex, count_result, &mine, sizeof mine, SENNIT_NEVER);
+}
+void acquire_small(void* all) {
+  const small_state mine{static_cast<waited_for*>(all), nullptr};
+  memory_is_left = false;
+  sennit_semaphore_become_acquiring(mine.all->semaphore, count_result, &mine, sizeof mine, SENNIT_NEVER);
+}
+
+// As sennit.h says of states of up to 16 bytes.
+TEST(CWithoutMemory, SmallWaitsBegin) {
+  const auto waits = [](void*) {
+    waited_for all;
+    ASSERT_EQ(sennit_channel_create(&all.channel, 8, 1), 0);
+    ASSERT_EQ(sennit_mutex_create(&all.mutex), 0);
+    ASSERT_EQ(sennit_semaphore_create(&all.semaphore, 0), 0);
+    ASSERT_EQ(sennit_mutex_lock(all.mutex), 0);
+    for (const sennit_function function : {receive_small, lock_small, acquire_small}) {
+      ASSERT_EQ(sennit_fiber_spawn(nullptr, function, &all, nullptr), 0);
+      sennit_self_yield();
+      memory_is_left = true;
+    }
+    const std::uint64_t element = 1;
+    EXPECT_EQ(sennit_channel_send(all.channel, &element), 0);
+    EXPECT_EQ(sennit_mutex_unlock(all.mutex), 0);
+    EXPECT_EQ(sennit_semaphore_release(all.semaphore, 1), 0);
+    sennit_self_yield();
+    EXPECT_EQ(all.ended, 3);
+    EXPECT_EQ(sennit_mutex_unlock(all.mutex), 0);
+    EXPECT_EQ(sennit_channel_destroy(all.channel), 0);
+    EXPECT_EQ(sennit_mutex_destroy(all.mutex), 0);
+    EXPECT_EQ(sennit_semaphore_destroy(all.semaphore), 0);
+  };
+  EXPECT_EQ(capi_run(waits, nullptr), 0);
+}
+
 }  // namespace
 
 #endif
