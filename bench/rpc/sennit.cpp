@@ -44,7 +44,7 @@ struct stackless_client {
       return {};
     return sennit::become(
         self->port->calling(--self->calls),
-        [](stackless_client* me, typename Port::answer answer) {
+        [](stackless_client* me, typename Port::answer&& answer) {
           me->sum += answer.get() - me->calls;
           return ask(me);
         },
@@ -53,13 +53,13 @@ struct stackless_client {
 };
 
 template <class Port>
-sennit::continuation answer(Port* port, typename Port::incoming next) {
+sennit::continuation answer(Port* port, typename Port::incoming&& next) {
   if (!next)
     return {};
   next.reply(*next + 1);
   return sennit::become(
       port->receiving(),
-      [](Port* at, typename Port::incoming request) { return answer(at, std::move(request)); }, port);
+      [](Port* at, typename Port::incoming&& request) { return answer(at, std::move(request)); }, port);
 }
 
 template <class Kind, class Port>
@@ -77,7 +77,7 @@ void measure(bench::program& program, const std::string& prefix) {
       [](port& at) {
         return Kind::spawn(sennit::become(
             at.receiving(),
-            [](port* to, typename port::incoming request) { return answer(to, std::move(request)); }, &at));
+            [](port* to, typename port::incoming&& request) { return answer(to, std::move(request)); }, &at));
       },
       [](std::size_t, stackless_client<port>& each) {
         return Kind::spawn(

@@ -61,13 +61,13 @@ void measure_parts(bench::program& program) {
   measure_part(program, "handoff",
                [](inner::fiber& self, coroutine_frame& frame, continuation& next, count_type&) {
                  inner::stack_detach(self, next);
-                 inner::stack_attach(self, frame);
+                 inner::stack_attach(self, frame, nullptr);
                });
   measure_part(program, "leave",
                [](inner::fiber& self, coroutine_frame& frame, continuation&, count_type& calls) {
                  continuation made = sennit::become(sennit::this_fiber::yielding(), counted, &calls);
                  inner::stack_detach(self, made);
-                 inner::stack_attach(self, frame);
+                 inner::stack_attach(self, frame, nullptr);
                });
   measure_part(program, "call",
                [](inner::fiber& self, coroutine_frame& frame, continuation& next, count_type& calls) {

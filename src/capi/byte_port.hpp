@@ -221,7 +221,7 @@ public:
     bool file(detail::fiber& f, detail::waiter& me, void* value, int& result) noexcept {
       Policy::prepare(f, reason);
       auto& mine = *::new (static_cast<void*>(place)) record(*port, value, value);
-      if (calls::file_call(mine, me, true))
+      if (calls::template file_call<true>(mine, me, f) != nullptr)
         return true;
       result = mine.result();
       return false;
@@ -246,7 +246,7 @@ public:
     }
     bool file(detail::fiber& f, detail::waiter& me, void*, int& result) noexcept {
       Policy::prepare(f, reason);
-      if (calls::file_receive(*mine_, me))
+      if (calls::file_receive(*mine_, me, f) != nullptr)
         return true;
       result = result_of(0);
       return false;

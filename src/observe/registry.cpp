@@ -54,6 +54,7 @@ constinit sennit_debug_table sennit_debug = {
             {"worker_now", offsetof(worker, now)},
             {"site_object", offsetof(wait_site, object)},
             {"code_object_at", offsetof(continuation_code, object_at)},
+            {"code_in_overflow", offsetof(continuation_code, in_overflow)},
             {"fiber_room", sizeof(fiber) - continuation_room},
             {"overflow_size", sizeof(continuation_overflow)},
             {"fiber_name_size", sizeof(fiber::name)},

@@ -208,7 +208,7 @@ sennit_decision sennit_dispatch_parallel_become(sennit_context self, void*) {
   if (w.unwinding && deliver_shutdown(f)) [[unlikely]]
     return enter(w, &f);
   f.flags.status = fiber_status::parked;
-  if (file_stackless(f, w.parks_at)) {
+  if (file_stackless(f, w.parks_at, nullptr) != nullptr) {
     if (counting)
       w.ring.owned() == 0 && !w.ring.next_slot_taken() ? count_nothing_ready() : count_poll_due();
     return parallel_next_quickly(w);
@@ -325,7 +325,7 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
     void* const from = stack_leave(f, frame, next);
     f.flags.status = fiber_status::parked;
     fiber* entered = &f;
-    const bool waits = file_stackless(f, w.parks_at, from);
+    const bool waits = file_stackless(f, w.parks_at, from) != nullptr;
     if (waits)
       entered = parallel_take_own(w);
     else
@@ -335,8 +335,10 @@ sennit_decision parallel_thread_block(coroutine_frame& frame, continuation& next
       suspend(w, sennit_dispatch_after_handoff, &frame, false);
     }
     w.ready.current = entered;
-    if (!may_have(w, *entered, frame))
+    if (!may_have(w, *entered, frame)) {
+      continuation_access::forget(next);
       return switch_context(w, frame, *entered);
+    }
     if (waits)
       count_handoff();
     if (!stack_handoff(frame, next))

@@ -79,17 +79,14 @@ void continuation_access::keep_overflow(continuation& made, const fiber& f) {
 }
 
 void continuation_access::make_overflow(continuation& made) {
-  if (made.overflow_ != nullptr)
-    return;
-  continuation_overflow* const overflow = continuation_overflow::make(continuation_room);
-  made.code_->move(made.room_, overflow->room());
-  made.overflow_ = overflow;
+  if (made.overflow_ == nullptr)
+    made.overflow_ = continuation_overflow::make(0);
 }
 
 void continuation_access::get(fiber& f, continuation& empty) noexcept {
   empty.overflow_ = f.overflow;
   empty.code_ = &continuation_of(f);
-  if (f.overflow == nullptr)
+  if (!empty.code_->in_overflow)
     empty.code_->move(f.room(), empty.room_);
 }
 
@@ -159,8 +156,9 @@ void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
   if ((f.flags.slow_path & is_of_scope) != 0)
     scope_wait_ends(f);
   continuation dropped;
+  const continuation_overflow* const overflow = f.overflow;
   continuation_access::get(f, dropped);
-  stack_attach(f, frame);
+  stack_attach(f, frame, overflow);
 }
 
 sennit_decision stack_for(worker& w, fiber& f) noexcept {

@@ -315,11 +315,14 @@ sennit_decision sennit_dispatch_become(sennit_context self, void* argument) {
   if (deliver_shutdown(w, f)) [[unlikely]] {
     f.flags.status = fiber_status::unwinding;
     w.ready.add(&f);
-  } else if (!file_stackless(f, w.parks_at)) {
+  } else if (fiber* const next = file_stackless(f, w.parks_at, nullptr); next == nullptr) {
     f.flags.status = fiber_status::notified;
     w.ready.add_woken(&f);
-  } else if (counting) {
-    w.ready.empty() ? count_nothing_ready() : count_poll_due();
+  } else {
+    if (next != &f)
+      unpark(*next);
+    if (counting)
+      w.ready.empty() ? count_nothing_ready() : count_poll_due();
   }
   return entering(w, *next_fiber(w));
 }
@@ -447,28 +450,46 @@ sennit_decision fiber_finish(worker& w, coroutine_frame& frame) noexcept {
   __builtin_unreachable();
 }
 
+bool file_new_stackless(fiber& f, std::uint64_t parked) noexcept {
+  f.since = parked;
+  fiber* const next = continuation_of(f).file(nullptr, f);
+  if (next != nullptr && next != &f)
+    unpark(*next);
+  return next != nullptr;
+}
+
 sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept {
   frame.round = thread_continue;
-  while (w.until_poll > 1 && is_of_usual_size(w, frame)) {
+  const bool shares = is_of_usual_size(w, frame);
+  while (shares && (w.until_poll > 1 || no_external_events(w))) {
     fiber& f = *w.ready.current;
     void* const from = stack_leave(f, frame, next);
     w.ready.remove_running();
     --w.until_poll;
-    const bool waits = file_stackless(f, w.parks_at, from);
-    if (!waits) {
+    fiber* const after = file_stackless(f, w.parks_at, from);
+    fiber* entered;
+    if (after == &f) {
+      entered = w.ready.next();
+    } else if (after != nullptr) [[likely]] {
+      mark_ready(*after, fiber_status::notified);
+      entered = w.ready.next_after_waking(*after);
+    } else {
       f.flags.status = fiber_status::notified;
       w.ready.add_woken(&f);
+      entered = w.ready.next();
     }
-    fiber* const entered = w.ready.next();
     if (entered == nullptr) {
       count_nothing_ready();
       suspend(w, sennit_dispatch_after_handoff, &frame, false);
     }
-    if (!may_have(w, *entered, frame))
+    if (!may_have(w, *entered, frame)) [[unlikely]] {
+      continuation_access::forget(next);
       return switch_context(w, frame, *entered);
-    if (waits)
+    }
+    if (after != nullptr)
       count_handoff();
-    if (!stack_handoff(frame, next))
+    const handed_off of{w, *entered};
+    if (!stack_handoff(frame, next, &of))
       return fiber_finish(w, frame);
   }
   round_ended(frame, next);

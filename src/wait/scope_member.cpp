@@ -122,7 +122,7 @@ continuation_code& scope_member::lead_to(continuation_code& real) noexcept {
 }
 
 // The fiber may be entered elsewhere before this returns. It then waits for the lock.
-bool scope_member::file(void* place, void* from, fiber& f) noexcept {
+fiber* scope_member::file(void* from, fiber& f) noexcept {
   leading_code& code = code_of(f);
   scope_member& self = *code.of;
   const lock_holder hold(self.lock_);
@@ -130,13 +130,16 @@ bool scope_member::file(void* place, void* from, fiber& f) noexcept {
     notice->watched = true;
     notice->ended = false;
   }
-  bool waits = code.real->file(place, from, f);
-  if (waits && is_requested(self.link_) && self.take_out()) {
+  fiber* const next = code.real->file(from, f);
+  self.waits_ = next != nullptr;
+  if (self.waits_ && is_requested(self.link_) && self.take_out()) {
     self.stopped_ = true;
-    waits = false;
+    self.waits_ = false;
+    if (next != &f)
+      unpark(*next);
+    return nullptr;
   }
-  self.waits_ = waits;
-  return waits;
+  return next;
 }
 
 bool scope_member::end_wait() noexcept {

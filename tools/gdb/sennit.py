@@ -211,8 +211,8 @@ class Process:
             at = word(site + known["code_object_at"])
             if at == known["no_object"]:
                 return ""
-            overflow = fiber.context
-            place = overflow + known["overflow_size"] if overflow else fiber.address + known["fiber_room"]
+            in_overflow = read(site + known["code_in_overflow"], 1)[0] != 0
+            place = fiber.context + known["overflow_size"] if in_overflow else fiber.address + known["fiber_room"]
             found = word(place + at - at % tags) + at % tags
         elif word(fiber.home + known["worker_shared"]):
             found = word(site + known["site_object"])

@@ -26,6 +26,14 @@
 //     // get() is called when the fiber has that stack. The result may be a reference into it.
 //     auto bring(fiber_status why) noexcept;
 //
+// It may also have this function. The other ends then do not slow down the usual one: with a call on its path
+// that returns, the compiler would save registers for all of them.
+//
+//     // On a stack, in its original place.
+//     bool has_usual_end() const noexcept;
+//
+// file() may also return what continuation_code::file() returns.
+//
 // A wait may be moved before file(), and after its end, any number of times. Moves must not throw. If it
 // still has to be taken out of somewhere before the move, it has this function, and does not fit a
 // descriptor:
@@ -61,6 +69,10 @@ template <class T>
 concept is_recognized = requires(T& wait, fiber& f) { wait.woken(f); };
 template <class T>
 concept brings_in_place = requires(T& wait, fiber_status why) { wait.bring(why).get(); };
+template <class T>
+concept knows_usual_end = requires(T& wait) {
+  { wait.has_usual_end() } -> std::same_as<bool>;
+};
 template <class T>
 concept may_wait_again = requires(T& wait) { wait.is_over(); };
 
@@ -153,24 +165,47 @@ struct blocked {
   }
 
   static blocked& at(void* place) noexcept { return *static_cast<blocked*>(place); }
+  static blocked& of(fiber& f) noexcept {
+    return at(sizeof(blocked) > continuation_room ? f.overflow->room() : f.room());
+  }
 
+  // Two copies of the rest. Most fibers have no overflow, and nothing in their copy calls the library.
   static continuation run(fiber& self, coroutine_frame& frame) {
+    if constexpr (sizeof(blocked) > continuation_room) {
+      return run_with(self.overflow, self, frame);
+    } else {
+      if (self.overflow != nullptr || !has_usual_end(self)) [[unlikely]]
+        return run_slowly(self, frame);
+      return run_with(nullptr, self, frame);
+    }
+  }
+  SENNIT_INLINE static bool has_usual_end(fiber& self) noexcept {
+    if constexpr (knows_usual_end<Wait>)
+      return of(self).wait.has_usual_end();
+    else
+      return true;
+  }
+  [[gnu::noinline]] static continuation run_slowly(fiber& self, coroutine_frame& frame) {
+    return run_with(self.overflow, self, frame);
+  }
+  SENNIT_INLINE static continuation run_with(continuation_overflow* overflow, fiber& self,
+                                             coroutine_frame& frame) {
     std::uintptr_t word = self.word;
     fiber_status why = self.flags.status;
-    blocked& kept = at(continuation_place(self));
+    blocked& kept = of(self);
     if constexpr (waits_in_place<Wait>)
       kept.wait.leave(self, word, why);
     State state(std::move(kept.state));
     Function function(std::move(kept.function));
     if constexpr (brings_in_place<Wait>) {
       auto brought = kept.wait.bring(why);
-      leave_place(self, frame, kept);
+      leave_place(self, frame, kept, overflow);
       return invoke_continuation(function, state, brought.get());
     } else {
       // What it has ended with, or an `again` to return.
       const auto end = [&]([[maybe_unused]] auto& again) {
         Wait ended(std::move(kept.wait));  // destroyed first: it may refer to what the state owns
-        leave_place(self, frame, kept);
+        leave_place(self, frame, kept, overflow);
         if constexpr (may_wait_again<Wait>)
           if (why == fiber_status::notified && !ended.is_over())
             if ((again = block_again(ended, function, state)))
@@ -205,19 +240,29 @@ struct blocked {
     return again;
   }
   // The continuation leaves its place: the fiber has a stack.
-  static void leave_place(fiber& self, coroutine_frame& frame, blocked& kept) noexcept {
-    continuation_overflow* const overflow = self.overflow;
+  SENNIT_INLINE static void leave_place(fiber& self, coroutine_frame& frame, blocked& kept,
+                                        continuation_overflow* overflow) noexcept {
     kept.~blocked();
-    stack_attach(self, frame);
+    stack_attach(self, frame, overflow);
     if (overflow != nullptr) [[unlikely]]
       continuation_overflow::destroy(overflow);
   }
   // Returns an empty continuation if there is no memory. Then the fiber waits with its stack.
   static continuation block_again(Wait& wait, Function& function, State& state) noexcept;
-  static bool file(void* place, void* from, fiber& f) noexcept {
-    if (from != nullptr)
-      move(from, place);
-    return at(place).wait.file(f);
+  static fiber* file(void* from, fiber& f) noexcept {
+    if constexpr (sizeof(blocked) <= continuation_room) {
+      if (from == nullptr) [[unlikely]]
+        return file_in_place(f);
+      move(from, f.room());
+    }
+    return file_moved(f);
+  }
+  [[gnu::noinline]] static fiber* file_in_place(fiber& f) noexcept { return file_moved(f); }
+  SENNIT_INLINE static fiber* file_moved(fiber& f) noexcept {
+    if constexpr (std::is_pointer_v<decltype(of(f).wait.file(f))>)
+      return of(f).wait.file(f);
+    else
+      return of(f).wait.file(f) ? &f : nullptr;
   }
   static constexpr auto woken() noexcept -> bool (*)(void*, fiber&) noexcept {
     if constexpr (is_recognized<Wait>)
@@ -225,8 +270,8 @@ struct blocked {
     else
       return nullptr;
   }
-  static bool withdraw(wait_site&, fiber& f) noexcept { return at(continuation_place(f)).wait.withdraw(f); }
-  static void move(void* from, void* to) noexcept {
+  static bool withdraw(wait_site&, fiber& f) noexcept { return of(f).wait.withdraw(f); }
+  static void move(void* __restrict from, void* __restrict to) noexcept {
     const switches_refused<has_nontrivial_move<State> || has_nontrivial_move<Function>, switch_in::state>
         meanwhile;
     ::new (to) blocked(std::move(at(from)));
@@ -243,8 +288,16 @@ struct blocked {
 
   SENNIT_PLACE_OF(wait_at, blocked, wait)
 
-  constinit inline static continuation_code code{
-      {Wait::reason, withdraw}, run, file, woken(), move, drop, entry, run, object_within<Wait>(wait_at())};
+  constinit inline static continuation_code code{{Wait::reason, withdraw},
+                                                 run,
+                                                 file,
+                                                 woken(),
+                                                 move,
+                                                 drop,
+                                                 entry,
+                                                 run,
+                                                 object_within<Wait>(wait_at()),
+                                                 sizeof(blocked) > continuation_room};
 };
 
 template <class Wait, class Function, class State>

@@ -228,17 +228,20 @@ private:
     SENNIT_OBJECT_AT(call_wait, record_)  // whose first member is the port's address
     call_wait(basic_port& at, Request&& request) noexcept
         : record_(at, wants_answer ? call_phase::asked : call_phase::sent, std::move(request)) {}
-    bool file(fiber& f) noexcept { return file(f, f); }
+    fiber* file(fiber& f) noexcept {
+      Policy::prepare(f, reason);
+      return calls::template file_call<wants_answer>(record_, f, f);
+    }
     bool file(fiber& f, waiter& me) noexcept {
       Policy::prepare(f, reason);
-      return calls::file_call(record_, me, wants_answer);
+      return calls::template file_call<wants_answer>(record_, me, f) != nullptr;
     }
+    bool has_usual_end() const noexcept { return record_.at.phase() == call_phase::replied; }
     bool leave(waiter& me) noexcept { return calls::leave_call(record_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
     auto bring(fiber_status why) noexcept {
-      calls* const lent =
-          calls::finish_call(record_, why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
-      brought made{answer(std::move(record_.at)), static_cast<basic_port*>(lent)};
+      calls::finish_call(record_, why);
+      brought made{answer(std::move(record_.at)), static_cast<basic_port*>(record_.port)};
       record_.at.go_to(call_phase::received);
       return made;
     }
@@ -247,10 +250,10 @@ private:
   private:
     struct brought {
       answer ended;
-      basic_port* lent;  // whose procedure is still to be run
+      basic_port* at;
       decltype(auto) get() {
-        if (lent != nullptr)
-          lent->run_lent(ended.state_);
+        if (ended.state_.phase() == call_phase::entered) [[unlikely]]
+          at->run_lent(ended.state_);
         if constexpr (wants_answer)
           return std::move(ended);
         else
@@ -265,11 +268,15 @@ private:
     static constexpr const char* reason = calls::receive_reason;
     SENNIT_OBJECT_AT(receive_wait, next_)  // next_ begins with the port's address
     receive_wait(basic_port& at, receive_options options) noexcept : next_(at.nothing_yet(options.largest)) {}
-    bool file(fiber& f) noexcept { return file(f, f); }
+    fiber* file(fiber& f) noexcept {
+      Policy::prepare(f, reason);
+      return calls::file_receive(next_, f, f);
+    }
     bool file(fiber& f, waiter& me) noexcept {
       Policy::prepare(f, reason);
-      return calls::file_receive(next_, me);
+      return calls::file_receive(next_, me, f) != nullptr;
     }
+    bool has_usual_end() const noexcept { return bool(next_); }
     bool leave(waiter& me) noexcept { return calls::leave_receive(next_, me); }
     bool withdraw(fiber& f) noexcept { return leave(f); }
     auto bring(fiber_status) noexcept { return brought{std::move(next_)}; }

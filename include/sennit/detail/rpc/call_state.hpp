@@ -2,9 +2,12 @@
 // reply. They share their memory, because this lies in the descriptor if the caller has no stack.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace sennit::inline v0_1::detail {
@@ -30,7 +33,13 @@ public:
   call_state(call_phase begins, Request&& request) noexcept : phase_(begins), request_(std::move(request)) {}
   // The source holds the same phase. What is left in it may only be destroyed.
   call_state(call_state&& other) noexcept : phase_(other.phase_) {
-    if (holds_request())
+    if constexpr (is_copied_as_bytes) {
+      if (phase_ == call_phase::failed) [[unlikely]]
+        ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(other.error_));
+      else  // whatever there is: a test would cost more
+        std::memcpy(static_cast<void*>(__builtin_addressof(request_)),
+                    static_cast<const void*>(__builtin_addressof(other.request_)), value_bytes);
+    } else if (holds_request())
       ::new (static_cast<void*>(__builtin_addressof(request_))) Request(std::move(other.request_));
     else if (phase_ == call_phase::replied)
       ::new (static_cast<void*>(__builtin_addressof(reply_))) Reply(std::move(other.reply_));
@@ -40,6 +49,7 @@ public:
   ~call_state() { destroy(); }
 
   call_phase phase() const noexcept { return phase_; }
+  bool holds_request() const noexcept { return phase_ <= call_phase::too_large; }
   bool has_ended() const noexcept { return phase_ >= call_phase::closed && phase_ != call_phase::taken; }
 
   Request& request() noexcept { return request_; }
@@ -49,6 +59,11 @@ public:
   // Destroys the contents.
   void go_to(call_phase next) noexcept {
     destroy();
+    phase_ = next;
+  }
+  // The request was moved from.
+  void request_moved(call_phase next) noexcept {
+    request_.~Request();
     phase_ = next;
   }
   // Keeps the request.
@@ -65,7 +80,12 @@ public:
   }
 
 private:
-  bool holds_request() const noexcept { return phase_ <= call_phase::too_large; }
+  static constexpr std::size_t value_bytes = sizeof(Request) > sizeof(Reply) ? sizeof(Request)
+                                                                             : sizeof(Reply);
+  static constexpr bool is_copied_as_bytes = std::is_trivially_copyable_v<Request> &&
+                                             std::is_trivially_copyable_v<Reply> &&
+                                             value_bytes <= sizeof(void*);
+
   // One of them at most. (gcc takes it that a destructor may change the phase, and would warn of the next.)
   void destroy() noexcept {
     if (phase_ == call_phase::failed) [[unlikely]]

@@ -84,7 +84,7 @@ public:
   bool file_receive(incoming& into, fiber& f, waiter& me) noexcept {
     Policy::prepare(f, receive_reason);
     is_received_by(f);
-    return calls::file_receive(into, me);
+    return calls::file_receive(into, me, f) != nullptr;
   }
 
 private:

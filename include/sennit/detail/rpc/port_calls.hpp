@@ -34,6 +34,7 @@
 #include <variant>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/arch/look.hpp"
 #include "sennit/detail/rpc/call_state.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/frame_cleanup.hpp"
@@ -88,7 +89,11 @@ public:
     /// An empty one.
     incoming() noexcept {}
     /// Takes the request over from `other`, which is empty afterwards.
-    incoming(incoming&& other) noexcept { take(other); }
+    incoming(incoming&& other) noexcept
+        : port_(other.port_), word_(Policy::is_shared && other.request_ ? any_size : other.word_) {
+      if (other.request_)
+        take_request(other);
+    }
     /// Takes the request over from `other`. A request that was here and has no answer is dropped.
     incoming& operator=(incoming&& other) noexcept {
       if (this != &other) {
@@ -111,7 +116,11 @@ public:
     ///
     /// \returns false if the caller has given up, or has only sent
     bool reply(Reply value) noexcept {
-      return end([&](state& to) { to.reply_with(std::move(value)); });
+      if constexpr (std::is_trivially_copyable_v<Reply> &&
+                    sizeof(Reply) <= sizeof(void*))  // stays in a register
+        return end([value](state& to) noexcept { to.reply_with(Reply(value)); });
+      else
+        return end([&value](state& to) noexcept { to.reply_with(std::move(value)); });
     }
     /// Answers a request whose Reply is void.
     bool reply() noexcept
@@ -125,29 +134,38 @@ public:
     /// \returns false if the caller has given up, or has only sent
     bool fail(std::exception_ptr error) noexcept {
       assert(error != nullptr && "sennit: fail() with no exception");
-      return end([&](state& to) { to.fail_with(std::move(error)); });
+      return end([&error](state& to) noexcept { to.fail_with(std::move(error)); });
     }
 
   private:
     friend port_calls;
     friend record;
-    incoming(port_calls& at, std::size_t largest) noexcept : port_(&at), largest_(largest) {}
+    incoming(port_calls& at, std::size_t largest) noexcept : port_(&at), word_(largest) {}
+
+    // Of a request: its call, or null if there is no caller to answer. (The word and the request are moved
+    // apart. As one vector they would be late, or wait for the stores.)
+    record* call() const noexcept { return reinterpret_cast<record*>(word_); }
+    void owe(record* caller) noexcept { store_in_order(word_, reinterpret_cast<std::uintptr_t>(caller)); }
+    // Without a request: larger ones are refused.
+    std::size_t largest() const noexcept { return word_; }
 
     void take(incoming& other) noexcept {
       port_ = other.port_;
-      if (!other.request_) {
-        largest_ = other.largest_;
-        return;
-      }
+      if (other.request_)
+        take_request(other);
+      else
+        word_ = other.word_;
+    }
+    void take_request(incoming& other) noexcept {
       const moving_unknown_request meanwhile;
       // Ours is empty. (emplace() would look, and gcc would then warn of what lies in an empty one.)
       ::new (static_cast<void*>(&request_)) std::optional<Request>(std::in_place, std::move(*other.request_));
       other.request_.reset();
       const lock hold(port_->waits_);
-      call_ = other.call_;
-      other.largest_ = any_size;
-      if (call_ != nullptr)
-        call_->server = this;
+      owe(reinterpret_cast<record*>(look(other.word_)));  // null if the caller has given up meanwhile
+      other.word_ = any_size;
+      if (call() != nullptr) [[likely]]
+        call()->server = this;
     }
     template <class Write>
     bool end(Write write) noexcept {
@@ -156,12 +174,28 @@ public:
         const moving_unknown_request meanwhile;
         request_.reset();  // not under the lock: it may do anything
       }
-      lock hold(port_->waits_);
+      port_->waits_.lock();
+      // As in file_call().
+      if (call() == nullptr || call()->filed->flags.kind != waiter_kind::fiber) [[unlikely]]
+        return end_held_late(std::move(write));
+      return end_held(write);
+    }
+    // With the lock held, which it releases.
+    template <class Write>
+    SENNIT_INLINE bool end_held(Write& write) noexcept {
       fiber* who = nullptr;
       const bool wanted = port_->answer_to(*this, who, write);
-      largest_ = any_size;
-      hold.release_and_wake(who);
+      word_ = any_size;
+      port_->waits_.unlock();
+      if (who != nullptr)
+        lists::wake(who);
+      else
+        lists::release_taken();
       return wanted;
+    }
+    template <class Write>
+    [[gnu::noinline]] bool end_held_late(Write write) noexcept {
+      return end_held(write);
     }
     void abandon() noexcept {
       if (request_) [[unlikely]]
@@ -172,10 +206,7 @@ public:
     }
 
     port_calls* port_ = nullptr;
-    union {
-      record* call_;                    // of a request; null: there is no caller to answer
-      std::size_t largest_ = any_size;  // without a request: larger ones are refused
-    };
+    std::uintptr_t word_ = any_size;
     std::optional<Request> request_;
   };
 
@@ -204,6 +235,10 @@ protected:
         : port(&of), at(begins, std::move(request)) {}
     // Only before it is filed, after its end, or when its caller has stopped waiting.
     record(record&& other) noexcept : port(other.port), at(std::move(other.at)) {
+      if (at.holds_request()) [[likely]] {
+        other.at.request_moved(call_phase::received);
+        return;
+      }
       if (at.phase() == call_phase::taken) {
         port->forget(other);
         server = nullptr;
@@ -214,7 +249,7 @@ protected:
     // With the lock held: the caller stops waiting, and the server need not answer.
     void cut() noexcept {
       if (at.phase() == call_phase::taken && server != nullptr)
-        server->call_ = nullptr;
+        server->owe(nullptr);
       server = nullptr;
     }
     void give_up(call_phase then) noexcept {
@@ -258,35 +293,51 @@ protected:
             __attribute__((always_inline)) { return call->port->submit(*call, w, waits, next); },
         [call = &mine] { call->cut(); });
   }
-  // Files it, of a fiber without a stack. False: it need not wait.
-  SENNIT_INLINE static bool file_call(record& call, waiter& me, bool asked) noexcept {
+  // Files it, of a fiber without a stack. `Me`: fiber, if that is what waits, or waiter. Returns what
+  // continuation_code::file() returns.
+  template <bool asked, class Me>
+  SENNIT_INLINE static fiber* file_call(record& call, Me& me, fiber& f) noexcept {
     port_calls& at = *call.port;
-    lock hold(at.waits_);
-    if (at.is_special()) {
-      at.enter_special(call);
-      return false;
+    at.waits_.lock();
+    fiber* server = nullptr;
+    // The compiler then sees that nothing on this path calls a function which returns.
+    if (at.servers_.empty() || at.is_special() ||
+        static_cast<waiter&>(*at.servers_.next).flags.kind != waiter_kind::fiber ||
+        !at.hand_to_first_server(call, me, asked, server)) [[unlikely]]
+      return at.file_call_late(call, me, f, asked);
+    if (!Policy::is_shared && asked && std::is_same_v<Me, fiber> && server->home == f.home) [[likely]]
+      return server;
+    if (server != nullptr)
+      lists::wake(server);
+    else
+      lists::release_taken();
+    return asked ? &f : nullptr;
+  }
+  // The rest of it, with the lock held, which it releases: where no server takes the call at once.
+  [[gnu::noinline]] fiber* file_call_late(record& call, waiter& me, fiber& f, bool asked) noexcept {
+    if (is_special()) [[unlikely]] {
+      enter_special(call);
+      waits_.unlock();
+      return nullptr;
     }
-    hold.pass_on();
     fiber* next = nullptr;
-    const bool waits = at.submit(call, me, asked, next);
+    const bool waits = submit(call, me, asked, next);
     if (next != nullptr)
       lists::wake(next);
-    return waits;
+    return waits ? &f : nullptr;
   }
   static bool leave_call(record& call, waiter& me) noexcept {
     return call.port->waits_.leave(me, [&call] { call.cut(); });
   }
 
-  // Of one that was filed, before it is moved. `otherwise`: why it has not ended, if it has not. Whose lent
-  // procedure the caller is to run with it, or null.
-  static port_calls* finish_call(record& call, call_phase otherwise) noexcept {
-    if (call.at.phase() == call_phase::replied) [[likely]]
-      return nullptr;
-    if (call.at.phase() == call_phase::entered)
-      return call.port;
-    if (!call.at.has_ended())
-      call.give_up(otherwise);
-    return nullptr;
+  // Of one that was filed, before it is moved. `why`: how its wait has ended.
+  SENNIT_INLINE static void finish_call(record& call, fiber_status why) noexcept {
+    if (call.at.phase() != call_phase::replied) [[unlikely]]
+      give_up_call(call, why);
+  }
+  [[gnu::noinline]] static void give_up_call(record& call, fiber_status why) noexcept {
+    if (!call.at.has_ended() && call.at.phase() != call_phase::entered)
+      call.give_up(why == fiber_status::stopped ? call_phase::stopped : call_phase::late);
   }
 
   SENNIT_INLINE void run_lent(state& call) {
@@ -335,7 +386,7 @@ protected:
     fiber* caller = nullptr;
     const bool answered = answer_to(served, caller, [&](state& to) { to.reply_with(std::move(value)); });
     const bool release_others = answered && caller == nullptr;
-    served.largest_ = largest;
+    served.word_ = largest;
     if (no_callers()) [[likely]] {
       hold.pass_on();
       wait_for_call(served, never, caller, receive_reason, release_others);
@@ -349,29 +400,28 @@ protected:
       receive_by(served, never);
     return bool(served);
   }
-  // Of a fiber without a stack. False: it need not wait.
-  static bool file_receive(incoming& next, waiter& me) noexcept {
+  // Of a fiber without a stack. Returns what continuation_code::file() returns.
+  SENNIT_INLINE static fiber* file_receive(incoming& next, waiter& me, fiber& f) noexcept {
     port_calls& at = *next.port_;
-    lock hold(at.waits_);
-    if (at.no_callers()) [[likely]] {
-      at.enter_servers(me, next);
-      return true;  // it may be gone once the lock is let go
-    }
-    hold.pass_on();
-    return at.file_late_receive(next, me);
+    at.waits_.lock();
+    if (!at.no_callers()) [[unlikely]]
+      return at.file_receive_late(next, me, f);
+    at.enter_servers(me, next);
+    at.waits_.unlock();
+    return &f;  // which may be gone
   }
   static bool leave_receive(const incoming& next, waiter& me) noexcept {
     return next.port_->waits_.leave(me);
   }
-  // The rest of it, where calls wait already, or none comes any more.
-  [[gnu::noinline]] bool file_late_receive(incoming& next, waiter& me) noexcept {
+  // The rest of it, where calls wait already, or none comes any more. With the lock held, which it releases.
+  [[gnu::noinline]] fiber* file_receive_late(incoming& next, waiter& me, fiber& f) noexcept {
     left_behind left;
     const bool waits = !take_next(next, left) && !closed_;
     if (waits)
       enter_servers(me, next);
     waits_.unlock();
     left.wake();
-    return waits;
+    return waits ? &f : nullptr;
   }
   // What has been called before now, if anything: it does not wait.
   bool receive_early(incoming& next) noexcept {
@@ -486,22 +536,13 @@ private:
       waits_.unlock();
       return true;
     }
-    waiter& first = static_cast<waiter&>(*servers_.next);
-    auto& into = *reinterpret_cast<incoming*>(first.word);
-    if (size_of_request(call.at.request()) > into.largest_) [[unlikely]] {
-      call.at.refuse(call_phase::too_large);
+    fiber* server = nullptr;
+    if (!hand_to_first_server(call, w, asked, server)) [[unlikely]] {
+      if (call.at.phase() != call_phase::too_large)
+        return submit_again(call, w, asked, next);
       waits_.unlock();
       return false;
     }
-    list_pop_front(servers_);
-    fiber* server = nullptr;
-    if (!lists::take(first, server)) [[unlikely]]
-      return submit_again(call, w, asked, next);
-    count_recognition(server);
-    hand(call, into, asked);
-    if (asked)
-      stand_alone(call, w);
-    waits_.unlock();
     if (server == nullptr) [[unlikely]]
       lists::release_taken();
     else if (Policy::direct && asked)
@@ -509,6 +550,26 @@ private:
     else
       lists::wake(server);
     return asked;
+  }
+  // Hands the call to the server that has waited longest, and releases the lock. Returns false, with the lock
+  // still held, if that server has stopped waiting (it has left the list then), or if the call was refused.
+  // `server`: the fiber to ready, or null.
+  SENNIT_INLINE bool hand_to_first_server(record& call, waiter& w, bool asked, fiber*& server) noexcept {
+    waiter& first = static_cast<waiter&>(*servers_.next);
+    auto& into = *reinterpret_cast<incoming*>(first.word);
+    if (size_of_request(call.at.request()) > into.largest()) [[unlikely]] {
+      call.at.refuse(call_phase::too_large);
+      return false;
+    }
+    list_pop_front(servers_);
+    if (!lists::take(first, server)) [[unlikely]]
+      return false;
+    count_recognition(server);
+    hand(call, into, asked);
+    if (asked)
+      stand_alone(call, w);
+    waits_.unlock();
+    return true;
   }
   [[gnu::noinline, gnu::cold]] bool submit_again(record& call, waiter& w, bool asked, fiber*& next) noexcept {
     fiber* server = nullptr;
@@ -586,18 +647,19 @@ private:
     if constexpr (requires { Request::handed(call, into); })  // capi's
       Request::handed(call, into);
     if (asked) {
-      into.call_ = &call;
-      call.server = &into;
-      call.at.go_to(call_phase::taken);
+      into.owe(&call);
+      store_in_order(call.server, &into);
+      call.at.request_moved(call_phase::taken);
     } else {
-      into.call_ = nullptr;
-      call.at.go_to(call_phase::received);
+      into.owe(nullptr);
+      call.at.request_moved(call_phase::received);
     }
   }
   // A caller that waits for a server that has its request.
   static void stand_alone(record& call, waiter& w) noexcept {
-    call.filed = &w;
-    w.next = w.previous = &w;
+    store_in_order(call.filed, &w);
+    store_in_order<wait_node*>(w.next, &w);
+    store_in_order<wait_node*>(w.previous, &w);
   }
 
   // Those that are too large for it are refused on the way.
@@ -605,7 +667,7 @@ private:
     while (!callers_.empty()) {
       waiter& first = list_pop_front(callers_);
       auto& call = *reinterpret_cast<record*>(first.word);
-      if (size_of_request(call.at.request()) > into.largest_) [[unlikely]] {
+      if (size_of_request(call.at.request()) > into.largest()) [[unlikely]] {
         left.refuse(call, first);
         continue;
       }
@@ -624,8 +686,8 @@ private:
 
   // Ends the call that `from` has taken. Returns false if there is no caller to answer.
   template <class Write>
-  SENNIT_INLINE static bool answer_to(incoming& from, fiber*& who, Write write) noexcept {
-    record* const call = from.call_;
+  SENNIT_INLINE static bool answer_to(incoming& from, fiber*& who, Write&& write) noexcept {
+    record* const call = from.call();
     if (call == nullptr)
       return false;
     waiter& w = *call->filed;

@@ -10,7 +10,7 @@
 //     or entering: stack_for -> round, of a `resumed`: call_continuation
 //
 // A separate block, continuation_overflow, holds larger data. It also holds the fiber's name, fiber-local
-// values and stack size. Workers keep some of these blocks for reuse.
+// values and stack size, if there are any. Workers keep some of these blocks for reuse.
 //
 // Source: Draves et al. 1991, sections 2.1, 2.3 and 2.6. Functions that begin with stack_ or thread_, and
 // call_continuation, are those of its Figures 3 and 4. The threads of that paper are our fibers.
@@ -44,9 +44,10 @@ struct continuation_code : wait_site {
   // frames permanently.
   continuation (*run)(fiber& f, coroutine_frame& frame);
   // The fiber has no stack any more. Puts it where its waker finds it, and must not touch it after that. If
-  // `from` is not null, moves the code's data from there first; otherwise the data is already in its place.
-  // Returns false if the fiber need not wait.
-  bool (*file)(void* at, void* from, fiber& f) noexcept;
+  // `from` is not null and the data belongs into the descriptor, moves it from there first; otherwise the
+  // data is already in its place. Returns null if the fiber need not wait. Otherwise returns `f` or, in a
+  // local runtime, a parked fiber of the same worker, which the caller makes ready and lets run next.
+  fiber* (*file)(void* from, fiber& f) noexcept;
   // Called by the waker, on the waker's stack: performs the fiber's next step. Returns false if the fiber
   // waits for more: it has been filed again, and may be gone. Null if another fiber cannot perform any step.
   bool (*woken)(void* at, fiber& f) noexcept;
@@ -57,6 +58,7 @@ struct continuation_code : wait_site {
   // The offset, within the continuation's place, of the address of the awaited object; is_descriptor as in
   // wait_reason. The site's `object` is for fibers that have a stack.
   std::size_t object_at = no_object;
+  bool in_overflow = false;  // the data does not fit a descriptor
   static constexpr std::size_t no_object = ~std::size_t{0};
 };
 
@@ -99,11 +101,11 @@ public:
 private:
   friend struct detail::continuation_access;
 
-  void* at() noexcept { return overflow_ != nullptr ? overflow_->room() : room_; }
+  void* at() noexcept { return code_->in_overflow ? overflow_->room() : room_; }
   void take(continuation& other) noexcept {
     code_ = std::exchange(other.code_, nullptr);
     overflow_ = std::exchange(other.overflow_, nullptr);
-    if (code_ != nullptr && overflow_ == nullptr)
+    if (code_ != nullptr && !code_->in_overflow)
       code_->move(other.room_, room_);
   }
   void drop() noexcept {
@@ -145,14 +147,21 @@ struct continuation_access {
   // Keeps the fiber's values (name, locals, stack size), if it has any. Throws std::bad_alloc.
   static void keep(continuation& made, const fiber& f);
   SENNIT_INLINE static bool has_values(const fiber& f, const coroutine_frame& frame) noexcept;
+  SENNIT_INLINE static bool has_name_or_locals(const fiber& f, const coroutine_frame& frame) noexcept {
+    return __builtin_expect(f.name[0] != 0, 0) || __builtin_expect(frame.own.locals != nullptr, 0);
+  }
   static void keep_overflow(continuation& made, const fiber& f);
   // Like keep_overflow, but without the scope: for a continuation that the fiber might not use.
   static void keep_values(continuation& made, const fiber& f);
   // For a fiber of a scope that begins with this continuation. Throws std::bad_alloc.
   static void bind(continuation& made, scope_member& to);
-  // Moves a continuation into a descriptor, except the code's data. Returns where that data lies if it still
-  // has to be moved, or null.
+  // Moves a continuation into a descriptor, except the code's data. If that belongs into the descriptor, it
+  // still has to be moved, from the place that this returns. `made` must then be forgotten or overwritten.
   SENNIT_INLINE static void* give(continuation& made, fiber& f) noexcept;
+  static void forget(continuation& given) noexcept {
+    given.code_ = nullptr;
+    given.overflow_ = nullptr;
+  }
   // Move a whole continuation into a descriptor, and out of it.
   static void put(continuation& made, fiber& f) noexcept;
   static void get(fiber& f, continuation& empty) noexcept;
@@ -162,41 +171,40 @@ private:
 };
 
 inline void* continuation_access::give(continuation& made, fiber& f) noexcept {
-  continuation_overflow* const overflow = std::exchange(made.overflow_, nullptr);
   f.frame = nullptr;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  f.overflow = overflow;
-  f.site = std::exchange(made.code_, nullptr);
+  f.overflow = made.overflow_;
+  f.site = made.code_;
   set_stackless(f, true);
-  return overflow == nullptr ? made.room_ : nullptr;
+  return made.room_;
 }
 
-// The place of the code's data.
-inline void* continuation_place(fiber& f) noexcept {
-  return f.overflow != nullptr ? f.overflow->room() : f.room();
-}
 inline continuation_code& continuation_of(fiber& f) noexcept {
   return static_cast<continuation_code&>(*f.site);
 }
+// The place of the code's data.
+inline void* continuation_place(fiber& f) noexcept {
+  return continuation_of(f).in_overflow ? f.overflow->room() : f.room();
+}
 inline void continuation_access::put(continuation& made, fiber& f) noexcept {
-  if (void* const from = give(made, f))
+  void* const from = give(made, f);
+  if (!continuation_of(f).in_overflow)
     continuation_of(f).move(from, f.room());
+  forget(made);
 }
 
-// Puts a fiber that has no stack where its waker finds it. Returns false if it need not wait. `parked`: its
-// worker's parks_at.
-inline bool file_new_stackless(fiber& f, std::uint64_t parked, void* from = nullptr) noexcept {
-  f.since = parked;
-  return continuation_of(f).file(continuation_place(f), from, f);
-}
-// For a fiber that has just lost its stack. `from`: the result of stack_leave().
-inline bool file_stackless(fiber& f, std::uint64_t parked, void* from = nullptr) noexcept {
+// Puts a fiber that has just lost its stack where its waker finds it. `parked`: its worker's parks_at.
+// `from`: the result of stack_leave(), or null. Returns what continuation_code::file() returns.
+SENNIT_INLINE fiber* file_stackless(fiber& f, std::uint64_t parked, void* from) noexcept {
   const wait_site* const code = counting ? f.site : nullptr;  // f may be gone once it is filed
-  const bool waits = file_new_stackless(f, parked, from);
-  if (counting && waits)
+  f.since = parked;
+  fiber* const next = continuation_of(f).file(from, f);
+  if (counting && next != nullptr)
     count_block(code->reason, code);
-  return waits;
+  return next;
 }
+// The same for a fiber that has not had a stack. Returns false if it need not wait.
+bool file_new_stackless(fiber& f, std::uint64_t parked) noexcept;
 
 // Continuation recognition: the waker looks at the fiber's next step, and performs it in the fiber's place.
 // Returns false if the fiber waits again, and must not be made ready. Call this with no lock held. The caller
@@ -214,7 +222,8 @@ struct resumed {
 };
 
 // Called when the frames of a fiber's function have returned: takes its stack from it, and gives it its
-// continuation. The code's data is moved later, by file(): that saves a call.
+// continuation, as continuation_access::give does. The code's data is moved later, by file(): that saves a
+// call.
 inline void* stack_leave(fiber& f, coroutine_frame& frame, continuation& next) noexcept {
   frame.own.locals = nullptr;
   frame.record.name = nullptr;
@@ -222,8 +231,10 @@ inline void* stack_leave(fiber& f, coroutine_frame& frame, continuation& next) n
 }
 // Like stack_leave, and moves the data, too. The fiber is not filed yet.
 inline void stack_detach(fiber& f, continuation& next) noexcept {
-  if (void* const from = stack_leave(f, *f.frame, next))
+  void* const from = stack_leave(f, *f.frame, next);
+  if (!continuation_of(f).in_overflow)
     continuation_of(f).move(from, f.room());
+  continuation_access::forget(next);
 }
 // Disposes of the running fiber, which has left its stack for good at `self`. Its continuation, the payload,
 // moves to its descriptor, and the worker gets the stack. The fiber is not filed yet.
@@ -231,9 +242,10 @@ void thread_dispatch(sennit_worker& w, fiber& f, sennit_context self) noexcept;
 // Called before a stack is attached. Restores the fiber's values.
 [[gnu::cold]] void attach_values(fiber& f, coroutine_frame& frame,
                                  const continuation_overflow& overflow) noexcept;
-// Gives a stack to a running fiber whose continuation has been taken out of its place.
-inline void stack_attach(fiber& f, coroutine_frame& frame) noexcept {
-  const continuation_overflow* const overflow = f.overflow;
+// Gives a stack to a running fiber whose continuation has been taken out of its place. `overflow`: the
+// fiber's, or null.
+SENNIT_INLINE void stack_attach(fiber& f, coroutine_frame& frame,
+                                const continuation_overflow* overflow) noexcept {
   f.frame = nullptr;
   f.name[0] = 0;
   frame.own.locals = nullptr;
@@ -279,9 +291,7 @@ void clear_yield_continuation(const char* what) noexcept;
 // Calls the continuation of a fiber on the stack that the fiber gets by that. At the runtime's end, destroys
 // the continuation instead.
 [[gnu::cold]] void drop_continuation(fiber& f, coroutine_frame& frame) noexcept;
-inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
-  if (!f.flags.stackless) [[unlikely]]
-    return {};  // it was called before, and is discarded
+SENNIT_INLINE continuation call_continuation_of_stackless(fiber& f, coroutine_frame& frame) {
   if (f.flags.status == fiber_status::unwinding) [[unlikely]] {
     drop_continuation(f, frame);
     return {};
@@ -289,16 +299,22 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
   count_call();
   return continuation_of(f).run(f, frame);
 }
+inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
+  if (!f.flags.stackless) [[unlikely]]
+    return {};  // it was called before, and is discarded
+  return call_continuation_of_stackless(f, frame);
+}
 
 // Returns where to enter the current fiber, which has no stack: at the beginning of one of the worker's
 // stacks. Ends the program if there is no memory for a stack.
 [[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
 
-// Returns whether the fiber may continue on a stack that another fiber has given up (stack handoff). It has
-// none, and wants one of that size.
+// Returns whether the fiber may continue on a stack of the usual size that another fiber has given up (stack
+// handoff). It has none, and wants one of that size.
 inline stack_shape stack_shape_of(const sennit_worker& w, const fiber& f) noexcept;
 inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_frame& frame) noexcept {
-  return f.flags.stackless && stack_shape_of(w, f) == frame.record.memory.shape;
+  return f.flags.stackless &&
+         (__builtin_expect(f.overflow == nullptr, 1) || stack_shape_of(w, f) == frame.record.memory.shape);
 }
 
 // Makes a fiber that begins with a continuation. It is neither filed nor visible to others yet. Throws

@@ -94,10 +94,10 @@ public:
 
   // Adds a fiber that the running one has woken.
   SENNIT_INLINE void add_woken(fiber* f) {
-    if (next_slot_ != nullptr) [[unlikely]]
-      displace_next_slot(f);
-    else
+    if (next_slot_ == nullptr) [[likely]]
       next_slot_ = f;
+    else
+      displace_next_slot(f);
   }
 
   // The running fiber yields. Returns the next fiber, already current: itself if there is no other one.
@@ -169,17 +169,20 @@ public:
   // When no fiber runs: returns the next one, already current, or null if none is ready.
   SENNIT_INLINE fiber* next() {
     fiber* const woken = next_slot_;
-    if (woken == none_) [[unlikely]]
+    if (woken == none_ || !pass(*woken)) [[unlikely]]
       return next_slow();
-    if (fiber* const tail = tail_; tail == nullptr) {
-      tail_ = woken->next = woken;
-    } else {
-      if (--budget_ < 0) [[unlikely]]
-        return next_slow();
-      woken->next = std::exchange(tail->next, woken);
+    store_in_order(next_slot_, none_);
+    store_in_order(current, woken);
+    return woken;
+  }
+  // The same, after add_woken().
+  SENNIT_INLINE fiber* next_after_waking(fiber& woken) {
+    if (next_slot_ != nullptr || !pass(woken)) [[unlikely]] {
+      add_woken(&woken);
+      return next();
     }
-    next_slot_ = none_;
-    return current = woken;
+    store_in_order(current, &woken);
+    return &woken;
   }
 
   // No fiber runs any more. The running one becomes the tail.
@@ -203,6 +206,19 @@ private:
   // It may not if it has passed waiting fibers too often.
   SENNIT_INLINE bool may_pass(const fiber& self, const fiber* next) {
     return next == &self || --budget_ >= 0;
+  }
+
+  // When no fiber runs: a fiber enters the ring in front of all others, if it may pass them.
+  SENNIT_INLINE bool pass(fiber& woken) {
+    if (fiber* const tail = tail_; tail == nullptr) {
+      woken.next = &woken;
+      store_in_order(tail_, &woken);
+    } else {
+      if (--budget_ < 0) [[unlikely]]
+        return false;
+      woken.next = std::exchange(tail->next, &woken);
+    }
+    return true;
   }
 
   // The ring's order is defined by its tail, running or not: the running fiber, or the head, follows it.

@@ -146,14 +146,22 @@ template <class Body>
   }
 }
 
-// Calls a fiber's function. A continuation is constructed in its final place: all of these functions return
-// the result of a call, and name it once. A move would cost more than all else in giving up a stack. In every
-// build, all of these are inlined into the round's frame, and the catch of all exceptions is noexcept. So an
-// exception may be thrown from where a fault was, if it may leave each frame below the root.
+// A stackless fiber that continues on a stack of the usual size, of a worker that it cannot leave.
+struct handed_off {
+  const worker& here;
+  fiber& who;
+};
+
+// Calls a fiber's function. `of`: if it is known. A continuation is constructed in its final place: all of
+// these functions return the result of a call, and name it once. A move would cost more than all else in
+// giving up a stack. In every build, all of these are inlined into the round's frame, and the catch of all
+// exceptions is noexcept. So an exception may be thrown from where a fault was, if it may leave each frame
+// below the root.
 template <class Body>
-[[gnu::always_inline]] inline what_is_left<Body> call_body(coroutine_frame& frame) {
+[[gnu::always_inline]] inline what_is_left<Body> call_body(coroutine_frame& frame, const handed_off* of) {
   if constexpr (std::is_same_v<Body, resumed>) {
-    return call_continuation(current_fiber(), frame);
+    return of != nullptr ? call_continuation_of_stackless(of->who, frame)
+                         : call_continuation(current_fiber(), frame);
   } else if constexpr (may_become<Body>) {
     return payload_get<Body>(frame)();
   } else {
@@ -163,10 +171,11 @@ template <class Body>
   }
 }
 template <class Body>
-[[gnu::always_inline]] inline what_is_left<Body> try_body(coroutine_frame& frame) noexcept {
+[[gnu::always_inline]] inline what_is_left<Body> try_body(coroutine_frame& frame,
+                                                          const handed_off* of) noexcept {
   bool unwound = false;
   try {
-    return call_body<Body>(frame);
+    return call_body<Body>(frame, of);
   } catch (const forced_unwind&) {
     unwound = true;
   } catch (...) {
@@ -177,10 +186,13 @@ template <class Body>
   return {};
 }
 template <class Body>
-[[gnu::always_inline]] inline what_is_left<Body> begin_body(coroutine_frame& frame) noexcept {
+[[gnu::always_inline]] inline what_is_left<Body> begin_body(coroutine_frame& frame,
+                                                            const handed_off* of) noexcept {
+  if constexpr (std::is_same_v<Body, resumed>)
+    return try_body<Body>(frame, of);
   fiber& self = current_fiber();
-  if (std::is_same_v<Body, resumed> || self.flags.shutdown != shutdown_state::pending) [[likely]]
-    return try_body<Body>(frame);
+  if (self.flags.shutdown != shutdown_state::pending) [[likely]]
+    return try_body<Body>(frame, of);
   if (frame.error != nullptr)
     leave_body(frame, self, destroy_body<Body>);
   self.flags.slow_path |= needs_slow_path;  // the runtime ends
@@ -190,12 +202,15 @@ template <class Body>
 // Puts the fiber's values into a continuation. Returns false if it is none, or if there is no memory: then
 // the fiber has failed.
 [[gnu::cold]] bool keep_or_fail(continuation& next, fiber& self) noexcept;
-SENNIT_INLINE bool may_go_on(continuation& next, coroutine_frame& frame) noexcept {
+SENNIT_INLINE bool may_go_on(continuation& next, coroutine_frame& frame, const handed_off* of) noexcept {
   if (!next)
     return false;
-  return !continuation_access::has_values(current_fiber(), frame) || keep_or_fail(next, current_fiber());
+  if (of != nullptr ? !continuation_access::has_name_or_locals(*of->here.ready.current, frame)
+                    : !continuation_access::has_values(current_fiber(), frame)) [[likely]]
+    return true;
+  return keep_or_fail(next, current_fiber());
 }
-SENNIT_INLINE bool may_go_on(no_continuation, coroutine_frame&) noexcept {
+SENNIT_INLINE bool may_go_on(no_continuation, coroutine_frame&, const handed_off*) noexcept {
   return false;
 }
 
@@ -203,9 +218,10 @@ SENNIT_INLINE bool may_go_on(no_continuation, coroutine_frame&) noexcept {
 // running fiber is looked up where it is needed: keeping more than the frame over the call would need more
 // saved registers.
 template <class Body>
-[[gnu::always_inline]] inline what_is_left<Body> run_body(coroutine_frame& frame) noexcept {
-  what_is_left<Body> next = begin_body<Body>(frame);
-  const bool goes_on = may_go_on(next, frame);
+[[gnu::always_inline]] inline what_is_left<Body> run_body(coroutine_frame& frame,
+                                                          const handed_off* of = nullptr) noexcept {
+  what_is_left<Body> next = begin_body<Body>(frame, of);
+  const bool goes_on = may_go_on(next, frame, of);
   if (frame.own.locals != nullptr) [[unlikely]]
     function_left(current_fiber());
   destroy_body<Body>(frame);
@@ -222,8 +238,9 @@ template <class Body>
 
 // The running fiber continues on the stack that another fiber has left: calls its continuation. `next`: the
 // other fiber's continuation before the call, this fiber's after it. Returns false if the fiber has ended.
-[[gnu::always_inline]] inline bool stack_handoff(coroutine_frame& frame, continuation& next) noexcept {
-  ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame));
+[[gnu::always_inline]] inline bool stack_handoff(coroutine_frame& frame, continuation& next,
+                                                 const handed_off* of = nullptr) noexcept {
+  ::new (static_cast<void*>(&next)) continuation(run_body<resumed>(frame, of));
   return bool(next);
 }
 

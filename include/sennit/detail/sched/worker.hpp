@@ -192,7 +192,7 @@ inline void must_be_of_kind(const fiber& f, bool parallel, const char* reason) n
     is_of_other_kind(parallel, reason);
 }
 inline bool continuation_access::has_values(const fiber& f, const coroutine_frame& frame) noexcept {
-  return f.name[0] != 0 || frame.own.locals != nullptr || frame.record.memory.shape != f.home->usual_stack;
+  return has_name_or_locals(f, frame) || frame.record.memory.shape != f.home->usual_stack;
 }
 inline void continuation_access::keep(continuation& made, const fiber& f) {
   if (has_values(f, *f.frame)) [[unlikely]]

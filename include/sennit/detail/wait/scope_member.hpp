@@ -67,7 +67,7 @@ private:
   };
   static leading_code& code_of(fiber& f) noexcept { return static_cast<leading_code&>(continuation_of(f)); }
   static continuation run(fiber& f, coroutine_frame& frame);
-  static bool file(void* place, void* from, fiber& f) noexcept;
+  static fiber* file(void* from, fiber& f) noexcept;
   static bool woken(void* place, fiber& f) noexcept;
   static bool withdraw(wait_site& site, fiber& f) noexcept;
 
