@@ -154,7 +154,8 @@ PAPERS = (
             Item("rpc", "Table 3: a null call, by one and by many clients",
                  "95 microseconds by continuation, 110 by two stacks, 185 queued (DS3100).",
                  "./run bench rpc",
-                 "A call by continuation takes about twice as long as by two stacks while both fit the cache.",
+                 "A call by continuation takes 1.8 times as long as by two stacks while both fit the cache, and a seventh of the "
+                 "time with 100,000 clients.",
                  seconds=(180, 20)),
             Item("exception", "Table 3: an exception that a server handles",
                  "135 microseconds by continuation, 425 by two stacks, 380 queued (DS3100).",
