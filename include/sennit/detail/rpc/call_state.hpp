@@ -61,6 +61,14 @@ public:
     destroy();
     phase_ = next;
   }
+  // The same, where it is known not to hold a request.
+  void leave_answer(call_phase next) noexcept {
+    if (phase_ == call_phase::failed) [[unlikely]]
+      error_.~exception_ptr();
+    else if (phase_ == call_phase::replied)
+      reply_.~Reply();
+    phase_ = next;
+  }
   // The request was moved from.
   void request_moved(call_phase next) noexcept {
     request_.~Request();

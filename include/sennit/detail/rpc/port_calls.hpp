@@ -243,7 +243,7 @@ protected:
         port->forget(other);
         server = nullptr;
       }
-      other.at.go_to(call_phase::received);
+      other.at.leave_answer(call_phase::received);
     }
     ~record() { give_up(call_phase::received); }
     // With the lock held: the caller stops waiting, and the server need not answer.
