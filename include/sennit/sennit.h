@@ -233,8 +233,9 @@ int sennit_fiber_spawn(struct sennit_fiber** result, sennit_function function, v
  * -ETIMEDOUT, after -EINVAL, and when the caller is unwound meanwhile. Outside of fibers, a fiber of a
  * parallel runtime can be joined, and one of a local runtime that has ended.
  *
- * -EINVAL: also if the fiber is the caller, another fiber joins it, the handle was given back before, or the
- * fiber belongs to another local runtime.
+ * -EINVAL: also if the fiber is the caller, another fiber joins it, the fiber belongs to another local
+ * runtime, or the handle was given back before. The last one is detected only until another fiber begins,
+ * which may get the same handle.
  * Another negative result: the error that the fiber's function threw.
  */
 int sennit_fiber_join(struct sennit_fiber* fiber, int64_t deadline);
@@ -367,10 +368,11 @@ size_t sennit_stack_high_water(void);
  * objects only, except that no mutex is destroyed while it is locked.
  *
  * The forms ..._become_... wait without a stack, as sennit_become: they do not return, and resume the fiber
- * in a function that gets the result. They wait until `deadline`. Only fibers of the object's kind may use
- * them. They return only if they fail, and then nothing has happened: -EINVAL, -ENOMEM. Without a deadline,
- * a state of up to 16 bytes needs no memory, except beside a value of more than 8 bytes, and in waits for a
- * condition, a call or a select. ---- */
+ * in a function that gets the result. The function's stack also has copies of the state and the value: with
+ * more than 512 bytes of them, about 15 KB are used before it begins. They wait until `deadline`. Only fibers
+ * of the object's kind may use them. They return only if they fail, and then nothing has happened: -EINVAL,
+ * -ENOMEM. Without a deadline, a state of up to 16 bytes needs no memory, except beside a value of more than
+ * 8 bytes, and in waits for a condition, a call or a select. ---- */
 
 /* ---- Mutex. Not recursive. A local one is first come, first served. A shared one may be locked by a fiber
  * that comes while a waiter has been woken, but does not run yet. ---- */
@@ -442,7 +444,9 @@ int sennit_semaphore_acquire_until(struct sennit_semaphore* semaphore, int64_t d
 /** Like sennit_semaphore_acquire_until, without a stack. */
 int sennit_semaphore_become_acquiring(struct sennit_semaphore* semaphore, sennit_result_function function,
                                       const void* state, size_t size, int64_t deadline);
-/** Adds permits, and makes as many waiters ready. There may be at most SIZE_MAX / 8 permits. */
+/** Adds permits, and makes as many waiters ready. There may be at most SIZE_MAX / 8 permits. -EINVAL: also
+ * for more at once.
+ */
 int sennit_semaphore_release(struct sennit_semaphore* semaphore, size_t permits);
 
 /* ---- Channel: elements of one size, first in, first out. ---- */
@@ -531,8 +535,8 @@ int sennit_select_become(const struct sennit_case* cases, size_t count, sennit_v
 int sennit_port_create(struct sennit_port** result, size_t request_size, size_t reply_size);
 /** Makes a shared port. */
 int sennit_port_create_shared(struct sennit_port** result, size_t request_size, size_t reply_size);
-/** Destroys a port. Calls that were received and have no answer fail with -ECONNRESET. Does nothing for null.
- * -EBUSY: a fiber waits; nothing was done.
+/** Destroys a port. Calls of a shared port that were received and have no answer fail with -ECONNRESET. Does
+ * nothing for null. -EBUSY: a fiber waits in a local port, also for an answer; nothing was done.
  */
 int sennit_port_destroy(struct sennit_port* port);
 /** Ends all calls that no server has received, and all receives. Calls that were received may still be
@@ -540,9 +544,10 @@ int sennit_port_destroy(struct sennit_port* port);
  */
 int sennit_port_close(struct sennit_port* port);
 
-/** Sends a request, and waits for the reply. -EPIPE: the port is closed. -ECONNRESET: the server ended
- * without an answer. Another negative result: the server failed with it. After -ETIMEDOUT a server may have
- * the request even so, and its answer is dropped.
+/** Sends a request, and waits for the reply. -EPIPE: the port is closed. -ECONNRESET: a fiber in
+ * sennit_port_serve was unwound, or the port was destroyed. If a server that receives by itself ends without
+ * an answer, the call waits until its deadline. Another negative result: the server failed with it. After
+ * -ETIMEDOUT a server may have the request even so, and its answer is dropped.
  */
 int sennit_port_call(struct sennit_port* port, const void* request, void* reply, int64_t deadline);
 /** Like sennit_port_call, without a stack. The request is copied at once. The function's `value` is the
@@ -735,7 +740,7 @@ uintptr_t sennit_coroutine_yield(struct sennit_coroutine* self, uintptr_t out);
 /* ---- TCP. Only fibers call these functions. No operation raises SIGPIPE. Errors are those of the system
  * calls (-ECONNREFUSED, -ENETUNREACH, -ECONNRESET, ...; -EPIPE: the peer no longer reads), and -ETIMEDOUT;
  * -ECANCELED: another fiber closed the stream meanwhile; -EBUSY: another fiber reads, or writes, or accepts,
- * and nothing was done. After any error except -ETIMEDOUT and -EBUSY, close the object. ---- */
+ * and nothing was done. After any error except -ETIMEDOUT, -EBUSY and -ENOMEM, close the object. ---- */
 
 /** Connects to an address ("127.0.0.1", "::1"), or to a host by its name. The addresses of a name are tried
  * in order, and each may use an equal share of the time that is left. TCP_NODELAY is switched on. The
@@ -798,8 +803,9 @@ int sennit_tcp_stream_async_write_all(struct sennit_tcp_stream* stream, struct s
 /** Sends the end of the stream to the peer. The stream can still be read. -ENOTCONN: the connection is gone.
  */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
-/** Closes and frees the stream. Bytes that were written are still sent. Fibers that wait in it get
- * -ECANCELED. Does nothing for null. On the runtime's thread.
+/** Closes and frees the stream. Bytes that were written are still sent. Fibers that wait in it at this moment
+ * get -ECANCELED; no other fiber may use it any more. So let the fiber that uses a stream close it. Does
+ * nothing for null. On the runtime's thread.
  */
 void sennit_tcp_stream_close(struct sennit_tcp_stream* stream);
 /** Frees the stream, but returns its socket, which stays open and non-blocking and belongs to the caller:
@@ -822,7 +828,7 @@ int sennit_tcp_listener_listen(struct sennit_tcp_listener** result, const char* 
                                int backlog);
 /** Waits for a connection. One fiber at a time. If file descriptors are exhausted it does not fail: it
  * closes the connection that has waited longest, and counts it. -ETIMEDOUT; -ECANCELED: the listener was
- * closed; -EBUSY: another fiber accepts.
+ * closed; -EBUSY: another fiber accepts; -ENOMEM: the connection still waits, so try again later.
  */
 int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct sennit_tcp_stream** result,
                                int64_t deadline);

@@ -286,7 +286,7 @@ int sennit_semaphore_become_acquiring(sennit_semaphore* semaphore, sennit_result
 }
 
 int sennit_semaphore_release(sennit_semaphore* semaphore, size_t permits) {
-  if (semaphore == nullptr || !semaphore->semaphore.may_use())
+  if (semaphore == nullptr || !semaphore->semaphore.may_use() || permits > SIZE_MAX / 8)
     return -EINVAL;
   semaphore->semaphore.with([permits](auto& one) { one.release(permits); });
   return 0;

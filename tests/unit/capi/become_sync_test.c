@@ -252,6 +252,7 @@ static void use_locks(void* shared) {
 
   run_and_join(acquire_until, &all);
   EXPECT(all.result == -ETIMEDOUT);
+  EXPECT(sennit_semaphore_release(all.semaphore, SIZE_MAX) == -EINVAL);
   EXPECT(sennit_semaphore_release(all.semaphore, 2) == 0);
   run_and_join(acquire, &all);
   EXPECT(all.result == 0);
