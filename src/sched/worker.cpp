@@ -461,7 +461,8 @@ bool file_new_stackless(fiber& f, std::uint64_t parked) noexcept {
 sennit_decision thread_block(worker& w, coroutine_frame& frame, continuation& next) noexcept {
   frame.round = thread_continue;
   const bool shares = is_of_usual_size(w, frame);
-  while (shares && (w.until_poll > 1 || no_external_events(w))) {
+  // (A poll that had nothing to look at may be due again at once. --until_poll must not pass 0 elsewhere.)
+  while (shares && (w.until_poll > 1 || (no_external_events(w) && w.until_poll > 1))) {
     fiber& f = *w.ready.current;
     void* const from = stack_leave(f, frame, next);
     w.ready.remove_running();

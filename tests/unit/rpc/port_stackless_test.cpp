@@ -23,6 +23,32 @@ using sennit::error_of;
 template <class Kind>
 class PortsWithoutAStack : public sennit::port_test<Kind> {};
 
+// Slow dispatches make polls more frequent, in the end one at each dispatch. None may be passed over.
+KIND_TEST(PortsWithoutAStack, TimersDoNotWaitForCalls) {
+  this->run([] {
+    using tests = PortsWithoutAStack<Kind>;
+    typename tests::numbers port;
+    auto server = Kind::spawn(become(port.receiving(), tests::answer_and_go_on, &port));
+    for (int i = 0; i < 200; ++i) {
+      const auto until = std::chrono::steady_clock::now() + 300us;
+      while (std::chrono::steady_clock::now() < until) {
+      }
+      port.call(i);
+    }
+    std::atomic<bool> woke{false};
+    auto sleeper = sennit::start<Kind>([&] {
+      Kind::sleep_for(1ms);
+      woke = true;
+    });
+    for (int i = 0; !woke && i < 20'000'000; ++i)
+      port.call(1);
+    EXPECT_TRUE(woke);
+    port.close();
+    sleeper.join();
+    server.join();
+  });
+}
+
 KIND_TEST(PortsWithoutAStack, ACallWithoutAStack) {
   this->run([] {
     typename PortsWithoutAStack<Kind>::numbers port;
