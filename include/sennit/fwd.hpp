@@ -53,8 +53,6 @@ template <class T>
 class channel_result;
 template <class Request, class Reply>
 class port;
-template <class Offer>
-class wait_list;
 
 class stop_guard;
 class stop_shield;
@@ -111,8 +109,6 @@ template <class T>
 class channel;
 template <class Request, class Reply>
 class port;
-template <class Offer>
-class wait_list;
 
 class exception_guard;
 class exception_server;
