@@ -251,7 +251,7 @@ void acquire_small(void* all) {
   sennit_semaphore_become_acquiring(mine.all->semaphore, count_result, &mine, sizeof mine, SENNIT_NEVER);
 }
 
-// As sennit.h says of states of up to 16 bytes.
+// sennit.h promises this for states of up to 16 bytes.
 TEST(CWithoutMemory, SmallWaitsBegin) {
   const auto waits = [](void*) {
     waited_for all;

@@ -61,7 +61,7 @@ public:
     destroy();
     phase_ = next;
   }
-  // The same, where it is known not to hold a request.
+  // Like go_to(), for a call that holds no request.
   void leave_answer(call_phase next) noexcept {
     if (phase_ == call_phase::failed) [[unlikely]]
       error_.~exception_ptr();

@@ -203,7 +203,7 @@ SENNIT_INLINE fiber* file_stackless(fiber& f, std::uint64_t parked, void* from) 
     count_block(code->reason, code);
   return next;
 }
-// The same for a fiber that has not had a stack. Returns false if it need not wait.
+// Files a fiber that has not had a stack yet. Returns false if the fiber need not wait.
 bool file_new_stackless(fiber& f, std::uint64_t parked) noexcept;
 
 // Continuation recognition: the waker looks at the fiber's next step, and performs it in the fiber's place.

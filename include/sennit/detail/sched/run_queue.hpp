@@ -175,7 +175,7 @@ public:
     store_in_order(current, woken);
     return woken;
   }
-  // The same, after add_woken().
+  // Like add_woken() and then next().
   SENNIT_INLINE fiber* next_after_waking(fiber& woken) {
     if (next_slot_ != nullptr || !pass(woken)) [[unlikely]] {
       add_woken(&woken);
