@@ -60,6 +60,16 @@ class Check(unittest.TestCase):
         self.stage("10-one", "# optional\nexit 1\n")
         self.assertEqual(self.check()[1][-1], "1 passed, 1 failed")
 
+    def test_in_continuous_integration_folders_go_with_the_last_stage_that_needs_them(self):
+        folder = self.logs.parent / "tree"
+        for ci, body, left in (("false", "true\n", True), ("true", "exit 1\n", True), ("true", "true\n", False)):
+            folder.mkdir(exist_ok=True)
+            self.stage("10-one", f"# last to need {folder}\n{body}")
+            os.environ["CI"] = ci
+            self.addCleanup(os.environ.pop, "CI", None)
+            self.check()
+            self.assertEqual(folder.exists(), left, (ci, body))
+
     def test_named_stages_only(self):
         self.stage("10-one", "true\n")
         self.stage("20-two", "exit 1\n")
