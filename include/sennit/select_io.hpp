@@ -25,6 +25,13 @@ struct source_access {
   static io_source* of(const tcp_listener& listener) noexcept {
     return listener.listener_ ? listener.listener_->source.get() : nullptr;
   }
+  // What asynchronous operations take of a listener, and make of their result.
+  static listener* state_of(const tcp_listener& listener) noexcept { return listener.listener_.get(); }
+  static tcp_stream stream(owned_source&& connected) noexcept {
+    tcp_stream made;
+    made.source_ = std::move(connected);
+    return made;
+  }
 };
 
 // `use_` keeps the source, from the call that makes the case until a case was chosen. The case has the

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "sennit/detail/io/file_transfer.hpp"
 #include "sennit/detail/io/socket.hpp"
 #include "sennit/offload.hpp"
 #include "write_all.hpp"
@@ -76,6 +77,34 @@ void check_written(int error, std::size_t written) {
 }
 
 }  // namespace
+
+namespace detail {
+
+void file_transfer::call() noexcept {
+  if (!fits(offset_)) {
+    error_ = reads_ ? EINVAL : EFBIG;
+    return;
+  }
+  do {
+    const auto at = static_cast<off_t>(offset_ + moved_);
+    const ssize_t moved = reads_ ? ::pread(descriptor_, at_, size_, at)
+                                 : ::pwrite(descriptor_, at_ + moved_, size_ - moved_, at);
+    if (moved >= 0)
+      moved_ += static_cast<std::size_t>(moved);
+    else if (errno != EINTR)
+      error_ = errno;
+    else
+      continue;
+    if (reads_)
+      return;
+  } while (error_ == 0 && moved_ < size_);
+}
+
+io_result file_transfer::result(int error) const noexcept {
+  return {moved_, {error != 0 ? -error : error_, std::generic_category()}};
+}
+
+}  // namespace detail
 
 file::~file() {
   if (descriptor_ >= 0)

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "attempt.hpp"
+#include "sennit/detail/io/accept_wait.hpp"
 #include "sennit/detail/io/socket.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -70,6 +71,34 @@ int refuse_one(listener& l) noexcept {
   return std::min(got, 0);
 }
 
+// An operation on the listener that has begun.
+ssize_t accept_in(listener& from, io_source& source, time_point deadline) {
+  for (;;) {
+    bool refused = false;
+    const ssize_t got = io_step(source, accept_direction, deadline, [&](io_source& s, auto) -> ssize_t {
+      const ssize_t accepted = accept_once(s.descriptor);
+      if (!ran_out(accepted))
+        return accepted;
+      // accept wants a file descriptor before it looks whether a connection waits. EAGAIN: none did.
+      const int error = refuse_one(from);
+      refused = error == 0;
+      return refused ? accepted : error;
+    });
+    if (!refused && !ran_out(got))
+      return got;
+    if (source.closed())
+      return -ECANCELED;
+    if (refused)
+      continue;
+    // A connection that comes meanwhile ends the wait too.
+    const time_point retry = clock::now() + retry_interval;
+    const int error = io_await(source, {accept_direction.side, accept_direction.use, "file descriptors"},
+                               std::min(retry, deadline), [] { return 0; });
+    if (error != 0 && !(error == -ETIMEDOUT && retry < deadline))
+      return error;
+  }
+}
+
 }  // namespace
 
 listener::~listener() {
@@ -91,33 +120,33 @@ int listener_open(std::string_view address, std::uint16_t port, int backlog, own
 int listener_accept(listener* from, time_point deadline) {
   if (from == nullptr)
     return -EBADF;
-  const auto accept = [&](io_source& source) -> ssize_t {
-    for (;;) {
-      bool refused = false;
-      const ssize_t got = io_step(source, accept_direction, deadline, [&](io_source& s, auto) -> ssize_t {
-        const ssize_t accepted = accept_once(s.descriptor);
-        if (!ran_out(accepted))
-          return accepted;
-        // accept wants a file descriptor before it looks whether a connection waits. EAGAIN: none did.
-        const int error = refuse_one(*from);
-        refused = error == 0;
-        return refused ? accepted : error;
-      });
-      if (!refused && !ran_out(got))
-        return got;
-      if (source.closed())
-        return -ECANCELED;
-      if (refused)
-        continue;
-      // A connection that comes meanwhile ends the wait too.
-      const time_point retry = clock::now() + retry_interval;
-      const int error = io_await(source, {accept_direction.side, accept_direction.use, "file descriptors"},
-                                 std::min(retry, deadline), [] { return 0; });
-      if (error != 0 && !(error == -ETIMEDOUT && retry < deadline))
-        return error;
-    }
-  };
-  return static_cast<int>(io_whole(from->source.get(), accept_direction, accept));
+  return static_cast<int>(io_whole(from->source.get(), accept_direction,
+                                   [&](io_source& source) { return accept_in(*from, source, deadline); }));
+}
+
+// False: no connection waits. An attempt that cannot be made here is left to finish().
+bool accept_wait::is_over() noexcept {
+  if (!begun() || source()->closed() || source()->driver.load(std::memory_order_relaxed) == 0)
+    return true;
+  const std::uintptr_t events = side().look();
+  const ssize_t got = accept_once(source()->descriptor.load(std::memory_order_relaxed));
+  if (got == -EAGAIN) {
+    side().last_seen_event = events;
+    return false;
+  }
+  if (!ran_out(got))
+    result_ = static_cast<int>(got);
+  return true;
+}
+
+int accept_wait::finish() {
+  if (result_ != nothing_yet)
+    return result_;
+  if (source() == nullptr)
+    return -EBADF;
+  if (const int error = begin(io_is_shared()); error != 0)
+    return error;
+  return source()->closed() ? -ECANCELED : static_cast<int>(accept_in(*from_, *source(), never));
 }
 
 std::uint16_t listener_port(const listener& of) noexcept {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "connect.hpp"
 #include "sennit/detail/io/offload_until.hpp"
 
 namespace sennit::inline v0_1 {
@@ -67,22 +68,36 @@ const std::error_category& lookup_category() noexcept {
   return only;
 }
 
-std::vector<std::string> look_up(std::string_view host, std::error_code& error,
-                                 std::chrono::steady_clock::time_point deadline) {
+namespace detail {
+
+std::unique_ptr<offload_job> look_up_job(std::string_view host, std::error_code& error) {
   if (host.empty() || host.find('\0') != std::string_view::npos) {
     error = {EAI_NONAME, lookup_category()};
-    return {};
+    return nullptr;
   }
-  auto* const made = new lookup_job(host);
-  std::unique_ptr<detail::offload_job> job(made);
+  return std::make_unique<lookup_job>(host);
+}
+
+std::vector<std::string> looked_up(offload_job& job, std::error_code& error) noexcept {
+  auto& returned = static_cast<lookup_job&>(job);
+  error = returned.error;
+  return std::move(returned.addresses);
+}
+
+}  // namespace detail
+
+std::vector<std::string> look_up(std::string_view host, std::error_code& error,
+                                 std::chrono::steady_clock::time_point deadline) {
+  std::unique_ptr<detail::offload_job> job = detail::look_up_job(host, error);
+  if (job == nullptr)
+    return {};
   if (!detail::in_fiber()) {
-    made->call();
+    job->call();
   } else if (!detail::offload_run_until(job, deadline)) {
     error = std::make_error_code(std::errc::timed_out);
     return {};
   }
-  error = made->error;
-  return std::move(made->addresses);
+  return detail::looked_up(*job, error);
 }
 
 std::vector<std::string> look_up(std::string_view host, std::chrono::steady_clock::time_point deadline) {

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 
@@ -121,26 +122,8 @@ int start_thread(thread_pool& in) noexcept {
 }
 
 void start(offload_job& job) {
-  thread_pool& to = pool_of(job.pool);
-  std::lock_guard hold(to.lock);
-  if (to.queued >= to.idle && to.threads < to.most)
-    if (const int error = start_thread(to); error != 0 && to.threads == 0)
-      throw std::system_error(error, std::generic_category(), "sennit: no thread to offload a call to");
-  push(to, job);
-  to.work.notify_one();
-}
-
-// Takes the job from the pool, if that is possible.
-offload_state give_up(offload_job& job, bool may_abandon) noexcept {
-  thread_pool& from = pool_of(job.pool);
-  std::lock_guard hold(from.lock);
-  if (job.state == offload_state::queued) {
-    remove(from, job);
-    job.state = offload_state::withdrawn;
-  } else if (job.state == offload_state::running && may_abandon) {
-    job.state = offload_state::abandoned;
-  }
-  return job.state;
+  if (const int error = offload_begin(job); error != 0)
+    throw std::system_error(error, std::generic_category(), "sennit: no thread to offload a call to");
 }
 
 struct outcome {
@@ -173,13 +156,12 @@ outcome wait_for(offload_job& job, bool may_abandon, time_point deadline) {
     return job.done.load(std::memory_order_acquire) != 0;
   };
   if (!returns_until(deadline))
-    result.state = give_up(job, may_abandon);
+    result.state = offload_give_up(job, may_abandon);
   if (result.state == offload_state::running || result.state == offload_state::returned) {
     while (job.done.load(std::memory_order_acquire) == 0)
       returns_until(never);
     result.state = offload_state::returned;
-    if (job.home != nullptr)
-      const std::lock_guard who_posted_it_has_let_go(pool_of(job.pool).lock);
+    offload_let_go(job);
   }
   w.operations.count_wakers(w, -1);
   return result;
@@ -191,6 +173,43 @@ bool offload_job::run() {
   if (const std::uintptr_t waits = done.exchange(1, std::memory_order_acq_rel); waits != 0)
     wake_in_slot(waits);
   return true;
+}
+
+int offload_begin(offload_job& job) noexcept try {
+  thread_pool& to = pool_of(job.pool);
+  std::lock_guard hold(to.lock);
+  if (to.queued >= to.idle && to.threads < to.most)
+    if (const int error = start_thread(to); error != 0 && to.threads == 0)
+      return error;
+  push(to, job);
+  to.work.notify_one();
+  return 0;
+} catch (const std::bad_alloc&) {  // a forked child makes a pool of its own
+  return ENOMEM;
+}
+
+offload_state offload_give_up(offload_job& job, bool may_abandon) noexcept {
+  thread_pool& from = pool_of(job.pool);
+  std::lock_guard hold(from.lock);
+  if (job.state == offload_state::queued) {
+    remove(from, job);
+    job.state = offload_state::withdrawn;
+  } else if (job.state == offload_state::running && may_abandon) {
+    job.state = offload_state::abandoned;
+  }
+  return job.state;
+}
+
+void offload_await(offload_job& job) noexcept {
+  outcome ignored;
+  while (job.done.load(std::memory_order_acquire) == 0)
+    wait_once(ignored,
+              [&] { running_worker().operations.wait_in_slot(job.done, 0, 0, offload_reason, never); });
+}
+
+void offload_let_go(offload_job& job) noexcept {
+  if (job.home != nullptr)
+    const std::lock_guard who_posted_it_has_let_go(pool_of(job.pool).lock);
 }
 
 bool in_fiber() noexcept {

@@ -9,12 +9,11 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "address.hpp"
 #include "attempt.hpp"
+#include "connect.hpp"
 #include "sennit/detail/io/transfer_wait.hpp"
-#include "sennit/look_up.hpp"
 #include "write_all.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -23,7 +22,6 @@ namespace {
 
 constexpr io_direction read_direction = reading_for("socket read");
 constexpr io_direction write_direction = writing_for("socket write");
-constexpr io_direction connect_direction = writing_for("socket connect");
 
 // Out of line: no compiler can then keep the address of errno across a switch to another thread.
 [[gnu::noinline, gnu::cold]] int last_error() noexcept {
@@ -94,25 +92,6 @@ template <class Call>
   return 0;
 }
 
-// The first call starts the connect; later calls ask for its result.
-ssize_t try_connect(int descriptor, const socket_address& to) noexcept {
-  const int result = call([&] { return ::connect(descriptor, to.get(), to.size); });
-  switch (result) {
-    case -EISCONN:
-      return 0;
-    case -EINPROGRESS:
-    case -EALREADY:
-      return -EAGAIN;
-    default:
-      return result;
-  }
-}
-
-int make_socket(const socket_address& address) noexcept {
-  const int family = address.storage.ss_family;
-  return call([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP); });
-}
-
 int set_option(int descriptor, int level, int option, int value) noexcept {
   return call([&] { return ::setsockopt(descriptor, level, option, &value, sizeof value); });
 }
@@ -134,29 +113,6 @@ int bind_and_listen(int descriptor, const socket_address& at, int backlog) noexc
   if (error == 0)
     error = call([&] { return ::listen(descriptor, backlog); });
   return error;
-}
-
-int connect_to(const socket_address& to, time_point deadline, owned_source& result) {
-  const int descriptor = make_socket(to);
-  if (descriptor < 0)
-    return descriptor;
-  owned_source made(descriptor);
-  if (const int error = socket_no_delay(descriptor, true); error != 0)
-    return error;
-  const ssize_t error = io_attempt(made.get(), connect_direction, deadline,
-                                   [&](io_source& s, auto) { return try_connect(s.descriptor, to); });
-  if (error != 0)
-    return static_cast<int>(error);
-  result = std::move(made);
-  return 0;
-}
-
-// Until when the first of `count` attempts may take: an equal share of the time that is left.
-time_point share_of(time_point deadline, std::size_t count) noexcept {
-  if (deadline == never)
-    return never;
-  const time_point now = clock::now();
-  return deadline <= now ? deadline : now + (deadline - now) / static_cast<clock::rep>(count);
 }
 
 }  // namespace
@@ -253,30 +209,11 @@ io_result transfer_wait_base::finish(time_point deadline) {
   return {moved_, {error_, std::generic_category()}};
 }
 
-std::error_code socket_connect(std::string_view host, std::uint16_t port, time_point deadline,
-                               owned_source& result) {
-  socket_address to;
-  if (parse_address(host, port, to))
-    return io_error(connect_to(to, deadline, result));
-  std::error_code error;
-  const std::vector<std::string> addresses = look_up(host, error, deadline);
-  std::size_t left = addresses.size();
-  for (const std::string& address : addresses) {
-    const time_point until = share_of(deadline, left--);
-    if (!parse_address(address, port, to))
-      continue;
-    error = io_error(connect_to(to, until, result));
-    if (!error)
-      break;
-  }
-  return error;
-}
-
 int socket_listen(std::string_view address, std::uint16_t port, int backlog, owned_source& result) {
   socket_address at;
   if (!parse_address(address, port, at))
     return -EINVAL;
-  const int descriptor = make_socket(at);
+  const int descriptor = socket_make(at);
   if (descriptor < 0)
     return descriptor;
   owned_source made(descriptor);
@@ -284,6 +221,24 @@ int socket_listen(std::string_view address, std::uint16_t port, int backlog, own
     return error;
   result = std::move(made);
   return 0;
+}
+
+int socket_make(const socket_address& address) noexcept {
+  const int family = address.storage.ss_family;
+  return call([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP); });
+}
+
+int socket_try_connect(int descriptor, const socket_address& to) noexcept {
+  const int result = call([&] { return ::connect(descriptor, to.get(), to.size); });
+  switch (result) {
+    case -EISCONN:
+      return 0;
+    case -EINPROGRESS:
+    case -EALREADY:
+      return -EAGAIN;
+    default:
+      return result;
+  }
 }
 
 int socket_no_delay(int descriptor, bool on) noexcept {

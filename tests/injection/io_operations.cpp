@@ -107,6 +107,64 @@ void transfer_in_background() {
   });
 }
 
+template <class Kind>
+void accept_and_connect_in_background() {
+  in_fiber<Kind>([] {
+    sennit::tcp_listener listener("127.0.0.1", 0);
+    attempt([&] {
+      struct opening {
+        typename Kind::event ended;
+        sennit::tcp_stream stream;
+        std::error_code error;
+        auto handler() {
+          return [this](sennit::tcp_stream got, std::error_code failed) {
+            stream = std::move(got);
+            error = failed;
+            ended.set();
+          };
+        }
+      };
+      opening accepted, connected;
+      typename Kind::upcall_pool pool;
+      must(sennit::async_connect(pool, "127.0.0.1", listener.port(), connected.handler(), soon()));
+      connected.ended.wait();
+      if (connected.error)
+        throw std::system_error(connected.error);
+      must(sennit::async_accept(pool, listener, accepted.handler()));
+      if (current->kind == static_cast<int>(call_kind::accept)) {  // the connection may have been refused
+        static_cast<void>(accepted.ended.wait_for(1ms));
+        listener.close();
+      }
+      accepted.ended.wait();
+      if (accepted.error == std::errc::operation_canceled && current->injected > 0)
+        return;
+      if (accepted.error)
+        throw std::system_error(accepted.error);
+    });
+  });
+}
+
+template <class Kind>
+void read_file_in_background() {
+  in_fiber<Kind>([] {
+    const auto file = sennit::file::open("/proc/self/stat");
+    attempt([&] {
+      static typename Kind::event* done;
+      typename Kind::event ended;
+      static std::error_code error;
+      static char bytes[8];
+      done = &ended;
+      must(sennit::async_read_some_at(file, 0, bytes, [](sennit::io_result result) {
+        error = result.error;
+        done->set();
+      }));
+      ended.wait();
+      if (error)
+        throw std::system_error(error);
+    });
+  });
+}
+
 // Without memory the descriptor remains the caller's.
 void adopt() {
   int ends[2];
@@ -167,10 +225,19 @@ void look_up() {
 }
 
 template <class Kind>
-void add_kind(std::vector<operation>& all, const std::array<std::string_view, 10>& names) {
-  void (*const runs[])() = {
-      listen<Kind>,    connect<Kind>, accept<Kind>,  transfer<Kind>,  transfer_in_background<Kind>,
-      readiness<Kind>, signals<Kind>, offload<Kind>, read_file<Kind>, look_up<Kind>};
+void add_kind(std::vector<operation>& all, const std::array<std::string_view, 12>& names) {
+  void (*const runs[])() = {listen<Kind>,
+                            connect<Kind>,
+                            accept<Kind>,
+                            transfer<Kind>,
+                            transfer_in_background<Kind>,
+                            readiness<Kind>,
+                            signals<Kind>,
+                            offload<Kind>,
+                            read_file<Kind>,
+                            look_up<Kind>,
+                            accept_and_connect_in_background<Kind>,
+                            read_file_in_background<Kind>};
   for (std::size_t i = 0; i < names.size(); ++i)
     all.push_back({names[i], runs[i]});
 }
@@ -180,10 +247,12 @@ void add_kind(std::vector<operation>& all, const std::array<std::string_view, 10
 void add_io_operations(std::vector<operation>& all) {
   add_kind<parallel>(all, {"parallel: listen", "parallel: connect", "parallel: accept", "parallel: transfer",
                            "parallel: async transfer", "parallel: readiness", "parallel: signal_set",
-                           "parallel: offload", "parallel: file", "parallel: look_up"});
+                           "parallel: offload", "parallel: file", "parallel: look_up",
+                           "parallel: async accept and connect", "parallel: async file"});
   add_kind<local>(
       all, {"local: listen", "local: connect", "local: accept", "local: transfer", "local: async transfer",
-            "local: readiness", "local: signal_set", "local: offload", "local: file", "local: look_up"});
+            "local: readiness", "local: signal_set", "local: offload", "local: file", "local: look_up",
+            "local: async accept and connect", "local: async file"});
   all.push_back({"adopt", adopt});
 }
 

@@ -23,6 +23,8 @@ public:
       destroy_owned(object_);
   }
 
+  // The caller owns it from then on.
+  T* release() noexcept { return std::exchange(object_, nullptr); }
   T* get() const noexcept { return object_; }
   T* operator->() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }

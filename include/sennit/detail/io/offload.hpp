@@ -34,7 +34,20 @@ struct offload_job : posted {
   std::atomic<std::uintptr_t> done{0};          // the waiter, or 1 when the job has returned
 };
 
+inline void destroy_owned(offload_job* job) noexcept {
+  delete job;
+}
+
 bool in_fiber() noexcept;
+
+// A part of the waits for a job. Returns 0, or the errno if no thread can be started, or there is no memory.
+int offload_begin(offload_job& job) noexcept;
+// Takes a job from its pool, if that is possible. Only a job that its owner has allocated may be abandoned.
+offload_state offload_give_up(offload_job& job, bool may_abandon) noexcept;
+// Blocks the calling fiber until a job that runs, or has returned, is done with. Ignores the runtime's end.
+void offload_await(offload_job& job) noexcept;
+// After that: no thread of the pool uses the job or the worker any more.
+void offload_let_go(offload_job& job) noexcept;
 
 // Blocks the calling fiber until the pool has called `job`. Throws std::system_error when there is no thread
 // and none can be started; and forced unwind, but not before the call has returned or was withdrawn.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sennit/detail/cont/waits.hpp"
+#include "sennit/detail/rpc/pool_operation.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 #include "sennit/upcall_options.hpp"
 
@@ -31,23 +32,21 @@ public:
   /// Starts the fibers, which have no stack while they are idle.
   ///
   /// \throws std::bad_alloc if there is no memory
-  explicit basic_upcall_pool(upcall_options options = {}) : kept_(options.events) {
+  explicit basic_upcall_pool(upcall_options options = {}) : kept_(checked(options.events)) {
     assert(options.fibers > 0 && "sennit: a pool of no fibers");
-    fibers_.reserve(options.fibers);
-    for (unsigned i = 0; i < options.fibers; ++i)
-      fibers_.push_back(start(idle()));
+    try {
+      fibers_.reserve(options.fibers);
+      for (unsigned i = 0; i < options.fibers; ++i)
+        fibers_.push_back(start(idle()));
+    } catch (...) {
+      end();
+      throw;
+    }
   }
   basic_upcall_pool(const basic_upcall_pool&) = delete;
   basic_upcall_pool& operator=(const basic_upcall_pool&) = delete;
   /// Closes the pool, and waits until all posted handlers have run. A stop does not end this wait.
-  ~basic_upcall_pool() {
-    close();
-    for (Fiber& each : fibers_)
-      wait_uninterruptible([&each] {
-        if (each.joinable())
-          each.join();
-      });
-  }
+  ~basic_upcall_pool() { end(); }
 
   /// Calls `handler()` or `handler(pool)` on one of the fibers. Neither waits nor throws. An exception that
   /// leaves the handler ends the program.
@@ -109,6 +108,7 @@ public:
   continuation idle() { return block(idle_wait(*this), go_on{}, no_state{}); }
 
 private:
+  friend struct upcall_access;
   using lists = wait_lists<Policy>;
   using lock = lists_lock<lists>;
 
@@ -150,6 +150,22 @@ private:
   };
   static_assert(sizeof(blocked<idle_wait, go_on, no_state>) <= continuation_room);
 
+  // Where a vector would throw std::length_error.
+  static std::size_t checked(std::size_t events) {
+    if (events > std::vector<event>().max_size())
+      throw std::bad_alloc();
+    return events;
+  }
+
+  void end() {
+    close();
+    for (Fiber& each : fibers_)
+      wait_uninterruptible([&each] {
+        if (each.joinable())
+          each.join();
+      });
+  }
+
   static Fiber start(continuation begins) {
     if constexpr (std::is_same_v<Fiber, local::fiber>)
       return local::spawn(std::move(begins));
@@ -180,6 +196,15 @@ private:
     }
   }
 
+  void keep(pool_operation& one) noexcept {
+    const lock hold(waits_);
+    operations_.add(one);
+  }
+  void give_back(pool_operation& one) noexcept {
+    const lock hold(waits_);
+    pool_operations::remove(one);
+  }
+
   bool take_kept(event& into) noexcept {
     if (kept_count_ == 0)
       return false;
@@ -194,6 +219,7 @@ private:
   std::size_t kept_first_ = 0;
   std::size_t kept_count_ = 0;
   bool closed_ = false;
+  pool_operations operations_;
   std::vector<Fiber> fibers_;
   [[no_unique_address]] lists waits_;
 };
