@@ -599,12 +599,13 @@ struct sennit_upcall_options {
 };
 
 /** Makes a pool, whose fibers belong to the caller's runtime. `options` may be null. -EINVAL: called outside
- * of fibers.
+ * of fibers, or more than 16,777,216 fibers or events. -EAGAIN: the runtime may have no more fibers.
  */
 int sennit_upcall_pool_create(struct sennit_upcall_pool** result,
                               const struct sennit_upcall_options* options);
 /** Closes a pool, and waits until all posted handlers have returned. Call it in a fiber of the pool's
- * runtime, before that ends. Does nothing for null. -EINVAL: called elsewhere; nothing was done.
+ * runtime, before that ends. Does nothing for null. -EINVAL: called elsewhere, or in a fiber of the pool,
+ * which would wait for itself; nothing was done.
  */
 int sennit_upcall_pool_destroy(struct sennit_upcall_pool* pool);
 /** Ends all further posts. Handlers that were posted before still run. May be called again. */
@@ -617,7 +618,9 @@ int sennit_upcall_pool_close(struct sennit_upcall_pool* pool);
  */
 int sennit_upcall_pool_post(struct sennit_upcall_pool* pool, sennit_function function, const void* state,
                             size_t size);
-/** Gives the calling fiber back to the pool; as sennit_become, it does not return. */
+/** Gives the calling fiber back to the pool; as sennit_become, it does not return. -EINVAL: the caller is not
+ * a fiber of the pool; nothing was done.
+ */
 int sennit_upcall_pool_become_idle(struct sennit_upcall_pool* pool);
 
 /* ---- Exception servers: a fiber decides what to do when another fiber faults. See
@@ -792,20 +795,46 @@ struct sennit_async_transfer {
 };
 /** Begins what sennit_tcp_stream_read does, without a deadline, and does not wait. A fiber of the pool
  * without a stack makes the transfer, and calls transfer->done(). `pool` null: the default pool of the
- * caller's runtime, which has 1024 fibers. The memory, the transfer and the stream must exist until then; but
- * the stream may be closed. -EAGAIN: too many transfers are in progress; nothing was begun.
+ * caller's runtime, which has 1024 fibers. The memory, the transfer and the stream must exist until then. To
+ * end the transfer earlier, call sennit_tcp_stream_cancel. If the runtime ends first, done() is not called.
+ * -EAGAIN: too many operations are in progress, or the pool is closed; nothing was begun.
  */
 int sennit_tcp_stream_async_read(struct sennit_tcp_stream* stream, struct sennit_upcall_pool* pool, void* to,
                                  size_t size, struct sennit_async_transfer* transfer);
 /** Begins what sennit_tcp_stream_write_all does. Otherwise like sennit_tcp_stream_async_read. */
 int sennit_tcp_stream_async_write_all(struct sennit_tcp_stream* stream, struct sennit_upcall_pool* pool,
                                       const void* from, size_t size, struct sennit_async_transfer* transfer);
+/** An asynchronous accept or connect. Embed it as the first member of a struct of yours: done() gets its
+ * address.
+ */
+struct sennit_async_stream {
+  /** Called by a fiber of the pool when the operation has ended. The result is 0, or an error. It must not
+   * wait without a stack.
+   */
+  void (*done)(struct sennit_async_stream* operation, int result);
+  /** Set before that: the connected stream, which is the caller's to close. Null after an error. */
+  struct sennit_tcp_stream* stream;
+};
+/** Begins what sennit_tcp_stream_connect does, and does not wait. The host is copied. A fiber of the pool
+ * without a stack makes the connection, and calls operation->done(). `pool` null: the default pool of the
+ * caller's runtime. The operation must exist until then. If the runtime ends first, done() is not called, and
+ * the connection is closed. -EAGAIN: too many operations are in progress, or the pool is closed. -ENOMEM.
+ * Nothing was begun after either.
+ */
+int sennit_tcp_stream_async_connect(struct sennit_upcall_pool* pool, const char* host, uint16_t port,
+                                    int64_t deadline, struct sennit_async_stream* operation);
 /** Sends the end of the stream to the peer. The stream can still be read. -ENOTCONN: the connection is gone.
  */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
-/** Closes and frees the stream. Bytes that were written are still sent. Fibers that wait in it at this moment
- * get -ECANCELED; no other fiber may use it any more. So let the fiber that uses a stream close it. Does
- * nothing for null. On the runtime's thread.
+/** Closes the connection, but does not free the stream. Bytes that were written are still sent. Fibers that
+ * wait in the stream and asynchronous transfers get -ECANCELED, and so does every later operation. Any fiber
+ * may call it while others use the stream, on any worker. Call sennit_tcp_stream_close when none of them uses
+ * it any more. May be called again. -EINVAL: null.
+ */
+int sennit_tcp_stream_cancel(struct sennit_tcp_stream* stream);
+/** Closes and frees the stream. Bytes that were written are still sent. No other fiber may use it from now
+ * on; those that wait in it at this moment get -ECANCELED. So let the fiber that uses a stream close it, and
+ * end its operations by sennit_tcp_stream_cancel. Does nothing for null. On the runtime's thread.
  */
 void sennit_tcp_stream_close(struct sennit_tcp_stream* stream);
 /** Frees the stream, but returns its socket, which stays open and non-blocking and belongs to the caller:
@@ -835,12 +864,23 @@ int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct senn
 /** Like sennit_tcp_stream_become_reading, until there is a connection. */
 int sennit_tcp_listener_become_accepting(struct sennit_tcp_listener* listener, sennit_function function,
                                          const void* state, size_t size, int64_t deadline);
+/** Begins what sennit_tcp_listener_accept does, without a deadline, and does not wait. The listener must
+ * exist until operation->done() is called. To end the accept earlier, call sennit_tcp_listener_cancel.
+ * Without memory for the stream, the connection is closed, and the result is -ENOMEM. Otherwise like
+ * sennit_tcp_stream_async_read.
+ */
+int sennit_tcp_listener_async_accept(struct sennit_tcp_listener* listener, struct sennit_upcall_pool* pool,
+                                     struct sennit_async_stream* operation);
 /** Returns the number of connections that were closed because file descriptors were exhausted. */
 uint64_t sennit_tcp_listener_refused(const struct sennit_tcp_listener* listener);
 /** Returns the TCP port at which it listens. */
 int sennit_tcp_listener_port(const struct sennit_tcp_listener* listener);
 /** Returns the socket, to set and to read options. */
 int sennit_tcp_listener_descriptor(const struct sennit_tcp_listener* listener);
+/** Stops listening, but does not free the listener, like sennit_tcp_stream_cancel. A fiber that accepts gets
+ * -ECANCELED.
+ */
+int sennit_tcp_listener_cancel(struct sennit_tcp_listener* listener);
 /** Closes and frees the listener, like sennit_tcp_stream_close. */
 void sennit_tcp_listener_close(struct sennit_tcp_listener* listener);
 
@@ -914,6 +954,17 @@ int sennit_file_write_all(struct sennit_file* file, const void* from, size_t siz
 /** Like sennit_file_write_all, at an offset in bytes. */
 int sennit_file_write_all_at(struct sennit_file* file, uint64_t offset, const void* from, size_t size,
                              size_t* written);
+/** Begins what sennit_file_read_at does, and does not wait. A thread of sennit_offload's pool reads. Then a
+ * fiber of the upcall pool, which has no stack until then, calls transfer->done(). `pool` null: the default
+ * pool of the caller's runtime. The memory, the transfer and the file must exist until then. If the runtime
+ * ends first, done() is not called, and a read that has begun is waited for. -EAGAIN: too many operations are
+ * in progress, or the pool is closed. -ENOMEM. Nothing was begun after either.
+ */
+int sennit_file_async_read_at(struct sennit_file* file, struct sennit_upcall_pool* pool, uint64_t offset,
+                              void* to, size_t size, struct sennit_async_transfer* transfer);
+/** Begins what sennit_file_write_all_at does. Otherwise like sennit_file_async_read_at. */
+int sennit_file_async_write_all_at(struct sennit_file* file, struct sennit_upcall_pool* pool, uint64_t offset,
+                                   const void* from, size_t size, struct sennit_async_transfer* transfer);
 /** Sets `result` to the size of the file in bytes. */
 int sennit_file_size(struct sennit_file* file, uint64_t* result);
 /** Waits until all written bytes are on the medium. */

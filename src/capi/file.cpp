@@ -1,5 +1,5 @@
 // Files.
-#include "sennit/file.hpp"
+#include "file.hpp"
 
 #include <memory>
 #include <span>
@@ -12,10 +12,6 @@ using namespace sennit;
 using capi::count_of;
 using capi::guarded;
 using capi::result_of;
-
-struct sennit_file {
-  sennit::file file;
-};
 
 namespace {
 

@@ -28,10 +28,6 @@ using capi::in_fiber;
 using capi::result_of;
 using capi::time_of;
 
-struct sennit_tcp_listener {
-  tcp_listener listener;
-};
-
 struct sennit_signal_set {
   explicit sennit_signal_set(std::span<const int> signals) : set(signals) {}
   signal_set set;
@@ -137,6 +133,13 @@ int sennit_tcp_stream_shutdown(sennit_tcp_stream* stream) {
   return result_of(error);
 }
 
+int sennit_tcp_stream_cancel(sennit_tcp_stream* stream) {
+  if (stream == nullptr)
+    return -EINVAL;
+  stream->stream.close();
+  return 0;
+}
+
 void sennit_tcp_stream_close(sennit_tcp_stream* stream) {
   delete stream;
 }
@@ -192,6 +195,13 @@ int sennit_tcp_listener_port(const sennit_tcp_listener* listener) {
 
 int sennit_tcp_listener_descriptor(const sennit_tcp_listener* listener) {
   return listener != nullptr ? listener->listener.native_handle() : -EINVAL;
+}
+
+int sennit_tcp_listener_cancel(sennit_tcp_listener* listener) {
+  if (listener == nullptr)
+    return -EINVAL;
+  listener->listener.close();
+  return 0;
 }
 
 void sennit_tcp_listener_close(sennit_tcp_listener* listener) {

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 
@@ -128,6 +129,80 @@ void connect() {
   });
 }
 
+// Waits for an operation that was begun, and returns its result.
+template <class Operation, class Begin>
+int ended(Begin begin) {
+  struct mine {
+    Operation operation;
+    sennit_fiber* waits;
+    int result;
+  } one{{}, sennit_self(), 0};
+  one.operation.done = [](Operation* operation, int result) {
+    auto* const of = reinterpret_cast<mine*>(operation);
+    of->result = result;
+    if constexpr (requires { operation->stream; })
+      sennit_tcp_stream_close(operation->stream);
+    sennit_fiber_unpark(of->waits);
+  };
+  const int begun = begin(&one.operation);
+  if (begun != 0)
+    return begun;
+  sennit_self_park();
+  return one.result;
+}
+
+void connect_in_background() {
+  in_c_fiber([](void*) {
+    sennit_tcp_listener* listener = nullptr;
+    must(make_listener(&listener) == 0);
+    const auto port = static_cast<std::uint16_t>(sennit_tcp_listener_port(listener));
+    attempt_c([&] {
+      return ended<sennit_async_stream>([&](sennit_async_stream* one) {
+        return sennit_tcp_stream_async_connect(nullptr, "127.0.0.1", port, SENNIT_NEVER, one);
+      });
+    });
+    sennit_tcp_listener_close(listener);
+  });
+}
+
+// A connection that was refused for want of a descriptor: the accept waits for another, until it is
+// cancelled.
+void accept_in_background() {
+  in_c_fiber([](void*) {
+    sennit_tcp_listener* listener = nullptr;
+    sennit_tcp_stream* client = nullptr;
+    must(make_listener(&listener) == 0);
+    const auto port = static_cast<std::uint16_t>(sennit_tcp_listener_port(listener));
+    must(sennit_tcp_stream_connect(&client, "127.0.0.1", port, SENNIT_NEVER) == 0);
+    attempt_c([&] {
+      const int result = ended<sennit_async_stream>([&](sennit_async_stream* one) {
+        const int begun = sennit_tcp_listener_async_accept(listener, nullptr, one);
+        sennit_self_yield();
+        if (current->kind == static_cast<int>(call_kind::accept))
+          sennit_tcp_listener_cancel(listener);
+        return begun;
+      });
+      return result == -ECANCELED && current->injected > 0 ? 0 : result;
+    });
+    sennit_tcp_stream_close(client);
+    sennit_tcp_listener_close(listener);
+  });
+}
+
+void read_in_background() {
+  in_c_fiber([](void*) {
+    sennit_file* file = nullptr;
+    static char bytes[8];
+    must(open_file(&file) == 0);
+    attempt_c([&] {
+      return ended<sennit_async_transfer>([&](sennit_async_transfer* one) {
+        return sennit_file_async_read_at(file, nullptr, 0, bytes, sizeof bytes, one);
+      });
+    });
+    sennit_file_close(file);
+  });
+}
+
 void offload() {
   in_c_fiber([](void*) { attempt_c([] { return sennit_offload(nothing, nullptr); }); });
 }
@@ -163,6 +238,9 @@ void add_c_operations(std::vector<operation>& all) {
         maker<sennit_signal_set>::run<make_signals, sennit_signal_set_destroy>},
        {"C: sennit_readiness_create", maker<sennit_readiness>::run<make_readiness, sennit_readiness_destroy>},
        {"C: sennit_file_open", maker<sennit_file>::run<open_file, sennit_file_close>},
+       {"C: sennit_tcp_stream_async_connect", connect_in_background},
+       {"C: sennit_tcp_listener_async_accept", accept_in_background},
+       {"C: sennit_file_async_read_at", read_in_background},
        {"C: sennit_offload", offload},
        {"C: sennit_host_look_up", look_up}});
 }

@@ -19,7 +19,10 @@ extern "C" {
               test(become_locking_and_waiting) test(become_joining) test(become_by_sync_refuses)   \
                   test(ports_of_both_kinds) test(ports_refuse) test(ports_end_with_the_runtime)    \
                       test(selects_of_both_kinds) test(selects_refuse) test(upcalls_of_both_kinds) \
-                          test(transfers_of_both_kinds) test(exception_servers_of_both_kinds)
+                          test(transfers_of_both_kinds) test(exception_servers_of_both_kinds)      \
+                              test(accepts_and_connects_of_both_kinds) test(streams_are_cancelled) \
+                                  test(async_files_of_both_kinds) test(pools_refuse)               \
+                                      test(async_operations_refuse)
 
 #define CAPI_TESTS(test)                                                                                     \
   test(runtime_lives) test(runtime_has_limits) test(runtime_refuses) test(runtime_steps) test(runtime_posts) \
