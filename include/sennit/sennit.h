@@ -247,7 +247,7 @@ int sennit_fiber_become_joining(struct sennit_fiber* fiber, sennit_result_functi
                                 const void* state, size_t size, int64_t deadline);
 
 /** Gives the handle back; the fiber continues. Does nothing for null. Fatal: the handle was given back
- * before.
+ * before, or is that of the calling fiber, which sennit_runtime_run waits for.
  */
 void sennit_fiber_detach(struct sennit_fiber* fiber);
 
@@ -576,10 +576,12 @@ int sennit_port_become_receiving(struct sennit_port* port, sennit_value_function
                                  size_t size, int64_t deadline);
 /** Returns the request, aligned to 16. It belongs to the call until that is answered. Null for null. */
 void* sennit_call_request(struct sennit_call* call);
-/** Answers a call. It does not exist afterwards. -ECANCELED: its caller has given up. */
+/** Answers a call. It does not exist afterwards. -ECANCELED: its caller has given up. Fatal: the call was
+ * answered before, and the port has received no other one since.
+ */
 int sennit_call_reply(struct sennit_call* call, const void* reply);
-/** Answers a call with an error, a number of errno. It does not exist afterwards. -ECANCELED: its caller has
- * given up. -EINVAL: the error is 0; nothing was done.
+/** Answers a call with an error, a number of errno. Otherwise like sennit_call_reply. -EINVAL: the error is
+ * 0; nothing was done.
  */
 int sennit_call_fail(struct sennit_call* call, int error);
 /** Answers a call, and waits for the next one, in one step: it switches directly to the caller. `call` gets

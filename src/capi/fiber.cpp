@@ -4,7 +4,9 @@
 #include "become.hpp"
 #include "error.hpp"
 #include "kind.hpp"
+#include "main_fiber.hpp"
 #include "sennit/become.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/fiber.hpp"
 #include "sennit/local/fiber.hpp"
 
@@ -139,6 +141,10 @@ void sennit_fiber_detach(sennit_fiber* fiber) {
   detail::fiber& whom = *descriptor_of(fiber);
   if (!whom.flags.owned)
     detail::fatal_empty_handle("sennit_fiber_detach");
+  if (capi::is_caller(whom) && capi::main_fiber::is(whom))
+    detail::fatal_misuse(
+        "detaches itself, but its handle belongs to sennit_runtime_run, which waits for it: return from the "
+        "function instead");
   if (!capi::is_parallel(fiber)) {
     detail::handle_access::take<local::fiber>(whom).detach();
   } else {

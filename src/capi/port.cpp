@@ -4,6 +4,7 @@
 #include "become.hpp"
 #include "byte_port.hpp"
 #include "kind.hpp"
+#include "sennit/detail/sched/misuse.hpp"
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 #include "value_wait.hpp"
@@ -80,6 +81,15 @@ int with_call(sennit_call& received, Use use) {
   return received.shared ? with(static_cast<shared_one*>(nullptr)) : with(static_cast<local_one*>(nullptr));
 }
 
+// Its memory is the port's until the next request, so that a second answer is noticed until then.
+template <class Call>
+void must_be_unanswered(const Call& received) noexcept {
+  if (!received) [[unlikely]]
+    detail::fatal_misuse(
+        "answers a call that was answered before: after sennit_call_reply, sennit_call_fail or "
+        "sennit_call_reply_and_receive, the call no longer exists");
+}
+
 }  // namespace
 
 int sennit_port_call(sennit_port* port, const void* request, void* reply, int64_t deadline) {
@@ -154,6 +164,7 @@ int sennit_call_reply(sennit_call* call, const void* reply) {
   return with_call(*call, [&](auto& port, auto& received) {
     if (!may_lack(reply, port.reply_size()))
       return -EINVAL;
+    must_be_unanswered(received);
     return port.answer(received, 0, reply) ? 0 : -ECANCELED;
   });
 }
@@ -162,6 +173,7 @@ int sennit_call_fail(sennit_call* call, int error) {
   if (call == nullptr || error == 0)
     return -EINVAL;
   return with_call(*call, [&](auto& port, auto& received) {
+    must_be_unanswered(received);
     return port.answer(received, error < 0 ? error : -error, nullptr) ? 0 : -ECANCELED;
   });
 }
@@ -172,6 +184,7 @@ int sennit_call_reply_and_receive(sennit_call** call, const void* reply) {
   return with_call(**call, [&]<class Port, class Call>(Port& port, Call& received) {
     if (!may_lack(reply, port.reply_size()) || !(Port::is_shared || capi::in_local_fiber()))
       return -EINVAL;
+    must_be_unanswered(received);
     return guarded([&] {
       sennit_call* const served = std::exchange(*call, nullptr);
       if (!port.reply_and_receive(received, reply))

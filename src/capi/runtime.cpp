@@ -5,6 +5,7 @@
 
 #include "error.hpp"
 #include "kind.hpp"
+#include "main_fiber.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/runtime.hpp"
 
@@ -26,6 +27,14 @@ struct c_function {
   sennit_function function;
   void* argument;
   void operator()() const { function(argument); }
+};
+
+struct c_main_function : c_function {
+  capi::main_fiber* self;
+  void operator()() const {
+    self->begins();
+    c_function::operator()();
+  }
 };
 
 std::string_view name_of(const char* name) noexcept {
@@ -114,10 +123,12 @@ int sennit_runtime_run(sennit_runtime* runtime, sennit_function function, void* 
   if (runtime == nullptr || function == nullptr || in_fiber())
     return -EINVAL;
   return guarded([&] {
+    capi::main_fiber self;
+    const c_main_function main{{function, argument}, &self};
     if (runtime->local)
-      runtime->local->run(c_function{function, argument});
+      runtime->local->run(main);
     else
-      runtime->parallel->run(c_function{function, argument});
+      runtime->parallel->run(main);
     return 0;
   });
 }

@@ -133,6 +133,83 @@ TEST(C, ASecondDetachAndAMutexLockedTwiceEndTheProgram) {
 #endif
 }
 
+struct misuse {
+  sennit_function function;
+  const char* says;
+};
+
+bool is_parallel = false;
+
+template <int (*Answer)(sennit_call* call)>
+void answer_twice(void*) {
+  static sennit_port* port;
+  (is_parallel ? sennit_port_create_shared : sennit_port_create)(&port, sizeof(int), sizeof(int));
+  const auto serve = [](void*) {
+    sennit_call* call = nullptr;
+    const int reply = 1;
+    sennit_port_receive(port, &call, SENNIT_NEVER);
+    sennit_call_reply(call, &reply);
+    Answer(call);
+  };
+  sennit_fiber* server = nullptr;
+  sennit_fiber_spawn(&server, serve, nullptr, nullptr);
+  int number = 0;
+  sennit_port_call(port, &number, &number, SENNIT_NEVER);
+  sennit_fiber_join(server, SENNIT_NEVER);
+}
+int reply_once_more(sennit_call* call) {
+  const int reply = 2;
+  return sennit_call_reply(call, &reply);
+}
+int fail_now(sennit_call* call) {
+  return sennit_call_fail(call, EIO);
+}
+int reply_and_receive(sennit_call* call) {
+  const int reply = 3;
+  return sennit_call_reply_and_receive(&call, &reply);
+}
+
+TEST(C, ASecondAnswerAndADetachOfTheMainFiberEndTheProgram) {
+  constexpr const char* answered = "answers a call that was answered before";
+  const misuse all[] = {
+      {answer_twice<reply_once_more>, answered},
+      {answer_twice<fail_now>, answered},
+      {answer_twice<reply_and_receive>, answered},
+      {[](void*) { sennit_fiber_detach(sennit_self()); },
+       "detaches itself, but its handle belongs to sennit_runtime_run"},
+  };
+  for (const unsigned workers : {0u, 2u})
+    for (const misuse& each : all) {
+      const support::outcome outcome = support::in_child([&] {
+        sennit_runtime_options options{};
+        options.workers = workers;
+        is_parallel = workers != 0;
+        sennit_runtime* runtime = nullptr;
+        ASSERT_EQ(sennit_runtime_create(&runtime, &options), 0);
+        sennit_runtime_run(runtime, each.function, nullptr);
+      });
+      EXPECT_TRUE(outcome.killed_by(SIGABRT)) << outcome;
+      EXPECT_TRUE(outcome.says(each.says)) << outcome;
+    }
+}
+
+// A fiber that another one has started may give its own handle back, if it has got it.
+TEST(C, AFiberMayDetachItself) {
+  sennit_runtime* runtime = nullptr;
+  ASSERT_EQ(sennit_runtime_create(&runtime, nullptr), 0);
+  ASSERT_EQ(sennit_runtime_run(
+                runtime,
+                [](void*) {
+                  sennit_fiber* fiber = nullptr;
+                  sennit_fiber_spawn(
+                      &fiber, [](void*) { sennit_fiber_detach(sennit_self()); }, nullptr, nullptr);
+                  sennit_self_yield();
+                },
+                nullptr),
+            0);
+  EXPECT_EQ(sennit_runtime_destroy(runtime), 0);
+}
+
 #if !defined(NDEBUG) && !defined(SENNIT_SANITIZED)
 TEST(C, BecomeSaysWhatItWouldLose) {
   const support::outcome cleanup = support::in_child([] { capi_run(become_with_cleanup, nullptr); });
