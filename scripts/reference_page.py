@@ -14,7 +14,7 @@ TOPICS = [
     ("Running fibers", "[Scheduling](explanation/scheduling.md) explains policies and `near`.", "runtime.hpp fiber.hpp scope.hpp stop_guard.hpp future.hpp fiber_local.hpp run_policy.hpp"),
     ("Synchronization", "Headers with a counterpart in `sennit/local/` have the same members there, without atomic operations.",
      "mutex.hpp recursive_mutex.hpp shared_mutex.hpp condition_variable.hpp condition_variable_any.hpp counting_semaphore.hpp "
-     "event.hpp wait_group.hpp latch.hpp barrier.hpp once.hpp wait_options.hpp no_deadline.hpp"),
+     "event.hpp wait_group.hpp latch.hpp barrier.hpp once.hpp wait_list.hpp wait_options.hpp no_deadline.hpp"),
     ("Channels and select", "`select` works with both kinds of channels.",
      "channel.hpp channel_result.hpp biased.hpp select.hpp select_io.hpp"),
     ("Actors", "[Actors](howto/actors.md) shows how to use them.", "actor.hpp actor_exit.hpp supervisor.hpp supervisor_options.hpp"),

@@ -53,6 +53,8 @@ template <class T>
 class channel_result;
 template <class Request, class Reply>
 class port;
+template <class Offer>
+class wait_list;
 
 class stop_guard;
 class stop_shield;
@@ -109,6 +111,8 @@ template <class T>
 class channel;
 template <class Request, class Reply>
 class port;
+template <class Offer>
+class wait_list;
 
 class exception_guard;
 class exception_server;

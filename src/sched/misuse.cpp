@@ -64,6 +64,10 @@ void fatal_switch(switch_in what) noexcept {
       fatal_misuse(
           "blocks or yields while the state of a continuation is moved, after its fiber has left its stack; "
           "move constructors of such states must not block: keep a std::unique_ptr to the value instead");
+    case switch_in::list:
+      fatal_misuse(
+          "blocks, yields or stops a scope in a function that a wait_list calls with its lock held; do that "
+          "before or after");
   }
   std::abort();
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sennit/detail/parallel/worker_inline.hpp"
+#include "sennit/detail/sched/faults_are_fatal.hpp"
 #include "sennit/detail/sched/hooks.hpp"
 #include "stop_notice.hpp"
 
@@ -126,12 +127,13 @@ fiber* scope_member::file(void* from, fiber& f) noexcept {
   leading_code& code = code_of(f);
   scope_member& self = *code.of;
   const lock_holder hold(self.lock_);
-  if (stop_notice* const notice = self.link_.notice()) {
-    notice->watched = true;
-    notice->ended = false;
-  }
   fiber* const next = code.real->file(from, f);
   self.waits_ = next != nullptr;
+  // Not before: a function of a wait_list may stop the scope while the fiber is filed.
+  if (stop_notice* const notice = self.link_.notice()) {
+    notice->watched = self.waits_;
+    notice->ended = false;
+  }
   if (self.waits_ && is_requested(self.link_) && self.take_out()) {
     self.stopped_ = true;
     self.waits_ = false;
@@ -186,6 +188,9 @@ void scope_member::stop() noexcept {
   link_.notify();
   if (link_.notice() != nullptr)
     return;
+#if !defined(NDEBUG)
+  switches_refused<true, switch_in::list>::check();  // the fiber may wait in that list
+#endif
   lock_.lock();
   const bool ended = waits_ && take_out();
   if (ended) {

@@ -45,17 +45,21 @@ void wake_thread(std::atomic<claim_state>& word) noexcept {
 namespace {
 
 // The waiters that the calling thread has taken, and has not released yet.
-constinit thread_local basic_served_claim<>* taken_last = nullptr;
+constinit thread_local taken_waiters taken;
 
 }  // namespace
 
 bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept {
+  return take_multi_wait(w, who, taken);
+}
+
+bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noexcept {
   who = nullptr;
   multi_wait& of = *w.of;
   fiber* const waits = of.who_;
   if (of.local_ && !waits->is_parked())
     return false;  // its deadline or its runtime's end came first
-  const claim_result result = of.claim_.serve(taken_at(w.number), taken_last);
+  const claim_result result = of.claim_.serve(taken_at(w.number), among.last);
   if (result == claim_result::lost)
     return false;
   if (result == claim_result::won)
@@ -66,7 +70,11 @@ bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept {
 }
 
 void release_taken() noexcept {
-  basic_served_claim<>::release(taken_last, wake_thread);
+  release_all(taken);
+}
+
+void release_all(taken_waiters& those) noexcept {
+  basic_served_claim<>::release(those.last, wake_thread);
 }
 
 multi_wait::multi_wait(const wait_reason& why, time_point deadline, kind among) noexcept

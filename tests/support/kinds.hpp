@@ -46,6 +46,7 @@
 #include "sennit/local/scope.hpp"
 #include "sennit/local/shared_mutex.hpp"
 #include "sennit/local/wait_group.hpp"
+#include "sennit/local/wait_list.hpp"
 #include "sennit/mutex.hpp"
 #include "sennit/once.hpp"
 #include "sennit/port.hpp"
@@ -54,6 +55,7 @@
 #include "sennit/scope.hpp"
 #include "sennit/shared_mutex.hpp"
 #include "sennit/wait_group.hpp"
+#include "sennit/wait_list.hpp"
 
 namespace sennit {
 
@@ -112,6 +114,8 @@ struct parallel_kind {
   using spawn_options = sennit::spawn_options;
   using shared_mutex = sennit::shared_mutex;
   using wait_group = sennit::wait_group;
+  template <class Offer>
+  using wait_list = sennit::wait_list<Offer>;
   template <class T>
   using channel = sennit::channel<T>;
   template <class T>
@@ -181,6 +185,8 @@ struct local_kind {
   using spawn_options = local::spawn_options;
   using shared_mutex = local::shared_mutex;
   using wait_group = local::wait_group;
+  template <class Offer>
+  using wait_list = local::wait_list<Offer>;
   template <class T>
   using channel = local::channel<T>;
   template <class T>

@@ -148,6 +148,23 @@ continuation invoke_continuation(Function& function, State& state, Result&&... r
   }
 }
 
+// Its address identifies the types. It is not const, so that no linker folds it with another one.
+template <class Function, class State>
+inline char resumes_by = 0;
+
+// The state with which a fiber that waits without a stack resumes in this function; null if it does not, or
+// has a state of another type. The fiber must not be able to resume meanwhile.
+template <class State, class Function>
+State* continuation_state(fiber& f, const Function& function) noexcept {
+  if (!f.flags.stackless || continuation_of(f).resumes != &resumes_by<Function, State>)
+    return nullptr;
+  char* const place = static_cast<char*>(continuation_place(f));
+  if constexpr (std::is_pointer_v<Function>)
+    if (*reinterpret_cast<Function*>(place + continuation_of(f).function_at) != function)
+      return nullptr;
+  return std::launder(reinterpret_cast<State*>(place + continuation_of(f).state_at));
+}
+
 template <class Wait, class Function, class State>
 struct blocked {
   [[no_unique_address]] State state;
@@ -287,6 +304,8 @@ struct blocked {
   }
 
   SENNIT_PLACE_OF(wait_at, blocked, wait)
+  SENNIT_PLACE_OF(function_at, blocked, function)
+  SENNIT_PLACE_OF(state_at, blocked, state)
 
   constinit inline static continuation_code code{{Wait::reason, withdraw},
                                                  run,
@@ -297,7 +316,10 @@ struct blocked {
                                                  entry,
                                                  run,
                                                  object_within<Wait>(wait_at()),
-                                                 sizeof(blocked) > continuation_room};
+                                                 sizeof(blocked) > continuation_room,
+                                                 &resumes_by<Function, State>,
+                                                 function_at(),
+                                                 state_at()};
 };
 
 template <class Wait, class Function, class State>

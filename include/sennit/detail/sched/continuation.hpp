@@ -58,7 +58,10 @@ struct continuation_code : wait_site {
   // The offset, within the continuation's place, of the address of the awaited object; is_descriptor as in
   // wait_reason. The site's `object` is for fibers that have a stack.
   std::size_t object_at = no_object;
-  bool in_overflow = false;  // the data does not fit a descriptor
+  bool in_overflow = false;       // the data does not fit a descriptor
+  const void* resumes = nullptr;  // identifies the types of the function and the state
+  std::size_t function_at = 0;    // their offsets within the place
+  std::size_t state_at = 0;
   static constexpr std::size_t no_object = ~std::size_t{0};
 };
 

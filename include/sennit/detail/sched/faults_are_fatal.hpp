@@ -53,7 +53,7 @@ private:
 
 // The kinds of user code that run while the library holds a lock, or has half changed a list. They must not
 // give the thread to another fiber.
-enum class switch_in : std::uint8_t { move, message_size, completion, state };
+enum class switch_in : std::uint8_t { move, message_size, completion, state, list };
 
 // Ends the program with a message that names the remedy.
 [[noreturn, gnu::cold]] void fatal_switch(switch_in what) noexcept;
@@ -79,6 +79,11 @@ public:
   ~switches_refused() { sennit_thread_self()->report_held_locks = before_; }
   switches_refused(const switches_refused&) = delete;
   switches_refused& operator=(const switches_refused&) = delete;
+  // For what does not switch, and may not be done then, either.
+  static void check() {
+    if (sennit_thread_self()->report_held_locks == refuse)
+      fatal_switch(what);
+  }
 
 private:
   [[gnu::cold]] static void refuse(const char*, const char*) { fatal_switch(what); }

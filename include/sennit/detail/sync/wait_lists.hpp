@@ -48,12 +48,16 @@ public:
   template <class File, class Gone = nothing_to_do>
   SENNIT_INLINE std::uintptr_t wait_by(const wait_reason& why, time_point deadline, File file,
                                        Gone gone = {}) {
-    return Policy::wait_in(place{this}, why, deadline, file,
-                           [this, gone](waiter& me) {
-                             leave(me, gone);
-                             return true;
-                           })
-        .word;
+    return wait_to_be_served(why, deadline, file, gone).word;
+  }
+  // The same. (A waiter that was served may get the word 0: a direct wake has none.)
+  template <class File, class Gone = nothing_to_do>
+  SENNIT_INLINE wait_result wait_to_be_served(const wait_reason& why, time_point deadline, File file,
+                                              Gone gone = {}) {
+    return Policy::wait_in(place{this}, why, deadline, file, [this, gone](waiter& me) {
+      leave(me, gone);
+      return true;
+    });
   }
 
   // With the lock held: enters a fiber without a stack, as itself or as a multi_wait_node. Do not touch it

@@ -40,6 +40,17 @@ struct multi_wait_node : waiter {
 // stopped waiting. After the lock was released, the same thread passes `who` to make_ready(): the fiber to
 // make ready, or null. Null: the waiter continues by itself once make_ready() has released it.
 bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept;
+// Those that continue by themselves, apart from the thread's: other objects are used before they are
+// released.
+struct taken_waiters {
+  basic_served_claim<>* last = nullptr;
+};
+bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noexcept;
+[[gnu::cold]] void release_all(taken_waiters& taken) noexcept;
+inline void release_taken(taken_waiters& taken) noexcept {
+  if (taken.last != nullptr)
+    release_all(taken);
+}
 SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
   w.next = nullptr;
   w.word = word;
@@ -110,7 +121,7 @@ public:
   void throw_if_interrupted() const;
 
 private:
-  friend bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept;
+  friend bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noexcept;
   void wait_as_fiber() noexcept;
   void wait_as_local_fiber();
   void wait_as_thread() noexcept;
