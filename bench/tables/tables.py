@@ -190,13 +190,13 @@ def counted_by(run):
         return json.loads(path.read_text())
 
 
-def serve(binary, workers, pipeline, requests):
+def serve(binary, workers, pipeline, requests, *more):
     server_cpu, client_cpu = choose_cpus()
 
     def run(environment):
         os.environ.update(environment)  # the server inherits it
         try:
-            words = ["--front", "fiber"] + (["--workers", str(workers)] if workers > 1 else [])
+            words = ["--front", "fiber"] + (["--workers", str(workers)] if workers > 1 else []) + [*more]
             with ServerProcess(lambda port: kv_server_command(binary, port, *words),
                                cpu=server_cpu if workers == 1 else None) as server:
                 for test in ("set", "get"):
@@ -235,6 +235,8 @@ def programs(options, outputs):
             requests = 1000 * pipeline if quick else 60_000 if pipeline == 1 else 1_000_000
             yield (f"kv_server, pipeline {pipeline}", workers,
                    serve(str(examples / "kv_server/kv_server"), workers, pipeline, requests))
+    yield ("kv_server, the waker reads", 1,
+           serve(str(examples / "kv_server/kv_server"), 1, 1, 1000 if quick else 60_000, "--waker-reads"))
     tree = ROOT / "include" if quick else options.tree
     for more in ([], ["--stacks"]):
         yield (" ".join(["word_count", *more]), WORKERS_OF_WORD_COUNT,
@@ -335,7 +337,8 @@ def table_2(all_work):
     ])
     yield ("Handoff: the next fiber goes on at once on the stack that was given up, which does not go through the "
            "pool.\nRecognition: a channel's or port's waker has put the value into the sleeper's continuation, or "
-           "taken the one\nthat it offered. A socket's event only says that there is something to read.\n")
+           "taken the one\nthat it offered. A socket's event only says that there is something to read. The waker reads: "
+           "with --waker-reads, it\nreads into the sleeper's buffer.\n")
     yield from handoff_and_idle(all_work)
 
 

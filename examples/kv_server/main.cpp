@@ -46,6 +46,10 @@ void add_fronts(CLI::App& app, options& chosen) {
                      (kv::gives_way ? std::to_string(usual_time_slice.count()) : "off, here it is not") + ")")
       ->option_text("MICROSECONDS|off")
       ->check(CLI::IsMember({"off"}) | CLI::Range(100, 1'000'000));
+  app.add_flag(
+         "--waker-reads", chosen.config.waker_reads,
+         "With fibers: the thread that hears of a request reads its first 64 bytes in the fiber's place")
+      ->group("For measuring what recognition costs");
   const std::string group = "For measuring what coroutines cost";
   auto* kind =
       app.add_option("--coroutine-per-request", chosen.per_request,

@@ -63,6 +63,8 @@ public:
     }
   }
 
+  // Then receive_space() is a block of the workspace.
+  bool is_between_requests() const { return input_.size() == 0; }
   bool awaits_other_clients() const { return client_.waiting != nullptr || !client_.channels.empty(); }
   bool has_news() const { return client_.pushed.size() != 0 || client_.broken; }  // call process()
   std::chrono::steady_clock::time_point deadline() const;                         // max(): none

@@ -138,6 +138,7 @@ struct settings {
   std::size_t max_output = std::size_t{256} << 20;  // unsent replies of one session
   std::size_t max_pushed = std::size_t{32} << 20;   // unsent messages to one client
   std::chrono::microseconds time_slice{0};          // of a fiber that computes; 0: no preemption
+  bool waker_reads = false;                         // of fibers: the first bytes of a request
   protocol_limits protocol;
 };
 

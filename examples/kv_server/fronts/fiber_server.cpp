@@ -9,6 +9,9 @@
 //                        +--readable-- look <----------------+  blocked or subscribed
 //                                          news from another client, or the deadline: answer
 //
+// With --waker-reads the thread that hears of the first bytes of a request reads them in the fiber's place
+// (recognition), into 64 bytes that each connection then has: rest --> take_read --lock--> answer.
+//
 // The fiber of a client that is blocked or has subscribed selects among three events: a message on a channel
 // of capacity 1 from another client's fiber, bytes to read, and the deadline.
 //
@@ -16,6 +19,7 @@
 // shared state, and not while it receives, sends or waits. Fibers of one thread need no lock: none of them
 // waits or yields while it uses that state (computing/computing.hpp).
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <memory>
 #include <mutex>
@@ -227,7 +231,19 @@ public:
 private:
   // The steps of the fiber. Those without the lock:
   static sennit::continuation rest(owned its) {
+    if (its->of_.server_.config.waker_reads && its->session_.is_between_requests()) {
+      return sennit::become(&connection::reading_first, take_read, std::move(its));
+    }
     return sennit::become(&connection::reading, receive, std::move(its));
+  }
+  static sennit::continuation take_read(owned its, sennit::io_result got) {
+    const bool received = !got.error && got.size != 0 && is_done([&] {
+      its->session_.use(its->space_.take());
+      std::copy_n(its->first_.begin(), got.size, its->session_.receive_space().begin());
+      its->session_.received(got.size);
+      its->more_has_come_ = got.size == its->first_.size();
+    });
+    return locked(received ? answer : close, std::move(its));
   }
   static sennit::continuation receive(owned its) {
     std::size_t count = 0;
@@ -317,12 +333,14 @@ private:
   }
 
   auto reading() const { return stream_.reading(); }
+  auto reading_first() { return stream_.reading_some(first_); }
 
   fiber_server& of_;
   sennit::tcp_stream stream_;
   typename Kind::space space_;
   session session_;
   bool more_has_come_ = false;
+  std::array<char, 64> first_;     // with --waker-reads: what it reads into
   std::unique_ptr<channel> news_;  // made when the client first blocks or subscribes
 };
 
