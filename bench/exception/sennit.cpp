@@ -39,7 +39,7 @@ struct parallel {
 
 template <class Fault>
 void mend(Fault&& fault) {
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__x86_64__)
   if (fault.kind() == sennit::fault_kind::instruction)
     fault.registers().rip += bench::illegal_instruction_size;
   else

@@ -16,7 +16,7 @@
 #include "sennit/fiber.hpp"
 #include "sennit/runtime.hpp"
 
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__x86_64__)
 
 namespace {
 
@@ -68,7 +68,7 @@ struct guest {
 #endif
 
 int main(int argc, char** argv) {
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__x86_64__)
   const std::uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
   std::uint64_t sum = 0, wanted = 0;
   sennit::runtime({.workers = 1}).run([&] {

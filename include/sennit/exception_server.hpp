@@ -38,8 +38,10 @@
 // keeps 8 of them, and makes more when a guard is made and when a fiber receives. So at most 8 fibers may
 // overflow between two of these: a ninth ends the process with a message.
 //
-// Faults are served natively on x86-64 only, and not under AddressSanitizer or ThreadSanitizer; see
-// serves_faults. Elsewhere no fault is received.
+// Faults are served natively on x86-64 and AArch64, and not under AddressSanitizer or ThreadSanitizer; see
+// serves_faults. Elsewhere no fault is received. AArch64 processors do not report an integer division by
+// zero: its result is 0. There, a fault is not served in SME's streaming mode, nor while its matrix is in
+// use.
 //
 // Source: Draves et al. 1991, section 2.5 (exception handling).
 #pragma once
@@ -57,7 +59,8 @@ inline constexpr bool serves_faults = detail::fault_redirects;
 /// arithmetic (SIGFPE).
 using detail::fault_kind;
 
-/// The registers of a faulting fiber: rax, ..., rip, rflags. It has no members where faults are not served.
+/// The registers of a faulting fiber. On x86-64: rax, ..., rip, rflags. On AArch64: x[31], sp, pc, pstate. It
+/// has no members where faults are not served.
 using detail::machine_registers;
 
 /// What a server's verdict throws. If it leaves a fiber's function, the fiber ends normally, as by

@@ -649,8 +649,18 @@ enum sennit_verdict {
   /** As without a server: usually the process ends. */
   SENNIT_VERDICT_PASS = 3
 };
-/** The registers of a fiber on x86-64. */
+/** The registers of a fiber on x86-64; on AArch64 they are x0 to x30, sp, pc and pstate instead. */
 struct sennit_registers {
+#if defined(__aarch64__)
+  /** General registers x0 to x30. */
+  uint64_t x[31];
+  /** The stack pointer. */
+  uint64_t sp;
+  /** The address of the instruction. */
+  uint64_t pc;
+  /** The flags. */
+  uint64_t pstate;
+#else
   /** General registers r8 to r15. */
   uint64_t r8_to_r15[8];
   /** A general register. */
@@ -673,6 +683,7 @@ struct sennit_registers {
   uint64_t rip;
   /** The flags. */
   uint64_t rflags;
+#endif
 };
 /** A fault, while its handler runs. */
 struct sennit_fault {
@@ -692,7 +703,8 @@ struct sennit_fault {
  */
 typedef int (*sennit_fault_handler)(void* argument, struct sennit_fault* fault);
 
-/** Returns whether faults are served: on x86-64, without sanitizers. Elsewhere a server never gets one. */
+/** Returns whether faults are served: on x86-64 and AArch64, without sanitizers. Elsewhere a server never
+ * gets one. */
 bool sennit_serves_faults(void);
 /** Makes a server for faults of fibers of one local runtime. */
 int sennit_exception_server_create(struct sennit_exception_server** result);

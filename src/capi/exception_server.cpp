@@ -26,10 +26,11 @@ static_assert(static_cast<int>(fault_kind::memory) == SENNIT_FAULT_MEMORY &&
               static_cast<int>(fault_kind::overflow) == SENNIT_FAULT_OVERFLOW &&
               static_cast<int>(fault_kind::instruction) == SENNIT_FAULT_INSTRUCTION &&
               static_cast<int>(fault_kind::arithmetic) == SENNIT_FAULT_ARITHMETIC);
+static_assert(!serves_faults || sizeof(machine_registers) == sizeof(sennit_registers));
 #if defined(__x86_64__)
-static_assert(!serves_faults ||
-              (sizeof(machine_registers) == sizeof(sennit_registers) &&
-               offsetof(sennit_registers, rflags) == sizeof(sennit_registers) - sizeof(std::uint64_t)));
+static_assert(offsetof(sennit_registers, rflags) == sizeof(sennit_registers) - sizeof(std::uint64_t));
+#elif defined(__aarch64__)
+static_assert(offsetof(sennit_registers, pstate) == sizeof(sennit_registers) - sizeof(std::uint64_t));
 #endif
 
 bool sennit_serves_faults(void) {

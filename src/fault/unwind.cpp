@@ -194,32 +194,99 @@ struct frames {
   machine_registers candidate{};
 };
 
+#if defined(__x86_64__)
+
 constexpr int rbx = 3, rbp = 6, r12 = 12, r13 = 13, r14 = 14, r15 = 15;
 
 // The caller's registers as after the return of its callee, except the stack pointer and the program counter,
 // which are those of the return.
-void remember(frames& all, _Unwind_Context* frame) noexcept {
-  all.candidate = all.registers;
-  all.candidate.rbx = _Unwind_GetGR(frame, rbx);
-  all.candidate.rbp = _Unwind_GetGR(frame, rbp);
-  all.candidate.r12 = _Unwind_GetGR(frame, r12);
-  all.candidate.r13 = _Unwind_GetGR(frame, r13);
-  all.candidate.r14 = _Unwind_GetGR(frame, r14);
-  all.candidate.r15 = _Unwind_GetGR(frame, r15);
-  all.candidate.rsp = _Unwind_GetCFA(frame) - sizeof(std::uintptr_t);
+machine_registers registers_at_return(const machine_registers& others, _Unwind_Context* frame) noexcept {
+  machine_registers all = others;
+  all.rbx = _Unwind_GetGR(frame, rbx);
+  all.rbp = _Unwind_GetGR(frame, rbp);
+  all.r12 = _Unwind_GetGR(frame, r12);
+  all.r13 = _Unwind_GetGR(frame, r13);
+  all.r14 = _Unwind_GetGR(frame, r14);
+  all.r15 = _Unwind_GetGR(frame, r15);
+  all.rsp = _Unwind_GetCFA(frame) - sizeof(std::uintptr_t);
+  return all;
 }
+
+// Registers of registers_at_return(): calls the function in place of the return.
+void call_at_return(machine_registers& registers, void (*function)()) noexcept {
+  registers.rip = reinterpret_cast<std::uintptr_t>(function);
+  registers.rflags &= ~std::uint64_t{1 << 10};  // forwards, as functions expect
+}
+
+// The code has just been called, and its caller is at the call. Returns false if that is certainly not so.
+bool go_to_caller(machine_registers& registers, const void*, const stack_memory& stack) noexcept {
+  if (!stack.holds(registers.rsp))
+    return false;
+  std::memcpy(&registers.rip, reinterpret_cast<const void*>(registers.rsp), sizeof registers.rip);
+  registers.rsp += sizeof registers.rip;
+  --registers.rip;  // the call: what lies behind it may be left otherwise, or be another function
+  return has_table(registers.rip);
+}
+
+#else
+
+constexpr int x19 = 19, x30 = 30, d8 = 64 + 8;
+
+// The callee-saved halves of the vector registers are in x0 to x7, which sennit_call_with_vectors() expects.
+machine_registers registers_at_return(const machine_registers& others, _Unwind_Context* frame) noexcept {
+  machine_registers all = others;
+  for (int i = 0; i < 8; ++i)
+    all.x[i] = _Unwind_GetGR(frame, d8 + i);
+  for (int i = x19; i < x30; ++i)
+    all.x[i] = _Unwind_GetGR(frame, i);
+  int exact = 0;
+  all.x[x30] = _Unwind_GetIPInfo(frame, &exact);
+  all.sp = _Unwind_GetCFA(frame);
+  return all;
+}
+
+extern "C" void sennit_call_with_vectors();  // redirect_aarch64.S
+
+void call_at_return(machine_registers& registers, void (*function)()) noexcept {
+  registers.x[16] = reinterpret_cast<std::uintptr_t>(function);
+  registers.pc = reinterpret_cast<std::uintptr_t>(sennit_call_with_vectors);
+  registers.pstate &= ~(std::uint64_t{3} << 10);  // no branch is under way
+}
+
+// The link register does not say whether the code has a frame by now. So the fault must be that no
+// instruction could be read, or the instruction before the address in the link register must be a call of the
+// very address at which the fault was. In both cases nothing else has run since the call.
+bool go_to_caller(machine_registers& registers, const void* accessed, const stack_memory&) noexcept {
+  constexpr unsigned length = 4;
+  const std::uint64_t at = registers.x[x30] - length;
+  if (at % length != 0 || !has_table(at))
+    return false;
+  std::uint32_t call;
+  std::memcpy(&call, reinterpret_cast<const void*>(at), sizeof call);
+  constexpr std::uint32_t call_register = 0xd63f0000, register_field = 0x3e0;
+  const unsigned by = (call & register_field) >> 5;
+  const bool is_its_call =
+      (call & ~register_field) == call_register && by < x30 && registers.x[by] == registers.pc;
+  if (!is_its_call && reinterpret_cast<std::uintptr_t>(accessed) != registers.pc)
+    return false;
+  registers.pc = at;
+  return true;
+}
+
+#endif
 
 _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
   auto& all = *static_cast<frames*>(argument);
   int exact = 0;
   const std::uintptr_t pc = _Unwind_GetIPInfo(frame, &exact);
   if (!all.at_fault) {
-    if (exact == 0 || pc != all.registers.rip || _Unwind_GetCFA(frame) != all.registers.rsp)
+    if (exact == 0 || pc != program_counter(all.registers) ||
+        _Unwind_GetCFA(frame) != reinterpret_cast<std::uintptr_t>(stack_pointer(all.registers)))
       return _URC_NO_REASON;
     all.at_fault = true;
   } else if (all.give_up) {
     all.from = all.in_caller ? throws_from::nowhere : throws_from::outside;
-    remember(all, frame);
+    all.candidate = registers_at_return(all.registers, frame);
   }
   const auto function = static_cast<std::uintptr_t>(_Unwind_GetRegionStart(frame));
   if (function == reinterpret_cast<std::uintptr_t>(sennit_enter_rounds)) {
@@ -243,21 +310,14 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
 
 void go_on_in(void (*thrower)(), frames& all) noexcept {
   all.registers = all.candidate;
-  all.registers.rip = reinterpret_cast<std::uintptr_t>(thrower);
-  all.registers.rflags &= ~std::uint64_t{1 << 10};  // forwards, as functions expect
+  call_at_return(all.registers, thrower);
 }
 
 }  // namespace
 
-bool fault_in_known_code(machine_registers& registers, const stack_memory& stack) noexcept {
-  if (has_table(registers.rip))
-    return true;
-  if (!stack.holds(registers.rsp))
-    return false;
-  std::memcpy(&registers.rip, reinterpret_cast<const void*>(registers.rsp), sizeof registers.rip);
-  registers.rsp += sizeof registers.rip;
-  --registers.rip;  // the call: what lies behind it may be left otherwise, or be another function
-  return has_table(registers.rip);
+bool fault_in_known_code(machine_registers& registers, const void* accessed,
+                         const stack_memory& stack) noexcept {
+  return has_table(program_counter(registers)) || go_to_caller(registers, accessed, stack);
 }
 
 bool fault_gives_up(machine_registers& registers, std::uintptr_t lowest, const void* function,
@@ -265,7 +325,8 @@ bool fault_gives_up(machine_registers& registers, std::uintptr_t lowest, const v
   frames all{
       .registers = registers, .lowest = lowest, .give_up_to = reinterpret_cast<std::uintptr_t>(function)};
   _Unwind_Backtrace(look_at, &all);
-  if (all.from != throws_from::outside || all.candidate.rsp < lowest)
+  if (all.from != throws_from::outside ||
+      reinterpret_cast<std::uintptr_t>(stack_pointer(all.candidate)) < lowest)
     return false;
   go_on_in(thrower, all);
   return true;
@@ -284,7 +345,7 @@ throws_from fault_throws_from(machine_registers& registers, std::uintptr_t lowes
 
 #else
 
-bool fault_in_known_code(machine_registers&, const stack_memory&) noexcept {
+bool fault_in_known_code(machine_registers&, const void*, const stack_memory&) noexcept {
   return false;
 }
 

@@ -109,9 +109,13 @@ const stack_memory& stack_of(const fault_site& site) noexcept {
   return site.stack->memory;
 }
 
+const void* accessed_by(const fault_site& site) noexcept {
+  return site.kind == fault_kind::memory ? site.address : nullptr;
+}
+
 fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
   const char* left_whole = nullptr;
-  if (!fault_in_known_code(*site.registers, stack_of(site)))
+  if (!fault_in_known_code(*site.registers, accessed_by(site), stack_of(site)))
     left_whole =
         "a fault killed it, in code without unwinding tables, which hides any sennit::guarded function";
   else if (!fault_gives_up(*site.registers, lowest_to_throw(site),
@@ -126,7 +130,7 @@ fault_answer kill(const fault_site& site, const fiber& f, void (*thrower)()) {
 }
 
 fault_answer unwind(const fault_site& site, const fiber& f) {
-  if (!fault_in_known_code(*site.registers, stack_of(site))) {
+  if (!fault_in_known_code(*site.registers, accessed_by(site), stack_of(site))) {
     print_given_up(f, "no exception can leave where it is");
     fiber_discard();
   }

@@ -9,7 +9,7 @@
 
 #include "support/faults.hpp"
 
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__x86_64__)
 
 using namespace support;
 
@@ -253,6 +253,265 @@ FAULT_TEST(MachineState, IsPutBackOnAnotherThread) {
   other.join();
   EXPECT_EQ(*at, 2);
   expect_kept(sse);
+  ++at;
+}
+
+}  // namespace
+
+#elif SENNIT_REDIRECTS
+
+#include <sys/auxv.h>
+
+using namespace support;
+
+extern "C" {
+
+struct machine_state {
+  std::uint64_t general[31];  // x0 to x30
+  std::uint64_t flags;
+  std::uint64_t status;
+  std::uint64_t control;
+  alignas(16) std::uint8_t vector[32][16];
+  alignas(16) std::uint8_t sve[32][256];
+  std::uint8_t predicates[16][32];
+};
+
+[[gnu::used]] machine_state fault_test_loaded;
+[[gnu::used]] machine_state fault_test_found;
+
+// Loads every register but sp from fault_test_loaded, writes to (x17), and stores them all in
+// fault_test_found.
+void fault_test_floating();
+void fault_test_sve();
+// Changes the registers of floating point and vectors, but those that a function must keep.
+void fault_test_trash_floating();
+void fault_test_trash_sve();
+}
+
+static_assert(offsetof(machine_state, flags) == 248 && offsetof(machine_state, status) == 256 &&
+              offsetof(machine_state, control) == 264 && offsetof(machine_state, vector) == 272 &&
+              offsetof(machine_state, sve) == 784 && offsetof(machine_state, predicates) == 8976);
+
+// x30 holds the state's address while registers are stored, and lies on the stack meanwhile.
+asm(R"(
+    .arch armv8-a+sve
+    .macro FAULT_TEST kind, more
+    .text
+    .globl fault_test_\kind
+    .type fault_test_\kind, %function
+fault_test_\kind :
+    .cfi_startproc
+    hint #34
+    sub sp, sp, #192
+    .cfi_adjust_cfa_offset 192
+    stp x29, x30, [sp]
+    .cfi_offset x29, -192
+    .cfi_offset x30, -184
+    stp x19, x20, [sp, #16]
+    stp x21, x22, [sp, #32]
+    stp x23, x24, [sp, #48]
+    stp x25, x26, [sp, #64]
+    stp x27, x28, [sp, #80]
+    stp d8, d9, [sp, #96]
+    stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]
+    stp d14, d15, [sp, #144]
+    adrp x0, fault_test_loaded
+    add x0, x0, :lo12:fault_test_loaded
+    ldr x1, [x0, #256]
+    msr fpsr, x1
+    ldr x1, [x0, #264]
+    msr fpcr, x1
+    add x2, x0, #272
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    ldr q\n, [x2], #16
+    .endr
+    .if \more
+    add x2, x0, #784
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    ldr z\n, [x2]
+    add x2, x2, #256
+    .endr
+    add x2, x0, #2, lsl #12
+    add x2, x2, #784
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    ldr p\n, [x2]
+    add x2, x2, #32
+    .endr
+    .endif
+    ldr x1, [x0, #248]
+    msr nzcv, x1
+    mov x30, x0
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
+    ldr x\n, [x30, #8 * \n]
+    .endr
+    ldr x30, [x30, #8 * 30]
+    str w17, [x17]
+    str x30, [sp, #160]
+    adrp x30, fault_test_found
+    add x30, x30, :lo12:fault_test_found
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
+    str x\n, [x30, #8 * \n]
+    .endr
+    mov x0, x30
+    ldr x1, [sp, #160]
+    str x1, [x0, #240]
+    mrs x1, nzcv
+    str x1, [x0, #248]
+    mrs x1, fpsr
+    str x1, [x0, #256]
+    mrs x1, fpcr
+    str x1, [x0, #264]
+    msr fpcr, xzr
+    .if \more
+    add x2, x0, #784
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    str z\n, [x2]
+    add x2, x2, #256
+    .endr
+    add x2, x0, #2, lsl #12
+    add x2, x2, #784
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    str p\n, [x2]
+    add x2, x2, #32
+    .endr
+    .endif
+    add x2, x0, #272
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    str q\n, [x2], #16
+    .endr
+    ldp x19, x20, [sp, #16]
+    ldp x21, x22, [sp, #32]
+    ldp x23, x24, [sp, #48]
+    ldp x25, x26, [sp, #64]
+    ldp x27, x28, [sp, #80]
+    ldp d8, d9, [sp, #96]
+    ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]
+    ldp d14, d15, [sp, #144]
+    ldp x29, x30, [sp]
+    add sp, sp, #192
+    ret
+    .cfi_endproc
+    .size fault_test_\kind, . - fault_test_\kind
+
+    .globl fault_test_trash_\kind
+    .type fault_test_trash_\kind, %function
+fault_test_trash_\kind :
+    hint #34
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    fmov d\n, xzr
+    .endr
+    .if \more
+    mov x9, sp
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    ldr p\n, [x9]
+    .endr
+    .endif
+    msr fpsr, xzr
+    ret
+    .size fault_test_trash_\kind, . - fault_test_trash_\kind
+    .endm
+
+    FAULT_TEST floating, 0
+    FAULT_TEST sve, 1
+    .arch armv8-a
+)");
+
+namespace {
+
+constexpr std::uint64_t all_flags = std::uint64_t{0xf} << 28;
+constexpr std::uint64_t some_status = 0x8000010;
+constexpr std::uint64_t rounds_toward_zero = std::uint64_t{3} << 22;
+
+void fill(machine_state& state, std::uint64_t flags, volatile int* closed) {
+  std::minstd_rand random(7);
+  auto* bytes = reinterpret_cast<unsigned char*>(&state);
+  for (std::size_t i = 0; i < sizeof state; ++i)
+    bytes[i] = static_cast<unsigned char>(random() >> 8);
+  state.general[17] = reinterpret_cast<std::uint64_t>(closed);
+  state.flags = flags;
+  state.status = some_status;
+  state.control = rounds_toward_zero;
+}
+
+void expect_kept(std::size_t sve_bytes) {
+  const machine_state& before = fault_test_loaded;
+  const machine_state& after = fault_test_found;
+  for (std::size_t i = 0; i < std::size(before.general); ++i)
+    EXPECT_EQ(after.general[i], before.general[i]) << "x" << i;
+  EXPECT_EQ(after.flags & all_flags, before.flags);
+  EXPECT_EQ(after.status, before.status);
+  EXPECT_EQ(after.control, before.control);
+  for (std::size_t i = 0; i < 32; ++i) {
+    if (sve_bytes == 0) {
+      EXPECT_EQ(std::memcmp(after.vector[i], before.vector[i], sizeof after.vector[i]), 0) << "v" << i;
+    }
+    EXPECT_EQ(std::memcmp(after.sve[i], before.sve[i], sve_bytes), 0) << "z" << i;
+  }
+  for (std::size_t i = 0; i < 16; ++i)
+    EXPECT_EQ(std::memcmp(after.predicates[i], before.predicates[i], sve_bytes / 8), 0) << "p" << i;
+}
+
+std::size_t bytes_of_sve() {
+  if ((getauxval(AT_HWCAP) & (1u << 22)) == 0)
+    return 0;
+  std::uint64_t bytes = 0;
+  asm(".arch armv8-a+sve\n\tcntb %0\n\t.arch armv8-a" : "=r"(bytes));
+  return bytes;
+}
+
+FAULT_TEST(MachineState, IsPutBackWholeAfterAFault) {
+  const std::size_t sve = bytes_of_sve();
+  if (sve == 0)
+    std::printf("without SVE: this processor has none\n");
+  const closed_page page;
+  for (const bool with_sve : {false, true}) {
+    if (with_sve && sve == 0)
+      continue;
+    for (const std::uint64_t flags : {std::uint64_t{0}, all_flags}) {
+      page.close();
+      const test_hook hook([&](const fault_site&) {
+        page.open();
+        with_sve ? fault_test_trash_sve() : fault_test_trash_floating();
+        return fault_answer::resume;
+      });
+      run_hooked(hook, [&](auto&) {
+        fill(fault_test_loaded, flags, page.at());
+        with_sve ? fault_test_sve() : fault_test_floating();
+      });
+      EXPECT_EQ(hook.served, 1);
+      expect_kept(with_sve ? sve : 0);
+    }
+  }
+}
+
+// The hook yields; another thread, which has used its registers, resumes it.
+FAULT_TEST(MachineState, IsPutBackOnAnotherThread) {
+  const closed_page page;
+  std::thread::id went_on;
+  sennit::generator<int> body([&](auto& yield) {
+    const test_hook hook([&](const fault_site&) {
+      yield(1);
+      page.open();
+      return fault_answer::resume;
+    });
+    const hooked guard(hook);
+    fill(fault_test_loaded, all_flags, page.at());
+    fault_test_floating();
+    went_on = std::this_thread::get_id();
+    yield(2);
+  });
+  auto at = body.begin();
+  EXPECT_EQ(*at, 1);
+  std::thread other([&] {
+    fault_test_trash_floating();
+    ++at;
+    EXPECT_EQ(went_on, std::this_thread::get_id());
+  });
+  other.join();
+  EXPECT_EQ(*at, 2);
+  expect_kept(0);
   ++at;
 }
 

@@ -74,8 +74,8 @@ template <class Function>
 void expect_fault(fault_kind kind, std::size_t length, Function function) {
   std::uintptr_t at = 0;
   const test_hook hook([&](const fault_site& site) {
-    at = site.registers->rip;
-    site.registers->rip += length;
+    at = program_counter(*site.registers);
+    program_counter(*site.registers) += length;
     return fault_answer::resume;
   });
   run_hooked(hook, [&](auto&) { function(); });
@@ -85,9 +85,14 @@ void expect_fault(fault_kind kind, std::size_t length, Function function) {
 }
 
 FAULT_TEST(Redirect, AnIllegalInstruction) {
+#if defined(__x86_64__)
   expect_fault(fault_kind::instruction, 2, [] { asm volatile("ud2"); });
+#else
+  expect_fault(fault_kind::instruction, 4, [] { asm volatile(".inst 0"); });
+#endif
 }
 
+#if defined(__x86_64__)
 FAULT_TEST(Redirect, ADivisionByZero) {
   expect_fault(fault_kind::arithmetic, 2, [] {
     unsigned low = 1, high = 0;
@@ -95,6 +100,7 @@ FAULT_TEST(Redirect, ADivisionByZero) {
     EXPECT_EQ(low, 1u);
   });
 }
+#endif
 
 FAULT_TEST(Redirect, AFileThatEndsBeforeItsMapping) {
   const int file = ::memfd_create("short", 0);
@@ -112,15 +118,24 @@ FAULT_TEST(Redirect, AFileThatEndsBeforeItsMapping) {
   ::close(file);
 }
 
-// An address that no page can have: the processor does not say which.
+// An address that no page can have: x86-64 does not say which.
 FAULT_TEST(Redirect, AnAddressThatCannotBe) {
+#if defined(__x86_64__)
+  constexpr std::size_t length = 2;
+#else
+  constexpr std::size_t length = 4;
+#endif
   const test_hook hook([&](const fault_site& site) {
-    site.registers->rip += 2;
+    program_counter(*site.registers) += length;
     return fault_answer::resume;
   });
   run_hooked(hook, [&](auto&) {
     std::uint64_t address = 0x8000'0000'0000'0000;
+#if defined(__x86_64__)
     asm volatile("movl %%eax, (%0)" : : "c"(address) : "memory");
+#else
+    asm volatile("str wzr, [%0]" : : "r"(address) : "memory");
+#endif
   });
   EXPECT_EQ(hook.served, 1);
   EXPECT_EQ(hook.kind, fault_kind::memory);
@@ -129,6 +144,7 @@ FAULT_TEST(Redirect, AnAddressThatCannotBe) {
 // ---- On which stack.
 
 // The hook has the function left as longjmp would: by its caller's stack pointer and program counter.
+#if defined(__x86_64__)
 [[gnu::noinline]] void overflow_and_come_back(std::uint64_t (&home)[3]) {
   asm volatile(
       "movq %%rbx, 16(%0)\n\t"
@@ -151,6 +167,30 @@ fault_answer go_home(const fault_site& site, const std::uint64_t (&home)[3]) {
   site.registers->rbx = home[2];
   return fault_answer::resume;
 }
+#else
+[[gnu::noinline]] void overflow_and_come_back(std::uint64_t (&home)[3]) {
+  asm volatile(
+      "mov x10, sp\n\t"
+      "stp x10, x29, [%0]\n\t"
+      "str x19, [%0, #16]\n\t"
+      "mov w0, wzr\n\t"
+      "blr %1\n\t"
+      ".globl fault_test_home\nfault_test_home:\n\t"
+      :
+      : "r"(home), "r"(descend)
+      : "memory", "cc", "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12",
+        "x13", "x14", "x15", "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27",
+        "x30");
+}
+extern "C" char fault_test_home[];
+fault_answer go_home(const fault_site& site, const std::uint64_t (&home)[3]) {
+  site.registers->pc = reinterpret_cast<std::uint64_t>(fault_test_home);
+  site.registers->sp = home[0];
+  site.registers->x[29] = home[1];
+  site.registers->x[19] = home[2];
+  return fault_answer::resume;
+}
+#endif
 
 FAULT_TEST(Redirect, AnOverflowIsServedOnAnEmergencyStackAgainAndAgain) {
   fault_fill_reserve();
@@ -219,7 +259,7 @@ FAULT_TEST(Redirect, ABacktraceGoesOnInTheFunctionThatFaulted) {
     struct search {
       std::uintptr_t pc, caller;
       bool at_pc = false, at_caller = false;
-    } wanted{site.registers->rip, caller};
+    } wanted{program_counter(*site.registers), caller};
     _Unwind_Backtrace(
         [](_Unwind_Context* frame, void* argument) {
           auto& looks_for = *static_cast<search*>(argument);
@@ -250,6 +290,14 @@ FAULT_TEST(Redirect, ABacktraceGoesOnInTheFunctionThatFaulted) {
 #endif
 
 // ---- The handler that gets it, if the hook does not.
+
+void illegal_instruction() {
+#if defined(__aarch64__)
+  asm volatile(".inst 0");  // __builtin_trap() is a breakpoint
+#else
+  __builtin_trap();
+#endif
+}
 
 void fault_here() {
   *static_cast<volatile int*>(nullptr) = 1;
@@ -292,7 +340,7 @@ FAULT_TEST(NotServed, AHookThatPassesItOn) {
       });
       run_hooked(hook, [&](auto&) {
         if (illegal)
-          __builtin_trap();
+          illegal_instruction();
         fault_here();
       });
     });

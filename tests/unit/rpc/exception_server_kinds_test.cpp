@@ -39,9 +39,9 @@ KIND_TEST(ExceptionServerKinds, TheServerSeesWhichItIsAndRepairsIt) {
       typename Kind::exception_server server;
       auto repairs = this->serve(server, 3, [&](auto& fault) {
         EXPECT_EQ(fault.kind(), each.kind) << each;
-        EXPECT_EQ(fault.address(), cause.address(fault.registers().rip)) << each;
+        EXPECT_EQ(fault.address(), cause.address(detail::program_counter(fault.registers()))) << each;
         EXPECT_EQ(fault.fiber(), "faulty") << each;
-        cause.repair(fault.registers().rip);
+        cause.repair(detail::program_counter(fault.registers()));
         return verdict::resume;
       });
       this->served(server,

@@ -54,7 +54,7 @@ KIND_TEST(ExceptionServerRefused, AFaultInASignalHandler) {
 
 // Of a fiber that leaves for that.
 KIND_TEST(ExceptionServerRefused, AFaultWhileTheRuntimeEnds) {
-  const outcome result = in_child([] {
+  const outcome result = support::in_child_with<Kind>([] {
     typename Kind::exception_server server;
     Kind ends;
     ends.run([&] {

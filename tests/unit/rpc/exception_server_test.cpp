@@ -40,7 +40,7 @@ KIND_TEST(ExceptionServer, SeesTheFaultRepairsItAndTheFiberGoesOn) {
   });
 }
 
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__x86_64__)
 KIND_TEST(ExceptionServer, MayChangeRegisters) {
   this->run([&] {
     typename Kind::exception_server server;
@@ -59,6 +59,95 @@ KIND_TEST(ExceptionServer, MayChangeRegisters) {
     faulty.join();
     mends.join();
     EXPECT_EQ(quotient, 7u);
+  });
+}
+#elif SENNIT_REDIRECTS
+KIND_TEST(ExceptionServer, MayChangeRegisters) {
+  const closed_page page;
+  page.open();
+  page.at()[2] = 9;
+  this->run([&] {
+    typename Kind::exception_server server;
+    auto mends = this->serve(server, 1, [&](auto& fault) {
+      EXPECT_EQ(fault.kind(), fault_kind::memory);
+      EXPECT_EQ(fault.address(), reinterpret_cast<void*>(8));
+      fault.registers().x[17] = reinterpret_cast<std::uint64_t>(page.at());
+      return verdict::resume;
+    });
+    unsigned loaded = 0;
+    auto faulty = this->served(server, [&] {
+      asm volatile("mov x17, xzr\n\tldr %w0, [x17, #8]" : "=r"(loaded) : : "x17");
+    });
+    faulty.join();
+    mends.join();
+    EXPECT_EQ(loaded, 9u);
+  });
+}
+
+// Calls the function with 1.0 in d8 to d15, and stores what is there afterwards.
+extern "C" void vectors_test_call(void (*function)(void*), void* argument, double (&after)[8]);
+asm(R"(
+    .text
+    .globl vectors_test_call
+    .type vectors_test_call, %function
+vectors_test_call:
+    .cfi_startproc
+    hint #34
+    stp x29, x30, [sp, #-96]!
+    .cfi_def_cfa_offset 96
+    .cfi_offset x29, -96
+    .cfi_offset x30, -88
+    str x2, [sp, #16]
+    stp d8, d9, [sp, #32]
+    stp d10, d11, [sp, #48]
+    stp d12, d13, [sp, #64]
+    stp d14, d15, [sp, #80]
+    .irp n, 8, 9, 10, 11, 12, 13, 14, 15
+    fmov d\n, #1.0
+    .endr
+    mov x9, x0
+    mov x0, x1
+    blr x9
+    ldr x2, [sp, #16]
+    stp d8, d9, [x2]
+    stp d10, d11, [x2, #16]
+    stp d12, d13, [x2, #32]
+    stp d14, d15, [x2, #48]
+    ldp d8, d9, [sp, #32]
+    ldp d10, d11, [sp, #48]
+    ldp d12, d13, [sp, #64]
+    ldp d14, d15, [sp, #80]
+    ldp x29, x30, [sp], #96
+    ret
+    .cfi_endproc
+    .size vectors_test_call, . - vectors_test_call
+)");
+
+[[gnu::noinline]] void change_vectors_and_fault() {
+  asm volatile(
+      ".irp n, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+      "fmov d\\n, #2.0\n\t"
+      ".endr\n\t"
+      "mov x9, xzr\n\tstr wzr, [x9]"
+      :
+      :
+      : "memory", "x9", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15");
+}
+
+KIND_TEST(ExceptionServer, KillsAndRestoresTheVectorRegistersThatACallKeeps) {
+  this->run([&] {
+    typename Kind::exception_server server;
+    auto kills = this->answer(server, 1, verdict::kill);
+    double after[8] = {};
+    vectors_test_call(
+        [](void* by) {
+          EXPECT_THROW(guarded(*static_cast<typename Kind::exception_server*>(by), change_vectors_and_fault),
+                       killed);
+        },
+        &server, after);
+    kills.join();
+    for (const double each : after)
+      EXPECT_EQ(each, 1.0);
   });
 }
 #endif
@@ -282,25 +371,23 @@ KIND_TEST(ExceptionServer, KillsWhoOverflows) {
 // No function is there to be left: the fiber's stack goes with it. What its function owns does not.
 KIND_TEST(ExceptionServer, EndsAFiberThatIsInNoGuardedFunction) {
   constexpr int times = 20;
-  const outcome result = in_child([&] {
-    Kind().run([&] {
-      typename Kind::exception_server server;
-      const typename Kind::runtime_exception_guard all(server);
-      auto kills = this->answer(server, times, verdict::kill);
-      const auto owned = std::make_shared<int>(1);
-      for (int i = 0; i < times; ++i)
-        Kind::spawn(
-            [owned, i] {
-              if (i % 2 == 0)
-                descend(0);
-              write_to(nowhere);
-            },
-            {.name = "stubborn"})
-            .join();
-      kills.join();
-      EXPECT_EQ(owned.use_count(), 1);
-      Kind::spawn([] { Kind::yield(); }).join();
-    });
+  const outcome result = this->dies([&] {
+    typename Kind::exception_server server;
+    const typename Kind::runtime_exception_guard all(server);
+    auto kills = this->answer(server, times, verdict::kill);
+    const auto owned = std::make_shared<int>(1);
+    for (int i = 0; i < times; ++i)
+      Kind::spawn(
+          [owned, i] {
+            if (i % 2 == 0)
+              descend(0);
+            write_to(nowhere);
+          },
+          {.name = "stubborn"})
+          .join();
+    kills.join();
+    EXPECT_EQ(owned.use_count(), 1);
+    Kind::spawn([] { Kind::yield(); }).join();
   });
   EXPECT_TRUE(result.exited(0)) << result;
   EXPECT_TRUE(
@@ -357,7 +444,7 @@ KIND_TEST(ExceptionServer, KillsWhoCallsNowhere) {
 #if SENNIT_REDIRECTS
 // Behind code without tables, which has a frame, no guarded function is found.
 KIND_TEST(ExceptionServer, GivesUpAFiberInCodeWithoutTablesWhole) {
-  const code_without_tables traps({0x6a, 0x00, 0x0f, 0x0b});  // push $0; ud2
+  const code_without_tables traps(traps_with_a_frame);
   const outcome result = this->dies([&] {
     typename Kind::exception_server server;
     auto kills = this->answer(server, 1, verdict::kill);

@@ -11,6 +11,7 @@
 #include "support/child.hpp"
 #include "support/descend.hpp"
 #include "support/faults.hpp"
+#include "support/kind_in_child.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
@@ -57,7 +58,7 @@ protected:
   // The same in a child process.
   template <class Function>
   static outcome dies(Function function) {
-    return in_child([&] { Kind().run(function); });
+    return support::run_in_child<Kind>(function);
   }
 };
 
@@ -71,6 +72,23 @@ struct counts_its_end {
   ~counts_its_end() { ++ended; }
 };
 
+#if defined(__x86_64__)
+inline constexpr unsigned char traps_at_once[] = {0x0f, 0x0b};                   // ud2
+inline constexpr unsigned char traps_with_a_frame[] = {0x6a, 0x00, 0x0f, 0x0b};  // push $0; ud2
+// call *$function; ret
+inline constexpr unsigned char calls_a_function[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0xc3};
+inline constexpr std::size_t called_function_at = 2;
+#elif defined(__aarch64__)
+inline constexpr unsigned char traps_at_once[] = {0x00, 0x00, 0x00, 0x00};  // udf #0
+// sub sp, sp, #16; udf #0
+inline constexpr unsigned char traps_with_a_frame[] = {0xff, 0x43, 0x00, 0xd1, 0x00, 0x00, 0x00, 0x00};
+// stp x29, x30, [sp, #-16]!; ldr x16, function; blr x16; ldp x29, x30, [sp], #16; ret; nop; function
+inline constexpr unsigned char calls_a_function[] = {
+    0xfd, 0x7b, 0xbf, 0xa9, 0xb0, 0x00, 0x00, 0x58, 0x00, 0x02, 0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8,
+    0xc0, 0x03, 0x5f, 0xd6, 0x1f, 0x20, 0x03, 0xd5, 0,    0,    0,    0,    0,    0,    0,    0};
+inline constexpr std::size_t called_function_at = 24;
+#endif
+
 // Machine code that no unwinder knows.
 class code_without_tables {
 public:
@@ -78,6 +96,7 @@ public:
   explicit code_without_tables(const unsigned char (&code)[size])
       : at_(::mmap(nullptr, detail::page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     std::memcpy(at_, code, size);
+    __builtin___clear_cache(static_cast<char*>(at_), static_cast<char*>(at_) + size);
     EXPECT_EQ(::mprotect(at_, detail::page_size, PROT_READ | PROT_EXEC), 0);
   }
   ~code_without_tables() { ::munmap(at_, detail::page_size); }

@@ -10,8 +10,8 @@
 #include "sennit/become.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/scope.hpp"
-#include "support/child.hpp"
 #include "support/faults.hpp"
+#include "support/kind_in_child.hpp"
 #include "support/kinds.hpp"
 
 namespace sennit {
@@ -157,34 +157,30 @@ KIND_TEST(ScopeFaults, GoThereFromContinuations) {
 
 // Stacks are reused whole.
 KIND_TEST(ScopeFaults, TheStackOfAFiberThatEndedIsNobodys) {
-  const support::outcome result = support::in_child([] {
-    Kind().run([] {
-      {
-        typename ScopeFaults<Kind>::killer of_scope;
-        typename Kind::scope scope(of_scope.server);
-        for (int i = 0; i < 5; ++i)
-          scope.spawn([] {}, {.name = "before"});
-        scope.join();
-      }
-      for (int i = 0; i < 5; ++i)  // on the same stacks
-        Kind::spawn([] { *nowhere = 1; }, {.name = "after"}).join();
-    });
+  const support::outcome result = support::run_in_child<Kind>([] {
+    {
+      typename ScopeFaults<Kind>::killer of_scope;
+      typename Kind::scope scope(of_scope.server);
+      for (int i = 0; i < 5; ++i)
+        scope.spawn([] {}, {.name = "before"});
+      scope.join();
+    }
+    for (int i = 0; i < 5; ++i)  // on the same stacks
+      Kind::spawn([] { *nowhere = 1; }, {.name = "after"}).join();
   });
   EXPECT_TRUE(result.says("memory fault (SIGSEGV) at 0x0 in fiber \"after\"")) << result;
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;
 }
 
 KIND_TEST(ScopeFaults, AServerThatIsGoneServesNobody) {
-  const support::outcome result = support::in_child([] {
-    Kind().run([] {
-      std::optional<typename ScopeFaults<Kind>::killer> of_scope(std::in_place);
-      typename ScopeFaults<Kind>::killer of_runtime;
-      const typename Kind::runtime_exception_guard all(of_runtime.server);
-      typename Kind::scope scope(of_scope->server);
-      of_scope.reset();
-      scope.spawn([] { *nowhere = 1; }, {.name = "child"});
-      scope.join();
-    });
+  const support::outcome result = support::run_in_child<Kind>([] {
+    std::optional<typename ScopeFaults<Kind>::killer> of_scope(std::in_place);
+    typename ScopeFaults<Kind>::killer of_runtime;
+    const typename Kind::runtime_exception_guard all(of_runtime.server);
+    typename Kind::scope scope(of_scope->server);
+    of_scope.reset();
+    scope.spawn([] { *nowhere = 1; }, {.name = "child"});
+    scope.join();
   });
   EXPECT_TRUE(result.says("memory fault (SIGSEGV) at 0x0 in fiber \"child\"")) << result;
   EXPECT_TRUE(result.killed_by(SIGSEGV)) << result;

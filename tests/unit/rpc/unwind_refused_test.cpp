@@ -160,7 +160,7 @@ KIND_TEST(UnwindRefused, AnOverflowIsThrownWhereThereIsRoomForIt) {
 
 // As a wrong function pointer does.
 KIND_TEST(UnwindRefused, CodeWithoutTablesThatFaultsAtOnceIsLeftByItsCaller) {
-  const code_without_tables traps({0x0f, 0x0b});  // ud2
+  const code_without_tables traps(traps_at_once);
   const std::string said = this->unwound({.inner = 1, .outer = 1}, [&](ends& ended) {
     const counts_its_end outer{ended.outer};
     const counts_its_end inner{ended.inner};
@@ -171,7 +171,7 @@ KIND_TEST(UnwindRefused, CodeWithoutTablesThatFaultsAtOnceIsLeftByItsCaller) {
 
 // Its caller is not known.
 KIND_TEST(UnwindRefused, CodeWithoutTablesThatHasAFrameIsGivenUpWithItsFiber) {
-  const code_without_tables traps({0x6a, 0x00, 0x0f, 0x0b});  // push $0; ud2
+  const code_without_tables traps(traps_with_a_frame);
   const std::string said = this->unwound({.inner = 0, .outer = 0}, [&](ends& ended) {
     const counts_its_end outer{ended.outer};
     traps();
@@ -184,9 +184,10 @@ void faults() {
   write_to(nowhere);
 }
 KIND_TEST(UnwindRefused, AFunctionThatCodeWithoutTablesHasCalledIsGivenUpWithItsFiber) {
-  unsigned char code[13] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0xc3};  // call *$faults; ret
+  unsigned char code[sizeof calls_a_function];
+  std::memcpy(code, calls_a_function, sizeof code);
   void (*const function)() = faults;
-  std::memcpy(code + 2, &function, sizeof function);
+  std::memcpy(code + called_function_at, &function, sizeof function);
   const code_without_tables calls(code);
   const std::string said = this->unwound({.inner = 0, .outer = 0}, [&](ends& ended) {
     const counts_its_end outer{ended.outer};

@@ -28,8 +28,9 @@
 
 namespace sennit::inline v0_1::detail {
 
-// Whether there is anything of this: natively on x86-64. Elsewhere no hook is ever asked. (Under sanitizers,
-// too: AddressSanitizer has its own ways with these signals, and its stack frames are as large as they like.)
+// Whether there is anything of this: natively on x86-64 and AArch64. Elsewhere no hook is ever asked. (Under
+// sanitizers, too: AddressSanitizer has its own ways with these signals, and its stack frames are as large as
+// they like.)
 #if SENNIT_REDIRECTS && !defined(SENNIT_SANITIZED) && !defined(SENNIT_BACKEND_PORTABLE)
 inline constexpr bool fault_redirects = true;
 #else

@@ -31,8 +31,10 @@ enum class throws_from : std::uint8_t {
 };
 
 // Whether a walk can begin at the instruction. It cannot after a call of a wrong function pointer. Then this
-// changes the registers to the caller's, at the call, with the stack as if the call had returned.
-bool fault_in_known_code(machine_registers& registers, const stack_memory& stack) noexcept;
+// changes the registers to the caller's, at the call, with the stack as if the call had returned. `accessed`:
+// the address of a memory fault, or null.
+bool fault_in_known_code(machine_registers& registers, const void* accessed,
+                         const stack_memory& stack) noexcept;
 
 // For the server of a fault. Changes the fault's registers so that frames are given up, up to and including
 // the innermost of `function`. Once they are loaded, `thrower` is called, which must throw. Returns false if
