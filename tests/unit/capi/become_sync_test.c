@@ -293,6 +293,11 @@ static void join_it_until(void* argument) {
                                      sizeof argument, sennit_now() + 1000000) == 0);
 }
 
+static void join_it_in_time(void* argument) {
+  EXPECT(sennit_fiber_become_joining(((struct shared_state*)argument)->joined, note_joined, &argument,
+                                     sizeof argument, sennit_now() + 10000000000) == 0);
+}
+
 static void park(void* argument) {
   (void)argument;
   EXPECT(sennit_self_park() == 0);
@@ -308,7 +313,7 @@ static void use_joins(void* shared) {
   run_and_join(join_it, &all);
   EXPECT(all.result == 0);
   EXPECT(sennit_fiber_spawn(&all.joined, capi_throw_no_space, NULL, NULL) == 0);
-  run_and_join(join_it_until, &all);
+  run_and_join(join_it_in_time, &all);
   EXPECT(all.result == -ENOSPC);
   EXPECT(sennit_fiber_spawn(&all.joined, capi_throw_no_space, NULL, NULL) == 0);
   run_and_join(join_it, &all);
