@@ -2,7 +2,7 @@
 // include/sennit/detail/arch/redirect.hpp.
 #include "sennit/detail/arch/redirect.hpp"
 
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__aarch64__)
 
 #include <signal.h>
 #include <sys/syscall.h>

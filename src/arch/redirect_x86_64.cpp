@@ -1,7 +1,7 @@
 // The signal handler's part of a redirection on x86-64: see include/sennit/detail/arch/redirect.hpp.
 #include "sennit/detail/arch/redirect.hpp"
 
-#if SENNIT_REDIRECTS
+#if SENNIT_REDIRECTS && defined(__x86_64__)
 
 #include <ucontext.h>
 
