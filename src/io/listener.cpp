@@ -124,7 +124,7 @@ int listener_accept(listener* from, time_point deadline) {
                                    [&](io_source& source) { return accept_in(*from, source, deadline); }));
 }
 
-// False: no connection waits. An attempt that cannot be made here is left to finish().
+// Returns false if no connection has come yet. If the caller cannot try to accept, finish() does.
 bool accept_wait::is_over() noexcept {
   if (!begun() || source()->closed() || source()->driver.load(std::memory_order_relaxed) == 0)
     return true;

@@ -50,7 +50,7 @@ public:
                                        Gone gone = {}) {
     return wait_to_be_served(why, deadline, file, gone).word;
   }
-  // The same. (A waiter that was served may get the word 0: a direct wake has none.)
+  // Like wait_by(), for words that may be 0: returns whether a waker has ended the wait.
   template <class File, class Gone = nothing_to_do>
   SENNIT_INLINE wait_result wait_to_be_served(const wait_reason& why, time_point deadline, File file,
                                               Gone gone = {}) {
