@@ -157,13 +157,17 @@ KIND_TEST(AsyncOperations, AcceptReportsASecondAcceptAndAListenerThatWasNeverOpe
     const tcp_listener never_open;
     typename AsyncOperations<Kind>::events pool({.fibers = 3});
     stream_end first, second, third;
-    EXPECT_TRUE(async_accept(pool, listener, first.handler()));
     EXPECT_TRUE(async_accept(pool, never_open, third.handler()));
     third.template wait<Kind>();
     EXPECT_EQ(third.error, std::errc::bad_file_descriptor);
     std::error_code error;
-    while (error != std::errc::device_or_resource_busy)  // until the first one has begun
+    for (first.done = true; error != std::errc::device_or_resource_busy;) {  // until the first one has begun
+      if (first.done.exchange(false)) {  // on another worker it can meet the accept below, and be the second
+        EXPECT_TRUE(async_accept(pool, listener, first.handler()));
+      }
+      Kind::sleep_for(100us);
       static_cast<void>(listener.accept(error, steady::time_point::min()));
+    }
     EXPECT_TRUE(async_accept(pool, listener, second.handler()));
     second.template wait<Kind>();
     EXPECT_EQ(second.error, std::errc::device_or_resource_busy);
