@@ -1,21 +1,43 @@
 // Each operation by sennit.h, in the C part of the language, and by the C++ counterpart, which must do the
 // same. `local` is a local runtime; `shared` is a parallel one, with shared objects, whose second worker
 // sleeps.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
 
 #include "../peers/sennit-parallel.hpp"
 #include "../peers/sennit.hpp"
 #include "../support/bench.hpp"
 #include "../support/opaque.hpp"
+#include "sennit/async_io.hpp"
 #include "sennit/become.hpp"
 #include "sennit/channel.hpp"
+#include "sennit/condition_variable.hpp"
 #include "sennit/counting_semaphore.hpp"
+#include "sennit/exception_server.hpp"
+#include "sennit/file.hpp"
 #include "sennit/local/channel.hpp"
+#include "sennit/local/condition_variable.hpp"
 #include "sennit/local/counting_semaphore.hpp"
+#include "sennit/local/exception_server.hpp"
 #include "sennit/local/port.hpp"
+#include "sennit/local/upcall_pool.hpp"
 #include "sennit/port.hpp"
+#include "sennit/select.hpp"
 #include "sennit/sennit.h"
+#include "sennit/tcp_listener.hpp"
+#include "sennit/tcp_stream.hpp"
+#include "sennit/upcall_pool.hpp"
 
 namespace {
 
@@ -28,9 +50,13 @@ struct local_kind {
   static constexpr bool shared = false;
   using fiber = sennit::local::fiber;
   using mutex = sennit::local::mutex;
+  using condition = sennit::local::condition_variable;
   using semaphore = sennit::local::counting_semaphore;
   using channel = sennit::local::channel<std::uint64_t>;
   using port = sennit::local::port<std::uint64_t, std::uint64_t>;
+  using upcall_pool = sennit::local::upcall_pool;
+  using exception_server = sennit::local::exception_server;
+  using exception_guard = sennit::local::exception_guard;
   template <class Function>
   static fiber spawn(Function function) {
     return sennit::local::spawn(function);
@@ -41,9 +67,13 @@ struct shared_kind {
   static constexpr bool shared = true;
   using fiber = sennit::fiber;
   using mutex = sennit::mutex;
+  using condition = sennit::condition_variable;
   using semaphore = sennit::counting_semaphore;
   using channel = sennit::channel<std::uint64_t>;
   using port = sennit::port<std::uint64_t, std::uint64_t>;
+  using upcall_pool = sennit::upcall_pool;
+  using exception_server = sennit::exception_server;
+  using exception_guard = sennit::exception_guard;
   template <class Function>
   static fiber spawn(Function function) {
     return sennit::spawn(function);
@@ -57,14 +87,41 @@ Object* made(int (*create)(Object**, Arguments...), std::type_identity_t<Argumen
   require(create(&result, arguments...) == 0, "an object was not made");
   return result;
 }
-sennit_fiber* started(sennit_function function, void* argument) {
+BENCH_INLINE sennit_fiber* started(sennit_function function, void* argument) {
   sennit_fiber* result = nullptr;
   require(sennit_fiber_spawn(&result, function, argument, nullptr) == 0, "a fiber was not started");
   return result;
 }
-void join(sennit_fiber* fiber) {
+BENCH_INLINE void join(sennit_fiber* fiber) {
   require(sennit_fiber_join(fiber, SENNIT_NEVER) == 0, "a fiber was not joined");
 }
+
+struct socket_pair {
+  socket_pair() { require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets were made"); }
+  int ends[2];
+};
+// A connection that is closed at once must not occupy its port for a minute.
+void close_by_reset(int socket) {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  require(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0,
+          "SO_LINGER was refused");
+}
+// A file with eight bytes, and without a name.
+class small_file {
+public:
+  small_file() : name_("/tmp/sennit-bench-XXXXXX") {
+    const int made = ::mkstemp(name_.data());
+    require(made >= 0 && ::write(made, "abcdefgh", 8) == 8, "no file was made");
+    ::close(made);
+  }
+  ~small_file() { ::unlink(name_.c_str()); }
+  small_file(const small_file&) = delete;
+  small_file& operator=(const small_file&) = delete;
+  const char* name() const { return name_.c_str(); }
+
+private:
+  std::string name_;
+};
 
 template <class Kind>
 class measurement {
@@ -75,11 +132,19 @@ public:
     yields();
     spawns();
     mutexes();
+    conditions();
     semaphores();
     buffered_channels();
     channels();
     stackless_channels();
+    selects();
     ports();
+    stackless_ports();
+    upcalls();
+    faults();
+    transfers();
+    connections();
+    file_reads();
   }
 
 private:
@@ -147,6 +212,55 @@ private:
             sennit_mutex_unlock(locked);
           }
           sennit_mutex_destroy(mutex);
+        });
+  }
+
+  // One hand-off between two fibers.
+  void conditions() {
+    both(
+        "wait for a condition",
+        [](std::uint64_t count) {
+          typename Kind::mutex mutex;
+          typename Kind::condition condition;
+          std::uint64_t handed = 0;
+          const auto play = [&](std::uint64_t mine) {
+            for (std::unique_lock lock(mutex); handed != count;) {
+              while (handed % 2 != mine && handed != count)
+                condition.wait(lock);
+              if (handed != count)
+                ++handed;
+              condition.notify_one();
+            }
+          };
+          auto other = Kind::spawn([&] { play(1); });
+          play(0);
+          other.join();
+          require(handed == count, "a hand-off was lost");
+        },
+        [](std::uint64_t count) {
+          struct game {
+            sennit_mutex* mutex;
+            sennit_condition* condition;
+            std::uint64_t count;
+            std::uint64_t handed = 0;
+            void play(std::uint64_t mine) {
+              for (sennit_mutex_lock(mutex); handed != count;) {
+                while (handed % 2 != mine && handed != count)
+                  sennit_condition_wait(condition, mutex);
+                if (handed != count)
+                  ++handed;
+                sennit_condition_notify_one(condition);
+              }
+              sennit_mutex_unlock(mutex);
+            }
+          } shared{made(Kind::shared ? sennit_mutex_create_shared : sennit_mutex_create),
+                   made(Kind::shared ? sennit_condition_create_shared : sennit_condition_create), count};
+          sennit_fiber* const other = started([](void* of) { static_cast<game*>(of)->play(1); }, &shared);
+          shared.play(0);
+          join(other);
+          require(shared.handed == count, "a hand-off was lost");
+          sennit_condition_destroy(shared.condition);
+          sennit_mutex_destroy(shared.mutex);
         });
   }
 
@@ -246,11 +360,11 @@ private:
   struct flow {
     typename Kind::channel* channel;
     std::uint64_t* sum;
-    static sennit::continuation take(flow* self, std::optional<std::uint64_t> value) {
+    static void take(flow* self, std::optional<std::uint64_t> value) {
       if (!value)
-        return {};
+        return;
       *self->sum += *value;
-      return sennit::become(self->channel->receiving(), take, self);
+      sennit::become_now(self->channel->receiving(), take, self);
     }
   };
   struct c_flow {
@@ -271,7 +385,7 @@ private:
           typename Kind::channel channel;
           std::uint64_t sum = 0;
           flow mine{&channel, &sum};
-          auto receiver = Kind::spawn([&] { return sennit::become(channel.receiving(), flow::take, &mine); });
+          auto receiver = Kind::spawn([&] { sennit::become_now(channel.receiving(), flow::take, &mine); });
           for (std::uint64_t i = 0; i != count; ++i)
             channel.send(i);
           channel.close();
@@ -296,6 +410,50 @@ private:
         });
   }
 
+  // A fiber sends to two channels by turns, and another one selects among them.
+  void selects() {
+    both(
+        "select among two channels",
+        [](std::uint64_t count) {
+          typename Kind::channel channels[2];
+          auto sender = Kind::spawn([&] {
+            for (std::uint64_t i = 0; i != count; ++i)
+              channels[i % 2].send(i);
+          });
+          std::uint64_t sum = 0;
+          const auto take = [&](std::optional<std::uint64_t> value) { sum += *value; };
+          for (std::uint64_t i = 0; i != count; ++i)
+            sennit::select(sennit::on_receive(channels[0], take), sennit::on_receive(channels[1], take));
+          sender.join();
+          require(sum == count * (count - 1) / 2, "a select lost a value");
+        },
+        [](std::uint64_t count) {
+          struct sending {
+            sennit_channel* channels[2];
+            std::uint64_t count;
+          } shared{{made_channel(0), made_channel(0)}, count};
+          sennit_fiber* const sender = started(
+              [](void* argument) {
+                auto& to = *static_cast<sending*>(argument);
+                for (std::uint64_t i = 0; i != to.count; ++i)
+                  sennit_channel_send(to.channels[i % 2], &i);
+              },
+              &shared);
+          std::uint64_t sum = 0;
+          for (std::uint64_t i = 0; i != count; ++i) {
+            std::uint64_t value = 0;
+            sennit_case cases[] = {{shared.channels[0], &value, false, 0},
+                                   {shared.channels[1], &value, false, 0}};
+            sennit_select(cases, 2, SENNIT_NEVER);
+            sum += value;
+          }
+          join(sender);
+          require(sum == count * (count - 1) / 2, "a select lost a value");
+          sennit_channel_destroy(shared.channels[0]);
+          sennit_channel_destroy(shared.channels[1]);
+        });
+  }
+
   void ports() {
     both(
         "call",
@@ -308,8 +466,7 @@ private:
           server.join();
         },
         [](std::uint64_t count) {
-          sennit_port* const port = made(Kind::shared ? sennit_port_create_shared : sennit_port_create,
-                                         sizeof(std::uint64_t), sizeof(std::uint64_t));
+          sennit_port* const port = made_port();
           sennit_fiber* const server = started(
               [](void* argument) {
                 sennit_port_serve(
@@ -329,6 +486,321 @@ private:
           sennit_port_close(port);
           join(server);
           sennit_port_destroy(port);
+        });
+  }
+
+  // In C++ the call lies in a frame, which its destructor must leave: no become_now().
+  static sennit::continuation answer(typename Kind::port* port, typename Kind::port::incoming&& next) {
+    if (!next)
+      return {};
+    next.reply(*next + 1);
+    return sennit::become(port->receiving(), answer, port);
+  }
+  static void c_answer(void* state, int result, void* value) {
+    if (result != 0)
+      return;
+    auto* const next = static_cast<sennit_call*>(value);
+    const std::uint64_t reply = *static_cast<std::uint64_t*>(sennit_call_request(next)) + 1;
+    sennit_call_reply(next, &reply);
+    sennit_port_become_receiving(*static_cast<sennit_port**>(state), c_answer, state, sizeof(sennit_port*),
+                                 SENNIT_NEVER);
+  }
+  static sennit_port* made_port() {
+    return made(Kind::shared ? sennit_port_create_shared : sennit_port_create, sizeof(std::uint64_t),
+                sizeof(std::uint64_t));
+  }
+  void stackless_ports() {
+    both(
+        "call to a server without a stack",
+        [](std::uint64_t count) {
+          typename Kind::port port;
+          auto server = Kind::spawn([&] { return sennit::become(port.receiving(), answer, &port); });
+          for (std::uint64_t i = 0; i != count; ++i)
+            require(port.call(i) == i + 1, "a wrong reply");
+          port.close();
+          server.join();
+        },
+        [](std::uint64_t count) {
+          sennit_port* port = made_port();
+          sennit_fiber* const server = started(
+              [](void* state) {
+                sennit_port_become_receiving(*static_cast<sennit_port**>(state), c_answer, state,
+                                             sizeof(sennit_port*), SENNIT_NEVER);
+              },
+              &port);
+          for (std::uint64_t i = 0; i != count; ++i) {
+            std::uint64_t reply = 0;
+            sennit_port_call(port, &i, &reply, SENNIT_NEVER);
+            require(reply == i + 1, "a wrong reply");
+          }
+          sennit_port_close(port);
+          join(server);
+          sennit_port_destroy(port);
+        });
+  }
+
+  void upcalls() {
+    both(
+        "upcall",
+        [](std::uint64_t count) {
+          typename Kind::upcall_pool pool;
+          std::uint64_t sum = 0;
+          for (std::uint64_t i = 0; i != count; ++i) {
+            require(pool.post([&sum] { ++sum; }), "a post was refused");
+            while (sum != i + 1)
+              Kind::yield();
+          }
+        },
+        [](std::uint64_t count) {
+          sennit_upcall_pool* const pool = made(sennit_upcall_pool_create, nullptr);
+          std::uint64_t sum = 0;
+          std::uint64_t* const state = &sum;
+          for (std::uint64_t i = 0; i != count; ++i) {
+            require(
+                sennit_upcall_pool_post(
+                    pool, [](void* at) { ++**static_cast<std::uint64_t**>(at); }, &state, sizeof state) == 0,
+                "a post was refused");
+            while (sum != i + 1)
+              sennit_self_yield();
+          }
+          sennit_upcall_pool_destroy(pool);
+        });
+  }
+
+  // An instruction faults, and the server's verdict is to skip it.
+  void faults() {
+#if defined(__x86_64__)
+    constexpr std::uint64_t size = 2;  // of ud2
+    if (!sennit_serves_faults())
+      return;
+    both(
+        "served fault",
+        [](std::uint64_t count) {
+          typename Kind::exception_server server;
+          std::uint64_t served = 0;
+          auto serves = Kind::spawn([&] {
+            while (auto fault = server.receive()) {
+              skip(fault, size);
+              ++served;
+              fault.reply(sennit::verdict::resume);
+            }
+          });
+          {
+            const typename Kind::exception_guard guard(server);
+            for (std::uint64_t i = 0; i != count; ++i)
+              __asm__ volatile("ud2");
+          }
+          server.close();
+          serves.join();
+          require(served == count, "a fault was not served");
+        },
+        [](std::uint64_t count) {
+          struct shared {
+            sennit_exception_server* server;
+            std::uint64_t count;
+            std::uint64_t served = 0;
+          } of{made(Kind::shared ? sennit_exception_server_create_shared : sennit_exception_server_create),
+               count};
+          sennit_fiber* const serves = started(
+              [](void* argument) {
+                sennit_exception_server_serve(
+                    static_cast<shared*>(argument)->server,
+                    [](void* to, sennit_fault* fault) {
+                      fault->registers->rip += size;
+                      ++static_cast<shared*>(to)->served;
+                      return static_cast<int>(SENNIT_VERDICT_RESUME);
+                    },
+                    argument);
+              },
+              &of);
+          sennit_exception_server_guard(
+              of.server,
+              [](void* argument) {
+                for (std::uint64_t i = 0; i != static_cast<shared*>(argument)->count; ++i)
+                  __asm__ volatile("ud2");
+              },
+              &of);
+          sennit_exception_server_close(of.server);
+          join(serves);
+          require(of.served == count, "a fault was not served");
+          sennit_exception_server_destroy(of.server);
+        });
+#endif
+  }
+  template <class Fault>
+  static void skip([[maybe_unused]] Fault& fault, [[maybe_unused]] std::uint64_t size) {
+#if SENNIT_REDIRECTS && defined(__x86_64__)
+    fault.registers().rip += size;
+#endif
+  }
+
+  // ---- Asynchronous operations. The calling fiber waits for their ends by a semaphore.
+
+  struct c_transfer {
+    sennit_async_transfer transfer{[](sennit_async_transfer* of, int ended) {
+                                     auto& self = *reinterpret_cast<c_transfer*>(of);
+                                     self.result = ended;
+                                     sennit_semaphore_release(self.ends, 1);
+                                   },
+                                   0};
+    sennit_semaphore* ends;
+    int result = 1;
+  };
+  struct c_stream {
+    sennit_async_stream operation{[](sennit_async_stream* of, int ended) {
+                                    auto& self = *reinterpret_cast<c_stream*>(of);
+                                    self.result = ended;
+                                    sennit_semaphore_release(self.ends, 1);
+                                  },
+                                  nullptr};
+    sennit_semaphore* ends;
+    int result = 1;
+  };
+  static sennit_semaphore* made_semaphore() {
+    return made(Kind::shared ? sennit_semaphore_create_shared : sennit_semaphore_create, 0);
+  }
+  struct transfer_end {
+    typename Kind::semaphore* ends;
+    std::size_t size = 0;
+    auto handler() {
+      return [this](sennit::io_result got) {
+        size = got.error ? 0 : got.size;
+        ends->release();
+      };
+    }
+  };
+  struct stream_end {
+    typename Kind::semaphore* ends;
+    sennit::tcp_stream stream{};
+    auto handler() {
+      return [this](sennit::tcp_stream got, std::error_code) {
+        stream = std::move(got);
+        ends->release();
+      };
+    }
+  };
+
+  void transfers() {
+    both(
+        "asynchronous write and read",
+        [](std::uint64_t count) {
+          const socket_pair pair;
+          auto from = sennit::tcp_stream::adopt(pair.ends[0]);
+          auto to = sennit::tcp_stream::adopt(pair.ends[1]);
+          typename Kind::semaphore ends(0);
+          typename Kind::upcall_pool pool;
+          char bytes[8] = {};
+          for (std::uint64_t i = 0; i != count; ++i) {
+            transfer_end written{&ends}, read{&ends};
+            require(sennit::async_write_all(pool, from, "abcdefgh", written.handler()) &&
+                        sennit::async_read_some(pool, to, bytes, read.handler()),
+                    "a transfer was refused");
+            ends.acquire();
+            ends.acquire();
+            require(written.size == 8 && read.size == 8, "a transfer lost bytes");
+          }
+        },
+        [](std::uint64_t count) {
+          const socket_pair pair;
+          sennit_tcp_stream* const from = made(sennit_tcp_stream_adopt, pair.ends[0]);
+          sennit_tcp_stream* const to = made(sennit_tcp_stream_adopt, pair.ends[1]);
+          sennit_upcall_pool* const pool = made(sennit_upcall_pool_create, nullptr);
+          sennit_semaphore* const ends = made_semaphore();
+          char bytes[8] = {};
+          for (std::uint64_t i = 0; i != count; ++i) {
+            c_transfer written{.ends = ends}, read{.ends = ends};
+            require(sennit_tcp_stream_async_write_all(from, pool, "abcdefgh", 8, &written.transfer) == 0 &&
+                        sennit_tcp_stream_async_read(to, pool, bytes, sizeof bytes, &read.transfer) == 0,
+                    "a transfer was refused");
+            sennit_semaphore_acquire(ends);
+            sennit_semaphore_acquire(ends);
+            require(written.result == 0 && written.transfer.size == 8 && read.result == 0 &&
+                        read.transfer.size == 8,
+                    "a transfer lost bytes");
+          }
+          sennit_upcall_pool_destroy(pool);
+          sennit_semaphore_destroy(ends);
+          sennit_tcp_stream_close(from);
+          sennit_tcp_stream_close(to);
+        });
+  }
+
+  void connections() {
+    both(
+        "asynchronous accept and connect",
+        [](std::uint64_t count) {
+          sennit::tcp_listener listener("127.0.0.1", 0);
+          typename Kind::semaphore ends(0);
+          typename Kind::upcall_pool pool;
+          for (std::uint64_t i = 0; i != count; ++i) {
+            stream_end accepted{&ends}, connected{&ends};
+            require(sennit::async_accept(pool, listener, accepted.handler()) &&
+                        sennit::async_connect(pool, "127.0.0.1", listener.port(), connected.handler()),
+                    "an operation was refused");
+            ends.acquire();
+            ends.acquire();
+            require(accepted.stream.is_open() && connected.stream.is_open(), "a connection failed");
+            close_by_reset(accepted.stream.native_handle());
+            accepted.stream.close();
+          }
+        },
+        [](std::uint64_t count) {
+          sennit_tcp_listener* const listener = made(sennit_tcp_listener_listen, "127.0.0.1", 0, 0);
+          const auto port = static_cast<std::uint16_t>(sennit_tcp_listener_port(listener));
+          sennit_upcall_pool* const pool = made(sennit_upcall_pool_create, nullptr);
+          sennit_semaphore* const ends = made_semaphore();
+          for (std::uint64_t i = 0; i != count; ++i) {
+            c_stream accepted{.ends = ends}, connected{.ends = ends};
+            require(sennit_tcp_listener_async_accept(listener, pool, &accepted.operation) == 0 &&
+                        sennit_tcp_stream_async_connect(pool, "127.0.0.1", port, SENNIT_NEVER,
+                                                        &connected.operation) == 0,
+                    "an operation was refused");
+            sennit_semaphore_acquire(ends);
+            sennit_semaphore_acquire(ends);
+            require(accepted.result == 0 && connected.result == 0, "a connection failed");
+            close_by_reset(sennit_tcp_stream_descriptor(accepted.operation.stream));
+            sennit_tcp_stream_close(accepted.operation.stream);
+            sennit_tcp_stream_close(connected.operation.stream);
+          }
+          sennit_upcall_pool_destroy(pool);
+          sennit_semaphore_destroy(ends);
+          sennit_tcp_listener_close(listener);
+        });
+  }
+
+  void file_reads() {
+    both(
+        "asynchronous read of a file",
+        [](std::uint64_t count) {
+          const small_file made_one;
+          sennit::file file = sennit::file::open(made_one.name(), O_RDONLY);
+          typename Kind::semaphore ends(0);
+          typename Kind::upcall_pool pool;
+          char bytes[8] = {};
+          for (std::uint64_t i = 0; i != count; ++i) {
+            transfer_end read{&ends};
+            require(sennit::async_read_some_at(pool, file, 0, std::span<char>(bytes), read.handler()),
+                    "a read was refused");
+            ends.acquire();
+            require(read.size == 8, "a read lost bytes");
+          }
+        },
+        [](std::uint64_t count) {
+          const small_file made_one;
+          sennit_file* const file = made(sennit_file_open, made_one.name(), O_RDONLY, 0);
+          sennit_upcall_pool* const pool = made(sennit_upcall_pool_create, nullptr);
+          sennit_semaphore* const ends = made_semaphore();
+          char bytes[8] = {};
+          for (std::uint64_t i = 0; i != count; ++i) {
+            c_transfer read{.ends = ends};
+            require(sennit_file_async_read_at(file, pool, 0, bytes, sizeof bytes, &read.transfer) == 0,
+                    "a read was refused");
+            sennit_semaphore_acquire(ends);
+            require(read.result == 0 && read.transfer.size == 8, "a read lost bytes");
+          }
+          sennit_upcall_pool_destroy(pool);
+          sennit_semaphore_destroy(ends);
+          sennit_file_close(file);
         });
   }
 
