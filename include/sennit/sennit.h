@@ -56,7 +56,9 @@
 #include <sys/types.h>
 
 #include "sennit/detail/arch/sanitized.h"
+#include "sennit/detail/capi/channel.h"
 #include "sennit/detail/capi/mutex.h"
+#include "sennit/detail/capi/semaphore.h"
 #include "sennit/detail/capi/wait.h"
 #include "sennit/detail/capi/yield.h"
 #include "sennit/no_yield.h"

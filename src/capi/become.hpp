@@ -21,7 +21,7 @@ inline bool is_state(const void* state, std::size_t size) noexcept {
 // The state lies in the frame that calls the function, and nothing destroys it.
 template <std::size_t Size>
 struct c_state {
-  c_state(const void* from, std::size_t size) noexcept { std::memcpy(bytes, from, size); }
+  c_state(const void* from, std::size_t size) noexcept { copy_bytes(bytes, from, size); }
   alignas(16) std::byte bytes[Size];
 };
 template <>

@@ -11,22 +11,13 @@
 #include <new>
 #include <string>  // for std::allocator, without the rest of <memory>
 
+#include "begin_wait.hpp"
 #include "error.hpp"
 #include "sennit/detail/parallel/worker_inline.hpp"
 #include "sennit/detail/sync/select_case.hpp"
 #include "sennit/detail/sync/wait_lists.hpp"
 
 namespace sennit::inline v0_1::capi {
-
-// Most elements are a word or an int.
-SENNIT_INLINE void copy_element(void* to, const void* from, std::size_t size) noexcept {
-  if (size == sizeof(std::uint64_t)) [[likely]]
-    std::memcpy(to, from, sizeof(std::uint64_t));
-  else if (size == sizeof(std::uint32_t))
-    std::memcpy(to, from, sizeof(std::uint32_t));
-  else
-    std::memcpy(to, from, size);
-}
 
 template <class Policy>
 class byte_channel {
@@ -41,7 +32,10 @@ public:
 
   // Throws std::bad_alloc.
   byte_channel(std::size_t element_size, std::size_t capacity)
-      : size_(element_size), capacity_(capacity), places_(allocate(element_size, capacity)) {}
+      : size_(element_size),
+        capacity_(capacity),
+        places_(allocate(element_size, capacity)),
+        is_inline_(!is_shared && element_size == sizeof(std::uint64_t)) {}
   byte_channel(const byte_channel&) = delete;
   byte_channel& operator=(const byte_channel&) = delete;
   ~byte_channel() { ::operator delete(places_); }
@@ -68,38 +62,24 @@ public:
     return result_of(waits_.wait(receivers_, to, {"channel receive", this}, deadline));
   }
   // Like send(element, never) and receive(to, never), up to the switch, which the caller makes if
-  // SENNIT_WAITS is returned. end_wait() is the rest. (See sennit/detail/capi/wait.h.)
-  int begin_send(const void* element, sennit_wait& wait) {
+  // SENNIT_WAITS is returned. (See begin_wait.hpp.) must_call: nothing has happened, and those must be
+  // called. `users`: counts the fibers that wait in a local channel.
+  static constexpr int must_call = 2;
+  SENNIT_INLINE int begin_send(const void* element, sennit_wait& wait, std::size_t& users) {
     lock hold(waits_);
     if (closed_)
       return -EPIPE;
     if (offer(element, hand_over{hold}))
       return 0;
-    if (!begin_wait(hold, senders_, const_cast<void*>(element), "channel send", wait))
-      return send(element, detail::never);
-    return SENNIT_WAITS;
+    return begin_wait(hold, senders_, const_cast<void*>(element), "channel send", wait, users);
   }
-  int begin_receive(void* to, sennit_wait& wait) {
+  SENNIT_INLINE int begin_receive(void* to, sennit_wait& wait, std::size_t& users) {
     lock hold(waits_);
     if (take(to, hand_over{hold}))
       return 0;
     if (closed_)
       return -EPIPE;
-    if (!begin_wait(hold, receivers_, to, "channel receive", wait))
-      return receive(to, detail::never);
-    return SENNIT_WAITS;
-  }
-  static int end_wait(const sennit_wait& wait, std::uintptr_t word) {
-    if constexpr (is_shared) {
-      detail::parallel_worker& here = detail::finish_switch();
-      here.ready.current->word = 0;
-      *here.error_number = wait.error;
-      if (here.unwinding) [[unlikely]]
-        word = detail::throw_if_shutting_down(here, word);
-      return result_of(word);
-    } else {
-      return result_of(detail::park_ended(wait.error, word));
-    }
+    return begin_wait(hold, receivers_, to, "channel receive", wait, users);
   }
   int try_send(const void* element) {
     lock hold(waits_);
@@ -183,6 +163,8 @@ public:
   }
 
 private:
+  friend struct channel_layout;
+
   // Releases the lock before the peer is woken, which may destroy the channel.
   struct hand_over {
     lock& hold;
@@ -209,57 +191,33 @@ private:
     bool leave(waiter& me) const noexcept { return channel->leave(me); }
     byte_channel* channel;
   };
-  struct filing {
-    enter_list file;  // first: the step's argument
-    detail::place_site<wait_place> site;
-  };
 
-  // With the lock held. Returns false, without the lock, if the caller must wait in another way.
-  bool begin_wait(lock& hold, detail::waiter_list& list, void* element, const char* reason,
-                  sennit_wait& wait) noexcept(false) {
+  // With the lock held, which it releases.
+  SENNIT_INLINE int begin_wait(lock& hold, detail::waiter_list& list, void* element, const char* reason,
+                               sennit_wait& wait, std::size_t& users) {
     const detail::wait_reason why(reason, this);
-    wait.step = nullptr;
     if constexpr (is_shared) {
       detail::parallel_worker* const w = detail::can_enqueue_directly(detail::never);
-      if (w == nullptr || !detail::direct_entry) {
-        hold.release();
-        return false;
-      }
+      if (w == nullptr || !detail::direct_entry)
+        return must_call;
       hold.pass_on();
-      static_assert(sizeof(filing) <= sizeof wait.room && alignof(filing) <= alignof(std::uintptr_t));
-      auto& made = *::new (static_cast<void*>(wait.room)) filing{
-          {this, &list, reinterpret_cast<std::uintptr_t>(element)}, {why, wait_place{this}}};
-      fiber& self = *w->ready.current;
-      sennit_should_hold_no_lock("waits", reason);
-      detail::stack_should_be_whole(self);
-      wait.error = *w->error_number;
-      self.site = &made.site;
-      self.flags.status = detail::fiber_status::parked;
-      detail::count_site();
-      wait.step = detail::parallel_dispatch_block<const enter_list>;
-      wait.stack = w->stack;
-      return true;
+      return begin_block(
+          *w, why, wait_place{this}, enter_list{this, &list, reinterpret_cast<std::uintptr_t>(element)}, wait,
+          [](sennit_wait* of, std::uintptr_t word) { return result_of(block_ended(*of, word)); });
     } else {
-      hold.release();
-      detail::worker& w = detail::running_worker();
-      fiber& self = *w.ready.current;
-      if (!detail::direct_entry || self.flags.stoppable)
-        return false;
+      detail::worker* const w = can_begin_wait();
+      if (w == nullptr)
+        return must_call;
+      fiber& self = *w->ready.current;
       self.word = reinterpret_cast<std::uintptr_t>(element);
       detail::list_push_back(list, self);
-      wait.error = detail::park_begins(w, reason);
-      const sennit_decision to = detail::prepare_block(w, detail::fiber_status::waiting, why);
-      wait.target = to.target;
-      wait.value = to.value;
-      wait.self = &self.context;
-      if (to.target == nullptr) {
-        // The step's argument is the worker, in place of the room.
-        wait.step = [](sennit_context left, void*) {
-          return detail::sennit_dispatch_park(left, detail::this_worker());
-        };
-        wait.stack = w.stack;
-      }
-      return true;
+      wait.objects[0] = &users;
+      ++users;
+      return begin_park(*w, detail::fiber_status::waiting, why, wait,
+                        [](sennit_wait* of, std::uintptr_t word) {
+                          --*static_cast<std::size_t*>(of->objects[0]);
+                          return result_of(detail::park_ended(of->error, word));
+                        });
     }
   }
 
@@ -287,7 +245,7 @@ private:
     return places_ + (number < capacity_ ? number : number - capacity_) * size_;
   }
   void push(const void* element) noexcept {
-    copy_element(place(first_ + count_), element, size_);
+    copy_bytes(place(first_ + count_), element, size_);
     ++count_;
   }
 
@@ -297,7 +255,7 @@ private:
     fiber* who = nullptr;
     if (waiter* const receiver = next_of(receivers_, who)) {
       detail::count_recognition(who);
-      copy_element(reinterpret_cast<void*>(receiver->word), element, size_);
+      copy_bytes(reinterpret_cast<void*>(receiver->word), element, size_);
       receiver->word = done;
       wake(who);
       return true;
@@ -312,7 +270,7 @@ private:
   SENNIT_INLINE bool take(void* to, Then wake) {
     const bool buffered = count_ != 0;
     if (buffered) {
-      copy_element(to, place(first_), size_);
+      copy_bytes(to, place(first_), size_);
       first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
       --count_;
     }
@@ -324,7 +282,7 @@ private:
     if (buffered)
       push(reinterpret_cast<const void*>(sender->word));
     else
-      copy_element(to, reinterpret_cast<const void*>(sender->word), size_);
+      copy_bytes(to, reinterpret_cast<const void*>(sender->word), size_);
     sender->word = done;
     wake(who);
     return true;
@@ -338,6 +296,7 @@ private:
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   bool closed_ = false;
+  const bool is_inline_;  // C sends and receives inline, if it need not wait (sennit/detail/capi/channel.h)
   [[no_unique_address]] lists waits_;
 };
 

@@ -48,13 +48,13 @@ struct byte_request {
   static void handed(Record& record, Incoming& into) noexcept {
     auto& call = static_cast<typename byte_port<Policy>::record&>(record);
     auto& taken = static_cast<typename byte_port<Policy>::call&>(into);
-    copy_element(taken.request(), call.request, taken.port->request_size());
+    copy_bytes(taken.request(), call.request, taken.port->request_size());
   }
   template <class Record>
   static void answered(Record& record) noexcept {
     auto& call = static_cast<typename byte_port<Policy>::record&>(record);
     if (call.at.phase() == detail::call_phase::replied && call.at.reply().code == 0)
-      copy_element(call.reply, call.at.reply().bytes, call.reply_size);
+      copy_bytes(call.reply, call.at.reply().bytes, call.reply_size);
   }
 };
 

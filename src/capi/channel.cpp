@@ -8,6 +8,36 @@
 #include "sennit/detail/sync/one_thread.hpp"
 #include "value_wait.hpp"
 
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+namespace sennit::inline v0_1::capi {
+
+// What the inline send and receive assume.
+struct channel_layout {
+  static constexpr std::size_t at = offsetof(decltype(sennit_channel::channel), local_one_);
+  static constexpr std::size_t next = offsetof(detail::wait_node, next);
+  static_assert(offsetof(sennit_channel, channel) == 0 && next == 0);
+  static_assert(offsetof(decltype(sennit_channel::channel), shared_) ==
+                offsetof(sennit_channel_front, shared));
+  static_assert(offsetof(decltype(sennit_channel::channel), shared_one_) == at);
+  template <class One>
+  static constexpr bool fits() {
+    return at + offsetof(One, receivers_) == offsetof(sennit_channel_front, receivers) &&
+           at + offsetof(One, senders_) == offsetof(sennit_channel_front, senders) &&
+           at + offsetof(One, size_) == offsetof(sennit_channel_front, element_size) &&
+           at + offsetof(One, capacity_) == offsetof(sennit_channel_front, capacity) &&
+           at + offsetof(One, places_) == offsetof(sennit_channel_front, places) &&
+           at + offsetof(One, first_) == offsetof(sennit_channel_front, first) &&
+           at + offsetof(One, count_) == offsetof(sennit_channel_front, count) &&
+           at + offsetof(One, closed_) == offsetof(sennit_channel_front, closed) &&
+           at + offsetof(One, is_inline_) == offsetof(sennit_channel_front, is_inline);
+  }
+};
+static_assert(channel_layout::fits<sennit_channel::local_one>() &&
+              channel_layout::fits<sennit_channel::shared_one>());
+
+}  // namespace sennit::inline v0_1::capi
+
 using namespace sennit;
 using capi::guarded;
 using capi::time_of;
@@ -59,40 +89,22 @@ int sennit_channel_receive_until(sennit_channel* channel, void* element, int64_t
   return channel->channel.local().receive(element, time_of(deadline));
 }
 
-namespace {
-
-// Calls begin(channel); a wait of a local channel counts as a user until its end.
-template <class Begin>
-int begin_wait(sennit_channel& channel, sennit_wait& wait, Begin begin) {
-  wait.object = channel.channel.is_shared() ? nullptr : &channel;
-  if (channel.channel.is_shared())
-    return begin(channel.channel.shared());
-  const user here(channel.users);
-  const int result = begin(channel.channel.local());
-  if (result == SENNIT_WAITS)
-    ++channel.users;
-  return result;
-}
-
-}  // namespace
-
 int sennit_channel_begin_send(sennit_channel* channel, const void* element, sennit_wait* wait) {
-  if (channel == nullptr || element == nullptr || !channel->channel.may_wait())
+  if (channel == nullptr || element == nullptr || !channel->channel.may_wait()) [[unlikely]]
     return -EINVAL;
-  return begin_wait(*channel, *wait, [&](auto& one) { return one.begin_send(element, *wait); });
+  return channel->channel.with([&]<class One>(One& one) __attribute__((always_inline)) {
+    const int begun = one.begin_send(element, *wait, channel->users);
+    return begun == One::must_call ? (sennit_channel_send)(channel, element) : begun;
+  });
 }
 
 int sennit_channel_begin_receive(sennit_channel* channel, void* element, sennit_wait* wait) {
-  if (channel == nullptr || element == nullptr || !channel->channel.may_wait())
+  if (channel == nullptr || element == nullptr || !channel->channel.may_wait()) [[unlikely]]
     return -EINVAL;
-  return begin_wait(*channel, *wait, [&](auto& one) { return one.begin_receive(element, *wait); });
-}
-
-int sennit_channel_end_wait(sennit_wait* wait, uintptr_t word) {
-  if (wait->object == nullptr)
-    return sennit_channel::shared_one::end_wait(*wait, word);
-  --wait->object->users;
-  return sennit_channel::local_one::end_wait(*wait, word);
+  return channel->channel.with([&]<class One>(One& one) __attribute__((always_inline)) {
+    const int begun = one.begin_receive(element, *wait, channel->users);
+    return begun == One::must_call ? (sennit_channel_receive)(channel, element) : begun;
+  });
 }
 
 int sennit_channel_trysend(sennit_channel* channel, const void* element) {

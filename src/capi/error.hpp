@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <system_error>
 
 #include "sennit/detail/io/offload.hpp"
@@ -46,6 +48,16 @@ inline detail::time_point time_of(std::int64_t deadline) noexcept {
   return detail::time_point(std::chrono::nanoseconds(deadline));
 }
 static_assert(detail::never.time_since_epoch() == std::chrono::nanoseconds(SENNIT_NEVER));
+
+// Most elements and states are a word or an int.
+SENNIT_INLINE void copy_bytes(void* to, const void* from, std::size_t size) noexcept {
+  if (size == sizeof(std::uint64_t)) [[likely]]
+    std::memcpy(to, from, sizeof(std::uint64_t));
+  else if (size == sizeof(std::uint32_t))
+    std::memcpy(to, from, sizeof(std::uint32_t));
+  else
+    std::memcpy(to, from, size);
+}
 
 using detail::in_fiber;
 

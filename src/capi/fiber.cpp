@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "become.hpp"
+#include "begin_wait.hpp"
 #include "error.hpp"
 #include "kind.hpp"
 #include "main_fiber.hpp"
@@ -70,11 +71,83 @@ int join_parallel(detail::fiber& whom, int64_t deadline) {
 
 }  // namespace
 
-int sennit_fiber_join(sennit_fiber* fiber, int64_t deadline) {
+// Its name is also a macro, for the inline switch.
+int(sennit_fiber_join)(sennit_fiber* fiber, int64_t deadline) {
   detail::fiber* const whom = descriptor_of(fiber);
   if (whom == nullptr || !whom->flags.owned || is_joined_by_another(*whom, capi::is_parallel(fiber)))
     return -EINVAL;
   return capi::is_parallel(fiber) ? join_parallel(*whom, deadline) : join_local(*whom, deadline);
+}
+
+namespace {
+
+[[gnu::noinline, gnu::cold]] int collect_local_slowly(detail::fiber& whom, detail::fiber& done) {
+  return guarded([&] {
+    lent_handle lent(whom);
+    detail::handle_access::collect(lent.handle, done);
+    return 0;
+  });
+}
+SENNIT_INLINE int collect_local(detail::fiber& whom, detail::fiber& done) {
+  if (done.flags.slow_path != 0) [[unlikely]]
+    return collect_local_slowly(whom, done);
+  whom.flags.owned = false;
+  detail::recycle_fiber(*detail::this_worker(), done);
+  return 0;
+}
+
+int begin_local(detail::fiber& whom, sennit_wait& wait) {
+  if (whom.flags.status == detail::fiber_status::finished)
+    return collect_local(whom, whom);
+  detail::worker* const w = capi::can_begin_wait();
+  if (w == nullptr || whom.home != w || &whom == w->ready.current) [[unlikely]]
+    return join_local(whom, SENNIT_NEVER);
+  wait.objects[0] = &whom;
+  whom.joiner = w->ready.current;
+  return capi::begin_park<capi::prefetching::no>(
+      *w, detail::fiber_status::joining, {detail::join_reason, &whom}, wait,
+      [](sennit_wait* of, uintptr_t word) {
+        detail::keep_errno(of->error);
+        return collect_local(*static_cast<detail::fiber*>(of->objects[0]),
+                             *reinterpret_cast<detail::fiber*>(word));
+      });
+}
+
+int collect_parallel(detail::fiber& whom) {
+  return guarded([&] {
+    capi::collect_parallel(whom);
+    return 0;
+  });
+}
+
+int begin_parallel(detail::fiber& whom, sennit_wait& wait) {
+  if (whom.ended.load(std::memory_order_acquire) == detail::ended_already)
+    return collect_parallel(whom);
+  detail::parallel_worker* const w = detail::can_enqueue_directly(detail::never);
+  if (w == nullptr || !detail::direct_entry || &whom == w->ready.current) [[unlikely]]
+    return join_parallel(whom, SENNIT_NEVER);
+  wait.objects[0] = &whom;
+  return capi::begin_block(
+      *w, {detail::join_reason, &whom},
+      detail::slot_place{&whom.ended, detail::ended_not_yet, detail::ended_multi},
+      [joined = &whom](detail::fiber& self) {
+        return detail::observe_end(*joined, reinterpret_cast<std::uintptr_t>(&self));
+      },
+      wait,
+      [](sennit_wait* of, uintptr_t word) {
+        capi::block_ended(*of, word);
+        return collect_parallel(*static_cast<detail::fiber*>(of->objects[0]));
+      });
+}
+
+}  // namespace
+
+int sennit_fiber_begin_join(sennit_fiber* fiber, int64_t deadline, sennit_wait* wait) {
+  detail::fiber* const whom = descriptor_of(fiber);
+  if (deadline != SENNIT_NEVER || whom == nullptr || !whom->flags.owned ||
+      is_joined_by_another(*whom, capi::is_parallel(fiber))) [[unlikely]]
+    return (sennit_fiber_join)(fiber, deadline);
+  return capi::is_parallel(fiber) ? begin_parallel(*whom, *wait) : begin_local(*whom, *wait);
 }
 
 namespace {

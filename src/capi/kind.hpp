@@ -38,6 +38,8 @@ struct handle_access {
   static Handle take(detail::fiber& f) noexcept {
     return Handle(f);
   }
+  // The rest of a join, for a caller that has waited by itself. `done`: as local::fiber::wait() returns it.
+  static void collect(local::fiber& handle, detail::fiber& done) { handle.collect(done); }
 };
 
 }  // namespace sennit::inline v0_1::detail
@@ -100,6 +102,7 @@ public:
   bool may_become() const noexcept { return shared_ ? in_parallel_fiber() : in_local_fiber(); }
 
 private:
+  friend struct channel_layout;
   bool shared_;
   union {
     Local local_one_;

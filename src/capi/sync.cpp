@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "become.hpp"
+#include "begin_wait.hpp"
 #include "error.hpp"
 #include "kind.hpp"
 #include "sennit/condition_variable.hpp"
@@ -24,28 +25,45 @@ using capi::user;
 
 namespace sennit::inline v0_1::detail {
 
-struct mutex_access {
+// The words of inline operations, and the parts of a condition's wait.
+struct word_access {
   template <class Mutex>
   static bool is_locked(Mutex& mutex) noexcept {
     return (mutex.queue_.peek() & Mutex::word::locked) != 0;
   }
-  // The word of the inline lock (sennit/detail/capi/mutex.h): it lies before the list of waiters.
-  template <class Mutex>
-  static std::uintptr_t* word_of(Mutex& mutex) noexcept {
-    using waiters = std::conditional_t<Mutex::policy::is_shared, low_lock_waiters, marked_waiters>;
-    static_assert(std::is_standard_layout_v<waiters> &&
-                  sizeof(waiters) == sizeof(std::uintptr_t) + sizeof(waiter_list));
-    return reinterpret_cast<std::uintptr_t*>(&mutex.queue_.waiters().list()) - 1;
+  // It lies before the list of waiters.
+  template <class Object>
+  static std::uintptr_t* word_of(Object& object) noexcept {
+    static_assert(is_word_and_list<low_lock_waiters> && is_word_and_list<marked_waiters>);
+    return reinterpret_cast<std::uintptr_t*>(&object.queue_.waiters().list()) - 1;
   }
+  template <class Waiters>
+  static constexpr bool is_word_and_list =
+      std::is_standard_layout_v<Waiters> && sizeof(Waiters) == sizeof(std::uintptr_t) + sizeof(waiter_list);
+
+  template <class Condition>
+  static auto& queue_of(Condition& condition) noexcept {
+    return condition.queue_;
+  }
+  // Of a waiter that is in the queue.
+  template <class Mutex>
+  static void unlock_behind(Mutex& mutex) {
+    mutex.unlock_behind();
+  }
+  template <class Mutex>
+  struct lock_again {
+    Mutex& mutex;
+    ~lock_again() { mutex.lock_again(); }
+  };
 };
 
 }  // namespace sennit::inline v0_1::detail
 
 struct sennit_mutex {
   explicit sennit_mutex(bool shared) : front{nullptr, shared}, mutex(shared) {
-    front.word = mutex.with([](auto& one) { return detail::mutex_access::word_of(one); });
+    front.word = mutex.with([](auto& one) { return detail::word_access::word_of(one); });
   }
-  sennit_mutex_front front;
+  sennit_word_front front;
   capi::kinds<local::mutex, sennit::mutex> mutex;
   std::size_t users = 0;  // of a local one
 
@@ -56,7 +74,7 @@ struct sennit_mutex {
     mutex.with([](auto& one) { one.unlock(); });
   }
   bool locked() {
-    return mutex.with([](auto& one) { return detail::mutex_access::is_locked(one); });
+    return mutex.with([](auto& one) { return detail::word_access::is_locked(one); });
   }
 };
 
@@ -141,7 +159,8 @@ int sennit_condition_destroy(sennit_condition* condition) {
   return 0;
 }
 
-int sennit_condition_wait(sennit_condition* condition, sennit_mutex* mutex) {
+// Its name is also a macro, for the inline switch.
+int(sennit_condition_wait)(sennit_condition* condition, sennit_mutex* mutex) {
   return sennit_condition_wait_until(condition, mutex, SENNIT_NEVER);
 }
 
@@ -174,6 +193,76 @@ int sennit_condition_wait_until(sennit_condition* condition, sennit_mutex* mutex
   const user of_condition(condition->users);
   const user of_mutex(mutex->users);
   return code_of(condition->condition.local().wait_until(lent.lock, time_of(deadline)));
+}
+
+namespace {
+
+// As basic_condition_variable::wait(). Afterwards the mutex is locked again, also if an exception leaves the
+// wait.
+int begin_local_wait(sennit_condition& condition, sennit_mutex& mutex, sennit_wait& wait) {
+  detail::worker& w = *detail::this_worker();
+  auto& queue = detail::word_access::queue_of(condition.condition.local());
+  detail::fiber& self = *w.ready.current;
+  self.word = 0;
+  typename std::remove_reference_t<decltype(queue)>::guard(queue).push(self);
+  detail::word_access::unlock_behind(mutex.mutex.local());
+  wait.objects[0] = &condition;
+  wait.objects[1] = &mutex;
+  ++condition.users;
+  ++mutex.users;
+  return capi::begin_park(w, detail::fiber_status::waiting, {"condition variable", &queue}, wait,
+                          [](sennit_wait* of, uintptr_t word) {
+                            auto& held = *static_cast<sennit_mutex*>(of->objects[1]);
+                            --static_cast<sennit_condition*>(of->objects[0])->users;
+                            struct leaving {
+                              sennit_mutex& mutex;
+                              ~leaving() { --mutex.users; }
+                            } const after{held};
+                            const detail::word_access::lock_again<local::mutex> again{held.mutex.local()};
+                            detail::park_ended(of->error, word);
+                            return 0;
+                          });
+}
+
+int begin_shared_wait(sennit_condition& condition, sennit_mutex& mutex, detail::parallel_worker& w,
+                      sennit_wait& wait) {
+  auto& queue = detail::word_access::queue_of(condition.condition.shared());
+  using queue_type = std::remove_reference_t<decltype(queue)>;
+  struct place {
+    bool leave(detail::waiter& me) const noexcept { return of->leave(me); }
+    queue_type* of;
+  };
+  wait.objects[0] = &mutex.mutex.shared();
+  return capi::begin_block(
+      w, {"condition variable", &queue}, place{&queue},
+      [of = &queue, held = &mutex.mutex.shared()](detail::fiber& self) {
+        sennit::mutex* const behind = held;  // this lambda is on the waiter's stack
+        typename queue_type::guard(*of).push(self);
+        detail::word_access::unlock_behind(*behind);
+        return true;
+      },
+      wait,
+      [](sennit_wait* by, uintptr_t word) {
+        const detail::word_access::lock_again<sennit::mutex> again{
+            *static_cast<sennit::mutex*>(by->objects[0])};
+        capi::block_ended(*by, word);
+        return 0;
+      });
+}
+
+}  // namespace
+
+int sennit_condition_begin_wait(sennit_condition* condition, sennit_mutex* mutex, sennit_wait* wait) {
+  if (condition == nullptr || mutex == nullptr || !condition->fits(*mutex)) [[unlikely]]
+    return -EINVAL;
+  if (condition->condition.is_shared()) {
+    detail::parallel_worker* const w = detail::can_enqueue_directly(detail::never);
+    if (w != nullptr && detail::direct_entry) [[likely]]
+      return begin_shared_wait(*condition, *mutex, *w, *wait);
+  } else if (capi::can_begin_wait() != nullptr) [[likely]] {
+    return begin_local_wait(*condition, *mutex, *wait);
+  }
+  return sennit_condition_wait_until(condition, mutex, SENNIT_NEVER);
 }
 
 namespace {
@@ -232,7 +321,10 @@ int sennit_condition_notify_all(sennit_condition* condition) {
 }
 
 struct sennit_semaphore {
-  sennit_semaphore(bool shared, std::size_t permits) : semaphore(shared, permits) {}
+  sennit_semaphore(bool shared, std::size_t permits) : front{nullptr, shared}, semaphore(shared, permits) {
+    front.word = semaphore.with([](auto& one) { return detail::word_access::word_of(one); });
+  }
+  sennit_word_front front;
   capi::kinds<local::counting_semaphore, counting_semaphore> semaphore;
   std::size_t users = 0;  // of a local one
 };
@@ -256,7 +348,8 @@ int sennit_semaphore_destroy(sennit_semaphore* semaphore) {
   return 0;
 }
 
-int sennit_semaphore_acquire(sennit_semaphore* semaphore) {
+// The names of two functions are also macros, for the inline forms.
+int(sennit_semaphore_acquire)(sennit_semaphore* semaphore) {
   return sennit_semaphore_acquire_until(semaphore, SENNIT_NEVER);
 }
 
@@ -285,7 +378,7 @@ int sennit_semaphore_become_acquiring(sennit_semaphore* semaphore, sennit_result
   });
 }
 
-int sennit_semaphore_release(sennit_semaphore* semaphore, size_t permits) {
+int(sennit_semaphore_release)(sennit_semaphore* semaphore, size_t permits) {
   if (semaphore == nullptr || !semaphore->semaphore.may_use() || permits > SIZE_MAX / 8)
     return -EINVAL;
   semaphore->semaphore.with([permits](auto& one) { one.release(permits); });

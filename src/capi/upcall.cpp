@@ -14,11 +14,24 @@ namespace {
 constexpr std::size_t most_upcall_state = 24;
 constexpr std::size_t most_in_pool = std::size_t{1} << 24;
 
+template <std::size_t Size>
 struct c_upcall {
   sennit_function function;
-  alignas(8) std::byte state[most_upcall_state];
+  alignas(8) std::byte state[Size];
   void operator()() { function(state); }
 };
+
+// `size`: at most `Size`. Most states are a pointer.
+template <std::size_t Size>
+bool post(sennit_upcall_pool& pool, sennit_function function, const void* state, std::size_t size) {
+  c_upcall<Size> what;
+  what.function = function;
+  if (size == Size) [[likely]]
+    std::memcpy(what.state, state, Size);
+  else if (size != 0)
+    std::memcpy(what.state, state, size);
+  return pool.pool.with([&](auto& one) { return one.post(what); });
+}
 
 bool in_fiber_of(const sennit_upcall_pool& pool) noexcept {
   return in_fiber() && detail::this_worker()->runtime_id() == pool.runtime;
@@ -60,10 +73,9 @@ int sennit_upcall_pool_post(sennit_upcall_pool* pool, sennit_function function, 
   if (pool == nullptr || function == nullptr || !pool->pool.may_use() || size > most_upcall_state ||
       (state == nullptr && size != 0))
     return -EINVAL;
-  c_upcall what{function, {}};
-  if (size != 0)
-    std::memcpy(what.state, state, size);
-  return pool->pool.with([&](auto& one) { return one.post(what); }) ? 0 : -EAGAIN;
+  const bool posted = size <= sizeof(void*) ? post<sizeof(void*)>(*pool, function, state, size)
+                                            : post<most_upcall_state>(*pool, function, state, size);
+  return posted ? 0 : -EAGAIN;
 }
 
 int sennit_upcall_pool_become_idle(sennit_upcall_pool* pool) {

@@ -16,7 +16,7 @@ namespace sennit::inline v0_1::capi {
 // function gets it.
 template <std::size_t Room>
 struct c_bytes {
-  c_bytes(const void* state, std::size_t size) noexcept { std::memcpy(bytes, state, size); }
+  c_bytes(const void* state, std::size_t size) noexcept { copy_bytes(bytes, state, size); }
   std::byte bytes[Room];
 };
 template <>
@@ -40,7 +40,7 @@ public:
              std::size_t value_size) noexcept
       : wait_(std::move(wait)), value_at_(static_cast<std::uint32_t>(value_at)), bytes_(state, size) {
     if (value != nullptr)
-      std::memcpy(place(), value, value_size);
+      copy_bytes(place(), value, value_size);
   }
   value_wait(value_wait&& other) noexcept = default;
 

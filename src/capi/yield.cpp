@@ -52,12 +52,33 @@ int sennit_self_yield_call(void) {
   });
 }
 
-int sennit_self_yield_no_events(sennit_worker* worker) {
-  if (!worker->is_local()) {
-    worker->until_poll = 1;
-    return 0;
+// For a parallel runtime's worker, it is parallel_yield() up to the switch.
+sennit_fiber_front* sennit_self_yield_poll(sennit_worker* worker) {
+  namespace detail = sennit::detail;
+  if (worker->is_local())
+    return detail::no_external_events(*worker) ? nullptr : SENNIT_YIELDS_SLOWLY;
+  auto& w = static_cast<detail::parallel_worker&>(*worker);
+  w.until_poll = 1;
+  detail::fiber* const self = w.ready.current;
+  detail::stack_should_be_whole(*self);
+  detail::fiber* next;
+  if (detail::direct_entry && w.plain && !w.ring.next_slot_taken() &&
+      detail::parallel_dispatch_unless_poll_due(w)) [[likely]]
+    next = w.ring.rotate(self);
+  else
+    next = detail::parallel_try_yield(w, *self);
+  if (next == nullptr) [[unlikely]]
+    return SENNIT_YIELDS_SLOWLY;
+  if (next != self) {
+    detail::count_site();
+    detail::count_block(detail::yield_reason);
+    w.ready.current = next;
   }
-  return sennit::detail::no_external_events(*worker);
+  return reinterpret_cast<sennit_fiber_front*>(next);
+}
+
+void sennit_self_yield_arrived(void) {
+  sennit::detail::finish_switch();
 }
 
 int sennit_self_yield_slow(sennit_worker* worker) {

@@ -84,7 +84,7 @@ TEST(C, TheInlineLockKnowsTheWordOfAMutex) {
   for (const bool shared : {false, true}) {
     sennit_mutex* mutex = nullptr;
     ASSERT_EQ((shared ? sennit_mutex_create_shared : sennit_mutex_create)(&mutex), 0);
-    const auto& front = *reinterpret_cast<const sennit_mutex_front*>(mutex);
+    const auto& front = *reinterpret_cast<const sennit_word_front*>(mutex);
     EXPECT_EQ(front.shared, shared);
     EXPECT_NE(*front.word, 0u) << "the first lock decides whether owners are recorded";
     for (int i = 0; i < 2; ++i) {

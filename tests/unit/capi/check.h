@@ -12,17 +12,19 @@ extern "C" {
 #endif
 
 /* Of runtimes and objects of both kinds. */
-#define CAPI_KIND_TESTS(test)                                                                      \
-  test(fibers_of_both_kinds) test(parallel_runtime_lives) test(locks_of_both_kinds)                \
-      test(channels_of_both_kinds) test(threads_use_shared_channels)                               \
-          test(local_objects_refuse_parallel_fibers) test(become_receiving_and_sending)            \
-              test(become_locking_and_waiting) test(become_joining) test(become_by_sync_refuses)   \
-                  test(ports_of_both_kinds) test(ports_refuse) test(ports_end_with_the_runtime)    \
-                      test(selects_of_both_kinds) test(selects_refuse) test(upcalls_of_both_kinds) \
-                          test(transfers_of_both_kinds) test(exception_servers_of_both_kinds)      \
-                              test(accepts_and_connects_of_both_kinds) test(streams_are_cancelled) \
-                                  test(async_files_of_both_kinds) test(pools_refuse)               \
-                                      test(async_operations_refuse)
+#define CAPI_KIND_TESTS(test)                                                                          \
+  test(fibers_of_both_kinds) test(parallel_runtime_lives) test(locks_of_both_kinds)                    \
+      test(channels_of_both_kinds) test(threads_use_shared_channels)                                   \
+          test(local_objects_refuse_parallel_fibers) test(become_receiving_and_sending)                \
+              test(become_locking_and_waiting) test(become_joining) test(become_by_sync_refuses)       \
+                  test(ports_of_both_kinds) test(ports_refuse) test(ports_end_with_the_runtime)        \
+                      test(selects_of_both_kinds) test(selects_refuse) test(upcalls_of_both_kinds)     \
+                          test(transfers_of_both_kinds) test(exception_servers_of_both_kinds)          \
+                              test(accepts_and_connects_of_both_kinds) test(streams_are_cancelled)     \
+                                  test(async_files_of_both_kinds) test(pools_refuse)                   \
+                                      test(async_operations_refuse) test(inline_channels_are_channels) \
+                                          test(inline_semaphores_are_semaphores)                       \
+                                              test(inline_operations_refuse)
 
 #define CAPI_TESTS(test)                                                                                     \
   test(runtime_lives) test(runtime_has_limits) test(runtime_refuses) test(runtime_steps) test(runtime_posts) \

@@ -23,8 +23,9 @@ int sennit_mutex_unlock(struct sennit_mutex* mutex);
 #define SENNIT_LOCAL_LOCKED 2
 #define SENNIT_SHARED_LOCKED 4
 
-struct __attribute__((may_alias)) sennit_mutex_front {
-  uintptr_t* word; /* 0: free */
+/* Of a mutex, or of a semaphore. */
+struct __attribute__((may_alias)) sennit_word_front {
+  uintptr_t* word; /* of a mutex that is free: 0 */
   bool shared;
 };
 
@@ -36,13 +37,12 @@ SENNIT_ALWAYS_INLINE bool sennit_may_be_parallel(void) {
 #if defined(NDEBUG)
   return false;
 #else
-  const struct sennit_worker_front* const worker = (const struct sennit_worker_front*)sennit_thread_worker();
-  return worker != NULL && worker->until_poll == 1;
+  return sennit_seems_parallel();
 #endif
 }
 
 SENNIT_ALWAYS_INLINE bool sennit_mutex_change(struct sennit_mutex* mutex, bool locks) {
-  struct sennit_mutex_front* const front = (struct sennit_mutex_front*)mutex;
+  struct sennit_word_front* const front = (struct sennit_word_front*)mutex;
   if (__builtin_expect(front == NULL, 0))
     return false;
   if (front->shared) {

@@ -7,6 +7,10 @@
 #ifndef SENNIT_DETAIL_CAPI_YIELD_H
 #define SENNIT_DETAIL_CAPI_YIELD_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "sennit/detail/arch/context.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -46,14 +50,39 @@ struct __attribute__((may_alias)) sennit_worker_front {
 
 /* The whole, out of line. */
 int sennit_self_yield_call(void);
-/* Its rare steps. Whether nothing outside needs to be looked at. */
-int sennit_self_yield_no_events(struct sennit_worker* worker);
-/* Else: a scheduler step looks, and makes the switch. */
+/* Its rare steps. until_poll is 0. Of a local runtime: null, or SENNIT_YIELDS_SLOWLY if something outside
+ * needs to be looked at. Of a parallel one: that as well, or the next fiber, which it makes current. */
+struct sennit_fiber_front* sennit_self_yield_poll(struct sennit_worker* worker);
+#define SENNIT_YIELDS_SLOWLY ((struct sennit_fiber_front*)1)
+/* A scheduler step looks outside, and makes the switch. */
 int sennit_self_yield_slow(struct sennit_worker* worker);
+/* After a switch in a parallel runtime. */
+void sennit_self_yield_arrived(void);
 /* Returns the next fiber if it is not the next one in the ring, and makes it current. */
 struct sennit_fiber_front* sennit_self_yield_rotate(struct sennit_worker* worker);
 /* Where one that has no stack is to be entered. */
 sennit_context sennit_self_yield_stack(struct sennit_worker* worker, struct sennit_fiber_front* next);
+
+#if !defined(SENNIT_YIELD_BY_CALL)
+/* Whether the caller is a fiber of a local runtime. False for some of them, whose until_poll is 1 as well. */
+SENNIT_ALWAYS_INLINE bool sennit_in_local_fiber(void) {
+  const struct sennit_worker_front* const worker = (const struct sennit_worker_front*)sennit_thread_worker();
+  return __builtin_expect(worker != NULL && worker->current != NULL && worker->until_poll != 1, 1);
+}
+/* Whether the caller may be a fiber of a parallel runtime. */
+SENNIT_ALWAYS_INLINE bool sennit_seems_parallel(void) {
+  const struct sennit_worker_front* const worker = (const struct sennit_worker_front*)sennit_thread_worker();
+  return worker != NULL && worker->until_poll == 1;
+}
+/* Enters `next`, which is current. */
+SENNIT_ALWAYS_INLINE void sennit_self_yield_to(struct sennit_worker* running, struct sennit_fiber_front* self,
+                                               struct sennit_fiber_front* next) {
+  sennit_context to = next->context;
+  if (__builtin_expect(next->flags[SENNIT_FLAG_STACKLESS] != 0, 0))
+    to = sennit_self_yield_stack(running, next);
+  (void)sennit_swapstack_saving(to, next->word, &self->context);
+}
+#endif
 
 SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
 #if defined(SENNIT_YIELD_BY_CALL)
@@ -69,8 +98,18 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
   self = worker->current;
   if (__builtin_expect((self->flags[SENNIT_FLAG_SLOW_PATH] & SENNIT_HAS_YIELD_CONTINUATION) != 0, 0))
     return sennit_self_yield_slow(running);
-  if (__builtin_expect(--worker->until_poll == 0, 0) && !sennit_self_yield_no_events(running))
-    return sennit_self_yield_slow(running);
+  if (__builtin_expect(--worker->until_poll == 0, 0)) {
+    next = sennit_self_yield_poll(running);
+    if (next == SENNIT_YIELDS_SLOWLY)
+      return sennit_self_yield_slow(running);
+    if (next != NULL) {
+      if (next != self) {
+        sennit_self_yield_to(running, self, next);
+        sennit_self_yield_arrived();
+      }
+      return 0;
+    }
+  }
   if (__builtin_expect(worker->next_slot == NULL, 1)) {
     worker->tail = self;
     next = self->next;
@@ -79,12 +118,8 @@ SENNIT_ALWAYS_INLINE int sennit_self_yield_inline(void) {
     next = sennit_self_yield_rotate(running);
   }
   /* An earlier word resumes us: only a scheduler step makes a yielding fiber unwind. */
-  if (next != self) {
-    sennit_context to = next->context;
-    if (__builtin_expect(next->flags[SENNIT_FLAG_STACKLESS] != 0, 0))
-      to = sennit_self_yield_stack(running, next);
-    (void)sennit_swapstack_saving(to, next->word, &self->context);
-  }
+  if (next != self)
+    sennit_self_yield_to(running, self, next);
   return 0;
 #endif
 }

@@ -125,6 +125,7 @@ public:
   }
 
 private:
+  friend struct word_access;  // capi's
   class notified : public continuation_wait {
   public:
     static constexpr const char* reason = "condition variable";

@@ -62,6 +62,7 @@ public:
   void release(std::size_t permits = 1);
 
 private:
+  friend struct word_access;  // capi's
   struct until_acquired : queue_rule {
     static constexpr const char* reason = "semaphore";
     bool operator()(state& left) const noexcept {

@@ -77,7 +77,7 @@ public:
 private:
   template <class>
   friend class basic_condition_variable;
-  friend struct mutex_access;  // capi's
+  friend struct word_access;  // capi's
   struct until_locked : queue_rule {
     static constexpr const char* reason = "mutex";
     explicit until_locked(basic_mutex& wanted) noexcept : of(&wanted) {}

@@ -1,0 +1,98 @@
+// How C's waits begin, up to the switch, and how they end after it (sennit/detail/capi/wait.h).
+//
+// Each is the part of park() or parallel_block() before the switch, or the part behind it. They are for a
+// fiber that waits without a deadline and that no stop can interrupt: the others wait inside of a call.
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "error.hpp"
+#include "sennit/detail/parallel/worker_inline.hpp"
+#include "sennit/detail/wait/wait.hpp"
+
+namespace sennit::inline v0_1::capi {
+
+// ---- A fiber of a local runtime, which its waker finds by now.
+
+// Returns the caller's worker if the caller may begin a wait, or null.
+SENNIT_INLINE detail::worker* can_begin_wait() noexcept {
+  detail::worker* const w = detail::this_worker();
+  return detail::direct_entry && w != nullptr && w->ready.running() && !w->ready.current->flags.stoppable
+             ? w
+             : nullptr;
+}
+
+// Whether a wait prefetches for later fibers, as park() does, or not, as park_joining().
+enum class prefetching : bool { no, yes };
+
+template <prefetching prefetches = prefetching::yes>
+SENNIT_INLINE int begin_park(detail::worker& w, detail::fiber_status as, const detail::wait_reason& why,
+                             sennit_wait& wait, int (*end)(sennit_wait*, std::uintptr_t)) {
+  wait.end = end;
+  wait.error = detail::park_begins(w, why.text);
+  wait.self = &w.ready.current->context;
+  wait.step = nullptr;
+  if constexpr (prefetches == prefetching::no) {
+    detail::fiber& self = *w.ready.current;
+    detail::fiber* const next = w.until_poll > 1 ? w.ready.try_pop_current_fast(self) : nullptr;
+    if (next != nullptr) [[likely]] {
+      --w.until_poll;
+      detail::set_wait_reason(self, why);
+      const sennit_decision to = detail::finish_block(w, self, as, next);
+      wait.target = to.target;
+      wait.value = to.value;
+      return SENNIT_WAITS;
+    }
+  }
+  const sennit_decision to = detail::prepare_block(w, as, why);
+  wait.target = to.target;
+  wait.value = to.value;
+  if (to.target == nullptr) [[unlikely]] {
+    // The step's argument is the worker, in place of the room.
+    wait.step = [](sennit_context left, void*) {
+      return detail::sennit_dispatch_park(left, detail::this_worker());
+    };
+    wait.stack = w.stack;
+  }
+  return SENNIT_WAITS;
+}
+// Its end is detail::park_ended().
+
+// ---- A fiber of a parallel runtime.
+
+// `file(fiber&)`, in a scheduler step, puts the fiber where its waker finds it; `place` as in wait_in().
+// `room`: where they are kept until then, in the wait.
+template <class File, class Place>
+int begin_block(detail::parallel_worker& w, const detail::wait_reason& why, const Place& place,
+                const File& file, sennit_wait& wait, int (*end)(sennit_wait*, std::uintptr_t)) {
+  struct filing {
+    const File file;  // first: the step's argument
+    detail::place_site<Place> site;
+  };
+  static_assert(sizeof(filing) <= sizeof wait.room && alignof(filing) <= alignof(std::uintptr_t));
+  auto& made = *::new (static_cast<void*>(wait.room)) filing{file, {why, place}};
+  detail::fiber& self = *w.ready.current;
+  sennit_should_hold_no_lock("waits", why.text);
+  detail::stack_should_be_whole(self);
+  wait.end = end;
+  wait.error = *w.error_number;
+  self.site = &made.site;
+  self.flags.status = detail::fiber_status::parked;
+  detail::count_site();
+  wait.step = detail::parallel_dispatch_block<const File>;
+  wait.stack = w.stack;
+  return SENNIT_WAITS;
+}
+// Returns the waker's word. Throws forced_unwind when the runtime ends.
+SENNIT_INLINE std::uintptr_t block_ended(const sennit_wait& wait, std::uintptr_t word) {
+  detail::parallel_worker& here = detail::finish_switch();
+  here.ready.current->word = 0;
+  *here.error_number = wait.error;
+  if (here.unwinding) [[unlikely]]
+    return detail::throw_if_shutting_down(here, word);
+  return word;
+}
+
+}  // namespace sennit::inline v0_1::capi
