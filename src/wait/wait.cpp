@@ -42,15 +42,12 @@ void wake_thread(std::atomic<claim_state>& word) noexcept {
   futex_wake(word, 1);
 }
 
-namespace {
-
-// The waiters that the calling thread has taken, and has not released yet.
-constinit thread_local taken_waiters taken;
-
-}  // namespace
-
 bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept {
-  return take_multi_wait(w, who, taken);
+  void*& of_thread = sennit_thread_self()->taken_waiters;
+  taken_waiters among{static_cast<basic_served_claim<>*>(of_thread)};
+  const bool taken = take_multi_wait(w, who, among);
+  of_thread = among.last;
+  return taken;
 }
 
 bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noexcept {
@@ -70,7 +67,9 @@ bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noex
 }
 
 void release_taken() noexcept {
-  release_all(taken);
+  taken_waiters all{
+      static_cast<basic_served_claim<>*>(std::exchange(sennit_thread_self()->taken_waiters, nullptr))};
+  release_all(all);
 }
 
 void release_all(taken_waiters& those) noexcept {

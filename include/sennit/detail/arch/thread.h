@@ -42,6 +42,7 @@ struct sennit_thread_block {
    * unknown (sched's; held_locks.hpp). */
   void (*report_held_locks)(const char* does, const char* reason);
   uintptr_t bias_number; /* the worker's (sync's; biased_waiters.hpp), or 0 */
+  void* taken_waiters;   /* that the thread has taken and not released yet (wait's; wait.hpp) */
 };
 
 /* Has a function called on every thread before its first switch, other than a raw one. One function, set

@@ -92,11 +92,33 @@ private:
 };
 #endif
 
-// Combines both.
+// During its lifetime, the waiters that the thread has taken before are not released (wait.hpp): what the
+// user code wakes releases only its own.
+template <bool user_code>
+class taken_waiters_stay {
+public:
+  [[gnu::always_inline]] taken_waiters_stay() noexcept {}
+};
+template <>
+class taken_waiters_stay<true> {
+public:
+  taken_waiters_stay() noexcept
+      : taken_(sennit_thread_self()->taken_waiters), before_(std::exchange(taken_, nullptr)) {}
+  ~taken_waiters_stay() { taken_ = before_; }
+  taken_waiters_stay(const taken_waiters_stay&) = delete;
+  taken_waiters_stay& operator=(const taken_waiters_stay&) = delete;
+
+private:
+  void*& taken_;  // the thread's: it is the same one at the end
+  void* const before_;
+};
+
+// Combines these.
 template <bool user_code, switch_in what = switch_in::move>
 class no_switch_here {
   [[no_unique_address]] faults_are_fatal<user_code> faults_;
   [[no_unique_address]] switches_refused<user_code, what> switches_;
+  [[no_unique_address]] taken_waiters_stay<user_code> taken_;
 
 public:
   [[gnu::always_inline]] no_switch_here() noexcept {}

@@ -59,7 +59,8 @@ SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noex
   who = static_cast<fiber*>(&w);
   return true;
 }
-// Releases the waiters that the calling thread has taken, and that continue by themselves.
+// Releases the waiters that the calling thread has taken, and that continue by themselves. User code that runs
+// with a lock held has a list of its own meanwhile (taken_waiters_stay).
 [[gnu::cold]] void release_taken() noexcept;
 SENNIT_INLINE void make_ready(fiber* who) noexcept {
   if (who != nullptr) [[likely]]
