@@ -84,6 +84,10 @@ continuation_code& scope_code(const fiber& f, continuation_code& real) noexcept 
   return scope_member::of(f).lead_to(real);
 }
 
+bool scope_fiber_taken(fiber& f) noexcept {
+  return scope_member::of(f).taken();
+}
+
 void scope_wait_ends(fiber& f) noexcept {
   scope_member::of(f).end_wait();
 }
@@ -127,8 +131,15 @@ fiber* scope_member::file(void* from, fiber& f) noexcept {
   leading_code& code = code_of(f);
   scope_member& self = *code.of;
   const lock_holder hold(self.lock_);
+  const bool claimed = code.real->in_list && self.link_.notice() == nullptr;
+  if (claimed) {
+    self.claim_.begin_parked();
+    self.kind_ = std::exchange(f.flags.kind, waiter_kind::scope_fiber);
+  }
   fiber* const next = code.real->file(from, f);
   self.waits_ = next != nullptr;
+  if (claimed && !self.waits_)
+    f.flags.kind = self.kind_;
   // Not before: a function of a wait_list may stop the scope while the fiber is filed.
   if (stop_notice* const notice = self.link_.notice()) {
     notice->watched = self.waits_;
@@ -174,14 +185,30 @@ bool scope_member::woken(void* place, fiber& f) noexcept {
   return code.real->woken(place, f);
 }
 
-bool scope_member::withdraw(wait_site& site, fiber& f) noexcept {
+bool scope_member::withdraw(wait_site& site, [[maybe_unused]] fiber& f) noexcept {
   auto& code = static_cast<leading_code&>(site);
   const lock_holder hold(code.of->lock_);
-  return std::exchange(code.of->waits_, false) && code.real->withdraw(*code.real, f);
+  assert(code.of->who_ == &f);
+  return std::exchange(code.of->waits_, false) && code.of->take_out();
+}
+
+bool scope_member::taken() noexcept {
+  if (claim_.take(claim_state::taken) == claim_result::lost)
+    return false;
+  who_->flags.kind = kind_;
+  return true;
 }
 
 bool scope_member::take_out() noexcept {
-  return link_.notice() != nullptr ? take_out_parked(*who_) : code_.real->withdraw(*code_.real, *who_);
+  if (link_.notice() != nullptr)
+    return take_out_parked(*who_);
+  if (!code_.real->in_list)
+    return code_.real->withdraw(*code_.real, *who_);
+  if (!claim_.withdraw())
+    return false;
+  code_.real->withdraw(*code_.real, *who_);  // false: a waker has met it, and passed it over
+  who_->flags.kind = kind_;
+  return true;
 }
 
 void scope_member::stop() noexcept {

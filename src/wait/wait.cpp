@@ -50,6 +50,15 @@ bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept {
   return taken;
 }
 
+bool take_by_claim(waiter& w, fiber*& who) noexcept {
+  if (w.flags.kind == waiter_kind::multi)
+    return take_multi_wait(static_cast<multi_wait_node&>(w), who);
+  auto& f = static_cast<fiber&>(w);
+  const bool taken = scope_fiber_taken(f);
+  who = taken ? &f : nullptr;
+  return taken;
+}
+
 bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noexcept {
   who = nullptr;
   multi_wait& of = *w.of;

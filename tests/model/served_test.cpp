@@ -21,7 +21,7 @@ namespace {
 
 using namespace sennit::detail;
 
-enum class kind { plain, stackless, deadline, stackless_deadline, os_thread, select };
+enum class kind { plain, stackless, deadline, stackless_deadline, os_thread, select, in_scope };
 constexpr std::array all_kinds{kind::plain,     kind::stackless, kind::deadline, kind::stackless_deadline,
                                kind::os_thread, kind::select};
 constexpr std::array names{"plain", "stackless", "deadline", "stackless deadline", "OS thread", "select"};
@@ -38,13 +38,27 @@ enum class plants {
   leaves_at_once,       // a served waiter: it does not wait until it is let go
   delivers_under_lock,  // a waker
   looks_back,           // a waker: it touches the frame of the wait that it has let go
+  stops_unclaimed,      // a scope's stop: it looks for the fiber in the object's list
 };
 
 using served_claim = basic_served_claim<model::memory>;
 
+// Like a scope_member.
+struct member {
+  void lock() {
+    while (locked.load(std::memory_order_relaxed) || locked.exchange(true, std::memory_order_acquire))
+      model::memory::yield_thread();
+  }
+  void unlock() { locked.store(false, std::memory_order_release); }
+  model::atomic<bool> locked{false};
+  basic_claim<model::memory> claim;
+  model::plain<bool> waits{false};
+  model::plain<bool> stopped{false};
+};
 // Type-stable: it outlives every wait.
 struct descriptor : fiber {
   model::gate woken;
+  member* in_scope = nullptr;
 };
 // Like a multi_wait.
 struct frame;
@@ -95,6 +109,11 @@ struct wakes {
   static bool take(waiter& w, std::uintptr_t, fiber*& who) noexcept {
     who = nullptr;
     w.next = nullptr;
+    if (w.flags.kind == waiter_kind::scope_fiber) {
+      if (static_cast<descriptor&>(w).in_scope->claim.take(claim_state::taken) == claim_result::lost)
+        return false;
+      w.flags.kind = waiter_kind::fiber;
+    }
     if (w.flags.kind != waiter_kind::multi) {
       who = static_cast<fiber*>(&w);
       return true;
@@ -200,6 +219,7 @@ struct scene {
   descriptor me;
   timer deadline;
   model::gate asleep;
+  std::optional<member> of_scope;
 
   object& first() { return *objects[0]; }
   void served(unsigned number = 0) {
@@ -278,6 +298,48 @@ struct scene {
       first().leave(me);
     served();
   }
+  // The same in a scope, which a third thread stops.
+  void file_in_scope() {
+    member& mine = *me.in_scope;
+    mine.lock();
+    mine.claim.begin_parked();
+    me.flags.kind = waiter_kind::scope_fiber;
+    const bool waits = first().enter(me);
+    if (!waits)
+      me.flags.kind = waiter_kind::fiber;
+    mine.waits = waits;
+    mine.unlock();
+    if (!waits)
+      me.woken.signal();
+  }
+  void continue_in_scope() {
+    me.woken.wait();
+    member& mine = *me.in_scope;
+    mine.lock();
+    mine.waits = false;
+    const bool stopped = mine.stopped;
+    mine.unlock();
+    MODEL_CHECK(me.flags.kind == waiter_kind::fiber);
+    if (!stopped)
+      served();
+  }
+  void stop_scope() {
+    member& mine = *me.in_scope;
+    mine.lock();
+    bool ended = mine.waits && (what == plants::stops_unclaimed || mine.claim.withdraw());
+    if (ended) {
+      const bool left = first().leave(me);
+      ended = left || what != plants::stops_unclaimed;
+    }
+    if (ended) {
+      me.flags.kind = waiter_kind::fiber;
+      mine.waits = false;
+      mine.stopped = true;
+    }
+    mine.unlock();
+    if (ended)
+      me.woken.signal();
+  }
   void file_with_deadline() {
     wait.emplace(me);
     if (!first().enter(wait->places[0])) {
@@ -322,6 +384,10 @@ auto wait_and_give(kind of, destroyer by, plants what = plants::nothing) {
         break;
       case kind::select:
         threads(&scene::select);
+        break;
+      case kind::in_scope:
+        it.me.in_scope = &it.of_scope.emplace();
+        threads(&scene::file_in_scope, &scene::continue_in_scope, &scene::stop_scope);
         break;
     }
     threads(&scene::give);
@@ -378,6 +444,20 @@ TEST(served, a_waker_that_touches_the_wait_again_is_found) {
     else
       EXPECT_FALSE(r.failed) << r;
   });
+}
+
+TEST(served, a_stop_of_a_scope_may_meet_the_wake) {
+  for (const destroyer by : {destroyer::waiter, destroyer::waker}) {
+    const model::report r =
+        model::explore(by == destroyer::waiter ? "in a scope, by the waiter" : "in a scope, by the waker",
+                       bounded, wait_and_give(kind::in_scope, by));
+    EXPECT_FALSE(r.failed) << r;
+  }
+}
+
+TEST(served, a_stop_that_does_not_take_the_claim_is_found) {
+  is_found(model::explore("stops unclaimed", bounded,
+                          wait_and_give(kind::in_scope, destroyer::waker, plants::stops_unclaimed)));
 }
 
 TEST(served, each_order_matters) {

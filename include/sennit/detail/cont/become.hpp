@@ -32,7 +32,11 @@
 //     // On a stack, in its original place.
 //     bool has_usual_end() const noexcept;
 //
-// file() may also return what continuation_code::file() returns.
+// file() may also return what continuation_code::file() returns. A wait in a list under a lock has a second
+// form, which puts `me` there. A wait in a word (slot.hpp) that has that form, too, says so:
+//
+//     bool file(fiber& f, waiter& me) noexcept;  // me: the fiber, or a multi_wait_node of its wait
+//     static constexpr bool in_slot = true;
 //
 // A wait may be moved before file(), and after its end, any number of times. Moves must not throw. If it
 // still has to be taken out of somewhere before the move, it has this function, and does not fit a
@@ -73,6 +77,12 @@ template <class T>
 concept knows_usual_end = requires(T& wait) {
   { wait.has_usual_end() } -> std::same_as<bool>;
 };
+template <class T>
+concept may_have_claim = requires(T& wait, fiber& f, waiter& me) {
+  { wait.file(f, me) } -> std::same_as<bool>;
+};
+template <class T>
+concept waits_in_list = may_have_claim<T> && !requires { T::in_slot; };
 template <class T>
 concept may_wait_again = requires(T& wait) { wait.is_over(); };
 
@@ -317,6 +327,7 @@ struct blocked {
                                                  run,
                                                  object_within<Wait>(wait_at()),
                                                  sizeof(blocked) > continuation_room,
+                                                 waits_in_list<Wait>,
                                                  &resumes_by<Function, State>,
                                                  function_at(),
                                                  state_at()};

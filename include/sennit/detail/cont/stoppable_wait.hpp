@@ -19,10 +19,6 @@ template <class Wait>
 concept has_claim = requires(Wait& wait, fiber& f, token_watch* stop) {
   { wait.file(f, stop) } -> std::same_as<bool>;
 };
-template <class Wait>
-concept may_have_claim = requires(Wait& wait, fiber& f, waiter& me) {
-  { wait.file(f, me) } -> std::same_as<bool>;
-};
 
 template <has_claim Wait>
 Wait multi_wait_form(Wait&& wait) noexcept {

@@ -131,6 +131,7 @@ template <class Handle>
 class join_wait : public continuation_wait {
 public:
   static constexpr const char* reason = join_reason;
+  static constexpr bool in_slot = true;
   SENNIT_OBJECT_AT(join_wait, joined_)  // the awaited object is the handle's fiber
   explicit join_wait(Handle&& joined) noexcept : joined_(std::move(joined)) {
     assert(joined_.joinable() &&

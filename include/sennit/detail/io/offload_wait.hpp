@@ -19,6 +19,7 @@ namespace sennit::inline v0_1::detail {
 class offload_wait : public continuation_wait {
 public:
   static constexpr const char* reason = "offload";
+  static constexpr bool in_slot = true;
   explicit offload_wait(offload_job& job) noexcept : job_(&job) {}
   explicit offload_wait(owner<offload_job>& of) noexcept : job_(of.get()), owner_(&of) {}
   offload_wait(offload_wait&& other) noexcept

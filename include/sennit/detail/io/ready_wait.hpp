@@ -14,6 +14,7 @@ namespace sennit::inline v0_1::detail {
 // function is called. It moves with the object.
 class ready_wait_base : public continuation_wait {
 public:
+  static constexpr bool in_slot = true;
   ready_wait_base(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {}
   ready_wait_base(ready_wait_base&& other) noexcept
       : source_(other.source_),

@@ -51,6 +51,8 @@ public:
   // Ends the wait of a waiter that cannot continue by itself. Returns false if another event makes it ready.
   bool withdraw() noexcept { return take(claim_state::timed_out) == claim_result::won; }
 
+  // For a claim that no other thread knows yet: begins a wait that cannot continue by itself.
+  void begin_parked() noexcept { state_.store(claim_state::parked, std::memory_order_relaxed); }
   // Called when the waiter has left its stack. Returns false if the wait has ended; state() says how.
   bool park(claim_state as = claim_state::parked) noexcept {
     claim_state seen = claim_state::open;

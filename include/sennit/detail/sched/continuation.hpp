@@ -59,6 +59,7 @@ struct continuation_code : wait_site {
   // wait_reason. The site's `object` is for fibers that have a stack.
   std::size_t object_at = no_object;
   bool in_overflow = false;       // the data does not fit a descriptor
+  bool in_list = false;           // the fiber itself waits in a list, under its object's lock
   const void* resumes = nullptr;  // identifies the types of the function and the state
   std::size_t function_at = 0;    // their offsets within the place
   std::size_t state_at = 0;

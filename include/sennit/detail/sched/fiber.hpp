@@ -106,11 +106,13 @@ enum class shutdown_state : std::uint8_t {
   delivered  // it was notified, and is not notified again
 };
 
+// From `multi` on, a waker must take a claim.
 enum class waiter_kind : std::uint8_t {
   fiber,
-  multi,           // a multi_wait_node (wait.hpp): several events may end the wait
-  pinned_fiber,    // (parallel runtimes) runs on one worker only
-  migrating_fiber  // (tests) moves to another worker whenever it becomes ready
+  pinned_fiber,     // (parallel runtimes) runs on one worker only
+  migrating_fiber,  // (tests) moves to another worker whenever it becomes ready
+  multi,            // a multi_wait_node (wait.hpp): several events may end the wait
+  scope_fiber       // (parallel runtimes) a scope's, in a list without a stack (scope_member.hpp)
 };
 
 inline constexpr bool says_parked(fiber_status s) noexcept {

@@ -40,6 +40,8 @@ void scope_fiber_begins(fiber& f) noexcept;
 continuation_code& scope_code(const fiber& f, continuation_code& real) noexcept;
 // A fiber that waited without a stack has one again.
 void scope_wait_ends(fiber& f) noexcept;
+// A waker takes the fiber out of a list, under its lock. Returns false if a stop has ended the wait.
+bool scope_fiber_taken(fiber& f) noexcept;
 // A function of the fiber has ended by an exception.
 void scope_fiber_fails(fiber& f, std::exception_ptr error) noexcept;
 

@@ -10,6 +10,12 @@
 //                     protects whether the fiber waits there. A stop removes the fiber from what it waits
 //                     for, as the runtime's end does. Then the continuation is destroyed, and the fiber ends.
 //
+// Once a waker has taken the fiber out of an object's list, the object may be gone, although the fiber has
+// not run yet. So in a parallel runtime the two compete for a claim. The waker takes it under the object's
+// lock (waiter_kind::scope_fiber), and a stop before it touches the object. A fiber whose claim the stop has
+// taken was not served: wakers pass it over, and the object exists until the fiber has ended. This concerns
+// lists. All other waits have a claim of their own, or are in a word that exists as long as the wait.
+//
 // Fibers without a scope pay nothing for this: their continuations' code is called directly.
 #pragma once
 
@@ -18,6 +24,7 @@
 #include <stop_token>
 
 #include "sennit/detail/arch/spin_lock.hpp"
+#include "sennit/detail/sched/claim.hpp"
 #include "sennit/detail/sched/continuation.hpp"
 #include "sennit/detail/wait/stop.hpp"
 #include "sennit/fiber_local.hpp"
@@ -30,6 +37,9 @@ public:
 
   // For a fiber that has one, on any stack or none.
   static scope_member& of(const fiber& f) noexcept;
+  // The fiber waits in a list without a stack, and a waker takes it out, under that list's lock. Returns
+  // false if a stop has ended the wait.
+  bool taken() noexcept;
 
   // The calling fiber owns it from now on.
   void begin() noexcept;
@@ -78,7 +88,7 @@ private:
   void stop() noexcept;
   void arm(fiber& f) noexcept;
   // Under the lock: removes the stackless fiber from what it waits for. Returns false if a waker has done
-  // that.
+  // that. Then what it waited for may be gone.
   bool take_out() noexcept SENNIT_REQUIRES(lock_);
 
   std::stop_token token_;
@@ -88,6 +98,8 @@ private:
   spin_lock lock_;
   bool waits_ SENNIT_GUARDED_BY(lock_) = false;    // without a stack
   bool stopped_ SENNIT_GUARDED_BY(lock_) = false;  // a stop has ended such a wait
+  wait_claim claim_;                               // of a wait in a list
+  waiter_kind kind_ = waiter_kind::fiber;          // the fiber's, without that wait
   leading_code code_;
   std::optional<std::stop_callback<on_stop>>
       callback_;  // destroyed first: then no thread calls stop() any more

@@ -40,6 +40,8 @@ struct multi_wait_node : waiter {
 // stopped waiting. After the lock was released, the same thread passes `who` to make_ready(): the fiber to
 // make ready, or null. Null: the waiter continues by itself once make_ready() has released it.
 bool take_multi_wait(multi_wait_node& w, fiber*& who) noexcept;
+// As take_multi_wait(), for each kind that has a claim.
+bool take_by_claim(waiter& w, fiber*& who) noexcept;
 // Those that continue by themselves, apart from the thread's: other objects are used before they are
 // released.
 struct taken_waiters {
@@ -54,13 +56,13 @@ inline void release_taken(taken_waiters& taken) noexcept {
 SENNIT_INLINE bool take_waiter(waiter& w, std::uintptr_t word, fiber*& who) noexcept {
   w.next = nullptr;
   w.word = word;
-  if (w.flags.kind == waiter_kind::multi) [[unlikely]]
-    return take_multi_wait(static_cast<multi_wait_node&>(w), who);
+  if (w.flags.kind >= waiter_kind::multi) [[unlikely]]
+    return take_by_claim(w, who);
   who = static_cast<fiber*>(&w);
   return true;
 }
-// Releases the waiters that the calling thread has taken, and that continue by themselves. User code that runs
-// with a lock held has a list of its own meanwhile (taken_waiters_stay).
+// Releases the waiters that the calling thread has taken, and that continue by themselves. User code that
+// runs with a lock held has a list of its own meanwhile (taken_waiters_stay).
 [[gnu::cold]] void release_taken() noexcept;
 SENNIT_INLINE void make_ready(fiber* who) noexcept {
   if (who != nullptr) [[likely]]
