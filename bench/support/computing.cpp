@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
   sennit::runtime({.workers = 1, .time_slice = 100us}).run([&] {
     std::vector<sennit::fiber> computing;
     for (int i = 0; i < 3; ++i)
-      computing.push_back(
-          sennit::spawn([&over, leave] { (leave ? compute_without_stack : compute)(&over); }));
+      computing.push_back(sennit::spawn(
+          sennit::become(sennit::this_fiber::yielding(), leave ? compute_without_stack : compute, &over)));
     for (int i = 0; i < turns; ++i)
       sennit::this_fiber::sleep_for(100us);
     over = true;

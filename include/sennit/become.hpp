@@ -88,8 +88,10 @@ detail::sleep_wait sleeping_for(std::chrono::duration<Rep, Period> time) {
 /// yield at a check in compiled code (docs/explanation/preemption.md) only under conditions, because nothing
 /// can be thrown there: the frames are discarded as they are. So none of them may have anything to destroy,
 /// as far as their exception tables say (those of C code say nothing), no exception may be handled, and the
-/// code must not be in a generator or coroutine. Otherwise that yield returns normally. Put code that must
-/// not be interrupted under a no_yield_guard.
+/// code must not be in a generator or coroutine. Nor does it apply in the function with which the fiber has
+/// begun, because that may be compiled into a frame of Sennit's: spawn `become(this_fiber::yielding(),
+/// function, state)` instead. Otherwise that yield returns normally. Put code that must not be interrupted
+/// under a no_yield_guard.
 ///
 /// The frames are unwound before the fiber yields, as at their runtime's end: destructors run, and locks
 /// are released. To discard them would be quicker, but wrong, because code deep in a library does not know

@@ -106,6 +106,18 @@ constexpr bool looks_at_frames = true;
 constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
 #endif
 
+// Where a fiber continues that has given up a stack before. The frames beyond are not its own, if it got this
+// stack from another one (stack handoff), or have nothing to destroy.
+[[maybe_unused]] bool continues_fibers(std::uintptr_t function) noexcept {
+  for (const auto each : {reinterpret_cast<std::uintptr_t>(thread_continue),
+                          reinterpret_cast<std::uintptr_t>(parallel_thread_continue),
+                          reinterpret_cast<std::uintptr_t>(thread_block),
+                          reinterpret_cast<std::uintptr_t>(parallel_thread_block)})
+    if (function == each)
+      return true;
+  return false;
+}
+
 // Returns why the frames may not be left, if so.
 [[maybe_unused]] refusal look_at_frames(const fiber& self, const char* what, const void* from,
                                         unsigned trusted, silence not_said = silence::is_nothing) noexcept {
@@ -120,7 +132,7 @@ constexpr bool looks_at_frames = false;  // sanitizers have their own cleanups
   if (std::uncaught_exceptions() != 0)
     return {what, &self,
             "would leave destructors that run because of an exception: call it outside of these"};
-  if (const std::uintptr_t at = frame_with_cleanup(from, trusted, not_said))
+  if (const std::uintptr_t at = frame_with_cleanup(from, trusted, continues_fibers, not_said))
     return {what, &self,
             "would leave what a function has yet to destroy: end its scope before, or return "
             "sennit::become(...); "
@@ -179,7 +191,10 @@ bool could_leave_frames(const fiber& self, const void* frame) noexcept {
   static_cast<void>(self), static_cast<void>(frame);
   return false;  // sanitizers have their own cleanups
 #else
-  return look_at_frames(self, "", frame, 0, silence::may_hide_some).why == nullptr;
+  // The table of a fiber's first frame does not say what is destroyed in the fiber's function, which is
+  // compiled into it: everything is caught there.
+  return has_no_body(*self.frame) &&
+         look_at_frames(self, "", frame, 0, silence::may_hide_some).why == nullptr;
 #endif
 }
 

@@ -128,6 +128,7 @@ bool ask_table(_Unwind_Context* frame, bool otherwise, Ask ask) noexcept {
 struct cleanup_search {
   std::uintptr_t above;  // stack pointers of frames that matter
   unsigned trusted;      // the number of frames to skip
+  bool (*is_root)(std::uintptr_t);
   silence not_said;
   std::uintptr_t found = 0;
 };
@@ -136,6 +137,8 @@ _Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
   auto& search = *static_cast<cleanup_search*>(argument);
   if (_Unwind_GetCFA(frame) < search.above)
     return _URC_NO_REASON;
+  if (search.is_root(_Unwind_GetRegionStart(frame)))
+    return _URC_END_OF_STACK;
   if (search.trusted != 0) {
     --search.trusted;
     return _URC_NO_REASON;
@@ -150,9 +153,12 @@ _Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
 
 }  // namespace
 
-std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted, silence not_said) noexcept {
-  cleanup_search search{
-      .above = reinterpret_cast<std::uintptr_t>(frame), .trusted = trusted, .not_said = not_said};
+std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted, bool (*is_root)(std::uintptr_t),
+                                  silence not_said) noexcept {
+  cleanup_search search{.above = reinterpret_cast<std::uintptr_t>(frame),
+                        .trusted = trusted,
+                        .is_root = is_root,
+                        .not_said = not_said};
   _Unwind_Backtrace(look_for_cleanup, &search);
   return search.found;
 }

@@ -51,8 +51,9 @@ throws_from fault_throws_from(machine_registers& registers, std::uintptr_t lowes
 enum class silence : bool { is_nothing, may_hide_some };
 
 // Looks at the callers of the function whose __builtin_dwarf_cfa() is `frame`, without the first `trusted`
-// ones. Returns the innermost one that has something to destroy when it is left; 0 if their tables show none.
-std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted,
-                                  silence not_said = silence::is_nothing) noexcept;
+// ones, up to the first for which is_root(the function's address) holds. Returns the innermost one that has
+// something to destroy when it is left; 0 if their tables show none.
+std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted, bool (*is_root)(std::uintptr_t),
+                                  silence not_said) noexcept;
 
 }  // namespace sennit::inline v0_1::detail
