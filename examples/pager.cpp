@@ -1,4 +1,6 @@
-// Memory that is computed when it is touched: pager [LOOKUPS], or pager --faults COUNT [--workers N]
+// Memory that is computed when it is touched: pager [LOOKUPS], or pager --faults COUNT [--readers N]; both
+// also with
+// [--workers N] [--without-stacks]
 //
 // Element n of a large array is the number of steps from n to 1 (3n + 1 if n is odd, n / 2 if it is even). At
 // first no page of the array exists. A fiber that touches a page faults. The fault becomes a call of another
@@ -6,14 +8,19 @@
 //
 // The pager writes through a second view of the same memory, so that no fiber sees an unfinished page.
 //
-// --faults: eight fibers read all pages again and again, and the pager takes away each page that was read. So
-// each read is exactly one fault, and COUNT faults use the memory of a few pages. The program checks that no
-// fault is lost, served twice, or answered with another page. (The elements are then cheaper to compute.)
+// --without-stacks: a fiber that waits for a page has no stack meanwhile, and then begins its function again.
+// So what it has done is not in local variables, but in an object that the function gets.
+//
+// --faults: eight fibers (or N, a power of two) read all pages again and again, and the pager takes away each
+// page that was read. So each read is exactly one fault, and COUNT faults use the memory of a few pages. The
+// program checks that no fault is lost, served twice, or answered with another page. (The elements are then
+// cheaper to compute.)
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -25,6 +32,7 @@
 #include "sennit/become.hpp"
 #include "sennit/exception_server.hpp"
 #include "sennit/runtime.hpp"
+#include "sennit/scope.hpp"
 
 static constexpr std::size_t page = 4096;
 static constexpr std::size_t pages = 65536;
@@ -114,43 +122,86 @@ static sennit::continuation serve(serving me, sennit::exception_server::fault&& 
   return sennit::become(me.faults->receiving(), serve, me);
 }
 
-static void look_up(std::size_t lookups) {
+// Runs read(&reader) in a fiber for each reader. Their faults go to the server.
+template <class Reader>
+static void run_all(std::vector<Reader>& readers, void (*read)(Reader*), bool stackless,
+                    sennit::exception_server& faults) {
+  sennit::scope scope(faults);
+  for (Reader& each : readers)
+    if (stackless)
+      scope.spawn(sennit::restartable(read, &each));
+    else
+      scope.spawn([read, mine = &each] { read(mine); });
+  scope.join();
+}
+
+// Before an access that may fault. If the function is begun again, what it has done is in memory.
+static void note_progress() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+struct searcher {
+  const lazy_array* array;
+  std::size_t left;
+  std::minstd_rand random;
+  std::uint64_t number;
+  std::uint64_t longest = 0;
+
+  searcher(const lazy_array& in, std::size_t lookups, unsigned seed)
+      : array(&in), left(lookups), random(seed), number(next()) {}
+  // Mostly small numbers, so that many share a page.
+  std::uint64_t next() { return random() % (elements_per_page * (1 + random() % pages)); }
+};
+static void look(searcher* me) {
+  for (; me->left != 0; --me->left) {
+    note_progress();
+    const std::uint64_t found = (*me->array)[me->number];
+    if (found != steps(me->number))
+      std::printf("wrong: %llu\n", static_cast<unsigned long long>(me->number));
+    me->longest = std::max(me->longest, found);
+    me->number = me->next();
+  }
+}
+
+static void look_up(std::size_t lookups, bool stackless) {
   lazy_array array(steps);
   sennit::exception_server faults;
 
   auto pager = sennit::spawn(sennit::become(faults.receiving(), serve, serving{&array, &faults}));
-
-  auto look = [&](unsigned seed, std::uint64_t& longest) {
-    const sennit::exception_guard guard(faults);
-    std::minstd_rand random(seed);
-    for (std::size_t i = 0; i < lookups; ++i) {
-      // Mostly small numbers, so that many share a page.
-      const std::uint64_t n = random() % (elements_per_page * (1 + random() % pages));
-      const std::uint64_t found = array[n];
-      if (found != steps(n))
-        std::printf("wrong: %llu\n", static_cast<unsigned long long>(n));
-      longest = std::max(longest, found);
-    }
-  };
-  std::vector<std::uint64_t> longest(4);
-  std::vector<sennit::fiber> readers;
-  for (unsigned i = 0; i < longest.size(); ++i)
-    readers.push_back(sennit::spawn([&, i] { look(i + 1, longest[i]); }));
-  for (auto& each : readers)
-    each.join();
+  std::vector<searcher> searchers;
+  for (unsigned i = 0; i < 4; ++i)
+    searchers.emplace_back(array, lookups, i + 1);
+  run_all(searchers, look, stackless, faults);
   faults.close();  // ends the wait of the pager
   pager.join();
 
+  std::uint64_t longest = 0;
+  for (const searcher& each : searchers)
+    longest = std::max(longest, each.longest);
   std::printf("%zu lookups, the longest way has %llu steps; %zu of %zu pages were computed\n",
-              lookups * longest.size(),
-              static_cast<unsigned long long>(*std::max_element(longest.begin(), longest.end())),
-              array.count(), pages);
+              lookups * searchers.size(), static_cast<unsigned long long>(longest), array.count(), pages);
+}
+
+// Reads every `step`th page, from `next` on.
+struct page_reader {
+  const lazy_array* array;
+  std::size_t next, step, end;
+  std::size_t read = 0, wrong = 0;
+};
+static void read_pages(page_reader* me) {
+  for (; me->next < me->end; me->next += me->step) {
+    const std::size_t first = me->next % pages * elements_per_page;
+    note_progress();
+    bool right = true;
+    for (std::size_t n = first; n < first + elements_per_page; ++n)
+      right &= (*me->array)[n] == scrambled(n);
+    me->wrong += right ? 0 : 1;
+    ++me->read;
+  }
 }
 
 // Returns whether all checks have passed.
-static bool fault(std::size_t wanted, std::size_t workers) {
-  constexpr std::size_t readers = 8;
-  static_assert(pages % readers == 0);  // each reader has pages of its own
+static bool fault(std::size_t wanted, std::size_t readers, std::size_t workers, bool stackless) {
   const auto begin = std::chrono::steady_clock::now();
   lazy_array array(scrambled);
   sennit::exception_server faults;
@@ -166,29 +217,18 @@ static bool fault(std::size_t wanted, std::size_t workers) {
     }
   });
 
-  std::vector<std::size_t> read(readers), wrong(readers);
-  std::vector<sennit::fiber> all;
+  std::vector<page_reader> all;
   for (std::size_t reader = 0; reader < readers; ++reader)
-    all.push_back(sennit::spawn([&, reader] {
-      const sennit::exception_guard guard(faults);
-      for (std::size_t i = reader; i < wanted; i += readers, ++read[reader]) {
-        const std::size_t first = i % pages * elements_per_page;
-        bool right = true;
-        for (std::size_t n = first; n < first + elements_per_page; ++n)
-          right &= array[n] == scrambled(n);
-        wrong[reader] += right ? 0 : 1;
-      }
-    }));
-  for (auto& each : all)
-    each.join();
+    all.push_back({&array, reader, readers, wanted});
+  run_all(all, read_pages, stackless, faults);
   faults.close();
   pager.join();
 
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::size_t pages_read = 0, pages_wrong = 0;
-  for (std::size_t reader = 0; reader < readers; ++reader) {
-    pages_read += read[reader];
-    pages_wrong += wrong[reader];
+  for (const page_reader& each : all) {
+    pages_read += each.read;
+    pages_wrong += each.wrong;
   }
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -205,15 +245,26 @@ int main(int argc, char** argv) {
     std::puts("faults are not served in this build: see sennit/exception_server.hpp");
     return 0;
   }
-  std::size_t lookups = 200, faults = 0, workers = 2;
+  std::size_t lookups = 200, faults = 0, readers = 8, workers = 2;
+  bool stackless = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    std::size_t* const option = word == "--faults" ? &faults : word == "--workers" ? &workers : nullptr;
+    if (word == "--without-stacks") {
+      stackless = true;
+      continue;
+    }
+    std::size_t* const option = word == "--faults"    ? &faults
+                                : word == "--readers" ? &readers
+                                : word == "--workers" ? &workers
+                                                      : nullptr;
     const char* const text = option == nullptr ? argv[i] : i + 1 < argc ? argv[++i] : "";
     std::size_t& number = option == nullptr ? lookups : *option;
     number = std::strtoul(text, nullptr, 10);
-    if (number == 0) {
-      std::fputs("usage: pager [LOOKUPS], or pager --faults COUNT [--workers N]\n", stderr);
+    if (number == 0 || pages % readers != 0) {  // each reader has pages of its own
+      std::fputs(
+          "usage: pager [LOOKUPS], or pager --faults COUNT [--readers N]; both also with [--workers N] "
+          "[--without-stacks]\nN readers: a power of two, at most 65536\n",
+          stderr);
       return 2;
     }
   }
@@ -222,9 +273,9 @@ int main(int argc, char** argv) {
   sennit::runtime runtime({.workers = static_cast<unsigned>(workers), .report_deadlock = true});
   runtime.run([&] {
     if (faults == 0)
-      look_up(lookups);
+      look_up(lookups, stackless);
     else
-      all_right = fault(faults, workers);
+      all_right = fault(faults, readers, workers, stackless);
   });
   return all_right ? 0 : 1;
 }

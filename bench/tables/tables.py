@@ -243,6 +243,8 @@ def programs(options, outputs):
                program([examples / "word_count", *more, tree, WORKERS_OF_WORD_COUNT], outputs))
     yield ("pager", WORKERS_OF_PAGER,
            program([examples / "pager", 50 if quick else 2000, "--workers", WORKERS_OF_PAGER]))
+    yield ("pager, restartable", WORKERS_OF_PAGER,
+           program([examples / "pager", 50 if quick else 2000, "--workers", WORKERS_OF_PAGER, "--without-stacks"]))
     yield "emulating", 1, program([support / "bench_emulating", 200 if quick else 20_000])
     for more in ([], ["leave"]):
         yield " ".join(["computing", *more]), 1, program([support / "bench_computing", 20 if quick else 1000, *more])

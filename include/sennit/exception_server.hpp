@@ -46,6 +46,8 @@
 // Source: Draves et al. 1991, section 2.5 (exception handling).
 #pragma once
 
+#include <utility>
+
 #include "sennit/detail/rpc/basic_exception_server.hpp"
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/stop_guard.hpp"
@@ -131,5 +133,57 @@ using detail::guarded;
 class runtime_exception_guard final : public detail::basic_runtime_exception_guard<detail::any_thread> {
   using basic_runtime_exception_guard::basic_runtime_exception_guard;
 };
+
+/// A continuation that runs function(state), or function(), and gives up the fiber's stack at faults. The
+/// fiber has no stack while it waits for the server. Once that has answered verdict::resume, the fiber begins
+/// the function again, on an empty stack, instead of repeating the instruction. So a thousand fibers that
+/// wait for pages need no stack, if their state says where each of them was.
+///
+/// \code
+///   sennit::continuation sum(reader* me) {
+///     for (; me->next != me->end; ++me->next) {
+///       std::atomic_signal_fence(std::memory_order_seq_cst);  // what is in *me is in memory now
+///       me->total += *me->next;                               // may fault
+///     }
+///     return {};
+///   }
+///   sennit::scope scope(server);
+///   scope.spawn(sennit::restartable(sum, &mine));
+/// \endcode
+///
+/// It is a continuation like `become(this_fiber::yielding(), function, state)`, and the function may return
+/// another one, to which this no longer applies. Function and state must be trivially copyable. Each run gets
+/// the state as it was given here, so it is usually a pointer.
+///
+/// **The function may be left at any instruction that faults**, and all functions that it has called with it.
+/// Use it for code that you know: what another library holds or has half changed at that moment stays so.
+/// (The C library's memory and string functions hold nothing.) Put a fence before each access, as in the
+/// example, or the compiler may keep some of the state in registers.
+///
+/// The fiber keeps its stack, and repeats the instruction, where more would be lost:
+/// - if a function on the stack has something to destroy when an exception leaves it. That is read from the
+///   functions' tables. A function that has no table, because nothing in it can throw, is taken to have
+///   nothing to destroy. This includes a guarded(), and what is below an exception_guard: the server is that
+///   of a scope or a runtime.
+/// - if an exception is being thrown or handled, and under a stop_shield;
+/// - in a generator or coroutine, or on another stack than the fiber's, such as after an overflow.
+///
+/// verdict::kill and verdict::unwind end the fiber. After verdict::pass, and if the server is closed, the
+/// function begins again, and its next fault is not served. If the fiber's scope is stopped meanwhile, the
+/// fiber ends. If there is no memory to begin again, `std::bad_alloc` leaves the fiber's function.
+///
+/// Source: Draves et al. 1991, section 2.2 (page faults block with a continuation).
+template <class Function, class State>
+continuation restartable(Function function, State state) {
+  return detail::block(detail::yield_wait{}, detail::runs_restartable<Function, State>{std::move(function)},
+                       std::move(state));
+}
+/// Runs function(). Otherwise like restartable(function, state).
+template <class Function>
+continuation restartable(Function function) {
+  return detail::block(detail::yield_wait{},
+                       detail::runs_restartable<Function, detail::no_state>{std::move(function)},
+                       detail::no_state{});
+}
 
 }  // namespace sennit::inline v0_1

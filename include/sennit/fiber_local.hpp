@@ -22,13 +22,34 @@ struct local_value {
   local_value* next = nullptr;
 };
 
-// Never 0, never the same again. Any thread.
+// The keys of values that belong to Sennit.
+namespace local_key {
+inline constexpr std::uint64_t yield_continuation = 0;
+inline constexpr std::uint64_t restart = 1;
+inline constexpr std::uint64_t first_of_users = 2;
+}  // namespace local_key
+// Never one of these, never the same again. Any thread.
 std::uint64_t next_local_key() noexcept;
 // The values of the calling fiber, newest first. Outside of fibers those of the calling thread; then it may
 // throw std::bad_alloc.
 local_value*& local_values();
 // Destroys them.
 void end_fiber_locals() noexcept;
+// The pointer to the value of that key in a list, or the last pointer, which is null.
+inline local_value** find_local(local_value*& values, std::uint64_t key) noexcept {
+  local_value** at = &values;
+  while (*at != nullptr && (*at)->key != key)
+    at = &(*at)->next;
+  return at;
+}
+// Destroys the value of that key, if there is one.
+inline void clear_local(local_value*& values, std::uint64_t key) noexcept {
+  local_value** const at = find_local(values, key);
+  if (local_value* const old = *at) {
+    *at = old->next;
+    old->destroy(*old);
+  }
+}
 
 }  // namespace detail
 

@@ -699,6 +699,10 @@ struct sennit_fault {
   const char* fiber;
   /** The registers with which it resumes. They may be changed. Null where faults are not served. */
   struct sennit_registers* registers;
+  /** Whether the fiber has given up its stack (sennit_become_restartable). Then it does not repeat the
+   * instruction, and the registers are only to be read.
+   */
+  bool stackless;
 };
 /** Returns an enum sennit_verdict. It must not fault itself, nor need what the faulting code may hold, such
  * as the locks of malloc.
@@ -729,6 +733,18 @@ int sennit_exception_server_become_serving(struct sennit_exception_server* serve
 /** Calls function(argument), whose faults go to the server. -ECANCELED: the server has killed it. */
 int sennit_exception_server_guard(struct sennit_exception_server* server, sennit_function function,
                                   void* argument);
+/** From now on, faults of all fibers of the calling fiber's runtime go to the server, outside of
+ * sennit_exception_server_guard. Null: to none. A runtime has one at most, and the last call counts. Call it
+ * with null before you destroy the server, or faults are passed on.
+ */
+int sennit_exception_server_guard_runtime(struct sennit_exception_server* server);
+/** The calling fiber gives up its stack, and later runs function(copy of the state). At a fault in that, it
+ * gives up its stack until the handler has answered, and then runs function(new copy of the state) from the
+ * beginning, instead of repeating the instruction. The function may be left at each instruction that faults,
+ * so it and what it calls must hold nothing there; under sennit_exception_server_guard it keeps its stack.
+ * sennit::restartable (sennit/exception_server.hpp) describes this. Otherwise like sennit_become.
+ */
+int sennit_become_restartable(sennit_function function, const void* state, size_t size);
 
 /* ---- Coroutine: a function that passes a word to its caller, suspends, and resumes with another word. Any
  * thread, inside or outside of fibers. It may pass from thread to thread between two resumes. ---- */

@@ -11,6 +11,7 @@
 
 using namespace sennit;
 using capi::guarded;
+using capi::in_fiber;
 
 struct sennit_exception_server {
   explicit sennit_exception_server(bool shared) : server(shared) {}
@@ -72,6 +73,7 @@ struct fault_handler {
     fault.kind = static_cast<int>(received.kind());
     fault.address = received.address();
     fault.fiber = name;
+    fault.stackless = received.stackless();
     if constexpr (serves_faults)
       fault.registers = reinterpret_cast<sennit_registers*>(&received.registers());
     const int verdict_of = decide(argument, &fault);
@@ -134,5 +136,26 @@ int sennit_exception_server_guard(sennit_exception_server* server, sennit_functi
     } catch (const killed&) {
       return -ECANCELED;
     }
+  });
+}
+
+int sennit_exception_server_guard_runtime(sennit_exception_server* server) {
+  if (!in_fiber() || (server != nullptr && !server->server.may_become()))
+    return -EINVAL;
+  return guarded([&] {
+    if (server == nullptr)
+      detail::hook_of_runtime::clear();
+    else
+      server->server.with([](auto& one) { detail::exception_server_access::guard_runtime(one); });
+    return 0;
+  });
+}
+
+int sennit_become_restartable(sennit_function function, const void* state, size_t size) {
+  if (function == nullptr || !capi::is_state(state, size) || !in_fiber())
+    return -EINVAL;
+  return capi::with_state(state, size, [frame = __builtin_dwarf_cfa(), function](auto kept) {
+    detail::may_leave_frames("sennit_become_restartable", frame);
+    detail::leave_frames(restartable(capi::c_continuation{function}, kept));
   });
 }

@@ -216,6 +216,7 @@ void fiber_discard() noexcept {
 void leave_frames(continuation&& next) {
   fiber& self = *running_worker().ready.current;
   coroutine_frame& frame = *self.frame;
+  clear_local(frame.own.locals, local_key::restart);  // its function is left
   continuation_access::keep(next, self);
   forget_frames_of(frame);
   if (has_no_body(frame))

@@ -10,12 +10,9 @@ namespace sennit::inline v0_1::detail {
 
 namespace {
 
-// Returns the link that points to it, or the last link.
-local_value** link_of_yield_continuation(const fiber& self) noexcept {
-  local_value** link = &self.frame->own.locals;
-  while (*link != nullptr && (*link)->key != yield_continuation::its_key)
-    link = &(*link)->next;
-  return link;
+yield_continuation& of(const fiber& self) noexcept {
+  return static_cast<yield_continuation&>(
+      **find_local(self.frame->own.locals, local_key::yield_continuation));
 }
 
 }  // namespace
@@ -25,10 +22,11 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
   // Frames may have been given up whose destructors would have reset these.
   frame.record.hook = nullptr;
   frame.no_yield = 0;
+  clear_local(frame.own.locals, local_key::restart);
   if ((self.flags.slow_path & has_yield_continuation) == 0)
     return;
   function_left(self);
-  auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
+  yield_continuation& by = of(self);
   if (!by.left_by || self.home->unwinding)
     return;
   continuation next = std::move(by.left_by);
@@ -37,7 +35,7 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
 }
 
 continuation continuation_of_yield(const fiber& self) {
-  return static_cast<yield_continuation&>(**link_of_yield_continuation(self)).make();
+  return of(self).make();
 }
 
 void finish_interrupted_yield(std::uintptr_t word) {
@@ -50,7 +48,7 @@ void finish_interrupted_yield(std::uintptr_t word) {
     self.flags.slow_path |= has_yield_continuation;
     return;
   }
-  auto& by = static_cast<yield_continuation&>(**link_of_yield_continuation(self));
+  yield_continuation& by = of(self);
   by.left_by = by.make();
   continuation_access::keep_values(by.left_by, self);
   throw_forced_unwind();
@@ -72,11 +70,7 @@ void forget_yield_continuation() noexcept {
 void clear_yield_continuation(const char* what) noexcept {
   const fiber& self = *running_worker_for(what).ready.current;
   forget_yield_continuation();
-  local_value** const link = link_of_yield_continuation(self);
-  if (local_value* const set = *link) {
-    *link = set->next;
-    set->destroy(*set);
-  }
+  clear_local(self.frame->own.locals, local_key::yield_continuation);
 }
 
 }  // namespace sennit::inline v0_1::detail

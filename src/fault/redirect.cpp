@@ -185,7 +185,7 @@ bool fault_redirect(int signal, const void* address, const stack_place& on, void
   if (!fault_redirects)
     return false;
   if (std::exchange(passed.due, false) && passed.at == interrupted_pc(ucontext)) {
-    refused = ", passed on by its exception server";
+    refused = fault_passed_on;
     return false;
   }
   const std::uintptr_t sp = interrupted_stack_pointer(ucontext);

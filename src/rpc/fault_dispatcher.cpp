@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cont/discard.hpp"
 #include "fault/write_message.hpp"
 #include "parallel/pinned_for_now.hpp"
 #include "sennit/detail/fault/unwind.hpp"
@@ -22,6 +23,10 @@
 namespace sennit::inline v0_1::detail {
 
 namespace {
+
+restart* restart_of(const fiber& f) noexcept {
+  return static_cast<restart*>(*find_local(f.frame->own.locals, local_key::restart));
+}
 
 // The fiber that faults, if it is in its own code. In the signal handler.
 fiber* faulting_fiber(fault_site& site) noexcept {
@@ -147,6 +152,19 @@ fault_answer unwind(const fault_site& site, const fiber& f) {
   }
 }
 
+// ---- Without a stack.
+
+// If the fiber is to give up its stack: what it begins again, taken from its values.
+owner<restart> take_restart(const fault_site& site, const fiber& f) noexcept {
+  local_value** const at = find_local(f.frame->own.locals, local_key::restart);
+  if (*at == nullptr || site.emergency || stop_link::is_shielded() ||
+      !could_leave_frames(f, stack_pointer(*site.registers)))
+    return {};
+  local_value* const taken = *at;
+  *at = taken->next;
+  return owner(static_cast<restart*>(taken));
+}
+
 // While a fiber waits without visible effects on it.
 class undisturbed {
 public:
@@ -181,22 +199,33 @@ void call_guarded(void (*function)(void*), void* argument) {
 
 bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept {
   const fiber* const f = faulting_fiber(site);
-  return f != nullptr && this_worker()->is_local() == local && (f->id == 0 || f->id != receiver);
+  if (f == nullptr || this_worker()->is_local() != local || (f->id != 0 && f->id == receiver))
+    return false;
+  restart* const then = restart_of(*f);
+  if (then == nullptr || !std::exchange(then->passes, false))
+    return true;
+  site.refused = fault_passed_on;
+  return false;
 }
 
-fault_answer fault_ask(const fault_site& site, void* dispatcher, verdict (*ask)(void*, fault_report&)) {
+fault_answer fault_ask(const fault_site& site, void* dispatcher, const fault_calls& calls) {
   fiber& f = *running_worker().ready.current;
   fault_report about;
   about.kind = site.kind;
+  about.stackless = false;
   about.address = site.address;
   about.registers = *site.registers;
   std::memcpy(about.fiber, f.name, sizeof about.fiber);
+  if (owner<restart> then = take_restart(site, f)) {
+    about.stackless = true;
+    leave_frames(calls.calling(dispatcher, about, std::move(then)));
+  }
   verdict what = verdict::kill;
   void (*thrower)() = throw_killed;
   {
     const undisturbed while_it_waits(f);
     try {
-      what = ask(dispatcher, about);
+      what = calls.ask(dispatcher, about);
     } catch (const forced_unwind&) {
       thrower = throw_left;  // the fiber has been stopped once by the end of its runtime: it leaves
     }
@@ -212,6 +241,19 @@ fault_answer fault_ask(const fault_site& site, void* dispatcher, verdict (*ask)(
     default:
       return fault_answer::pass;
   }
+}
+
+continuation fault_served(verdict what, const restart& then) {
+  const bool passes = what == verdict::pass;
+  return what == verdict::resume || passes ? then.again(passes) : continuation();
+}
+
+void clear_restart() noexcept {
+  clear_local(running_worker().ready.current->frame->own.locals, local_key::restart);
+}
+
+void set_restart(restart* made) noexcept {
+  made->next = std::exchange(running_worker().ready.current->frame->own.locals, made);
 }
 
 // ---- The hooks of fibers and runtimes.
@@ -232,7 +274,17 @@ hook_of_fiber::~hook_of_fiber() {
   fault_give_emergency(record_);
 }
 
-hook_of_runtime::hook_of_runtime(std::shared_ptr<const fault_hook> to) {
+namespace {
+
+void set_for_runtime(const fault_hook* hook) noexcept {
+  worker& w = running_worker_for("an exception guard of a runtime");
+  for (std::size_t i = 0; worker* const each = w.operations.worker_at(w, i); ++i)
+    each->fault_hook.store(hook, std::memory_order_release);
+}
+
+}  // namespace
+
+void hook_of_runtime::set(std::shared_ptr<const fault_hook> to) {
   static std::mutex lock;
   static auto* const kept = new std::vector<std::shared_ptr<const fault_hook>>;
   const fault_hook* const hook = to.get();
@@ -241,17 +293,11 @@ hook_of_runtime::hook_of_runtime(std::shared_ptr<const fault_hook> to) {
     kept->push_back(std::move(to));
   }
   prepare_to_serve();
-  set(hook);
+  set_for_runtime(hook);
 }
 
-hook_of_runtime::~hook_of_runtime() {
-  set(nullptr);
-}
-
-void hook_of_runtime::set(const fault_hook* hook) noexcept {
-  worker& w = running_worker_for("an exception guard of a runtime");
-  for (std::size_t i = 0; worker* const each = w.operations.worker_at(w, i); ++i)
-    each->fault_hook.store(hook, std::memory_order_release);
+void hook_of_runtime::clear() noexcept {
+  set_for_runtime(nullptr);
 }
 
 }  // namespace sennit::inline v0_1::detail

@@ -34,8 +34,8 @@ constinit thread_end values_end([](void* values) { destroy_all(*static_cast<loca
 }  // namespace
 
 std::uint64_t next_local_key() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  static std::atomic<std::uint64_t> next{local_key::first_of_users};
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 local_value*& local_values() {

@@ -170,6 +170,8 @@ int blocking_outside_of_fibers_is_refused(void) {
   CHECK(sennit_become(nothing, NULL, 0, soon) == -EINVAL);
   CHECK(sennit_self_set_yield_continuation(nothing, NULL, 0) == -EINVAL);
   CHECK(sennit_self_clear_yield_continuation() == -EINVAL);
+  CHECK(sennit_become_restartable(nothing, NULL, 0) == -EINVAL);
+  CHECK(sennit_exception_server_guard_runtime(NULL) == -EINVAL);
   CHECK(sennit_self_set_name("x") == -EINVAL);
   CHECK(sennit_self() == NULL);
   CHECK(sennit_fiber_spawn(NULL, nothing, NULL, NULL) == -EINVAL);

@@ -347,6 +347,7 @@ struct faulting {
   volatile int* page;
   int verdict;
   int count;
+  int begun;
 };
 
 static int open_or_kill(void* argument, struct sennit_fault* fault) {
@@ -385,7 +386,7 @@ static void become_serving(void* argument) {
 
 static void serve_faults(bool shared, sennit_function serves) {
   const struct sennit_fiber_options options = {.name = "faulty"};
-  struct faulting faulting = {NULL, NULL, 0, 0};
+  struct faulting faulting = {NULL, NULL, 0, 0, 0};
   struct sennit_fiber* server = NULL;
   struct sennit_fiber* faulty = NULL;
   faulting.page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -405,16 +406,62 @@ static void serve_faults(bool shared, sennit_function serves) {
   munmap((void*)faulting.page, 4096);
 }
 
+/* A page that is written when it is there. */
+static int open_without_stack(void* argument, struct sennit_fault* fault) {
+  struct faulting* faulting = argument;
+  ++faulting->count;
+  EXPECT(fault->stackless && fault->address == (void*)faulting->page);
+  EXPECT(mprotect((void*)faulting->page, 4096, PROT_READ | PROT_WRITE) == 0);
+  return SENNIT_VERDICT_RESUME;
+}
+static void become_serving_without_stacks(void* argument) {
+  struct faulting* faulting = argument;
+  EXPECT(sennit_exception_server_become_serving(faulting->server, open_without_stack, faulting) == 0);
+}
+static void write_again(void* state) {
+  struct faulting* faulting = *(struct faulting**)state;
+  ++faulting->begun;
+  *faulting->page = 7;
+}
+static void begin_to_write(void* argument) {
+  EXPECT(sennit_become_restartable(write_again, &argument, sizeof argument) == 0);
+}
+static void restart(bool shared) {
+  struct faulting faulting = {NULL, NULL, 0, 0, 0};
+  struct sennit_fiber* server = NULL;
+  struct sennit_fiber* faulty = NULL;
+  faulting.page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT(faulting.page != MAP_FAILED);
+  EXPECT((shared ? sennit_exception_server_create_shared(&faulting.server)
+                 : sennit_exception_server_create(&faulting.server)) == 0);
+  EXPECT(sennit_exception_server_guard_runtime(faulting.server) == 0);
+  EXPECT(sennit_fiber_spawn(&server, become_serving_without_stacks, &faulting, NULL) == 0);
+  if (sennit_serves_faults()) {
+    EXPECT(sennit_fiber_spawn(&faulty, begin_to_write, &faulting, NULL) == 0);
+    EXPECT(sennit_fiber_join(faulty, SENNIT_NEVER) == 0);
+    EXPECT(faulting.count == 1 && faulting.begun == 2 && *faulting.page == 7);
+  }
+  EXPECT(sennit_exception_server_guard_runtime(NULL) == 0);
+  EXPECT(sennit_exception_server_close(faulting.server) == 0);
+  EXPECT(sennit_fiber_join(server, SENNIT_NEVER) == 0);
+  sennit_exception_server_destroy(faulting.server);
+  munmap((void*)faulting.page, 4096);
+}
+
 static void use_exception_servers(void* argument) {
   struct sennit_exception_server* other = NULL;
   const bool shared = *(bool*)argument;
   serve_faults(shared, serve);
   serve_faults(shared, become_serving);
+  restart(shared);
   EXPECT((shared ? sennit_exception_server_create(&other) : sennit_exception_server_create_shared(&other)) ==
          0);
   EXPECT(sennit_exception_server_serve(other, open_or_kill, NULL) == -EINVAL);
   EXPECT(sennit_exception_server_become_serving(other, open_or_kill, NULL) == -EINVAL);
   EXPECT(sennit_exception_server_guard(other, serve, NULL) == -EINVAL);
+  EXPECT(sennit_exception_server_guard_runtime(other) == -EINVAL);
+  EXPECT(sennit_become_restartable(NULL, NULL, 0) == -EINVAL);
+  EXPECT(sennit_become_restartable(serve, NULL, 1) == -EINVAL);
   sennit_exception_server_destroy(other);
   EXPECT(sennit_exception_server_serve(NULL, open_or_kill, NULL) == -EINVAL);
   EXPECT(sennit_exception_server_become_serving(NULL, open_or_kill, NULL) == -EINVAL);

@@ -55,6 +55,7 @@ struct fault_site {
 };
 
 enum class fault_answer : std::uint8_t { resume, pass };
+inline constexpr const char* fault_passed_on = ", passed on by its exception server";  // fault_site::refused
 
 struct fault_hook {
   // Called by the signal handler: whatever the stack's owner was doing, it is in the middle of it.

@@ -41,6 +41,9 @@ public:
     void* address() const noexcept { return report_.address; }
     /// The name of the fiber, or an empty string.
     std::string_view fiber() const noexcept { return report_.fiber; }
+    /// Whether the fiber has given up its stack (restartable()). Then it does not repeat the instruction, and
+    /// changes of the registers have no effect.
+    bool stackless() const noexcept { return report_.stackless; }
     /// The registers with which the fiber resumes, if it resumes. They may be changed.
     machine_registers& registers() noexcept { return report_.registers; }
     /// Decides what happens to the fiber. Call it once. It has no effect if the fiber has been unwound
@@ -121,6 +124,7 @@ private:
   friend class basic_runtime_exception_guard;
   friend sennit::scope;
   friend local::scope;
+  friend struct exception_server_access;
   std::shared_ptr<const fault_hook> for_scope() const {
     prepare_to_serve();
     return dispatcher_;

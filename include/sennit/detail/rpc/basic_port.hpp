@@ -49,8 +49,10 @@ class basic_port : public port_calls<Request, reply_kept<Reply>, Policy> {
                     (std::is_object_v<Reply> && std::is_nothrow_move_constructible_v<Reply>),
                 "a reply is moved from the server to the caller, under a lock: that must not throw");
   using calls = port_calls<Request, reply_kept<Reply>, Policy>;
-  using typename calls::record;
   using typename calls::state;
+
+protected:
+  using typename calls::record;
 
 public:
   using typename calls::incoming;
@@ -219,6 +221,8 @@ public:
   }
 
 private:
+  template <class>
+  friend class fault_dispatcher;
   template <class Result>
   class call_wait : public continuation_wait {
     static constexpr bool wants_answer = std::is_same_v<Result, answer>;

@@ -7,7 +7,7 @@
 //   resumes, or is killed, or repeats the fault
 //
 // Meanwhile the faulting fiber is pinned to its worker: its code does not expect a wait, and may hold the
-// address of a thread-local variable in a register.
+// address of a thread-local variable in a register. It may give up its stack instead: restartable.hpp.
 //
 // A fault is not served while the fiber is inside the scheduler, as far as that can be seen: its descriptor
 // says that it waits, or another fiber is current. Nor is it served where the fiber must not yield, because
@@ -18,11 +18,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include "sennit/detail/fault/hook.hpp"
-#include "sennit/detail/rpc/port_calls.hpp"
+#include "sennit/detail/rpc/basic_port.hpp"
+#include "sennit/detail/rpc/restartable.hpp"
 #include "sennit/detail/sched/fiber.hpp"
 
 namespace sennit::inline v0_1 {
@@ -47,6 +49,7 @@ namespace sennit::inline v0_1::detail {
 
 struct fault_report {
   fault_kind kind;
+  bool stackless;
   void* address;
   machine_registers registers;
   char fiber[32];
@@ -56,17 +59,25 @@ struct fault_reply {
   machine_registers registers;
 };
 
-// What a faulting fiber does without the desk's type: whether it may ask (of a local runtime or of others),
-// unless it is the one of that number; and to `ask`, and do what the verdict is. In the report are the
-// reply's registers then.
+// The calls of a dispatcher whose type is not known. `ask` waits; in the report are the reply's registers
+// then. `calling` makes the continuation of a fiber that gives up its stack, in the memory of `then`.
+struct fault_calls {
+  verdict (*ask)(void* dispatcher, fault_report& about);
+  continuation (*calling)(void* dispatcher, fault_report& about, owner<restart> then) noexcept;
+};
+// What a faulting fiber does without the dispatcher's type: whether it may ask (of a local runtime or of
+// others), unless it is the one of that number; and to ask, and do what the verdict is.
 bool fault_may_ask(fault_site& site, bool local, std::uint32_t receiver) noexcept;
-fault_answer fault_ask(const fault_site& site, void* dispatcher,
-                       verdict (*ask)(void* dispatcher, fault_report& about));
+fault_answer fault_ask(const fault_site& site, void* dispatcher, const fault_calls& calls);
+// The call without a stack has ended.
+continuation fault_served(verdict what, const restart& then);
 
 template <class Policy>
-class fault_dispatcher : public fault_hook, public port_calls<fault_report, fault_reply, Policy> {
+class fault_dispatcher : public fault_hook, public basic_port<fault_report, fault_reply, Policy> {
+  using port = basic_port<fault_report, fault_reply, Policy>;
   using calls = port_calls<fault_report, fault_reply, Policy>;
   using typename calls::record;
+  using typename port::answer;
 
 public:
   using typename calls::incoming;
@@ -96,18 +107,55 @@ private:
         site, !Policy::is_shared,
         static_cast<const fault_dispatcher&>(self).receiver_.load(std::memory_order_relaxed));
   }
+  static constexpr const char* reason_of(bool memory) noexcept { return memory ? "page fault" : "exception"; }
   static fault_answer serve(const fault_hook& self, const fault_site& site) {
-    return fault_ask(site, &const_cast<fault_dispatcher&>(static_cast<const fault_dispatcher&>(self)), ask);
+    static constexpr fault_calls mine{ask, calling};
+    return fault_ask(site, &const_cast<fault_dispatcher&>(static_cast<const fault_dispatcher&>(self)), mine);
   }
   static verdict ask(void* self, fault_report& about) {
     auto& dispatcher = *static_cast<fault_dispatcher*>(self);
-    const char* const reason = about.kind == fault_kind::memory ? "page fault" : "exception";
     record mine(dispatcher, call_phase::asked, std::move(about));
-    dispatcher.transact(mine, never, reason);
+    dispatcher.transact(mine, never, reason_of(about.kind == fault_kind::memory));
     if (mine.at.phase() != call_phase::replied)
       return verdict::pass;
     about.registers = mine.at.reply().registers;
     return mine.at.reply().what;
+  }
+
+  // ---- Of a fiber that has given up its stack.
+
+  template <bool memory>
+  struct call_of_stackless : port::template call_wait<answer> {
+    using port::template call_wait<answer>::call_wait;
+    static constexpr const char* reason = reason_of(memory);
+  };
+  struct served {
+    owner<restart> then;
+    continuation operator()(answer&& by) const {
+      verdict what = verdict::pass;
+      try {
+        what = by.get().what;
+      } catch (const std::system_error&) {  // without a reply
+      }
+      return fault_served(what, *then);
+    }
+  };
+  template <bool memory>
+  static continuation calling_of(fault_dispatcher& self, fault_report& about,
+                                 owner<restart>&& then) noexcept {
+    using call = blocked<call_of_stackless<memory>, served, no_state>;
+    static_assert(sizeof(call) > continuation_room && sizeof(call) <= fault_call_size);
+    continuation made;
+    void* const place = continuation_access::begin_in(made, std::exchange(then->memory, nullptr));
+    ::new (place)
+        call(no_state{}, served{std::move(then)}, call_of_stackless<memory>(self, std::move(about)));
+    continuation_access::finish(made, call::code);
+    return made;
+  }
+  static continuation calling(void* self, fault_report& about, owner<restart> then) noexcept {
+    auto& dispatcher = *static_cast<fault_dispatcher*>(self);
+    return about.kind == fault_kind::memory ? calling_of<true>(dispatcher, about, std::move(then))
+                                            : calling_of<false>(dispatcher, about, std::move(then));
   }
 
   std::atomic<std::uint32_t> receiver_{0};  // the number of the last receiver
@@ -133,13 +181,21 @@ private:
 // another worker may be about to call it.
 class hook_of_runtime {
 public:
-  explicit hook_of_runtime(std::shared_ptr<const fault_hook> to);
-  ~hook_of_runtime();
+  explicit hook_of_runtime(std::shared_ptr<const fault_hook> to) { set(std::move(to)); }
+  ~hook_of_runtime() { clear(); }
   hook_of_runtime(const hook_of_runtime&) = delete;
   hook_of_runtime& operator=(const hook_of_runtime&) = delete;
 
-private:
-  static void set(const fault_hook* hook) noexcept;
+  static void set(std::shared_ptr<const fault_hook> to);
+  static void clear() noexcept;
+};
+
+// For the C API.
+struct exception_server_access {
+  template <class Server>
+  static void guard_runtime(const Server& server) {
+    hook_of_runtime::set(server.dispatcher_);
+  }
 };
 
 // Calls the function. If a server kills the fiber, its frames are given up to here.

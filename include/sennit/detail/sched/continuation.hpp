@@ -146,6 +146,10 @@ struct continuation_access {
     else
       return made.room_;
   }
+  // The same, in memory that is there, and large enough.
+  static void* begin_in(continuation& made, continuation_overflow* memory) noexcept {
+    return (made.overflow_ = memory)->room();
+  }
   static void finish(continuation& made, continuation_code& code) noexcept { made.code_ = &code; }
 
   // Keeps the fiber's values (name, locals, stack size), if it has any. Throws std::bad_alloc.
@@ -269,9 +273,8 @@ SENNIT_INLINE void stack_attach(fiber& f, coroutine_frame& frame,
 // How a fiber continues after a yield. It is a fiber-local value: it stays with the fiber while that has no
 // stack, and its `destroy` knows the type.
 struct yield_continuation : local_value {
-  static constexpr std::uint64_t its_key = 0;  // reserved
   explicit yield_continuation(void (*destroyed_by)(local_value& self) noexcept) noexcept
-      : local_value{its_key, destroyed_by} {}
+      : local_value{local_key::yield_continuation, destroyed_by} {}
   virtual continuation make() const = 0;  // throws std::bad_alloc
   continuation left_by;                   // set by a yield while it leaves the frames
 
@@ -285,7 +288,8 @@ void set_yield_continuation(yield_continuation* made) noexcept;
 void clear_yield_continuation(const char* what) noexcept;
 
 // The running fiber continues with `next`. Its frames are given up: only guards and shields in them are
-// destroyed. Throws std::bad_alloc, before any change. become.hpp says when it may be called.
+// destroyed. If it throws std::bad_alloc, nothing has changed, but that faults keep the stack. become.hpp
+// says when it may be called.
 [[noreturn, gnu::cold]] void leave_frames(continuation&& next);
 // If the fiber may not leave its frames, ends the program with the reason. Builds with assertions and without
 // a sanitizer also check the frames. `frame`: the __builtin_dwarf_cfa() of a function. Its callers' frames
