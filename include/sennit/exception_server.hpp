@@ -161,16 +161,23 @@ class runtime_exception_guard final : public detail::basic_runtime_exception_gua
 /// example, or the compiler may keep some of the state in registers.
 ///
 /// The fiber keeps its stack, and repeats the instruction, where more would be lost:
-/// - if a function on the stack has something to destroy when an exception leaves it. That is read from the
-///   functions' tables. A function that has no table, because nothing in it can throw, is taken to have
-///   nothing to destroy. This includes a guarded(), and what is below an exception_guard: the server is that
-///   of a scope or a runtime.
-/// - if an exception is being thrown or handled, and under a stop_shield;
-/// - in a generator or coroutine, or on another stack than the fiber's, such as after an overflow.
+/// - if a function on the stack, from the fault up to `function` itself, has a handler, or anything to
+/// destroy
+///   when an exception leaves it, wherever that is in the function. This is read from the functions'
+///   exception tables. **They do not show everything**: an object is not in them if nothing, or only an
+///   unlikely branch, throws while it lives. A `std::lock_guard` around nothing but the access is such an
+///   object. It would stay locked.
+/// - under an exception_guard or guarded(): the server is that of a scope or a runtime;
+/// - if an exception is being thrown or handled, under a stop_shield, and in a signal handler;
+/// - in or above code without unwind tables, and where a wrong function pointer was called;
+/// - in a generator or coroutine, or on another stack than the fiber's, such as after an overflow. A fault
+/// that
+///   leaves less than about 12 KB of the stack counts as one, so give such fibers 32 KiB or more.
 ///
 /// verdict::kill and verdict::unwind end the fiber. After verdict::pass, and if the server is closed, the
-/// function begins again, and its next fault is not served. If the fiber's scope is stopped meanwhile, the
-/// fiber ends. If there is no memory to begin again, `std::bad_alloc` leaves the fiber's function.
+/// function begins again, and its next fault is not served. If the fiber's scope is stopped meanwhile, or its
+/// runtime ends, the fiber ends. If there is no memory to begin again, `std::bad_alloc` leaves the fiber's
+/// function. If the function yields by a yield continuation, this no longer applies.
 ///
 /// Source: Draves et al. 1991, section 2.2 (page faults block with a continuation).
 template <class Function, class State>

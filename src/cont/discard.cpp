@@ -24,6 +24,7 @@ namespace {
 void forget_frames_of(coroutine_frame& frame) noexcept {
   give_up_all_frames();
   frame.record.hook = nullptr;
+  frame.record.guards = 0;
   frame.no_yield = 0;
   sennit_slow_state_discard();
 }

@@ -21,6 +21,7 @@ void body_unwound(coroutine_frame& frame, fiber& self, body_destroyer destroy) n
   self.flags.slow_path |= needs_slow_path;
   // Frames may have been given up whose destructors would have reset these.
   frame.record.hook = nullptr;
+  frame.record.guards = 0;
   frame.no_yield = 0;
   clear_local(frame.own.locals, local_key::restart);
   if ((self.flags.slow_path & has_yield_continuation) == 0)

@@ -27,15 +27,17 @@ public:
   }
 
   bool covers(std::uintptr_t offset) noexcept {
-    while (known_ && at_ < end_) {
-      const std::uintptr_t begin = encoded();
-      const std::uintptr_t size = encoded();
-      landing_ = encoded() != 0;
-      action_ = number();
-      if (known_ && offset >= begin && offset - begin < size)
+    while (next())
+      if (offset >= begin_ && offset - begin_ < size_)
         return true;
-    }
     return false;
+  }
+  // Whether an exception that leaves any of its calls runs something in the function.
+  bool lands_somewhere() noexcept {
+    while (next())
+      if (landing_)
+        return true;
+    return !known_;
   }
 
   // For the call that was found: whether an exception that leaves it destroys anything. (A list of actions
@@ -57,6 +59,16 @@ public:
 
 private:
   static constexpr unsigned char omitted = 0xff;
+
+  bool next() noexcept {
+    if (!known_ || at_ >= end_)
+      return false;
+    begin_ = encoded();
+    size_ = encoded();
+    landing_ = encoded() != 0;
+    action_ = number();
+    return known_;
+  }
 
   unsigned char byte() noexcept { return *at_++; }
   std::uintptr_t number() noexcept {
@@ -109,6 +121,8 @@ private:
   const unsigned char* end_ = nullptr;
   unsigned char encoding_ = omitted;
   bool known_ = true;
+  std::uintptr_t begin_ = 0;
+  std::uintptr_t size_ = 0;
   bool landing_ = false;
   std::uintptr_t action_ = 0;
 };
@@ -131,23 +145,34 @@ struct cleanup_search {
   bool (*is_root)(std::uintptr_t);
   silence not_said;
   std::uintptr_t found = 0;
+  std::uintptr_t last = 0;  // the place in the last frame
+  bool reached_root = false;
 };
 
 _Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
   auto& search = *static_cast<cleanup_search*>(argument);
   if (_Unwind_GetCFA(frame) < search.above)
     return _URC_NO_REASON;
-  if (search.is_root(_Unwind_GetRegionStart(frame)))
+  if (search.is_root(_Unwind_GetRegionStart(frame))) {
+    search.reached_root = true;
     return _URC_END_OF_STACK;
+  }
+  const bool innermost = std::exchange(search.last, _Unwind_GetIP(frame) - 1) == 0;
   if (search.trusted != 0) {
     --search.trusted;
     return _URC_NO_REASON;
   }
-  if (!ask_table(frame, false, [&](call_table& calls, std::uintptr_t offset) {
-        return calls.covers(offset) ? calls.cleans_up() : search.not_said == silence::may_hide_some;
-      }))
+  int exact = 0;
+  _Unwind_GetIPInfo(frame, &exact);
+  const bool interrupted = exact != 0 && !innermost;  // by a signal handler
+  if (!ask_table(frame, interrupted && search.not_said == silence::may_hide_some,
+                 [&](call_table& calls, std::uintptr_t offset) {
+                   if (search.not_said == silence::is_nothing)
+                     return calls.covers(offset) && calls.cleans_up();
+                   return interrupted || calls.lands_somewhere();
+                 }))
     return _URC_NO_REASON;
-  search.found = _Unwind_GetIP(frame) - 1;
+  search.found = search.last;
   return _URC_END_OF_STACK;
 }
 
@@ -160,6 +185,8 @@ std::uintptr_t frame_with_cleanup(const void* frame, unsigned trusted, bool (*is
                         .is_root = is_root,
                         .not_said = not_said};
   _Unwind_Backtrace(look_for_cleanup, &search);
+  if (search.found == 0 && not_said == silence::may_hide_some && !search.reached_root)
+    return search.last;  // it has called the next one through code without unwind tables
   return search.found;
 }
 

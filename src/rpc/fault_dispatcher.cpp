@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -157,8 +158,13 @@ fault_answer unwind(const fault_site& site, const fiber& f) {
 // If the fiber is to give up its stack: what it begins again, taken from its values.
 owner<restart> take_restart(const fault_site& site, const fiber& f) noexcept {
   local_value** const at = find_local(f.frame->own.locals, local_key::restart);
-  if (*at == nullptr || site.emergency || stop_link::is_shielded() ||
-      !could_leave_frames(f, stack_pointer(*site.registers)))
+  if (*at == nullptr || site.emergency || f.frame->record.guards != 0 || stop_link::is_shielded())
+    return {};
+  // A walk cannot begin at the address of a wrong call.
+  machine_registers same = *site.registers;
+  if (!fault_in_known_code(same, accessed_by(site), stack_of(site)) ||
+      program_counter(same) != program_counter(*site.registers) ||
+      !could_leave_frames(f, stack_pointer(same)))
     return {};
   local_value* const taken = *at;
   *at = taken->next;
@@ -245,7 +251,13 @@ fault_answer fault_ask(const fault_site& site, void* dispatcher, const fault_cal
 
 continuation fault_served(verdict what, const restart& then) {
   const bool passes = what == verdict::pass;
-  return what == verdict::resume || passes ? then.again(passes) : continuation();
+  if ((what != verdict::resume && !passes) || running_worker().unwinding)
+    return {};
+  return then.again(passes);
+}
+
+bool may_begin_again() noexcept {
+  return !running_worker().unwinding;
 }
 
 void clear_restart() noexcept {
@@ -266,11 +278,13 @@ void prepare_to_serve() noexcept {
 hook_of_fiber::hook_of_fiber(const fault_hook& to) noexcept
     : record_(running_worker_for("an exception guard").ready.current->frame->record),
       before_(std::exchange(record_.hook, &to)) {
+  ++record_.guards;
   prepare_to_serve();
 }
 
 hook_of_fiber::~hook_of_fiber() {
   record_.hook = before_;
+  --record_.guards;
   fault_give_emergency(record_);
 }
 
@@ -290,7 +304,8 @@ void hook_of_runtime::set(std::shared_ptr<const fault_hook> to) {
   const fault_hook* const hook = to.get();
   {
     const std::lock_guard hold(lock);
-    kept->push_back(std::move(to));
+    if (std::find(kept->begin(), kept->end(), to) == kept->end())
+      kept->push_back(std::move(to));
   }
   prepare_to_serve();
   set_for_runtime(hook);

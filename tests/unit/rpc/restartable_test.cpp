@@ -1,4 +1,7 @@
 // Fibers that give up their stack because of a fault, in both kinds of runtime.
+#include <signal.h>
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -280,6 +283,11 @@ KIND_TEST(Restartable, EndsWithTheFunction) {
 
 // ---- Where the fiber keeps its stack, and repeats the instruction.
 
+[[gnu::noinline]] void may_throw(const reader* of) {
+  if (of->end == 0)
+    throw 1;
+}
+
 // May throw, as far as compilers see: they leave calls out of tables that cannot.
 [[gnu::noinline]] void add_page(reader* to) {
   if (to->end == 0)
@@ -317,7 +325,10 @@ void keeps_its_stack(void (*read_once)(reader* me)) {
 KIND_TEST(Restartable, KeepsTheStackIfAFunctionHasSomethingToDestroy) {
   this->run([] {
     keeps_its_stack<Kind>([](reader* me) {
-      const auto owns = std::make_unique<int>(1);
+      static volatile int ended;
+      struct noted {
+        ~noted() { ended = ended + 1; }
+      } const owns;
       add_page(me);
     });
   });
@@ -327,10 +338,13 @@ KIND_TEST(Restartable, KeepsTheStackIfAFunctionHasSomethingToDestroy) {
 KIND_TEST(Restartable, KeepsTheStackIfTheFaultingFunctionMayHaveSomethingToDestroy) {
   this->run([] {
     keeps_its_stack<Kind>([](reader* me) {
-      const std::string owns(100, 'x');
-      if (me->end == 0)
-        throw 1;  // so there is a table
-      me->sum += *me->pages->page(0) + (owns.size() != 100 ? 1 : 0);
+      static volatile int ended;
+      struct noted {
+        ~noted() { ended = ended + 1; }
+      } const owns;
+      may_throw(me);  // so there is a table
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      me->sum += *me->pages->page(0);
     });
   });
 }
@@ -362,6 +376,125 @@ KIND_TEST(Restartable, KeepsTheStackInAGenerator) {
         EXPECT_EQ(value, 1);
     });
   });
+}
+
+// Its entries extend over what lies between two calls, and over what lives there.
+KIND_TEST(Restartable, KeepsTheStackIfTheTableDoesNotTellWhatLivesAtTheFault) {
+  this->run([] {
+    keeps_its_stack<Kind>([](reader* me) {
+      static volatile int ended;
+      struct noted {
+        ~noted() { ended = ended + 1; }
+      };
+      {
+        const noted first;
+        may_throw(me);
+      }
+      may_throw(me);
+      {
+        const noted second;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        me->sum += *me->pages->page(0);
+      }
+      may_throw(me);
+    });
+  });
+}
+
+KIND_TEST(Restartable, KeepsTheStackUnderAGuard) {
+  this->run([] {
+    const closed_pages pages(1);
+    typename Kind::exception_server of_guard, of_runtime;
+    const typename Kind::runtime_exception_guard all(of_runtime);
+    auto pager = serve_pages<Kind>(of_guard, pages, false);
+    struct guarded_reader {
+      reader of;
+      typename Kind::exception_server* server;
+    } me{{&pages, 0, 1}, &of_guard};
+    Kind::spawn(restartable(
+                    [](guarded_reader* mine) {
+                      const typename Kind::exception_guard guard(*mine->server);
+                      ++mine->of.begun;
+                      std::atomic_signal_fence(std::memory_order_seq_cst);
+                      mine->of.sum += *mine->of.pages->page(0);
+                    },
+                    &me))
+        .join();
+    EXPECT_EQ(me.of.begun, 1);
+    EXPECT_EQ(me.of.sum, 1);
+    of_guard.close();
+    pager.join();
+  });
+}
+
+KIND_TEST(Restartable, KeepsTheStackInASignalHandler) {
+  static reader* reading;
+  this->run([] {
+    keeps_its_stack<Kind>([](reader* me) {
+      reading = me;
+      struct sigaction action{};
+      action.sa_handler = [](int) { add_page(reading); };
+      struct sigaction before;
+      ::sigaction(SIGUSR1, &action, &before);
+      ::raise(SIGUSR1);
+      ::sigaction(SIGUSR1, &before, nullptr);
+    });
+  });
+}
+
+#if defined(__x86_64__)
+// A function without unwind tables, which calls another one.
+KIND_TEST(Restartable, KeepsTheStackAboveCodeWithoutUnwindTables) {
+  static void (*through)(reader*);
+  unsigned char code[sizeof calls_a_function];
+  std::memcpy(code, calls_a_function, sizeof code);
+  void (*const called)(reader*) = add_page;
+  std::memcpy(code + called_function_at, &called, sizeof called);
+  void* const at = ::mmap(nullptr, support::page_size, PROT_READ | PROT_WRITE | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(at, MAP_FAILED);
+  std::memcpy(at, code, sizeof code);
+  through = reinterpret_cast<void (*)(reader*)>(at);
+  this->run([] { keeps_its_stack<Kind>([](reader* me) { through(me); }); });
+  ::munmap(at, support::page_size);
+}
+#endif
+
+KIND_TEST(Restartable, ACallOfNowhereIsServed) {
+  this->run([] {
+    typename Kind::exception_server server;
+    const typename Kind::runtime_exception_guard all(server);
+    auto kills = exception_servers<Kind>::serve(server, 1, [](auto& fault) {
+      EXPECT_FALSE(fault.stackless());
+      return verdict::kill;
+    });
+    touched_once me{nullptr};
+    Kind::spawn(restartable(
+                    [](touched_once* mine) {
+                      ++mine->begun;
+                      static void (*volatile const called)() = reinterpret_cast<void (*)()>(0x10);
+                      called();
+                    },
+                    &me))
+        .join();
+    kills.join();
+    EXPECT_EQ(me.begun, 1);
+  });
+}
+
+KIND_TEST(Restartable, DoesNotBeginAgainWhenItsRuntimeEnds) {
+  static touched_once me;
+  me = {nowhere};
+  const auto server = std::make_shared<typename Kind::exception_server>();
+  this->run([server] {
+    Kind::spawn([server] {
+      typename Kind::scope scope(*server);
+      scope.spawn(restartable(touch, &me));
+      scope.join();
+    }).detach();
+    server->receive().reply(verdict::resume);
+  });
+  EXPECT_LE(me.begun, Kind::params[0].workers == 0 ? 1 : 2);
 }
 
 KIND_TEST(Restartable, BelongsToOneFiber) {

@@ -47,7 +47,11 @@ bool fault_gives_up(machine_registers& registers, std::uintptr_t lowest, const v
 throws_from fault_throws_from(machine_registers& registers, std::uintptr_t lowest,
                               void (*thrower)()) noexcept;
 
-// How to read a function's table without an entry for the place: nothing may be thrown there.
+// How to read a function's table where nothing is thrown: an entry extends from one call to another, over all
+// that does not throw, whatever lives there; and a handler that catches everything hides what is destroyed on
+// the way to it. With `may_hide_some`, a function whose table has anything in it counts as having something
+// to destroy, and so does one that called the next through code without unwind tables, or was interrupted by
+// a signal.
 enum class silence : bool { is_nothing, may_hide_some };
 
 // Looks at the callers of the function whose __builtin_dwarf_cfa() is `frame`, without the first `trusted`

@@ -49,11 +49,12 @@ inline void destroy_owned(restart* set) noexcept {
   set->destroy(*set);
 }
 
+bool may_begin_again() noexcept;           // false: the runtime ends, and faults are no longer served
 void set_restart(restart* made) noexcept;  // takes ownership
 void clear_restart() noexcept;
 
-// None of the frames of these may have a table of what it destroys: it would not say that a function which
-// throws nothing destroys nothing. So what may throw is done in a frame that has returned.
+// None of the frames of these may have a table with anything in it (unwind.hpp). So what may throw is done in
+// a frame that has returned.
 template <class Function, class State>
 struct runs_restartable {
   static_assert(std::is_trivially_copyable_v<Function> && std::is_trivially_copyable_v<State>,
@@ -74,6 +75,8 @@ struct runs_restartable {
   }
 
   continuation operator()(State& state) {
+    if (!may_begin_again())
+      return {};
     begin(*this, state);
     continuation next = invoke_continuation(function, state);
     clear_restart();

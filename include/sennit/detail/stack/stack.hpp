@@ -156,6 +156,7 @@ struct stack_record {
   emergency_stack* emergency = nullptr;  // serves its overflows, since the first (fault's)
   stack_memory memory;
   stack_record* lent = nullptr;  // the large stack that the user runs a call on; of that one: the one before
+  unsigned guards = 0;           // frames on it that have set `hook` (rpc's hook_of_fiber)
 
   // Whether the address lies on that stack, or on one that is lent to its user.
   bool holds(std::uintptr_t address) const noexcept {
