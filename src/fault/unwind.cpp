@@ -162,15 +162,14 @@ _Unwind_Reason_Code look_for_cleanup(_Unwind_Context* frame, void* argument) {
     --search.trusted;
     return _URC_NO_REASON;
   }
+  const bool may_hide_some = search.not_said == silence::may_hide_some;
   int exact = 0;
   _Unwind_GetIPInfo(frame, &exact);
   const bool interrupted = exact != 0 && !innermost;  // by a signal handler
-  if (!ask_table(frame, interrupted && search.not_said == silence::may_hide_some,
-                 [&](call_table& calls, std::uintptr_t offset) {
-                   if (search.not_said == silence::is_nothing)
-                     return calls.covers(offset) && calls.cleans_up();
-                   return interrupted || calls.lands_somewhere();
-                 }))
+  if (!(may_hide_some && interrupted) &&
+      !ask_table(frame, false, [&](call_table& calls, std::uintptr_t offset) {
+        return may_hide_some ? calls.lands_somewhere() : calls.covers(offset) && calls.cleans_up();
+      }))
     return _URC_NO_REASON;
   search.found = search.last;
   return _URC_END_OF_STACK;

@@ -251,9 +251,7 @@ fault_answer fault_ask(const fault_site& site, void* dispatcher, const fault_cal
 
 continuation fault_served(verdict what, const restart& then) {
   const bool passes = what == verdict::pass;
-  if ((what != verdict::resume && !passes) || running_worker().unwinding)
-    return {};
-  return then.again(passes);
+  return what == verdict::resume || passes ? then.again(passes) : continuation();
 }
 
 bool may_begin_again() noexcept {

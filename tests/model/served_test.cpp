@@ -298,7 +298,7 @@ struct scene {
       first().leave(me);
     served();
   }
-  // The same in a scope, which a third thread stops.
+  // As above, in a scope that a third thread stops.
   void file_in_scope() {
     member& mine = *me.in_scope;
     mine.lock();

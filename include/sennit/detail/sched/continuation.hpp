@@ -146,7 +146,7 @@ struct continuation_access {
     else
       return made.room_;
   }
-  // The same, in memory that is there, and large enough.
+  // Likewise, in a block that the caller owns and that is large enough.
   static void* begin_in(continuation& made, continuation_overflow* memory) noexcept {
     return (made.overflow_ = memory)->room();
   }
