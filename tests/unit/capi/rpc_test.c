@@ -384,28 +384,6 @@ static void become_serving(void* argument) {
   EXPECT(sennit_exception_server_become_serving(faulting->server, open_or_kill, faulting) == 0);
 }
 
-static void serve_faults(bool shared, sennit_function serves) {
-  const struct sennit_fiber_options options = {.name = "faulty"};
-  struct faulting faulting = {NULL, NULL, 0, 0, 0};
-  struct sennit_fiber* server = NULL;
-  struct sennit_fiber* faulty = NULL;
-  faulting.page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT(faulting.page != MAP_FAILED);
-  EXPECT((shared ? sennit_exception_server_create_shared(&faulting.server)
-                 : sennit_exception_server_create(&faulting.server)) == 0);
-  EXPECT(sennit_fiber_spawn(&server, serves, &faulting, NULL) == 0);
-  EXPECT(sennit_self_yield() == 0);
-  if (sennit_serves_faults()) {
-    EXPECT(sennit_fiber_spawn(&faulty, fault, &faulting, &options) == 0);
-    EXPECT(sennit_fiber_join(faulty, SENNIT_NEVER) == 0);
-    EXPECT(faulting.count == 2);
-  }
-  EXPECT(sennit_exception_server_close(faulting.server) == 0);
-  EXPECT(sennit_fiber_join(server, SENNIT_NEVER) == 0);
-  sennit_exception_server_destroy(faulting.server);
-  munmap((void*)faulting.page, 4096);
-}
-
 /* A page that is written when it is there. */
 static int open_without_stack(void* argument, struct sennit_fault* fault) {
   struct faulting* faulting = argument;
@@ -422,11 +400,15 @@ static void write_again(void* state) {
   struct faulting* faulting = *(struct faulting**)state;
   ++faulting->begun;
   *faulting->page = 7;
+  EXPECT(faulting->begun == 2);
 }
 static void begin_to_write(void* argument) {
+  EXPECT(sennit_exception_server_guard_runtime(((struct faulting*)argument)->server) == 0);
   EXPECT(sennit_become_restartable(write_again, &argument, sizeof argument) == 0);
 }
-static void restart(bool shared) {
+/* A fiber that runs `faults` has so many faults, which a fiber that runs `serves` answers. */
+static void serve_faults(bool shared, sennit_function serves, sennit_function faults, int count) {
+  const struct sennit_fiber_options options = {.name = "faulty"};
   struct faulting faulting = {NULL, NULL, 0, 0, 0};
   struct sennit_fiber* server = NULL;
   struct sennit_fiber* faulty = NULL;
@@ -434,12 +416,12 @@ static void restart(bool shared) {
   EXPECT(faulting.page != MAP_FAILED);
   EXPECT((shared ? sennit_exception_server_create_shared(&faulting.server)
                  : sennit_exception_server_create(&faulting.server)) == 0);
-  EXPECT(sennit_exception_server_guard_runtime(faulting.server) == 0);
-  EXPECT(sennit_fiber_spawn(&server, become_serving_without_stacks, &faulting, NULL) == 0);
+  EXPECT(sennit_fiber_spawn(&server, serves, &faulting, NULL) == 0);
+  EXPECT(sennit_self_yield() == 0);
   if (sennit_serves_faults()) {
-    EXPECT(sennit_fiber_spawn(&faulty, begin_to_write, &faulting, NULL) == 0);
+    EXPECT(sennit_fiber_spawn(&faulty, faults, &faulting, &options) == 0);
     EXPECT(sennit_fiber_join(faulty, SENNIT_NEVER) == 0);
-    EXPECT(faulting.count == 1 && faulting.begun == 2 && *faulting.page == 7);
+    EXPECT(faulting.count == count);
   }
   EXPECT(sennit_exception_server_guard_runtime(NULL) == 0);
   EXPECT(sennit_exception_server_close(faulting.server) == 0);
@@ -451,9 +433,9 @@ static void restart(bool shared) {
 static void use_exception_servers(void* argument) {
   struct sennit_exception_server* other = NULL;
   const bool shared = *(bool*)argument;
-  serve_faults(shared, serve);
-  serve_faults(shared, become_serving);
-  restart(shared);
+  serve_faults(shared, serve, fault, 2);
+  serve_faults(shared, become_serving, fault, 2);
+  serve_faults(shared, become_serving_without_stacks, begin_to_write, 1);
   EXPECT((shared ? sennit_exception_server_create(&other) : sennit_exception_server_create_shared(&other)) ==
          0);
   EXPECT(sennit_exception_server_serve(other, open_or_kill, NULL) == -EINVAL);

@@ -156,7 +156,7 @@ KIND_TEST(Restartable, AStopOfItsScopeEndsTheWait) {
   });
 }
 
-// A fiber that nobody joins: it ends with the test's runtime, after the test.
+// A fiber that is not joined: it ends with the test's runtime, after the test.
 touched_once touched_at_the_end;
 template <class Kind>
 void touch_detached(const std::shared_ptr<typename Kind::exception_server>& server) {
