@@ -113,6 +113,13 @@ WORKLOADS = {
             },
         ),
         Workload(
+            "select",
+            "one select: that need not wait, of two cases with one ready, or of three synchronous ones",
+            parameters=("work",),
+            fixed=("work",),
+            workers=(1, 2),
+        ),
+        Workload(
             "rpc",
             "one call of a server that answers at once, and its reply, of n clients",
             parameters=("clients",),
