@@ -75,6 +75,8 @@ def _operations():
         yield Operation("queue", kind, "none", 5_000)
         yield Operation("channel", kind, "capacity=0,bytes=8", 5_000)
         yield Operation("channel", kind, "capacity=64,bytes=8", 5_000)
+        for work in ("otherwise", "ready", "synchronous"):
+            yield Operation("select", kind, f"work={work}", 5_000)
         for receiver in ("actor", "actor-stackless"):
             yield Operation("channel", f"{kind}-{receiver}", "capacity=64,bytes=8", 5_000)
     for variant in ("stack", "continuation", "lrpc"):

@@ -38,17 +38,20 @@ struct source_access {
 // direction only while it waits. So the function of any case may read, write, close or release the stream.
 class readiness_case : public select_case {
 public:
-  static constexpr family among = family::any;
   readiness_case(io_source* source, bool reads) noexcept;
   readiness_case(readiness_case&& other) noexcept
       : readiness_case(other.use_ ? other.source_ : nullptr, other.reads_) {}
-  void look() override;
-  bool attempt(later_wake&) override { return ready_ || failed_; }
-  bool watch() override;
-  void leave() noexcept override;
-  void served() noexcept override;
-  bool complete() override { return false; }  // an event came: it is looked what for
-  void release_source() noexcept { use_.reset(); }
+  const void* object() const noexcept { return source_ != nullptr ? &side() : nullptr; }
+  void look();
+  bool attempt(later_wake&) noexcept { return ready_ || failed_; }
+  bool watch(select_node& me);
+  void leave(select_node& me) noexcept;
+  void served(select_node& me) noexcept;
+  bool complete(const select_node&) noexcept { return false; }  // an event came: it is looked what for
+  void release_source() noexcept {
+    use_.reset();
+    failed_ = false;
+  }
 
 protected:
   ~readiness_case() = default;
@@ -58,14 +61,12 @@ private:
   io_side& side() const noexcept { return reads_ ? source_->reading : source_->writing; }
   std::uint32_t direction() const noexcept { return reads_ ? io_use::reading : io_use::writing; }
   void end_watch() noexcept;
-  bool waits_beside() const noexcept;
 
   io_source* const source_;
   const bool reads_;
   bool shared_ = false;
   bool ready_ = false;
   bool failed_ = false;  // to be watched: the operation will say why
-  bool entered_ = false;
   std::uintptr_t events_seen_ = 0;
   std::optional<io_use> use_;
 };

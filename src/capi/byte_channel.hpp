@@ -148,16 +148,24 @@ public:
     if constexpr (is_shared)
       return detail::any_lock(waits_.mutual_exclusion());
     else
-      return {};
+      return detail::any_lock{};
+  }
+  // As those of basic_channel.
+  bool may_be_done(bool sends) const noexcept {
+    if (detail::can_only_lock)
+      return true;
+    const std::size_t count = detail::look_ahead(count_);
+    return (sends ? count != capacity_ : count != 0) || detail::looks_waited(sends ? receivers_ : senders_) ||
+           detail::look_ahead(closed_);
   }
   // Under the lock: returns whether it was done, with its result.
   bool attempt(bool sends, void* element, int& result, detail::later_wake& later) {
-    const auto keep = [&later](fiber* who) { later = {[](fiber* f) { Policy::make_ready(f); }, who}; };
-    const bool could = sends ? !closed_ && offer(element, keep) : take(element, keep);
+    const auto wake = detail::wake_later<Policy>(later);
+    const bool could = sends ? !closed_ && offer(element, wake) : take(element, wake);
     result = could ? 0 : -EPIPE;
     return could || closed_;
   }
-  void enter(bool sends, detail::multi_wait_node& me, void* element) noexcept {
+  void enter(bool sends, detail::select_node& me, void* element) noexcept {
     me.word = reinterpret_cast<std::uintptr_t>(element);
     detail::list_push_back(sends ? senders_ : receivers_, me);
   }

@@ -21,38 +21,6 @@ constexpr std::size_t most_cases = 64;
 constexpr std::size_t most_kept_cases = 8;  // without a stack
 
 template <class Channel>
-class c_case final : public detail::select_case {
-public:
-  c_case(Channel& channel, bool sends, void* element) noexcept
-      : select_case(&channel), channel_(channel), element_(element), sends_(sends) {}
-  detail::any_lock lock() const noexcept override { return channel_.any(); }
-  bool attempt(detail::later_wake& later) override {
-    return channel_.attempt(sends_, element_, result, later);
-  }
-  void enter() noexcept override { channel_.enter(sends_, *this, element_); }
-  void leave() noexcept override { detail::leave_list(*this); }
-  bool complete() override {
-    result = word == Channel::done ? 0 : -EPIPE;
-    return true;
-  }
-  int result = 0;
-
-private:
-  Channel& channel_;
-  void* element_;
-  bool sends_;
-};
-
-class c_timeout final : public detail::select_case {
-public:
-  explicit c_timeout(detail::time_point at) noexcept : at_(at) {}
-  detail::time_point deadline() const noexcept override { return at_; }
-
-private:
-  detail::time_point at_;
-};
-
-template <class Channel>
 constexpr auto family_of =
     Channel::is_shared ? detail::select_case::family::shared : detail::select_case::family::local;
 
@@ -63,6 +31,78 @@ Channel& channel_of(const sennit_case& of) noexcept {
   else
     return of.channel->channel.local();
 }
+
+template <class Channel>
+class c_case final : public detail::select_case {
+public:
+  static constexpr family among = family_of<Channel>;
+  explicit c_case(sennit_case& of) noexcept : of_(of), channel_(channel_of<Channel>(of)) {}
+  const void* object() const noexcept { return &channel_; }
+  detail::any_lock lock() const noexcept { return channel_.any(); }
+  bool looks_ready() const noexcept { return channel_.may_be_done(of_.sends); }
+  bool attempt(detail::later_wake& later) {
+    int result = 0;
+    const bool done = channel_.attempt(of_.sends, of_.element, result, later);
+    if (done)
+      of_.result = result;
+    return done;
+  }
+  void enter(detail::select_node& me) noexcept { channel_.enter(of_.sends, me, of_.element); }
+  void leave(detail::select_node& me) noexcept { detail::leave_list(me); }
+  bool complete(const detail::select_node& me) noexcept {
+    of_.result = me.word == Channel::done ? 0 : -EPIPE;
+    return true;
+  }
+
+private:
+  sennit_case& of_;
+  Channel& channel_;
+};
+
+// What a select needs for so many cases: memory of its caller.
+struct c_places {
+  detail::any_lock* locks;
+  void* nodes;
+};
+
+// The set of the cases (select_one.hpp). At the deadline none of them is done, and size() takes its place.
+template <class Channel>
+class c_cases {
+public:
+  static constexpr auto among = family_of<Channel>;
+  static constexpr bool watches = false;
+
+  c_cases(std::span<sennit_case> cases, int64_t deadline, c_places places) noexcept
+      : cases_(cases), deadline_(time_of(deadline)), places_(places) {}
+  std::size_t size() const noexcept { return cases_.size(); }
+  template <class Visit>
+  auto visit(std::size_t number, Visit visit) {
+    c_case<Channel> one(cases_[number]);
+    return visit(one);
+  }
+  template <class Visit>
+  void each(Visit visit) {
+    for (std::size_t i = 0; i != size(); ++i) {
+      c_case<Channel> one(cases_[i]);
+      visit(one, i);
+    }
+  }
+  detail::time_point deadline() const noexcept { return deadline_; }
+  std::size_t due() const noexcept { return size(); }
+  detail::any_lock* lock_places() const noexcept { return places_.locks; }
+  using nodes = std::span<detail::select_node>;
+  nodes make_nodes() noexcept {
+    auto* const first = static_cast<detail::select_node*>(places_.nodes);
+    for (std::size_t i = 0; i != size(); ++i)
+      ::new (static_cast<void*>(first + i)) detail::select_node;
+    return {first, size()};
+  }
+
+private:
+  std::span<sennit_case> cases_;
+  detail::time_point deadline_;
+  c_places places_;
+};
 
 // Whether the cases may be waited for, and are of one kind.
 bool are_valid(const sennit_case* cases, std::size_t count, std::size_t most) noexcept {
@@ -77,20 +117,12 @@ bool are_valid(const sennit_case* cases, std::size_t count, std::size_t most) no
 
 template <class Channel>
 int select_among(std::span<sennit_case> cases, int64_t deadline) {
-  auto* const made = static_cast<c_case<Channel>*>(__builtin_alloca(sizeof(c_case<Channel>) * cases.size()));
-  std::array<detail::select_case*, most_cases + 1> all;
-  for (std::size_t i = 0; i != cases.size(); ++i)
-    all[i] = ::new (static_cast<void*>(made + i))
-        c_case<Channel>(channel_of<Channel>(cases[i]), cases[i].sends, cases[i].element);
-  c_timeout at(time_of(deadline));
-  all[cases.size()] = &at;
-  const bool waits = deadline > 0;
-  const std::size_t count = cases.size() + (waits && deadline != SENNIT_NEVER ? 1 : 0);
-  const std::size_t chosen = detail::select_one(std::span(all.data(), count), family_of<Channel>, !waits);
-  if (chosen >= cases.size())
-    return -ETIMEDOUT;
-  cases[chosen].result = made[chosen].result;
-  return static_cast<int>(chosen);
+  const c_places places{
+      static_cast<detail::any_lock*>(__builtin_alloca(sizeof(detail::any_lock) * cases.size())),
+      __builtin_alloca(sizeof(detail::select_node) * cases.size())};
+  c_cases<Channel> all(cases, deadline, places);
+  const std::size_t chosen = detail::select_one(all, deadline > 0);
+  return chosen < cases.size() ? static_cast<int>(chosen) : -ETIMEDOUT;
 }
 
 }  // namespace
@@ -107,55 +139,55 @@ int sennit_select(sennit_case* cases, size_t count, int64_t deadline) {
 
 namespace {
 
-// What is kept of a select without a stack: the state, and an element for each case. The cases themselves are
-// made where it waits, and again where it ends.
-struct kept_case {
-  sennit_case what;
-  std::size_t element_at;
-};
-
+// A select without a stack keeps the state, and an element for each case. The cases themselves refer to the
+// elements in place: they are completed anew where it waits, and where it ends.
 template <class Channel, std::size_t Room>
 class c_select_wait : public detail::select_wait_base {
 public:
   c_select_wait(std::span<const sennit_case> cases, const void* state, std::size_t size,
                 int64_t deadline) noexcept
-      : select_wait_base(family_of<Channel>), count_(cases.size()), deadline_(deadline) {
+      : count_(cases.size()), deadline_(deadline) {
     std::memcpy(bytes_, state, size);
-    std::size_t at = (size + 15) & ~std::size_t{15};
+    std::size_t at = rounded(size);
     for (std::size_t i = 0; i != count_; ++i) {
       const std::size_t element_size = channel_of<Channel>(cases[i]).element_size();
-      kept_[i] = {cases[i], at};
+      cases_[i] = cases[i];
+      element_at_[i] = at;
       if (cases[i].sends)
         std::memcpy(bytes_ + at, cases[i].element, element_size);
-      at += (element_size + 15) & ~std::size_t{15};
+      at += rounded(element_size);
     }
   }
   c_select_wait(c_select_wait&& other) noexcept
       : select_wait_base(std::move(other)), count_(other.count_), deadline_(other.deadline_) {
-    std::memcpy(kept_, other.kept_, sizeof kept_);
+    std::memcpy(cases_, other.cases_, sizeof cases_);
+    std::memcpy(element_at_, other.element_at_, sizeof element_at_);
     std::memcpy(bytes_, other.bytes_, sizeof bytes_);
-    if (other.are_made_)
-      for (std::size_t i = 0; i != count_; ++i)
-        kept_[i].what.result = other.made(i).result;
   }
   ~c_select_wait() {
-    if (are_made_)
-      forget(all());
+    c_cases<Channel> cases = all();
+    forget(cases, nodes_);
   }
 
   static std::size_t room_for(std::span<const sennit_case> cases, std::size_t size) noexcept {
-    std::size_t room = (size + 15) & ~std::size_t{15};
+    std::size_t room = rounded(size);
     for (const sennit_case& each : cases)
-      room += (channel_of<Channel>(each).element_size() + 15) & ~std::size_t{15};
+      room += rounded(channel_of<Channel>(each).element_size());
     return room;
   }
 
   bool file(detail::fiber& f, detail::token_watch* stop = nullptr) noexcept {
-    return select_wait_base::file(f, all(), stop);
+    c_cases<Channel> cases = all();
+    nodes_ = cases.make_nodes();
+    return select_wait_base::file(f, cases, nodes_, stop);
   }
-  bool withdraw(detail::fiber&) noexcept { return select_wait_base::withdraw(all()); }
+  bool withdraw(detail::fiber&) noexcept {
+    c_cases<Channel> cases = all();
+    return select_wait_base::withdraw(cases, nodes_);
+  }
   void leave(detail::fiber&, std::uintptr_t&, detail::fiber_status& why) noexcept {
-    select_wait_base::leave(all(), why);
+    c_cases<Channel> cases = all();
+    select_wait_base::leave(cases, nodes_, why);
   }
 
   struct ended {
@@ -164,45 +196,37 @@ public:
     sennit_case chosen;
   };
   ended end(detail::fiber&, std::uintptr_t, detail::fiber_status why) {
-    if (why != detail::fiber_status::stopped)
-      choose(all());
+    if (why != detail::fiber_status::stopped) {
+      c_cases<Channel> cases = all();
+      choose(cases);
+    }
     ended result;
     std::memcpy(result.bytes, bytes_, sizeof bytes_);
     const std::size_t number = chosen();
     result.number = number < count_ ? static_cast<int>(number) : -ETIMEDOUT;
     if (number < count_) {
-      result.chosen = kept_[number].what;
-      result.chosen.result = made(number).result;
+      result.chosen = cases_[number];
       // An offset, because the result may move.
-      result.chosen.element = reinterpret_cast<void*>(kept_[number].element_at);
+      result.chosen.element = reinterpret_cast<void*>(element_at_[number]);
     }
     return result;
   }
 
 private:
-  using one = c_case<Channel>;
-  one& made(std::size_t i) noexcept { return *std::launder(reinterpret_cast<one*>(places_) + i); }
-  std::span<detail::select_case*> all() noexcept {
-    if (!are_made_) {
-      are_made_ = true;
-      for (std::size_t i = 0; i != count_; ++i) {
-        one* const each = ::new (static_cast<void*>(reinterpret_cast<one*>(places_) + i))
-            one(channel_of<Channel>(kept_[i].what), kept_[i].what.sends, bytes_ + kept_[i].element_at);
-        each->result = kept_[i].what.result;
-        all_[i] = each;
-      }
-      all_[count_] = ::new (static_cast<void*>(at_)) c_timeout(time_of(deadline_));
-    }
-    return std::span(all_, count_ + (deadline_ != SENNIT_NEVER ? 1 : 0));
+  static std::size_t rounded(std::size_t size) noexcept { return (size + 15) & ~std::size_t{15}; }
+  c_cases<Channel> all() noexcept {
+    for (std::size_t i = 0; i != count_; ++i)
+      cases_[i].element = bytes_ + element_at_[i];
+    return c_cases<Channel>(std::span(cases_, count_), deadline_, {locks_, node_places_});
   }
 
   std::size_t count_;
   int64_t deadline_;
-  bool are_made_ = false;
-  kept_case kept_[most_kept_cases];
-  detail::select_case* all_[most_kept_cases + 1];
-  alignas(one) std::byte places_[most_kept_cases * sizeof(one)];
-  alignas(c_timeout) std::byte at_[sizeof(c_timeout)];
+  sennit_case cases_[most_kept_cases];
+  std::size_t element_at_[most_kept_cases];
+  detail::any_lock locks_[most_kept_cases];
+  std::span<detail::select_node> nodes_;
+  alignas(detail::select_node) std::byte node_places_[most_kept_cases * sizeof(detail::select_node)];
   alignas(16) std::byte bytes_[Room];
 };
 

@@ -7,12 +7,7 @@
 
 namespace sennit::inline v0_1::detail {
 
-readiness_case::readiness_case(io_source* source, bool reads) noexcept
-    : select_case(source == nullptr ? nullptr
-                  : reads           ? &source->reading
-                                    : &source->writing),
-      source_(source),
-      reads_(reads) {
+readiness_case::readiness_case(io_source* source, bool reads) noexcept : source_(source), reads_(reads) {
   if (source != nullptr)
     use_.emplace(*source, io_use::other, io_is_shared());
 }
@@ -31,40 +26,45 @@ void readiness_case::look() {
   errno = kept;
 }
 
-bool readiness_case::watch() {
+namespace {
+
+// Whether another case of the select waits for the same side. After an event all cases look again.
+bool waits_beside(const select_node& me) noexcept {
+  for (const multi_wait_node* each = me.beside; each != nullptr && each != &me; each = each->beside)
+    if (const auto& other = static_cast<const select_node&>(*each);
+        other.object == me.object && other.watches)
+      return true;
+  return false;
+}
+
+}  // namespace
+
+bool readiness_case::watch(select_node& me) {
   driver& driver = *this_worker()->driver;
   shared_ = io_is_shared();
   if (source_->uses.begin(direction(), shared_) != 0) {
-    failed_ = !waits_beside();
+    failed_ = !waits_beside(me);
     return !failed_;
   }
   if (source_->driver.load(std::memory_order_relaxed) != driver.id())
     failed_ = driver.watch(*source_) != 0;
   side().last_seen_event = events_seen_;
-  entered_ = !failed_ && source_enter(side(), *this);
-  if (!entered_)
+  me.watches = !failed_ && source_enter(side(), me);
+  if (!me.watches)
     end_watch();
-  return entered_;
+  return me.watches;
 }
 
-// Whether another case of the select waits for the same side. After an event all cases look again.
-bool readiness_case::waits_beside() const noexcept {
-  for (const multi_wait_node* each = beside; each != nullptr && each != this; each = each->beside)
-    if (static_cast<const readiness_case*>(each)->entered_)
-      return true;
-  return false;
-}
-
-void readiness_case::leave() noexcept {
-  if (!entered_)
+void readiness_case::leave(select_node& me) noexcept {
+  if (!me.watches)
     return;
-  if (!source_leave(side(), *this))
-    wait_for_release(*this);
-  served();
+  if (!source_leave(side(), me))
+    wait_for_release(me);
+  served(me);
 }
 
-void readiness_case::served() noexcept {
-  entered_ = false;
+void readiness_case::served(select_node& me) noexcept {
+  me.watches = false;
   end_watch();
 }
 

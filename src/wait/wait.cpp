@@ -63,13 +63,18 @@ bool take_multi_wait(multi_wait_node& w, fiber*& who, taken_waiters& among) noex
   who = nullptr;
   multi_wait& of = *w.of;
   fiber* const waits = of.who_;
-  if (of.local_ && !waits->is_parked())
-    return false;  // its deadline or its runtime's end came first
-  const claim_result result = of.claim_.serve(taken_at(w.number), among.last);
-  if (result == claim_result::lost)
-    return false;
-  if (result == claim_result::won)
+  if (of.local_) {
+    // If it is not parked, its deadline or its runtime's end came first.
+    if (!waits->is_parked() || !of.claim_.serve_alone(taken_at(w.number)))
+      return false;
     who = waits;
+  } else {
+    const claim_result result = of.claim_.serve(taken_at(w.number), among.last);
+    if (result == claim_result::lost)
+      return false;
+    if (result == claim_result::won)
+      who = waits;
+  }
   for (multi_wait_node* each = w.beside; each != nullptr && each != &w; each = each->beside)
     leave_list(*each);
   return true;
@@ -131,16 +136,16 @@ bool multi_wait::file(token_watch* stop) noexcept {
     timer_.arm(*who_, claim_, deadline_);
   if (stop != nullptr)
     stop->arm(*who_, &claim_);
-  return claim_.park();
+  return local_ ? claim_.is_open() : claim_.park();
 }
 
-// Everything is on one thread: the fiber is parked, or its wait has ended.
+// Everything is on one thread: the fiber is parked, or its wait has ended. So its claim is never parked.
 void multi_wait::wait_as_local_fiber() {
   struct ending {
     wait_claim& claim;
-    ~ending() { claim.take(claim_state::timed_out); }
+    ~ending() { claim.take_alone(claim_state::timed_out); }
   } const however{claim_};
-  if (claim_.park())
+  if (claim_.is_open())
     park_until(running_worker(), fiber_status::parked, {site_.reason, site_.object}, deadline_);
 }
 

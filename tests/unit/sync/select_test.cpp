@@ -154,6 +154,70 @@ KIND_TEST(Select, PrefersNoneForGood) {
   });
 }
 
+// The first case to try changes with each select of a thread, whatever selects there are in between.
+KIND_TEST(Select, PrefersNoneForGoodBesideOtherSelects) {
+  this->run([] {
+    constexpr int rounds = 300;
+    typename Kind::template channel<int> a(rounds), b(rounds), c(rounds), d(rounds);
+    for (int i = 0; i < rounds; ++i)
+      for (auto* each : {&a, &b, &c, &d})
+        each->send(i);
+    int first = 0;
+    int third = 0;
+    const auto ignore = [](std::optional<int>) {};
+    for (int i = 0; i < rounds; ++i) {
+      first += select(on_receive(a, ignore), on_receive(b, ignore)) == 0 ? 1 : 0;
+      third += select(on_receive(c, ignore), on_receive(d, ignore)) == 0 ? 1 : 0;
+    }
+    for (const int count : {first, third}) {
+      EXPECT_GE(count, rounds / 3);
+      EXPECT_LE(count, rounds - rounds / 3);
+    }
+  });
+}
+
+KIND_TEST(Select, HasOneChannelInSeveralCases) {
+  this->run([] {
+    typename Kind::template channel<int> numbers;
+    int sum = 0;
+    const auto add = [&](std::optional<int> n) { sum += *n; };
+    const auto received = [](bool) { ADD_FAILURE(); };
+    auto peer = Kind::spawn([&] {
+      for (int i = 1; i <= 10; ++i)
+        numbers.send(i);
+    });
+    for (int i = 1; i <= 10; ++i)
+      select(on_receive(numbers, add), on_receive(numbers, add), on_receive(numbers, add));
+    peer.join();
+    EXPECT_EQ(sum, 55);
+    EXPECT_EQ(select(on_receive(numbers, add), on_send(numbers, 1, received), on_receive(numbers, add),
+                     otherwise([] {})),
+              3u);
+    EXPECT_FALSE(numbers.try_receive());
+  });
+}
+
+// A wait that has ended by time is in no list any more, in whichever of its channels something happens first.
+KIND_TEST(Select, IsServedByAnyOfItsCasesInTurn) {
+  this->run([] {
+    typename Kind::template channel<int> a, b, c;
+    int sum = 0;
+    const auto add = [&](std::optional<int> n) { sum += *n; };
+    for (auto* to : {&a, &b, &c, &c, &b, &a}) {
+      EXPECT_EQ(select(on_receive(a, add), on_receive(b, add), on_receive(c, add), on_timeout(100us, [] {})),
+                3u);
+      auto sender = Kind::spawn([&] { to->send(1); });
+      EXPECT_LT(select(on_receive(a, add), on_receive(b, add), on_receive(c, add)), 3u);
+      sender.join();
+      for (auto* each : {&a, &b, &c}) {
+        int lost = 1;
+        EXPECT_FALSE(each->try_send(lost));
+      }
+    }
+    EXPECT_EQ(sum, 6);
+  });
+}
+
 KIND_TEST(Select, LeavesNothingBehind) {
   this->run([] {
     typename Kind::template channel<std::string> words;
@@ -270,6 +334,35 @@ TEST(SelectOnManyWorkers, LosesAndDoublesNothing) {
     runtime rt({.workers = workers});
     rt.run([] { many_to_many<parallel_kind>(8, 8, 500); });
   }
+}
+
+// At every moment there is a value in one of two channels: a look at both finds it.
+TEST(SelectOnManyWorkers, LooksAtAllCasesAtOneMoment) {
+  runtime rt({.workers = 2});
+  channel<int> left(2), right(2);
+  left.send(1);
+  std::atomic<bool> over = false;
+  rt.run([&] {
+    fiber mover = spawn([&] {
+      for (int i = 0; i < 20000; ++i) {
+        channel<int>& from = i % 2 == 0 ? left : right;
+        channel<int>& to = i % 2 == 0 ? right : left;
+        to.send(1);
+        while (!from.try_receive())
+          this_fiber::yield();
+      }
+      over = true;
+    });
+    // It puts back what it takes, at once, so that the mover's value is the one that was there.
+    while (!over) {
+      const auto back_to_left = [&](std::optional<int>) { left.send(1); };
+      const auto back_to_right = [&](std::optional<int>) { right.send(1); };
+      EXPECT_NE(select(on_receive(left, back_to_left), on_receive(right, back_to_right), otherwise([] {})),
+                2u);
+      this_fiber::yield();
+    }
+    mover.join();
+  });
 }
 
 TEST(SelectOnManyWorkers, WithOsThreads) {

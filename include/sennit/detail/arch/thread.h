@@ -43,6 +43,7 @@ struct sennit_thread_block {
   void (*report_held_locks)(const char* does, const char* reason);
   uintptr_t bias_number; /* the worker's (sync's; biased_waiters.hpp), or 0 */
   void* taken_waiters;   /* that the thread has taken and not released yet (wait's; wait.hpp) */
+  uint32_t select_turn;  /* decides which case a select tries first (sync's; select_case.hpp) */
 };
 
 /* Has a function called on every thread before its first switch, other than a raw one. One function, set

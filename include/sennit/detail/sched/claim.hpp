@@ -51,6 +51,14 @@ public:
   // Ends the wait of a waiter that cannot continue by itself. Returns false if another event makes it ready.
   bool withdraw() noexcept { return take(claim_state::timed_out) == claim_result::won; }
 
+  // For a claim that only one thread uses, and that is not parked. Returns false if the wait has ended.
+  bool take_alone(claim_state as) noexcept {
+    if (!is_open())
+      return false;
+    state_.store(as, std::memory_order_relaxed);
+    return true;
+  }
+
   // For a claim that no other thread knows yet: begins a wait that cannot continue by itself.
   void begin_parked() noexcept { state_.store(claim_state::parked, std::memory_order_relaxed); }
   // Called when the waiter has left its stack. Returns false if the wait has ended; state() says how.

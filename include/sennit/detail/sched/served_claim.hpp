@@ -31,6 +31,11 @@ public:
       taken_before_ = std::exchange(taken, this);
     return result;
   }
+  // As take_alone(): nothing is locked, and the waiter does not run at the same time.
+  bool serve_alone(claim_state as) noexcept {
+    released_.store(true, std::memory_order_relaxed);
+    return this->take_alone(as);
+  }
   // Releases all claims in the list, once the lock was released. `wake(word)` wakes a thread by the address
   // of the word, which may be gone.
   template <class Wake>

@@ -185,6 +185,17 @@ private:
   static constexpr std::uintptr_t taken = 1;  // the sender's value was taken
   static constexpr std::uintptr_t again = 2;  // moving the value threw: wait again
 
+  // Without the lock: returns false if there was a moment since the call at which a receive, or a send, would
+  // have waited: the look at the buffer, or at the list if there is no buffer. (No sender waits while a
+  // buffer is empty, except one whose value is about to be moved there, and no receiver while it is full.) A
+  // channel that is not closed then was not closed before.
+  SENNIT_INLINE bool may_receive() const noexcept {
+    return can_only_lock || ring_.looks_filled() || looks_waited(senders_) || look_ahead(closed_);
+  }
+  SENNIT_INLINE bool may_send() const noexcept {
+    return can_only_lock || !ring_.looks_full() || looks_waited(receivers_) || look_ahead(closed_);
+  }
+
   // The steps after a peer was taken off a list. The lock is released before the peer is woken, because a
   // woken peer may destroy the channel.
   struct hand_over {

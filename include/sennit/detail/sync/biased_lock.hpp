@@ -41,11 +41,11 @@ private:
 
 using biased_lock = basic_biased_lock<>;
 
-// One of both, for select.
+// One of both, for select; or, as any_lock{}, none.
 class any_lock {
 public:
-  any_lock() noexcept = default;  // none
-  explicit any_lock(spin_lock& is) noexcept : at_(&is) {}
+  any_lock() noexcept = default;
+  explicit any_lock(spin_lock& is) noexcept : at_(&is), biased_(false) {}
   explicit any_lock(biased_lock& is) noexcept : at_(&is), biased_(true) {}
 
   void lock() const noexcept SENNIT_NOT_ANALYZED {
@@ -63,8 +63,8 @@ public:
   const void* at() const noexcept { return at_; }
 
 private:
-  void* at_ = nullptr;
-  bool biased_ = false;
+  void* at_;
+  bool biased_;
 };
 
 }  // namespace sennit::inline v0_1::detail

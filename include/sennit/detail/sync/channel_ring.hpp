@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/arch/look.hpp"
 #include "sennit/detail/sched/faults_are_fatal.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -25,6 +26,9 @@ public:
 
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t size() const noexcept { return size_; }
+  // Without the channel's lock.
+  bool looks_filled() const noexcept { return look_ahead(size_) != 0; }
+  bool looks_full() const noexcept { return look_ahead(size_) == capacity_; }
 
   // There is room.
   SENNIT_INLINE void push(T& value) {

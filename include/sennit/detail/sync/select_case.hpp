@@ -1,71 +1,187 @@
-// The cases of a select, and how one of them is chosen.
+// The cases of a select, and sets of them. How one is chosen: select_one.hpp.
 //
-// Two selects may be each other's peers. So a case is not simply tried again after a change: it waits in its
-// object's list like any waiter, and one claim decides which case was taken. No two cases may be taken. So
-// the locks of all objects are held, in address order, while the cases are tried and then entered. Once they
-// are entered, only other fibers and threads take them.
-//
-// An object without such a lock (a file descriptor) cannot hand anything over. The select looks at it before
-// and after, and tries all cases again if that object takes the claim.
+// A case is a class that is derived from select_case. It hides those members that do something for it, so
+// that all calls of a select are bound when it is compiled. (A select_list calls them by a virtual function.)
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
+#include <utility>
 
+#include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/arch/thread.h"
 #include "sennit/detail/sync/biased_lock.hpp"
+#include "sennit/detail/sync/lock_set.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
 namespace sennit::inline v0_1::detail {
 
+using lock_set = basic_lock_set<any_lock>;
+
 // A peer whose wait an attempt has ended. It is woken after the locks are released.
-struct later_wake {
-  void (*wake)(fiber* who) = nullptr;
-  fiber* who = nullptr;
+class later_wake {
+public:
+  SENNIT_INLINE void keep(fiber* who) noexcept {
+    who_ = who;
+    any_ = true;
+  }
+  SENNIT_INLINE void now() noexcept {
+    if (any_)
+      make_ready(who_);
+  }
+
+private:
+  fiber* who_ = nullptr;
+  bool any_ = false;
 };
 
-// The case is the waiter of its object. A waker that takes it takes the select's other cases out of the same
-// object, too: the object may be gone once the select has been served.
-class select_case : public multi_wait_node {
+// What an attempt does with such a peer. In a local runtime there is no lock to be released before.
+template <class Policy>
+SENNIT_INLINE auto wake_later([[maybe_unused]] later_wake& later) noexcept {
+  if constexpr (Policy::is_shared)
+    return [&later](fiber* who) { later.keep(who); };
+  else
+    return [](fiber* who) { Policy::make_ready(who); };
+}
+
+// What waits for a case in its object, as any waiter does. A waker that takes it takes the select's other
+// nodes out of the same object, too: the object may be gone once the select has been served.
+struct select_node : multi_wait_node {
+  const void* object = nullptr;  // in which the case waits; null: in none
+  bool watches = false;          // is in the word of a side of a file descriptor (select_io.hpp)
+};
+
+// The members that a case may hide, as they are for a case that waits for nothing.
+class select_case {
 public:
   // Where the peers may be.
   enum class family : std::uint8_t { any, shared, local };
+  static constexpr family among = family::any;
 
-  using list = std::span<select_case* const>;
   static constexpr std::size_t none = ~std::size_t{0};  // no case's number
 
-  // `waits_in`: the object in whose lists the case waits; null: in none.
-  explicit select_case(const void* waits_in = nullptr) noexcept : object(waits_in) {}
+  select_case() noexcept = default;
   select_case(const select_case&) = delete;
   select_case& operator=(const select_case&) = delete;
 
-  virtual time_point deadline() const noexcept { return never; }
-  // Without locks, before every round. May throw.
-  virtual void look() {}
-  virtual any_lock lock() const noexcept { return {}; }
+  // The object in whose lists or words the case waits.
+  const void* object() const noexcept { return nullptr; }
+  time_point deadline() const noexcept { return never; }
+  any_lock lock() const noexcept { return any_lock{}; }
+  // If it has a lock; without it: returns false if there was a moment since the call at which the case could
+  // not be done.
+  bool looks_ready() const noexcept { return true; }
   // Under the lock. Returns true if the case could be done, and is. Throws what moving a value throws; then
   // nothing has happened, and a peer that was taken is woken to wait again.
-  virtual bool attempt(later_wake&) { return false; }
-  // Under the lock.
-  virtual void enter() noexcept {}
-  virtual void leave() noexcept {}
-  // In place of leave(), of the case that was taken: its object may be gone.
-  virtual void served() noexcept {}
-  // Without locks, after all others have entered. False: look again.
-  virtual bool watch() { return true; }
+  bool attempt(later_wake&) { return false; }
+  // Under the lock. leave(): if the node was taken out before, nothing happens.
+  void enter(select_node&) noexcept {}
+  void leave(select_node&) noexcept {}
   // Taken by a peer. Returns false if the select must look again. Throws what moving a value threw.
-  virtual bool complete() { return true; }
+  bool complete(const select_node&) { return true; }
 
-  const void* const object;
+  // An object without a lock cannot hand anything over. Cases of such objects also have:
+  //   void look();                 before every round, without locks. May throw.
+  //   bool watch(select_node&);    without locks, after all others have entered. False: look again.
+  //   void served(select_node&);   in place of leave(), of the case that was taken
 
 protected:
   ~select_case() = default;
 };
 
+template <class Case>
+concept watching_case = requires(Case& of, select_node& me) {
+  of.look();
+  of.watch(me);
+  of.served(me);
+};
+
+// The case to try first. Another one each time, so that no case is always behind another. The step is the
+// golden ratio: whatever other selects come in between, each case is first equally often.
+SENNIT_INLINE std::size_t first_to_try(std::size_t cases) noexcept {
+  if (cases == 1)
+    return 0;
+  std::uint32_t& turn = sennit_thread_self()->select_turn;
+  turn += 0x9E3779B9;
+  return static_cast<std::size_t>(std::uint64_t{turn} * cases >> 32);
+}
+
+// Makes the nodes of each object a ring.
+void link_same_objects(std::span<select_node> nodes) noexcept;
+
+// The cases of one call, of a set (select_one.hpp) whose size the compiler knows. More arguments may follow
+// them.
+template <std::size_t Count, class... Cases>
+class case_pack {
+  template <std::size_t I>
+  using type_of = std::tuple_element_t<I, std::tuple<Cases...>>;
+
+  template <class Test>
+  static constexpr bool any_of(Test test) noexcept {
+    return [test]<std::size_t... I>(std::index_sequence<I...>) {
+      return (false || ... || test.template operator()<type_of<I>>());
+    }(std::make_index_sequence<Count>());
+  }
+  template <select_case::family is>
+  static constexpr bool has_family = any_of([]<class Case> { return Case::among == is; });
+
+public:
+  using family = select_case::family;
+  static_assert(!has_family<family::local> || !has_family<family::shared>,
+                "a select is over channels of sennit:: or over those of sennit::local::");
+  static constexpr family among = has_family<family::local>    ? family::local
+                                  : has_family<family::shared> ? family::shared
+                                                               : family::any;
+  static constexpr bool watches = any_of([]<class Case> { return watching_case<Case>; });
+
+  SENNIT_INLINE explicit case_pack(Cases&... cases) noexcept : cases_(cases...) {}
+
+  static constexpr std::size_t size() noexcept { return Count; }
+  // Returns visit(case), of the case with this number.
+  template <std::size_t I = 0, class Visit>
+  SENNIT_INLINE auto visit(std::size_t number, Visit visit) {
+    if constexpr (I + 1 == Count)
+      return visit(std::get<I>(cases_));
+    else
+      return number == I ? visit(std::get<I>(cases_)) : this->visit<I + 1>(number, visit);
+  }
+  // Calls visit(case, number) for each case.
+  template <class Visit>
+  SENNIT_INLINE void each(Visit visit) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (visit(std::get<I>(cases_), I), ...);
+    }(std::make_index_sequence<Count>());
+  }
+
+  time_point deadline() noexcept { return earliest().second; }
+  // The case whose deadline has passed.
+  std::size_t due() noexcept { return earliest().first; }
+
+  any_lock* lock_places() noexcept { return locks_.data(); }
+  using nodes = std::array<select_node, Count>;
+  static nodes make_nodes() noexcept { return {}; }
+
+private:
+  std::pair<std::size_t, time_point> earliest() noexcept {
+    std::pair<std::size_t, time_point> first(0, never);
+    each([&first](auto& of, std::size_t number) {
+      if (const time_point its = of.deadline(); its < first.second)
+        first = {number, its};
+    });
+    return first;
+  }
+
+  std::tuple<Cases&...> cases_;
+  std::array<any_lock, among == family::shared ? Count : 0> locks_;  // not initialized
+};
+
 // Calls the function of the chosen case; `chosen` is its number, and none means no case. All cases release
 // what they hold before that, so the function may use them.
 template <class... Cases>
-void finish_chosen(std::size_t chosen, Cases&... cases) {
+SENNIT_INLINE void finish_chosen(std::size_t chosen, Cases&... cases) {
   const auto release = []<class Case>(Case& each) {
     if constexpr (requires { each.release_source(); })
       each.release_source();
@@ -74,9 +190,5 @@ void finish_chosen(std::size_t chosen, Cases&... cases) {
   std::size_t number = 0;
   ((number++ == chosen ? cases.finish() : void()), ...);
 }
-
-// Waits until a case can be done, does it, and returns its number. With `otherwise` it does not wait:
-// cases.size(), if none can be done. Throws as any wait, and what attempts throw.
-std::size_t select_one(select_case::list cases, select_case::family among, bool otherwise);
 
 }  // namespace sennit::inline v0_1::detail

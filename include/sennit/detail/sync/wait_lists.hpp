@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/arch/look.hpp"
 #include "sennit/detail/arch/spin_lock.hpp"
 #include "sennit/detail/wait/wait.hpp"
 
@@ -13,6 +14,18 @@ namespace sennit::inline v0_1::detail {
 struct nothing_to_do {
   void operator()() const noexcept {}
 };
+
+// TSan would report looks that need no lock.
+#if defined(SENNIT_TSAN)
+inline constexpr bool can_only_lock = true;
+#else
+inline constexpr bool can_only_lock = false;
+#endif
+
+// Without the lock.
+SENNIT_INLINE bool looks_waited(const waiter_list& list) noexcept {
+  return look_ahead(list.next) != &list;
+}
 
 template <class Policy, class Lock = typename Policy::lock>
 class wait_lists {

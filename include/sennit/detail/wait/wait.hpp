@@ -31,7 +31,8 @@ void token_watch_arm(token_watch& watch, fiber& who) noexcept;
 struct multi_wait_node : waiter {
   multi_wait* of = nullptr;
   std::uint32_t number = 0;  // of the place within that wait
-  // The next place of that wait in the same object, as a ring, or null.
+  // The next place of that wait in the same object, as a ring, or null. In a local runtime the ring is of all
+  // places of the wait.
   multi_wait_node* beside = nullptr;
   std::atomic<bool> released{false};  // set by a waker that lost the claim, where there is no lock
 };
@@ -93,6 +94,8 @@ public:
   multi_wait& operator=(const multi_wait&) = delete;
 
   multi_wait_node& node() noexcept { return node_; }
+  // Whether it waits on the thread of its wakers.
+  bool is_local() const noexcept { return local_; }
   // Makes `place` one of this wait's.
   void own(multi_wait_node& place, std::uint32_t number = 0) noexcept {
     place.flags.kind = waiter_kind::multi;
@@ -109,11 +112,14 @@ public:
   // null.
   bool file(token_watch* stop) noexcept;
   // Ends a wait begun by file(). Returns false if another event has ended it, and makes the fiber ready.
-  bool withdraw() noexcept { return claim_.withdraw(); }
+  bool withdraw() noexcept { return local_ ? claim_.take_alone(claim_state::timed_out) : claim_.withdraw(); }
   // For a wait that has ended: returns whether a waker ended it, once the waker has released it.
   bool was_served() const noexcept { return claim_.was_served(); }
   // Gives up, before wait() or instead of it. Returns false if the wait has ended.
-  bool cancel() noexcept { return claim_.take(claim_state::timed_out) != claim_result::lost; }
+  bool cancel() noexcept {
+    return local_ ? claim_.take_alone(claim_state::timed_out)
+                  : claim_.take(claim_state::timed_out) != claim_result::lost;
+  }
   std::uintptr_t word() const noexcept { return node_.word; }
   // The place where it was taken, if it was.
   std::uint32_t place() const noexcept { return place_of(claim_.state()); }
