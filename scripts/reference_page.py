@@ -16,7 +16,7 @@ TOPICS = [
      "mutex.hpp recursive_mutex.hpp shared_mutex.hpp condition_variable.hpp condition_variable_any.hpp counting_semaphore.hpp "
      "event.hpp wait_group.hpp latch.hpp barrier.hpp once.hpp wait_list.hpp wait_options.hpp no_deadline.hpp"),
     ("Channels and select", "`select` works with both kinds of channels.",
-     "channel.hpp channel_result.hpp biased.hpp select.hpp select_io.hpp"),
+     "channel.hpp channel_result.hpp biased.hpp select.hpp select_io.hpp select_list.hpp"),
     ("Actors", "[Actors](howto/actors.md) shows how to use them.", "actor.hpp actor_exit.hpp supervisor.hpp supervisor_options.hpp"),
     ("Calls between fibers", "[Ports and upcalls](explanation/ports.md) explains both.", "port.hpp upcall_pool.hpp upcall_options.hpp"),
     ("Input and output", "[I/O](explanation/io.md) lists errors, and shows how operations end.", "tcp_stream.hpp tcp_listener.hpp readiness.hpp signal_set.hpp file.hpp look_up.hpp offload.hpp "

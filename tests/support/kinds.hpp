@@ -44,6 +44,7 @@
 #include "sennit/local/recursive_mutex.hpp"
 #include "sennit/local/runtime.hpp"
 #include "sennit/local/scope.hpp"
+#include "sennit/local/select_list.hpp"
 #include "sennit/local/shared_mutex.hpp"
 #include "sennit/local/wait_group.hpp"
 #include "sennit/local/wait_list.hpp"
@@ -53,6 +54,7 @@
 #include "sennit/recursive_mutex.hpp"
 #include "sennit/runtime.hpp"
 #include "sennit/scope.hpp"
+#include "sennit/select_list.hpp"
 #include "sennit/shared_mutex.hpp"
 #include "sennit/wait_group.hpp"
 #include "sennit/wait_list.hpp"
@@ -111,6 +113,7 @@ struct parallel_kind {
   using once_flag = sennit::once_flag;
   using recursive_mutex = sennit::recursive_mutex;
   using scope = sennit::scope;
+  using select_list = sennit::select_list;
   using spawn_options = sennit::spawn_options;
   using shared_mutex = sennit::shared_mutex;
   using wait_group = sennit::wait_group;
@@ -182,6 +185,7 @@ struct local_kind {
   using once_flag = local::once_flag;
   using recursive_mutex = local::recursive_mutex;
   using scope = local::scope;
+  using select_list = local::select_list;
   using spawn_options = local::spawn_options;
   using shared_mutex = local::shared_mutex;
   using wait_group = local::wait_group;

@@ -66,6 +66,46 @@ KIND_TEST(SelectIo, WaitsForAStreamOrAChannel) {
   });
 }
 
+// The cases of a list are used repeatedly.
+KIND_TEST(SelectIo, WaitsWithAList) {
+  this->run([] {
+    constexpr int count = 30;
+    connection both = make_connection();
+    typename Kind::template channel<int> numbers;
+    int bytes = 0;
+    int received = 0;
+    std::size_t readable = 0;
+    typename Kind::select_list list;
+    list.add(on_receive(numbers, [&](std::optional<int>) { ++received; }));
+    readable = list.add(on_readable(both.server, [&] {
+      char buffer[3];
+      const std::size_t got = both.server.read_some(buffer, io_test::generous());
+      bytes += static_cast<int>(got);
+      if (got == 0)
+        list.remove(readable);
+    }));
+    EXPECT_EQ(list.try_select(), std::nullopt);
+    auto writer = Kind::spawn([&] {
+      for (int i = 0; i < count; ++i) {
+        both.client.write_all("x", io_test::generous());
+        if (i % 3 == 0)
+          Kind::sleep_for(50us);
+      }
+      both.client.close();
+    });
+    auto sender = Kind::spawn([&] {
+      for (int i = 0; i < count; ++i)
+        numbers.send(i);
+    });
+    while (list.size() == 2 || received < count)
+      EXPECT_TRUE(list.select());
+    EXPECT_EQ(bytes, count);
+    EXPECT_EQ(list.select_until(std::chrono::steady_clock::now() + 1ms), std::nullopt);
+    writer.join();
+    sender.join();
+  });
+}
+
 KIND_TEST(SelectIo, SeesWhatIsThereAndWhatIsNot) {
   this->run([] {
     connection both = make_connection();

@@ -1,0 +1,214 @@
+// Selects over lists of cases.
+#include "sennit/detail/sync/listed_case.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sennit/detail/sched/misuse.hpp"
+#include "sennit/detail/sync/select_one.hpp"
+
+namespace sennit::inline v0_1::detail {
+
+namespace {
+
+bool comes_before(const listed_case* left, const listed_case* right) noexcept {
+  const auto address = [](const void* of) { return reinterpret_cast<std::uintptr_t>(of); };
+  return left->place.lock != right->place.lock ? address(left->place.lock) < address(right->place.lock)
+                                               : address(left->place.object) < address(right->place.object);
+}
+
+void check(const std::atomic<bool>& selects, const char* misuse) noexcept {
+  if (selects.load(std::memory_order_relaxed)) [[unlikely]]
+    fatal_misuse(misuse);
+}
+
+}  // namespace
+
+struct select_list_cases::state {
+  using cases = std::vector<listed_case*>;
+  cases in_order;   // by comes_before()
+  cases by_number;  // null: there is no case of this number
+  std::vector<any_lock> locks;
+  std::size_t watching = 0;
+  std::size_t calls = 0;              // of functions that have not ended
+  std::atomic<bool> selects = false;  // a select tries its cases or waits
+
+  // The case is in the list no longer. Calls of its function, if there are any, destroy it.
+  void take_out(listed_case& out) noexcept {
+    const auto [first, last] = std::equal_range(in_order.begin(), in_order.end(), &out, comes_before);
+    in_order.erase(std::find(first, last, &out));
+    by_number[out.number] = nullptr;
+    watching -= out.watches ? 1 : 0;
+    out.is_listed = false;
+    if (out.calls == 0)
+      delete &out;
+  }
+
+  void release_sources() noexcept {
+    if (watching != 0)
+      for (listed_case* each : in_order)
+        each->release_source();
+  }
+
+  // Its function may change the list and select with it.
+  void call(listed_case& chosen) {
+    struct calling {
+      state& list;
+      listed_case& of;
+      calling(state& in, listed_case& calls) noexcept : list(in), of(calls) {
+        ++list.calls;
+        ++of.calls;
+        if (of.is_done_once)
+          list.take_out(of);
+      }
+      ~calling() {
+        --list.calls;
+        if (--of.calls == 0 && !of.is_listed)
+          delete &of;
+      }
+    } const meanwhile(*this, chosen);
+    chosen.finish();
+  }
+};
+
+void destroy_owned(select_list_cases::state* object) noexcept {
+  delete object;
+}
+
+// As select_one.hpp says.
+template <bool is_shared>
+class select_list_cases::set {
+public:
+  static constexpr auto among = is_shared ? select_case::family::shared : select_case::family::local;
+  static constexpr bool watches = true;
+  // The nodes are in the cases.
+  class nodes {
+  public:
+    explicit nodes(state::cases& of) noexcept : of_(&of) {}
+    select_node& operator[](std::size_t number) const noexcept { return (*of_)[number]->node; }
+
+  private:
+    state::cases* of_;
+  };
+
+  set(state& list, time_point deadline) noexcept : list_(list), deadline_(deadline) {}
+  std::size_t size() const noexcept { return list_.in_order.size(); }
+  template <class Visit>
+  auto visit(std::size_t number, Visit visit) {
+    return visit(*list_.in_order[number]);
+  }
+  template <class Visit>
+  void each(Visit visit) {
+    for (std::size_t i = 0; i != size(); ++i)
+      visit(*list_.in_order[i], i);
+  }
+  time_point deadline() const noexcept { return deadline_; }
+  std::size_t due() const noexcept { return size(); }
+  any_lock* lock_places() const noexcept { return list_.locks.data(); }
+  nodes make_nodes() noexcept { return nodes(list_.in_order); }
+  // Cases of one object are side by side.
+  void link_same_objects() noexcept {
+    const auto& cases = list_.in_order;
+    for (std::size_t first = 0, last = 0; first != size(); first = last) {
+      const void* const object = cases[first]->object();
+      while (++last != size() && object != nullptr && cases[last]->object() == object)
+        cases[last - 1]->node.beside = &cases[last]->node;
+      if (last - first > 1)
+        cases[last - 1]->node.beside = &cases[first]->node;
+    }
+  }
+
+private:
+  state& list_;
+  time_point deadline_;
+};
+
+select_list_cases::select_list_cases() : state_(new state) {}
+
+select_list_cases::~select_list_cases() {
+  check(state_->selects,
+        "destroys a select_list in which another fiber or thread waits: join that one first");
+  if (state_->calls != 0)
+    fatal_misuse("destroys a select_list while a function of one of its cases is called: do it afterwards");
+  clear();
+}
+
+std::size_t select_list_cases::size() const noexcept {
+  return state_->in_order.size();
+}
+
+std::size_t select_list_cases::add(listed_case* added) {
+  std::unique_ptr<listed_case> owned(added);
+  state& list = *state_;
+  check(list.selects,
+        "adds a case to a select_list in which another fiber or thread waits: a list is for one "
+        "fiber at a time");
+  const std::size_t count = list.in_order.size() + 1;
+  list.in_order.reserve(count);
+  list.locks.resize(count);
+  const auto free = std::ranges::find(list.by_number, nullptr);
+  added->number = static_cast<std::size_t>(free - list.by_number.begin());
+  if (free != list.by_number.end())
+    *free = added;
+  else
+    list.by_number.push_back(added);
+  list.in_order.insert(std::ranges::upper_bound(list.in_order, added, comes_before), added);
+  list.watching += added->watches ? 1 : 0;
+  return owned.release()->number;
+}
+
+bool select_list_cases::remove(std::size_t number) noexcept {
+  state& list = *state_;
+  check(list.selects,
+        "removes a case of a select_list in which another fiber or thread waits: a list is for "
+        "one fiber at a time");
+  if (number >= list.by_number.size() || list.by_number[number] == nullptr)
+    return false;
+  list.take_out(*list.by_number[number]);
+  return true;
+}
+
+void select_list_cases::clear() noexcept {
+  for (std::size_t number = 0; number != state_->by_number.size(); ++number)
+    remove(number);
+}
+
+template <bool is_shared>
+std::optional<std::size_t> select_list_cases::select(time_point deadline, bool waits) {
+  state& list = *state_;
+  check(list.selects,
+        "selects with a select_list in which another fiber or thread waits: a list is for one "
+        "fiber at a time");
+  if (list.in_order.empty())
+    return std::nullopt;
+  std::size_t chosen = 0;
+  {
+    struct selecting {
+      state& list;
+      explicit selecting(state& with) noexcept : list(with) {
+        list.selects.store(true, std::memory_order_relaxed);
+      }
+      ~selecting() {
+        list.selects.store(false, std::memory_order_relaxed);
+        list.release_sources();
+      }
+    } const meanwhile(list);
+    set<is_shared> all(list, deadline);
+    chosen = select_one(all, waits);
+  }
+  if (chosen == list.in_order.size())
+    return std::nullopt;
+  listed_case& of = *list.in_order[chosen];
+  const std::size_t number = of.number;
+  list.call(of);
+  return number;
+}
+
+template std::optional<std::size_t> select_list_cases::select<true>(time_point, bool);
+template std::optional<std::size_t> select_list_cases::select<false>(time_point, bool);
+
+}  // namespace sennit::inline v0_1::detail
