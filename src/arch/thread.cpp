@@ -130,6 +130,8 @@ extern __thread sennit_thread_block thread_of_any_build __asm__("sennit_thread")
 }
 
 void sennit_slow_state_discard() {
+  if (!is_busy(*sennit_thread_self()->exceptions)) [[likely]]
+    return;
   sennit_slow_state saved;
   sennit_slow_state_save(&saved);
 }

@@ -21,19 +21,20 @@ namespace {
 
 // The frames are discarded without destructors. So their cleanups run for other fibers, and the records of
 // guards, shields, exceptions, control state and fault handlers are reset.
-void forget_frames_of(coroutine_frame& frame) noexcept {
-  give_up_all_frames();
+void forget_frames_of(const fiber& self, coroutine_frame& frame) noexcept {
+  if (frame.cleanups != nullptr || self.flags.stoppable) [[unlikely]]
+    give_up_all_frames();
   frame.record.hook = nullptr;
   frame.record.guards = 0;
   frame.no_yield = 0;
   sennit_slow_state_discard();
 }
 
-// The first round on a stack whose frames were left. The continuation is the payload.
+// The first round on a stack whose frames were left. The continuation is the payload, and stays there until
+// the fiber has left.
 sennit_decision round_of_left(void* top) noexcept {
   auto& frame = *static_cast<coroutine_frame*>(top);
-  continuation next(std::move(payload_get<continuation>(frame)));
-  payload_destroy<continuation>(frame);
+  auto& next = payload_get<continuation>(frame);
   if constexpr (!direct_entry)
     return round_ended(frame, next);
   worker& w = *this_worker();
@@ -50,9 +51,8 @@ sennit_decision dispatch_base(sennit_context, void* left) noexcept {
 }
 #endif
 
-// Starts again at the first frame, with the continuation as the payload.
-[[noreturn]] void go_to_base(coroutine_frame& frame, continuation&& next) noexcept {
-  ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
+// Starts again at the first frame, with the payload, a continuation.
+[[noreturn]] void go_to_base(coroutine_frame& frame) noexcept {
   frame.round = round_of_left;
 #if defined(SENNIT_SANITIZED)
   suspend(*this_worker(), dispatch_base, &frame, false);
@@ -60,6 +60,11 @@ sennit_decision dispatch_base(sennit_context, void* left) noexcept {
 #else
   sennit_leave(sennit_newrounds(&frame), 0);
 #endif
+}
+
+[[noreturn]] void go_to_base(coroutine_frame& frame, continuation&& next) noexcept {
+  ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
+  go_to_base(frame);
 }
 
 // leave_frames passes this to leave_body by frame.error, which a fiber does not use otherwise.
@@ -209,17 +214,36 @@ void fiber_discard() noexcept {
   self.flags.slow_path |= needs_slow_path;
   frame.record.memory.size = 0;    // destroy_stack does not free it
   frame.record.memory.shape = {};  // unlike any other shape: it is not kept
-  forget_frames_of(frame);
+  forget_frames_of(self, frame);
   const sennit_decision next = frame.round(&frame);
   sennit_leave(next.target, next.value);
+}
+
+coroutine_frame* frame_without_body() noexcept {
+  coroutine_frame& frame = *running_worker().ready.current->frame;
+  return has_no_body(frame) ? &frame : nullptr;
+}
+
+void leave_frames_by_payload(coroutine_frame& frame) {
+  const fiber& self = *running_worker().ready.current;
+  auto& next = payload_get<continuation>(frame);
+  clear_local(frame.own.locals, local_key::restart);  // its function is left
+  try {
+    continuation_access::keep(next, self);
+  } catch (...) {
+    payload_destroy<continuation>(frame);
+    throw;
+  }
+  forget_frames_of(self, frame);
+  go_to_base(frame);
 }
 
 void leave_frames(continuation&& next) {
   fiber& self = *running_worker().ready.current;
   coroutine_frame& frame = *self.frame;
-  clear_local(frame.own.locals, local_key::restart);  // its function is left
+  clear_local(frame.own.locals, local_key::restart);
   continuation_access::keep(next, self);
-  forget_frames_of(frame);
+  forget_frames_of(self, frame);
   if (has_no_body(frame))
     go_to_base(frame, std::move(next));
   leaving how{std::move(next), std::exchange(self.flags.shutdown, shutdown_state::pending)};

@@ -175,6 +175,11 @@ State* continuation_state(fiber& f, const Function& function) noexcept {
   return std::launder(reinterpret_cast<State*>(place + continuation_of(f).state_at));
 }
 
+template <class Make>
+struct made_by {
+  Make make;  // returns the wait
+};
+
 template <class Wait, class Function, class State>
 struct blocked {
   [[no_unique_address]] State state;
@@ -183,6 +188,10 @@ struct blocked {
 
   blocked(State&& with, Function&& called, Wait&& by) noexcept
       : state(std::move(with)), function(std::move(called)), wait(std::move(by)) {}
+  // A wait that cannot be moved cheaply is made in its place.
+  template <class Make>
+  blocked(State&& with, Function&& called, const made_by<Make>& by)
+      : state(std::move(with)), function(std::move(called)), wait(by.make()) {}
   blocked(blocked&& from) noexcept
       : state(std::move(from.state)), function(std::move(from.function)), wait(std::move(apart(from.wait))) {}
   // Words that were just stored must not be loaded in pairs: the processor would wait for the stores.
@@ -333,9 +342,8 @@ struct blocked {
                                                  state_at()};
 };
 
-template <class Wait, class Function, class State>
-continuation block(Wait&& wait, Function&& function, State&& state) {
-  static_assert(!std::is_reference_v<Wait> && !std::is_reference_v<Function> && !std::is_reference_v<State>);
+template <class Wait, class Made, class Function, class State>
+continuation block_with(Made&& wait, Function&& function, State&& state) {
   using kept = blocked<Wait, Function, State>;
   static_assert(!waits_in_place<Wait> || sizeof(kept) > continuation_room);
   static_assert(std::is_nothrow_move_constructible_v<Function> && std::is_nothrow_move_constructible_v<State>,
@@ -344,9 +352,20 @@ continuation block(Wait&& wait, Function&& function, State&& state) {
                 "what a fiber keeps while it has no stack is aligned to 16 bytes at most");
   continuation made;
   ::new (continuation_access::begin<sizeof(kept)>(made))
-      kept(std::move(state), std::move(function), std::move(wait));
+      kept(std::move(state), std::move(function), std::forward<Made>(wait));
   continuation_access::finish(made, kept::code);
   return made;
+}
+
+template <class Wait, class Function, class State>
+continuation block(Wait&& wait, Function&& function, State&& state) {
+  static_assert(!std::is_reference_v<Wait> && !std::is_reference_v<Function> && !std::is_reference_v<State>);
+  return block_with<Wait>(std::move(wait), std::move(function), std::move(state));
+}
+// Likewise, by the wait that `make()` returns.
+template <class Function, class State, class Make>
+continuation block_by(Make make, Function function, State state) {
+  return block_with<std::invoke_result_t<Make&>>(made_by<Make&>{make}, std::move(function), std::move(state));
 }
 
 template <class Wait, class Function, class State>

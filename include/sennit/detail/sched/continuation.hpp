@@ -291,6 +291,20 @@ void clear_yield_continuation(const char* what) noexcept;
 // destroyed. If it throws std::bad_alloc, nothing has changed, but that faults keep the stack. become.hpp
 // says when it may be called.
 [[noreturn, gnu::cold]] void leave_frames(continuation&& next);
+// The running fiber's frame, if no function object lies there. Then the payload may be a continuation, which
+// is destroyed if it throws.
+coroutine_frame* frame_without_body() noexcept;
+[[noreturn]] void leave_frames_by_payload(coroutine_frame& frame);
+// As leave_frames(make()). The continuation is made where it is needed, unless the fiber's function object is
+// still there.
+template <class Make>
+[[noreturn]] void leave_frames_by(Make make) {
+  if (coroutine_frame* const frame = frame_without_body()) [[likely]] {
+    ::new (static_cast<void*>(frame->payload)) continuation(make());
+    leave_frames_by_payload(*frame);
+  }
+  leave_frames(make());
+}
 // If the fiber may not leave its frames, ends the program with the reason. Builds with assertions and without
 // a sanitizer also check the frames. `frame`: the __builtin_dwarf_cfa() of a function. Its callers' frames
 // are checked, except the first `trusted` ones. `what`: the function that the user called.

@@ -244,10 +244,11 @@ template <class Body>
   return bool(next);
 }
 
-// Without direct switches, tells fiber_loop how a round has ended. The continuation becomes the payload.
+// Without direct switches, tells fiber_loop how a round has ended. The continuation becomes the payload, if
+// it is not that already.
 inline sennit_decision round_ended(coroutine_frame& frame, continuation& next) noexcept {
   const bool goes_on(next);
-  if (goes_on)
+  if (goes_on && static_cast<void*>(&next) != frame.payload)
     ::new (static_cast<void*>(frame.payload)) continuation(std::move(next));
   return {nullptr, goes_on};
 }
@@ -329,6 +330,22 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_request s
     f->flags.slow_path = frame.record.memory.shape != w.usual_stack;
   f->joiner = nullptr;
   return *f;
+}
+
+// Like fiber_spawn() by usual options, if an idle fiber can be had and nothing can throw: otherwise returns
+// null. Then the caller need not save registers for the rest.
+template <class Function>
+SENNIT_INLINE fiber* fiber_try_spawn(worker& w, const Function& function, bool owned) noexcept {
+  static_assert(fits_payload<Function> && std::is_nothrow_copy_constructible_v<Function>);
+  fiber* const f = w.idle;
+  if (f == nullptr) [[unlikely]]
+    return nullptr;
+  w.idle = f->next;
+  payload_store<Function>(*f->frame, function);
+  fiber_reset(*f, *f->frame, fiber_round<Function>, owned);
+  f->joiner = nullptr;
+  w.ready.add_by_running(f);
+  return f;
 }
 
 // Makes a new fiber, and queues it in its turn.
