@@ -89,11 +89,13 @@ Object* made(int (*create)(Object**, Arguments...), std::type_identity_t<Argumen
 }
 BENCH_INLINE sennit_fiber* started(sennit_function function, void* argument) {
   sennit_fiber* result = nullptr;
-  require(sennit_fiber_spawn(&result, function, argument, nullptr) == 0, "a fiber was not started");
+  if (sennit_fiber_spawn(&result, function, argument, nullptr) != 0) [[unlikely]]
+    require(false, "a fiber was not started");
   return result;
 }
 BENCH_INLINE void join(sennit_fiber* fiber) {
-  require(sennit_fiber_join(fiber, SENNIT_NEVER) == 0, "a fiber was not joined");
+  if (sennit_fiber_join(fiber, SENNIT_NEVER) != 0) [[unlikely]]
+    require(false, "a fiber was not joined");
 }
 
 struct socket_pair {

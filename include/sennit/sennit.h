@@ -56,10 +56,6 @@
 #include <sys/types.h>
 
 #include "sennit/detail/arch/sanitized.h"
-#include "sennit/detail/capi/channel.h"
-#include "sennit/detail/capi/mutex.h"
-#include "sennit/detail/capi/semaphore.h"
-#include "sennit/detail/capi/wait.h"
 #include "sennit/detail/capi/yield.h"
 #include "sennit/no_yield.h"
 #include "sennit/version.h"
@@ -363,8 +359,9 @@ size_t sennit_stack_high_water(void);
  *
  * The functions are the same for both. -EINVAL: a fiber of a parallel runtime uses a local object, or a
  * function that waits for it is called outside of fibers. Two threads that use one local object outside of
- * fibers are not detected. Nor is a fiber of a parallel runtime that locks or unlocks a local mutex without
- * waiters, in code that is compiled with NDEBUG.
+ * fibers are not detected. In code that is compiled with NDEBUG, some operations that need not wait are not
+ * checked, wherever they are called: a lock or unlock of a local mutex without waiters, a notification of a
+ * local condition, and a send to or a receive from the buffer of a local channel.
  *
  * A shared object may be destroyed when all that waited for it have been served. -EBUSY tells of local
  * objects only, except that no mutex is destroyed while it is locked.

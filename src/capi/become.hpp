@@ -63,6 +63,8 @@ int with_state(const void* from, std::size_t size, Use use) {
   return guarded([&] {
     if (size == 0)
       use(c_state<0>(from, size));
+    else if (size <= 8)
+      use(c_state<8>(from, size));
     else if (size <= 16)
       use(c_state<16>(from, size));
     else if (size <= 32)
@@ -88,7 +90,8 @@ int become(const char* what, const void* frame, Wait&& made, Function function, 
     return -EINVAL;
   return with_state(state, size, [&](auto kept) {
     detail::may_leave_frames(what, frame);
-    detail::leave_frames(detail::block(std::move(wait), Continuation{function}, std::move(kept)));
+    detail::leave_frames_by(
+        [&] { return detail::block(std::move(wait), Continuation{function}, std::move(kept)); });
   });
 }
 

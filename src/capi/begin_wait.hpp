@@ -24,29 +24,28 @@ SENNIT_INLINE detail::worker* can_begin_wait() noexcept {
              : nullptr;
 }
 
-// Whether a wait prefetches for later fibers, as park() does, or not, as park_joining().
-enum class prefetching : bool { no, yes };
+// As prepare_block(), for the end of the fiber `joined`: it prefetches nothing for later fibers, like
+// park_joining().
+SENNIT_INLINE sennit_decision prepare_join(detail::worker& w, const void* joined) noexcept {
+  const detail::wait_reason why(detail::join_reason, joined);
+  detail::fiber& self = *w.ready.current;
+  detail::fiber* const next = w.until_poll > 1 ? w.ready.try_pop_current_fast(self) : nullptr;
+  if (next == nullptr) [[unlikely]]
+    return detail::prepare_block(w, detail::fiber_status::joining, why);
+  --w.until_poll;
+  detail::set_wait_reason(self, why);
+  return detail::finish_block(w, self, detail::fiber_status::joining, next);
+}
 
-template <prefetching prefetches = prefetching::yes>
 SENNIT_INLINE int begin_park(detail::worker& w, detail::fiber_status as, const detail::wait_reason& why,
                              sennit_wait& wait, int (*end)(sennit_wait*, std::uintptr_t)) {
   wait.end = end;
   wait.error = detail::park_begins(w, why.text);
   wait.self = &w.ready.current->context;
   wait.step = nullptr;
-  if constexpr (prefetches == prefetching::no) {
-    detail::fiber& self = *w.ready.current;
-    detail::fiber* const next = w.until_poll > 1 ? w.ready.try_pop_current_fast(self) : nullptr;
-    if (next != nullptr) [[likely]] {
-      --w.until_poll;
-      detail::set_wait_reason(self, why);
-      const sennit_decision to = detail::finish_block(w, self, as, next);
-      wait.target = to.target;
-      wait.value = to.value;
-      return SENNIT_WAITS;
-    }
-  }
-  const sennit_decision to = detail::prepare_block(w, as, why);
+  const sennit_decision to = as == detail::fiber_status::joining
+                                 ? prepare_join(w, reinterpret_cast<const void*>(why.object))
+                                 : detail::prepare_block(w, as, why);
   wait.target = to.target;
   wait.value = to.value;
   if (to.target == nullptr) [[unlikely]] {

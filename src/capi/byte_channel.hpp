@@ -35,7 +35,9 @@ public:
       : size_(element_size),
         capacity_(capacity),
         places_(allocate(element_size, capacity)),
-        is_inline_(!is_shared && element_size == sizeof(std::uint64_t)) {}
+        is_inline_(element_size != sizeof(std::uint64_t) ? 0
+                   : is_shared                           ? SENNIT_CHANNEL_SHARED
+                                                         : SENNIT_CHANNEL_LOCAL) {}
   byte_channel(const byte_channel&) = delete;
   byte_channel& operator=(const byte_channel&) = delete;
   ~byte_channel() { ::operator delete(places_); }
@@ -97,6 +99,7 @@ public:
   void close() {
     lock hold(waits_);
     closed_ = true;
+    __atomic_store_n(&is_inline_, 0, __ATOMIC_RELAXED);  // C reads it without the lock
     detail::fiber_chain all;
     for (detail::waiter_list* waiting : {&senders_, &receivers_})
       for (fiber* who = nullptr; next_of(*waiting, who) != nullptr;)
@@ -304,8 +307,8 @@ private:
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   bool closed_ = false;
-  const bool is_inline_;  // C sends and receives inline, if it need not wait (sennit/detail/capi/channel.h)
-  [[no_unique_address]] lists waits_;
+  unsigned char is_inline_;  // C sends and receives inline until it is closed (sennit/detail/capi/channel.h)
+  [[no_unique_address]] lists waits_;  // its lock is the next byte
 };
 
 }  // namespace sennit::inline v0_1::capi

@@ -129,6 +129,24 @@ public:
     return mine.result();
   }
 
+  // The part of ask() before the switch, by a fiber of the port's local runtime. Returns where to enter the
+  // next fiber, as prepare_block() does, or `not_begun`: nothing has happened. The record lies in `room`.
+  static constexpr sennit_decision not_begun{nullptr, 1};
+  SENNIT_INLINE sennit_decision begin_ask(detail::worker& w, const void* request, void* reply, void* room)
+    requires(!is_shared)
+  {
+    detail::stack_should_be_whole(*w.ready.current);
+    auto& mine = *::new (room) record(*this, request, reply);
+    detail::fiber* woken = nullptr;
+    if (!this->begin_transact(mine, *w.ready.current, woken)) [[unlikely]] {
+      mine.~record();
+      return not_begun;
+    }
+    const detail::wait_reason why("port call", this);
+    return woken != nullptr ? detail::prepare_block_waking(w, detail::fiber_status::waiting, why, *woken)
+                            : detail::prepare_block(w, detail::fiber_status::waiting, why);
+  }
+
   // Throws std::bad_alloc.
   call& take_kept() {
     {
@@ -240,9 +258,9 @@ public:
     static constexpr const char* reason = calls::receive_reason;
     explicit receive_wait(byte_port& at) : mine_(&at.take_kept()) {}
     receive_wait(receive_wait&& other) noexcept : mine_(std::exchange(other.mine_, nullptr)) {}
-    ~receive_wait() {
-      if (mine_ != nullptr)
-        mine_->port->keep(*mine_);
+    SENNIT_INLINE ~receive_wait() {
+      if (mine_ != nullptr) [[unlikely]]
+        drop();
     }
     bool file(detail::fiber& f, detail::waiter& me, void*, int& result) noexcept {
       Policy::prepare(f, reason);
@@ -259,6 +277,7 @@ public:
     }
 
   private:
+    [[gnu::noinline]] void drop() noexcept { mine_->port->keep(*mine_); }
     call* mine_;
   };
 

@@ -14,12 +14,13 @@ namespace sennit::inline v0_1::capi {
 
 // What the inline send and receive assume.
 struct channel_layout {
-  static constexpr std::size_t at = offsetof(decltype(sennit_channel::channel), local_one_);
-  static constexpr std::size_t next = offsetof(detail::wait_node, next);
-  static_assert(offsetof(sennit_channel, channel) == 0 && next == 0);
-  static_assert(offsetof(decltype(sennit_channel::channel), shared_) ==
-                offsetof(sennit_channel_front, shared));
-  static_assert(offsetof(decltype(sennit_channel::channel), shared_one_) == at);
+  using kinds_type = decltype(sennit_channel::channel);
+  static constexpr std::size_t kinds_at = offsetof(sennit_channel, channel);
+  static constexpr std::size_t at = kinds_at + offsetof(kinds_type, local_one_);
+  static_assert(offsetof(sennit_channel, users) == offsetof(sennit_channel_front, users));
+  static_assert(kinds_at + offsetof(kinds_type, shared_) == offsetof(sennit_channel_front, shared));
+  static_assert(kinds_at + offsetof(kinds_type, shared_one_) == at);
+  static_assert(sennit_channel::local_one::done == SENNIT_CHANNEL_DONE);
   template <class One>
   static constexpr bool fits() {
     return at + offsetof(One, receivers_) == offsetof(sennit_channel_front, receivers) &&
@@ -32,7 +33,12 @@ struct channel_layout {
            at + offsetof(One, closed_) == offsetof(sennit_channel_front, closed) &&
            at + offsetof(One, is_inline_) == offsetof(sennit_channel_front, is_inline);
   }
+  static constexpr bool is_lock_there() {
+    using one = sennit_channel::shared_one;
+    return sizeof(one::lists) == 1 && at + offsetof(one, waits_) == offsetof(sennit_channel_front, locked);
+  }
 };
+static_assert(channel_layout::is_lock_there());
 static_assert(channel_layout::fits<sennit_channel::local_one>() &&
               channel_layout::fits<sennit_channel::shared_one>());
 
@@ -153,8 +159,9 @@ int sennit_channel_become_receiving(sennit_channel* channel, sennit_value_functi
   if (channel == nullptr || !channel->channel.may_become())
     return -EINVAL;
   return channel->channel.with([&, frame = __builtin_dwarf_cfa()]<class One>(One& one) {
-    return capi::become_with_value("sennit_channel_become_receiving", frame, receive_wait<One>{&one}, nullptr,
-                                   0, one.element_size(), function, state, size, deadline);
+    return capi::become_with_value(
+        "sennit_channel_become_receiving", frame, [&] { return receive_wait<One>{&one}; }, nullptr, 0,
+        one.element_size(), function, state, size, deadline);
   });
 }
 
@@ -164,8 +171,9 @@ int sennit_channel_become_sending(sennit_channel* channel, const void* element,
   if (channel == nullptr || element == nullptr || !channel->channel.may_become())
     return -EINVAL;
   return channel->channel.with([&, frame = __builtin_dwarf_cfa()]<class One>(One& one) {
-    return capi::become_with_value("sennit_channel_become_sending", frame, send_wait<One>{&one}, element,
-                                   one.element_size(), one.element_size(), function, state, size, deadline);
+    return capi::become_with_value(
+        "sennit_channel_become_sending", frame, [&] { return send_wait<One>{&one}; }, element,
+        one.element_size(), one.element_size(), function, state, size, deadline);
   });
 }
 

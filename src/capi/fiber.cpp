@@ -104,13 +104,12 @@ int begin_local(detail::fiber& whom, sennit_wait& wait) {
     return join_local(whom, SENNIT_NEVER);
   wait.objects[0] = &whom;
   whom.joiner = w->ready.current;
-  return capi::begin_park<capi::prefetching::no>(
-      *w, detail::fiber_status::joining, {detail::join_reason, &whom}, wait,
-      [](sennit_wait* of, uintptr_t word) {
-        detail::keep_errno(of->error);
-        return collect_local(*static_cast<detail::fiber*>(of->objects[0]),
-                             *reinterpret_cast<detail::fiber*>(word));
-      });
+  return capi::begin_park(*w, detail::fiber_status::joining, {detail::join_reason, &whom}, wait,
+                          [](sennit_wait* of, uintptr_t word) {
+                            detail::keep_errno(of->error);
+                            return collect_local(*static_cast<detail::fiber*>(of->objects[0]),
+                                                 *reinterpret_cast<detail::fiber*>(word));
+                          });
 }
 
 int collect_parallel(detail::fiber& whom) {
@@ -148,6 +147,10 @@ int sennit_fiber_begin_join(sennit_fiber* fiber, int64_t deadline, sennit_wait* 
       is_joined_by_another(*whom, capi::is_parallel(fiber))) [[unlikely]]
     return (sennit_fiber_join)(fiber, deadline);
   return capi::is_parallel(fiber) ? begin_parallel(*whom, *wait) : begin_local(*whom, *wait);
+}
+
+int sennit_fiber_collect(sennit_fiber* fiber, sennit_fiber_front* done) {
+  return collect_local(*descriptor_of(fiber), *reinterpret_cast<detail::fiber*>(done));
 }
 
 namespace {

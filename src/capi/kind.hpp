@@ -61,20 +61,24 @@ inline bool in_parallel_fiber() noexcept {
 }
 
 // An object of one kind: its fibers are those of one local runtime, or of all parallel ones (and threads).
-template <class Local, class Shared>
+// `Kept`: a Shared, perhaps with more before it.
+template <class Local, class Shared, class Kept = Shared>
 class kinds {
 public:
   template <class... Arguments>
   explicit kinds(bool shared, Arguments... arguments) : shared_(shared) {
     if (shared)
-      ::new (static_cast<void*>(&shared_one_)) Shared(arguments...);
+      ::new (static_cast<void*>(&shared_one_)) Kept(arguments...);
     else
       ::new (static_cast<void*>(&local_one_)) Local(arguments...);
   }
   kinds(const kinds&) = delete;
   kinds& operator=(const kinds&) = delete;
   ~kinds() {
-    with([]<class One>(One& one) { one.~One(); });
+    if (shared_)
+      shared_one_.~Kept();
+    else
+      local_one_.~Local();
   }
 
   bool is_shared() const noexcept { return shared_; }
@@ -85,7 +89,7 @@ public:
   template <class Use>
   SENNIT_INLINE decltype(auto) with(Use&& use) {
     if (shared_)
-      return use(shared_one_);
+      return use(shared());
     return use(local_one_);
   }
   // Whether the caller may use it without a wait, and may wait for it. (A fiber of a local runtime that waits
@@ -99,14 +103,19 @@ public:
     return shared_ || (w != nullptr && w->is_local() && w->ready.running());
   }
   // Likewise without a stack.
-  bool may_become() const noexcept { return shared_ ? in_parallel_fiber() : in_local_fiber(); }
+  bool may_become() const noexcept {
+    const detail::worker* const w = detail::this_worker();
+    return w != nullptr && w->ready.running() && w->is_local() != shared_;
+  }
+
+  static constexpr std::size_t shared_at = 0;
 
 private:
   friend struct channel_layout;
-  bool shared_;
+  bool shared_;  // first
   union {
     Local local_one_;
-    Shared shared_one_;
+    Kept shared_one_;
   };
 };
 

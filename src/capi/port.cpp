@@ -1,5 +1,6 @@
 // Ports.
 #include <cstddef>
+#include <new>
 
 #include "become.hpp"
 #include "byte_port.hpp"
@@ -8,6 +9,8 @@
 #include "sennit/detail/sync/any_thread.hpp"
 #include "sennit/detail/sync/one_thread.hpp"
 #include "value_wait.hpp"
+
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 using namespace sennit;
 using capi::guarded;
@@ -25,6 +28,8 @@ struct sennit_port {
   capi::kinds<local_one, shared_one> port;
   std::size_t users = 0;  // of a local one
 };
+static_assert(offsetof(sennit_port, port) == 0 &&
+              decltype(sennit_port::port)::shared_at == offsetof(sennit_port_front, shared));
 
 static int create_port(sennit_port** result, bool shared, size_t request_size, size_t reply_size) {
   if (request_size > capi::most_state || reply_size > capi::most_state)
@@ -92,7 +97,8 @@ void must_be_unanswered(const Call& received) noexcept {
 
 }  // namespace
 
-int sennit_port_call(sennit_port* port, const void* request, void* reply, int64_t deadline) {
+// Its name is also a macro, for the inline switch.
+int(sennit_port_call)(sennit_port* port, const void* request, void* reply, int64_t deadline) {
   if (port == nullptr || !port->port.may_wait())
     return -EINVAL;
   return with_waiting(*port, [&](auto& one) __attribute__((always_inline)) {
@@ -100,6 +106,33 @@ int sennit_port_call(sennit_port* port, const void* request, void* reply, int64_
       return -EINVAL;
     return one.ask(request, reply, time_of(deadline));
   });
+}
+
+sennit_decision sennit_port_begin_call(sennit_port* port, const void* request, void* reply,
+                                       sennit_worker* worker, sennit_call_record* record) {
+  static_assert(sizeof(local_one::record) <= sizeof record->room &&
+                alignof(local_one::record) <= alignof(sennit_call_record));
+  local_one& one = port->port.local();
+  if (!may_lack(request, one.request_size()) || !may_lack(reply, one.reply_size())) [[unlikely]]
+    return local_one::not_begun;
+  const sennit_decision to = one.begin_ask(*worker, request, reply, record->room);
+  if (to.target != nullptr || to.value != local_one::not_begun.value) [[likely]]
+    ++port->users;
+  return to;
+}
+
+int sennit_port_end_call(sennit_port* port, sennit_call_record* record, uintptr_t word) {
+  struct ending {
+    local_one::record& mine;
+    sennit_port& port;
+    ~ending() {
+      mine.~record();
+      --port.users;
+    }
+  } const ended{*std::launder(reinterpret_cast<local_one::record*>(record->room)), *port};
+  if (const detail::worker& here = *detail::this_worker(); here.unwinding) [[unlikely]]
+    detail::throw_if_shutting_down(here, word);
+  return ended.mine.result();
 }
 
 int sennit_port_receive(sennit_port* port, sennit_call** result, int64_t deadline) {
@@ -133,20 +166,20 @@ int sennit_port_become_calling(sennit_port* port, const void* request, sennit_va
   return port->port.with([&, frame = __builtin_dwarf_cfa()]<class One>(One& one) {
     if (!may_lack(request, one.request_size()))
       return -EINVAL;
-    return capi::become_with_value("sennit_port_become_calling", frame, typename One::call_wait(one), request,
-                                   one.request_size(), one.most_size(), function, state, size, deadline);
+    return capi::become_with_value(
+        "sennit_port_become_calling", frame, [&] { return typename One::call_wait(one); }, request,
+        one.request_size(), one.most_size(), function, state, size, deadline);
   });
 }
 
 int sennit_port_become_receiving(sennit_port* port, sennit_value_function function, const void* state,
                                  size_t size, int64_t deadline) {
-  if (port == nullptr || function == nullptr || !capi::is_state(state, size) || !port->port.may_become())
+  if (port == nullptr || !port->port.may_become())
     return -EINVAL;
   return port->port.with([&, frame = __builtin_dwarf_cfa()]<class One>(One& one) {
-    return guarded([&] {
-      return capi::become_with_value("sennit_port_become_receiving", frame, typename One::receive_wait(one),
-                                     nullptr, 0, 0, function, state, size, deadline);
-    });
+    return capi::become_with_value(
+        "sennit_port_become_receiving", frame, [&] { return typename One::receive_wait(one); }, nullptr, 0, 0,
+        function, state, size, deadline);
   });
 }
 

@@ -213,10 +213,16 @@ SENNIT_INLINE int spawned_by_default(sennit_fiber** result, Spawn spawn) {
 
 int sennit_fiber_spawn(sennit_fiber** result, sennit_function function, void* argument,
                        const sennit_fiber_options* options) {
-  const detail::worker* const w = detail::this_worker();
+  detail::worker* const w = detail::this_worker();
   if (function == nullptr || w == nullptr || !w->ready.running()) [[unlikely]]
     return -EINVAL;
   if (options != nullptr)
     return spawn_by(options, result, function, argument);
+  if (w->is_local() && result != nullptr) [[likely]]
+    if (const detail::fiber* const begun =
+            detail::fiber_try_spawn(*w, c_function{function, argument}, true)) {
+      *result = capi::handle_of(*begun, false);
+      return 0;
+    }
   return w->is_local() ? spawn_local(result, function, argument) : spawn_parallel(result, function, argument);
 }

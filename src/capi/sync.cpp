@@ -1,4 +1,4 @@
-// Mutexes, conditions and semaphores.
+// Mutexes and conditions.
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -11,11 +11,10 @@
 #include "error.hpp"
 #include "kind.hpp"
 #include "sennit/condition_variable.hpp"
-#include "sennit/counting_semaphore.hpp"
 #include "sennit/local/condition_variable.hpp"
-#include "sennit/local/counting_semaphore.hpp"
 #include "sennit/local/mutex.hpp"
 #include "sennit/mutex.hpp"
+#include "word_access.hpp"
 
 using namespace sennit;
 using capi::create;
@@ -23,49 +22,10 @@ using capi::guarded;
 using capi::time_of;
 using capi::user;
 
-namespace sennit::inline v0_1::detail {
-
-// The words of inline operations, and the parts of a condition's wait.
-struct word_access {
-  template <class Mutex>
-  static bool is_locked(Mutex& mutex) noexcept {
-    return (mutex.queue_.peek() & Mutex::word::locked) != 0;
-  }
-  // It lies before the list of waiters.
-  template <class Object>
-  static std::uintptr_t* word_of(Object& object) noexcept {
-    static_assert(is_word_and_list<low_lock_waiters> && is_word_and_list<marked_waiters>);
-    return reinterpret_cast<std::uintptr_t*>(&object.queue_.waiters().list()) - 1;
-  }
-  template <class Waiters>
-  static constexpr bool is_word_and_list =
-      std::is_standard_layout_v<Waiters> && sizeof(Waiters) == sizeof(std::uintptr_t) + sizeof(waiter_list);
-
-  template <class Condition>
-  static auto& queue_of(Condition& condition) noexcept {
-    return condition.queue_;
-  }
-  // Of a waiter that is in the queue.
-  template <class Mutex>
-  static void unlock_behind(Mutex& mutex) {
-    mutex.unlock_behind();
-  }
-  template <class Mutex>
-  struct lock_again {
-    Mutex& mutex;
-    ~lock_again() { mutex.lock_again(); }
-  };
-};
-
-}  // namespace sennit::inline v0_1::detail
-
 struct sennit_mutex {
-  explicit sennit_mutex(bool shared) : front{nullptr, shared}, mutex(shared) {
-    front.word = mutex.with([](auto& one) { return detail::word_access::word_of(one); });
-  }
-  sennit_word_front front;
-  capi::kinds<local::mutex, sennit::mutex> mutex;
+  explicit sennit_mutex(bool shared) : mutex(shared) { capi::should_fit(*this, mutex); }
   std::size_t users = 0;  // of a local one
+  capi::lock_kinds<local::mutex, sennit::mutex> mutex;
 
   bool try_lock() {
     return mutex.with([](auto& one) { return one.try_lock(); });
@@ -135,9 +95,9 @@ int(sennit_mutex_unlock)(sennit_mutex* mutex) {
 }
 
 struct sennit_condition {
-  explicit sennit_condition(bool shared) : condition(shared) {}
-  capi::kinds<local::condition_variable, condition_variable> condition;
+  explicit sennit_condition(bool shared) : condition(shared) { capi::should_fit(*this, condition); }
   std::size_t users = 0;  // of a local one
+  capi::lock_kinds<local::condition_variable, condition_variable> condition;
 
   bool fits(sennit_mutex& mutex) {
     return condition.may_wait() && condition.is_shared() == mutex.mutex.is_shared() && mutex.locked();
@@ -195,6 +155,17 @@ int sennit_condition_wait_until(sennit_condition* condition, sennit_mutex* mutex
   return code_of(condition->condition.local().wait_until(lent.lock, time_of(deadline)));
 }
 
+int sennit_condition_end_wait(sennit_mutex* mutex, uintptr_t word) {
+  struct leaving {
+    sennit_mutex& mutex;
+    ~leaving() { --mutex.users; }
+  } const after{*mutex};
+  const detail::word_access::lock_again<local::mutex> again{mutex->mutex.local()};
+  if (const detail::worker& here = *detail::this_worker(); here.unwinding) [[unlikely]]
+    detail::throw_if_shutting_down(here, word);
+  return 0;
+}
+
 namespace {
 
 // As basic_condition_variable::wait(). Afterwards the mutex is locked again, also if an exception leaves the
@@ -212,15 +183,10 @@ int begin_local_wait(sennit_condition& condition, sennit_mutex& mutex, sennit_wa
   ++mutex.users;
   return capi::begin_park(w, detail::fiber_status::waiting, {"condition variable", &queue}, wait,
                           [](sennit_wait* of, uintptr_t word) {
-                            auto& held = *static_cast<sennit_mutex*>(of->objects[1]);
                             --static_cast<sennit_condition*>(of->objects[0])->users;
-                            struct leaving {
-                              sennit_mutex& mutex;
-                              ~leaving() { --mutex.users; }
-                            } const after{held};
-                            const detail::word_access::lock_again<local::mutex> again{held.mutex.local()};
-                            detail::park_ended(of->error, word);
-                            return 0;
+                            detail::keep_errno(of->error);
+                            return sennit_condition_end_wait(static_cast<sennit_mutex*>(of->objects[1]),
+                                                             word);
                           });
 }
 
@@ -306,7 +272,8 @@ int sennit_condition_become_waiting(sennit_condition* condition, sennit_mutex* m
                         deadline);
 }
 
-int sennit_condition_notify_one(sennit_condition* condition) {
+// Its name is also a macro.
+int(sennit_condition_notify_one)(sennit_condition* condition) {
   if (condition == nullptr || !condition->condition.may_use())
     return -EINVAL;
   condition->condition.with([](auto& one) { one.notify_one(); });
@@ -317,70 +284,5 @@ int sennit_condition_notify_all(sennit_condition* condition) {
   if (condition == nullptr || !condition->condition.may_use())
     return -EINVAL;
   condition->condition.with([](auto& one) { one.notify_all(); });
-  return 0;
-}
-
-struct sennit_semaphore {
-  sennit_semaphore(bool shared, std::size_t permits) : front{nullptr, shared}, semaphore(shared, permits) {
-    front.word = semaphore.with([](auto& one) { return detail::word_access::word_of(one); });
-  }
-  sennit_word_front front;
-  capi::kinds<local::counting_semaphore, counting_semaphore> semaphore;
-  std::size_t users = 0;  // of a local one
-};
-
-static int create_semaphore(sennit_semaphore** result, bool shared, size_t permits) {
-  return permits > counting_semaphore::max() ? -EINVAL : create(result, shared, permits);
-}
-
-int sennit_semaphore_create(sennit_semaphore** result, size_t permits) {
-  return create_semaphore(result, false, permits);
-}
-
-int sennit_semaphore_create_shared(sennit_semaphore** result, size_t permits) {
-  return create_semaphore(result, true, permits);
-}
-
-int sennit_semaphore_destroy(sennit_semaphore* semaphore) {
-  if (semaphore != nullptr && semaphore->users != 0)
-    return -EBUSY;
-  delete semaphore;
-  return 0;
-}
-
-// The names of two functions are also macros, for the inline forms.
-int(sennit_semaphore_acquire)(sennit_semaphore* semaphore) {
-  return sennit_semaphore_acquire_until(semaphore, SENNIT_NEVER);
-}
-
-int sennit_semaphore_tryacquire(sennit_semaphore* semaphore) {
-  if (semaphore == nullptr || !semaphore->semaphore.may_use())
-    return -EINVAL;
-  return semaphore->semaphore.with([](auto& one) { return one.try_acquire(); }) ? 0 : -EAGAIN;
-}
-
-int sennit_semaphore_acquire_until(sennit_semaphore* semaphore, int64_t deadline) {
-  if (semaphore == nullptr || !semaphore->semaphore.may_wait())
-    return -EINVAL;
-  if (semaphore->semaphore.is_shared())
-    return semaphore->semaphore.shared().try_acquire_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
-  const user here(semaphore->users);
-  return semaphore->semaphore.local().try_acquire_until(time_of(deadline)) ? 0 : -ETIMEDOUT;
-}
-
-int sennit_semaphore_become_acquiring(sennit_semaphore* semaphore, sennit_result_function function,
-                                      const void* state, size_t size, int64_t deadline) {
-  if (semaphore == nullptr || !semaphore->semaphore.may_become())
-    return -EINVAL;
-  return semaphore->semaphore.with([&, frame = __builtin_dwarf_cfa()](auto& one) {
-    return capi::become_with_result("sennit_semaphore_become_acquiring", frame, one.acquiring(), function,
-                                    state, size, deadline);
-  });
-}
-
-int(sennit_semaphore_release)(sennit_semaphore* semaphore, size_t permits) {
-  if (semaphore == nullptr || !semaphore->semaphore.may_use() || permits > SIZE_MAX / 8)
-    return -EINVAL;
-  semaphore->semaphore.with([permits](auto& one) { one.release(permits); });
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "become.hpp"
+#include "sennit/detail/arch/look.hpp"
 
 namespace sennit::inline v0_1::capi {
 
@@ -36,13 +37,20 @@ template <class Wait, std::size_t Room>
 class value_wait : public detail::continuation_wait {
 public:
   static constexpr const char* reason = Wait::reason;
-  value_wait(Wait wait, const void* state, std::size_t size, std::size_t value_at, const void* value,
-             std::size_t value_size) noexcept
-      : wait_(std::move(wait)), value_at_(static_cast<std::uint32_t>(value_at)), bytes_(state, size) {
+  template <class Make>
+  value_wait(Make make, const void* state, std::size_t size, std::size_t value_at, const void* value,
+             std::size_t value_size)
+      : wait_(make()), value_at_(static_cast<std::uint32_t>(value_at)), bytes_(state, size) {
     if (value != nullptr)
       copy_bytes(place(), value, value_size);
   }
-  value_wait(value_wait&& other) noexcept = default;
+  // As in blocked: words that were just stored are not loaded in pairs.
+  value_wait(value_wait&& other) noexcept
+      : wait_(std::move(other.wait_)),
+        word_(detail::look(other.word_)),
+        result_(detail::look(other.result_)),
+        value_at_(detail::look(other.value_at_)),
+        bytes_(other.bytes_) {}
 
   bool file(detail::fiber& f) noexcept { return file(f, f); }
   bool withdraw(detail::fiber& f) noexcept { return leave(f); }
@@ -65,7 +73,10 @@ public:
   // What is passed to the function, which may leave the frames: it needs no destructor.
   struct kept {
     explicit kept(value_wait&& from) noexcept
-        : bytes(std::move(from.bytes_)), word(from.word_), value_at(from.value_at_), result(from.result_) {
+        : bytes(from.bytes_),
+          word(detail::look(from.word_)),
+          value_at(detail::look(from.value_at_)),
+          result(detail::look(from.result_)) {
       if constexpr (requires { from.wait_.take_value(); })
         other = from.wait_.take_value();
       else
@@ -112,30 +123,37 @@ struct c_value_continuation {
   }
 };
 
-// Blocks by such a wait; returns only if it fails. `value_size`: of what it brings. `value`: what it has at
-// the beginning, `given` bytes, or null.
-template <class Wait>
-int become_with_value(const char* what, const void* frame, Wait wait, const void* value, std::size_t given,
-                      std::size_t value_size, sennit_value_function function, const void* state,
-                      std::size_t size, std::int64_t deadline) {
-  if (function == nullptr || !is_state(state, size) || value_size > most_state || !in_fiber())
+// Blocks by such a wait, which `make()` returns; comes back only if it fails. `value_size`: of what it
+// brings. `value`: what it has at the beginning, `given` bytes, or null. The caller is a fiber.
+template <class Make>
+SENNIT_INLINE int become_with_value(const char* what, const void* frame, Make make, const void* value,
+                                    std::size_t given, std::size_t value_size, sennit_value_function function,
+                                    const void* state, std::size_t size, std::int64_t deadline) {
+  if (function == nullptr || !is_state(state, size) || value_size > most_state)
     return -EINVAL;
   const bool small = value_size <= sizeof(std::uint64_t);
   const std::size_t value_at = (size + 15) & ~std::size_t{15};
   const std::size_t room = small ? size : value_at + value_size;
-  return guarded([&]() -> int {
-    const auto with = [&]<std::size_t Room>(std::integral_constant<std::size_t, Room>) {
-      value_wait<Wait, Room> made(std::move(wait), state, size,
-                                  small ? value_wait<Wait, Room>::in_word : value_at, value, given);
-      detail::may_leave_frames(what, frame);
-      if (deadline == SENNIT_NEVER)
-        detail::leave_frames(
-            detail::block(std::move(made), c_value_continuation{function}, detail::no_state{}));
-      detail::leave_frames(detail::block(detail::timed_wait(std::move(made), time_of(deadline)),
-                                         c_value_continuation{function}, detail::no_state{}));
-    };
+  return guarded([&]() __attribute__((always_inline)) -> int {
+    const auto with =
+        [&]<std::size_t Room>(std::integral_constant<std::size_t, Room>) __attribute__((always_inline)) {
+          using wait = value_wait<std::invoke_result_t<Make&>, Room>;
+          const auto made = [&] {
+            return wait(make, state, size, small ? wait::in_word : value_at, value, given);
+          };
+          detail::may_leave_frames(what, frame);
+          if (deadline == SENNIT_NEVER)
+            detail::leave_frames_by(
+                [&] { return detail::block_by(made, c_value_continuation{function}, detail::no_state{}); });
+          detail::leave_frames_by([&] {
+            return detail::block(detail::timed_wait(made(), time_of(deadline)),
+                                 c_value_continuation{function}, detail::no_state{});
+          });
+        };
     if (room == 0)
       with(std::integral_constant<std::size_t, 0>());
+    else if (room <= 8)
+      with(std::integral_constant<std::size_t, 8>());
     else if (room <= 16)
       with(std::integral_constant<std::size_t, 16>());
     else if (room <= 64)

@@ -154,6 +154,7 @@ parallel_worker::parallel_worker(parallel_runtime& of, unsigned number, run_poli
       runtime(of),
       index(number),
       random(2463534242u + number) {
+  parallel = this;
   if (native_memory::prepare_free_fence())
     bias_number = bias_numbers::take();
 }

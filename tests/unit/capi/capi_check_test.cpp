@@ -84,14 +84,17 @@ TEST(C, TheInlineLockKnowsTheWordOfAMutex) {
   for (const bool shared : {false, true}) {
     sennit_mutex* mutex = nullptr;
     ASSERT_EQ((shared ? sennit_mutex_create_shared : sennit_mutex_create)(&mutex), 0);
-    const auto& front = *reinterpret_cast<const sennit_word_front*>(mutex);
+    const auto& front = *reinterpret_cast<const sennit_lock_front*>(mutex);
+    const std::uintptr_t& word = shared ? *front.shared_word : front.word;
     EXPECT_EQ(front.shared, shared);
-    EXPECT_NE(*front.word, 0u) << "the first lock decides whether owners are recorded";
+    EXPECT_EQ(front.word == SENNIT_OF_SHARED, shared);
+    EXPECT_EQ(front.shared, shared);
+    EXPECT_NE(word, 0u) << "the first lock decides whether owners are recorded";
     for (int i = 0; i < 2; ++i) {
       EXPECT_EQ((sennit_mutex_lock)(mutex), 0);
-      EXPECT_EQ(*front.word, shared ? SENNIT_SHARED_LOCKED : SENNIT_LOCAL_LOCKED);
+      EXPECT_EQ(word, shared ? SENNIT_SHARED_LOCKED : SENNIT_LOCAL_LOCKED);
       EXPECT_EQ((sennit_mutex_unlock)(mutex), 0);
-      EXPECT_EQ(*front.word, 0u);
+      EXPECT_EQ(word, 0u);
     }
     EXPECT_EQ(sennit_mutex_lock(mutex), 0);
     EXPECT_EQ((sennit_mutex_trylock)(mutex), -EAGAIN);
@@ -100,6 +103,42 @@ TEST(C, TheInlineLockKnowsTheWordOfAMutex) {
     EXPECT_EQ(sennit_mutex_destroy(mutex), 0);
   }
 }
+
+#if !defined(SENNIT_YIELD_BY_CALL)
+// As a worker whose fibers yield, and from which another one steals.
+TEST(C, TheInlineStepRoundARingIsThatOfTheLibrary) {
+  using sennit::detail::fiber;
+  sennit::detail::dispatching in_c(sennit::run_policy::fifo, false);
+  sennit::detail::dispatching in_cpp(sennit::run_policy::fifo, false);
+  if (!in_c.plain)
+    GTEST_SKIP() << "fences are not free here";
+  auto* const front = reinterpret_cast<sennit_ring_front*>(&in_c);
+  fiber fibers[6];
+  fiber* running = &fibers[0];
+  for (fiber* each = fibers + 1; each != fibers + 6; ++each)
+    ASSERT_TRUE(in_c.ring.push(each) && in_cpp.ring.push(each));
+  for (unsigned step = 0; step != 600; ++step) {
+    const unsigned before = in_c.dispatches.value();
+    ASSERT_EQ(sennit_ring_may_rotate(front), !in_cpp.dispatches.count()) << step;
+    if (in_c.dispatches.value() == before) {  // a poll is due
+      in_c.dispatches.restart(10);
+      in_cpp.dispatches.restart(10);
+    }
+    fiber* const expected = in_cpp.ring.rotate(running);
+    auto* const next =
+        reinterpret_cast<fiber*>(sennit_ring_rotate(front, reinterpret_cast<sennit_fiber_front*>(running)));
+    ASSERT_EQ(next, expected) << step;
+    sennit_ring_arrived(front);
+    in_cpp.ring.clear_leaving();
+    running = next;
+    if (step % 100 == 99) {
+      const auto take = [](fiber*) {};
+      ASSERT_EQ(in_c.ring.steal_lone(take), in_cpp.ring.steal_lone(take));
+    }
+    ASSERT_EQ(in_c.ring.owned(), in_cpp.ring.owned());
+  }
+}
+#endif
 
 TEST(C, ASecondDetachAndAMutexLockedTwiceEndTheProgram) {
   const auto outcome_of = [](sennit_function function) {

@@ -26,6 +26,13 @@ extern "C" {
                                           test(inline_semaphores_are_semaphores)                       \
                                               test(inline_operations_refuse)
 
+/* Of waits that are inline. */
+#define CAPI_INLINE_TESTS(test)                                                         \
+  test(inline_sends_meet_each_kind_of_waiter) test(inline_waits_end_when_closed)        \
+      test(inline_waits_end_with_the_runtime) test(inline_waits_keep_errno)             \
+          test(inline_conditions_wake_in_order) test(inline_joins_give_the_handle_back) \
+              test(inline_yields_go_round) test(inline_buffers_lose_nothing_between_workers)
+
 #define CAPI_TESTS(test)                                                                                     \
   test(runtime_lives) test(runtime_has_limits) test(runtime_refuses) test(runtime_steps) test(runtime_posts) \
       test(fibers_join) test(fibers_take_turns) test(fibers_under_policies) test(fibers_park) test(          \
@@ -49,7 +56,8 @@ extern "C" {
                                                               test(waits_that_time_out_consume_nothing)      \
                                                                   test(tcp_releases) test(look_up_finds)     \
                                                                       test(become_waits)                     \
-                                                                          CAPI_KIND_TESTS(test)
+                                                                          CAPI_KIND_TESTS(test)              \
+                                                                              CAPI_INLINE_TESTS(test)
 
 #define CAPI_DECLARE(test) int test(void);
 CAPI_TESTS(CAPI_DECLARE)

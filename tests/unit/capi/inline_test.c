@@ -126,12 +126,14 @@ struct local_objects {
 static void be_refused(void* argument) {
   struct local_objects* s = (struct local_objects*)argument;
   uint64_t value = 0;
+#if !defined(NDEBUG)
   EXPECT(sennit_channel_send(s->channel, &value) == -EINVAL);
   EXPECT(sennit_channel_receive(s->channel, &value) == -EINVAL);
+#endif
   EXPECT(sennit_semaphore_acquire(s->semaphore) == -EINVAL);
   EXPECT(sennit_semaphore_release(s->semaphore, 1) == -EINVAL);
   EXPECT(sennit_self_yield() == 0); /* which changes what the tests above read */
-  EXPECT(sennit_channel_send(s->channel, &value) == -EINVAL);
+  EXPECT((sennit_channel_send)(s->channel, &value) == -EINVAL);
   EXPECT(sennit_semaphore_acquire(s->semaphore) == -EINVAL);
 }
 
@@ -143,8 +145,12 @@ int inline_operations_refuse(void) {
   CHECK(sennit_channel_create(&s.channel, sizeof value, 3) == 0 &&
         sennit_semaphore_create(&s.semaphore, 2) == 0);
   CHECK(sennit_channel_trysend(s.channel, &value) == 0);
+  CHECK((sennit_channel_send)(s.channel, &value) == -EINVAL);
+  CHECK((sennit_channel_receive)(s.channel, &value) == -EINVAL);
+#if !defined(NDEBUG)
   CHECK(sennit_channel_send(s.channel, &value) == -EINVAL);
   CHECK(sennit_channel_receive(s.channel, &value) == -EINVAL);
+#endif
   CHECK(sennit_semaphore_acquire(s.semaphore) == -EINVAL);
   CHECK(sennit_semaphore_release(s.semaphore, 1) == 0);
   line = capi_run_parallel(be_refused, &s);

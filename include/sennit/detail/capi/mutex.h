@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sennit/detail/capi/yield.h"
+#include "sennit/detail/capi/park.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,11 +22,15 @@ int sennit_mutex_unlock(struct sennit_mutex* mutex);
 
 #define SENNIT_LOCAL_LOCKED 2
 #define SENNIT_SHARED_LOCKED 4
+#define SENNIT_OF_SHARED UINTPTR_MAX
 
-/* Of a mutex, or of a semaphore. */
-struct __attribute__((may_alias)) sennit_word_front {
-  uintptr_t* word; /* of a mutex that is free: 0 */
+/* Of a mutex, or of a condition. */
+struct __attribute__((may_alias)) sennit_lock_front {
+  size_t users; /* that wait in a local one */
   bool shared;
+  uintptr_t* shared_word; /* only of a shared one */
+  uintptr_t word;         /* of a local one; of a shared one SENNIT_OF_SHARED */
+  struct sennit_links waiters;
 };
 
 #if !defined(SENNIT_YIELD_BY_CALL)
@@ -42,18 +46,21 @@ SENNIT_ALWAYS_INLINE bool sennit_may_be_parallel(void) {
 }
 
 SENNIT_ALWAYS_INLINE bool sennit_mutex_change(struct sennit_mutex* mutex, bool locks) {
-  struct sennit_word_front* const front = (struct sennit_word_front*)mutex;
+  struct sennit_lock_front* const front = (struct sennit_lock_front*)mutex;
   if (__builtin_expect(front == NULL, 0))
     return false;
-  if (front->shared) {
+  if (__builtin_expect(front->word == (locks ? 0 : SENNIT_LOCAL_LOCKED), 1)) {
+    if (sennit_may_be_parallel())
+      return false;
+    front->word = locks ? SENNIT_LOCAL_LOCKED : 0;
+    return true;
+  }
+  if (front->word == SENNIT_OF_SHARED) {
     uintptr_t expected = locks ? 0 : SENNIT_SHARED_LOCKED;
-    return __atomic_compare_exchange_n(front->word, &expected, locks ? SENNIT_SHARED_LOCKED : 0, false,
+    return __atomic_compare_exchange_n(front->shared_word, &expected, locks ? SENNIT_SHARED_LOCKED : 0, false,
                                        locks ? __ATOMIC_ACQUIRE : __ATOMIC_RELEASE, __ATOMIC_RELAXED);
   }
-  if (__builtin_expect(*front->word != (locks ? 0 : SENNIT_LOCAL_LOCKED), 0) || sennit_may_be_parallel())
-    return false;
-  *front->word = locks ? SENNIT_LOCAL_LOCKED : 0;
-  return true;
+  return false;
 }
 
 SENNIT_ALWAYS_INLINE int sennit_mutex_lock_inline(struct sennit_mutex* mutex) {

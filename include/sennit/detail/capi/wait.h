@@ -56,17 +56,6 @@ SENNIT_ALWAYS_INLINE int sennit_finish_wait(int begun, struct sennit_wait* wait)
   return wait->end(wait, word);
 }
 
-SENNIT_ALWAYS_INLINE int sennit_condition_wait_inline(struct sennit_condition* condition,
-                                                      struct sennit_mutex* mutex) {
-  struct sennit_wait wait;
-  return sennit_finish_wait(sennit_condition_begin_wait(condition, mutex, &wait), &wait);
-}
-
-SENNIT_ALWAYS_INLINE int sennit_fiber_join_inline(struct sennit_fiber* fiber, int64_t deadline) {
-  struct sennit_wait wait;
-  return sennit_finish_wait(sennit_fiber_begin_join(fiber, deadline, &wait), &wait);
-}
-
 #endif
 
 #ifdef __cplusplus

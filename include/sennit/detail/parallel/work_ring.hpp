@@ -98,6 +98,16 @@ public:
     return oldest;
   }
 
+  // The rest of rotate(), after a theft. The oldest entry is claimed.
+  [[gnu::noinline, gnu::cold]] T rotate_contended(T item) noexcept {
+    const T oldest = pop_contended(head() - 1);
+    if (oldest == T())
+      return item;
+    mark_leaving(item);
+    append(tail(), item);
+    return oldest;
+  }
+
   // Returns the newest, as newest() does, or none. If it was stolen, so were all others.
   T pop_newest() noexcept {
     if (owned() == 0)
@@ -220,6 +230,7 @@ protected:
   }
 
 private:
+  friend struct work_ring_layout;  // in capi
   static constexpr std::uint8_t idle = 0;
   static constexpr std::uint8_t busy = 1;
   static constexpr std::uint8_t left = 2;
@@ -294,16 +305,6 @@ private:
 
   [[gnu::noinline, gnu::cold]] T pop_contended(index mine) noexcept {
     return keeps_oldest(mine) ? T{place(mine)} : pop();
-  }
-
-  // The rest of rotate(), after a theft.
-  [[gnu::noinline, gnu::cold]] T rotate_contended(T item) noexcept {
-    const T oldest = pop_contended(head() - 1);
-    if (oldest == T())
-      return item;
-    mark_leaving(item);
-    append(tail(), item);
-    return oldest;
   }
 
   [[gnu::noinline, gnu::cold]] bool keeps_newest(index mine) noexcept {

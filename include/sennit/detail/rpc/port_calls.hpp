@@ -293,6 +293,15 @@ protected:
             __attribute__((always_inline)) { return call->port->submit(*call, w, waits, next); },
         [call = &mine] { call->cut(); });
   }
+  // The part of transact() that files the call, for a caller that then waits by itself. Returns false if it
+  // must not wait for a server: nothing has happened. `next`: the fiber that it readies, or null.
+  SENNIT_INLINE bool begin_transact(record& mine, waiter& me, fiber*& next) noexcept {
+    lock hold(waits_);
+    if (is_special()) [[unlikely]]
+      return false;
+    hold.pass_on();
+    return submit(mine, me, true, next);
+  }
   // Files it, of a fiber without a stack. `Me`: fiber, if that is what waits, or waiter. Returns what
   // continuation_code::file() returns.
   template <bool asked, class Me>

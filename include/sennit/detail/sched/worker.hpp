@@ -44,6 +44,7 @@
 namespace sennit::inline v0_1::detail {
 
 struct parallel_runtime;
+struct dispatching;
 
 // Workers that exist at a time can have so many bias numbers (sync/biased_waiters.hpp), from 1.
 inline constexpr std::uint16_t most_bias_numbers = 0x4000;
@@ -118,6 +119,7 @@ struct sennit_worker {
   // Used when a fiber starts and ends.
   sennit::detail::fiber* idle =
       nullptr;  // finished fibers with their stacks: run loops that wait for a message
+  sennit::detail::dispatching* parallel = nullptr;  // a parallel runtime's: its own part (of C, capi/ring.h)
   // Constant data that other workers read. Two lines apart from changing data, because the processor fetches
   // lines in pairs.
   alignas(128) sennit::detail::parallel_runtime* shared;  // null: a local runtime's worker
