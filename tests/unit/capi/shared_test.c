@@ -316,7 +316,8 @@ static void use_local_objects(void* argument) {
   struct sennit_semaphore* semaphore = make_semaphore(false, 1);
   long value = 0;
   (void)argument;
-  EXPECT(sennit_channel_send(channel, &value) == -EINVAL);
+  /* By functions: the inline forms check the caller only in code that is compiled with assertions. */
+  EXPECT((sennit_channel_send)(channel, &value) == -EINVAL);
   EXPECT(sennit_channel_receive(channel, &value) == -EINVAL);
   EXPECT(sennit_channel_trysend(channel, &value) == -EINVAL);
   EXPECT(sennit_channel_tryreceive(channel, &value) == -EINVAL);
@@ -327,7 +328,7 @@ static void use_local_objects(void* argument) {
   EXPECT(sennit_mutex_lock(shared) == 0);
   EXPECT(sennit_condition_wait(condition, shared) == -EINVAL);
   EXPECT(sennit_mutex_unlock(shared) == 0);
-  EXPECT(sennit_condition_notify_one(condition) == -EINVAL);
+  EXPECT((sennit_condition_notify_one)(condition) == -EINVAL);
   EXPECT(sennit_condition_notify_all(condition) == -EINVAL);
   EXPECT(sennit_semaphore_acquire(semaphore) == -EINVAL);
   EXPECT(sennit_semaphore_tryacquire(semaphore) == -EINVAL);
