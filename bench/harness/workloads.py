@@ -51,6 +51,8 @@ WORKLOADS = {
                  cannot=ONLY_SCHEDULED),
         Workload("yield", "one yield among n fibers", parameters=("fibers",)),
         Workload("spawn", "spawn and join an empty fiber"),
+        Workload("spawn-many", "one of n empty fibers that are all spawned, and then all joined", parameters=("n",),
+                 workers=(1, 2), timeout=120, counted=("--n", "1000"), counts=(10, 110)),
         Workload(
             "fib",
             "one of the fibers that compute a Fibonacci number, one for each call; how the memory grows at most",

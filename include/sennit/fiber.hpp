@@ -179,12 +179,18 @@ namespace detail {
 }  // namespace detail
 
 /// Starts a fiber of the caller's runtime. The fiber is queued, and the caller continues. The function is
-/// moved to the new fiber's stack and called there without arguments; its result is ignored.
+/// called on the new fiber's stack without arguments; its result is ignored.
+///
+/// The fiber gets its stack when it first runs. Until then it takes 128 bytes, and the function if that is
+/// larger than 48 bytes. It gets its stack at once if it has a name, or if moving the function may throw. If
+/// there is no memory for the stack when the fiber first runs, it waits until another fiber's stack is free.
+/// If no fiber of the runtime can free one, it fails: join() throws std::system_error (ENOMEM).
 ///
 /// Only fibers of a sennit::runtime may call it; elsewhere it is fatal. `sennit::runtime::spawn()` may be
 /// called anywhere.
 ///
-/// \throws std::system_error or std::bad_alloc if memory or mappings are exhausted; no fiber was started
+/// \throws std::system_error or std::bad_alloc if memory, mappings or the runtime's fibers
+///   (`runtime_options::max_fibers`) are exhausted; no fiber was started
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function) {
   detail::parallel_worker* w = &detail::running_parallel_for("spawn");

@@ -207,6 +207,10 @@ int sennit_runtime_workers(const struct sennit_runtime* runtime);
 /** Starts a fiber. For a local runtime, call it on the runtime's thread, inside or outside of run. `result`
  * gets the fiber's handle; if it is null, the fiber is detached. `options` may be null. -EINVAL: also for a
  * `stack` that is too small or not aligned (asserted by a library with assertions).
+ *
+ * The fiber gets its stack when it first runs, or at once if `options` has a name, a size or a stack. If
+ * there is no memory for the stack when it first runs, it waits until another fiber's stack is free. If no
+ * fiber of the runtime can free one, it fails, and its join returns -ENOMEM.
  */
 int sennit_runtime_spawn(struct sennit_runtime* runtime, struct sennit_fiber** result,
                          sennit_function function, void* argument,

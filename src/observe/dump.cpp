@@ -186,6 +186,10 @@ private:
 
   SENNIT_UNSANITIZED void capture_stackless(fiber_snapshot& seen, fiber& f,
                                             fiber_status status) const noexcept {
+    if (look(f.flags.stackless) == not_begun) {
+      seen.state = seen_state::not_begun;
+      return;
+    }
     const bool parked = status >= fiber_status::parked && status <= fiber_status::joining;
     seen.state = parked ? seen_state::parked : seen_state::ready;
     const continuation_code& code = continuation_of(f);

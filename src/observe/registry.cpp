@@ -49,6 +49,7 @@ constinit sennit_debug_table sennit_debug = {
             {"worker_shared", offsetof(worker, shared)},
             {"worker_thread", offsetof(worker, thread)},
             {"fiber_stackless", offsetof(fiber, flags) + offsetof(fiber_flags, stackless)},
+            {"stack_state_not_begun", not_begun},
             {"code_run", offsetof(continuation_code, shown)},
             {"fiber_since", offsetof(fiber, since)},
             {"worker_now", offsetof(worker, now)},

@@ -135,6 +135,7 @@ bool poll_all_sources(parallel_worker& w) noexcept {
   bool found = !w.arrivals.empty() || w.runtime.any_injected.load(std::memory_order_relaxed);
   take_arrivals(w);
   take_injected(w);
+  retry_refused(w);
   if (w.timers.earliest() != never)
     w.timers.fire_due(clock::now());
   if (w.driver->watching()) {
@@ -209,6 +210,8 @@ struct idle_policy {
   static void wait(parallel_worker& w, time_point deadline) noexcept {
     [[maybe_unused]] const counted_sleep sleep;
     w.slice.rest();
+    if (w.refused.all.first != nullptr)
+      deadline = std::min(deadline, w.refused.next_try);
     w.driver->wait(trim_idle_stacks(w.runtime, deadline));
     w.slice.go_on();
   }

@@ -249,6 +249,7 @@ void parallel_runtime::unwind() noexcept {
       left(f);
     for (fiber* next = each->arrivals.take(); next != nullptr;)
       left(std::exchange(next, next->next));
+    left.splice(std::exchange(each->refused.all, {}));
     fiber_for_each(
         *each,
         [](void* all, fiber& f) {
@@ -339,7 +340,7 @@ void parallel_inject(fiber& f) noexcept {
 }
 
 fiber* parallel_allocate_fiber_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
-                                    std::byte* memory, std::size_t guard) {
+                                    std::byte* memory, std::size_t guard, bool may_begin_later) {
   parallel_worker& home = w != nullptr ? *w : *of.workers.front();
   const stack_source source({size, memory, guard}, of.usual_stack);
   if (source.shape == of.usual_stack) {
@@ -350,6 +351,8 @@ fiber* parallel_allocate_fiber_slow(parallel_runtime& of, parallel_worker* w, st
       f->home = &home;
       return f;
     }
+    if (may_begin_later)
+      return nullptr;
   }
   return fiber_make_with_stack(home, source);
 }

@@ -224,7 +224,7 @@ sennit_decision sennit_dispatch_parallel_finish([[maybe_unused]] sennit_context 
   done.context = direct_entry ? done.frame->context : self;
   fiber* const newest = direct_entry ? w.ring.newest() : nullptr;
   const bool was_entered = newest != nullptr && is_entering(*newest, done);
-  // A join may come much later, and fibers block without a stack in order to need fewer.
+  // A join may come much later, and other fibers that begin, or resume without a stack, need one.
   if (done.flags.slow_path && done.ended.load(std::memory_order_relaxed) == ended_not_yet)
     fiber_detach_frame(w, done);
   const std::uintptr_t observer = done.ended.exchange(ended_already, std::memory_order_acq_rel);
@@ -290,6 +290,24 @@ SENNIT_UNSANITIZED bool parallel_has_others(const worker& w) noexcept {
           parallel.timers.earliest() != never || w.driver->watching());
 }
 
+// A look from outside at what other workers have. One that sleeps, or also tries in vain to begin its fibers,
+// has none to run.
+SENNIT_UNSANITIZED bool parallel_may_free_stack(worker& w) noexcept {
+  const parallel_runtime& of = *w.shared;
+  if (of.any_injected.load(std::memory_order_relaxed) ||
+      of.external_wakers.load(std::memory_order_relaxed) != 0)
+    return true;
+  for (const parallel_worker* const each : of.workers) {
+    if (each->timers.earliest() != never || each->driver->watching())
+      return true;
+    const bool has_none = each == &w ? each->ring.owned() == 0 && !each->ring.next_slot_taken()
+                                     : of.asleep.sleeps(each->index) || look(each->refused.tries) != 0;
+    if (!has_none || !each->arrivals.empty())
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 constinit const worker_operations parallel_operations{
@@ -306,6 +324,7 @@ constinit const worker_operations parallel_operations{
         [](worker& w, int change) noexcept {
           w.shared->external_wakers.fetch_add(static_cast<unsigned>(change), std::memory_order_release);
         },
+    .may_free_stack = parallel_may_free_stack,
     .seems_to_have_others = parallel_has_others,
     .worker_at = [](worker& w, std::size_t number) noexcept -> worker* {
       return number < w.shared->workers.size() ? w.shared->workers[number] : nullptr;

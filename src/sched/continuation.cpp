@@ -10,6 +10,7 @@
 #include <exception>
 #include <thread>
 
+#include "sennit/detail/sched/first_round.hpp"
 #include "sennit/detail/sched/hooks.hpp"
 #include "sennit/detail/sched/spawn.hpp"
 
@@ -115,7 +116,7 @@ fiber& stackless_make(worker& w, continuation&& begins) {
     cache_stack(w, acquire_stack(w, w.usual_stack, 0));
   fiber& f = *fiber_make(w);
   continuation_access::put(begins, f);
-  f.flags = {.status = fiber_status::parked, .owned = true, .stackless = true};
+  f.flags = {.status = fiber_status::parked, .owned = true, .stackless = gave_up_stack};
   f.id = 0;
   if (f.overflow != nullptr && f.overflow->locals != nullptr)
     scope_fiber_begins(f);
@@ -132,8 +133,10 @@ namespace {
   std::abort();
 }
 
+}  // namespace
+
 // If there is no spare stack, another thread may unmap one soon.
-coroutine_frame& take_frame(worker& w, stack_shape stack) noexcept {
+coroutine_frame& take_stack(worker& w, stack_shape stack) noexcept {
   constexpr int most_tries = 1000;
   for (int tries = 1;; ++tries)
     try {
@@ -144,8 +147,6 @@ coroutine_frame& take_frame(worker& w, stack_shape stack) noexcept {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
-
-}  // namespace
 
 void attach_values(fiber& f, coroutine_frame& frame, const continuation_overflow& overflow) noexcept {
   frame.own.locals = overflow.locals;
@@ -162,9 +163,15 @@ void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
 }
 
 sennit_decision stack_for(worker& w, fiber& f) noexcept {
-  coroutine_frame& frame = take_frame(w, stack_shape_of(w, f));
-  count_stacks(1);
+  if (f.flags.stackless == not_begun)
+    return first_stack_for(w, f);
+  coroutine_frame& frame = take_stack(w, stack_shape_of(w, f));
   frame.round = w.operations.resumed;
+  return entering_round(w, frame);
+}
+
+sennit_decision entering_round([[maybe_unused]] worker& w, coroutine_frame& frame) noexcept {
+  count_stacks(1);
   renew_identity(frame.identity, frame.record.memory.low, frame.record.memory.size);
 #if defined(SENNIT_SANITIZED)
   w.attached = &frame;

@@ -151,9 +151,11 @@ std::size_t fibers_of_runtime(worker& w) noexcept {
 // `made` includes finished fibers, which other workers may keep.
 bool has_too_many(worker& home) noexcept {
   const fiber_limit& limit = *home.limit;
+  if (limit.most == 0)
+    return false;
   {
     const std::lock_guard hold(source().lock);
-    if (limit.most == 0 || limit.made < limit.most)
+    if (limit.made < limit.most)
       return false;
   }
   const bool mine = home.is_local() || this_worker() == &home;
@@ -175,13 +177,51 @@ void fiber_must_be_below_limit(worker& home) {
                                 "): wait until some have ended and been joined, or raise the limit");
 }
 
+namespace {
+
+// Requires the lock. Throws std::bad_alloc.
+fiber& take_descriptor(descriptor_source& from) {
+  fiber& f = from.free != nullptr ? *std::exchange(from.free, from.free->next) : *fresh_descriptor();
+  ++taken_beside(f);
+  return f;
+}
+
+// Requires the lock.
+void give_descriptor(descriptor_source& to, fiber& f) noexcept {
+  --taken_beside(f);
+  f.next = std::exchange(to.free, &f);
+}
+
+// The calling thread's worker, if it keeps descriptors. With a limit on fibers it keeps none, since those
+// would count.
+worker* keeper_for(const worker& home) noexcept {
+  worker* const here = this_worker();
+  return here != nullptr && here->limit->most == 0 && home.limit->most == 0 ? here : nullptr;
+}
+
+[[gnu::noinline]] void refill(spare_descriptors& spare) {
+  descriptor_source& from = source();
+  const std::lock_guard hold(from.lock);
+  do
+    spare.add(take_descriptor(from));
+  while (spare.count != spare_descriptors::at_once && from.free != nullptr);
+}
+
+}  // namespace
+
 fiber* fiber_make(worker& home) {
   fiber_must_be_below_limit(home);
-  descriptor_source& from = source();
-  std::lock_guard hold(from.lock);
-  fiber* const f = from.free != nullptr ? std::exchange(from.free, from.free->next) : fresh_descriptor();
-  ++taken_beside(*f);
-  ++home.limit->made;
+  fiber* f = nullptr;
+  if (worker* const keeper = keeper_for(home)) {
+    if (keeper->spare_descriptors.count == 0)
+      refill(keeper->spare_descriptors);
+    f = keeper->spare_descriptors.take();
+  } else {
+    descriptor_source& from = source();
+    const std::lock_guard hold(from.lock);
+    f = &take_descriptor(from);
+    ++home.limit->made;
+  }
   f->home = &home;
   f->successor = 0;
   return f;
@@ -192,12 +232,25 @@ std::mutex& descriptors_lock() noexcept {
 }
 
 void fiber_free(fiber* f) noexcept {
+  worker& home = *std::exchange(f->home, nullptr);
+  if (worker* const keeper = keeper_for(home)) {
+    spare_descriptors& spare = keeper->spare_descriptors;
+    spare.add(*f);
+    if (spare.count == spare_descriptors::most)
+      give_spare_descriptors(spare, spare_descriptors::most - spare_descriptors::at_once);
+    return;
+  }
   descriptor_source& to = source();
-  std::lock_guard hold(to.lock);
-  --taken_beside(*f);
-  --f->home->limit->made;
-  f->home = nullptr;
-  f->next = std::exchange(to.free, f);
+  const std::lock_guard hold(to.lock);
+  give_descriptor(to, *f);
+  --home.limit->made;
+}
+
+void give_spare_descriptors(spare_descriptors& spare, unsigned left) noexcept {
+  descriptor_source& to = source();
+  const std::lock_guard hold(to.lock);
+  while (spare.count > left)
+    give_descriptor(to, *spare.take());
 }
 
 void fiber_for_each(const worker& home, void (*visit)(void*, fiber&), void* argument) {
@@ -235,10 +288,15 @@ std::uint64_t fiber_id(fiber& f) noexcept {
   return known;
 }
 
-fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard) {
+fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard,
+                           bool may_begin_later) {
   const stack_source source({size, memory, guard}, w.usual_stack);
-  if (source.shape == w.usual_stack && w.idle != nullptr)
-    return std::exchange(w.idle, w.idle->next);
+  if (source.shape == w.usual_stack) {
+    if (w.idle != nullptr)
+      return std::exchange(w.idle, w.idle->next);
+    if (may_begin_later)
+      return nullptr;
+  }
   return fiber_make_with_stack(w, source);
 }
 

@@ -66,6 +66,7 @@ void count_dispatch(worker& w) noexcept {
   if (found)
     run_posts(w);
   wake_due(w);
+  retry_refused(w);
   if (w.driver->watching()) {
     const int kept = errno;
     found |= w.driver->wait(time_point::min());
@@ -110,8 +111,8 @@ unsigned until_next_poll(worker& w, poll_result what) noexcept {
 }
 
 bool no_external_events(worker& w) noexcept {
-  const bool quiet =
-      !has_posts(w) && w.deadlines.empty() && !w.main_wanted && !w.unwinding && !w.driver->watching();
+  const bool quiet = !has_posts(w) && w.deadlines.empty() && !w.main_wanted && !w.unwinding &&
+                     !w.driver->watching() && w.refused.all.first == nullptr;
   if (quiet)
     reset_poll_countdown(w, poll_result::nothing);
   return quiet;
@@ -179,7 +180,8 @@ time_point idle_until(const worker& w, bool once) noexcept {
   const time_point due = w.deadlines.earliest();
   if (w.unwinding)
     return due == never && w.pending_offloads == 0 ? time_point::min() : std::min(due, w.end_is_late_at);
-  return once ? std::min(due, w.main_deadline) : due;
+  const time_point first = w.refused.all.first != nullptr ? std::min(due, w.refused.next_try) : due;
+  return once ? std::min(first, w.main_deadline) : first;
 }
 
 // Marks a wait that no event is certain to end. The watchdog distinguishes such waits by the count.
@@ -187,7 +189,7 @@ class idle_marker {
 public:
   idle_marker(worker& w, bool once) noexcept : word_(w.rest), since_(word_.load(std::memory_order_relaxed)) {
     rests_ = !once && !w.unwinding && w.deadlines.empty() && w.pending_offloads == 0 &&
-             !w.driver->watching() && w.delayed.first == nullptr;
+             !w.driver->watching() && w.delayed.first == nullptr && w.refused.all.first == nullptr;
     word_.store(since_ + rests_, std::memory_order_relaxed);
   }
   ~idle_marker() { word_.store(since_, std::memory_order_relaxed); }
@@ -210,6 +212,7 @@ private:
     if (has_posts(w))
       run_posts(w);
     wake_due(w);
+    retry_refused(w);
     if (w.main_wanted)
       return &w.main_fiber;
     if (!w.ready.empty()) {
@@ -597,6 +600,11 @@ constinit const worker_operations local_operations{
     .wait_in_slot = local_wait_in_slot,
     .count_wakers = [](worker& w,
                        int change) noexcept { w.pending_offloads += static_cast<std::size_t>(change); },
+    .may_free_stack =
+        [](worker& w) noexcept {
+          return w.main_waits_for == nullptr || !w.ready.empty() || !w.deadlines.empty() || has_posts(w) ||
+                 w.pending_offloads != 0 || w.driver->watching();
+        },
     .seems_to_have_others = local_has_others,
     .worker_at = [](worker& w, std::size_t number) noexcept { return number == 0 ? &w : nullptr; },
 };

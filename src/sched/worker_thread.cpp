@@ -124,7 +124,7 @@ void worker_unwind(worker& w) noexcept {
       nullptr);
   while (fiber_count(w) > 0) {
     bind_and_run(w);
-    if (w.ready.empty() && w.deadlines.empty() && w.pending_offloads == 0)
+    if (w.ready.empty() && w.refused.all.first == nullptr && w.deadlines.empty() && w.pending_offloads == 0)
       fiber_for_each(w, [](void*, fiber& f) { fiber_would_not_end(f, what_it_does(f)); }, nullptr);
   }
 }
@@ -147,7 +147,13 @@ sennit_worker::sennit_worker(sennit::run_policy policy, stack_shape usual, const
   fault_running_fiber.store(running_fibers_record, std::memory_order_relaxed);
   fault_must_watch_thread();  // not by the first thread that runs it: when that happens is unknown
   driver = make_driver(*this);
-  stack_memory = stack_take(default_stack_size);
+  refused.reserve = &acquire_stack(*this, usual_stack, 0);
+  try {
+    stack_memory = stack_take(default_stack_size);
+  } catch (...) {
+    destroy_stack(*refused.reserve);
+    throw;
+  }
   char* top = stack_memory.high() - 48;
   stack = top;
 }
@@ -169,6 +175,9 @@ sennit_worker::~sennit_worker() {
   }
   while (spare_frames != nullptr)
     destroy_stack(*std::exchange(spare_frames, spare_frames->next));
+  give_spare_descriptors(spare_descriptors, 0);
+  if (refused.reserve != nullptr)
+    destroy_stack(*refused.reserve);
   drop_large_stacks(*this);
   stack_give(stack_memory);
 }

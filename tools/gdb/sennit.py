@@ -109,13 +109,14 @@ class Fiber:
         self.context = word(address + known["fiber_context"])
         self.home = word(address + known["fiber_home"])
         self.id = struct.unpack("<I", read(address + known["fiber_id"], 4))[0]
-        self.stackless = read(address + known["fiber_stackless"], 1)[0] != 0
+        stack_state = read(address + known["fiber_stackless"], 1)[0]
+        self.stackless = stack_state != 0
         self.name = text(self.context if self.stackless else address + known["fiber_name"], known["fiber_name_size"])
         self.status = read(address + known["fiber_status"], 1)[0]
         self.thread = None
         self.low = self.size = 0
         frame = 0 if self.stackless else word(address + known["fiber_frame"])
-        self.begun = True
+        self.begun = stack_state != known["stack_state_not_begun"]
         if frame:
             self.low = word(frame + known["frame_memory_low"])
             self.size = word(frame + known["frame_memory_size"])
@@ -245,10 +246,12 @@ class Process:
     def state(self, fiber):
         if fiber.thread is not None:
             return f"running on thread {fiber.thread.number}"
+        if not fiber.begun:
+            return "ready, not begun"
         if fiber.stackless:
             return (self.wait(fiber) if fiber.parked else "ready") + ", without a stack"
         if not fiber.parked:
-            return "ready" if fiber.begun else "ready, not begun"
+            return "ready"
         return self.wait(fiber)
 
     def wait(self, fiber):

@@ -187,10 +187,14 @@ private:
 };
 
 /// Starts a fiber of the caller's runtime. The fiber is queued, and the caller continues. The function is
-/// moved to the new fiber's stack and called there without arguments; its result is ignored. Only fibers of
-/// a local runtime may call it; elsewhere it is fatal.
+/// called on the new fiber's stack without arguments; its result is ignored. Only fibers of a local runtime
+/// may call it; elsewhere it is fatal.
 ///
-/// \throws std::system_error or std::bad_alloc if memory or mappings are exhausted; no fiber was started
+/// The fiber gets its stack when it first runs. sennit::spawn (fiber.hpp) says what it takes until then, and
+/// what happens if there is no memory for the stack.
+///
+/// \throws std::system_error or std::bad_alloc if memory, mappings or the runtime's fibers
+///   (`runtime_options::max_fibers`) are exhausted; no fiber was started
 template <class Function>
 SENNIT_INLINE fiber spawn(Function&& function, const spawn_options& options) {
   detail::worker* w = detail::this_worker();

@@ -114,7 +114,8 @@ public:
   fiber spawn(Function&& function, const spawn_options& options = {}) {
     detail::fiber& f = detail::fiber_spawn(worker_, std::forward<Function>(function),
                                            detail::stack_request_of(options), true);
-    detail::fiber_set_name(f, options.name);
+    if (!options.name.empty())
+      detail::fiber_set_name(f, options.name);
     return fiber(f);
   }
 
@@ -122,7 +123,7 @@ public:
   /// exception that leaves the function ends the program.
   ///
   /// The runtime must outlive the call. Functions that are still posted when it ends are dropped. If there
-  /// is no memory for the fiber's stack, the post waits until there is.
+  /// is no memory for the fiber or its stack, the post waits until there is.
   ///
   /// \throws std::bad_alloc if there is no memory
   template <class Function>

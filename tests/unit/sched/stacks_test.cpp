@@ -461,11 +461,11 @@ TYPED_TEST(Stacks, OfAPeakAreGivenBackWhenTheRuntimeRests) {
             {}));
       while (arrived != peak)
         TypeParam::yield();
+      const std::size_t at_peak = resident_bytes();
       for (auto& each : all)
         each.unpark();
       for (auto& each : all)
         each.join();
-      const std::size_t at_peak = resident_bytes();
       while (resident_bytes() + peak * page * 3 / 2 > at_peak)  // for ever, if it does not come back
         TypeParam::sleep();
     });

@@ -75,9 +75,10 @@ void parallel_requeue(parallel_worker& w, fiber& f) noexcept;
 // The running fiber yields without a scheduler step, if it may: it is marked as leaving, and queued. Returns
 // the fiber to enter, or itself if there is no other one, or null if a scheduler step is needed.
 fiber* parallel_try_yield(parallel_worker& w, fiber& self) noexcept;
-// Returns a finished fiber for a new one. `w`: null from outside. Throws as fiber_spawn.
+// Returns a finished fiber for a new one. `w`: null from outside. If there is none, returns null if the fiber
+// may get its stack later, and otherwise one with a stack. Throws as fiber_spawn.
 [[gnu::cold]] fiber* parallel_allocate_fiber_slow(parallel_runtime& of, parallel_worker* w, std::size_t size,
-                                                  std::byte* memory, std::size_t guard);
+                                                  std::byte* memory, std::size_t guard, bool may_begin_later);
 // Takes back a finished fiber that no handle refers to.
 void parallel_recycle(fiber& f) noexcept;
 inline constexpr std::uint32_t idle_limit = 256;  // a worker keeps this many; then half become shared
@@ -352,6 +353,12 @@ inline constexpr sennit_round parallel_thread_continue = parallel_round<resumed>
 template <class Function>
 inline constexpr bool may_block_to_copy = !std::is_trivially_copyable_v<std::decay_t<Function>>;
 
+// A new fiber can be joined, and unparked.
+SENNIT_INLINE void parallel_join_begins(fiber& f, bool owned) noexcept {
+  ::new (&f.permit) wait_claim;
+  f.ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);
+}
+
 // Makes a new fiber with a function, not begun yet. `w`: null if the caller is no worker of the runtime.
 template <class Function>
 SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Function&& function,
@@ -359,10 +366,19 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
   using body = std::decay_t<Function>;
   must_be_callable<body>();
   fiber* f = w != nullptr ? w->idle : nullptr;
-  if (f == nullptr || !stack.is_usual()) [[unlikely]]
-    f = parallel_allocate_fiber_slow(of, w, stack.size, stack.memory, stack.guard);
-  else
+  if (f == nullptr || !stack.is_usual()) [[unlikely]] {
+    f = parallel_allocate_fiber_slow(of, w, stack.size, stack.memory, stack.guard,
+                                     begins_later<body> && !stack.at_once);
+    if constexpr (begins_later<body>)
+      if (f == nullptr) {
+        fiber& later = begin_later<body, parallel_round<body>>(w != nullptr ? *w : *of.workers.front(),
+                                                               std::forward<Function>(function), owned);
+        parallel_join_begins(later, owned);
+        return later;
+      }
+  } else {
     w->idle = f->next;
+  }
   coroutine_frame& frame = *f->frame;
   if constexpr (noexcept(body(std::forward<Function>(function))) && fits_payload<body>) {
     payload_store<body>(frame, std::forward<Function>(function));
@@ -377,8 +393,7 @@ SENNIT_INLINE fiber& parallel_make(parallel_runtime& of, parallel_worker* w, Fun
   fiber_reset(*f, frame, parallel_round<body>, owned);
   if (!stack.is_usual()) [[unlikely]]
     f->flags.slow_path = frame.record.memory.shape != of.usual_stack;
-  ::new (&f->permit) wait_claim;
-  f->ended.store(owned ? ended_not_yet : ended_unobserved, std::memory_order_relaxed);
+  parallel_join_begins(*f, owned);
   return *f;
 }
 

@@ -130,7 +130,7 @@ namespace detail {
 
 // A dump may stop this thread between any two instructions. It follows pointers in a descriptor that is
 // marked stackless or names a frame. So these marks are set after the pointers, and cleared before them.
-inline void set_stackless(fiber& f, bool is) noexcept {
+inline void set_stackless(fiber& f, stack_state is) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.flags.stackless = is;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -183,7 +183,7 @@ inline void* continuation_access::give(continuation& made, fiber& f) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   f.overflow = made.overflow_;
   f.site = made.code_;
-  set_stackless(f, true);
+  set_stackless(f, gave_up_stack);
   return made.room_;
 }
 
@@ -259,7 +259,7 @@ SENNIT_INLINE void stack_attach(fiber& f, coroutine_frame& frame,
   frame.own.locals = nullptr;
   if (overflow != nullptr) [[unlikely]]
     attach_values(f, frame, *overflow);
-  set_stackless(f, false);
+  set_stackless(f, has_stack);
   f.context = frame.context;
   frame.record.name = f.name;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -330,12 +330,16 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
 // Returns where to enter the current fiber, which has no stack: at the beginning of one of the worker's
 // stacks. Ends the program if there is no memory for a stack.
 [[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
+// Its last part: how to enter such a stack, for the round that was stored there.
+sennit_decision entering_round(sennit_worker& w, coroutine_frame& frame) noexcept;
+// Returns a stack. If there is none, tries again for a second, and then ends the program.
+coroutine_frame& take_stack(sennit_worker& w, stack_shape stack) noexcept;
 
 // Returns whether the fiber may continue on a stack of the usual size that another fiber has given up (stack
 // handoff). It has none, and wants one of that size.
 inline stack_shape stack_shape_of(const sennit_worker& w, const fiber& f) noexcept;
 inline bool may_have(const sennit_worker& w, const fiber& f, const coroutine_frame& frame) noexcept {
-  return f.flags.stackless &&
+  return f.flags.stackless == gave_up_stack &&
          (__builtin_expect(f.overflow == nullptr, 1) || stack_shape_of(w, f) == frame.record.memory.shape);
 }
 

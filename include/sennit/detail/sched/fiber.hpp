@@ -102,8 +102,21 @@ inline constexpr const char* yield_reason = "yield";
 // Whether a fiber has been notified that its runtime ends.
 enum class shutdown_state : std::uint8_t {
   none,
-  pending,   // it must leave at its next wait
-  delivered  // it was notified, and is not notified again
+  delivered,  // it was notified, and is not notified again
+  pending,    // it must leave at its next wait
+  no_stack    // it cannot begin: there is no memory for its stack
+};
+// Tests a bit: one instruction.
+constexpr bool may_begin(shutdown_state state) noexcept {
+  return (static_cast<unsigned>(state) & static_cast<unsigned>(shutdown_state::pending)) == 0;
+}
+static_assert(may_begin(shutdown_state::delivered) && !may_begin(shutdown_state::no_stack));
+
+// Whether a fiber has a stack. If this is not 0, it has none.
+enum stack_state : std::uint8_t {
+  has_stack,
+  gave_up_stack,  // it has blocked with a continuation (continuation.hpp)
+  not_begun       // it gets a stack when it is entered for the first time (first_round.hpp)
 };
 
 // From `multi` on, a waker must take a claim.
@@ -136,8 +149,8 @@ enum : std::uint8_t {
 // A spawn resets these in one store.
 struct fiber_flags {
   fiber_status status = fiber_status::unused;
-  bool owned = false;           // a handle refers to it, and keeps it after its end
-  bool stackless = false;       // has blocked with a continuation (continuation.hpp)
+  bool owned = false;  // a handle refers to it, and keeps it after its end
+  stack_state stackless = has_stack;
   bool unpark_pending = false;  // an unpark came before its park, or ended it
   bool stoppable = false;       // has guards or shields (stop.hpp)
   std::uint8_t slow_path = 0;   // not 0: not reusable as it is
@@ -344,6 +357,26 @@ extern std::atomic<bool> many_fibers;
 // Throws std::system_error (EAGAIN) if the runtime has reached its limit of fibers, by a count that may be
 // slightly old. Any thread may call it; for a local runtime, only the worker's.
 void fiber_must_be_below_limit(sennit_worker& home);
+
+// Free descriptors that a worker keeps for its next fibers. It takes and gives them at_once at a time.
+struct spare_descriptors {
+  static constexpr unsigned at_once = 64;
+  static constexpr unsigned most = 256;
+
+  fiber* first = nullptr;
+  unsigned count = 0;
+
+  void add(fiber& f) noexcept {
+    f.next = std::exchange(first, &f);
+    ++count;
+  }
+  fiber* take() noexcept {
+    --count;
+    return std::exchange(first, first->next);
+  }
+};
+// Gives back descriptors until `left` remain.
+void give_spare_descriptors(spare_descriptors& spare, unsigned left) noexcept;
 
 // Takes a free descriptor for a worker, and returns one. Any thread. fiber_make throws std::bad_alloc, and
 // what fiber_must_be_below_limit throws.

@@ -59,7 +59,7 @@ struct sennit_debug_table {
   sennit::detail::registration* workers;
   std::atomic<std::uint64_t> ids_given;  // the last fiber id
   std::uint64_t count;                   // of words
-  sennit_debug_word words[43];
+  sennit_debug_word words[44];
 };
 extern sennit_debug_table sennit_debug;
 }

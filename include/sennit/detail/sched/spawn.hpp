@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
+#include "sennit/detail/sched/first_round.hpp"
 #include "sennit/detail/sched/worker.hpp"
 
 namespace sennit::inline v0_1::detail {
@@ -17,11 +18,16 @@ namespace sennit::inline v0_1::detail {
 [[noreturn, gnu::cold]] void fiber_terminate(const fiber& f, std::exception_ptr error) noexcept;
 [[noreturn, gnu::cold]] void fiber_rethrow(std::exception_ptr error);
 
-// Returns a finished fiber with a stack for a new one. Throws as fiber_spawn.
-[[gnu::cold]] fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard);
+// Returns a finished fiber with a stack for a new one. If there is none, returns null if the fiber may get
+// its stack later, and otherwise a new one. Throws as fiber_spawn.
+[[gnu::cold]] fiber* allocate_fiber_slow(worker& w, std::size_t size, std::byte* memory, std::size_t guard,
+                                         bool may_begin_later);
 
 // Makes a new descriptor with a stack for a worker.
 fiber* fiber_make_with_stack(worker& w, const stack_source& stack);
+
+// The fiber could not begin, because there is no memory for its stack: fails like a function that throws.
+[[gnu::cold]] void fail_for_lack_of_stack(fiber& f) noexcept;
 
 // Ends the running fiber immediately. Its function object is destroyed, but not the objects on its stack. The
 // stack is never reused, because other fibers may still refer to it. Native switches only.
@@ -191,8 +197,14 @@ template <class Body>
   if constexpr (std::is_same_v<Body, resumed>)
     return try_body<Body>(frame, of);
   fiber& self = current_fiber();
-  if (self.flags.shutdown != shutdown_state::pending) [[likely]]
+  if (may_begin(self.flags.shutdown)) [[likely]]
     return try_body<Body>(frame, of);
+  if (self.flags.shutdown == shutdown_state::no_stack) {
+    if constexpr (requires { payload_get<Body>(frame).begin(); })
+      payload_get<Body>(frame).begin();
+    fail_for_lack_of_stack(self);
+    return {};
+  }
   if (frame.error != nullptr)
     leave_body(frame, self, destroy_body<Body>);
   self.flags.slow_path |= needs_slow_path;  // the runtime ends
@@ -310,10 +322,17 @@ SENNIT_INLINE fiber& fiber_begin(worker& w, Function&& function, stack_request s
   using body = std::decay_t<Function>;
   must_be_callable<body>();
   fiber* f = w.idle;
-  if (f == nullptr || !stack.is_usual()) [[unlikely]]
-    f = allocate_fiber_slow(w, stack.size, stack.memory, stack.guard);
-  else
+  if (f == nullptr || !stack.is_usual()) [[unlikely]] {
+    f = allocate_fiber_slow(w, stack.size, stack.memory, stack.guard, begins_later<body> && !stack.at_once);
+    if constexpr (begins_later<body>)
+      if (f == nullptr) {
+        fiber& later = begin_later<body, fiber_round<body>>(w, std::forward<Function>(function), owned);
+        later.joiner = nullptr;
+        return later;
+      }
+  } else {
     w.idle = f->next;
+  }
   coroutine_frame& frame = *f->frame;
   if constexpr (noexcept(body(std::forward<Function>(function))) && fits_payload<body>) {
     payload_store<body>(frame, std::forward<Function>(function));

@@ -33,6 +33,7 @@
 #include "sennit/detail/sched/fiber.hpp"
 #include "sennit/detail/sched/idle_stacks.hpp"
 #include "sennit/detail/sched/inbox.hpp"
+#include "sennit/detail/sched/refused_fibers.hpp"
 #include "sennit/detail/sched/run_queue.hpp"
 #include "sennit/detail/sched/successor_prefetch.hpp"
 #include "sennit/detail/sched/time_slice.hpp"
@@ -68,6 +69,9 @@ struct worker_operations {
                        const wait_reason& why, time_point deadline);
   // Another thread will certainly wake a fiber, or has done so (-1). The runtime's end waits for that.
   void (*count_wakers)(sennit_worker& w, int change) noexcept;
+  // No fiber runs. Returns false if none is ready, or awaits what the runtime would notice. Then none can
+  // end, and free its stack, unless another thread wakes it.
+  bool (*may_free_stack)(sennit_worker& w) noexcept;
   // Returns whether another fiber than the running one may be ready. Read by another thread, so it may be
   // wrong.
   bool (*seems_to_have_others)(const sennit_worker& w) noexcept;
@@ -136,6 +140,8 @@ struct sennit_worker {
   sennit::detail::coroutine_frame* spare_frames = nullptr;
   std::size_t spare_frame_count = 0;
   struct sennit::detail::idle_stacks idle_stacks;
+  sennit::detail::refused_fibers refused;
+  struct sennit::detail::spare_descriptors spare_descriptors;
   sennit::detail::lent_stack* large_stacks = nullptr;  // idle ones (on_large_stack.hpp)
   unsigned large_stack_count = 0;
   sennit::detail::fiber_limit own_limit;  // a local runtime's

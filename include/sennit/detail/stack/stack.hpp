@@ -114,13 +114,18 @@ struct stack_request {
   std::size_t size;
   std::byte* memory;
   std::size_t guard = 0;
+  bool at_once = false;  // (fibers) not only when it begins
 };
 
-// Of options with `stack_size`, `guard_size` and `stack`.
+// Of options with `name`, `stack_size`, `guard_size` and `stack`. A name lies where a fiber that has not
+// begun keeps its function.
 template <class Options>
 constexpr stack_request stack_request_of(const Options& options) noexcept {
-  return options.stack.empty() ? stack_request(options.stack_size, nullptr, options.guard_size)
-                               : stack_request(options.stack);
+  stack_request request = options.stack.empty()
+                              ? stack_request(options.stack_size, nullptr, options.guard_size)
+                              : stack_request(options.stack);
+  request.at_once = !options.name.empty();
+  return request;
 }
 
 // The size of the stack that a request for `size` gets; it may carry small_stack_mark.
@@ -136,7 +141,7 @@ struct stack_source {
   stack_source(const stack_request& request, stack_shape usual)
       : memory(request.memory), memory_size(request.memory != nullptr ? request.size : 0) {
     if (memory == nullptr)
-      shape = stack_shape_of(request.size, request.guard, usual);
+      shape = request.is_usual() ? usual : stack_shape_of(request.size, request.guard, usual);
   }
   bool is_provided() const noexcept { return memory != nullptr; }
 

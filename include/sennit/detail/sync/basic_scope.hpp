@@ -147,9 +147,10 @@ private:
     decltype(auto) operator()()
       requires std::is_invocable_v<Function&>
     {
-      one.release()->begin();
+      begin();
       return function();
     }
+    void begin() { one.release()->begin(); }
   };
 
   void fail(std::exception_ptr error) noexcept {

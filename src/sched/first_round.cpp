@@ -1,0 +1,128 @@
+// How a fiber gets its first stack, and what happens if there is none.
+#include "sennit/detail/sched/first_round.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include "sennit/detail/sched/spawn.hpp"
+
+namespace sennit::inline v0_1::detail {
+
+fiber& first_make(worker& home, std::size_t size) {
+  fiber& f = *fiber_make(home);
+  if (home.is_local())
+    ++home.idle_stacks.made;  // its stack will be idle when it has ended
+  f.overflow = nullptr;
+  try {
+    if (size != 0)
+      f.overflow = continuation_overflow::make(size);
+  } catch (...) {
+    fiber_free(&f);
+    throw;
+  }
+  return f;
+}
+
+void first_drop(fiber& f) noexcept {
+  if (f.overflow != nullptr)
+    continuation_overflow::destroy(f.overflow);
+  f.frame = nullptr;
+  f.name[0] = 0;
+  fiber_free(&f);
+}
+
+// A local runtime's fiber that has ended gives up its stack if a handle refers to it. In a parallel runtime,
+// only those do that are marked.
+void first_attach(fiber& f, coroutine_frame& frame) noexcept {
+  stack_attach(f, frame, nullptr);
+  f.error = nullptr;
+  if (f.home->is_local())
+    f.flags.slow_path &= static_cast<std::uint8_t>(~needs_slow_path);
+}
+
+namespace {
+
+// Returns null if there is no memory.
+coroutine_frame* try_acquire_stack(worker& w, std::size_t leave) noexcept {
+  try {
+    return &acquire_stack(w, w.usual_stack, leave);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void retry_one(worker& w) noexcept {
+  if (fiber* const next = w.refused.all.pop())
+    w.operations.requeue(w, *next);
+}
+
+// Keeps the running fiber, which was refused, and chooses another one.
+sennit_decision wait_for_stack(sennit_context, void* argument) {
+  worker& w = *static_cast<worker*>(argument);
+  fiber& f = *w.ready.current;
+  if (w.is_local())
+    w.ready.remove_running();
+  else
+    w.ready.current = nullptr;
+  refused_fibers& refused = w.refused;
+  refused.tries = w.operations.may_free_stack(w) ? 0 : refused.tries + 1;
+  if (refused.all.first == nullptr)
+    refused.next_try = clock::now() + refused_fibers::pause;
+  refused.all(&f);
+  return w.operations.next(w);
+}
+
+// The only round on a worker's reserve, until a fiber fails there.
+sennit_decision refused_round(void*) noexcept {
+  worker& w = *this_worker();
+  suspend(w, wait_for_stack, &w, false);
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+void retry_refused(worker& w) noexcept {
+  refused_fibers& refused = w.refused;
+  if (refused.all.first == nullptr || (clock::now() < refused.next_try && !w.unwinding))
+    return;
+  refused.next_try = clock::now() + refused_fibers::pause;
+  retry_one(w);
+}
+
+sennit_decision first_stack_for(worker& w, fiber& f) noexcept {
+  refused_fibers& refused = w.refused;
+  if (refused.reserve == nullptr)
+    refused.reserve = try_acquire_stack(w, 0);
+  coroutine_frame* frame = try_acquire_stack(w, 1);
+  if (frame != nullptr) {
+    refused.tries = 0;
+    retry_one(w);
+  } else if (w.unwinding || refused.tries > refused_fibers::most_tries) {
+    frame = std::exchange(refused.reserve, nullptr);
+    if (frame != nullptr && !w.unwinding)
+      f.flags.shutdown = shutdown_state::no_stack;
+    retry_one(w);
+  }
+  if (frame != nullptr) {
+    frame->round = first_code_of(f).round;
+    return entering_round(w, *frame);
+  }
+  if constexpr (!direct_entry)  // we are in a scheduler step
+    return wait_for_stack(nullptr, &w);
+  if (refused.reserve == nullptr)
+    refused.reserve = &take_stack(w, w.usual_stack);
+  refused.reserve->round = refused_round;
+  return {refused.reserve->context, 0};
+}
+
+void fail_for_lack_of_stack(fiber& f) noexcept {
+  try {
+    throw std::system_error(ENOMEM, std::generic_category(),
+                            "sennit: there is no memory for the stack of a fiber that was spawned, and no "
+                            "fiber of its runtime can free one");
+  } catch (...) {
+    fiber_fail(f);
+  }
+}
+
+}  // namespace sennit::inline v0_1::detail
