@@ -27,6 +27,7 @@ struct source_access {
   }
   // What asynchronous operations take of a listener, and make of their result.
   static listener* state_of(const tcp_listener& listener) noexcept { return listener.listener_.get(); }
+  static io_source* take(tcp_stream& stream) noexcept { return stream.source_.take(); }
   static tcp_stream stream(owned_source&& connected) noexcept {
     tcp_stream made;
     made.source_ = std::move(connected);

@@ -29,14 +29,8 @@ struct c_transfer {
 struct c_stream {
   sennit_async_stream* operation;
   void operator()(tcp_stream got, std::error_code error) const {
-    operation->stream = nullptr;
-    int result = capi::result_of(error);
-    if (result == 0) {
-      operation->stream = new (std::nothrow) sennit_tcp_stream{std::move(got)};
-      if (operation->stream == nullptr)
-        result = -ENOMEM;
-    }
-    operation->done(operation, result);
+    operation->stream = error ? nullptr : capi::handle_of(std::move(got));
+    operation->done(operation, capi::result_of(error));
   }
 };
 
@@ -64,7 +58,7 @@ int sennit_tcp_stream_async_read(sennit_tcp_stream* stream, sennit_upcall_pool* 
   if (!may_begin(stream, pool, transfer) || !is_memory(to, size))
     return -EINVAL;
   return begin_in(pool, [&](auto& one) {
-    return async_read_some(one, stream->stream, std::span(static_cast<std::byte*>(to), size),
+    return async_read_some(one, *capi::lent_stream(stream), std::span(static_cast<std::byte*>(to), size),
                            c_transfer{transfer});
   });
 }
@@ -74,8 +68,8 @@ int sennit_tcp_stream_async_write_all(sennit_tcp_stream* stream, sennit_upcall_p
   if (!may_begin(stream, pool, transfer) || !is_memory(from, size))
     return -EINVAL;
   return begin_in(pool, [&](auto& one) {
-    return async_write_all(one, stream->stream, std::span(static_cast<const std::byte*>(from), size),
-                           c_transfer{transfer});
+    return async_write_all(one, *capi::lent_stream(stream),
+                           std::span(static_cast<const std::byte*>(from), size), c_transfer{transfer});
   });
 }
 

@@ -40,17 +40,14 @@ struct sennit_readiness {
 
 namespace {
 
-// Makes a stream of what `open` returns. The memory comes first: a connection that was made is not lost for
-// want of it.
 template <class Open>
 int opened(sennit_tcp_stream** result, Open open) {
   return guarded([&] {
-    auto made = std::make_unique<sennit_tcp_stream>();
     std::error_code error;
-    made->stream = open(error);
+    tcp_stream made = open(error);
     if (error)
       return capi::negated(error);
-    *result = made.release();
+    *result = capi::handle_of(std::move(made));
     return 0;
   });
 }
@@ -81,7 +78,7 @@ ssize_t sennit_tcp_stream_read(sennit_tcp_stream* stream, void* to, size_t size,
   return guarded([&] {
     std::error_code error;
     const std::span place(static_cast<std::byte*>(to), size);
-    const std::size_t count = stream->stream.read_some(place, error, time_of(deadline));
+    const std::size_t count = capi::lent_stream(stream)->read_some(place, error, time_of(deadline));
     return count_of(count, error);
   });
 }
@@ -92,7 +89,7 @@ ssize_t sennit_tcp_stream_write(sennit_tcp_stream* stream, const void* from, siz
   return guarded([&] {
     std::error_code error;
     const std::span bytes(static_cast<const std::byte*>(from), size);
-    const std::size_t count = stream->stream.write_some(bytes, error, time_of(deadline));
+    const std::size_t count = capi::lent_stream(stream)->write_some(bytes, error, time_of(deadline));
     return count_of(count, error);
   });
 }
@@ -103,8 +100,8 @@ int sennit_tcp_stream_write_all(sennit_tcp_stream* stream, const void* from, siz
     return -EINVAL;
   return guarded([&] {
     std::size_t ignored;  // the caller's variable counts the bytes even if the fiber is unwound
-    return result_of(detail::socket_write_all_reported(detail::source_access::of(stream->stream), from, size,
-                                                       time_of(deadline),
+    return result_of(detail::socket_write_all_reported(detail::source_access::of(*capi::lent_stream(stream)),
+                                                       from, size, time_of(deadline),
                                                        written != nullptr ? *written : ignored));
   });
 }
@@ -113,46 +110,48 @@ int sennit_tcp_stream_become_reading(sennit_tcp_stream* stream, sennit_function 
                                      size_t size, int64_t deadline) {
   if (stream == nullptr)
     return -EINVAL;
-  return capi::become_until("sennit_tcp_stream_become_reading", __builtin_dwarf_cfa(),
-                            stream->stream.reading(), function, state, size, deadline);
+  auto wait = capi::lent_stream(stream)->reading();
+  return capi::become_until("sennit_tcp_stream_become_reading", __builtin_dwarf_cfa(), std::move(wait),
+                            function, state, size, deadline);
 }
 
 int sennit_tcp_stream_become_writing(sennit_tcp_stream* stream, sennit_function function, const void* state,
                                      size_t size, int64_t deadline) {
   if (stream == nullptr)
     return -EINVAL;
-  return capi::become_until("sennit_tcp_stream_become_writing", __builtin_dwarf_cfa(),
-                            stream->stream.writing(), function, state, size, deadline);
+  auto wait = capi::lent_stream(stream)->writing();
+  return capi::become_until("sennit_tcp_stream_become_writing", __builtin_dwarf_cfa(), std::move(wait),
+                            function, state, size, deadline);
 }
 
 int sennit_tcp_stream_shutdown(sennit_tcp_stream* stream) {
   if (stream == nullptr)
     return -EINVAL;
   std::error_code error;
-  stream->stream.shutdown_write(error);
+  capi::lent_stream(stream)->shutdown_write(error);
   return result_of(error);
 }
 
 int sennit_tcp_stream_cancel(sennit_tcp_stream* stream) {
   if (stream == nullptr)
     return -EINVAL;
-  stream->stream.close();
+  capi::lent_stream(stream)->close();
   return 0;
 }
 
 void sennit_tcp_stream_close(sennit_tcp_stream* stream) {
-  delete stream;
+  if (stream != nullptr)
+    capi::stream_of(stream);  // and destroys it
 }
 
 int sennit_tcp_stream_release(sennit_tcp_stream* stream) {
   if (stream == nullptr)
     return -EINVAL;
-  const std::unique_ptr<sennit_tcp_stream> gone(stream);
-  return stream->stream.release();
+  return capi::stream_of(stream).release();
 }
 
 int sennit_tcp_stream_descriptor(const sennit_tcp_stream* stream) {
-  return stream != nullptr ? stream->stream.native_handle() : -EINVAL;
+  return stream != nullptr ? capi::lent_stream(stream)->native_handle() : -EINVAL;
 }
 
 int sennit_tcp_listener_listen(sennit_tcp_listener** result, const char* address, uint16_t port,

@@ -25,10 +25,14 @@ tcp_stream tcp_listener::accept(time_point deadline) {
 }
 
 tcp_stream tcp_listener::accept(std::error_code& error, time_point deadline) {
-  const int got = detail::listener_accept(listener_.get(), deadline);
   tcp_stream stream;
+  if (is_open())  // the memory first: no connection is lost for want of it
+    stream.source_ = detail::owned_source(detail::source_take(-1));
+  const int got = detail::listener_accept(listener_.get(), deadline);
   if (got >= 0)
-    stream.source_ = detail::owned_source(got);
+    stream.source_.get()->descriptor.store(got, std::memory_order_relaxed);
+  else
+    stream.source_ = {};
   error = detail::io_error(got < 0 ? got : 0);
   return stream;
 }

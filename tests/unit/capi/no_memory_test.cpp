@@ -76,6 +76,30 @@ TEST(CWithoutMemory, ALargeElementIsSent) {
   EXPECT_EQ(capi_run(sends, nullptr), 0);
 }
 
+// The handle of a stream needs no memory of its own.
+TEST(CWithoutMemory, AListenerAcceptsAndSaysWhenItIsCancelled) {
+  const auto accepts = [](void*) {
+    sennit_tcp_listener* listener = nullptr;
+    sennit_tcp_stream* client = nullptr;
+    sennit_tcp_stream* accepted = nullptr;
+    ASSERT_EQ(sennit_tcp_listener_listen(&listener, "127.0.0.1", 0, 0), 0);
+    const auto port = static_cast<std::uint16_t>(sennit_tcp_listener_port(listener));
+    ASSERT_EQ(sennit_tcp_stream_connect(&client, "127.0.0.1", port, SENNIT_NEVER), 0);
+    memory_is_left = false;
+    const int got = sennit_tcp_listener_accept(listener, &accepted, SENNIT_NEVER);
+    const int cancelled = sennit_tcp_listener_cancel(listener);
+    const int then = sennit_tcp_listener_accept(listener, &accepted, SENNIT_NEVER);
+    memory_is_left = true;
+    EXPECT_EQ(got, 0);
+    EXPECT_EQ(cancelled, 0);
+    EXPECT_EQ(then, -ECANCELED);
+    sennit_tcp_stream_close(accepted);
+    sennit_tcp_stream_close(client);
+    sennit_tcp_listener_close(listener);
+  };
+  EXPECT_EQ(capi_run(accepts, nullptr), 0);
+}
+
 void no_result(void*, int) {
   FAIL();
 }

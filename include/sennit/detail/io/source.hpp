@@ -176,6 +176,9 @@ public:
   // -1 if it was closed before.
   int release();
 
+  // The caller owns the source from now on.
+  io_source* take() noexcept { return std::exchange(source_, nullptr); }
+
   explicit operator bool() const noexcept { return source_ != nullptr && !source_->closed(); }
   io_source* get() const noexcept { return source_; }
   int descriptor() const noexcept { return *this ? source_->descriptor.load(std::memory_order_relaxed) : -1; }
