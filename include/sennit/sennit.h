@@ -355,6 +355,18 @@ ssize_t sennit_stack_usages(struct sennit_stack_usage* usages, size_t room);
 /** Returns how deep the caller's stack has been used, in bytes; 0 if the stack is not one of Sennit's. */
 size_t sennit_stack_high_water(void);
 
+/* ---- Diagnostics. ---- */
+
+/** Writes a report to a file descriptor: what each worker does, what each fiber waits for and for how long,
+ * and where. It stops the workers for a moment. Any thread or fiber.
+ */
+void sennit_dump(int descriptor);
+/** Writes such a report to standard error whenever the process receives a signal. A thread of Sennit's own
+ * writes it, so it comes also if all workers are stuck. -EINVAL: not a signal, or one that cannot be caught.
+ * -EAGAIN, -ENOMEM: the thread cannot be started.
+ */
+int sennit_dump_on_signal(int signal);
+
 /* ---- Sharing. A mutex, condition, semaphore, channel, port or exception server is of one of two kinds:
  *
  *   sennit_..._create()         local: for the fibers of one local runtime at a time, and without atomics
@@ -564,8 +576,8 @@ int sennit_port_become_calling(struct sennit_port* port, const void* request, se
  */
 typedef int (*sennit_port_handler)(void* argument, const void* request, void* reply);
 /** Answers each call with handler(argument, request, reply), until the port is closed. Then it returns 0. If
- * the last fiber that serves the port in this way is unwound, the port is closed. -ENOMEM: the first call has
- * no memory; nothing was done.
+ * the last fiber that serves the port in this way is unwound, the port is closed. It allocates once, before it
+ * receives the first call. -ENOMEM: it could not, and has received none.
  */
 int sennit_port_serve(struct sennit_port* port, sennit_port_handler handler, void* argument);
 
@@ -808,8 +820,9 @@ int sennit_tcp_stream_write_all(struct sennit_tcp_stream* stream, const void* fr
  * read to find out. That is also so at the peer's end and after an error, which the read then reports. The
  * fiber counts as the one that reads.
  *
- * If the stream is closed meanwhile, the function is called as well, and the stream no longer exists: the
- * data to which `state` points must tell. Up to 16 bytes of state are kept in the descriptor; with another
+ * If the stream is cancelled meanwhile, the function is called, too, and its read returns -ECANCELED. If the
+ * stream is closed meanwhile, the function is called, and the stream no longer exists: the data to which
+ * `state` points must tell. Up to 16 bytes of state are kept in the descriptor; with another
  * deadline than SENNIT_NEVER, none.
  */
 int sennit_tcp_stream_become_reading(struct sennit_tcp_stream* stream, sennit_function function,
@@ -859,15 +872,18 @@ int sennit_tcp_stream_async_connect(struct sennit_upcall_pool* pool, const char*
 /** Sends the end of the stream to the peer. The stream can still be read. -ENOTCONN: the connection is gone.
  */
 int sennit_tcp_stream_shutdown(struct sennit_tcp_stream* stream);
-/** Closes the connection, but does not free the stream. Bytes that were written are still sent. Fibers that
- * wait in the stream and asynchronous transfers get -ECANCELED, and so does every later operation. Any fiber
+/** Closes the connection, but does not free the stream. Bytes that were written are still sent, unless input
+ * is unread: then the connection is reset, and the peer may lose them. To avoid that, call
+ * sennit_tcp_stream_shutdown first, and read until the peer's end or a deadline. Fibers that wait in the
+ * stream, with or without a stack, get -ECANCELED, and so does every later operation. Any fiber
  * may call it while others use the stream, on any worker. Call sennit_tcp_stream_close when none of them uses
  * it any more. May be called again. -EINVAL: null.
  */
 int sennit_tcp_stream_cancel(struct sennit_tcp_stream* stream);
-/** Closes and frees the stream. Bytes that were written are still sent. No other fiber may use it from now
- * on; those that wait in it at this moment get -ECANCELED. So let the fiber that uses a stream close it, and
- * end its operations by sennit_tcp_stream_cancel. Does nothing for null. On the runtime's thread.
+/** Closes and frees the stream. Unread input is treated as by sennit_tcp_stream_cancel. No other fiber may
+ * use the stream from now on; those that wait in it at this moment get -ECANCELED. So let the fiber that uses
+ * a stream close it, and end its operations by sennit_tcp_stream_cancel. Does nothing for null. Call it in a
+ * fiber of the runtime that has used the stream, or when that runtime has ended.
  */
 void sennit_tcp_stream_close(struct sennit_tcp_stream* stream);
 /** Frees the stream, but returns its socket, which stays open and non-blocking and belongs to the caller:
@@ -889,8 +905,9 @@ int sennit_tcp_stream_descriptor(const struct sennit_tcp_stream* stream);
 int sennit_tcp_listener_listen(struct sennit_tcp_listener** result, const char* address, uint16_t port,
                                int backlog);
 /** Waits for a connection. One fiber at a time. If file descriptors are exhausted it does not fail: it
- * closes the connection that has waited longest, and counts it. -ETIMEDOUT; -ECANCELED: the listener was
- * closed; -EBUSY: another fiber accepts; -ENOMEM: the connection still waits, so try again later.
+ * closes the connection that has waited longest, and counts it. Errors of a single connection, such as
+ * -ECONNABORTED, are not reported. -ETIMEDOUT; -ECANCELED: the listener was cancelled; -EBUSY: another fiber
+ * accepts; -ENOMEM: no connection was accepted, so try again later.
  */
 int sennit_tcp_listener_accept(struct sennit_tcp_listener* listener, struct sennit_tcp_stream** result,
                                int64_t deadline);
@@ -911,7 +928,8 @@ int sennit_tcp_listener_port(const struct sennit_tcp_listener* listener);
 /** Returns the socket, to set and to read options. */
 int sennit_tcp_listener_descriptor(const struct sennit_tcp_listener* listener);
 /** Stops listening, but does not free the listener, like sennit_tcp_stream_cancel. A fiber that accepts gets
- * -ECANCELED.
+ * -ECANCELED. The kernel resets the connections that were not accepted yet. To serve them, accept with the
+ * deadline 0 until -ETIMEDOUT before.
  */
 int sennit_tcp_listener_cancel(struct sennit_tcp_listener* listener);
 /** Closes and frees the listener, like sennit_tcp_stream_close. */

@@ -45,11 +45,11 @@ extern "C" {
                           test(signals_come) test(readiness_tells) test(offload_runs) test(files_work) test( \
                               unwind_fibers) test(unwind_condition) test(unwind_join) test(unwind_coroutine) \
                               test(unwind_without_cleanups) test(become_loops) test(become_takes_states)     \
-                                  test(yields_go_on_elsewhere) test(slices_end) test(stacks_are_measured)    \
-                                      test(stacks_may_be_small) test(calls_run_on_large_stacks)              \
-                                          test(become_reading_holds_no_stack) test(become_reading_times_out) \
-                                              test(become_reading_until_closed) test(                        \
-                                                  become_reading_until_the_end) test(become_writing_waits)   \
+                                  test(yields_go_on_elsewhere) test(slices_end) test(dumps_are_written)      \
+                                      test(stacks_are_measured) test(stacks_may_be_small) test(              \
+                                          calls_run_on_large_stacks) test(become_reading_holds_no_stack)     \
+                                          test(become_reading_times_out) test(become_reading_until_closed)   \
+                                              test(become_reading_until_the_end) test(become_writing_waits)  \
                                                   test(become_accepting_waits)                               \
                                                       test(become_waits_for_other_descriptors)               \
                                                           test(become_reading_refuses)                       \
