@@ -38,6 +38,7 @@ bool timed_park_wait::file(fiber& f, token_watch* stop) noexcept {
 
 bool yield_wait::file(fiber& f) noexcept {
   worker& w = *this_worker();
+  std::atomic_ref(f.flags.status).store(fiber_status::notified, std::memory_order_relaxed);
   w.operations.requeue(w, f);
   return true;
 }

@@ -162,7 +162,6 @@ void parallel_overflow(parallel_worker& w, fiber& f) noexcept {
 }
 
 void parallel_requeue(parallel_worker& w, fiber& f) noexcept {
-  set_ready(f, fiber_status::notified);
   if (f.flags.kind == waiter_kind::migrating_fiber && !w.unwinding)
     parallel_inject(f);
   else

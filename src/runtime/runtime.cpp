@@ -65,8 +65,10 @@ fiber spawn(continuation begins) {
   f.ended.store(detail::ended_not_yet, std::memory_order_relaxed);
   if (w.unwinding && detail::deliver_shutdown(f)) [[unlikely]]
     detail::parallel_push(w, f);
-  else if (!detail::file_new_stackless(f, w.parks_at))
+  else if (!detail::file_new_stackless(f, w.parks_at)) {
+    detail::set_ready(f, detail::fiber_status::notified);
     detail::parallel_requeue(w, f);
+  }
   return fiber(f);
 }
 

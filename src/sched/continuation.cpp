@@ -123,31 +123,6 @@ fiber& stackless_make(worker& w, continuation&& begins) {
   return f;
 }
 
-namespace {
-
-[[noreturn, gnu::cold]] void no_stack(const char* why) noexcept {
-  std::fprintf(stderr,
-               "sennit: there is no memory for the stack of a fiber that blocked without one and resumes: "
-               "%s\n",
-               why);
-  std::abort();
-}
-
-}  // namespace
-
-// If there is no spare stack, another thread may unmap one soon.
-coroutine_frame& take_stack(worker& w, stack_shape stack) noexcept {
-  constexpr int most_tries = 1000;
-  for (int tries = 1;; ++tries)
-    try {
-      return acquire_stack(w, stack, 0);
-    } catch (const std::exception& error) {
-      if (tries == most_tries)
-        no_stack(error.what());
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-}
-
 void attach_values(fiber& f, coroutine_frame& frame, const continuation_overflow& overflow) noexcept {
   frame.own.locals = overflow.locals;
   std::copy_n(overflow.name, sizeof f.name, f.name);
@@ -160,14 +135,6 @@ void drop_continuation(fiber& f, coroutine_frame& frame) noexcept {
   const continuation_overflow* const overflow = f.overflow;
   continuation_access::get(f, dropped);
   stack_attach(f, frame, overflow);
-}
-
-sennit_decision stack_for(worker& w, fiber& f) noexcept {
-  if (f.flags.stackless == not_begun)
-    return first_stack_for(w, f);
-  coroutine_frame& frame = take_stack(w, stack_shape_of(w, f));
-  frame.round = w.operations.resumed;
-  return entering_round(w, frame);
 }
 
 sennit_decision entering_round([[maybe_unused]] worker& w, coroutine_frame& frame) noexcept {

@@ -2,7 +2,11 @@
 #include "sennit/detail/sched/first_round.hpp"
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "sennit/detail/sched/spawn.hpp"
 
@@ -43,9 +47,9 @@ void first_attach(fiber& f, coroutine_frame& frame) noexcept {
 namespace {
 
 // Returns null if there is no memory.
-coroutine_frame* try_acquire_stack(worker& w, std::size_t leave) noexcept {
+coroutine_frame* try_acquire_stack(worker& w, stack_shape stack, std::size_t leave) noexcept {
   try {
-    return &acquire_stack(w, w.usual_stack, leave);
+    return &acquire_stack(w, stack, leave);
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -89,28 +93,66 @@ void retry_refused(worker& w) noexcept {
   retry_one(w);
 }
 
-sennit_decision first_stack_for(worker& w, fiber& f) noexcept {
+namespace {
+
+bool may_give_up(const worker& w) noexcept {
+  return w.unwinding || w.refused.tries > refused_fibers::most_tries;
+}
+
+// A fiber that resumes may have been given a lock, or a value, which would be lost.
+[[noreturn, gnu::cold]] void no_stack() noexcept {
+  std::fputs(
+      "sennit: there is no memory for the stack of a fiber that resumes without one, and no fiber of its "
+      "runtime can free one\n",
+      stderr);
+  std::abort();
+}
+
+// The fiber is entered on the reserve, where it leaves its function unused.
+coroutine_frame* give_up(worker& w, fiber& f) noexcept {
+  if (!w.unwinding) {
+    if (f.flags.stackless == gave_up_stack)
+      no_stack();
+    f.flags.shutdown = shutdown_state::no_stack;
+  }
+  retry_one(w);
+  return std::exchange(w.refused.reserve, nullptr);
+}
+
+// The last resort: the reserve is in use, by a fiber that failed and still ends.
+coroutine_frame& await_stack(worker& w) noexcept {
+  for (unsigned tries = 0;; ++tries) {
+    if (coroutine_frame* const frame = try_acquire_stack(w, w.usual_stack, 0))
+      return *frame;
+    if (tries == refused_fibers::most_tries)
+      no_stack();
+    std::this_thread::sleep_for(refused_fibers::pause);
+  }
+}
+
+}  // namespace
+
+sennit_decision stack_for(worker& w, fiber& f) noexcept {
   refused_fibers& refused = w.refused;
-  if (refused.reserve == nullptr)
-    refused.reserve = try_acquire_stack(w, 0);
-  coroutine_frame* frame = try_acquire_stack(w, 1);
-  if (frame != nullptr) {
+  const bool begins = f.flags.stackless == not_begun;
+  if (refused.reserve == nullptr) [[unlikely]]
+    refused.reserve = try_acquire_stack(w, w.usual_stack, 0);
+  coroutine_frame* frame = try_acquire_stack(w, stack_shape_of(w, f), begins ? 1 : 0);
+  if (frame == nullptr) [[unlikely]] {
+    if (may_give_up(w))
+      frame = give_up(w, f);
+  } else if (refused.all.first != nullptr) [[unlikely]] {
     refused.tries = 0;
     retry_one(w);
-  } else if (w.unwinding || refused.tries > refused_fibers::most_tries) {
-    frame = std::exchange(refused.reserve, nullptr);
-    if (frame != nullptr && !w.unwinding)
-      f.flags.shutdown = shutdown_state::no_stack;
-    retry_one(w);
   }
-  if (frame != nullptr) {
-    frame->round = first_code_of(f).round;
+  if (frame != nullptr) [[likely]] {
+    frame->round = begins ? first_code_of(f).round : w.operations.resumed;
     return entering_round(w, *frame);
   }
   if constexpr (!direct_entry)  // we are in a scheduler step
     return wait_for_stack(nullptr, &w);
   if (refused.reserve == nullptr)
-    refused.reserve = &take_stack(w, w.usual_stack);
+    refused.reserve = &await_stack(w);
   refused.reserve->round = refused_round;
   return {refused.reserve->context, 0};
 }

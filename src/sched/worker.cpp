@@ -586,11 +586,7 @@ constinit const worker_operations local_operations{
     .resumed = thread_continue,
     .leave_stack = thread_block,
     .next = [](worker& w) noexcept { return entering(w, *next_fiber(w)); },
-    .requeue =
-        [](worker& w, fiber& f) noexcept {
-          f.flags.status = fiber_status::notified;
-          w.ready.add_last(&f);
-        },
+    .requeue = [](worker& w, fiber& f) noexcept { w.ready.add_last(&f); },
     .yield_polling =
         [](worker& w) {
           w.polling.often();

@@ -269,6 +269,34 @@ KIND_TEST(FirstRound, AllFibersBeginWhenStacksBecomeFree) {
   EXPECT_TRUE(result.exited(0)) << result;
 }
 
+KIND_TEST(FirstRound, FibersThatResumeWithoutAStackWaitForOne) {
+  if (!can_run_in_child<Kind>)
+    GTEST_SKIP() << "no threads in a child";
+  const auto result = support::in_child([] {
+    detail::guards = detail::guard_method::split;
+    detail::most_split_guards = 500;
+    Kind made;
+    made.run([] {
+      std::atomic<int> ran{0};
+      typename Kind::event go;
+      std::vector<typename Kind::fiber> all;
+      for (int i = 0; i < many; ++i)
+        all.push_back(Kind::spawn([&] {
+          return become(go.waiting(), [&] {
+            Kind::sleep_for(std::chrono::milliseconds(1));
+            ++ran;
+          });
+        }));
+      Kind::sleep_for(std::chrono::milliseconds(5));
+      go.set();
+      for (auto& each : all)
+        each.join();
+      EXPECT_EQ(ran, many);
+    });
+  });
+  EXPECT_TRUE(result.exited(0)) << result;
+}
+
 // No fiber frees a stack until the first one has failed: its function is destroyed, and opens the gate.
 KIND_TEST(FirstRound, AFiberForWhichNoStackCanBeFreedFailsAndTheRuntimeGoesOn) {
   if (!can_run_in_child<Kind>)

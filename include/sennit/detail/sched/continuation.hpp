@@ -332,8 +332,6 @@ inline continuation call_continuation(fiber& f, coroutine_frame& frame) {
 [[gnu::cold]] sennit_decision stack_for(sennit_worker& w, fiber& f) noexcept;
 // Its last part: how to enter such a stack, for the round that was stored there.
 sennit_decision entering_round(sennit_worker& w, coroutine_frame& frame) noexcept;
-// Returns a stack. If there is none, tries again for a second, and then ends the program.
-coroutine_frame& take_stack(sennit_worker& w, stack_shape stack) noexcept;
 
 // Returns whether the fiber may continue on a stack of the usual size that another fiber has given up (stack
 // handoff). It has none, and wants one of that size.

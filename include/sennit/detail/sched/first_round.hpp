@@ -48,9 +48,6 @@ fiber& first_make(sennit_worker& home, std::size_t size);
 [[gnu::cold]] void first_drop(fiber& f) noexcept;
 // The fiber gets the stack on which it stands.
 void first_attach(fiber& f, coroutine_frame& frame) noexcept;
-// As stack_for, for a fiber that has not begun.
-[[gnu::cold]] sennit_decision first_stack_for(sennit_worker& w, fiber& f) noexcept;
-
 // Moves the function to the stack on which the fiber begins, and continues with the usual round.
 template <class Body, sennit_round usual>
 sennit_decision first_round(void* top) noexcept {

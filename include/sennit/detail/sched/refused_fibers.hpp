@@ -1,6 +1,7 @@
-// A worker's fibers that are to begin, and for which there is no memory for a stack. One of them tries again
-// every millisecond. When it gets a stack, so may the next one, at once. After a second in which no other
-// fiber could have freed a stack, they fail, one after another.
+// A worker's fibers that are to begin, or to resume without a stack, and for which there is no memory for
+// one. One of them tries again every millisecond. When it gets a stack, so may the next one, at once. After a
+// second in which no other fiber could have freed a stack, those that begin fail, one after another. One that
+// resumes then ends the program.
 //
 // A fiber is refused by being entered: the fiber before it leaves by a switch, and must be able to go
 // anywhere. Each worker keeps one stack in reserve for that. A fiber that fails is destroyed on that stack.

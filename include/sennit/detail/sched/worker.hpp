@@ -60,7 +60,7 @@ struct worker_operations {
   sennit_decision (*leave_stack)(sennit_worker& w, coroutine_frame& frame, continuation& next) noexcept;
   // Returns what to enter next. No fiber runs.
   sennit_decision (*next)(sennit_worker& w) noexcept;
-  // A fiber without frames yields: it becomes ready.
+  // Queues a ready fiber without frames, behind the others.
   void (*requeue)(sennit_worker& w, fiber& f) noexcept;
   // The running fiber yields, and the worker polls first. Returns the word of the resume.
   std::uintptr_t (*yield_polling)(sennit_worker& w);
