@@ -26,12 +26,12 @@ namespace sennit::inline v0_1 {
 namespace detail {
 
 template <class Then>
-class timeout_case final : public select_case {
+class timeout_case : public select_case {
 public:
   static constexpr bool is_timeout = true;
   timeout_case(time_point at, Then then) : at_(at), then_(std::move(then)) {}
   timeout_case(timeout_case&& other) noexcept : at_(other.at_), then_(std::move(other.then_)) {
-    static_assert(std::is_nothrow_move_constructible_v<Then>);
+    must_move_without_throwing<Then>();
   }
   time_point deadline() const noexcept { return at_; }
   void finish() { then_(); }
@@ -42,53 +42,53 @@ private:
 };
 
 template <class Then>
-struct otherwise_case {
-  void finish() { then(); }
-  Then then;
+class otherwise_case {
+public:
+  explicit otherwise_case(Then then) : then_(std::move(then)) {}
+  void finish() { then_(); }
+
+private:
+  [[no_unique_address]] Then then_;
 };
 template <class Case>
 inline constexpr bool is_otherwise = false;
 template <class Then>
 inline constexpr bool is_otherwise<otherwise_case<Then>> = true;
 
-template <class... Cases>
-inline constexpr bool has_otherwise = (false || ... || is_otherwise<Cases>);
-template <class... Cases>
-using pack_of = case_pack<sizeof...(Cases) - (has_otherwise<Cases...> ? 1 : 0), Cases...>;
-
 }  // namespace detail
 
-// ---- The cases. Each is made in the call of select, and calls its function when it was chosen, when all
-// others have been left: it may do anything.
+// ---- The cases. Each is made in the call of select; a case in a variable does not compile. It calls its
+// function when it was chosen, when all others have been left: it may do anything.
 
 /// A case that receives a value from a channel, sennit:: or sennit::local::, and calls `then` with a
 /// `std::optional<T>`. It is empty if the channel is closed and nothing is left in it.
 template <class T, class Policy, class Then>
 auto on_receive(detail::basic_channel<T, Policy>& from, Then then) {
-  return detail::channel_cases::receive<T, Policy, Then>(from, std::move(then));
+  return detail::made<detail::channel_cases::receive<T, Policy, Then>>(from, std::move(then));
 }
 
 /// A case that sends a value to a channel, sennit:: or sennit::local::. It calls `then(true)`, or
 /// `then(false)` if the channel is closed.
 ///
 /// `value` is moved from only if it was sent: it stays with the caller of select() if another case is
-/// chosen or an exception leaves the call. With selecting() the case owns the value, and destroys it if it
-/// was not sent.
+/// chosen or an exception leaves the call. With selecting() or in a select_list the case owns the value, and
+/// destroys it if it was not sent. A function that returns such a case must not return it for a value of its
+/// own.
 template <class T, class Policy, class Then>
 auto on_send(detail::basic_channel<T, Policy>& to, std::type_identity_t<T>&& value, Then then) {
-  return detail::channel_cases::send<T, Policy, Then, T&>(to, value, std::move(then));
+  return detail::made<detail::channel_cases::send<T, Policy, Then, T&>>(to, value, std::move(then));
 }
 /// A case that sends a copy of a value. Otherwise like on_send(to, T&&, then).
 template <class T, class Policy, class Then>
   requires std::is_copy_constructible_v<T>
 auto on_send(detail::basic_channel<T, Policy>& to, const std::type_identity_t<T>& value, Then then) {
-  return detail::channel_cases::send<T, Policy, Then, T>(to, T(value), std::move(then));
+  return detail::made<detail::channel_cases::send<T, Policy, Then, T>>(to, T(value), std::move(then));
 }
 
 /// A case that is chosen if no other case could be done by a time. It calls `then()`.
 template <class Then>
 auto on_timeout(std::chrono::steady_clock::time_point at, Then then) {
-  return detail::timeout_case<Then>(at, std::move(then));
+  return detail::made<detail::timeout_case<Then>>(at, std::move(then));
 }
 /// A case that is chosen if no other case could be done for a duration. It calls `then()`.
 template <class Rep, class Period, class Then>
@@ -100,7 +100,7 @@ auto on_timeout(std::chrono::duration<Rep, Period> time, Then then) {
 /// last case.
 template <class Then>
 auto otherwise(Then then) {
-  return detail::otherwise_case<Then>{std::move(then)};
+  return detail::made<detail::otherwise_case<Then>>(std::move(then));
 }
 
 /// Waits until one of the cases can be done, does it, and calls its function. If several can be done it
@@ -119,17 +119,15 @@ auto otherwise(Then then) {
 /// \throws whatever the case's function or the move of a value throws. Values should not throw when they
 ///   are moved.
 template <class... Cases>
-SENNIT_INLINE std::size_t select(Cases&&... cases) {
-  constexpr bool waits = !detail::has_otherwise<std::remove_cvref_t<Cases>...>;
+SENNIT_INLINE std::size_t select(detail::made<Cases>... cases) {
+  constexpr bool waits = !(false || ... || detail::is_otherwise<Cases>);
   constexpr std::size_t count = sizeof...(Cases) - (waits ? 0 : 1);
   static_assert(count > 0, "a select has a case to wait for");
-  constexpr std::array<bool, sizeof...(Cases)> otherwise_at{
-      detail::is_otherwise<std::remove_cvref_t<Cases>>...};
-  static_assert(
-      waits || ((... + int{detail::is_otherwise<std::remove_cvref_t<Cases>>}) == 1 && otherwise_at[count]),
-      "otherwise() is the last case");
+  constexpr std::array<bool, sizeof...(Cases)> otherwise_at{detail::is_otherwise<Cases>...};
+  static_assert(waits || ((... + int{detail::is_otherwise<Cases>}) == 1 && otherwise_at[count]),
+                "otherwise() is the last case");
 
-  detail::pack_of<std::remove_cvref_t<Cases>...> pack(cases...);
+  detail::case_pack<count, Cases...> pack(cases...);
   const std::size_t chosen = detail::select_one(pack, waits);
   detail::finish_chosen(chosen, cases...);
   return chosen;
@@ -159,8 +157,7 @@ SENNIT_INLINE std::size_t select(Cases&&... cases) {
 /// throwing. The cases are kept in allocated memory. If it wakes and no case can be done after all, the
 /// fiber waits once more, with its stack.
 template <class... Cases>
-auto selecting(Cases&&... cases) {
-  static_assert(!(false || ... || std::is_lvalue_reference_v<Cases>), "cases are made in the call");
+auto selecting(detail::made<Cases>... cases) {
   static_assert(!(false || ... || detail::is_otherwise<Cases>), "to look without waiting, call select()");
   return detail::select_wait<typename detail::channel_cases::kept<Cases>::type...>(std::move(cases)...);
 }

@@ -73,13 +73,13 @@ private:
 };
 
 template <class Then>
-class readiness_then final : public readiness_case {
+class readiness_then : public readiness_case {
 public:
   readiness_then(io_source* source, bool reads, Then then)
       : readiness_case(source, reads), then_(std::move(then)) {}
   readiness_then(readiness_then&& other) noexcept
       : readiness_case(std::move(other)), then_(std::move(other.then_)) {
-    static_assert(std::is_nothrow_move_constructible_v<Then>);
+    must_move_without_throwing<Then>();
   }
   void finish() { then_(); }
 
@@ -101,7 +101,7 @@ private:
 template <class Object, class Then>
   requires requires(const Object& from) { detail::source_access::of(from); }
 auto on_readable(const Object& from, Then then) {
-  return detail::readiness_then<Then>(detail::source_access::of(from), true, std::move(then));
+  return detail::made<detail::readiness_then<Then>>(detail::source_access::of(from), true, std::move(then));
 }
 
 /// A case that is chosen if a write to a tcp_stream, or to the descriptor of a readiness, would not wait.
@@ -109,7 +109,7 @@ auto on_readable(const Object& from, Then then) {
 template <class Object, class Then>
   requires requires(const Object& to) { detail::source_access::of(to); }
 auto on_writable(const Object& to, Then then) {
-  return detail::readiness_then<Then>(detail::source_access::of(to), false, std::move(then));
+  return detail::made<detail::readiness_then<Then>>(detail::source_access::of(to), false, std::move(then));
 }
 
 }  // namespace sennit::inline v0_1

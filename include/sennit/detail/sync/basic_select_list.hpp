@@ -28,8 +28,9 @@ public:
   ///   fatal.
   ~basic_select_list() = default;
 
-  /// Adds a case: `on_receive`, `on_send`, `on_readable` or `on_writable`. The case stays in the list when it
-  /// was chosen, except one that sends: its value is gone, so it is removed before its function is called.
+  /// Adds a case: `on_receive`, `on_send`, `on_readable` or `on_writable`, made in the call. The case stays
+  /// in the list when it was chosen, except one that sends: its value is gone, so it is removed before its
+  /// function is called.
   ///
   /// The case's channel or stream must exist whenever a select of the list runs. Values and functions must
   /// move without throwing.
@@ -38,16 +39,20 @@ public:
   ///   until the case is removed.
   /// \throws std::bad_alloc if there is no memory; then the list is unchanged
   template <class Case>
-  std::size_t add(Case&& added) {
-    static_assert(!std::is_lvalue_reference_v<Case>, "cases are made in the call of add(), or moved");
-    static_assert(std::is_base_of_v<select_case, Case>, "a list has no otherwise(): call try_select()");
-    static_assert(!requires { Case::is_timeout; }, "a list has no on_timeout(): call select_until()");
-    static_assert(
-        Case::among == select_case::family::any ||
-            (Case::among == select_case::family::shared) == Policy::is_shared,
-        "a select_list of sennit:: has cases of channels of sennit::, and one of sennit::local:: has "
-        "cases of channels of sennit::local::");
-    return cases_.add(new listed<typename channel_cases::kept<Case>::type>(std::move(added)));
+  std::size_t add(Case added) {
+    constexpr bool is_timeout = requires { Case::is_timeout; };
+    constexpr bool waits = std::is_base_of_v<select_case, Case>;
+    static_assert(is_made<Case>,
+                  "sennit: add() takes a case: on_receive(), on_send(), on_readable() or on_writable()");
+    static_assert(!is_made<Case> || waits, "sennit: a select_list has no otherwise(): call try_select()");
+    static_assert(!is_timeout, "sennit: a select_list has no on_timeout(): call select_until()");
+    if constexpr (waits && !is_timeout) {
+      static_assert(Case::among == select_case::family::any ||
+                        (Case::among == select_case::family::shared) == Policy::is_shared,
+                    "sennit: a select_list of sennit:: has cases of channels of sennit::, and one of "
+                    "sennit::local:: has cases of channels of sennit::local::");
+      return cases_.add(new listed<typename channel_cases::kept<Case>::type>(std::move(added)));
+    }
   }
 
   /// Takes a case out of the list and destroys it. A function that is being called may remove its own case:

@@ -39,7 +39,7 @@ struct channel_cases {
   };
 
   template <class T, class Policy, class Then>
-  class receive final : public of_channel<T, Policy> {
+  class receive : public of_channel<T, Policy> {
     using base = of_channel<T, Policy>;
     using typename base::channel;
 
@@ -47,7 +47,7 @@ struct channel_cases {
     receive(channel& from, Then&& then) : base(from), then_(std::move(then)) {}
     receive(receive&& other) noexcept
         : base(*other.at_), value_(std::move(other.value_)), then_(std::move(other.then_)) {
-      static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
+      must_move_without_throwing<T, Then>();
     }
     SENNIT_INLINE bool looks_ready() const noexcept { return this->at_->may_receive(); }
     SENNIT_INLINE bool attempt(later_wake& later) {
@@ -88,9 +88,9 @@ struct channel_cases {
     [[no_unique_address]] Then then_;
   };
 
-  // `Kept`: T, or T& of a value that stays with the caller unless it is sent.
+  // `Kept`: T, or T& of a value that stays with the caller of select() unless it is sent.
   template <class T, class Policy, class Then, class Kept>
-  class send final : public of_channel<T, Policy> {
+  class send : public of_channel<T, Policy> {
     using base = of_channel<T, Policy>;
     using typename base::channel;
 
@@ -100,14 +100,14 @@ struct channel_cases {
         : base(to), value_(static_cast<Kept&&>(value)), then_(std::move(then)) {}
     send(send&& other) noexcept
         : send(*other.at_, static_cast<Kept&&>(other.value_), std::move(other.then_)) {
-      static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
+      must_move_without_throwing<T, Then>();
       sent_ = other.sent_;
     }
-    // Takes the value over: the caller of selecting() leaves its stack.
+    // Takes the value over: the case is used after the call that it is made in.
     send(send<T, Policy, Then, T&>&& other) noexcept
       requires(!std::is_reference_v<Kept>)
         : send(*other.at_, std::move(other.value_), std::move(other.then_)) {
-      static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<Then>);
+      must_move_without_throwing<T, Then>();
     }
     SENNIT_INLINE bool looks_ready() const noexcept { return this->at_->may_send(); }
     SENNIT_INLINE bool attempt(later_wake& later) {
@@ -145,6 +145,8 @@ struct channel_cases {
   struct kept<send<T, Policy, Then, Kept>> {
     using type = send<T, Policy, Then, T>;
   };
+  template <class Case>
+  struct kept<made<Case>> : kept<Case> {};
 };
 
 }  // namespace sennit::inline v0_1::detail

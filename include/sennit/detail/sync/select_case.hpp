@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "sennit/detail/arch/inline.hpp"
@@ -98,6 +99,32 @@ concept watching_case = requires(Case& of, select_node& me) {
   of.watch(me);
   of.served(me);
 };
+
+template <class... Moved>
+constexpr void must_move_without_throwing() noexcept {
+  static_assert((... && std::is_nothrow_move_constructible_v<Moved>),
+                "sennit: values and functions of a select_list and of selecting() move without throwing; a "
+                "function that captures a const object copies it instead: capture it as [x = x]");
+}
+
+// A case as on_receive() and others return it. The case may refer to temporaries of the call that it is made
+// in. So it is never moved: functions take it as a parameter, and as a parameter of its own type it is
+// constructed in place.
+template <class Case>
+class made final : public Case {
+public:
+  using Case::Case;
+  made(const made& other) : Case(static_cast<Case&&>(const_cast<made&>(other))) {
+    static_assert(sizeof(Case) == 0,
+                  "sennit: a case is made in the call of select(), selecting() or add(): write "
+                  "select(on_receive(...), ...), and keep no case in a variable");
+  }
+  made& operator=(const made&) = delete;
+};
+template <class Case>
+inline constexpr bool is_made = false;
+template <class Case>
+inline constexpr bool is_made<made<Case>> = true;
 
 // The case to try first. Another one each time, so that no case is always behind another. The step is the
 // golden ratio: whatever other selects come in between, each case is first equally often.
