@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,6 +22,10 @@ bool comes_before(const listed_case* left, const listed_case* right) noexcept {
                                                : address(left->place.object) < address(right->place.object);
 }
 
+constexpr const char* removes_while_selected =
+    "removes a case of a select_list in which another fiber or thread waits: a list is for one fiber at a "
+    "time";
+
 void check(const std::atomic<bool>& selects, const char* misuse) noexcept {
   if (selects.load(std::memory_order_relaxed)) [[unlikely]]
     fatal_misuse(misuse);
@@ -30,19 +35,66 @@ void check(const std::atomic<bool>& selects, const char* misuse) noexcept {
 
 struct select_list_cases::state {
   using cases = std::vector<listed_case*>;
-  cases in_order;   // by comes_before()
-  cases by_number;  // null: there is no case of this number
+  cases in_order;                 // by comes_before()
+  cases by_number;                // null: there is no case of this number
+  std::vector<std::size_t> free;  // the numbers without a case: a heap, the least one first
   std::vector<any_lock> locks;
   std::size_t watching = 0;
   std::size_t calls = 0;              // of functions that have not ended
   std::atomic<bool> selects = false;  // a select tries its cases or waits
 
-  // The case is in the list no longer. Calls of its function, if there are any, destroy it.
+  // For one more case. After that, no change of the list allocates memory, up to the next one that is added.
+  void make_room() {
+    const std::size_t count = in_order.size() + 1;
+    if (count <= locks.size())
+      return;
+    const std::size_t room = 2 * count;
+    in_order.reserve(room);
+    by_number.reserve(room);
+    free.reserve(room);
+    locks.resize(room);
+  }
+  std::size_t take_number(listed_case* of) noexcept {
+    if (free.empty()) {
+      by_number.push_back(of);
+      return by_number.size() - 1;
+    }
+    std::ranges::pop_heap(free, std::greater());
+    const std::size_t number = free.back();
+    free.pop_back();
+    by_number[number] = of;
+    return number;
+  }
+  void release_number(std::size_t number) noexcept {
+    by_number[number] = nullptr;
+    free.push_back(number);
+    std::ranges::push_heap(free, std::greater());
+  }
+  void put_in(listed_case& in) noexcept {
+    in.number = take_number(&in);
+    in_order.insert(std::ranges::upper_bound(in_order, &in, comes_before), &in);
+    watching += in.watches ? 1 : 0;
+  }
+  // The case is in the list no longer.
   void take_out(listed_case& out) noexcept {
     const auto [first, last] = std::equal_range(in_order.begin(), in_order.end(), &out, comes_before);
     in_order.erase(std::find(first, last, &out));
-    by_number[out.number] = nullptr;
+    release_number(out.number);
     watching -= out.watches ? 1 : 0;
+    destroy(out);
+  }
+  void take_out_all() noexcept {
+    cases out;
+    out.swap(in_order);
+    by_number.clear();
+    free.clear();
+    locks.clear();  // the next case makes room again
+    watching = 0;
+    for (listed_case* each : out)
+      destroy(*each);
+  }
+  // If its function is being called, the end of the call destroys it. Its destructor may use the list.
+  static void destroy(listed_case& out) noexcept {
     out.is_listed = false;
     if (out.calls == 0)
       delete &out;
@@ -147,25 +199,14 @@ std::size_t select_list_cases::add(listed_case* added) {
   check(list.selects,
         "adds a case to a select_list in which another fiber or thread waits: a list is for one "
         "fiber at a time");
-  const std::size_t count = list.in_order.size() + 1;
-  list.in_order.reserve(count);
-  list.locks.resize(count);
-  const auto free = std::ranges::find(list.by_number, nullptr);
-  added->number = static_cast<std::size_t>(free - list.by_number.begin());
-  if (free != list.by_number.end())
-    *free = added;
-  else
-    list.by_number.push_back(added);
-  list.in_order.insert(std::ranges::upper_bound(list.in_order, added, comes_before), added);
-  list.watching += added->watches ? 1 : 0;
-  return owned.release()->number;
+  list.make_room();
+  list.put_in(*owned.release());
+  return added->number;
 }
 
 bool select_list_cases::remove(std::size_t number) noexcept {
   state& list = *state_;
-  check(list.selects,
-        "removes a case of a select_list in which another fiber or thread waits: a list is for "
-        "one fiber at a time");
+  check(list.selects, removes_while_selected);
   if (number >= list.by_number.size() || list.by_number[number] == nullptr)
     return false;
   list.take_out(*list.by_number[number]);
@@ -173,8 +214,9 @@ bool select_list_cases::remove(std::size_t number) noexcept {
 }
 
 void select_list_cases::clear() noexcept {
-  for (std::size_t number = 0; number != state_->by_number.size(); ++number)
-    remove(number);
+  check(state_->selects, removes_while_selected);
+  while (!state_->in_order.empty())
+    state_->take_out_all();
 }
 
 template <bool is_shared>

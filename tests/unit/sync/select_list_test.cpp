@@ -2,7 +2,9 @@
 #include "sennit/select_list.hpp"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -109,6 +111,57 @@ KIND_TEST(SelectList, PrefersNoneForGood) {
       ++counts[*list.select()];
     for (const std::size_t count : counts)
       EXPECT_GE(count, 10u);
+  });
+}
+
+// The time does not grow with the square of their number.
+KIND_TEST(SelectList, AddsAndClearsManyCasesQuickly) {
+  this->run([] {
+    typename Kind::template channel<int> numbers;
+    const auto processor_time = [] {
+      timespec now{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+      return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+    };
+    const auto fastest = [&](int count) {
+      std::chrono::nanoseconds least = 1h;
+      for (int attempt = 0; attempt < 3; ++attempt) {
+        const auto begin = processor_time();
+        typename Kind::select_list list;
+        for (int i = 0; i < count; ++i)
+          list.add(on_receive(numbers, [](std::optional<int>) {}));
+        list.clear();
+        EXPECT_TRUE(list.empty());
+        least = std::min(least, processor_time() - begin);
+      }
+      return least;
+    };
+    EXPECT_LT(fastest(40'000), 400 * fastest(1'000));  // 1,600 times, if each looked at all others
+  });
+}
+
+// The destructor of a case's function may use the list.
+KIND_TEST(SelectList, IsEmptyBeforeItsCasesAreDestroyed) {
+  this->run([] {
+    typename Kind::template channel<int> numbers(1);
+    typename Kind::select_list list;
+    std::vector<std::size_t> sizes;
+    struct user {
+      user(typename Kind::select_list& uses, std::vector<std::size_t>& to) : list(&uses), sizes(to) {}
+      user(user&& other) noexcept : list(std::exchange(other.list, nullptr)), sizes(other.sizes) {}
+      ~user() {
+        if (list != nullptr)
+          sizes.push_back(list->size());
+      }
+      void operator()(std::optional<int>) const {}
+      typename Kind::select_list* list;
+      std::vector<std::size_t>& sizes;
+    };
+    for (int i = 0; i < 3; ++i)
+      list.add(on_receive(numbers, user(list, sizes)));
+    list.clear();
+    EXPECT_EQ(sizes, std::vector<std::size_t>(3, 0));
+    EXPECT_EQ(list.add(on_receive(numbers, [](std::optional<int>) {})), 0u);
   });
 }
 
